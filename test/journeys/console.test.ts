@@ -149,13 +149,13 @@ async function createAgent(person: ConsolePage): Promise<void> {
   await person.press('Listen');
   expect((await preview).status()).toBe(200);
   await person.page.getByRole('tab', { name: 'Phone' }).click();
-  await person.press('Add', person.page.getByRole('region', { name: 'Putting callers through' }));
+  await person.press('Add', person.page.getByRole('region', { name: 'Transfers' }));
   await person.page.getByRole('textbox', { name: 'Number' }).fill('+14155550123');
   await person.page.getByRole('tab', { name: 'Analysis and webhooks' }).click();
   await person.press('Add', person.page.getByRole('region', { name: 'Webhooks after a call' }));
   await person.fill('Address', `${receiver.url}/calls`);
   await person.press('Save draft');
-  await person.see('The draft is saved');
+  await person.see('Draft saved');
 }
 
 async function talkToTheDraft(person: ConsolePage): Promise<void> {
@@ -238,9 +238,9 @@ async function answerForTheCall(person: ConsolePage, { sessionId, asked }: Talke
   await person.press('Replay', replay);
   await replay.getByText(/the call would have gone another way/).waitFor();
   await transcript
-    .getByText('With the other settings the call would have gone another way from here')
+    .getByText('With the other settings the call would have been different from here on')
     .waitFor();
-  await person.page.getByRole('list', { name: 'What can be heard' }).getByText('Other settings').waitFor();
+  await person.page.getByRole('list', { name: 'Audible events' }).getByText('Other settings').waitFor();
   const deliveries = person.page.getByRole('region', { name: 'Webhook deliveries' });
   await deliveries.getByText('call.ended').waitFor();
   await deliveries.getByText('Delivered').first().waitFor();

@@ -230,9 +230,7 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
         `document.querySelector('voice-agent').sessionTokenProvider = async () => (${JSON.stringify(grant)})`,
       );
       await refused.press('Type instead');
-      await expect
-        .poll(() => refused.problem())
-        .toBe('The call was not started in time. Please start again.');
+      await expect.poll(() => refused.problem()).toBe('The call did not start in time. Please start again.');
       expect((await refused.told()).at(-1)).toMatchObject({ code: 'session_expired' });
       await refused.close();
       const empty = await site.visit(browser, '<voice-agent></voice-agent>');
@@ -285,7 +283,7 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
         .getByRole('button', { name: 'Type instead' })
         .click();
       expect(await guest.page.getByRole('dialog', { name: 'Two' }).getByRole('alert').textContent()).toBe(
-        'Another conversation is running on this page. End it first.',
+        'Another conversation is in progress on this page. End it first.',
       );
       // Moving the element keeps the call; removing it ends the call.
       await guest.page.evaluate(

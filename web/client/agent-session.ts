@@ -315,7 +315,7 @@ async function transportOf(grant: SessionGrant): Promise<(listener: TransportLis
   if (transport !== 'livekit')
     throw new SessionError(
       'unsupported_transport',
-      `This client cannot use the transport ${String(transport)}`,
+      `This client does not support the transport ${String(transport)}`,
     );
   const { createLivekitTransport } = await import('./livekit-transport.ts');
   return (listener) => createLivekitTransport(grant, listener);

@@ -59,7 +59,7 @@ export class ClientTools {
 function within<Value>(ms: number, name: string, work: () => Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => reject(new SessionError('tool_timeout', `${name} gave no result within ${ms} ms`)),
+      () => reject(new SessionError('tool_timeout', `${name} returned no result within ${ms} ms`)),
       ms,
     );
     work()

@@ -65,7 +65,7 @@ class DirectTransport implements Transport {
   async setMicrophone(microphone: MediaStream): Promise<void> {
     const sender = this.#link?.connection.getSenders().find(({ track }) => track?.kind === 'audio');
     const [track] = microphone.getAudioTracks();
-    if (!sender || !track) throw new Error('No microphone is sent');
+    if (!sender || !track) throw new Error('No microphone audio is sent');
     await sender.replaceTrack(track);
     this.#microphone = microphone;
   }

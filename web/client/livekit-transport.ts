@@ -79,7 +79,7 @@ class LivekitTransport implements Transport {
   async setMicrophone(microphone: MediaStream): Promise<void> {
     const [track] = microphone.getAudioTracks();
     const published = this.room.localParticipant.getTrackPublication(Track.Source.Microphone)?.audioTrack;
-    if (!track || !published) throw new Error('No microphone is sent');
+    if (!track || !published) throw new Error('No microphone audio is sent');
     await published.replaceTrack(track);
   }
 

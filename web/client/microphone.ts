@@ -72,11 +72,11 @@ function stop(stream: MediaStream): void {
 /** Maps the browser's error names to messages (W3C mediacapture-streams, getUserMedia). */
 function whyNoMicrophone(error: unknown): string {
   if (!isSecureContext)
-    return 'Browsers give no microphone to pages without https; serve the page with TLS, or type instead';
+    return 'Browsers allow no microphone on pages without https; serve the page over TLS, or type instead';
   const { name } = (error ?? {}) as { readonly name?: string };
   if (name === 'NotFoundError' || name === 'OverconstrainedError')
     return 'No microphone was found; connect one and start again, or type instead';
   if (name === 'NotReadableError')
-    return 'Another program uses the microphone; close that and start again, or type instead';
+    return 'Another program is using the microphone; close it and start again, or type instead';
   return 'The microphone is blocked; allow it for this page in your browser and start again, or type instead';
 }

@@ -50,6 +50,6 @@ export function developerHint({ code }: Problem, origin: string): string {
   if (code === 'agent_not_public')
     return 'Set public_enabled on the agent, or give the element a sessionTokenProvider.';
   if (code === 'session_expired')
-    return 'Have sessionTokenProvider ask for a new session each time it is called.';
+    return 'sessionTokenProvider must request a new session each time it is called.';
   return '';
 }

@@ -141,7 +141,7 @@ function record<Value>(
   return Object.fromEntries(
     Object.entries(parsed).filter((entry): entry is [string, Value] => {
       const isUsable = isValue(entry[1]);
-      if (!isUsable) warn(`${name}: the value of "${entry[0]}" cannot be used`);
+      if (!isUsable) warn(`${name}: the value of "${entry[0]}" is not supported`);
       return isUsable;
     }),
   );

@@ -35,7 +35,7 @@ export const en: Texts = {
   notAllowed: 'This page may not use this agent.',
   unavailable: 'Agent is unavailable. Please try again later.',
   tooMany: 'Too many calls at the moment. Please try again in a minute.',
-  expired: 'The call was not started in time. Please start again.',
-  otherRunning: 'Another conversation is running on this page. End it first.',
+  expired: 'The call did not start in time. Please start again.',
+  otherRunning: 'Another conversation is in progress on this page. End it first.',
   failed: 'The call could not be started. Please try again.',
 };

@@ -33,7 +33,7 @@ export default function AgentTestsPage() {
   return (
     <Page
       title="Agent tests"
-      intro="Conversations in writing with an agent’s draft, judged against what you expect."
+      intro="Text conversations with an agent’s draft, judged against what you expect."
       actions={
         <>
           <Button variant="default" onClick={dialog.open} disabled={agentId === ''}>
@@ -60,8 +60,11 @@ export default function AgentTestsPage() {
       <LoadedList
         list={tests}
         empty={
-          <Empty title="No test for this agent" action={<Button onClick={dialog.open}>Create a test</Button>}>
-            Say what a caller says and what you expect of the answer.
+          <Empty
+            title="No tests for this agent yet"
+            action={<Button onClick={dialog.open}>Create a test</Button>}
+          >
+            Say what a caller says and what answer you expect.
           </Empty>
         }
       >

@@ -52,7 +52,7 @@ export function NewTest({ agentId, onDone }: { agentId: string; onDone: () => vo
       call('POST', '/v1/agent/tests', { name: form.name, agent_ids: [agentId], ...definition(form, tools) }),
     {
       touches: ['/v1/agent/tests'],
-      done: 'The test is there; run it when you like',
+      done: 'Test created; run it when you like',
       onDone,
     },
   );
@@ -64,7 +64,7 @@ export function NewTest({ agentId, onDone }: { agentId: string; onDone: () => vo
     <form onSubmit={submit}>
       <Stack>
         <SegmentedControl
-          aria-label="What is tested"
+          aria-label="What to test"
           data={[
             { value: 'next_reply', label: 'Next reply' },
             { value: 'tool', label: 'Tool call' },
@@ -82,7 +82,9 @@ export function NewTest({ agentId, onDone }: { agentId: string; onDone: () => vo
           onChange={(event) => set({ name: event.currentTarget.value })}
         />
         <Words
-          label={form.kind === 'simulation' ? 'Who the simulated caller is and wants' : 'The caller says'}
+          label={
+            form.kind === 'simulation' ? 'Who the simulated caller is and what they want' : 'The caller says'
+          }
           maxLength={form.kind === 'simulation' ? 10_000 : 2_000}
           value={form.says}
           onChange={(says) => set({ says })}
@@ -107,7 +109,7 @@ function Expected({ form, set, tools }: PartProps & { tools: TestTools['tools'] 
         label="Tool"
         required
         data={tools.map(({ id, name }) => ({ value: id, label: name }))}
-        placeholder={tools.length === 0 ? 'The agent has no tool' : 'Choose one'}
+        placeholder={tools.length === 0 ? 'The agent has no tools' : 'Choose one'}
         value={form.toolId}
         onChange={(toolId) => set({ toolId })}
       />
@@ -125,14 +127,14 @@ function Expectation({ form, set }: PartProps) {
   return (
     <>
       <Words
-        label={isSimulation ? 'It succeeded when' : 'You expect of the answer'}
+        label={isSimulation ? 'It succeeded when' : 'Expected answer'}
         maxLength={400}
         value={form.expectation}
         onChange={(expectation) => set({ expectation })}
       />
       {isSimulation && (
         <NumberInput
-          label="Turns of the caller at most"
+          label="Most turns of the caller"
           min={1}
           max={50}
           allowDecimal={false}

@@ -36,7 +36,7 @@ export function TestRuns({
                 <StateBadge state={run.status} />
                 {run.needs_review && (
                   <Text size="sm" c="dimmed">
-                    Have a look
+                    Look at it
                   </Text>
                 )}
               </Table.Td>

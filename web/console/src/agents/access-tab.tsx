@@ -75,13 +75,13 @@ function PublicAccess({ agent }: { agent: Agent }) {
     <Section title="On web pages">
       <Stack>
         <Switch
-          label="Anyone may talk to it from the pages below, without a key"
+          label="Anyone may talk to it from the pages listed below, without a key"
           checked={agent.public_enabled}
           onChange={(event) => save.mutate({ public_enabled: event.currentTarget.checked })}
         />
         <Group align="flex-end">
           <TagsInput
-            label="Pages it may be called from"
+            label="Pages that may use it"
             description="Scheme, host and port, such as https://www.example.com; up to 20."
             maxTags={20}
             value={origins}
@@ -99,7 +99,7 @@ function PublicAccess({ agent }: { agent: Agent }) {
         <div>
           <Group justify="space-between" mb={4}>
             <Text size="sm" fw={500}>
-              Put this into the page
+              Paste this into the page
             </Text>
             <Copy value={snippet} what="the snippet" />
           </Group>
@@ -120,7 +120,7 @@ function Limits({ path, saved }: { path: string; saved: AgentLimits }) {
   };
   const save = useChange(() => call('PUT', path, body), {
     touches: [path],
-    done: 'The limits hold from now on',
+    done: 'The limits apply from now on',
   });
   return (
     <Group align="flex-end">
@@ -134,7 +134,7 @@ function Limits({ path, saved }: { path: string; saved: AgentLimits }) {
         onChange={setCap}
       />
       <NumberInput
-        label="Calls at once"
+        label="Concurrent calls"
         description="Empty: no limit"
         min={0}
         max={100_000}
@@ -151,25 +151,28 @@ function Limits({ path, saved }: { path: string; saved: AgentLimits }) {
 function Danger({ agent }: { agent: Agent }) {
   const [, navigate] = useLocation();
   const isArchived = agent.status === 'archived';
-  const archive = useProfileChange(agent, isArchived ? 'The agent is back' : 'Archived: it takes no calls');
+  const archive = useProfileChange(
+    agent,
+    isArchived ? 'The agent is active again' : 'Archived: it takes no calls',
+  );
   const remove = useChange(() => call('DELETE', `/v1/agent/agents/${agent.agent_id}`), {
     touches: ['/v1/agent/agents', '/v1/agent/phone-numbers'],
-    done: 'The agent is deleted',
+    done: 'Agent deleted',
     onDone: () => navigate('/agents'),
   });
   return (
-    <Section title="Taking it away">
+    <Section title="Archive or delete">
       <Group>
         <Button
           variant="default"
           onClick={() => archive.mutate({ status: isArchived ? 'active' : 'archived' })}
         >
-          {isArchived ? 'Bring back' : 'Archive'}
+          {isArchived ? 'Restore' : 'Archive'}
         </Button>
         <ConfirmButton
           color="red"
           title={`Delete ${agent.name}?`}
-          text="Its versions go with it and its numbers ring busy. Calls that were made stay in the list."
+          text="Its versions are deleted and its numbers are busy. Past calls stay in the list."
           onConfirm={() => remove.mutate()}
         >
           Delete agent

@@ -64,7 +64,7 @@ function Editor({ agent, saved }: { agent: Agent; saved: AgentConfig }) {
   const changes = changedSections(saved, config);
   const save = useChange(() => call('PATCH', `${path}/config`, changes), {
     touches: [path],
-    done: 'The draft is saved',
+    done: 'Draft saved',
   });
   const editor = { config, set };
   return (

@@ -56,7 +56,7 @@ export default function AgentsPage() {
         list={list}
         empty={
           <Empty
-            title={wanted === '' ? 'No agent yet' : 'No agent has that name'}
+            title={wanted === '' ? 'No agents yet' : 'No agent matches'}
             action={<Button onClick={dialog.open}>Create an agent</Button>}
           >
             An agent is a prompt, a voice and what it may do. It starts as a draft and takes calls once you

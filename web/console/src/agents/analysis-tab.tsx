@@ -26,7 +26,7 @@ export function AnalysisTab({ config, set }: EditorProps) {
           />
           <Textarea
             label="Instruction"
-            placeholder="The default: what the caller wanted and what came of it."
+            placeholder="Default: what the caller wanted and the outcome."
             maxLength={1_000}
             value={analysis.summary.prompt ?? ''}
             onChange={(event) =>
@@ -61,7 +61,7 @@ function Fields({ analysis, onChange }: { analysis: Analysis; onChange: (fields:
         />
       }
     >
-      {fields.length === 0 && <Text c="dimmed">Nothing yet: add a field, such as the order number.</Text>}
+      {fields.length === 0 && <Text c="dimmed">None yet: add a field, such as the order number.</Text>}
       <Stack>
         {fields.map((field, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a field has no identity but its place.
@@ -89,7 +89,7 @@ function Fields({ analysis, onChange }: { analysis: Analysis; onChange: (fields:
             />
             {field.type === 'enum' && (
               <TextInput
-                label="Options, with commas"
+                label="Options, separated by commas"
                 value={field.enum_options?.join(',') ?? ''}
                 onChange={(event) => change(index, { enum_options: event.currentTarget.value.split(',') })}
                 w={200}
@@ -124,7 +124,7 @@ function Criteria({
       }
     >
       {criteria.length === 0 && (
-        <Text c="dimmed">Nothing yet: add a criterion, such as “the table was booked”.</Text>
+        <Text c="dimmed">None yet: add a criterion, such as “the table was booked”.</Text>
       )}
       <Stack>
         {criteria.map((one, index) => (

@@ -41,20 +41,20 @@ const ROWS = {
     section: 'turns',
     kind: 'choice',
     label: 'Eagerness',
-    description: 'How sure it must be that the caller is done.',
+    description: 'How certain it must be that the caller has finished.',
     values: { relaxed: 'Relaxed', balanced: 'Balanced', eager: 'Eager' },
   },
   interruption_sensitivity: {
     section: 'turns',
     kind: 'choice',
     label: 'Interrupted by',
-    values: { low: 'Clear speech only', balanced: 'Speech, not by an “uh-huh”', high: 'Any utterance' },
+    values: { low: 'Clear speech only', balanced: 'Speech, except “uh-huh”', high: 'Any utterance' },
   },
   interruption_ignore_phrases: {
     section: 'turns',
     kind: 'phrases',
-    label: 'Never interrupted by',
-    description: 'Phrases such as “go on”.',
+    label: 'Phrases that never interrupt',
+    description: 'Such as “go on”.',
     maxTags: 50,
     inReplay: false,
   },
@@ -63,7 +63,8 @@ const ROWS = {
     section: 'turns',
     kind: 'switch',
     label: 'Think ahead',
-    description: 'Begins the answer while the caller may still go on; nothing of it is said too early.',
+    description:
+      'Starts preparing the answer while the caller may still continue; nothing is said too early.',
   },
   hangup_after_seconds: {
     section: 'silence',
@@ -85,12 +86,12 @@ const ROWS = {
   reengage_enabled: {
     section: 'silence',
     kind: 'switch',
-    label: 'Ask a silent caller whether anyone is there',
+    label: 'Ask a silent caller whether they are still there',
   },
   hangup_farewell_enabled: {
     section: 'silence',
     kind: 'switch',
-    label: 'Say goodbye before hanging up for silence',
+    label: 'Say goodbye before hanging up after silence',
   },
 } as const satisfies { readonly [Name in keyof Conversation]?: Row };
 
@@ -196,7 +197,7 @@ function ReplayField({ name, settings, change }: ReplayFieldsProps & { readonly 
     return (
       <NumberInput
         label={row.label}
-        placeholder="As it was"
+        placeholder="As in the call"
         min={row.min}
         max={row.max}
         suffix={row.suffix}
@@ -210,7 +211,7 @@ function ReplayField({ name, settings, change }: ReplayFieldsProps & { readonly 
   return (
     <Select
       label={row.label}
-      placeholder="As it was"
+      placeholder="As in the call"
       clearable
       data={Object.entries(choices).map(([choice, label]) => ({ value: choice, label }))}
       value={value === undefined ? null : String(value)}

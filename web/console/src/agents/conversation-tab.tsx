@@ -19,7 +19,7 @@ export function ConversationTab({ config, set }: EditorProps) {
       <Section title="Silence and the end">
         <DraftFields section="silence" conversation={conversation} change={change} />
       </Section>
-      <Section title="Record and time">
+      <Section title="Recording and time">
         <Stack>
           <Switch
             label="Record both sides"

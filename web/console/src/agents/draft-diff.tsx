@@ -11,7 +11,7 @@ export function DraftDiff({ agent, draft }: { agent: Agent; draft: AgentConfig }
   const newest = versions.data?.versions[0]?.version_number;
   const live = useRead<Version>(newest === undefined ? null : `${path}/${newest}`);
   if (agent.publication_state === 'draft')
-    return <Text c="dimmed">This agent was never published: all of it is new.</Text>;
+    return <Text c="dimmed">This agent was never published: everything is new.</Text>;
   return (
     <Loaded query={live}>{(version) => <Differences list={differences(version.config, draft)} />}</Loaded>
   );
@@ -22,7 +22,7 @@ export function Differences({ list }: { list: readonly Difference[] }) {
   if (list.length === 0)
     return (
       <Text c="dimmed">
-        The settings are the same; what changed is an attached tool or knowledge source, or nothing.
+        The settings are the same; only attached tools or knowledge sources changed, or nothing.
       </Text>
     );
   return (

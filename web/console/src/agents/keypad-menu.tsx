@@ -52,7 +52,7 @@ export function KeypadMenu({ menu, change }: { menu: Menu; change: Change }) {
         </Stack>
       ) : (
         <Text c="dimmed">
-          The agent greets callers itself. With a menu, what they press becomes a variable of its prompt.
+          The agent greets callers itself. With a menu, the pressed key becomes a variable of its prompt.
         </Text>
       )}
     </Section>
@@ -123,7 +123,7 @@ function WhenNothingIsPressed({ menu, change }: { menu: Menu; change: Change }) 
         onChange={(event) => change({ variable: event.currentTarget.value })}
       />
       <TextInput
-        label="Its value when nothing is chosen"
+        label="Value if nothing is chosen"
         description="After the last attempt."
         maxLength={256}
         value={menu.fallback_value}
@@ -146,7 +146,7 @@ function WhenNothingIsPressed({ menu, change }: { menu: Menu; change: Change }) 
         onChange={(value) => typeof value === 'number' && change({ max_attempts: value })}
       />
       <TextInput
-        label="What callers hear before another attempt"
+        label="Said before another attempt"
         placeholder="Sorry, I did not get that."
         value={menu.retry_message}
         onChange={(event) => change({ retry_message: event.currentTarget.value })}

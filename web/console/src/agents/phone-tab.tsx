@@ -12,7 +12,7 @@ type KeypadInput = AgentConfig['conversation']['keypad_input'];
 const TERMINATORS = [
   { value: '#', label: '#' },
   { value: '*', label: '*' },
-  { value: '', label: 'A pause alone' },
+  { value: '', label: 'Only a pause' },
 ];
 
 export function PhoneTab({ config, set }: EditorProps) {
@@ -39,7 +39,7 @@ function Digits({ input, change }: { input: KeypadInput; change: (patch: Partial
       title="Digits during the call"
       aside={
         <Switch
-          label="Take digits"
+          label="Accept digits"
           checked={input.enabled}
           onChange={(event) => change({ enabled: event.currentTarget.checked })}
         />

@@ -7,7 +7,7 @@ import type { EditorProps } from './draft.ts';
 import { PromptEditor } from './prompt-editor.tsx';
 
 const OPENINGS = [
-  { value: 'prompt', label: 'Say what the instruction below asks for' },
+  { value: 'prompt', label: 'Follow the instruction below' },
   { value: 'fixed', label: 'Say exactly this' },
   { value: 'off', label: 'Wait for the caller' },
 ];
@@ -26,7 +26,7 @@ export function PromptTab({ config, set }: EditorProps) {
       <Section title="First message">
         <Stack>
           <Select
-            label="When the call begins"
+            label="At the start of the call"
             data={OPENINGS}
             allowDeselect={false}
             value={prompt.first_message_mode}
@@ -63,7 +63,7 @@ export function PromptTab({ config, set }: EditorProps) {
       <Section title="Guardrails">
         <Stack>
           <Switch
-            label="Stay on the task"
+            label="Stay on topic"
             description="Off-topic requests are declined politely."
             checked={config.guardrails.focus}
             onChange={(event) => set('guardrails', { focus: event.currentTarget.checked })}
@@ -90,8 +90,8 @@ function ModelSection({ config, set }: EditorProps) {
     <Section title="Language model">
       <Stack>
         <Switch
-          label="Use a server of your own"
-          description="Any server that speaks OpenAI’s chat completions."
+          label="Use your own server"
+          description="Any server with OpenAI’s chat completions API."
           checked={custom !== null}
           onChange={(event) =>
             set('llm', {
@@ -138,8 +138,8 @@ function CustomModel({ custom, onChange }: { custom: Custom; onChange: (custom: 
         autoComplete="off"
         description={
           custom.has_secret
-            ? 'A key is kept. Leave this empty to keep it; another host needs it anew.'
-            : 'Kept encrypted and never shown again.'
+            ? 'A key is stored. Leave this empty to keep it; for another host enter it again.'
+            : 'Stored encrypted and never shown again.'
         }
         value={custom.api_key ?? ''}
         onChange={(event) => {
@@ -153,7 +153,7 @@ function CustomModel({ custom, onChange }: { custom: Custom; onChange: (custom: 
 
 const MISSING = [
   { value: 'keep', label: 'Leave the placeholder as it is' },
-  { value: 'empty', label: 'Say nothing in its place' },
+  { value: 'empty', label: 'Leave it empty' },
   { value: 'reject', label: 'Refuse the session' },
 ];
 
@@ -188,14 +188,14 @@ function Variables({ config, set }: EditorProps) {
           splitChars={[]}
         />
         <Select
-          label="When a value is missing"
+          label="If a value is missing"
           data={MISSING}
           allowDeselect={false}
           value={on_missing}
           onChange={(value) => set('variables', { on_missing: (value ?? 'keep') as typeof on_missing })}
         />
         <Text size="sm" c="dimmed">
-          Sessions, phone calls and the conversation_init webhook give values of their own.
+          Sessions, phone calls and the conversation_init webhook can set other values.
         </Text>
       </Stack>
     </Section>

@@ -42,9 +42,7 @@ export function PublishButton({
       </Button>
       <Modal opened={isOpen} onClose={dialog.close} title={`Publish ${agent.name}`} size="lg" centered>
         <Stack>
-          <Text size="sm">
-            Calls that are running keep the version they began with. This is what changes:
-          </Text>
+          <Text size="sm">Running calls keep the version they began with. Changes:</Text>
           <DraftDiff agent={agent} draft={draft} />
           <TextInput
             label="Title of this version"

@@ -100,7 +100,7 @@ function HangUp({ config, set }: EditorProps) {
               />
             )}
             <Switch
-              label="Not while it is asking something"
+              label="Not while it is asking a question"
               checked={system.hang_up_call_refuse_questions}
               onChange={(event) => setSystem({ hang_up_call_refuse_questions: event.currentTarget.checked })}
             />

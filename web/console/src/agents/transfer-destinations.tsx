@@ -22,7 +22,7 @@ const NEW: Destination = {
   on_failure: { action: 'return_to_agent', message: '' },
 };
 const MODES = [
-  { value: 'cold', label: 'At once (cold)' },
+  { value: 'cold', label: 'Immediately (cold)' },
   { value: 'warm', label: 'After the colleague answered (warm)' },
 ];
 const CONNECTS = [
@@ -36,7 +36,7 @@ const ANNOUNCEMENTS = [
   { value: 'off', label: 'Nothing' },
 ];
 const FAILURES = [
-  { value: 'return_to_agent', label: 'The agent goes on with the caller' },
+  { value: 'return_to_agent', label: 'The agent continues with the caller' },
   { value: 'end_call', label: 'The call ends' },
 ];
 
@@ -46,13 +46,13 @@ export function TransferDestinations({ config, set }: EditorProps) {
   const put = (list: Destination[]) => set('conversation', { transfer_destinations: list });
   return (
     <Section
-      title="Putting callers through"
+      title="Transfers"
       aside={<Add disabled={destinations.length >= 50} onClick={() => put([...destinations, NEW])} />}
     >
       <Stack gap="lg">
         {destinations.length === 0 && (
           <Text c="dimmed">
-            The agent cannot transfer calls. Add a number or a SIP address it may put callers through to.
+            The agent cannot transfer calls. Add a number or a SIP address that it may transfer callers to.
           </Text>
         )}
         {destinations.map((destination, index) => (
@@ -77,7 +77,7 @@ export function TransferDestinations({ config, set }: EditorProps) {
         ))}
         {destinations.length > 0 && (
           <Switch
-            label="Not while it is asking something"
+            label="Not while it is asking a question"
             checked={refusesQuestions}
             onChange={(event) =>
               set('conversation', { transfer_refuse_questions: event.currentTarget.checked })
@@ -152,7 +152,7 @@ function How({ destination, change }: { destination: Destination; change: Change
     <>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <Choice
-          label="Put through"
+          label="Transfer"
           data={MODES}
           value={mode}
           onChange={(value) => change({ mode: value as Destination['mode'] })}
@@ -172,7 +172,7 @@ function How({ destination, change }: { destination: Destination; change: Change
           onChange={(value) => change({ announcement_mode: value as Destination['announcement_mode'] })}
         />
         <Choice
-          label="When nobody answers"
+          label="If nobody answers"
           data={FAILURES}
           value={on_failure.action}
           onChange={(value) =>
@@ -189,14 +189,14 @@ function How({ destination, change }: { destination: Destination; change: Change
       )}
       {mode === 'warm' && warm_connect === 'briefing' && (
         <Words
-          label="What the briefing tells"
+          label="What the briefing says"
           maxLength={1_000}
           value={destination.warm_briefing_instructions}
           onChange={(text) => change({ warm_briefing_instructions: text })}
         />
       )}
       <Words
-        label="Message when nobody answers"
+        label="Message if nobody answers"
         value={on_failure.message}
         onChange={(message) => change({ on_failure: { ...on_failure, message } })}
       />

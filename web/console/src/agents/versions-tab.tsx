@@ -22,18 +22,18 @@ export function VersionsTab({ agent, draft }: { agent: Agent; draft: AgentConfig
       const version = await call<Version>('GET', `${path}/versions/${number}`);
       await call('PATCH', `${path}/config`, restorePatch(version.config));
     },
-    { touches: [path], done: 'The version is in the draft again; publish it when it is right' },
+    { touches: [path], done: 'The version is now the draft; publish it when it is ready' },
   );
   return (
     <Stack>
       {agent.has_unpublished_changes && (
-        <Section title="The draft differs from what callers get">
+        <Section title="The draft differs from the published version">
           <DraftDiff agent={agent} draft={draft} />
         </Section>
       )}
       <LoadedList
         list={list}
-        empty={<Empty title="Nothing published yet">Publish the draft, and this agent takes calls.</Empty>}
+        empty={<Empty title="Nothing published yet">Publish the draft to let this agent take calls.</Empty>}
       >
         {(versions) => (
           <DataTable label="Versions" heads={['Version', 'Title', 'Published', '']}>
@@ -50,8 +50,8 @@ export function VersionsTab({ agent, draft }: { agent: Agent; draft: AgentConfig
                 <Table.Td ta="right">
                   <ConfirmButton
                     size="xs"
-                    title={`Put version ${version.version_number} into the draft?`}
-                    text="The draft as it stands is replaced. Callers notice nothing until you publish it. Secrets keep their present values."
+                    title={`Restore version ${version.version_number} as the draft?`}
+                    text="The current draft is replaced. Callers notice nothing until you publish it. Secrets keep their current values."
                     onConfirm={() => restore.mutate(version.version_number)}
                   >
                     Restore

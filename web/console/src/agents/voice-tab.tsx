@@ -50,7 +50,7 @@ export function VoiceTab({ config, set }: EditorProps) {
               onChange={(id) => id && set('voice', { voice_id: id })}
             />
             <Select
-              label="Language it speaks"
+              label="Language"
               searchable
               allowDeselect={false}
               data={LANGUAGES.map((code) => ({ value: code, label: LANGUAGE_NAMES.of(code) ?? code }))}
@@ -77,7 +77,7 @@ export function VoiceTab({ config, set }: EditorProps) {
           </div>
           <Switch
             label="Expressive"
-            description="The voice may render cues such as laughter; they never show in the transcript."
+            description="The voice may perform cues such as laughter; they never appear in the transcript."
             checked={voice.expressive}
             onChange={(event) => set('voice', { expressive: event.currentTarget.checked })}
           />
@@ -94,7 +94,7 @@ export function VoiceTab({ config, set }: EditorProps) {
             onChange={(id) => id && set('asr', { model: id })}
           />
           <TagsInput
-            label="Words to listen for"
+            label="Words to recognise"
             description="Names and terms the recogniser should prefer, up to 50."
             maxTags={50}
             value={asr.keyterms}
@@ -107,7 +107,7 @@ export function VoiceTab({ config, set }: EditorProps) {
           />
           <Switch
             label="Only its own language"
-            description="Other languages reach the agent as unintelligible speech."
+            description="The agent sees other languages as unintelligible speech."
             checked={asr.strict_language}
             onChange={(event) => set('asr', { strict_language: event.currentTarget.checked })}
           />
@@ -156,7 +156,7 @@ function Preview({ voiceId, speed }: { voiceId: string; speed: number }) {
       {preview.isError && (
         <Text size="sm" c="red" role="alert">
           {preview.error instanceof ApiError && preview.error.status === 404
-            ? 'This server has no speech API to preview voices with. Save the draft and make a test call to hear it.'
+            ? 'This server has no speech API for previews of voices. Save the draft and make a test call to hear it.'
             : messageOf(preview.error)}
         </Text>
       )}

@@ -31,7 +31,7 @@ export function PostCallWebhooks({ config, set }: EditorProps) {
     >
       {endpoints.length === 0 && (
         <Text c="dimmed">
-          Nobody is told. Add an address, and it gets what was said and what came of it after each call.
+          No webhooks yet. Add an address to receive what was said and the outcome after each call.
         </Text>
       )}
       <Stack>
@@ -67,7 +67,7 @@ export function InitWebhook({ config, set }: EditorProps) {
       title="Webhook before a phone call"
       aside={
         <Switch
-          label="Ask it"
+          label="Call it"
           checked={init !== null}
           onChange={(event) =>
             set('webhooks', { conversation_init: event.currentTarget.checked ? NO_INIT : null })
@@ -77,13 +77,13 @@ export function InitWebhook({ config, set }: EditorProps) {
     >
       <Stack>
         <Text size="sm" c="dimmed">
-          Your server is told who calls and answers with variables for this one call. Without an answer in
-          time the call begins with their defaults.
+          Your server is told who calls and returns variables for this one call. If it does not answer in
+          time, the call begins with their defaults.
         </Text>
         {init && (
           <Group align="flex-end" gap="xs">
             <TextInput
-              label="Address to ask"
+              label="Address"
               type="url"
               placeholder="https://example.com/callers"
               value={init.url}
@@ -92,7 +92,7 @@ export function InitWebhook({ config, set }: EditorProps) {
             />
             <Secret endpoint={init} onChange={(secret) => change({ secret })} />
             <NumberInput
-              label="Time it gets"
+              label="Timeout"
               suffix=" s"
               min={1}
               max={8}
@@ -119,7 +119,7 @@ function Secret({
       label="Signing secret"
       type="password"
       autoComplete="off"
-      placeholder={endpoint.has_secret ? 'Kept; type to replace' : 'None'}
+      placeholder={endpoint.has_secret ? 'Stored; type to replace' : 'None'}
       value={endpoint.secret ?? ''}
       onChange={(event) => onChange(event.currentTarget.value)}
       style={{ flex: 1, minWidth: 160 }}

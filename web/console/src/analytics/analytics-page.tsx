@@ -59,7 +59,7 @@ export default function AnalyticsPage() {
   return (
     <Page
       title="Analytics"
-      intro="By the day (UTC), or by the hour."
+      intro="By day (UTC) or by hour."
       actions={
         <>
           <Select
@@ -89,7 +89,7 @@ export default function AnalyticsPage() {
 function Figures({ analytics }: { analytics: Analytics }) {
   const { totals, agents } = analytics;
   if (totals.calls === 0)
-    return <Empty title="No call in this time">Choose a longer range, or another agent.</Empty>;
+    return <Empty title="No calls in this period">Choose a longer range, or another agent.</Empty>;
   return (
     <>
       {analytics.truncated && (
@@ -104,7 +104,7 @@ function Figures({ analytics }: { analytics: Analytics }) {
           {
             label: 'Average length',
             value: duration(totals.average_seconds),
-            hint: `${duration(totals.total_seconds)} in all`,
+            hint: `${duration(totals.total_seconds)} in total`,
           },
           {
             label: 'Median response',

@@ -108,6 +108,6 @@ function describe({ loc, msg }: FieldProblem): string {
 }
 
 function plain(status: number): string {
-  if (status === 401) return 'This key is not valid (any more). Sign in again.';
+  if (status === 401) return 'This key is not valid, or no longer. Sign in again.';
   return `The server answered ${status}`;
 }

@@ -88,7 +88,7 @@ export function useChange<Input = void, Answer = unknown>(
 
 /** The message to show for an error. */
 export function messageOf(error: unknown): string {
-  return error instanceof ApiError ? error.message : 'Something went wrong in this page. Load it again.';
+  return error instanceof ApiError ? error.message : 'Something went wrong on this page. Reload it.';
 }
 
 function isTouched([path]: QueryKey, touches: readonly string[]): boolean {

@@ -148,7 +148,7 @@ function Tools({ isLive, onSignOut }: { isLive: boolean; onSignOut: () => void }
         label={
           isLive
             ? 'Calls appear here as they happen'
-            : 'Not connected to the live events; pages may be a little behind'
+            : 'Not connected to live events; pages may be slightly out of date'
         }
       >
         <Group gap={6} wrap="nowrap" mr="xs" visibleFrom="xs">

@@ -61,7 +61,7 @@ export function SignInPage({ isKeyRefused, onSignedIn }: { isKeyRefused: boolean
           />
           {isKeyRefused && !signIn.isError && (
             <Alert color="yellow" role="alert" variant="outline" title="You were signed out">
-              Your key was revoked or has expired. Sign in with another one to go on where you were.
+              Your key was revoked or has expired. Sign in with another one to continue where you were.
             </Alert>
           )}
           {signIn.isError && (
@@ -73,7 +73,7 @@ export function SignInPage({ isKeyRefused, onSignedIn }: { isKeyRefused: boolean
             Sign in
           </Button>
           <Text size="sm" c="dimmed">
-            The operator’s key is in <Code>credentials.json</Code> of the data directory, whose place is
+            The operator’s key is in <Code>credentials.json</Code> in the data directory, whose path is
             printed when Parley starts. Just looking?{' '}
             <Anchor href="/" underline="always">
               Talk to the demo agent

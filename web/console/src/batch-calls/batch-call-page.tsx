@@ -46,7 +46,7 @@ function Batch({ batch }: { batch: BatchCall }) {
     >
       {batch.status_reason !== null && (
         <Alert color="yellow" variant="outline" title={`Paused: ${words(batch.status_reason).toLowerCase()}`}>
-          Nobody more is called until this is put right and the batch is resumed. No number is lost.
+          Nobody else is called until this is fixed and the batch is resumed. No number is lost.
         </Alert>
       )}
       <Section title="Progress">
@@ -75,12 +75,12 @@ function Actions({ batch }: { batch: BatchCall }) {
   const touches = ['/v1/agent/batch-calls'];
   const pause = useChange(() => call('POST', `${path}/pause`), {
     touches,
-    done: 'Paused; calls that have begun go on',
+    done: 'Paused; calls in progress continue',
   });
-  const resume = useChange(() => call('POST', `${path}/resume`), { touches, done: 'The batch goes on' });
+  const resume = useChange(() => call('POST', `${path}/resume`), { touches, done: 'The batch continues' });
   const cancel = useChange(() => call('POST', `${path}/cancel`), {
     touches,
-    done: 'Cancelled; calls that have begun go on',
+    done: 'Cancelled; calls in progress continue',
   });
   const remove = useChange(() => call('DELETE', path), {
     touches,
@@ -91,7 +91,7 @@ function Actions({ batch }: { batch: BatchCall }) {
     return (
       <ConfirmButton
         title="Delete this batch?"
-        text="Its numbers and what became of them are removed; the calls stay."
+        text="Its numbers and their results are removed; the calls stay."
         onConfirm={() => remove.mutate()}
       >
         Delete
@@ -111,7 +111,7 @@ function Actions({ batch }: { batch: BatchCall }) {
       )}
       <ConfirmButton
         title="Cancel this batch?"
-        text="Nobody more is called. Calls that have begun go on to their end."
+        text="Nobody else is called. Calls in progress continue to their end."
         onConfirm={() => cancel.mutate()}
       >
         Cancel batch
@@ -129,16 +129,16 @@ function Settings({ batch: { schedule, pacing, retry, disclosure, ...batch } }: 
       'Calling hours',
       hours === null
         ? 'Any'
-        : `${hours.start} to ${hours.end} where they are, ${hours.days.map(words).join(', ')}`,
+        : `${hours.start} to ${hours.end} local time, ${hours.days.map(words).join(', ')}`,
     ],
     ['Pace', `${pacing.concurrent_calls} at once, ${pacing.calls_per_minute} a minute`],
     [
-      'Called again',
+      'Retries',
       retry.max_attempts === 1
         ? 'No'
         : `up to ${retry.max_attempts} calls on ${retry.on.map(words).join(', ').toLowerCase()}`,
     ],
-    ['Said first', disclosure === '' ? '–' : disclosure],
+    ['Disclosure', disclosure === '' ? '–' : disclosure],
   ] as const;
   return (
     <Section title="Settings">

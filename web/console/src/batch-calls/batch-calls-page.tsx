@@ -20,14 +20,14 @@ export default function BatchCallsPage() {
   return (
     <Page
       title="Batch calls"
-      intro="An agent calls everyone of a list, in the calling hours of where they are and as fast as you allow."
+      intro="An agent calls everyone on a list, within the calling hours of their location and as fast as you allow."
       actions={<Button onClick={dialog.open}>New batch</Button>}
     >
       <LoadedList
         list={list}
         empty={
-          <Empty title="No batch yet" action={<Button onClick={dialog.open}>Upload a list</Button>}>
-            A CSV file with a column to_number is enough. Every other column is a variable the agent can use.
+          <Empty title="No batches yet" action={<Button onClick={dialog.open}>Upload a list</Button>}>
+            A CSV file with a column to_number is enough. Every other column becomes a variable for the agent.
           </Empty>
         }
       >

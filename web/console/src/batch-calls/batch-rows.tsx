@@ -35,7 +35,7 @@ export function BatchRows({
     <Loaded query={page}>
       {({ rows, next_cursor }) => (
         <>
-          {rows.length === 0 ? <Empty title="No number is in this state" /> : <Rows rows={rows} />}
+          {rows.length === 0 ? <Empty title="No numbers in this state" /> : <Rows rows={rows} />}
           <Group justify="center">
             {cursors.length > 0 && (
               <Button variant="default" onClick={() => setCursors(cursors.slice(0, -1))}>

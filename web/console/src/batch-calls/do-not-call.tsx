@@ -15,7 +15,7 @@ type Entry = DoNotCallList['do_not_call'][number];
 const PATH = '/v1/agent/do-not-call';
 const SOURCES: Readonly<Record<Entry['source'], string>> = {
   api: 'You',
-  voice: 'Said so in a call',
+  voice: 'Opted out in a call',
   key: 'Pressed the key in a call',
 };
 
@@ -24,7 +24,7 @@ export function DoNotCall() {
   const list = useList<DoNotCallList, Entry>(PATH, (answer) => answer.do_not_call);
   const add = useChange(() => call('POST', PATH, { phone_number: number.trim() }), {
     touches: [PATH],
-    done: 'No batch calls this number',
+    done: 'Batches do not call this number',
     onDone: () => setNumber(''),
   });
   const remove = useChange((phone: string) => call('DELETE', `${PATH}/${encodeURIComponent(phone)}`), {
@@ -54,12 +54,12 @@ export function DoNotCall() {
         list={list}
         empty={
           <Text size="sm" c="dimmed">
-            Nobody is on the list. Whoever opts out in a call is put here.
+            The list is empty. Callees who opt out are added here.
           </Text>
         }
       >
         {(entries) => (
-          <DataTable label="Numbers that are not called" heads={['Number', 'Since', 'By', '']}>
+          <DataTable label="Numbers not to call" heads={['Number', 'Since', 'By', '']}>
             {entries.map((entry) => (
               <Table.Tr key={entry.phone_number}>
                 <Table.Td className="tabular">{entry.phone_number}</Table.Td>
@@ -68,7 +68,7 @@ export function DoNotCall() {
                 <Table.Td ta="right">
                   <ConfirmButton
                     size="xs"
-                    title={`Call ${entry.phone_number} again?`}
+                    title={`Allow calls to ${entry.phone_number} again?`}
                     text="Batches may call this number from now on."
                     onConfirm={() => remove.mutate(entry.phone_number)}
                   >

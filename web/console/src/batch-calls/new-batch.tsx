@@ -55,7 +55,7 @@ export function NewBatch({ onDone }: { onDone: (batch: BatchCall) => void }) {
     (list: File) => call<BatchCall>('POST', '/v1/agent/batch-calls', formOf(list, fields)),
     {
       touches: ['/v1/agent/batch-calls'],
-      done: 'The batch is under way',
+      done: 'The batch has started',
       onDone,
       quiet: true,
     },
@@ -70,7 +70,7 @@ export function NewBatch({ onDone }: { onDone: (batch: BatchCall) => void }) {
       <Stack>
         <FileInput
           label="List"
-          description="CSV: a column to_number (+14155550123); end_user_id and metadata if you like; every other column is a variable"
+          description="CSV: a column to_number (+14155550123), optionally end_user_id and metadata; every other column is a variable"
           placeholder="Choose a file"
           accept=".csv,text/csv"
           value={file}
@@ -105,8 +105,8 @@ export function NewBatch({ onDone }: { onDone: (batch: BatchCall) => void }) {
         <When fields={fields} set={set} />
         <HowFast fields={fields} set={set} />
         <Textarea
-          label="Said first"
-          description="Who calls and that it is an automated call, where the law asks for it. It cannot be talked over."
+          label="Disclosure"
+          description="Who calls, and that it is an automated call, where the law requires it. Callees cannot interrupt it."
           autosize
           value={fields.disclosure}
           onChange={(event) => set({ disclosure: event.currentTarget.value })}
@@ -193,10 +193,10 @@ function HowFast({ fields, set }: PartProps) {
   );
   return (
     <SimpleGrid cols={{ base: 2, xs: 4 }}>
-      {number('concurrent_calls', 'At once', 500)}
-      {number('calls_per_minute', 'A minute', 1_000)}
-      {number('max_attempts', 'Calls to each', 5)}
-      {number('delay_minutes', 'Again in (min)', 10_080)}
+      {number('concurrent_calls', 'Concurrent', 500)}
+      {number('calls_per_minute', 'Per minute', 1_000)}
+      {number('max_attempts', 'Calls per number', 5)}
+      {number('delay_minutes', 'Retry after (min)', 10_080)}
     </SimpleGrid>
   );
 }
@@ -206,7 +206,7 @@ function OptOut({ fields, set }: PartProps) {
   return (
     <>
       <Checkbox
-        label="Whoever is called can opt out, and is called by no batch again"
+        label="Callees can opt out of all batches"
         checked={fields.has_opt_out}
         onChange={(event) => set({ has_opt_out: event.currentTarget.checked })}
       />
@@ -216,13 +216,13 @@ function OptOut({ fields, set }: PartProps) {
             <TextField
               {...field}
               name="key"
-              label="By this key"
-              description="One of the phone"
+              label="With this key"
+              description="A key of the phone"
               maxLength={1}
             />
-            <TextField {...field} name="phrases" label="By saying" description="Separated by commas" />
+            <TextField {...field} name="phrases" label="With these words" description="Separated by commas" />
           </SimpleGrid>
-          <TextField {...field} name="confirmation" label="Is then told" />
+          <TextField {...field} name="confirmation" label="Then say" />
         </>
       )}
     </>

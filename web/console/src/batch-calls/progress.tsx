@@ -45,7 +45,7 @@ export function BatchProgress({ batch }: { batch: BatchCall }) {
         </Text>
         {batch.opens_at !== null && (
           <Text size="sm" c="dimmed">
-            {parts.length === 0 ? 'Begins' : 'Outside the calling hours; goes on'} {dateTime(batch.opens_at)}
+            {parts.length === 0 ? 'Begins' : 'Outside calling hours; continues'} {dateTime(batch.opens_at)}
           </Text>
         )}
       </Group>

@@ -15,7 +15,7 @@ export function AnalysisResult({ analysis }: { analysis: Analysis }) {
           <Finding
             key={`data ${name}`}
             name={name}
-            value={value === null ? 'Not said' : String(value)}
+            value={value === null ? 'Not mentioned' : String(value)}
             why={rationale}
           />
         ))}

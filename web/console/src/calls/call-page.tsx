@@ -80,17 +80,16 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
     >
       <Verdict turns={session.turns} sessionId={session.session_id} />
       {isLive ? (
-        <Alert color="teal" variant="outline" title="This call is running">
+        <Alert color="teal" variant="outline" title="This call is in progress">
           <Stack gap="sm">
-            What is said appears below after each turn; the recording can be heard as soon as the call has
-            ended.
+            What is said appears below after each turn; the recording is available once the call has ended.
             {session.status !== 'pending' && <JoinCall sessionId={session.session_id} />}
           </Stack>
         </Alert>
       ) : (
         <RecordingPlayer session={session} seek={seek} divergesAtMs={divergesAtMs} onTime={setNowMs} />
       )}
-      <Section title="How fast each turn was">
+      <Section title="Latency of each turn">
         <Waterfall turns={session.turns} sessionId={session.session_id} />
       </Section>
       <CallFacts session={session} />
@@ -121,7 +120,7 @@ function AnalysisSection({ path, session }: { path: string; session: SessionDeta
   const { analysis } = session;
   const again = useChange(() => call('POST', `${path}/analysis`), {
     touches: [path],
-    done: 'It is being worked out again',
+    done: 'The analysis is running again',
   });
   if (analysis === null) return null;
   const isRerunnable = analysis.status === 'skipped' || analysis.status === 'error';
@@ -155,7 +154,7 @@ function DeliveriesSection({ path }: { path: string }) {
         {({ deliveries: rows }) =>
           rows.length === 0 ? (
             <Text c="dimmed">
-              Nobody was told about this call: its agent has no post-call webhook, or the call is not over.
+              No webhooks for this call: its agent has no post-call webhook, or the call has not ended.
             </Text>
           ) : (
             <DeliveriesTable rows={rows} />

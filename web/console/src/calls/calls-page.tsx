@@ -59,7 +59,7 @@ export default function CallsPage() {
   return (
     <Page
       title="Calls"
-      intro="Newest first; running calls change as you watch."
+      intro="Newest first; calls in progress update as you watch."
       actions={
         isFiltered && (
           <Button variant="default" onClick={() => setSearch({})}>
@@ -72,10 +72,10 @@ export default function CallsPage() {
       <LoadedList
         list={list}
         empty={
-          <Empty title={isFiltered ? 'No call is like that' : 'No call yet'}>
+          <Empty title={isFiltered ? 'No calls match' : 'No calls yet'}>
             {isFiltered
-              ? 'Take a filter away.'
-              : 'Calls by phone and from web pages appear here the moment they are answered.'}
+              ? 'Remove a filter.'
+              : 'Calls by phone and from web pages appear here as soon as they are answered.'}
           </Empty>
         }
       >

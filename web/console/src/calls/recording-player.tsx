@@ -179,7 +179,7 @@ function withDivergence(
 ): readonly AudioEvent[] {
   if (wallMs === null) return events;
   const atMs = Math.min(durationMs, Math.max(0, wallMs - startMs));
-  const text = 'from here the call would have gone another way';
+  const text = 'from here the call would have been different';
   return [...events, { kind: 'divergence' as const, atMs, durationMs: 0, text }].sort(
     (a, b) => a.atMs - b.atMs,
   );
@@ -203,11 +203,11 @@ function Events({ events, onSeek }: { events: readonly AudioEvent[]; onSeek: (ms
   if (events.length === 0)
     return (
       <Text size="sm" c="dimmed">
-        No interruption, and no silence that anyone would notice.
+        No interruption, and no noticeable silence.
       </Text>
     );
   return (
-    <Stack gap={0} component="ul" p={0} m={0} style={{ listStyle: 'none' }} aria-label="What can be heard">
+    <Stack gap={0} component="ul" p={0} m={0} style={{ listStyle: 'none' }} aria-label="Audible events">
       {events.map((event) => (
         <li key={`${event.kind}${event.atMs}`}>
           <button

@@ -13,12 +13,12 @@ type Divergence = NonNullable<ReplayedCall['divergence']>;
 
 /** The agent's actions at a moment, in the caller's terms. */
 const DEEDS: Readonly<Record<NonNullable<Divergence['was']>['did'], string>> = {
-  generate: 'the agent began to think of an answer',
-  play: 'the agent began to speak',
+  generate: 'the agent started preparing an answer',
+  play: 'the agent started to speak',
   pause: 'the agent paused',
-  resume: 'the agent went on speaking',
+  resume: 'the agent continued to speak',
   clear: 'the agent stopped speaking',
-  transfer: 'the caller was put through',
+  transfer: 'the caller was transferred',
   hang_up: 'the agent hung up',
 };
 
@@ -70,8 +70,7 @@ export function Replay({ session, divergence, onReplayed, onSeek }: ReplayProps)
     >
       <Stack>
         <Text size="sm" c="dimmed">
-          The call is run again as it was recorded, with what you change here. What is left empty stays as it
-          was.
+          The recorded call is replayed with your changes. Empty fields keep the call’s settings.
         </Text>
         <ReplayFields settings={settings} change={change} />
         <div role="status">
@@ -85,27 +84,24 @@ export function Replay({ session, divergence, onReplayed, onSeek }: ReplayProps)
 
 function problemOf(error: unknown): string {
   const isGone = error instanceof ApiError && error.status === 404;
-  return isGone
-    ? 'Nothing was kept of this call that could be run again, or its time is over.'
-    : messageOf(error);
+  return isGone ? 'This call has no flight log that could be replayed, or it has expired.' : messageOf(error);
 }
 
 function Outcome({ divergence, onSeek }: { divergence: Divergence | null; onSeek: (atMs: number) => void }) {
-  if (!divergence)
-    return <Text size="sm">Nobody would have noticed anything: the call would have gone the same way.</Text>;
+  if (!divergence) return <Text size="sm">No noticeable difference: the call would have been the same.</Text>;
   const told = (moment: Divergence['was']) =>
     moment ? `${timeWithTenths(moment.at)}, ${DEEDS[moment.did]}` : 'nothing more happened';
   return (
     <Alert
       variant="outline"
       color="grape"
-      title={`From ${timeOfDay(new Date(momentOf(divergence)).toISOString())} the call would have gone another way`}
+      title={`From ${timeOfDay(new Date(momentOf(divergence)).toISOString())} the call would have been different`}
     >
       <Stack gap={4}>
-        <Text size="sm">As it was: {told(divergence.was)}.</Text>
+        <Text size="sm">In the call: {told(divergence.was)}.</Text>
         <Text size="sm">With these settings: {told(divergence.would_be)}.</Text>
         <Text size="sm" c="dimmed">
-          What follows was recorded of another call and cannot be judged: {percent(divergence.judged)} of the
+          The rest belongs to a different call and cannot be compared: {percent(divergence.judged)} of the
           call was the same.
         </Text>
         <Group mt={4}>

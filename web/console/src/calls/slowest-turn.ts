@@ -11,12 +11,12 @@ export type Turn = SessionDetail['turns'][number];
  * schemes.
  */
 export const PARTS = [
-  ['endpoint_ms', 'Waited for the caller to go on', '#94a3b8'],
+  ['endpoint_ms', 'Waited for the caller to continue', '#94a3b8'],
   ['transcript_ms', 'Recogniser', '#0d9488'],
   ['first_token_ms', 'Model’s first word', '#6366f1'],
   ['first_sentence_ms', 'First sentence', '#a78bfa'],
   ['first_audio_ms', 'Voice', '#f59e0b'],
-  ['playout_ms', 'On the line', '#ef4444'],
+  ['playout_ms', 'Sending', '#ef4444'],
 ] as const;
 
 export type Part = (typeof PARTS)[number];

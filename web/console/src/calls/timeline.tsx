@@ -83,7 +83,7 @@ export function Timeline({ session, nowMs, linkedMs, divergesAtMs, onSeek }: Tim
 function Divergence() {
   return (
     <div className="note-line divergence">
-      With the other settings the call would have gone another way from here
+      With the other settings the call would have been different from here on
     </div>
   );
 }

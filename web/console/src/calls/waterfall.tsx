@@ -14,7 +14,7 @@ export function Waterfall({ turns, sessionId }: { turns: readonly Turn[]; sessio
   if (turns.length === 0)
     return (
       <Text c="dimmed">
-        No spoken turn was answered. What is typed is answered at once and has no waterfall.
+        No spoken turn was answered. Typed messages are answered at once and have no waterfall.
       </Text>
     );
   const scaleMs = Math.max(...turns.map(({ total_ms }) => total_ms), 1);

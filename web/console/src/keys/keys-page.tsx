@@ -16,12 +16,12 @@ export default function KeysPage() {
   const account = useRead<Account>('/v1/account');
   const remove = useChange((id: string) => call('DELETE', `/v1/keys/${id}`), {
     touches: ['/v1/keys'],
-    done: 'The key is gone; whoever used it is refused from now on',
+    done: 'Key deleted; programs that use it are refused from now on',
   });
   return (
     <Page
       title="API keys"
-      intro="A key acts for the whole account. Only its hash is kept, so it is shown once."
+      intro="A key acts for the whole account. Only its hash is stored, so it is shown once."
     >
       <NewKey />
       <Loaded query={keys}>
@@ -82,7 +82,7 @@ function NewKey() {
         <Group align="flex-end">
           <TextInput
             label="Name"
-            placeholder="What it is for"
+            placeholder="Purpose"
             maxLength={120}
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}

@@ -19,7 +19,7 @@ export default function KnowledgePage() {
   const list = useList<KnowledgeList, Source>(PATH, (answer) => answer.knowledge_sources);
   const upload = useChange((file: File) => call('POST', PATH, formOf(file)), {
     touches: [PATH],
-    done: 'Uploaded. Attach it to an agent to have it used.',
+    done: 'Uploaded. Attach it to an agent to use it.',
   });
   const button = (
     <FileButton accept={ACCEPTED} onChange={(file) => file && upload.mutate(file)}>
@@ -33,7 +33,7 @@ export default function KnowledgePage() {
   return (
     <Page
       title="Knowledge"
-      intro="Texts agents look things up in: .md or .txt, up to 1 MB. Short ones are part of the prompt, long ones are searched at every turn."
+      intro="Texts in which agents look things up: .md or .txt, up to 1 MB. Short ones become part of the prompt, long ones are searched at every turn."
       actions={button}
     >
       <LoadedList
@@ -60,7 +60,7 @@ function Row({ source }: { source: Source }) {
   const path = `${PATH}/${source.knowledge_source_id}`;
   const replace = useChange((file: File) => call('PATCH', path, formOf(file)), {
     touches: [PATH, '/v1/agent/agents'],
-    done: 'Replaced. Agents get it when they are published again.',
+    done: 'Replaced. Agents use it once they are published again.',
   });
   const remove = useChange(() => call('DELETE', path), { touches: [PATH], done: 'Deleted' });
   return (

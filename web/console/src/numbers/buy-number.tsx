@@ -18,7 +18,7 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
     (phone_number: string) => call('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number }),
     {
       touches: ['/v1/agent/phone-numbers', '/v1/agent/available-phone-numbers', '/wallet'],
-      done: 'The number is yours; choose who answers it',
+      done: 'The number is yours; choose an agent to answer it',
       onDone,
     },
   );
@@ -46,7 +46,7 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
       <Loaded query={found}>
         {({ available_phone_numbers: numbers }) =>
           numbers.length === 0 ? (
-            <Text c="dimmed">No number is on offer there.</Text>
+            <Text c="dimmed">No numbers available there.</Text>
           ) : (
             <Table verticalSpacing="xs">
               <Table.Tbody>
@@ -58,7 +58,7 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
                         {[number.locality, number.region].filter((part) => part !== '').join(', ')}
                       </Text>
                     </Table.Td>
-                    <Table.Td>{dollars(number.daily_price)} a day</Table.Td>
+                    <Table.Td>{dollars(number.daily_price)} per day</Table.Td>
                     <Table.Td ta="right">
                       <Button
                         size="xs"

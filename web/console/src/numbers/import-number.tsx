@@ -31,7 +31,7 @@ export function ImportNumber({ onDone }: { onDone: () => void }) {
       }),
     {
       touches: ['/v1/agent/phone-numbers'],
-      done: 'Imported; choose who answers it',
+      done: 'Imported; choose an agent to answer it',
       onDone,
     },
   );
@@ -60,26 +60,26 @@ export function ImportNumber({ onDone }: { onDone: () => void }) {
           {input('label', 'Label')}
         </SimpleGrid>
         <Text size="sm" c="dimmed">
-          Calls in: allowed addresses, or a name and password, or both.
+          Inbound: allowed addresses, or a username and password, or both.
         </Text>
         <TagsInput
-          label="Addresses calls may come from"
+          label="Allowed addresses"
           placeholder="203.0.113.0/24"
           value={addresses}
           onChange={setAddresses}
           maxTags={32}
         />
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
-          {input('inbound_auth_username', 'Name for calls in')}
-          {input('inbound_auth_password', 'Password for calls in', { type: 'password' })}
+          {input('inbound_auth_username', 'Username for inbound calls')}
+          {input('inbound_auth_password', 'Password for inbound calls', { type: 'password' })}
         </SimpleGrid>
         <Text size="sm" c="dimmed">
-          Calls out: leave this empty for a number that is only called.
+          Outbound: leave empty for a number that only receives calls.
         </Text>
         {input('termination_uri', 'Your carrier’s address', { placeholder: 'sip.example.com:5060' })}
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
-          {input('termination_auth_username', 'Name for calls out')}
-          {input('termination_auth_password', 'Password for calls out', { type: 'password' })}
+          {input('termination_auth_username', 'Username for outbound calls')}
+          {input('termination_auth_password', 'Password for outbound calls', { type: 'password' })}
         </SimpleGrid>
         <Button type="submit" loading={create.isPending} disabled={fields.phone_number.trim() === ''}>
           Import

@@ -42,8 +42,8 @@ export default function NumbersPage() {
       <LoadedList
         list={list}
         empty={
-          <Empty title="No number yet" action={<Button onClick={buying.open}>Buy a number</Button>}>
-            Buy one, or import one of your own carrier over SIP.
+          <Empty title="No numbers yet" action={<Button onClick={buying.open}>Buy a number</Button>}>
+            Buy one, or import one from your own carrier over SIP.
           </Empty>
         }
       >
@@ -75,7 +75,7 @@ function Row({ number, agents }: { number: PhoneNumber; agents: readonly Agent[]
   const path = `${NUMBERS}/${number.phone_number_id}`;
   const bind = useChange((agent_id: string | null) => call('PATCH', path, { agent_id }), {
     touches: [NUMBERS],
-    done: 'The next call is answered accordingly',
+    done: 'Applies from the next call',
   });
   const release = useChange(() => call('DELETE', path), { touches: [NUMBERS], done: 'Released' });
   return (
@@ -94,7 +94,7 @@ function Row({ number, agents }: { number: PhoneNumber; agents: readonly Agent[]
       <Table.Td>
         <Select
           aria-label={`Agent that answers ${number.phone_number}`}
-          placeholder="Nobody: rings busy"
+          placeholder="Nobody (busy)"
           clearable
           searchable
           w={220}
@@ -119,7 +119,7 @@ function Row({ number, agents }: { number: PhoneNumber; agents: readonly Agent[]
         <ConfirmButton
           size="xs"
           title={`Release ${number.phone_number}?`}
-          text="Callers reach nobody there any more, and a managed number may go to somebody else."
+          text="Calls to it are no longer answered, and a managed number may be given to somebody else."
           onConfirm={() => release.mutate()}
         >
           Release

@@ -14,7 +14,7 @@ export default function OverviewPage() {
   const week = useRead<Analytics>('/v1/agent/analytics', { refetchMs: 60_000 });
   const wallet = useRead<Wallet>('/wallet/self/api-credit');
   return (
-    <Page title="Overview" intro="The last seven days, and what is happening now.">
+    <Page title="Overview" intro="The last seven days, and current calls.">
       <Loaded query={week}>
         {({ totals }) => (
           <StatGrid
@@ -28,7 +28,7 @@ export default function OverviewPage() {
               {
                 label: 'Average length',
                 value: duration(totals.average_seconds),
-                hint: `${duration(totals.total_seconds)} in all`,
+                hint: `${duration(totals.total_seconds)} in total`,
               },
               {
                 label: 'Median response',
@@ -56,7 +56,7 @@ function Running() {
     page_size: 20,
   });
   if (list.rows?.length === 0)
-    return <Text c="dimmed">No call is running. One appears here the moment it is answered.</Text>;
+    return <Text c="dimmed">No calls in progress. They appear here as soon as they are answered.</Text>;
   return (
     <SimpleGrid cols={1} spacing="sm">
       <Text fw={600} component="h2">
@@ -83,7 +83,7 @@ function Recent() {
         list={{ ...list, hasNextPage: false }}
         empty={
           <Empty
-            title="No call yet"
+            title="No calls yet"
             action={
               <Button component={Link} href="/agents">
                 Open an agent
@@ -91,7 +91,7 @@ function Recent() {
             }
           >
             Test an agent in the browser, phone its number or embed it in a page: what was said, how fast, and
-            why it ended shows up here.
+            why it ended appears here.
           </Empty>
         }
       >

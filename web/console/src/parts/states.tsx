@@ -92,9 +92,9 @@ export function LoadedPage<Answer>({
   if (query.data !== undefined || !query.error) return <Loaded query={query}>{children}</Loaded>;
   const isMissing = query.error instanceof ApiError && query.error.status === 404;
   return (
-    <Page title={isMissing ? `There is no such ${what}` : `This ${what} cannot be shown`}>
+    <Page title={isMissing ? `No such ${what}` : `This ${what} cannot be shown`}>
       {isMissing ? (
-        <Text>It was deleted, is another account’s, or the address is not complete.</Text>
+        <Text>It was deleted, belongs to another account, or the address is incomplete.</Text>
       ) : (
         <Problem error={query.error} onRetry={() => void query.refetch()} />
       )}

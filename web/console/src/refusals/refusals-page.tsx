@@ -21,7 +21,7 @@ export default function RefusalsPage() {
   return (
     <Page
       title="Refused calls"
-      intro="Calls, sessions and dials that were turned away, with the reason; kept for 30 days."
+      intro="Calls, sessions and outbound calls that were refused, with the reason; kept for 30 days."
     >
       <Group gap="xs">
         <TextInput
@@ -39,9 +39,7 @@ export default function RefusalsPage() {
       </Group>
       <LoadedList
         list={list}
-        empty={
-          <Empty title="Nothing was refused">When a call cannot be taken, the reason stands here.</Empty>
-        }
+        empty={<Empty title="No refused calls">If a call cannot be taken, the reason appears here.</Empty>}
       >
         {(rows) => (
           <DataTable label="Refused calls" heads={['When', 'What', 'Reason', 'From', 'To', 'Answer']}>

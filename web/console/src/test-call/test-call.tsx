@@ -23,14 +23,14 @@ export function TestCall({ agent, isDirty }: { agent: Agent; isDirty: boolean })
     <Stack>
       {isDirty && (
         <Alert color="yellow" variant="outline">
-          The call uses the draft as it was last saved. Save first to hear your changes.
+          The call uses the last saved draft. Save first to hear your changes.
         </Alert>
       )}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Section title="Call" aside={<StatusBadge test={test} />}>
           <Stack>
             <Text size="sm" c="dimmed">
-              Talks to the draft, really runs its tools, and is free. It is in no list and sends no webhooks.
+              Talks to the draft with real tools, for free. It appears in no list and sends no webhooks.
             </Text>
             <Controls test={test} isLive={isLive} />
             {test.problem !== null && (
@@ -170,7 +170,7 @@ function Afterwards({ agentId, sessionId }: { agentId: string; sessionId: string
   const analysis = preview.data?.analysis;
   return (
     <Section title="Analysis">
-      {analysis ? <AnalysisResult analysis={analysis} /> : <Text c="dimmed">Nothing is worked out yet.</Text>}
+      {analysis ? <AnalysisResult analysis={analysis} /> : <Text c="dimmed">No analysis yet.</Text>}
     </Section>
   );
 }

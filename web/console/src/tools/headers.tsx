@@ -41,14 +41,14 @@ export function Headers({
       </Text>
       {hasCredential && (
         <Text size="sm" c="dimmed">
-          Credentials are not shown. Whoever changes the headers types them again.
+          Credentials are not shown. To change the headers, enter them again.
         </Text>
       )}
       {list.map((header, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a header being typed has no identity but its place.
         <Group key={index} gap="xs" align="flex-end">
           <TextInput
-            aria-label="Header’s name"
+            aria-label="Name of the header"
             placeholder="X-Shop"
             maxLength={128}
             value={header.name}

@@ -16,8 +16,8 @@ import { ToolTester } from './tool-tester.tsx';
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const MODES = [
   { value: 'blocking', label: 'The agent waits for the result' },
-  { value: 'fire_and_forget', label: 'The agent goes on at once' },
-  { value: 'background', label: 'The result comes later, as news' },
+  { value: 'fire_and_forget', label: 'The agent continues at once' },
+  { value: 'background', label: 'The result follows later as an event' },
 ];
 const ERRORS = [
   { value: 'passthrough', label: 'Tell the agent what the server answered' },
@@ -91,7 +91,7 @@ function ToolEditor({ saved }: { saved: Tool }) {
   const request = { url, method, body_template, ...(areHeadersNew ? { headers } : {}) };
   const save = useChange(() => call('PATCH', path, isWebhook ? { ...common, ...request } : common), {
     touches: ['/v1/agent/tools', '/v1/agent/agents'],
-    done: 'Saved. Agents get it when they are published again.',
+    done: 'Saved. Agents use it once they are published again.',
   });
   const remove = useChange(() => call('DELETE', path), {
     touches: ['/v1/agent/tools'],
@@ -142,7 +142,7 @@ function ForAgent({ tool, set }: PartProps) {
         />
         <Textarea
           label="Description"
-          description="When to use it and what comes of it; the agent reads this."
+          description="When to use it and what it returns, as read by the agent."
           maxLength={2_000}
           autosize
           minRows={2}
@@ -177,7 +177,7 @@ function RequestSection({ tool, set }: PartProps) {
         </Group>
         <Textarea
           label="Body"
-          description="Placeholders such as {{order}} are filled in by the agent; empty sends no body."
+          description="The agent fills placeholders such as {{order}}; if empty, no body is sent."
           autosize
           minRows={3}
           value={tool.body_template}
@@ -210,7 +210,7 @@ function HowItRuns({ tool, set }: PartProps) {
           onChange={(value) => set({ execution_mode: (value ?? 'blocking') as Edited['execution_mode'] })}
         />
         <NumberInput
-          label="Time it gets"
+          label="Timeout"
           suffix=" s"
           min={1}
           max={300}
@@ -235,13 +235,13 @@ function Arguments({
   return (
     <Stack gap="xs">
       <Text size="sm" fw={500}>
-        Arguments the agent fills in
+        Arguments from the agent
       </Text>
       {list.map((argument, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: an argument being typed has no identity but its place.
         <Group key={index} gap="xs" align="flex-end">
           <TextInput
-            aria-label="Argument’s name"
+            aria-label="Name of the argument"
             placeholder="order_number"
             value={argument.name}
             onChange={(event) => change(index, { name: event.currentTarget.value })}

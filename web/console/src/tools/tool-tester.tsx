@@ -18,7 +18,7 @@ export function ToolTester({ tool, isDirty }: { tool: Tool; isDirty: boolean }) 
       <Stack>
         <Text size="sm" c="dimmed">
           Sends a real request, as saved{isDirty ? ' (save your changes first to test them)' : ''}. The
-          address is sent without filling in placeholders.
+          address is sent with its placeholders unfilled.
         </Text>
         {tool.arguments.map(({ name, description }) => (
           <TextInput

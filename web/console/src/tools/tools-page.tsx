@@ -22,7 +22,7 @@ export default function ToolsPage() {
   return (
     <Page
       title="Tools"
-      intro="What agents can do during a call: ask your servers, or the page the caller is on."
+      intro="What agents can do during a call: use your servers, or the page of the caller."
       actions={
         <Button leftSection={<IconPlus size={16} />} onClick={dialog.open}>
           New tool
@@ -40,10 +40,10 @@ export default function ToolsPage() {
         list={list}
         empty={
           <Empty
-            title={wanted === '' ? 'No tool yet' : 'No tool has that name'}
+            title={wanted === '' ? 'No tools yet' : 'No tool matches'}
             action={<Button onClick={dialog.open}>Create a tool</Button>}
           >
-            A webhook tool sends a request to your server; a client tool runs in the page of the caller.
+            A webhook tool sends a request to your server; a client tool runs in the caller’s page.
           </Empty>
         }
       >

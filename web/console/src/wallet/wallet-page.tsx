@@ -32,7 +32,7 @@ export default function WalletPage() {
   return (
     <Page
       title="Wallet"
-      intro="What there is, what may be spent, and what it was spent on. Caps of single agents are set on the agent’s page, under Access."
+      intro="Your credit, your limits and your spending. Caps of single agents are on the agent’s page, under Access."
     >
       <Loaded query={wallet}>
         {({ credit, cumulative_top_up }) => (
@@ -43,8 +43,8 @@ export default function WalletPage() {
                 value: dollars(credit),
                 hint:
                   Number(credit) < 1
-                    ? 'Running low: calls are refused without credit'
-                    : 'Calls go on while this lasts',
+                    ? 'Running low: without credit calls are refused'
+                    : 'Calls continue while it lasts',
               },
               { label: 'Added so far', value: dollars(cumulative_top_up), hint: 'Starting credit included' },
               {
@@ -53,7 +53,7 @@ export default function WalletPage() {
                 hint: 'Of the whole account, set by the operator',
               },
               {
-                label: 'Calls at once',
+                label: 'Concurrent calls',
                 value: account.data?.concurrent_calls?.toString() ?? 'No limit',
                 hint: 'Of the whole account, set by the operator',
               },
@@ -61,9 +61,9 @@ export default function WalletPage() {
           />
         )}
       </Loaded>
-      <LoadedList list={list} empty={<Empty title="Nothing yet" />}>
+      <LoadedList list={list} empty={<Empty title="No entries yet" />}>
         {(entries) => (
-          <DataTable label="Ledger" heads={['When', 'What for', 'Amount', 'Balance after']}>
+          <DataTable label="Ledger" heads={['When', 'Purpose', 'Amount', 'Balance after']}>
             {entries.map((entry) => (
               <Table.Tr key={entry.seq}>
                 <Table.Td>{dateTime(entry.created_at)}</Table.Td>

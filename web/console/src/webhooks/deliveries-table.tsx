@@ -58,7 +58,7 @@ function Resend({ delivery }: { delivery: Delivery }) {
   const path = `/v1/agent/sessions/${delivery.session_id}/deliveries`;
   const resend = useChange(() => call('POST', `${path}/${encodeURIComponent(delivery.delivery_id)}/resend`), {
     touches: [path, '/v1/agent/deliveries'],
-    done: 'It is being sent again',
+    done: 'Sending again',
   });
   const isOver = delivery.state === 'delivered' || delivery.state === 'dropped';
   return (

@@ -10,7 +10,7 @@ import { DeliveriesTable } from './deliveries-table.tsx';
 const STATES = [
   { value: '', label: 'All' },
   { value: 'delivered', label: 'Delivered' },
-  { value: 'pending', label: 'On their way' },
+  { value: 'pending', label: 'In progress' },
   { value: 'dropped', label: 'Dropped' },
 ];
 
@@ -37,8 +37,8 @@ export default function WebhooksPage() {
       <LoadedList
         list={list}
         empty={
-          <Empty title="No webhook here">
-            When a call of an agent with a post-call webhook ends, it is sent and shows up here.
+          <Empty title="No webhooks here">
+            When a call of an agent with a post-call webhook ends, its delivery appears here.
           </Empty>
         }
       >
