@@ -44,7 +44,7 @@ describe('an agent file', () => {
     'more than a hundred levels of %j are refused in linear time',
     (token) => {
       const run = (text: string) =>
-        expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 lists or maps');
+        expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 nested lists or maps');
       run(repeated(token, 101 * token.length));
       expect(() => parseAgentFile(`${token.repeat(100)}\n`, 'bakery.yaml')).not.toThrow('more than 100');
       expect(
@@ -58,7 +58,7 @@ describe('an agent file', () => {
     ['}', '{a: '],
   ])('%j before any opening allows no more levels of %j, however often it is repeated', (end, start) => {
     const run = (text: string) =>
-      expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 lists or maps');
+      expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 nested lists or maps');
     run(end.repeat(101) + start.repeat(101));
     const make = (size: number) => end.repeat(size) + repeated(start, size);
     expect(growthOf({ make, run, longest: 120_000 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
@@ -84,7 +84,7 @@ describe('an agent file', () => {
     const plain = read(
       'tools: [{ name: t, headers: [{ name: Authorization, kind: authorization_bearer, value: abc }] }]',
     );
-    expect(() => fillSecrets(plain, {})).toThrow(`a secret does not belong in a file: write value: \${NAME}`);
+    expect(() => fillSecrets(plain, {})).toThrow(`a file must not contain a secret: write value: \${NAME}`);
   });
 });
 

@@ -47,7 +47,7 @@ describeNeeds(['openssl'])('the doctor on SIP over TLS', () => {
   it('finds the certificate served, one that expires soon, and an expired one', async () => {
     expect(await check({}, { daysOn: -30 })).toMatchObject({
       verdict: 'ok',
-      found: expect.stringContaining(`port ${port} shows the certificate`),
+      found: expect.stringContaining(`port ${port} presents the certificate`),
     });
     expect(await check({}, { daysOn: -30, isRunning: false })).toMatchObject({
       verdict: 'ok',
@@ -71,9 +71,9 @@ describeNeeds(['openssl'])('the doctor on SIP over TLS', () => {
         'SIP_TLS_CERT: the file it names cannot be read',
       );
       expect((await check({ SIP_TLS_CERT: other.file, SIP_TLS_KEY: other.key }))?.found).toContain(
-        'shows another certificate',
+        'presents another certificate',
       );
-      expect((await check({}, { isRunning: false, canBind: false }))?.found).toContain('cannot be had');
+      expect((await check({}, { isRunning: false, canBind: false }))?.found).toContain('is not available');
       const mute = createPlain((socket) => socket.destroy()).listen(0, '127.0.0.1');
       await once(mute, 'listening');
       const answer = await check({ SIP_TLS_PORT: String((mute.address() as { port: number }).port) });

@@ -42,10 +42,7 @@ it.each([
     /--limit.* 'many' is invalid\. It must be a whole number from 1 to 10000/,
   ],
   [['agents', 'diff', 'nobody.yaml'], /^nobody\.yaml cannot be read: no such file or directory\n$/],
-  [
-    ['wallet', 'show'],
-    /answers, but not as Parley does: name the product’s address with --url or PARLEY_URL/,
-  ],
+  [['wallet', 'show'], /answers, but not like Parley: give the product’s address with --url or PARLEY_URL/],
   [['sessions', 'show', '0123'], /^Not found: \/v1\/agent\/sessions\/0123 \(HTTP 404\)\n$/],
 ])('parley %j exits with 2 and suggests a fix', PATIENCE, async (args, said) => {
   const { code, out, err } = await parley(...args);

@@ -91,7 +91,7 @@ describeNeeds(NEEDED)('batch calls', () => {
         await form.getByLabel('Not before').fill('2099-01-01T10:00');
         await person.press('Start calling', form);
         await person.see('line 2: to_number is not a valid E.164 number');
-        await person.see('line 4: the number of line 3 once more');
+        await person.see('line 4: has the same number as line 3');
         expect(await person.seriousFindings()).toEqual([]);
         await upload('to_number,name\n+4930123460,Ada\n+4930123461,Bo\n');
         await person.press('Start calling', form);

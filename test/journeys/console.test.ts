@@ -92,8 +92,8 @@ describeNeeds(['chromium'])('the console', () => {
     async () => {
       const person = await ConsolePage.open(browser, product, { key: product.rootKey });
       for (const [path, title, way] of [
-        ['/calls/0123456789abcdef0123456789abcdef', 'There is no such call', 'All calls'],
-        ['/agents/0123456789abcdef0123456789abcdef', 'There is no such agent', 'All agents'],
+        ['/calls/0123456789abcdef0123456789abcdef', 'No such call', 'All calls'],
+        ['/agents/0123456789abcdef0123456789abcdef', 'No such agent', 'All agents'],
         ['/nowhere', 'There is no page at this address', 'Overview'],
       ] as const) {
         await person.go(path);
@@ -236,7 +236,7 @@ async function answerForTheCall(person: ConsolePage, { sessionId, asked }: Talke
   const replay = person.page.getByRole('region', { name: 'Replay with other settings' });
   await replay.getByLabel('Hang up after silence of').fill('10');
   await person.press('Replay', replay);
-  await replay.getByText(/the call would have gone another way/).waitFor();
+  await replay.getByText(/the call would have been different/).waitFor();
   await transcript
     .getByText('With the other settings the call would have been different from here on')
     .waitFor();

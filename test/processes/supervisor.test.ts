@@ -107,13 +107,13 @@ describe('supervisor', () => {
     // Time in which a busy machine does not schedule the process is not counted.
     await vi.waitFor(() => expect(pids(started, 'worker')).toHaveLength(2), { timeout: 60_000 });
     expect(errors[0]).toMatch(
-      /^worker stood still for \d,\d{3} ms in POST \/v1\/agent\/tools \(request 0123\); killing it$/,
+      /^worker hung for \d,\d{3} ms in POST \/v1\/agent\/tools \(request 0123\); killing it$/,
     );
   }, 70_000);
 
   it.each([
     [
-      'which session a worker stood still in, whatever it was at before',
+      'which session a worker hung in, whatever it did before',
       { HANG_AFTER: '0123', HANG_IN: '4567' },
       / in 4567$/,
     ],

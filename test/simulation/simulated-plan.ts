@@ -87,7 +87,7 @@ function simulatedConfig(random: Random, canTransfer: boolean): CallPlan['config
     eagerness: random.pick(['relaxed', 'balanced', 'eager'] as const),
     interruptible: random.chance(0.85),
     interruption_sensitivity: random.pick(['low', 'balanced', 'high'] as const),
-    interruption_ignore_phrases: random.chance(0.3) ? ['resume dialling', 'no wait'] : [],
+    interruption_ignore_phrases: random.chance(0.3) ? ['go on', 'no wait'] : [],
     speculative_response: random.chance(0.7),
     reengage_enabled: random.chance(0.5),
     hangup_after_seconds: Math.round(random.between(10, 60)),

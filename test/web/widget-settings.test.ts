@@ -72,7 +72,7 @@ describe('the widget’s attributes', () => {
     expect(warnings).toEqual([
       'position must be one of bottom-right, bottom-left, top-right, top-left',
       'proactive-delay must be a number of seconds',
-      'dynamic-variables: the value of "table" cannot be used',
+      'dynamic-variables: the value of "table" is not supported',
       'server-url must be an http or https address',
       'text-contents must be a JSON object',
     ]);

@@ -70,7 +70,7 @@ describe('recognition', () => {
   it('the start-up log says which engine hears callers when the vendor fails', async () => {
     const alone = { ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' };
     expect((await engines(alone)).describe().join('\n')).toMatch(
-      /When deepgram:nova-3 fails: nobody hears callers/,
+      /When deepgram:nova-3 fails: callers are not understood/,
     );
     const two = await engines({ ...alone, OPENAI_BASE_URL: 'http://127.0.0.1:1' });
     expect(two.describe()).toContain('When deepgram:nova-3 fails: openai:gpt-live-transcribe');

@@ -146,7 +146,7 @@ describe('the program behind the pipe', () => {
     `);
     await expect(say(engine, 'Ja.')).rejects.toMatchObject({
       category: 'unavailable',
-      message: 'eSpeak failed: an answer of another shape',
+      message: 'eSpeak failed: an answer in an unexpected format',
     });
     expect(await say(engine, 'Ja.')).toEqual([
       {

@@ -77,7 +77,7 @@ describe('next_reply', () => {
     expect(await twice.run(nextReply)).toMatchObject({
       status: 'failed',
       needs_review: true,
-      judge_reasoning: expect.stringContaining('no answer that can be read'),
+      judge_reasoning: expect.stringContaining('cannot be parsed'),
     });
     expect(twice.asked('judge')).toHaveLength(2);
   });
@@ -119,7 +119,7 @@ describe('next_reply', () => {
     expect(await running).toMatchObject({
       status: 'error',
       needs_review: false,
-      error: expect.stringMatching(/did not begin within 7 s/),
+      error: expect.stringMatching(/did not start to answer within 7 s/),
     });
   });
 

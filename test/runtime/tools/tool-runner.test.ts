@@ -123,7 +123,7 @@ describe('webhook tools', () => {
     const outcome = await tools.run(call({ note: 'x'.repeat(10_000) }), { signal: signal() });
     expect(outcome).toMatchObject({
       status: 'failed',
-      error: expect.stringContaining('longer than 1048576 characters: use shorter values'),
+      error: expect.stringContaining('longer than 1048576 characters with its placeholders filled in'),
     });
     expect(server.requests).toEqual([]);
   });

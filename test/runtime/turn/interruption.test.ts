@@ -25,7 +25,7 @@ describe('words spoken over the agent', () => {
     ['all', 'balanced', false, 'open'],
     ['all', 'balanced', true, 'words'],
     ['all right but', 'balanced', false, 'words'],
-    ['resume dialling', 'high', true, 'ignore_phrase'],
+    ['go on', 'high', true, 'ignore_phrase'],
     ['booked for two people', 'balanced', true, 'echo'],
     ['wait', 'low', false, 'words'],
   ])('%j (%s, final %s) are %s', (text, sensitivity, isFinal, judgement) => {

@@ -257,7 +257,7 @@ describe('a call that Twilio cannot deliver', () => {
       { url, headers: { 'x-twilio-signature': signTwilioRequest(url, {}) }, form: {} },
     ];
     for (const request of forged)
-      expect(() => lostCalls?.read(request)).toThrow('not of this deployment’s carrier account');
+      expect(() => lostCalls?.read(request)).toThrow('does not match this deployment’s carrier account');
     expect(lostCalls?.apology.body).toMatch(/<Response><Say>Sorry, .*<\/Say><Hangup\/><\/Response>$/);
   });
 });

@@ -87,7 +87,7 @@ describe('turns of accounts', () => {
     ask('bob', 'bob');
     for (let n = 0; n < 201; n++) ask('ada', `ada ${n}`);
     expect(() => ask('ada', 'one more')).toThrow(
-      'This account has 200 requests waiting, as many as it may have at once: wait for their answers',
+      'This account has reached its limit of 200 requests waiting at once: wait for their answers',
     );
   });
 
@@ -98,7 +98,7 @@ describe('turns of accounts', () => {
     const [second] = Array.from({ length: 4 }, () => turns.take('ada', { bytes: 1_048_576 }));
     const one = () => turns.take('ada', { bytes: 1 });
     expect(one).toThrow(
-      'This account has 4 requests waiting, as many as it may have at once: wait for their answers',
+      'This account has reached its limit of 4 requests waiting at once: wait for their answers',
     );
     expect(() => turns.take('ada')).not.toThrow();
     first.leave(0);

@@ -54,7 +54,7 @@ describe('storage quotas of an account', () => {
       expect(refused?.body).toEqual({
         status: 403,
         message: expect.stringMatching(
-          `^This account has 3 ${what}, as many as it may: delete some, or ask the operator to raise LIMIT_`,
+          `^This account has reached its limit of 3 ${what}: delete some, or ask the operator to raise LIMIT_`,
         ),
         reason: 'quota_reached',
       });

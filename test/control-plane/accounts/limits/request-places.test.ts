@@ -57,7 +57,7 @@ describe('uploads in progress', () => {
     // The server does not read the rest of the body.
     if (!refused.socket.destroyed) await once(refused.socket, 'close');
     expect(refused.text).toContain(
-      'This account has 3 uploads in progress, as many as it may have at once: wait until one is over, or try again in 1 s',
+      'This account has reached its limit of 3 uploads in progress at once: wait until one has finished, or try again in 1 s',
     );
   });
 
@@ -75,7 +75,7 @@ describe('uploads in progress', () => {
     const refused = upload('/model', 6 * MIB);
     expect(await outcome(refused)).toBe(429);
     expect(refused.text).toContain(
-      `This account may have at most ${10 * MIB} bytes of uploads in progress: wait until one is over`,
+      `This account may have at most ${10 * MIB} bytes of uploads in progress: wait until one has finished`,
     );
     expect(await outcome(upload('/model', 3 * MIB))).toBe('taken');
   });
@@ -127,7 +127,7 @@ describe('uploads in progress', () => {
     }
     const refused = upload('/model', MIB);
     expect(await outcome(refused)).toBe(429);
-    expect(refused.text).toContain('This account may have 20 uploads a minute');
+    expect(refused.text).toContain('This account has reached its limit of 20 uploads a minute');
   });
 
   it('a small body of known size is not an upload', async () => {

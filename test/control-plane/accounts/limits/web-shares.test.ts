@@ -39,8 +39,7 @@ describe('live previews', () => {
     expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '10' } });
     expect(refused?.body).toEqual({
       status: 429,
-      message:
-        'This account has 3 live previews, as many as it may have at once: end one, or try again in 10 s',
+      message: 'This account has reached its limit of 3 live previews at once: end one, or try again in 10 s',
       reason: 'too_many_at_once',
     });
     const other = await api.createUser();

@@ -131,7 +131,9 @@ describe('a tool test', () => {
     const answer = await run(route, { a: 'x'.repeat(20_000) });
     expect([answer.status, answer.text]).toEqual([
       422,
-      expect.stringContaining('longer than 1048576 characters: use shorter values, or fewer placeholders'),
+      expect.stringContaining(
+        'longer than 1048576 characters with its placeholders filled in: use shorter values, or fewer placeholders',
+      ),
     ]);
     expect(seen).toEqual([]);
   });

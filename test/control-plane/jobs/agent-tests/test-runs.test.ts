@@ -425,7 +425,7 @@ describe('the share of one account', () => {
     );
     expect(ended).toHaveLength(2);
     expect((await get(`/v1/agent/test-runs/${ended[0].run_id}`)).error).toMatch(
-      /have taken 20.00 dollars of language models today/,
+      /have reached their daily limit of 20.00 dollars for language models/,
     );
     const refused = await run(agentId, { test_ids: [test] });
     expect([refused.status, refused.body.reason]).toEqual([429, 'test_spending_reached']);

@@ -154,7 +154,7 @@ describe('POST /v1/agent/batch-calls', () => {
         ['body', 'recipients', '1', 'to_number'],
         'Value error, line 3: to_number is not a valid E.164 number',
       ],
-      [4, ['body', 'recipients', '2', 'to_number'], 'Value error, line 4: the number of line 2 once more'],
+      [4, ['body', 'recipients', '2', 'to_number'], 'Value error, line 4: has the same number as line 2'],
       [
         5,
         ['body', 'recipients', '3', 'to_number'],
@@ -194,7 +194,7 @@ describe('POST /v1/agent/batch-calls', () => {
     });
     expect(body).toHaveLength(1);
     expect(body[0].msg).toMatch(
-      /^Value error, line 2: no hour lies in the calling hours of all its time zones \(.*Pacific\/Honolulu/,
+      /^Value error, line 2: no time of day is within the calling hours in all its time zones \(.*Pacific\/Honolulu/,
     );
   });
 

@@ -121,8 +121,8 @@ describe('a recipient list', () => {
   it('is refused when its first line names no columns', async () => {
     expect(await flawsOf('number,name\n+1,Bo')).toEqual(['line 1: there is no column to_number']);
     expect(await flawsOf('to_number,first name,to_number\n+1,Bo,+1')).toEqual([
-      'line 1: column 2 is no name of a variable: letters, digits and _, a letter first',
-      'line 1: column 3 has the name of an earlier one',
+      'line 1: column 2 is not a valid variable name: letters, digits and _, starting with a letter',
+      'line 1: column 3 repeats an earlier name',
     ]);
     expect(await flawsOf('to_number;;\n+1;;')).toEqual([
       'line 1: column 2 has no name',
@@ -136,7 +136,7 @@ describe('a recipient list', () => {
 
   it('is refused when it is not CSV or not text', async () => {
     expect((await flawsOf('to_number,name\n+14155550123,"Bo\n+14155550124,Ada\n'))[0]).toMatch(
-      /^the file cannot be read from line \d+ on/,
+      /^the file cannot be parsed from line \d+ on/,
     );
     expect(await flawsOf(Buffer.from([0x74, 0xff, 0xfe]))).toEqual([
       'the file is not UTF-8 text: save it as "CSV UTF-8"',

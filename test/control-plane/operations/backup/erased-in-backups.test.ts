@@ -188,7 +188,7 @@ it(
     const { code, err } = await runParley(['backup', 'b.tar'], { folder, environment });
     expect([code, err]).toEqual([
       2,
-      expect.stringMatching(/b\.tar is whole.*move the file away.*parley backup --keys-only/s),
+      expect.stringMatching(/b\.tar is complete.*move the file away.*parley backup --keys-only/s),
     ]);
     expect(readFileSync(keysFile(), 'utf8')).toBe(keys);
   },
@@ -233,7 +233,7 @@ it(
     await sessions.insertMany(before);
     const apart = keysFile().replace('.ndjson', '-afresh.ndjson');
     expect(await backUpKeys()).toMatch(
-      /^\S+-afresh\.ndjson has the keys of 1 sessions the product knows nothing of: it stays, keep it with its tars\n$/,
+      /^\S+-afresh\.ndjson has the keys of 1 sessions unknown to the product: the file is kept; keep it with its tars\n$/,
     );
     await parley('restore', 'b.tar', '--data-dir', join(folder, 'restored'), '--keys', apart);
     expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();

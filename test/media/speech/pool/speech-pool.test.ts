@@ -190,7 +190,7 @@ it('security 6: a thread silent for 10 s is replaced; its work fails, and other 
     expect(await piecesOf(fine, 'a')).toBe(1);
     await clock.advance(2_500);
   }
-  expect(await hanging).toBe('The speech engine stopped: it gave no sign of life for 10 s');
+  expect(await hanging).toBe('The speech engine stopped: no sign of life for 10 s');
   expect([await piecesOf(stuck, 'a'), await piecesOf(fine, 'a')]).toEqual([1, 1]);
   await pool.close();
 });
