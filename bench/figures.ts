@@ -127,10 +127,14 @@ export function judged(about: About, numbers: readonly Limited[]): Figure {
 export function toMarkdown({ at, command, machine, figures }: Results): string {
   const rows = figures.map(
     ({ what, load, value, undisturbed, budget, verdict, samples }) =>
-      `| ${what} | ${load} | ${value} | ${undisturbed === '' ? '–' : undisturbed} | ${budget} | ${verdict} | ${samples} |`,
+      `| ${what} | ${load} | ${value} | ${undisturbed === '' ? '–' : undisturbed} | ${budget} | ` +
+      `${verdict} | ${samples} |`,
   );
   return [
-    `\`${command}\` on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, ${at.slice(0, 10)}; the callers, the stand-ins and the capture ran on the same cores. The host sometimes takes CPU time from this machine; the second column leaves out samples taken while that happened.`,
+    `\`${command}\` on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, ${at.slice(0, 10)}; the ` +
+      'callers, the stand-ins and the capture ran on the same cores. The host sometimes takes CPU time ' +
+      'from ' +
+      'this machine; the second column leaves out samples taken while that happened.',
     '',
     '| what | load | measured | while the machine ran | budget | verdict | samples |',
     '|---|---|---|---|---|---|---|',
@@ -162,7 +166,10 @@ export function toHeadlines({ at, machine, figures }: Results): string {
     if (!found) throw new Error(`no figure “${what}” under ${load}`);
     return `| ${shown} | ${found.value} | ${found.budget} | ${found.verdict} |`;
   });
-  const head = `${at.slice(0, 10)}, ${machine.cores} × ${machine.cpu}; callers and stand-ins ran on the same cores.`;
+  const head =
+    `${at.slice(0, 10)}, ${machine.cores} × ${machine.cpu}; callers and stand-ins ran on the ` +
+    'same ' +
+    'cores.';
   return [head, '', '| Figure | Measured | Budget | Verdict |', '|---|---|---|---|', ...rows].join('\n');
 }
 

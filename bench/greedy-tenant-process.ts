@@ -121,7 +121,8 @@ async function beGreedy(job: GreedyJob): Promise<void> {
     const parts = Object.entries(fields).map(
       ([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
     );
-    const head = `${parts.join('')}--b\r\nContent-Disposition: form-data; name="${file}"; filename="a.wav"\r\n\r\n`;
+    const head =
+      `${parts.join('')}--b\r\nContent-Disposition: form-data; name="${file}"; ` + 'filename="a.wav"\r\n\r\n';
     return {
       body: Buffer.concat([Buffer.from(head), UPLOAD, Buffer.from('\r\n--b--\r\n')]),
       type: 'multipart/form-data; boundary=b',

@@ -140,7 +140,9 @@ function report(run: {
   const verdict = p99 <= 2.5 && p999 <= 6 && longestGapMs <= 40 ? 'within budget' : 'OVER BUDGET';
   const perCallMinute = (run.cpuSeconds / run.count / SECONDS) * 60;
   console.log(
-    `${run.count} legs, ${offGridMs.length} packets: off the grid p50 ${p50.toFixed(2)} p99 ${p99.toFixed(2)} p99.9 ${p999.toFixed(2)} ms, ` +
-      `longest gap ${longestGapMs.toFixed(1)} ms (${verdict}); CPU ${perCallMinute.toFixed(3)} s per call-minute, ${run.events} events`,
+    `${run.count} legs, ${offGridMs.length} packets: off the grid p50 ${p50.toFixed(2)} p99 ` +
+      `${p99.toFixed(2)} p99.9 ${p999.toFixed(2)} ms, ` +
+      `longest gap ${longestGapMs.toFixed(1)} ms (${verdict}); CPU ${perCallMinute.toFixed(3)} s per ` +
+      `call-minute, ${run.events} events`,
   );
 }

@@ -81,7 +81,9 @@ async function compare(
   for (const [what, statuses] of Object.entries(tally)) console.log(`  greedy ${what}: ${told(statuses)}`);
   const figures = (['sessions', 'answers', 'speech', 'webhooks'] as const).map((what) => {
     const before = quantile(alone[what], 0.95);
-    const load = `beside a greedy tenant; alone p50 ${quantile(alone[what], 0.5).toFixed(1)} · p95 ${before.toFixed(1)} ms (n=${alone[what].length})`;
+    const load =
+      `beside a greedy tenant; alone p50 ${quantile(alone[what], 0.5).toFixed(1)} · p95 ` +
+      `${before.toFixed(1)} ms (n=${alone[what].length})`;
     const limit = Math.max(2 * before, LEAST_MS);
     return judged({ what: NAMES[what], load, unit: 'ms', samples: beside[what].length }, [
       { name: 'p50', value: quantile(beside[what], 0.5), limit },

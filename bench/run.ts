@@ -151,7 +151,9 @@ async function measureApi(standIns: StandIns): Promise<Figure[]> {
     const agent = await product.ask('POST', '/v1/agent/agents', { name: 'Measured' });
     await product.ask('POST', `/v1/agent/agents/${agent.agent_id}/publish`, {});
     const { latenciesMs, failed } = await runApiLoad(product, agent.agent_id, API_LOAD);
-    const load = `${API_LOAD.perSecond} per s, fdatasync p50 ${diskMs.toFixed(2)} ms${failed > 0 ? `, ${failed} refused` : ''}`;
+    const load =
+      `${API_LOAD.perSecond} per s, fdatasync p50 ${diskMs.toFixed(2)} ` +
+      `ms${failed > 0 ? `, ${failed} refused` : ''}`;
     return [
       judged({ what: 'create session', load, unit: 'ms', samples: failed > 0 ? 0 : latenciesMs.length }, [
         { name: 'p99', value: quantile(latenciesMs, 0.99), limit: 10 + 5 * diskMs },

@@ -39,7 +39,8 @@ const template = await storedSession();
 const newestMs = template.created_at.getTime();
 const seededMs = await seed();
 console.log(
-  `${sessions} sessions stored in ${(seededMs / 1000).toFixed(0)} s, ${Math.round((sessions / seededMs) * 1000)} per s; fdatasync p50 ${diskMs.toFixed(2)} ms`,
+  `${sessions} sessions stored in ${(seededMs / 1000).toFixed(0)} s, ` +
+    `${Math.round((sessions / seededMs) * 1000)} per s; fdatasync p50 ${diskMs.toFixed(2)} ms`,
 );
 
 const bare = Fastify();
@@ -116,7 +117,8 @@ async function compare(
   const perSecond = Math.round(latencies.measured.length / SECONDS);
   const [p50, referenceP50] = [quantile(latencies.measured, 0.5), quantile(latencies.reference, 0.5)];
   const line = (name: string, of: readonly number[]) =>
-    `${name} ${Math.round(of.length / SECONDS)} per s, p50 ${quantile(of, 0.5).toFixed(2)} ms, p99 ${quantile(of, 0.99).toFixed(2)} ms`;
+    `${name} ${Math.round(of.length / SECONDS)} per s, p50 ${quantile(of, 0.5).toFixed(2)} ms, p99 ` +
+    `${quantile(of, 0.99).toFixed(2)} ms`;
   console.log(`${what}: ${line('API', latencies.measured)}; ${line('reference', latencies.reference)}`);
   figures.push(
     judged(
@@ -202,7 +204,8 @@ async function seed(): Promise<number> {
     const stored = first + copies.length;
     const perSecond = Math.round(stored / ((toldMs - beganMs) / 1_000));
     console.log(
-      `${stored} of ${sessions} stored, ${perSecond} per s, ${Math.round(process.memoryUsage.rss() / MIB)} MiB resident`,
+      `${stored} of ${sessions} stored, ${perSecond} per s, ` +
+        `${Math.round(process.memoryUsage.rss() / MIB)} MiB resident`,
     );
   }
   return performance.now() - beganMs;

@@ -90,7 +90,9 @@ async function measureVisits(
   agentId: string,
 ): Promise<Figure[]> {
   site.modules.set('/empty.js', '0;');
-  const widget = `<voice-agent agent-id="${agentId}"></voice-agent><script src="${product.url}/widget.js" async></script>`;
+  const widget =
+    `<voice-agent agent-id="${agentId}"></voice-agent><script src="${product.url}/widget.js" ` +
+    'async></script>';
   const seen: Record<'bare' | 'script' | 'widget', Visit[]> = { bare: [], script: [], widget: [] };
   for (let index = 0; index < VISITS; index++) {
     seen.bare.push(await visit(browser, site, ''));

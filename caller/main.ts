@@ -68,12 +68,14 @@ function print(target: string, { outcome, heard }: CallRecord, measures: CallMea
   if (outcome.type === 'answered')
     say(
       'Call',
-      `${target}: answered, ended by the ${outcome.endedBy === 'lost' ? 'line (no more packets)' : outcome.endedBy}`,
+      `${target}: answered, ended by the ` +
+        `${outcome.endedBy === 'lost' ? 'line (no more packets)' : outcome.endedBy}`,
     );
   else
     say(
       'Call',
-      `${target}: ${outcome.type === 'refused' ? `refused, ${outcome.status} ${outcome.reason}` : 'cancelled'}`,
+      `${target}: ` +
+        `${outcome.type === 'refused' ? `refused, ${outcome.status} ${outcome.reason}` : 'cancelled'}`,
     );
   if (outcome.type !== 'answered') return;
   say('Answer', `${ms(measures.inviteToAnswerMs)} from INVITE to 200`);
@@ -87,7 +89,8 @@ function print(target: string, { outcome, heard }: CallRecord, measures: CallMea
   const off = [0.5, 0.99, 0.999].map((q) => quantile(pacing.offGridMs, q).toFixed(2)).join(' / ');
   say(
     'Pacing',
-    `${pacing.packets} packets, ${pacing.lost} lost; off the grid p50 / p99 / p99.9 ${off} ms, longest gap ${pacing.longestGapMs.toFixed(1)} ms`,
+    `${pacing.packets} packets, ${pacing.lost} lost; off the grid p50 / p99 / p99.9 ${off} ms, longest ` +
+      `gap ${pacing.longestGapMs.toFixed(1)} ms`,
   );
   say('Heard', `${(heard.length / CALLER_RATE_HZ).toFixed(1)} s`);
 }

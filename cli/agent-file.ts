@@ -102,7 +102,9 @@ function readYaml(text: string, name: string): unknown {
     return document.toJS({ maxAliasCount: MOST_ALIASES });
   } catch (error) {
     throw new CommandError(
-      `${name}: ${error instanceof ReferenceError ? `more than ${MOST_ALIASES} aliases: write out their values instead` : (error as Error).message}`,
+      error instanceof ReferenceError
+        ? `${name}: more than ${MOST_ALIASES} aliases: write out their values instead`
+        : `${name}: ${(error as Error).message}`,
     );
   }
 }

@@ -97,7 +97,8 @@ async function importFile(
   if (diff !== '') say(diff);
   for (const what of missing)
     console.error(
-      `${file}: ${what} has a secret where the file comes from, and none is stored here for that address: write it as \${NAME} and set NAME in the environment`,
+      `${file}: ${what} has a secret where the file comes from, and none is stored here for that address: ` +
+        `write it as \${NAME} and set NAME in the environment`,
     );
   if (options.dryRun) {
     say(`${file}: ${diff === '' ? 'nothing would change' : 'not imported (--dry-run)'}`);
@@ -111,7 +112,8 @@ async function importFile(
     options.publish === true && (await api.get(`/v1/agent/agents/${agentId}`)).has_unpublished_changes;
   if (isBehind) await api.post(`/v1/agent/agents/${agentId}/publish`, {});
   say(
-    `${file}: ${changed ? `imported into agent ${agentId}` : 'nothing changed'}${isBehind ? ', published' : ''}`,
+    `${file}: ${changed ? `imported into agent ${agentId}` : 'nothing changed'}` +
+      (isBehind ? ', published' : ''),
   );
   return { file, agent_id: agentId, changed, published: isBehind, diff };
 }

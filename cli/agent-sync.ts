@@ -240,7 +240,8 @@ async function sendTool(
   const unnamed = headers?.find((entry) => isSecretHeader(entry) && typeof entry.value !== 'string');
   if (unnamed)
     throw new CommandError(
-      `tool ${tool.name}: its headers are replaced as a whole: write value: \${NAME} for ${unnamed.name}, and set NAME in the environment`,
+      `tool ${tool.name}: its headers are replaced as a whole: write value: \${NAME} for ${unnamed.name}, ` +
+        'and set NAME in the environment',
     );
   const sent = {
     ...rest,

@@ -42,7 +42,8 @@ export function addAgentCommands(program: Command, common: CommandContext): void
         printFacts({
           Id: id,
           Name: agent.name,
-          State: `${agent.publication_state}${agent.has_unpublished_changes ? ', with unpublished changes' : ''}`,
+          State:
+            agent.publication_state + (agent.has_unpublished_changes ? ', with unpublished changes' : ''),
           Public: agent.public_enabled ? 'yes' : 'no',
           Model: config.llm.custom ? config.llm.custom.base_url : config.llm.model,
           Voice: config.voice.voice_id,

@@ -59,7 +59,8 @@ export class Api {
   async *list(path: string, name: string): AsyncGenerator<Answer> {
     let cursor: string | null = null;
     do {
-      const query: string = `page_size=${LIST_PAGE}${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
+      const from: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const query = `page_size=${LIST_PAGE}${from}`;
       const page = await this.get(`${path}${path.includes('?') ? '&' : '?'}${query}`);
       yield* page[name];
       cursor = page.next_cursor;
@@ -150,7 +151,8 @@ function keptKey(environment: NodeJS.ProcessEnv): string {
     return z.object({ root_api_key: z.string() }).parse(JSON.parse(readFileSync(file, 'utf8'))).root_api_key;
   } catch {
     throw new CommandError(
-      `no API key: pass --key, set PARLEY_API_KEY, or run this in the directory that contains DATA_DIR (looked in ${file})`,
+      'no API key: pass --key, set PARLEY_API_KEY, or run this in the directory that contains DATA_DIR ' +
+        `(looked in ${file})`,
     );
   }
 }
@@ -159,7 +161,8 @@ function unreachable(url: string, error: unknown): CommandError {
   const { cause } = error as { cause?: { code?: string; message?: string } };
   const why = cause?.code ?? cause?.message ?? 'no answer';
   return new CommandError(
-    `nothing answers at ${url} (${why}): start the product with \`npm start\`, or give its address with --url or PARLEY_URL`,
+    `nothing answers at ${url} (${why}): start the product with \`npm start\`, or give its address with ` +
+      '--url or PARLEY_URL',
     EXIT.unreachable,
   );
 }

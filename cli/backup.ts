@@ -38,7 +38,8 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
   program
     .command('backup [file]')
     .description(
-      `write the database, the recordings and the secrets to one tar while the product runs (operator), and the keys of sessions to ${KEYS_FILE} beside it`,
+      'write the database, the recordings and the secrets to one tar while the product runs (operator), ' +
+        `and the keys of sessions to ${KEYS_FILE} beside it`,
     )
     .option('--keys-only', `only write ${KEYS_FILE} again, after an erasure`)
     .action(
@@ -82,7 +83,8 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
     .option('--data-dir <directory>', 'instead of DATA_DIR')
     .option(
       '--keys <file>',
-      `newest keys of sessions; default: those of the original deployment if it is on this machine, or ${KEYS_FILE} beside the backup`,
+      'newest keys of sessions; default: those of the original deployment if it is on this machine, or ' +
+        `${KEYS_FILE} beside the backup`,
     )
     .action(async (file: string, options: { dataDir?: string; keys?: string }) => {
       const settings = readSettings({
@@ -96,11 +98,13 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
       });
       show({ ...restored, data_dir: settings.DATA_DIR }, common, () => {
         console.log(
-          `Restored the backup of ${restored.created_at} into ${settings.DATA_DIR}, with ${restored.blobs} recordings and logs`,
+          `Restored the backup of ${restored.created_at} into ${settings.DATA_DIR}, with ` +
+            `${restored.blobs} recordings and logs`,
         );
         if (restored.sessions.closed > 0)
           console.log(
-            `${restored.sessions.closed} sessions stay unreadable: they were erased, or their keys were not found (--keys)`,
+            `${restored.sessions.closed} sessions stay unreadable: they were erased, or their keys were ` +
+              'not found (--keys)',
           );
         if (!restored.has_blobs)
           console.log('Recordings were in a bucket and are not in the backup: set BLOBS_URL to that bucket');
@@ -166,7 +170,8 @@ async function saveKeysBeside(file: string, common: CommandContext): Promise<str
     return await fetchKeys(common.api(), dirname(file));
   } catch (error) {
     throw new CommandError(
-      `${file} is complete, but the keys of its sessions could not be written (${(error as Error).message}): run \`parley backup --keys-only\` in its directory`,
+      `${file} is complete, but the keys of its sessions could not be written ` +
+        `(${(error as Error).message}): run \`parley backup --keys-only\` in its directory`,
     );
   }
 }
@@ -177,7 +182,8 @@ function returned(database: string, keys: WrappedKeys, masterKey: Buffer) {
     return returnKeys(database, keys, createDataKeys(masterKey));
   } catch (error) {
     throw new CommandError(
-      `the keys of sessions do not match this backup (${(error as Error).message}): give the file of its deployment with --keys`,
+      `the keys of sessions do not match this backup (${(error as Error).message}): give the file of its ` +
+        'deployment with --keys',
     );
   }
 }

@@ -198,7 +198,8 @@ async function findNumberId(api: Api, wanted: string): Promise<string> {
   );
   if (!number)
     throw new CommandError(
-      `there is no phone number ${wanted}: the team’s are ${numbers.map(({ phone_number }) => phone_number).join(', ') || 'none'}`,
+      `there is no phone number ${wanted}: the team’s are ` +
+        `${numbers.map(({ phone_number }) => phone_number).join(', ') || 'none'}`,
     );
   return number.phone_number_id;
 }
@@ -231,7 +232,10 @@ export function progressLine(record: Batch): string {
   const parts = Object.entries(ends).filter(([, count]) => count > 0);
   const ended = parts.map(([state, count]) => `${count} ${state.replaceAll('_', ' ')}`).join(', ');
   const opens = record.opens_at === null ? '' : `, calls resume at ${record.opens_at}`;
-  return `${statusOf(record)}: ${doneOf(record)}/${record.row_count} done, ${calling} calling${ended === '' ? '' : `: ${ended}`}${opens}`;
+  return (
+    `${statusOf(record)}: ${doneOf(record)}/${record.row_count} done, ${calling} ` +
+    `calling${ended === '' ? '' : `: ${ended}`}${opens}`
+  );
 }
 
 function statusOf({ status, status_reason: reason }: Batch): string {

@@ -36,7 +36,8 @@ export function addBookCommands(program: Command, common: CommandContext): void 
   wallet
     .command('verify')
     .description(
-      `prove that every ledger adds up to its balance, without gaps; exit ${EXIT.notRight} and list what does not (operator)`,
+      `prove that every ledger adds up to its balance, without gaps; exit ${EXIT.notRight} and list what ` +
+        'does not (operator)',
     )
     .action(async () => {
       const proof = await common.api().get('/admin/wallets/verify');
@@ -45,7 +46,8 @@ export function addBookCommands(program: Command, common: CommandContext): void 
           console.log(`✗ user ${user_id}, entry ${seq}: ${problem}`);
         if (proof.flaws.length === 0)
           console.log(
-            `✓ ${proof.entries} entries of ${proof.users} users: every balance is the sum of its entries, no entry is missing`,
+            `✓ ${proof.entries} entries of ${proof.users} users: every balance is the sum of its entries, ` +
+              'no entry is missing',
           );
       });
       if (proof.flaws.length > 0) process.exitCode = EXIT.notRight;
@@ -101,7 +103,8 @@ async function runTests(common: CommandContext, idOrName: string, options: TestO
   show({ ...batch, runs }, common, () => {
     for (const run of runs)
       console.log(
-        `${run.status === 'passed' ? '✓' : '✗'} ${names.get(run.test_id) ?? run.test_id}: ${run.status}${because(run)}`,
+        `${run.status === 'passed' ? '✓' : '✗'} ${names.get(run.test_id) ?? run.test_id}: ` +
+          `${run.status}${because(run)}`,
       );
     console.log(`${batch.passed} passed, ${batch.failed} failed, ${batch.errors} errors`);
   });

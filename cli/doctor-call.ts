@@ -64,14 +64,18 @@ export async function checkCall(
       verdict: 'failed',
       found: `${number} answered and nothing was heard`,
       advice:
-        'the agent’s audio is lost on the way: check SIP_PUBLIC_IP, NAT, and the firewall for the RTP range (UDP)',
+        'the agent’s audio is lost on the way: check SIP_PUBLIC_IP, NAT, and the firewall for the RTP ' +
+        'range (UDP)',
     };
   const callerSeconds = await recordedSeconds(api, callId);
   if (callerSeconds === null)
     return {
       what: WHAT,
       verdict: 'note',
-      found: `${number} was heard for ${agentSeconds.toFixed(1)} s; its agent does not record, so the other direction was not measured`,
+      found:
+        `${number} was heard for ${agentSeconds.toFixed(1)} s; its agent does not record, so the ` +
+        'other ' +
+        'direction was not measured',
     };
   if (callerSeconds < HEARD_SECONDS)
     return {
@@ -79,7 +83,8 @@ export async function checkCall(
       verdict: 'failed',
       found: `${number} answered, but heard nothing`,
       advice:
-        'the caller’s audio does not reach the RTP range: open it in the firewall (UDP), and forward it where there is NAT',
+        'the caller’s audio does not reach the RTP range: open it in the firewall (UDP), and forward it ' +
+        'where there is NAT',
     };
   return {
     what: WHAT,

@@ -43,7 +43,9 @@ export function* checkAddresses(settings: Settings): Generator<Finding> {
     yield {
       what,
       verdict: 'ok',
-      found: `SIP on ${settings.SIP_HOST}, as ${settings.SIP_PUBLIC_IP ?? 'the interface that faces the peer'}`,
+      found:
+        `SIP on ${settings.SIP_HOST}, as ` +
+        `${settings.SIP_PUBLIC_IP ?? 'the interface that faces the peer'}`,
     };
   const { PUBLIC_URL, TLS_CERT, HOST } = settings;
   if (!isLoopback(HOST) && TLS_CERT === undefined && !PUBLIC_URL?.startsWith('https:'))
@@ -52,7 +54,8 @@ export function* checkAddresses(settings: Settings): Generator<Finding> {
       verdict: 'note',
       found: 'served without TLS',
       advice:
-        'browsers allow microphones only over https: set TLS_CERT and TLS_KEY, or PUBLIC_URL of a proxy with TLS',
+        'browsers allow microphones only over https: set TLS_CERT and TLS_KEY, or PUBLIC_URL of a proxy ' +
+        'with TLS',
     };
 }
 

@@ -82,7 +82,9 @@ export async function checkSipTls(
   return {
     what: WHAT,
     verdict: 'ok',
-    found: `${where} ${of.isRunning ? 'presents' : 'is free for'} the certificate, which is valid until ${until}`,
+    found:
+      `${where} ${of.isRunning ? 'presents' : 'is free for'} the certificate, which is valid until ` +
+      `${until}`,
   };
 }
 

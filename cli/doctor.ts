@@ -19,7 +19,8 @@ export function addDoctorCommand(program: Command, common: CommandContext): void
   program
     .command('doctor')
     .description(
-      `check settings, ports, keys, database, speech engines and a call with audio in both directions; exit ${EXIT.notRight} if something is wrong`,
+      'check settings, ports, keys, database, speech engines and a call with audio in both directions; ' +
+        `exit ${EXIT.notRight} if something is wrong`,
     )
     .option('--sip <host:port>', 'where the running product accepts calls; default: SIP_HOST and SIP_PORT')
     .option('--number <number>', 'number of the test call; default: the first one with an agent')

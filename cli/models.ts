@@ -13,7 +13,8 @@ export function addModelCommands(program: Command, common: CommandContext): void
   program
     .command('models [name...]')
     .description(
-      'download models for local speech into DATA_DIR (all if none is named); the product uses them from its next start',
+      'download models for local speech into DATA_DIR (all if none is named); the product uses them from ' +
+        'its next start',
     )
     .option('--list', 'only list them')
     .action(async (names: string[], { list }: { list?: boolean }) => {

@@ -102,7 +102,8 @@ function printDivergence(common: CommandContext, divergence: Divergence | null):
     const { was, wouldBe, judged } = divergence;
     const line = (moment: Divergence['was']) =>
       moment
-        ? `${(moment.atMs / 1_000).toFixed(3)} s  ${moment.did.do}${'replyId' in moment.did ? ` ${moment.did.replyId}` : ''}`
+        ? `${(moment.atMs / 1_000).toFixed(3)} s  ` +
+          `${moment.did.do}${'replyId' in moment.did ? ` ${moment.did.replyId}` : ''}`
         : 'nothing more';
     console.log(`As it was        ${line(was)}\nWould have been  ${line(wouldBe)}`);
     console.log(
@@ -165,7 +166,8 @@ function printTuning(result: {
     ]),
   );
   console.log(
-    `\n${result.calls} calls, ${Math.round(result.judged * 100)} % of their pauses judged: the others were made while the agent spoke.`,
+    `\n${result.calls} calls, ${Math.round(result.judged * 100)} % of their pauses judged: the others ` +
+      'were made while the agent spoke.',
   );
   if (result.recommended) console.log(`Recommended: ${result.recommended}`);
 }

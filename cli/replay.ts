@@ -25,7 +25,8 @@ export function addReplayCommands(program: Command, common: CommandContext): voi
   program
     .command('tune <agent>')
     .description(
-      'what other waits and eagerness would have done to an agent’s calls: callers cut off against time saved',
+      'what other waits and eagerness would have done to an agent’s calls: callers cut off against time ' +
+        'saved',
     )
     .option('--calls <count>', 'how many of its latest calls', countUpTo(MOST_TUNED), 50)
     .action(async (agent: string, options: { calls: number }) =>

@@ -123,7 +123,8 @@ function liveKeys(dataDir: string, masterKey: Buffer): WrappedKeys | null {
     return masterKeyIn(join(dataDir, 'credentials.json')).equals(masterKey) ? keysIn(database) : null;
   } catch (error) {
     console.error(
-      `The keys of sessions in ${dataDir} cannot be read (${(error as Error).message}): using those beside the backup`,
+      `The keys of sessions in ${dataDir} cannot be read (${(error as Error).message}): using those ` +
+        'beside the backup',
     );
     return null;
   }

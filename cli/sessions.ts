@@ -72,7 +72,8 @@ export function addSessionCommands(program: Command, common: CommandContext): vo
   program
     .command('call <number>')
     .description(
-      `call a number, follow the call to its end and print what was said; Ctrl-C hangs up; exit ${EXIT.notRight} if nobody answered`,
+      'call a number, follow the call to its end and print what was said; Ctrl-C hangs up; exit ' +
+        `${EXIT.notRight} if nobody answered`,
     )
     .option('--agent <agent>', 'agent of the call, by id or name; default: the agent of --from')
     .option('--from <number>', 'number to call from; default: one that can place calls')
@@ -231,7 +232,9 @@ function newWatch() {
         state === told
           ? []
           : [
-              `${state}${told === '' ? `, ${session.direction}, ${session.agent_name}` : ''}${hasEnded ? `, ${session.duration_seconds ?? 0} s` : ''}`,
+              state +
+                (told === '' ? `, ${session.direction}, ${session.agent_name}` : '') +
+                (hasEnded ? `, ${session.duration_seconds ?? 0} s` : ''),
             ];
       told = state;
       // The end is printed after what was said before it; every other state before what is said in it.

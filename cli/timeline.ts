@@ -51,7 +51,10 @@ function describeItem(item: Item): string {
     case 'tool_call':
       return `Tool    ${item.tool_name}(${item.input ?? ''})`;
     case 'tool_result':
-      return `        ${item.error ?? item.output ?? ''}${typeof item.latency_ms === 'number' ? `  (${Math.round(item.latency_ms)} ms)` : ''}`;
+      return (
+        `        ${item.error ?? item.output ?? ''}` +
+        (typeof item.latency_ms === 'number' ? `  (${Math.round(item.latency_ms)} ms)` : '')
+      );
     case 'participant':
       return `Colleague  ${item.name ?? ''} ${item.event}`;
     default:
@@ -66,7 +69,8 @@ export function waterfall(turns: readonly Turn[]): string[] {
   return [
     ...turns.map(
       (turn) =>
-        `turn ${String(turn.turn_id).padStart(2)}  ${String(Math.round(turn.total_ms)).padStart(5)} ms  ${bar(turn, longest)}  ${turn.explanation}`,
+        `turn ${String(turn.turn_id).padStart(2)}  ${String(Math.round(turn.total_ms)).padStart(5)} ms  ` +
+        `${bar(turn, longest)}  ${turn.explanation}`,
     ),
     LEGEND,
   ];

@@ -93,7 +93,8 @@ function readStored(file: string): z.infer<typeof stored> | null {
   } catch {
     // Omits the text and the parser's message, which would quote a secret.
     throw new Error(
-      `${file} is damaged: restore a copy of it, or move it away to have new secrets generated (data encrypted with the old ones stays unreadable)`,
+      `${file} is damaged: restore a copy of it, or move it away to have new secrets generated (data ` +
+        'encrypted with the old ones stays unreadable)',
     );
   }
 }

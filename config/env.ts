@@ -37,7 +37,8 @@ const commaList = z.string().transform((value) =>
     .filter((item) => item !== ''),
 );
 const PROXIES =
-  'must be true, false, a number of hops, or a comma list of addresses and CIDRs of proxies, none with the prefix /0';
+  'must be true, false, a number of hops, or a comma list of addresses and CIDRs of proxies, none with ' +
+  'the prefix /0';
 /**
  * `true` trusts every proxy, a number that many hops, a list the named proxies; a prefix length of 0 means
  * every address.
@@ -364,7 +365,8 @@ function contradictions(settings: z.output<typeof environmentSchema>): string[] 
     const missing = names.filter((name) => settings[name] === undefined);
     if (missing.length > 0 && missing.length < names.length)
       problems.push(
-        `${missing.join(', ')}: must be set together with ${names.filter((name) => !missing.includes(name)).join(', ')}`,
+        `${missing.join(', ')}: must be set together with ` +
+          `${names.filter((name) => !missing.includes(name)).join(', ')}`,
       );
   };
   together(['LIVEKIT_URL', 'LIVEKIT_API_KEY', 'LIVEKIT_API_SECRET']);

@@ -62,19 +62,22 @@ const FAULTS = {
   quota_reached: {
     status: 403,
     message:
-      'This account has reached its limit of {limit} {what}: delete some, or ask the operator to raise {setting}',
+      'This account has reached its limit of {limit} {what}: delete some, or ask the operator to raise ' +
+      '{setting}',
     reason: 'quota_reached',
   },
   versions_reached: {
     status: 403,
     message:
-      'This agent has reached its limit of {limit} versions: continue with a new agent, or ask the operator to raise LIMIT_VERSIONS',
+      'This agent has reached its limit of {limit} versions: continue with a new agent, or ask the ' +
+      'operator to raise LIMIT_VERSIONS',
     reason: 'quota_reached',
   },
   storage_full: {
     status: 403,
     message:
-      'Voices and knowledge of this account would exceed {limit} bytes: delete some{remedy}, or ask the operator to raise {setting}',
+      'Voices and knowledge of this account would exceed {limit} bytes: delete some{remedy}, or ask the ' +
+      'operator to raise {setting}',
     reason: 'storage_full',
   },
   operator_only: { status: 403, message: 'This route needs the operator key' },
@@ -180,7 +183,8 @@ const FAULTS = {
   concurrent_calls_reached: {
     status: 429,
     message:
-      'All {limit} concurrent calls of this {of} are in use: try again when one has ended, or raise concurrent_calls',
+      'All {limit} concurrent calls of this {of} are in use: try again when one has ended, or raise ' +
+      'concurrent_calls',
     sip: 486,
   },
   too_many_at_once: {
@@ -192,13 +196,15 @@ const FAULTS = {
   too_many_bytes_at_once: {
     status: 429,
     message:
-      'This account may have at most {limit} bytes of uploads in progress: wait until one has finished, or try again in {seconds} s',
+      'This account may have at most {limit} bytes of uploads in progress: wait until one has finished, ' +
+      'or try again in {seconds} s',
     reason: 'too_many_at_once',
   },
   too_many_bytes_a_second: {
     status: 429,
     message:
-      'While others use the service, this account may upload at most {limit} bytes a second: try again in {seconds} s',
+      'While others use the service, this account may upload at most {limit} bytes a second: try again in ' +
+      '{seconds} s',
     reason: 'too_many_at_once',
   },
   too_many_a_minute: {
@@ -209,13 +215,15 @@ const FAULTS = {
   test_spending_reached: {
     status: 429,
     message:
-      'The agent tests of this account have reached their daily limit of {limit} dollars for language models: try again after 00:00 UTC',
+      'The agent tests of this account have reached their daily limit of {limit} dollars for language ' +
+      'models: try again after 00:00 UTC',
     reason: 'test_spending_reached',
   },
   share_of_workers: {
     status: 429,
     message:
-      'This account uses more worker capacity than any other, and the last tenth is reserved for the others: try again in {seconds} s, or end a call',
+      'This account uses more worker capacity than any other, and the last tenth is reserved for the ' +
+      'others: try again in {seconds} s, or end a call',
     reason: 'share_of_workers',
     sip: 503,
   },
@@ -229,7 +237,8 @@ const FAULTS = {
   provider_silent: {
     status: 502,
     message:
-      '{provider} did not answer; the number stays in provisioning until the outcome of the purchase is known',
+      '{provider} did not answer; the number stays in provisioning until the outcome of the purchase is ' +
+      'known',
   },
   provider_refused: { status: 502, message: '{provider} refused the request: {detail}' },
   speech_silent: { status: 502, message: 'The speech engine returned nothing for 5 minutes; try again' },

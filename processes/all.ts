@@ -164,7 +164,8 @@ function announce(
   console.log(`API key      in ${start.credentialsFile} (root_api_key)`);
   if (number !== null && started.sipPort !== null)
     console.log(
-      `Dial         sip:${number}@${hostPort(reachable(settings.SIP_HOST), started.sipPort)} (UDP or TCP; the demo agent answers)`,
+      `Dial         sip:${number}@${hostPort(reachable(settings.SIP_HOST), started.sipPort)} (UDP or TCP; ` +
+        'the demo agent answers)',
     );
   for (const line of started.engines) console.log(`Engines      ${line}`);
   console.log(`Started in   ${((systemClock.now() - start.startedMs) / 1000).toFixed(1)} s`);

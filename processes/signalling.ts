@@ -39,7 +39,8 @@ export async function startSignallingPart(settings: Settings): Promise<void> {
     return {
       facts: { outlivesDrain: true, sipPort: server.sipPort },
       lines: [
-        `Signalling   ${settings.SIP_HOST} port ${server.sipPort}, UDP and TCP${server.tlsPort === null ? '' : `; port ${server.tlsPort}, TLS`}`,
+        `Signalling   ${settings.SIP_HOST} port ${server.sipPort}, UDP and ` +
+          `TCP${server.tlsPort === null ? '' : `; port ${server.tlsPort}, TLS`}`,
       ],
       drain: async () => undefined,
       close: () => server.close(),

@@ -50,7 +50,8 @@ export async function startWorkerPart(settings: Settings): Promise<void> {
   const { CONTROL_PLANE_URL, WORKER_TOKEN } = settings;
   if (CONTROL_PLANE_URL === undefined || WORKER_TOKEN === undefined)
     throw new Error(
-      'CONTROL_PLANE_URL, WORKER_TOKEN: must be set for a worker started alone (the token is in the credentials.json of the control plane’s DATA_DIR)',
+      'CONTROL_PLANE_URL, WORKER_TOKEN: must be set for a worker started alone (the token is in the ' +
+        'credentials.json of the control plane’s DATA_DIR)',
     );
   favourThisThread();
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'worker' });
@@ -130,7 +131,8 @@ function transportsOf(kinds: readonly JobKind[]): Transport[] {
 
 function describeWork(kinds: readonly JobKind[], controlPlaneUrl: string, isConnected: boolean): string[] {
   return [
-    `Takes        ${kinds.join(', ')}${kinds.includes('phone') ? '' : ' (also phone calls if DRACHTIO_HOST is set)'}`,
+    'Takes        ' +
+      `${kinds.join(', ')}${kinds.includes('phone') ? '' : ' (also phone calls if DRACHTIO_HOST is set)'}`,
     `Works for    ${controlPlaneUrl}${isConnected ? '' : ' (not reached yet; still trying)'}`,
   ];
 }

@@ -12,7 +12,8 @@ const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
 export class FilledTooLong extends Error {
   constructor() {
     super(
-      `The text is longer than ${LIMITS.renderedChars} characters with its placeholders filled in: use shorter values, or fewer placeholders`,
+      `The text is longer than ${LIMITS.renderedChars} characters with its placeholders filled in: use ` +
+        'shorter values, or fewer placeholders',
     );
     this.name = 'FilledTooLong';
   }
@@ -48,7 +49,10 @@ export function fillPlaceholders(text: string, fill: (placeholder: Placeholder) 
 export function placeholderProblem(text: string): string | null {
   for (const [, name] of text.matchAll(/\{\{\s*system\.([^{}]*)\}\}/g)) {
     if (!SYSTEM_VARIABLE_NAMES.includes(name?.trim() ?? '')) {
-      return `unknown system variable; the valid names are ${SYSTEM_VARIABLE_NAMES.map((known) => `system.${known}`).join(', ')}`;
+      return (
+        'unknown system variable; the valid names are ' +
+        `${SYSTEM_VARIABLE_NAMES.map((known) => `system.${known}`).join(', ')}`
+      );
     }
   }
   return null;

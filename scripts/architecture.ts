@@ -58,7 +58,8 @@ for (const house of HOUSES) {
   const figures = figuresOf(house, imports);
   circles += figures.circles.length;
   console.log(
-    `${house}: ${figures.rooms.length} rooms on ${figures.floors} floors, ${figures.arrows} arrows, ${figures.circles.length} circles`,
+    `${house}: ${figures.rooms.length} rooms on ${figures.floors} floors, ${figures.arrows} arrows, ` +
+      `${figures.circles.length} circles`,
   );
   for (const circle of figures.circles) console.log(`  circle: ${circle.join(' ↔ ')}`);
 }

@@ -50,7 +50,8 @@ for (const finding of findings) {
 
 for (const problem of problems) console.log(problem);
 console.log(
-  `${proven} rules proven by tests, ${unproven} not yet proven, ${findings.length} findings with tests, ${problems.length} tests missing`,
+  `${proven} rules proven by tests, ${unproven} not yet proven, ${findings.length} findings with tests, ` +
+    `${problems.length} tests missing`,
 );
 process.exit(problems.length > 0 || proven === 0 || findings.length === 0 ? 1 : 0);
 

@@ -79,9 +79,15 @@ export async function apiTypes(): Promise<string> {
     )?.[1];
     const schema = success?.content?.['application/json']?.schema;
     if (!schema) throw new Error(`${route} is not described`);
-    return `/** What \`${method.toUpperCase()} ${path}\` answers. */\nexport type ${name} = ${typeOf(schema)};\n`;
+    return (
+      `/** What \`${method.toUpperCase()} ${path}\` answers. */\nexport type ${name} = ` +
+      `${typeOf(schema)};\n`
+    );
   });
-  return `/** Made by \`npm run console:types\` from the routes' own schemas; not to be edited. */\n\n${types.join('\n')}`;
+  return (
+    "/** Made by `npm run console:types` from the routes' own schemas; not to be edited. " +
+    `*/\n\n${types.join('\n')}`
+  );
 }
 
 /** A JSON schema as a TypeScript type. */
@@ -115,11 +121,15 @@ function typeOf(schema: JsonSchema, indent = ''): string {
 
 function objectType({ properties, required = [], additionalProperties }: JsonSchema, indent: string): string {
   if (!properties)
-    return `Record<string, ${typeof additionalProperties === 'object' ? typeOf(additionalProperties, indent) : 'unknown'}>`;
+    return (
+      'Record<string, ' +
+      `${typeof additionalProperties === 'object' ? typeOf(additionalProperties, indent) : 'unknown'}>`
+    );
   const inner = `${indent}  `;
   const fields = Object.entries(properties).map(
     ([name, field]) =>
-      `${inner}${/^\w+$/.test(name) ? name : JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${typeOf(field, inner)};`,
+      `${inner}${/^\w+$/.test(name) ? name : JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ` +
+      `${typeOf(field, inner)};`,
   );
   return `{\n${fields.join('\n')}\n${indent}}`;
 }

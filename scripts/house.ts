@@ -6,17 +6,21 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { type ClassMember, type ModuleItem, parseSync } from '@swc/core';
+import { parseSync } from 'vite';
 
 /** Of the product; tests contain tables of messages. */
 const LONGEST = { aim: 400, limit: 400 };
 const FIELDS = { aim: 10, limit: 10 };
-const LONG_LINES = { aim: 0, limit: 640 };
+const LONG_LINES = { aim: 0, limit: 0 };
 const COLUMNS = 110;
 const README_LINES = { aim: 120, limit: 120 };
 const PRODUCT =
   /^(?:base|config|protocol|media|telephony|runtime|control-plane|processes|cli|caller|web|bench|scripts)\/.*\.tsx?$|^main\.ts$/;
 const PROSE = /\.(?:tsx?|md|cjs|yml)$/;
+const FIELD = 'PropertyDefinition';
+/** How a test or a group of tests begins. */
+const TITLED = /^(?:it|test|describe)\w*[.(]/;
+const graphemes = new Intl.Segmenter();
 const GENERATED = 'web/console/src/api/types.ts';
 /** Sections and names of documents that are not in the repository. */
 const CITED = /S§|design §|\b[Ss]upplement \d|(?<![\w/.*-])[\w-]+(?:\/[\w-]+)*\.md\b/g;
@@ -25,6 +29,20 @@ const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().spl
 const names = new Set(files.map((file) => basename(file)));
 const texts = new Map<string, string>();
 const product = files.filter((file) => PRODUCT.test(file) && file !== GENERATED);
+
+/** A node of a syntax tree (ESTree); offsets in UTF-16 units. */
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  /** Of a call. */
+  readonly arguments?: readonly Node[];
+}
+
+interface Member extends Node {
+  readonly readonly: boolean;
+  readonly static: boolean;
+}
 
 /** A figure, and the file it is from. */
 interface Figure {
@@ -38,7 +56,8 @@ interface Figure {
 const figures: Figure[] = [longestFile(), largestClass(), longLines(), absent(), readme()];
 for (const { name, value, of, limit, aim } of figures)
   console.log(
-    `${value > limit ? 'FAILED ' : ''}${name}: ${value}${of === '' ? '' : ` (${of})`}, at most ${limit}${limit > aim ? `; aim ${aim}` : ''}`,
+    `${value > limit ? 'FAILED ' : ''}${name}: ${value}${of === '' ? '' : ` (${of})`}, at most ` +
+      `${limit}${limit > aim ? `; aim ${aim}` : ''}`,
   );
 process.exit(figures.some(({ value, limit }) => value > limit) ? 1 : 0);
 
@@ -58,39 +77,69 @@ function longestFile(): Figure {
 function largestClass(): Figure {
   let most = { value: 0, of: '' };
   for (const file of product) {
-    for (const item of parseSync(read(file), {
-      syntax: 'typescript',
-      tsx: file.endsWith('.tsx'),
-      target: 'es2022',
-    }).body) {
-      const declared = classOf(item);
-      const value = declared?.body.filter(isMutableField).length ?? 0;
-      if (declared && value > most.value) most = { value, of: `${declared.identifier.value} in ${file}` };
+    for (const node of nodesOf(file)) {
+      if (node.type !== 'ClassDeclaration') continue;
+      const members = (node as Node & { body: { body: Member[] } }).body.body;
+      const value = members.filter((one) => one.type === FIELD && !one.readonly && !one.static).length;
+      const { name } = (node as Node & { id: { name: string } }).id;
+      if (value > most.value) most = { value, of: `${name} in ${file}` };
     }
   }
   return { name: 'mutable fields of the largest class', ...most, ...FIELDS };
 }
 
-function classOf(item: ModuleItem) {
-  const declared = item.type === 'ExportDeclaration' ? item.declaration : item;
-  return declared.type === 'ClassDeclaration' ? declared : null;
-}
-
-function isMutableField(member: ClassMember): boolean {
-  return (
-    (member.type === 'ClassProperty' || member.type === 'PrivateProperty') &&
-    !member.readonly &&
-    !member.isStatic
-  );
-}
-
-/** Lines the formatter cannot break: texts, and comments that are tables. */
+/**
+ * Lines the formatter should have broken. Excepted are those that end in something that stays on one line: a
+ * regular expression, the title of a test with what follows it, another language in a template, a directive.
+ */
 function longLines(): Figure {
-  const lines = files
-    .filter((file) => /\.tsx?$/.test(file) && file !== GENERATED)
-    .flatMap((file) => read(file).split('\n'))
-    .filter(({ length }) => length > COLUMNS);
-  return { name: `lines longer than ${COLUMNS} columns`, value: lines.length, of: '', ...LONG_LINES };
+  let value = 0;
+  for (const file of files.filter((each) => /\.tsx?$/.test(each) && each !== GENERATED)) {
+    const lines = read(file).split('\n');
+    if (!lines.some(isLong)) continue;
+    const whole = wholeOf(file);
+    let start = 0;
+    for (const line of lines) {
+      const end = start + COLUMNS;
+      const isKept = line.includes('biome-ignore') || whole.some((one) => one.start <= end && one.end >= end);
+      if (isLong(line) && !isKept) {
+        value += 1;
+        console.log(`  ${file}: ${line.trim()}`);
+      }
+      start += line.length + 1;
+    }
+  }
+  return { name: `lines longer than ${COLUMNS} columns`, value, of: '', ...LONG_LINES };
+}
+
+/** In characters as people see them: a letter with its marks is one. */
+function isLong(line: string): boolean {
+  return line.length > COLUMNS && [...graphemes.segment(line)].length > COLUMNS;
+}
+
+/** What has to stay on its lines. */
+function wholeOf(file: string): readonly Node[] {
+  const text = read(file);
+  return nodesOf(file).flatMap((node) => {
+    const title = TITLED.test(text.slice(node.start, node.start + 20)) ? node.arguments?.[0] : undefined;
+    if (title) return [{ ...title, end: text.indexOf('\n', title.end) }];
+    const isOther = node.type === 'TemplateLiteral' && text.slice(node.start, node.end).includes('\n');
+    return isOther || 'regex' in node ? [node] : [];
+  });
+}
+
+/** Every node of a file's syntax tree. */
+function nodesOf(file: string): readonly Node[] {
+  const nodes: Node[] = [];
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(visit);
+    else if (typeof value === 'object' && value !== null) {
+      if ('type' in value && 'start' in value) nodes.push(value as Node);
+      Object.values(value).forEach(visit);
+    }
+  };
+  visit(parseSync(file, read(file)).program);
+  return nodes;
 }
 
 function absent(): Figure {

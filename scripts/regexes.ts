@@ -35,7 +35,8 @@ const ALLOWED: readonly Exception[] = [
     file: 'runtime/turn/text/spoken-forms.ts',
     pattern: 'source ENDS (?: ) ',
     bound:
-      'sticky, in pieces of a reply, at most 221 characters; test/hostile/speech-text.test.ts measures all of them',
+      'sticky, in pieces of a reply, at most 221 characters; test/hostile/speech-text.test.ts measures ' +
+      'all of them',
   },
 ];
 
@@ -88,7 +89,8 @@ async function main(): Promise<number> {
       problems.push(`${exception.file}: the exception for /${exception.pattern}/ is no longer needed`);
   for (const problem of problems) console.log(problem);
   console.log(
-    `${judged.size} patterns in ${files.length} files, ${needed.size} exceptions, ${problems.length} problems`,
+    `${judged.size} patterns in ${files.length} files, ${needed.size} exceptions, ${problems.length} ` +
+      'problems',
   );
   return problems.length > 0 || files.length < FEWEST_FILES || judged.size < FEWEST_PATTERNS ? 1 : 0;
 }

@@ -109,7 +109,8 @@ export function offerAudio(local: LocalAudio): string {
   }));
   return joined([
     ...sessionLines(local, '0 0'),
-    `m=audio ${local.port} ${local.isSecure ? 'RTP/SAVP' : 'RTP/AVP'} ${codecs.map(({ payloadType }) => payloadType).join(' ')} ${DIGIT_PAYLOAD_TYPE}`,
+    `m=audio ${local.port} ${local.isSecure ? 'RTP/SAVP' : 'RTP/AVP'} ` +
+      `${codecs.map(({ payloadType }) => payloadType).join(' ')} ${DIGIT_PAYLOAD_TYPE}`,
     ...(local.isSecure ? [cryptoLine(OWN_CRYPTO, local.srtpKey)] : []),
     ...codecs.map(({ codec, payloadType }) => codecLine(codec, payloadType)),
     ...digitLines(DIGIT_PAYLOAD_TYPE, DIGIT_CLOCK_HZ),

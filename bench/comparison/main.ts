@@ -108,7 +108,8 @@ async function warmUp(side: Side): Promise<void> {
     if (call !== null && call.heard.greetingMs !== null && call.heard.unanswered === 0) return;
   }
   throw new Error(
-    `${side.name} was not heard in ${WARM_UPS} calls: nothing is compared (COMPARISON_LOG=1 shows what LiveKit's framework prints)`,
+    `${side.name} was not heard in ${WARM_UPS} calls: nothing is compared (COMPARISON_LOG=1 shows what ` +
+      "LiveKit's framework prints)",
   );
 }
 
@@ -223,9 +224,10 @@ async function withFault(side: Side, fault: EngineFault): Promise<FaultOutcome> 
 }
 
 function write(sides: readonly Writable[]): void {
+  const options = process.argv.slice(2);
   const results: ComparisonResults = {
     at: new Date().toISOString(),
-    command: `npm run compare${process.argv.slice(2).length > 0 ? ` -- ${process.argv.slice(2).join(' ')}` : ''}`,
+    command: ['npm run compare', ...(options.length > 0 ? ['--', ...options] : [])].join(' '),
     machine: { cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, node: process.version, othersShare },
     settings: SETTINGS,
     sides,

@@ -21,7 +21,8 @@ export function plot(
     `<text x="8" y="20" font-weight="600">${title}</text>`,
     ...ticks.map(
       (ms) =>
-        `<path d="M${x(ms).toFixed(1)} ${TOP}V${height - 22}" stroke="#ddd"/><text x="${x(ms).toFixed(1)}" y="${height - 8}" text-anchor="middle" fill="#666">${ms}</text>`,
+        `<path d="M${x(ms).toFixed(1)} ${TOP}V${height - 22}" stroke="#ddd"/><text ` +
+        `x="${x(ms).toFixed(1)}" y="${height - 8}" text-anchor="middle" fill="#666">${ms}</text>`,
     ),
     ...rows.flatMap(({ name, values }, row) => {
       const middle = TOP + ROW * row + ROW / 2;
@@ -31,7 +32,8 @@ export function plot(
         `<text x="${LEFT - 10}" y="${middle + 4}" text-anchor="end">${name}</text>`,
         ...values.map(
           (ms, index) =>
-            `<circle cx="${x(ms).toFixed(1)}" cy="${middle + 5 * ((index % 5) - 2)}" r="3.5" fill="${colour}" fill-opacity="0.6"/>`,
+            `<circle cx="${x(ms).toFixed(1)}" cy="${middle + 5 * ((index % 5) - 2)}" r="3.5" ` +
+            `fill="${colour}" fill-opacity="0.6"/>`,
         ),
         ...(values.length > 0
           ? [`<path d="M${median} ${middle - 17}v34" stroke="${colour}" stroke-width="2"/>`]
@@ -40,5 +42,9 @@ export function plot(
     }),
   ];
   const font = 'font-family="system-ui, sans-serif" font-size="12"';
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LEFT + WIDTH + 30} ${height}" ${font}><rect width="100%" height="100%" fill="#fff"/>\n${shapes.join('\n')}\n</svg>\n`;
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LEFT + WIDTH + 30} ${height}" ` +
+    `${font}><rect ` +
+    `width="100%" height="100%" fill="#fff"/>\n${shapes.join('\n')}\n</svg>\n`
+  );
 }

@@ -138,8 +138,12 @@ function provenance({ at, command, machine, settings, sides }: ComparisonResults
   const late = Math.max(0, ...sides.flatMap(({ latenessMs }) => latenessMs));
   const isLoaded = machine.othersShare > MOST_OTHERS || late > LATE_MS;
   return [
-    `\`${command}\`, ${at.slice(0, 10)}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}; ${sides.map(({ name, version }) => `${name} ${version}`).join(', ')}. Caller, engines and LiveKit server ran on the same cores.`,
-    `Both sides: ${settings.waitMs} ms of silence before a finished sentence is answered, at most ${settings.maxWaitMs} ms before an unfinished one is, ${settings.interruptMs} ms of voice to interrupt; everything else as it comes.`,
+    `\`${command}\`, ${at.slice(0, 10)}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}; ` +
+      `${sides.map(({ name, version }) => `${name} ${version}`).join(', ')}. Caller, engines and LiveKit ` +
+      'server ran on the same cores.',
+    `Both sides: ${settings.waitMs} ms of silence before a finished sentence is answered, at most ` +
+      `${settings.maxWaitMs} ms before an unfinished one is, ${settings.interruptMs} ms of voice to ` +
+      'interrupt; everything else as it comes.',
     `Other work used ${(100 * machine.othersShare).toFixed(0)} % of the machine before the run; the caller’s own blocks were late by ${late.toFixed(0)} ms at most (p99 of the worst call).${
       isLoaded
         ? ' **The machine was busy with other work: both sides suffered from it, and the times and the premature endpoints say little. Run the command on a quiet machine.**'
@@ -230,7 +234,10 @@ function cpuOf({ idle, load }: SideResults): string {
 
 function threeOf(values: readonly number[]): string {
   if (values.length === 0) return '–';
-  return `${quantile(values, 0.5).toFixed(0)} / ${quantile(values, 0.95).toFixed(0)} / ${Math.max(...values).toFixed(0)} (${values.length})`;
+  return (
+    `${quantile(values, 0.5).toFixed(0)} / ${quantile(values, 0.95).toFixed(0)} / ` +
+    `${Math.max(...values).toFixed(0)} (${values.length})`
+  );
 }
 
 function twoOf(values: readonly number[]): string {

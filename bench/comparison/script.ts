@@ -8,7 +8,8 @@ export const INSTRUCTIONS = 'You are a friendly assistant on the telephone. Answ
 
 /** Reply when the caller asks to be told about something. */
 export const LONG_REPLY =
-  'Our garden was planted more than a hundred years ago by two brothers who travelled the world and came home with seeds. ' +
+  'Our garden was planted more than a hundred years ago by two brothers who travelled the world and came ' +
+  'home with seeds. ' +
   'Today there are roses, old apple trees, a pond with many fish, and a small house where we serve tea.';
 const SHORT_REPLY = 'Of course, that is no trouble for us at all.';
 

@@ -75,7 +75,8 @@ function print(voice: string, off: WordsOff): void {
     const share = (words: number) => `${(100 * partWithin(samples, words)).toFixed(1)} %`;
     const p95 = quantile(samples.map(Math.abs), 0.95);
     console.log(
-      `${voice.padEnd(10)} ${name.padEnd(6)} ${samples.length} moments: exact ${share(0)}, within one word ${share(1)}, p95 ${p95}, bias ${bias(samples).toFixed(2)} words`,
+      `${voice.padEnd(10)} ${name.padEnd(6)} ${samples.length} moments: exact ${share(0)}, within one ` +
+        `word ${share(1)}, p95 ${p95}, bias ${bias(samples).toFixed(2)} words`,
     );
   }
 }

@@ -6,17 +6,24 @@ export const SENTENCES: Readonly<Record<'en' | 'de' | 'fr' | 'es', readonly stri
     'Hello, this is the agent.',
     'We are open from noon until ten.',
     'Your table for four people is booked for tomorrow evening at seven.',
-    'Of course, I can help you with that, but first I need your name, your telephone number and the date of your order.',
-    'I am sorry to hear that; the technician was supposed to arrive this morning, and I will find out what happened.',
+    'Of course, I can help you with that, but first I need your name, your telephone number and the date ' +
+      'of your order.',
+    'I am sorry to hear that; the technician was supposed to arrive this morning, and I will find out ' +
+      'what happened.',
     'Thank you for waiting.',
-    'The delivery leaves our warehouse on Monday, and it usually takes between two and three working days until it arrives.',
+    'The delivery leaves our warehouse on Monday, and it usually takes between two and three working days ' +
+      'until it arrives.',
     'Would you like me to send you the confirmation by mail or as a message to your phone?',
-    'Our doctor sees patients without an appointment on weekday mornings from eight until eleven, but you should expect to wait for about an hour.',
-    'The restaurant at the old harbour opens every day at noon and the kitchen serves fresh pasta with grilled vegetables until ten in the evening while the garden stays open for guests who only want a drink.',
+    'Our doctor sees patients without an appointment on weekday mornings from eight until eleven, but you ' +
+      'should expect to wait for about an hour.',
+    'The restaurant at the old harbour opens every day at noon and the kitchen serves fresh pasta with ' +
+      'grilled vegetables until ten in the evening while the garden stays open for guests who only want a ' +
+      'drink.',
     'Good morning, you have reached the city library.',
     'I did not quite catch that, could you say it again?',
     'I understand how frustrating this must be.',
-    'To reset your password, open the settings page, choose security, and follow the instructions on the screen.',
+    'To reset your password, open the settings page, choose security, and follow the instructions on the ' +
+      'screen.',
     'Please make sure that the device is switched off before you open the cover.',
     'Goodbye, and have a wonderful day!',
     'Your total comes to $48.50, including $3.95 for shipping.',
@@ -27,12 +34,15 @@ export const SENTENCES: Readonly<Record<'en' | 'de' | 'fr' | 'es', readonly stri
     'Is there anything else I can do for you today?',
     'Let me check that for you.',
     'One moment, please.',
-    'I found two flights: the first leaves at six in the morning, the second shortly after three in the afternoon.',
+    'I found two flights: the first leaves at six in the morning, the second shortly after three in the ' +
+      'afternoon.',
     'Could you spell your last name for me, letter by letter?',
-    'We currently have three rooms available, and all of them include breakfast, parking, and wireless internet.',
+    'We currently have three rooms available, and all of them include breakfast, parking, and wireless ' +
+      'internet.',
     'No, that is not a problem at all.',
     'Yes, absolutely.',
-    'Unfortunately, the store on Main Street closes at six, so you might want to visit the one at the station instead.',
+    'Unfortunately, the store on Main Street closes at six, so you might want to visit the one at the ' +
+      'station instead.',
     'The address is 221 Baker Street, and the entrance is around the corner.',
     'Please write to support@example.com, and someone will answer within 24 hours.',
     'That appointment has already been taken, but I could offer you the following Tuesday at half past ten.',
@@ -42,24 +52,28 @@ export const SENTENCES: Readonly<Record<'en' | 'de' | 'fr' | 'es', readonly stri
     'If the problem persists after restarting the router, unplug it for thirty seconds and try once more.',
     'Great, thank you, Jennifer.',
     'May I have your date of birth, please?',
-    'Our next available specialist is in about twelve minutes; would you like to hold, or shall we call you back?',
+    'Our next available specialist is in about twelve minutes; would you like to hold, or shall we call ' +
+      'you back?',
     'The subscription renews automatically every month unless you cancel it at least three days before.',
     'Okay, so you would like a large pepperoni pizza, a small salad, and two bottles of water.',
     'Just to confirm, your flight to Chicago departs on Friday the twelfth at quarter past four.',
     'We accept cash, cards, and most mobile payments.',
     'I will transfer you to a colleague in the billing department now.',
-    'The warranty lasts for two years from the day of purchase, and it covers everything except damage caused by water.',
+    'The warranty lasts for two years from the day of purchase, and it covers everything except damage ' +
+      'caused by water.',
     'You are welcome.',
     'Sure thing, let us start with the basics.',
     'Because of the weather, several trains between Boston and New York are running late this evening.',
     'The balance of your account ending in 4 8 1 9 is 1,250 dollars and 75 cents.',
     'I would recommend the vegetarian lasagne, which many of our guests enjoy.',
     'That sounds like a really good idea.',
-    'First, press and hold the power button, then wait until the light blinks three times, and finally release it.',
+    'First, press and hold the power button, then wait until the light blinks three times, and finally ' +
+      'release it.',
     'Your package was delivered yesterday at 2:15 p.m. and signed for by a neighbour.',
     'We do offer student discounts, although you will need to show a valid card at the entrance.',
     'Right now the waiting list is quite long.',
-    'The museum is free for children under twelve, half price for students, and fifteen dollars for everybody else.',
+    'The museum is free for children under twelve, half price for students, and fifteen dollars for ' +
+      'everybody else.',
     'I am afraid I cannot share that information over the phone.',
     'What time would suit you best?',
     'Before we continue, please note that this call may be recorded for quality purposes.',
@@ -84,7 +98,8 @@ export const SENTENCES: Readonly<Record<'en' | 'de' | 'fr' | 'es', readonly stri
     'The pool is closed for maintenance until the end of the month.',
     'How many people are in your party?',
     'For legal questions, I would suggest that you talk to a lawyer.',
-    'The concert starts at eight, doors open an hour earlier, and there will be an intermission of twenty minutes.',
+    'The concert starts at eight, doors open an hour earlier, and there will be an intermission of twenty ' +
+      'minutes.',
     'Let me repeat that number: five five five, zero one two three.',
     'We look forward to seeing you on Saturday.',
     'That would be the express service, which costs a little more but arrives the next day.',
@@ -92,14 +107,16 @@ export const SENTENCES: Readonly<Record<'en' | 'de' | 'fr' | 'es', readonly stri
     'In that case, the quickest solution is to visit the website and download the form.',
     'Unfortunately no.',
     'The engine oil should be changed every 10,000 miles, or once a year.',
-    'Could I interest you in our extended protection plan, which includes theft, loss, and accidental damage?',
+    'Could I interest you in our extended protection plan, which includes theft, loss, and accidental ' +
+      'damage?',
     'I see that you have been a customer since 2012, thank you so much for your loyalty.',
     'Usually the results are available within a week, sometimes sooner.',
     'She will be back in the office on the third of January.',
     'Turn left at the second traffic light, go straight past the church, and you will see us on the right.',
     'The vaccine is given in two doses, about four weeks apart.',
     'We have sizes from extra small to extra large in black, white, and navy.',
-    'All right, I have cancelled the order, and you will get a refund of $112.30 within 5 to 7 business days.',
+    'All right, I have cancelled the order, and you will get a refund of $112.30 within 5 to 7 business ' +
+      'days.',
     'The Wi-Fi password is on the back of your key card.',
     'Thanks for calling Northwind Heating, how may I direct your call?',
     'Hmm, that is strange, the system shows a different name.',
@@ -114,12 +131,14 @@ export const SENTENCES: Readonly<Record<'en' | 'de' | 'fr' | 'es', readonly stri
     'Einen Augenblick bitte, ich sehe kurz nach.',
     'Der nächste freie Tisch für vier Personen wäre am Samstag um neunzehn Uhr dreißig auf der Terrasse.',
     'Möchten Sie die Bestätigung per Post oder als Nachricht auf Ihr Telefon bekommen?',
-    'Bitte schalten Sie das Gerät aus, bevor Sie den Deckel öffnen, und warten Sie danach etwa dreißig Sekunden.',
+    'Bitte schalten Sie das Gerät aus, bevor Sie den Deckel öffnen, und warten Sie danach etwa dreißig ' +
+      'Sekunden.',
   ],
   fr: [
     'Bonjour, vous êtes bien au restaurant du vieux port.',
     'Votre rendez-vous est fixé au mardi quatre mars à neuf heures et demie.',
-    'Je suis désolé, le magasin est fermé aujourd’hui, mais vous pouvez passer demain matin à partir de huit heures.',
+    'Je suis désolé, le magasin est fermé aujourd’hui, mais vous pouvez passer demain matin à partir de ' +
+      'huit heures.',
     'Pourriez-vous me donner votre nom et votre numéro de client, s’il vous plaît ?',
     'La livraison prend en général deux ou trois jours, selon la région où vous habitez.',
     'Un instant, je vérifie cela tout de suite.',

@@ -11,7 +11,8 @@ export const GREETING_TEXT = 'Hello, this is the agent.';
 const SHORT = 'We are open from noon until ten.';
 /** One sentence of about eight seconds, long enough to speak over. */
 const LONG =
-  'The restaurant at the old harbour opens every day at noon and the kitchen serves fresh pasta with grilled vegetables until ten in the evening while the garden stays open for guests who only want a drink.';
+  'The restaurant at the old harbour opens every day at noon and the kitchen serves fresh pasta with ' +
+  'grilled vegetables until ten in the evening while the garden stays open for guests who only want a drink.';
 
 /** Settings that vary between scenes. */
 export interface SceneAgent {

@@ -90,7 +90,8 @@ async function main(): Promise<void> {
       // A repeated call counts once.
       if (outcome !== 'again') done++;
       console.log(
-        `${String(done).padStart(3)} of ${prepared.length}  ${name}${outcome === 'done' ? '' : `: ${outcome}`}`,
+        `${String(done).padStart(3)} of ${prepared.length}  ` +
+          `${name}${outcome === 'done' ? '' : `: ${outcome}`}`,
       );
     }
   };

@@ -47,7 +47,9 @@ export function summaryText(results: readonly SceneResult[]): string {
     const faults = COUNTS.filter(([, count]) => sum(result, count) > 0).map(
       ([name, count]) => `${name} ${sum(result, count)}`,
     );
-    const times = `reply ${shown(all(result, 'replyMs'))}, stop ${shown(all(result, 'stopMs'))}, breath ${shown(all(result, 'hesitationMs'))}`;
+    const times =
+      `reply ${shown(all(result, 'replyMs'))}, stop ${shown(all(result, 'stopMs'))}, breath ` +
+      `${shown(all(result, 'hesitationMs'))}`;
     return `${titleOf(result).padEnd(52)} ${times}  ${faults.join(', ') || 'ok'}`;
   });
   return [...rows, '', ...totals(results)].join('\n');
@@ -123,12 +125,17 @@ function totals(results: readonly SceneResult[]): string[] {
   const off = list('heardWordsOff');
   const load = loadavg()[1] ?? 0;
   return [
-    `${new Date().toISOString().slice(0, 10)}, on ${cpus().length} cores with a load average of ${load.toFixed(1)}: with more than one per core, times are of the other programs, too.`,
-    `${calls} calls: ${COUNTS.map(([name, count]) => `${name} ${total(count)}`).join(', ')} (of ${total('wordsSaid')} words said).`,
-    `Replies p50 / p95: ${quantiles(list('replyMs'))} ms; interruption to silence p50 / p95: ${quantiles(list('stopMs'))} ms.`,
+    `${new Date().toISOString().slice(0, 10)}, on ${cpus().length} cores with a load average of ` +
+      `${load.toFixed(1)}: with more than one per core, times are of the other programs, too.`,
+    `${calls} calls: ${COUNTS.map(([name, count]) => `${name} ${total(count)}`).join(', ')} (of ` +
+      `${total('wordsSaid')} words said).`,
+    `Replies p50 / p95: ${quantiles(list('replyMs'))} ms; interruption to silence p50 / p95: ` +
+      `${quantiles(list('stopMs'))} ms.`,
     ...speculationSaves(results),
-    `Transcript of a cut reply against the voice's own word times: p95 ${quantile(off, 0.95)} words off (${off.length} replies).`,
-    `Recording tracks against the wire: at most ${Math.max(0, ...alignment).toFixed(1)} ms apart, p95 ${quantile(alignment, 0.95).toFixed(1)} ms (${alignment.length} recordings).`,
+    `Transcript of a cut reply against the voice's own word times: p95 ${quantile(off, 0.95)} words off ` +
+      `(${off.length} replies).`,
+    `Recording tracks against the wire: at most ${Math.max(0, ...alignment).toFixed(1)} ms apart, p95 ` +
+      `${quantile(alignment, 0.95).toFixed(1)} ms (${alignment.length} recordings).`,
   ];
 }
 
@@ -141,7 +148,8 @@ function speculationSaves(results: readonly SceneResult[]): string[] {
   const savedMs = Number(late) - Number(early);
   if (Number.isNaN(savedMs)) return [];
   return [
-    `Speculation: the same question is answered ${savedMs.toFixed(0)} ms sooner (medians); the model takes ${FIRST_TOKEN_MS} ms to its first token.`,
+    `Speculation: the same question is answered ${savedMs.toFixed(0)} ms sooner (medians); the model ` +
+      `takes ${FIRST_TOKEN_MS} ms to its first token.`,
   ];
 }
 
@@ -167,21 +175,26 @@ function plot(title: string, results: readonly SceneResult[], list: 'replyMs' | 
     `<text x="8" y="18" font-weight="600">${title}</text>`,
     ...ticks.map(
       (ms) =>
-        `<path d="M${x(ms)} ${BAR.axis}V${height - 20}" stroke="#ccc"/><text x="${x(ms)}" y="${height - 6}" text-anchor="middle" fill="#666">${ms}</text>`,
+        `<path d="M${x(ms)} ${BAR.axis}V${height - 20}" stroke="#ccc"/><text x="${x(ms)}" ` +
+        `y="${height - 6}" text-anchor="middle" fill="#666">${ms}</text>`,
     ),
     ...rows.map(({ title: name, values }, row) => {
       const [from, to] = [x(Math.min(...values)), x(Math.max(...values))];
       const middle = y(row) + BAR.height / 2;
       return [
         `<text x="${BAR.left - 8}" y="${middle + 4}" text-anchor="end" fill="#333">${escaped(name)}</text>`,
-        `<rect x="${from - 2}" y="${y(row) + 4}" width="${Math.max(4, to - from + 4)}" height="${BAR.height - 8}" rx="4" fill="#9db8e8"/>`,
+        `<rect x="${from - 2}" y="${y(row) + 4}" width="${Math.max(4, to - from + 4)}" ` +
+          `height="${BAR.height - 8}" rx="4" fill="#9db8e8"/>`,
         `<circle cx="${x(quantile(values, 0.5))}" cy="${middle}" r="5" fill="#2f5bb7"/>`,
       ].join('');
     }),
   ];
   const width = BAR.left + BAR.width + 30;
   const font = 'font-family="system-ui, sans-serif" font-size="12"';
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" ${font}><rect width="${width}" height="${height}" fill="#fff"/>${shapes.join('\n')}</svg>\n`;
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" ${font}><rect ` +
+    `width="${width}" height="${height}" fill="#fff"/>${shapes.join('\n')}</svg>\n`
+  );
 }
 
 function escaped(text: string): string {

@@ -71,7 +71,8 @@ async function seedDemoAgent(context: Context): Promise<void> {
       owner: ROOT,
       name: 'Parley demo',
       description:
-        'A rule-based demonstration agent: it recognises a few dozen fixed phrases about a restaurant and answers them. No language model is involved unless one is configured.',
+        'A rule-based demonstration agent: it recognises a few dozen fixed phrases about a restaurant and ' +
+        'answers them. No language model is involved unless one is configured.',
       config: {
         prompt: { system_prompt: DEMO_PROMPT, first_message_mode: 'fixed', first_message: DEMO_GREETING },
         asr: { keyterms: [...DEMO_KEYTERMS] },
@@ -161,11 +162,15 @@ function fixedId(number: number): string {
 }
 
 const DEMO_GREETING =
-  'Hello, this is the Parley demo. I am a simple rule-based agent. You can ask for our opening hours, book a table, or ask what I can do.';
+  'Hello, this is the Parley demo. I am a simple rule-based agent. You can ask for our opening hours, ' +
+  'book a table, or ask what I can do.';
 
 const DEMO_PROMPT = [
-  'You are the demonstration agent of Parley, a voice agent platform, and play the host of a small restaurant on the phone.',
-  'You can tell the opening hours (every day from five to eleven in the evening), take a table booking (party size, day and hour) and say what you can do.',
-  'Keep every answer to one or two short spoken sentences. When you are asked what you are, say honestly that you are a demonstration.',
+  'You are the demonstration agent of Parley, a voice agent platform, and play the host of a small ' +
+    'restaurant on the phone.',
+  'You can tell the opening hours (every day from five to eleven in the evening), take a table booking ' +
+    '(party size, day and hour) and say what you can do.',
+  'Keep every answer to one or two short spoken sentences. When you are asked what you are, say honestly ' +
+    'that you are a demonstration.',
   'When the caller says goodbye, end the call.',
 ].join('\n');

@@ -43,7 +43,8 @@ export function createMetrics(): Metrics {
     callsEnded: counter('calls_ended', 'Sessions ended.', 'reason'),
     sessionsGivenUp: counter(
       'sessions_given_up',
-      'Calls ended as internal_error: two workers died in them or for an unknown reason, or four died in another session.',
+      'Calls ended as internal_error: two workers died in them or for an unknown reason, or four died in ' +
+        'another session.',
     ),
     webhooks: counter('webhooks', 'Webhooks delivered or dropped.', 'outcome'),
     postings: counter('wallet_postings', 'Entries of the wallets.', 'kind'),

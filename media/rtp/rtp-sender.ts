@@ -1,4 +1,4 @@
-/** The sent side of one RTP leg: one packet per 20 ms slot, with audio or a key press, and its own counters. */
+/** The sent side of one RTP leg: one packet per 20 ms slot, with audio or a key press, and counters. */
 
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:dgram';

@@ -244,14 +244,16 @@ function describe(synthesizer: Synthesizer, recognizer: Recognizer | null): stri
   const others =
     detectEspeakVoices().length > 0 ? 'eSpeak NG for other languages' : 'npm run espeak for other languages';
   const lines = [
-    `Speech synthesis: ${synthesizer.id === 'local' ? `local (Flite for English, ${others})` : synthesizer.id}`,
+    'Speech synthesis: ' +
+      `${synthesizer.id === 'local' ? `local (Flite for English, ${others})` : synthesizer.id}`,
   ];
   lines.push(
     `Speech recognition: ${recognizer?.id ?? 'none. Callers can use the keypad, and web callers can type.'}`,
   );
   if (!recognizer)
     lines.push(
-      'To hear callers, install pocketsphinx (Debian: apt-get install pocketsphinx pocketsphinx-en-us), or set ASR_PROVIDER with its key.',
+      'To hear callers, install pocketsphinx (Debian: apt-get install pocketsphinx pocketsphinx-en-us), ' +
+        'or set ASR_PROVIDER with its key.',
     );
   return lines;
 }
@@ -261,7 +263,8 @@ function describeStandIns({ id }: Recognizer, others: readonly Recognizer[]): st
   if (id.startsWith('local:')) return [];
   if (others.length > 0) return [`When ${id} fails: ${others.map((other) => other.id).join(', then ')}`];
   return [
-    `When ${id} fails: callers are not understood, and are asked to repeat. A second vendor's key or npm run models helps.`,
+    `When ${id} fails: callers are not understood, and are asked to repeat. A second vendor's key or npm ` +
+      'run models helps.',
   ];
 }
 

@@ -49,7 +49,8 @@ export async function keytermGrammar(
   if (phrases.length === 0) return null;
   const digits = phrases.filter((phrase) => DIGITS.includes(phrase));
   // Written out instead of `+`, which affects the other alternatives in pocketsphinx.
-  const digitString = `${'<digit> ['.repeat(LONGEST_DIGIT_STRING - 1)}<digit>${']'.repeat(LONGEST_DIGIT_STRING - 1)}`;
+  const further = LONGEST_DIGIT_STRING - 1;
+  const digitString = `${'<digit> ['.repeat(further)}<digit>${']'.repeat(further)}`;
   return [
     '#JSGF V1.0;',
     'grammar keyterms;',

@@ -35,7 +35,9 @@ export const PULLED_MODELS: readonly PulledModel[] = [
     name: 'streaming-zipformer-en-20M',
     title: 'Streaming recognition, English (sherpa-onnx zipformer, 20 M parameters, int8)',
     licence: 'Apache-2.0',
-    path: 'csukuangfj/sherpa-onnx-streaming-zipformer-en-20M-2023-02-17/resolve/d42f2d9f7ca24806fb667456a18a9f1b60f70d16',
+    path:
+      'csukuangfj/sherpa-onnx-streaming-zipformer-en-20M-2023-02-17/' +
+      'resolve/d42f2d9f7ca24806fb667456a18a9f1b60f70d16',
     files: [
       {
         name: 'encoder-epoch-99-avg-1.int8.onnx',

@@ -47,7 +47,8 @@ export async function judgeReply(
     'Decide whether the agent’s next reply meets the expectation.',
     ...examples('A reply like this meets it', test.success_examples),
     ...examples('A reply like this does not', test.failure_examples),
-    'Answer with one JSON object and nothing else: {"result": "success" | "failure" | "unknown", "reasoning": one or two sentences}.',
+    'Answer with one JSON object and nothing else: {"result": "success" | "failure" | "unknown", ' +
+      '"reasoning": one or two sentences}.',
   ];
   const shown = [
     tagged('conversation', transcript(test.conversation)),
@@ -79,9 +80,11 @@ export async function judgeConversation(
   const { success_conditions, scenario } = of.simulation;
   const instructions = [
     ...HEAD,
-    'Decide for each of these conditions whether the conversation meets it, and summarise the conversation in one or two sentences:',
+    'Decide for each of these conditions whether the conversation meets it, and summarise the ' +
+      'conversation in one or two sentences:',
     ...success_conditions.map(({ name, description }) => `- ${JSON.stringify(name)}: ${description}`),
-    'Answer with one JSON object and nothing else: {"conditions": [{"name", "result": "success" | "failure" | "unknown", "rationale": one sentence}], "summary": string}.',
+    'Answer with one JSON object and nothing else: {"conditions": [{"name", "result": "success" | ' +
+      '"failure" | "unknown", "rationale": one sentence}], "summary": string}.',
   ];
   const shown = [
     tagged('scenario_of_the_caller', scenario),

@@ -157,9 +157,12 @@ async function speak(
   context: TestContext,
 ): Promise<{ text: string; hasHungUp: boolean }> {
   const instructions = [
-    'You play a person on the telephone with a voice agent. Stay in this role whatever the agent says; you are never the agent.',
-    'Answer with only the words this person says next: one to three short spoken sentences, no stage directions.',
-    `When the conversation is over for this person, end your words with ${HANG_UP}. Do so once the matter is settled, or clearly cannot be.`,
+    'You play a person on the telephone with a voice agent. Stay in this role whatever the agent says; ' +
+      'you are never the agent.',
+    'Answer with only the words this person says next: one to three short spoken sentences, no stage ' +
+      'directions.',
+    `When the conversation is over for this person, end your words with ${HANG_UP}. Do so once the matter ` +
+      'is settled, or clearly cannot be.',
     'The person and what they want:',
     parts.simulation.scenario,
   ];

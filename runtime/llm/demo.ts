@@ -10,11 +10,14 @@ import { isHangUpCall } from '#runtime/llm/hang-up-call.ts';
 import type { ChatDelta, ChatMessage, ChatRequest, LanguageModel } from './llm.ts';
 
 const GREETING =
-  'Hello! I am the Parley demo: a few rules, not a large language model. Ask for opening hours, book a table, or say goodbye.';
+  'Hello! I am the Parley demo: a few rules, not a large language model. Ask for opening hours, book a ' +
+  'table, or say goodbye.';
 const ABILITIES =
-  'I am a rule-based demo. I can tell you our opening hours, book a table, repeat what I said, and read back what you key in.';
+  'I am a rule-based demo. I can tell you our opening hours, book a table, repeat what I said, and read ' +
+  'back what you key in.';
 const FALLBACK =
-  'I am only a rule-based demo and did not understand that. Try asking for our opening hours, or say: book a table.';
+  'I am only a rule-based demo and did not understand that. Try asking for our opening hours, or say: ' +
+  'book a table.';
 const GOODBYE = 'Thank you for calling. Goodbye!';
 
 /** Answers that depend on the intent alone. */
@@ -154,7 +157,10 @@ function bookingAnswer(said: readonly string[], intent: DemoIntent | null): stri
   if (booking.party === null) return 'Gladly. For how many people?';
   if (booking.day === null) return `A table for ${booking.party}. On which day?`;
   if (booking.hour === null) return 'And at what time?';
-  return `Your table for ${booking.party} is noted: ${booking.day} at ${booking.hour}. This is a demo, so nothing was really booked. Anything else?`;
+  return (
+    `Your table for ${booking.party} is noted: ${booking.day} at ${booking.hour}. This is a demo, so ` +
+    'nothing was really booked. Anything else?'
+  );
 }
 
 /** Fills the slots in the order of the questions; a bare number answers the open question. */

@@ -21,7 +21,8 @@ export function hangUpCallTool(config: AgentConfig): ToolDefinition | null {
   return {
     name: HANG_UP_CALL,
     description:
-      'Ends the call. Use it when the conversation is finished or the caller asks to hang up, and never while a question is open.',
+      'Ends the call. Use it when the conversation is finished or the caller asks to hang up, and never ' +
+      'while a question is open.',
     arguments: hang_up_call_farewell_mode === 'generated' ? [farewell] : [],
   };
 }
@@ -68,7 +69,8 @@ export function transferCallTool(plan: CallPlan, render: (text: string) => strin
   return {
     name: TRANSFER_CALL,
     description: [
-      'Hands the caller over to a person. Use it only when the caller asks for a person or you cannot help, and never while a question of yours is open.',
+      'Hands the caller over to a person. Use it only when the caller asks for a person or you cannot ' +
+        'help, and never while a question of yours is open.',
       ...lines.filter((line) => line !== ''),
     ].join('\n'),
     arguments: [
@@ -80,7 +82,8 @@ export function transferCallTool(plan: CallPlan, render: (text: string) => strin
             {
               name: 'announcement',
               description:
-                'One short sentence that tells the caller they are being connected. Leave it empty when you have said so already.',
+                'One short sentence that tells the caller they are being connected. Leave it empty when ' +
+                'you have said so already.',
             },
           ]
         : []),
@@ -88,8 +91,10 @@ export function transferCallTool(plan: CallPlan, render: (text: string) => strin
         ? [
             {
               name: 'notes',
-              description:
-                `What the person is told about the caller before they are connected, in the third person, in one to three sentences. ${briefings.join(' ')}`.trim(),
+              description: (
+                'What the person is told about the caller before they are connected, in the third person, ' +
+                `in one to three sentences. ${briefings.join(' ')}`
+              ).trim(),
             },
           ]
         : []),

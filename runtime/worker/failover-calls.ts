@@ -1,7 +1,7 @@
 /**
  * Failover of a phone call: its worker died, so its dialog gets this worker's media and the conversation
- * continues. If the caller was talking with a person after a transfer, that person's dialog moves as well, and
- * the two are joined again.
+ * continues. If the caller was talking with a person after a transfer, that person's dialog moves as well,
+ * and the two are joined again.
  */
 
 import type { Logger } from '#base/log.ts';

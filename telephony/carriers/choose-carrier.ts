@@ -17,7 +17,8 @@ export async function chooseCarrier(settings: CarrierSettings, logger: Logger): 
   const sipAddress = publicSipAddress(settings);
   if (sipAddress === undefined)
     logger.warn(
-      'numbers bought at Twilio are connected to no trunk: SIP_PUBLIC_IP or SIP_HOST must be a public address, and SIP_PORT must not be 0',
+      'numbers bought at Twilio are connected to no trunk: SIP_PUBLIC_IP or SIP_HOST must be a public ' +
+        'address, and SIP_PORT must not be 0',
     );
   // The SDK takes 40 MB and half a second to load: only deployments that use it should pay for that.
   const { createTwilioCarrier } = await import('./twilio.ts');

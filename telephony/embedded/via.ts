@@ -21,7 +21,8 @@ export interface Via {
 
 const TOKEN = "[A-Za-z0-9.!%*_+`'~-]+";
 const VIA = new RegExp(
-  `^SIP\\s*/\\s*2\\.0\\s*/\\s*${TOKEN}\\s+(\\[[0-9A-Fa-f:.]+\\]|[^\\s:;,[\\]]+)(?:\\s*:\\s*(\\d{1,5}))?(?:\\s*;\\s*${TOKEN}(?:\\s*=\\s*(?:"[^"]*"|[^\\s;,"]+))?)*\\s*$`,
+  `^SIP\\s*/\\s*2\\.0\\s*/\\s*${TOKEN}\\s+(\\[[0-9A-Fa-f:.]+\\]|[^\\s:;,[\\]]+)(?:\\s*:\\s*(\\d{1,` +
+    `5}))?(?:\\s*;\\s*${TOKEN}(?:\\s*=\\s*(?:"[^"]*"|[^\\s;,"]+))?)*\\s*$`,
   'i',
 );
 
@@ -45,7 +46,10 @@ export function hasCookie({ branch }: Via): boolean {
 /** The top Via with the request's real source (RFC 3261 §18.2.1, RFC 3581 §4). */
 export function withReceived(message: SipMessage, source: Peer): SipMessage {
   const [top = '', ...others] = headerList(message, 'via');
-  const marked = `${top.replace(/;\s*received=[^;]*/i, '').replace(/;\s*rport(?:=\d*)?(?=;|$)/i, `;rport=${source.port}`)};received=${source.address}`;
+  const ported = top
+    .replace(/;\s*received=[^;]*/i, '')
+    .replace(/;\s*rport(?:=\d*)?(?=;|$)/i, `;rport=${source.port}`);
+  const marked = `${ported};received=${source.address}`;
   const rest = message.headers.filter((entry) => longName(entry.name) !== 'via');
   return { ...message, headers: [...[marked, ...others].map((value) => ({ name: 'Via', value })), ...rest] };
 }

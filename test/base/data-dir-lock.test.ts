@@ -14,7 +14,10 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 it('a second program is refused with one line until the first is killed', async () => {
-  const program = `const { lockDataDir } = await import(${JSON.stringify(import.meta.resolve('#base/data-dir-lock.ts'))}); lockDataDir(${JSON.stringify(dataDir)}); console.log('locked'); setInterval(() => {}, 1000);`;
+  const program =
+    'const { lockDataDir } = await ' +
+    `import(${JSON.stringify(import.meta.resolve('#base/data-dir-lock.ts'))}); ` +
+    `lockDataDir(${JSON.stringify(dataDir)}); console.log('locked'); setInterval(() => {}, 1000);`;
   const holder = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -59,7 +59,9 @@ export async function startKnownAgent(options: KnownAgentOptions) {
     remote = { address: '127.0.0.1', port: Number(/m=audio (\d+)/.exec(invite.body)?.[1]) };
     reply(sip, invite, from, { status: '180 Ringing' });
     later(options.ringMs, () => {
-      const sdp = `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${media.address().port} RTP/AVP 0 101\r\na=rtpmap:101 telephone-event/8000\r\n`;
+      const sdp =
+        'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ' +
+        `${media.address().port} RTP/AVP 0 101\r\na=rtpmap:101 telephone-event/8000\r\n`;
       times.answeredMs = performance.now();
       reply(sip, invite, from, { status: '200 OK', sdp });
       timers.add(

@@ -71,7 +71,8 @@ describe('an agent file', () => {
 
   it('a file with many keys is read in linear time', () => {
     const make = (keys: number) =>
-      `config:\n  variables:\n    defaults:\n${Array.from({ length: keys }, (_, index) => `      k${index}: 1`).join('\n')}`;
+      'config:\n  variables:\n    ' +
+      `defaults:\n${Array.from({ length: keys }, (_, index) => `      k${index}: 1`).join('\n')}`;
     expect(growthOf({ make, run: read, longest: 8_192 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
   });
 
@@ -100,7 +101,8 @@ tools: [{ name: order, description: Orders., headers: [] }]`),
 
   it('keeps omitted fields and replaces lists and variables, whose entries match by name', () => {
     const file = read(
-      'config: { prompt: { system_prompt: New. }, analysis: { criteria: [{ name: polite }] }, variables: { defaults: { a: 3 } } }',
+      'config: { prompt: { system_prompt: New. }, analysis: { criteria: [{ name: polite }] }, variables: ' +
+        '{ defaults: { a: 3 } } }',
     );
     const { wanted } = overlay(stored, file);
     expect(wanted.config).toMatchObject({
@@ -130,7 +132,8 @@ tools: [{ name: order, url: "https://${host}/order", headers: [{ name: Authoriza
 
   it('keeps a secret while its endpoint stays, and reports a referenced secret that does not exist', () => {
     const file = read(
-      'config: { webhooks: { post_call: [{ url: "https://a.example.com" }, { url: "https://b.example.com", has_secret: true }] } }',
+      'config: { webhooks: { post_call: [{ url: "https://a.example.com" }, { url: ' +
+        '"https://b.example.com", has_secret: true }] } }',
     );
     const { wanted, missing } = overlay(stored, file);
     expect(wanted.config.webhooks?.post_call).toEqual([

@@ -262,7 +262,11 @@ onEveryDatabase('free JSON', (database) => {
       };
     });
     const file = 'to_number,metadata\n+14155550123,"{""__proto__"": {""a"": 1}}"\n';
-    const form = `--b\r\nContent-Disposition: form-data; name="agent_id"\r\n\r\n${agentId}\r\n--b\r\nContent-Disposition: form-data; name="phone_number_id"\r\n\r\n${batch.phone_number_id}\r\n--b\r\nContent-Disposition: form-data; name="recipients"; filename="a.csv"\r\nContent-Type: text/csv\r\n\r\n${file}\r\n--b--\r\n`;
+    const form =
+      '--b\r\nContent-Disposition: form-data; ' +
+      `name="agent_id"\r\n\r\n${agentId}\r\n--b\r\nContent-Disposition: form-data; ` +
+      `name="phone_number_id"\r\n\r\n${batch.phone_number_id}\r\n--b\r\nContent-Disposition: form-data; ` +
+      `name="recipients"; filename="a.csv"\r\nContent-Type: text/csv\r\n\r\n${file}\r\n--b--\r\n`;
     const refused = await api.request('POST', '/v1/agent/batch-calls', {
       key: user.key,
       raw: form,

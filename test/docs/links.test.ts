@@ -70,7 +70,8 @@ describe('the documentation', () => {
 describe('a broken link is found', () => {
   it('when its file is missing, as a link, a picture, a definition or HTML', () => {
     const page =
-      'See [one](gone.md), ![a picture](images/gone.png) and [two][2].\n\n[2]: also-gone.md\n\n<img src="lost.png">\n';
+      'See [one](gone.md), ![a picture](images/gone.png) and [two][2].\n\n[2]: also-gone.md\n\n<img ' +
+      'src="lost.png">\n';
     expect(brokenIn({ 'docs/page.md': page })).toEqual([
       'docs/page.md: gone.md',
       'docs/page.md: images/gone.png',
@@ -81,9 +82,11 @@ describe('a broken link is found', () => {
 
   it('when the page lacks the heading, on the same page or another', () => {
     const other =
-      '# Other\n\n## What `code` says, and [a link](page.md)\n\n## Twice\n\n## Twice\n\n```sh\n# no heading\n```\n';
+      '# Other\n\n## What `code` says, and [a link](page.md)\n\n## Twice\n\n## Twice\n\n```sh\n# no ' +
+      'heading\n```\n';
     const page =
-      '# Page\n\n[a](#page) [b](#gone) [c](other.md#what-code-says-and-a-link) [d](other.md#twice-1) [e](other.md#no-heading) [f](other.md#twice-2)\n';
+      '# Page\n\n[a](#page) [b](#gone) [c](other.md#what-code-says-and-a-link) [d](other.md#twice-1) ' +
+      '[e](other.md#no-heading) [f](other.md#twice-2)\n';
     expect(brokenIn({ 'docs/page.md': page, 'docs/other.md': other })).toEqual([
       'docs/page.md: #gone',
       'docs/page.md: other.md#no-heading',
@@ -93,7 +96,8 @@ describe('a broken link is found', () => {
 
   it('but not in code or on another site', () => {
     const page =
-      '`[a](gone.md)` [b](https://example.com/gone.md) [c](mailto:a@example.com)\n\n```md\n[d](gone.md)\n```\n';
+      '`[a](gone.md)` [b](https://example.com/gone.md) ' +
+      '[c](mailto:a@example.com)\n\n```md\n[d](gone.md)\n```\n';
     expect(brokenIn({ 'README.md': page })).toEqual([]);
   });
 });

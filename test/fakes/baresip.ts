@@ -97,7 +97,8 @@ async function start(
   speech.set(microphone);
   writeFileSync(join(directory, 'microphone.wav'), wav(speech));
   writeFileSync(join(directory, 'contacts'), '');
-  const account = `<sip:${user}@127.0.0.1${security ? ';transport=tls' : ''}>${security && !security.isMediaPlain ? ';mediaenc=srtp-mand' : ''}`;
+  const encryption = security && !security.isMediaPlain ? ';mediaenc=srtp-mand' : '';
+  const account = `<sip:${user}@127.0.0.1${security ? ';transport=tls' : ''}>${encryption}`;
   const login = credentials ? `;auth_user=${credentials.username};auth_pass=${credentials.password}` : '';
   writeFileSync(join(directory, 'accounts'), `${account}${login};regint=0;answermode=auto\n`);
   const config = [

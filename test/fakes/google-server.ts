@@ -32,10 +32,13 @@ function answerOf({ pieces, toolCalls }: ChatScript): SseAnswer {
       event({ finishReason: 'STOP', index: 0 }, usageMetadata),
     ],
     faultAt: 1,
-    overloaded: `data: ${JSON.stringify({ error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } })}\n\n`,
+    overloaded: `data: ${JSON.stringify({ error: OVERLOADED })}\n\n`,
   };
 }
 
+const OVERLOADED = { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' };
+
 function event(candidate: object, usageMetadata?: object): string {
-  return `data: ${JSON.stringify({ candidates: [candidate], ...(usageMetadata ? { usageMetadata } : {}), modelVersion: 'stand-in' })}\n\n`;
+  const usage = usageMetadata ? { usageMetadata } : {};
+  return `data: ${JSON.stringify({ candidates: [candidate], ...usage, modelVersion: 'stand-in' })}\n\n`;
 }

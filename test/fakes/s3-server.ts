@@ -87,7 +87,8 @@ function list(objects: Map<string, Buffer>, url: URL, response: ServerResponse):
     .join('');
   const next = isTruncated ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
   response.end(
-    `<?xml version="1.0"?><ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${contents}${next}</ListBucketResult>`,
+    `<?xml version="1.0"?><ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>` +
+      `${contents}${next}</ListBucketResult>`,
   );
 }
 
@@ -97,12 +98,12 @@ function refuse(response: ServerResponse, status: number, code: string): void {
     .end(`<Error><Code>${code}</Code></Error>`);
 }
 
+const AUTHORIZATION =
+  /Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})/;
+
 /** Verifies AWS Signature Version 4 over the headers that the client lists as signed. */
 function isSigned(request: IncomingMessage, url: URL, body: Buffer): boolean {
-  const parts =
-    /Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})/.exec(
-      request.headers.authorization ?? '',
-    );
+  const parts = AUTHORIZATION.exec(request.headers.authorization ?? '');
   if (!parts) return false;
   const [, keyId, day = '', region = '', names = '', signature] = parts;
   const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest('hex');

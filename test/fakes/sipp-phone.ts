@@ -100,7 +100,10 @@ function scenario(manner: PhoneManner, audioPort: number | undefined): string {
     ),
     `<Reference variables="${assigned.join()}"/>`,
   ];
-  return `<?xml version="1.0" encoding="ISO-8859-1" ?>\n<scenario name="a phone">\n${lines.join('\n')}\n</scenario>\n`;
+  return (
+    '<?xml version="1.0" encoding="ISO-8859-1" ?>\n<scenario name="a ' +
+    `phone">\n${lines.join('\n')}\n</scenario>\n`
+  );
 }
 
 function steps(manner: PhoneManner): string[] {
@@ -148,7 +151,8 @@ Content-Length: 0
         ...ringing,
         response('200 OK', { sdp: 0 }),
         '<recv request="ACK"/>',
-        `<recv request="REFER"><action><ereg regexp="${manner.to}" search_in="hdr" header="Refer-To:" check_it="true" assign_to="referTo"/></action></recv>`,
+        `<recv request="REFER"><action><ereg regexp="${manner.to}" search_in="hdr" header="Refer-To:" ` +
+          'check_it="true" assign_to="referTo"/></action></recv>',
         response(`${manner.status} Refer`, { tag: '' }),
         ...manner.notifies.flatMap((status, index) => [notify(status, index + 1), '<recv response="200"/>']),
         ...hungUpOn,
@@ -204,7 +208,8 @@ function challenged(status: 401 | 407): string[] {
       more: `${challenge}: Digest realm="trunk",nonce="abc",qop="auth",algorithm=MD5\n`,
     }),
     '<recv request="ACK"/>',
-    `<recv request="INVITE"><action><ereg regexp='username="parley"' search_in="hdr" header="${answer}:" check_it="true" assign_to="answer"/></action></recv>`,
+    `<recv request="INVITE"><action><ereg regexp='username="parley"' search_in="hdr" header="${answer}:" ` +
+      'check_it="true" assign_to="answer"/></action></recv>',
   ];
 }
 
@@ -238,7 +243,8 @@ function response(
   const body =
     sdp === undefined
       ? ''
-      : `v=0\no=phone 1 1 IN IP4 127.0.0.1\ns=-\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio [media_port] RTP/AVP ${sdp}\n`;
+      : 'v=0\no=phone 1 1 IN IP4 127.0.0.1\ns=-\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio [media_port] RTP/AVP ' +
+        `${sdp}\n`;
   return `<send><![CDATA[
 SIP/2.0 ${status}
 [last_Via:]

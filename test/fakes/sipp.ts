@@ -45,7 +45,8 @@ export function runSippSteps(
   const reference = assigned.size > 0 ? `<Reference variables="${[...assigned].join()}"/>` : '';
   writeFileSync(
     file,
-    `<?xml version="1.0" encoding="UTF-8" ?>\n<scenario name="steps">\n${steps.join('\n')}\n${reference}\n</scenario>\n`,
+    '<?xml version="1.0" encoding="UTF-8" ?>\n<scenario ' +
+      `name="steps">\n${steps.join('\n')}\n${reference}\n</scenario>\n`,
   );
   return run({ file, scratch, serverPort, options: ['-m', '1', ...options], deadlineMs: 60_000 });
 }

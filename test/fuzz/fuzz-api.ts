@@ -65,7 +65,8 @@ export async function fuzzApi(options: FuzzOptions): Promise<FuzzResult> {
     const outcome = await fc.check(property, { seed: options.seed, numRuns: options.runs });
     if (outcome.failed)
       findings.push(
-        `${route.name} (seed ${outcome.seed}): ${String(outcome.errorInstance)} for ${shown(outcome.counterexample?.[0])}`,
+        `${route.name} (seed ${outcome.seed}): ${String(outcome.errorInstance)} for ` +
+          `${shown(outcome.counterexample?.[0])}`,
       );
   }
   agent.destroy();

@@ -56,7 +56,8 @@ for (let run = 0; run < runs; run++) {
 }
 console.log([...outcomes].map(([outcome, count]) => `${outcome}: ${count}`).join(', '));
 console.log(
-  `slowest ${Math.round(slowestMs)} ms; memory after each fifth ${rss.map((bytes) => Math.round(bytes / MB)).join(', ')} MB`,
+  `slowest ${Math.round(slowestMs)} ms; memory after each fifth ` +
+    `${rss.map((bytes) => Math.round(bytes / MB)).join(', ')} MB`,
 );
 
 async function outcomeOf(file: Buffer): Promise<string> {

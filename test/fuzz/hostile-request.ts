@@ -141,7 +141,8 @@ function carried(value: unknown, type: string): Body {
     };
   const parts = Object.entries(value ?? {}).map(
     ([name, field]) =>
-      `--x\r\ncontent-disposition: form-data; name="${name.replace(/["\r\n]/g, '_')}"; filename="a.md"\r\n\r\n${asText(field)}\r\n`,
+      `--x\r\ncontent-disposition: form-data; name="${name.replace(/["\r\n]/g, '_')}"; ` +
+      `filename="a.md"\r\n\r\n${asText(field)}\r\n`,
   );
   return {
     headers: { 'content-type': 'multipart/form-data; boundary=x' },

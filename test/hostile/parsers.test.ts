@@ -23,7 +23,8 @@ import { HOSTILE_TOKENS, USUAL_CHARS } from './tokens.ts';
 
 const greeting = (text: string) => ({ answeredMs: 0, startMs: 0, endMs: 1, text, tone: null });
 const session = (lines: string) =>
-  `v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n${lines}`;
+  'v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP ' +
+  `0\r\n${lines}`;
 
 /** A bare header, and one with CSRCs, an extension and padding. */
 const RTP_HEADS = [

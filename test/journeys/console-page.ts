@@ -95,7 +95,8 @@ export class ConsolePage {
   /** True if the page is wider than its window, or a table wider than its card. */
   overflows(): Promise<boolean> {
     return this.page.evaluate<boolean>(
-      `[document.documentElement, ...document.querySelectorAll('section:has(> table)')].some((box) => box.scrollWidth > box.clientWidth)`,
+      "[document.documentElement, ...document.querySelectorAll('section:has(> table)')].some((box) => " +
+        'box.scrollWidth > box.clientWidth)',
     );
   }
 

@@ -33,7 +33,8 @@ export async function callLive(target: string, from: string, path?: LossyPath): 
   const mediaPort = path?.farPort ?? peer.port;
   // RTCP shares the audio port (rtcp-mux), because the next port may be in use.
   const answer = await call.invite(
-    `v=0\r\no=phone 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${mediaPort} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\na=rtcp-mux\r\n`,
+    `v=0\r\no=phone 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${mediaPort} ` +
+      'RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\na=rtcp-mux\r\n',
   );
   if (answer.type !== 'answered')
     throw new Error(`${addressOf(target).host} refused the call with ${answer.status}`);

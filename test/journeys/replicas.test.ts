@@ -156,11 +156,12 @@ async function startReplica(name: string, environment: Readonly<Record<string, s
   const dataDir = join(folder, name);
   mkdirSync(dataDir);
   copyFileSync(join(product.dataDir, 'credentials.json'), join(dataDir, 'credentials.json'));
+  const socket = join(product.dataDir, 'database/database.sock');
   const program = new Program('control-plane', {
     HOST: '127.0.0.1',
     PORT: '0',
     DATA_DIR: dataDir,
-    MONGODB_URL: `mongodb://${encodeURIComponent(join(product.dataDir, 'database/database.sock'))}/?directConnection=true`,
+    MONGODB_URL: `mongodb://${encodeURIComponent(socket)}/?directConnection=true`,
     BLOBS_URL: join(product.dataDir, 'blobs'),
     ...settings(),
     ...environment,

@@ -110,7 +110,8 @@ const PROXIES = [
       const file = join(folder, 'Caddyfile');
       writeFileSync(
         file,
-        `{\n  admin off\n  auto_https disable_redirects\n  skip_install_trust\n  storage file_system ${folder}\n}\n${block}`,
+        '{\n  admin off\n  auto_https disable_redirects\n  skip_install_trust\n  storage file_system ' +
+          `${folder}\n}\n${block}`,
       );
       return spawn('caddy', ['run', '--adapter', 'caddyfile', '--config', file], {
         stdio: ['ignore', 'ignore', 'ignore'],

@@ -130,7 +130,8 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       expect(await program.ended()).not.toBe(0);
       occupant.free();
       expect(program.output).toBe(
-        `${named}: 127.0.0.1 port ${occupant.port} is in use by another program; set another port, or 0 for a free one\n`,
+        `${named}: 127.0.0.1 port ${occupant.port} is in use by another program; set another port, or 0 ` +
+          'for a free one\n',
       );
     },
   );

@@ -55,10 +55,15 @@ export class Site {
       response.writeHead(200, {
         'content-type': 'text/html; charset=utf-8',
         // The policy of a strict site: no inline script or style, no eval, and no server but the widget's.
-        'content-security-policy': `default-src 'none'; script-src 'self' ${url}; connect-src ${[url, ...connect].join(' ')}; base-uri 'none'; require-trusted-types-for 'script'`,
+        'content-security-policy':
+          `default-src 'none'; script-src 'self' ${url}; connect-src ` +
+          `${[url, ...connect].join(' ')}; ` +
+          "base-uri 'none'; require-trusted-types-for 'script'",
       });
       response.end(
-        `<!doctype html><html lang="en"><head><title>Luigi’s</title></head><body><main><h1>Luigi’s</h1><p>Pizza.</p></main>${site.#body}</body></html>`,
+        '<!doctype html><html ' +
+          `lang="en"><head><title>Luigi’s</title></head><body>` +
+          `<main><h1>Luigi’s</h1><p>Pizza.</p></main>${site.#body}</body></html>`,
       );
     });
     const site = new Site(server, product);

@@ -51,7 +51,8 @@ async function work(): Promise<void> {
     if (caught === null) survivors.push(defect.name);
     tried += 1;
     console.log(
-      `${tried}/${all.length} | ${defect.name} | ${defect.breaks} | ${caught === null ? 'SURVIVED' : caught.slice(0, 160)}`,
+      `${tried}/${all.length} | ${defect.name} | ${defect.breaks} | ` +
+        `${caught === null ? 'SURVIVED' : caught.slice(0, 160)}`,
     );
   }
 }

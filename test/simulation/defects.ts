@@ -94,7 +94,8 @@ const LIST: readonly (readonly [
     'turn-not-joined',
     'two replies to one thought',
     'endpointing/turn-admission.ts',
-    "emit(draft, { do: 'discard', replyId: answer.generation.replyId });\n  takeTurn(draft, mergedTurn(answer.turn, turn));",
+    "emit(draft, { do: 'discard', replyId: answer.generation.replyId });\n  takeTurn(draft, " +
+      'mergedTurn(answer.turn, turn));',
     'takeTurn(draft, mergedTurn(answer.turn, turn));',
   ],
   [
@@ -137,7 +138,8 @@ const LIST: readonly (readonly [
     'what was judged no turn is answered all the same',
     'endpointing/turn-admission.ts',
     'function drop(draft: Draft, rule: string, turn: Turn): void {',
-    'function drop(draft: Draft, rule: string, turn: Turn): void {\n  draft.waiting = [...draft.waiting, turn];',
+    'function drop(draft: Draft, rule: string, turn: Turn): void {\n  draft.waiting = [...draft.waiting, ' +
+      'turn];',
   ],
   [
     'speculates-without-end',
@@ -157,8 +159,10 @@ const LIST: readonly (readonly [
     'tool-runs-early',
     'a tool runs before its turn is taken',
     'floor/reply-and-playout.ts',
-    "if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting') runCall(draft, call.callId);",
-    "emit(draft, { do: 'runTool', call });\n      if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting') runCall(draft, call.callId);",
+    "if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting') " +
+      'runCall(draft, call.callId);',
+    "emit(draft, { do: 'runTool', call });\n      if (answerOf(draft)?.generation.replyId === replyId && " +
+      "draft.phase.is !== 'connecting') runCall(draft, call.callId);",
   ],
   [
     'tool-runs-twice',

@@ -112,10 +112,12 @@ async function runAll(from: number, calls: number): Promise<void> {
     `${awaitedMs.length} gaps over 700 ms, the longest wait for the agent ${longestMs.toFixed(0)} ms`,
   );
   console.log(
-    `speculation: in ${answered.length} turns the median answer came ${medianSaving(answered).toFixed(0)} ms sooner (the model's first token: ${FIRST_TOKEN_MS} ms)`,
+    `speculation: in ${answered.length} turns the median answer came ${medianSaving(answered).toFixed(0)} ` +
+      `ms sooner (the model's first token: ${FIRST_TOKEN_MS} ms)`,
   );
   console.log(
-    `${done} calls in ${secondsSince()} s, ${failures.length === 0 ? 'every invariant held' : `${failures.length} broken invariants`}`,
+    `${done} calls in ${secondsSince()} s, ` +
+      `${failures.length === 0 ? 'every invariant held' : `${failures.length} broken invariants`}`,
   );
   process.exitCode = failures.length === 0 ? 0 : 1;
 }

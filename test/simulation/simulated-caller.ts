@@ -8,10 +8,10 @@ import type { SimulatedClock } from './simulated-clock.ts';
 import type { SimulatedRecognizer } from './simulated-engines.ts';
 import type { SimulatedLine } from './simulated-line.ts';
 
-const WORDS =
-  'book a table for two please tomorrow at seven my number is five five one and then yes okay no wait stop thanks'.split(
-    ' ',
-  );
+const WORDS = (
+  'book a table for two please tomorrow at seven my number is five five one and then yes okay no wait ' +
+  'stop thanks'
+).split(' ');
 const ASIDES = ['okay', 'yeah', 'mhm', 'uh huh'];
 
 /** An action of the caller that an answer may wait for, or that excuses its absence. */

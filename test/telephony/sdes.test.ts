@@ -75,7 +75,8 @@ describe('SRTP keys in descriptions (RFC 4568)', () => {
   });
 
   it('beside an offer of plain media, the first supported section is chosen', () => {
-    const both = `${offer('RTP/SAVP', line('AES_CM_128_HMAC_SHA1_80 inline:AAAA'))}m=audio 4002 RTP/AVP 8\r\n`;
+    const both =
+      `${offer('RTP/SAVP', line('AES_CM_128_HMAC_SHA1_80 inline:AAAA'))}m=audio 4002 RTP/AVP ` + '8\r\n';
     const { sdp, remote } = answerAudio(both, local);
     expect(remote).toMatchObject({ port: 4002, codec: 'PCMA' });
     expect(remote.srtp).toBeUndefined();

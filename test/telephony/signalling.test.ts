@@ -9,12 +9,16 @@ const logger = createLogger({ level: 'silent', name: 'test' });
 const sdp =
   'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 const headers = (cseq: string, toTag = '') =>
-  `From: <sip:a@127.0.0.1>;tag=a\r\nTo: <sip:b@127.0.0.1>${toTag}\r\nCall-ID: call-1\r\nCSeq: ${cseq}\r\nContact: <sip:a@127.0.0.1:5090>\r\n`;
+  `From: <sip:a@127.0.0.1>;tag=a\r\nTo: <sip:b@127.0.0.1>${toTag}\r\nCall-ID: call-1\r\nCSeq: ` +
+  `${cseq}\r\nContact: <sip:a@127.0.0.1:5090>\r\n`;
 const meta = (source: string) => [source, '1', 'udp', '127.0.0.1', '5090', '00:00:00.000000'];
-const invite = `INVITE sip:b@127.0.0.1 SIP/2.0\r\n${headers('1 INVITE')}Content-Length: ${sdp.length}\r\n\r\n${sdp}`;
+const invite =
+  `INVITE sip:b@127.0.0.1 SIP/2.0\r\n${headers('1 INVITE')}Content-Length: ` + `${sdp.length}\r\n\r\n${sdp}`;
 const bye = `BYE sip:b@127.0.0.1 SIP/2.0\r\n${headers('2 BYE', ';tag=b')}Content-Length: 0\r\n\r\n`;
 const ack = bye.replaceAll('BYE', 'ACK').replace('CSeq: 2', 'CSeq: 1');
-const reinvite = `INVITE sip:b@127.0.0.1 SIP/2.0\r\n${headers('2 INVITE', ';tag=b')}Content-Length: ${sdp.length}\r\n\r\n${sdp}`;
+const reinvite =
+  `INVITE sip:b@127.0.0.1 SIP/2.0\r\n${headers('2 INVITE', ';tag=b')}Content-Length: ` +
+  `${sdp.length}\r\n\r\n${sdp}`;
 const ok = `SIP/2.0 200 OK\r\n${headers('1 INVITE', ';tag=b')}Content-Length: ${sdp.length}\r\n\r\n${sdp}`;
 
 /** A SIP server as an application sees it, with every message chosen by the test. */

@@ -80,5 +80,6 @@ export function expectResponse(status: number, has: readonly string[] = []): str
 /** Awaits a request and answers it 200. */
 export function expectRequest(method: string): string {
   const copied = ['Via', 'From', 'To', 'Call-ID', 'CSeq'].map((name) => `[last_${name}:]`);
-  return `<recv request="${method}"/>\n<send><![CDATA[\n${['SIP/2.0 200 OK', ...copied, 'Content-Length: 0', '', ''].join('\n')}\n]]></send>`;
+  const answer = ['SIP/2.0 200 OK', ...copied, 'Content-Length: 0', '', ''].join('\n');
+  return `<recv request="${method}"/>\n<send><![CDATA[\n${answer}\n]]></send>`;
 }

@@ -123,7 +123,8 @@ function newNonce(scope: DigestScope): string {
 }
 
 function nonceOf({ key, phoneNumber }: DigestScope, stamp: string, random: string): string {
-  return `${stamp}.${random}.${createHmac('sha256', key).update(`sip-nonce:${stamp}.${random}.${phoneNumber}`).digest('base64url')}`;
+  const proof = createHmac('sha256', key).update(`sip-nonce:${stamp}.${random}.${phoneNumber}`);
+  return `${stamp}.${random}.${proof.digest('base64url')}`;
 }
 
 function isFresh(nonce: string, scope: DigestScope): boolean {

@@ -170,7 +170,8 @@ interface Track {
 
 function signedUrl(context: Context, track: Track, expires: number): string {
   const path = `/v1/agent/sessions/${track.sessionId}/recording/${track.role}.wav`;
-  return `${context.publicAddress.url}${path}?expires=${expires}&signature=${signatureOf(context, track, expires)}`;
+  const signature = signatureOf(context, track, expires);
+  return `${context.publicAddress.url}${path}?expires=${expires}&signature=${signature}`;
 }
 
 function signatureOf(context: Context, { sessionId, role }: Track, expires: number): string {

@@ -64,7 +64,8 @@ function registerJoining(app: ApiServer, context: Context): void {
       schema: {
         tags: ['sessions'],
         summary:
-          'Lets a colleague into a running call: a token with which they hear caller and agent, and may take the call over',
+          'Lets a colleague into a running call: a token with which they hear caller and agent, and may ' +
+          'take the call over',
         params: sessionPath,
         body: joinBody,
         response: { 201: participantGrant },
@@ -122,7 +123,8 @@ function registerChanges(app: ApiServer, context: Context): void {
       schema: {
         tags: ['sessions'],
         summary:
-          'Has a connected colleague take the call over from the agent (`take_over`), or hand it back (`listen`)',
+          'Has a connected colleague take the call over from the agent (`take_over`), or hand it back ' +
+          '(`listen`)',
         params: participantPath,
         body: z.strictObject({ mode: participantMode }),
         response: { 200: z.object({ participant_id: z.string(), mode: participantMode }) },

@@ -1,7 +1,7 @@
 /**
- * The control plane's end of the worker link: it takes the workers' sockets and passes registrations, reports,
- * lost links and deaths to the `ReportSink`, one report after another for each session. It keeps nothing
- * durable: sessions name their worker, and workers list what they run whenever they connect.
+ * The control plane's end of the worker link: it takes the workers' sockets and passes registrations,
+ * reports, lost links and deaths to the `ReportSink`, one report after another for each session. It keeps
+ * nothing durable: sessions name their worker, and workers list what they run whenever they connect.
  */
 import type { WebSocket } from 'ws';
 import type { Clock } from '#base/clock.ts';

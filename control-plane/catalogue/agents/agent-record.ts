@@ -21,7 +21,8 @@ export const profileFields = {
         .max(512)
         .refine(
           isOrigin,
-          'must be an origin such as https://www.example.com; each is listed by itself, there are no wildcards',
+          'must be an origin such as https://www.example.com; each is listed by itself, there are no ' +
+            'wildcards',
         ),
     )
     .max(LIMITS.allowedOrigins),

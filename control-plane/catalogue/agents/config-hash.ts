@@ -21,7 +21,8 @@ export interface AgentSnapshot {
 /** `sha256:<hex>` of a snapshot; equal hashes mean that publishing would change nothing. */
 export function configHash(snapshot: AgentSnapshot): string {
   const { config, secrets, tools, knowledge } = snapshot;
-  return `sha256:${createHash('sha256').update(canonicalJson({ config, secrets, tools, knowledge })).digest('hex')}`;
+  const hash = createHash('sha256').update(canonicalJson({ config, secrets, tools, knowledge }));
+  return `sha256:${hash.digest('hex')}`;
 }
 
 /** JSON with sorted object keys, so that equal values give equal text. */

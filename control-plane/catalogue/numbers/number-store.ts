@@ -236,7 +236,9 @@ export async function releaseNumber(context: Context, teamId: string, numberId: 
     const leftMs = number.created_at.getTime() + PURCHASE_MS - context.clock.wallTime();
     if (leftMs > 0)
       throw fault('conflict', {
-        detail: `The purchase of this number is still in progress; try again in ${Math.ceil(leftMs / 1_000)} s`,
+        detail:
+          'The purchase of this number is still in progress; try again in ' +
+          `${Math.ceil(leftMs / 1_000)} s`,
       });
     return abandonPurchase(context, number);
   }

@@ -150,8 +150,10 @@ function registerCreation(
         tags,
         summary: 'Calls everyone of a list',
         description:
-          'As a form, `recipients` is a CSV file whose first line names the columns (`to_number`, `end_user_id`, `metadata`, any other is a dynamic variable), ' +
-          'and `schedule`, `pacing`, `retry` and `opt_out` are JSON. A 422 names every row that cannot be called with its line.',
+          'As a form, `recipients` is a CSV file whose first line names the columns (`to_number`, ' +
+          '`end_user_id`, `metadata`, any other is a dynamic variable), ' +
+          'and `schedule`, `pacing`, `retry` and `opt_out` are JSON. A 422 names every row that cannot be ' +
+          'called with its line.',
         consumes: ['application/json', 'multipart/form-data'],
         body: batchCreate,
         response: { 201: batchRecord },

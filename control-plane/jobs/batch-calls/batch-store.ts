@@ -258,7 +258,8 @@ function rowCheck(
     if (zones === '')
       return {
         problem:
-          'the time zone of this number is unknown, so calling hours cannot be applied: set calling_hours to null',
+          'the time zone of this number is unknown, so calling hours cannot be applied: set calling_hours ' +
+          'to null',
       };
     if (!neverOpen.has(zones))
       neverOpen.set(zones, nextOpening(hours, list, context.clock.wallTime()) === null);

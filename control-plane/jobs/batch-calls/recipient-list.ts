@@ -152,7 +152,8 @@ async function parsedLines(bytes: Uint8Array, delimiter: string): Promise<Line[]
     const line = Number(error['lines'] ?? 1);
     throw new InvalidRequest([
       listEntry(
-        `the file cannot be parsed from line ${line} on: look for a quotation mark that is not closed or not doubled`,
+        `the file cannot be parsed from line ${line} on: look for a quotation mark that is not closed or ` +
+          'not doubled',
       ),
     ]);
   }

@@ -19,8 +19,10 @@ async function* keyLines({ models }: Context): AsyncGenerator<string> {
   const all = models.sessions
     .find({}, { wrapped_key: 1 })
     .lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
-  for await (const { _id, wrapped_key } of all.cursor())
-    yield `${JSON.stringify({ session_id: _id, wrapped_key: wrapped_key ? toBuffer(wrapped_key).toString('base64') : null })}\n`;
+  for await (const { _id, wrapped_key } of all.cursor()) {
+    const key = wrapped_key ? toBuffer(wrapped_key).toString('base64') : null;
+    yield `${JSON.stringify({ session_id: _id, wrapped_key: key })}\n`;
+  }
 }
 
 /** Registers the backup. */
@@ -39,7 +41,8 @@ export function registerBackupRoutes(app: ApiServer, context: Context): void {
       if (!copyTo)
         throw fault('conflict', {
           detail:
-            'This deployment keeps its data in MongoDB (MONGODB_URL): back it up with mongodump --oplog, together with DATA_DIR/credentials.json and BLOBS_URL',
+            'This deployment keeps its data in MongoDB (MONGODB_URL): back it up with mongodump --oplog, ' +
+            'together with DATA_DIR/credentials.json and BLOBS_URL',
         });
       const tar = await packBackup(context, copyTo);
       return reply.type('application/x-tar').send(tar);
@@ -53,7 +56,8 @@ export function registerBackupRoutes(app: ApiServer, context: Context): void {
       schema: {
         tags: ['operator'],
         summary:
-          'The wrapped data keys of all sessions, null of those that were erased, as application/x-ndjson: what a backup leaves out',
+          'The wrapped data keys of all sessions, null of those that were erased, as ' +
+          'application/x-ndjson: what a backup leaves out',
       },
     },
     (_request, reply) =>

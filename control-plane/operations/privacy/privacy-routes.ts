@@ -73,7 +73,8 @@ export function registerPrivacyRoutes(app: ApiServer, context: Context): void {
       schema: {
         tags: ['privacy'],
         summary:
-          'Erases every session of the team with this person, by the id it gave them or by phone number, and calls of theirs that were refused; says what was removed',
+          'Erases every session of the team with this person, by the id it gave them or by phone number, ' +
+          'and calls of theirs that were refused; says what was removed',
         body: person,
         response: {
           200: z.object({

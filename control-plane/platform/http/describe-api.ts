@@ -48,7 +48,8 @@ const REFUSAL_401 = {
 /** A phone call may be refused because of its fields, or by a rule with its own reason. */
 const REFUSAL_422_OF_CALLS = {
   description:
-    'Fields that are not acceptable, as a list; a call that is not allowed, as the error body with its reason',
+    'Fields that are not acceptable, as a list; a call that is not allowed, as the error body with its ' +
+    'reason',
   anyOf: [z.toJSONSchema(z.array(validationEntry)), z.toJSONSchema(errorBody)],
   examples: [
     { status: 422, message: 'Calls to this country are not enabled', reason: 'destination_not_allowed' },
@@ -85,7 +86,8 @@ const OTHER_ANSWERS: Readonly<
     description: 'Server-sent events',
     types: ['text/event-stream'],
     example:
-      'event: message\ndata: {"audio_base64":"…","content":"Your table","alignment":null,"chunk_seq":0,"chunk_audio_offset_sec":0}\n\n',
+      'event: message\ndata: {"audio_base64":"…","content":"Your table","alignment":null,"chunk_seq":0,' +
+      '"chunk_audio_offset_sec":0}\n\n',
   },
   'GET /v1/agent/events': {
     description: 'Server-sent events',

@@ -31,6 +31,8 @@ export function refuseMalformed(
 function answerOf(status: number): string {
   const message = STATUS_CODES[status] ?? 'Bad Request';
   const body = JSON.stringify({ status, message, reason: null });
-  const head = `HTTP/1.1 ${status} ${message}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8`;
+  const head =
+    `HTTP/1.1 ${status} ${message}\r\nConnection: close\r\nContent-Type: application/json; ` +
+    'charset=utf-8';
   return `${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }

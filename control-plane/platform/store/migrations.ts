@@ -58,7 +58,8 @@ export async function migrate(
   const stored = newest?._id ?? 0;
   if (stored > known)
     throw new Error(
-      `the database was written by a newer release (schema ${stored}, this one knows ${known}): start that release, or restore a backup made before it`,
+      `the database was written by a newer release (schema ${stored}, this one knows ${known}): start ` +
+        'that release, or restore a backup made before it',
     );
   for (const migration of migrations.filter(({ version }) => version > stored)) {
     await migration.run(connection);

@@ -57,7 +57,8 @@ export async function enrol(
   if (!stranger) return { close };
   await close();
   throw new Error(
-    `REDIS_URL: ${self.isShared ? 'a control plane without it' : 'another control plane'} works on this database (${stranger._id}): set the same REDIS_URL for every replica`,
+    `REDIS_URL: ${self.isShared ? 'a control plane without it' : 'another control plane'} works on this ` +
+      `database (${stranger._id}): set the same REDIS_URL for every replica`,
   );
 
   /** Finds a live replica that cannot be coordinated with. If two start together, the later one gives way. */

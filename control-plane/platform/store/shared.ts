@@ -49,7 +49,8 @@ export async function connectSharedCoordination(deps: SharedCoordinationDeps): P
     commands.disconnect();
     messages.disconnect();
     throw new Error(
-      `REDIS_URL: the Redis cannot be used: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'no answer'}`,
+      'REDIS_URL: the Redis cannot be used: ' +
+        `${error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'no answer'}`,
       {
         cause: error,
       },

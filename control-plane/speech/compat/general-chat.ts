@@ -49,7 +49,8 @@ export function registerGeneralChat(scope: ApiServer, context: Context): void {
   const schema = {
     tags: ['compatible'],
     description:
-      'Speech by way of chat completions: the last user message is spoken as it is (modalities text and audio), or its input_audio is transcribed.',
+      'Speech by way of chat completions: the last user message is spoken as it is (modalities text and ' +
+      'audio), or its input_audio is transcribed.',
     body: chatBody,
   };
   scope.post(
@@ -175,7 +176,8 @@ function sendEvents(reply: FastifyReply, events: AsyncIterable<string>) {
 }
 
 function event(head: CompletionHead, delta: object, finish_reason: 'stop' | null = null): string {
-  return `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+  const chunk = { ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] };
+  return `data: ${JSON.stringify(chunk)}\n\n`;
 }
 
 async function* heardEvents(head: CompletionHead, text: string) {

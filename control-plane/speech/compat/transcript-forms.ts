@@ -30,7 +30,10 @@ export function toSrt({ segments }: Pick<Transcript, 'segments'>): string {
 
 /** WebVTT. */
 export function toVtt({ segments }: Pick<Transcript, 'segments'>): string {
-  return `WEBVTT\n\n${segments.map(({ text, start, end }) => `${time(start, '.')} --> ${time(end, '.')}\n${text}\n\n`).join('')}`;
+  const cues = segments.map(
+    ({ text, start, end }) => `${time(start, '.')} --> ${time(end, '.')}\n${text}\n\n`,
+  );
+  return `WEBVTT\n\n${cues.join('')}`;
 }
 
 /** The verbose form; `language` is the requested one. Fields of the vendor's own engine are constant. */
@@ -70,5 +73,6 @@ export function usageOf({ durationSeconds }: Pick<Transcript, 'durationSeconds'>
 function time(seconds: number, point: string): string {
   const ms = Math.round(seconds * 1_000);
   const pad = (value: number, digits = 2) => String(Math.floor(value)).padStart(digits, '0');
-  return `${pad(ms / 3_600_000)}:${pad((ms / 60_000) % 60)}:${pad((ms / 1_000) % 60)}${point}${pad(ms % 1_000, 3)}`;
+  const clock = [pad(ms / 3_600_000), pad((ms / 60_000) % 60), pad((ms / 1_000) % 60)].join(':');
+  return `${clock}${point}${pad(ms % 1_000, 3)}`;
 }

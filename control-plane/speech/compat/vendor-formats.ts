@@ -36,7 +36,8 @@ export function outputFormat(name: string): MappedFormat {
     return { format: kind, sample_rate: rate };
   throw fault('bad_request', {
     detail:
-      'output_format must be mp3_<22050|24000|32000|44100>_<kbit/s>, opus_48000_<kbit/s>, or pcm_<rate> or wav_<rate> of 8000, 16000, 24000, 32000 or 44100 Hz',
+      'output_format must be mp3_<22050|24000|32000|44100>_<kbit/s>, opus_48000_<kbit/s>, or pcm_<rate> ' +
+      'or wav_<rate> of 8000, 16000, 24000, 32000 or 44100 Hz',
   });
 }
 

@@ -237,5 +237,8 @@ function explain(error: z.ZodError): string {
     .map(String)
     .filter((part) => /^\w{1,64}$/.test(part))
     .join('.');
-  return `${place === undefined || place === '' ? 'message' : place}: ${issue?.code === 'unrecognized_keys' ? 'has unknown fields' : 'is not acceptable'}`;
+  return (
+    `${place === undefined || place === '' ? 'message' : place}: ` +
+    `${issue?.code === 'unrecognized_keys' ? 'has unknown fields' : 'is not acceptable'}`
+  );
 }

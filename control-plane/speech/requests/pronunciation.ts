@@ -8,7 +8,10 @@ import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 
 const STEP_CHARS = 256;
-const TOO_LONG = `The text is longer than ${LIMITS.renderedChars} characters with its pronunciations: use shorter values, or less text`;
+const TOO_LONG =
+  `The text is longer than ${LIMITS.renderedChars} characters with its pronunciations: use ` +
+  'shorter ' +
+  'values, or less text';
 
 /** One entry. */
 export interface PronunciationItem {

@@ -3,7 +3,8 @@
  * voices, the work on the pool's threads, and the charge afterwards, never in advance.
  *
  *     const slot = await admit(context, caller, 'synthesis');        // 429
- *     try { … synthesise(context, { caller, requestId, model, slot }, job, signal) … } finally { slot.release(); }
+ *     try { … synthesise(context, { caller, requestId, model, slot }, job, signal) … }
+ *     finally { slot.release(); }
  */
 import { fault } from '#config/errors.ts';
 import {

@@ -50,7 +50,8 @@ const fields = {
     .default(null)
     .meta({
       description:
-        'Samples to clone, where the engine can, for this request only; a list for each speaker of a dialogue. MessagePack only',
+        'Samples to clone, where the engine can, for this request only; a list for each speaker of a ' +
+        'dialogue. MessagePack only',
     }),
   temperature: z
     .number()

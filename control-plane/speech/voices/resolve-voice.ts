@@ -52,7 +52,8 @@ async function passingVoice(
   if (voice === null)
     throw fault('bad_request', {
       detail:
-        'references: the synthesis engine of this deployment cannot clone voices; use reference_id with a voice of GET /model',
+        'references: the synthesis engine of this deployment cannot clone voices; use reference_id with a ' +
+        'voice of GET /model',
     });
   const forget = () => void forgetVoice(context, voice);
   if (over.aborted) forget();

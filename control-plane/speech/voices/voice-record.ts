@@ -130,7 +130,8 @@ export function toVoiceRecord(voice: VoiceDocument, url: string): VoiceRecord {
     author: { _id: voice.author_id, nickname: voice.author_name, avatar: '' },
     notice: voice.is_cloned
       ? null
-      : `The synthesis engine of this deployment cannot clone voices: the samples are kept, and ${voice.engine_voice_id} speaks for this model`,
+      : 'The synthesis engine of this deployment cannot clone voices: the samples are kept, and ' +
+        `${voice.engine_voice_id} speaks for this model`,
   };
 }
 

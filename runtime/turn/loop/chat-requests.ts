@@ -18,7 +18,8 @@ import type { Effect } from '../machine/turn-effects.ts';
 export type Retrieval = Omit<Extract<SessionItem, { type: 'knowledge_retrieval' }>, 'created_at'>;
 
 const SUMMARISE =
-  'Summarise this part of a phone conversation for the agent who goes on with it: what the caller wants, every name, number, date and decision, what tools did, what is open. At most 200 words, no introduction.';
+  'Summarise this part of a phone conversation for the agent who goes on with it: what the caller wants, ' +
+  'every name, number, date and decision, what tools did, what is open. At most 200 words, no introduction.';
 
 /** Longer queries do not find more. */
 const QUERY_CHARS = 400;

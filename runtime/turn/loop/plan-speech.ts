@@ -14,8 +14,9 @@ export function voiceOf({ config: { voice } }: CallPlan) {
 }
 
 /**
- * The agent's key terms, with the opt-out phrases: an engine that recognises key terms only must recognise those
- * too. Without key terms there are none, since the phrases alone would be all that such an engine recognises.
+ * The agent's key terms, with the opt-out phrases: an engine that recognises key terms only must recognise
+ * those too. Without key terms there are none, since the phrases alone would be all that such an engine
+ * recognises.
  */
 export function keytermsOf({ config: { asr }, outreach }: CallPlan): readonly string[] {
   return asr.keyterms.length === 0 ? [] : [...asr.keyterms, ...(outreach?.opt_out?.phrases ?? [])];

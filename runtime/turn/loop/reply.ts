@@ -15,9 +15,12 @@ const LONGEST_PIECE = 220;
 const MOST_CLOSING = 16;
 
 const ABBREVIATIONS = new Set(
-  'mr mrs ms dr prof st sr jr vs etc e.g i.e no inc ltd co approx dept est fig ave blvd rd jan feb mar apr jun jul aug sep sept oct nov dec a.m p.m u.s u.k ca bzw z.b d.h u.a usw evtl inkl zzgl ggf str nr hr fr std tel m mme mlle env tél sra srta dra ud uds aprox pág núm av sig dott ing ecc bijv d.w.z a.u.b dhr mevr enz incl np ul godz tzn zob t.ex bl.a kl osv f.eks eks т.е т.д т.п ул стр тел руб'.split(
-    ' ',
-  ),
+  (
+    'mr mrs ms dr prof st sr jr vs etc e.g i.e no inc ltd co approx dept est fig ave blvd rd jan feb mar ' +
+    'apr jun jul aug sep sept oct nov dec a.m p.m u.s u.k ca bzw z.b d.h u.a usw evtl inkl zzgl ggf str nr ' +
+    'hr fr std tel m mme mlle env tél sra srta dra ud uds aprox pág núm av sig dott ing ecc bijv d.w.z ' +
+    'a.u.b dhr mevr enz incl np ul godz tzn zob t.ex bl.a kl osv f.eks eks т.е т.д т.п ул стр тел руб'
+  ).split(' '),
 );
 
 /** Longer than any abbreviation, including marks before it. */

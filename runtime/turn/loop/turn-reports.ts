@@ -1,6 +1,6 @@
 /**
- * What a call reports while it runs: timeline items, latencies, explained silences and decisions to the control
- * plane, and events to the web client.
+ * What a call reports while it runs: timeline items, latencies, explained silences and decisions to the
+ * control plane, and events to the web client.
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';

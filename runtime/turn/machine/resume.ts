@@ -10,12 +10,16 @@ import { CUT_OFF_MARK } from '../text/cues.ts';
 import type { TurnConfig } from './turn-config.ts';
 
 const CUT_OFF =
-  '[The connection broke off while you were speaking. You have just told the caller that you are back. Go on where you were cut off, briefly.]';
+  '[The connection broke off while you were speaking. You have just told the caller that you are back. Go ' +
+  'on where you were cut off, briefly.]';
 
 const CONNECTING_CUT_OFF =
-  '[The connection broke off while you were connecting the caller with a person: they are with you again. You have just told them that you are back. Connect them again.]';
+  '[The connection broke off while you were connecting the caller with a person: they are with you again. ' +
+  'You have just told them that you are back. Connect them again.]';
 const TALK_CUT_OFF =
-  '[The connection broke off while the caller was talking with the person you had connected them with: that person is gone, the caller is with you again. You have just told them that you are back. Offer to connect them again, briefly.]';
+  '[The connection broke off while the caller was talking with the person you had connected them with: ' +
+  'that person is gone, the caller is with you again. You have just told them that you are back. Offer to ' +
+  'connect them again, briefly.]';
 
 /**
  * The settings of a continued call: no greeting, menu or machine detection, a disclosure if it is still due,

@@ -14,7 +14,12 @@ const SOUND =
   /^(?:laugh(?:s|ing|ter)?|chuckles?|sigh(?:s|ing)?|gasps?|whisper(?:s|ing)?|pauses?|clears throat)$/i;
 
 /** Instruction for an expressive agent's model. */
-export const CUE_INSTRUCTION = `Where the tone should change, begin the sentence with one of these cues, and use no other: ${EMOTIONS.map((emotion) => `[${emotion}]`).join(' ')}. Cues are never read aloud.`;
+export const CUE_INSTRUCTION =
+  'Where the tone should change, begin the sentence with one of these cues, ' +
+  'and ' +
+  'use no ' +
+  'other: ' +
+  `${EMOTIONS.map((emotion) => `[${emotion}]`).join(' ')}. Cues are never read aloud.`;
 
 /** The text without cues, and its last emotion; null without one. */
 export function withoutCues(text: string): { readonly text: string; readonly emotion: Emotion | null } {

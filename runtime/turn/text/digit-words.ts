@@ -18,7 +18,9 @@ export const DIGITS: Readonly<Record<string, string>> = {
   tr: 'sıfır bir iki üç dört beş altı yedi sekiz dokuz',
   ru: 'ноль|нуль один|одна два|две три четыре пять шесть семь восемь девять',
   bg: 'нула едно|един две|два три четири пет шест седем осем девет',
-  sr: 'nula|нула jedan|један dva|два tri|три četiri|четири pet|пет šest|шест sedam|седам osam|осам devet|девет',
+  sr:
+    'nula|нула jedan|један dva|два tri|три četiri|четири pet|пет šest|шест sedam|седам osam|осам devet|' +
+    'девет',
   hr: 'nula jedan dva tri četiri pet šest sedam osam devet',
   cs: 'nula jedna|jeden dva|dvě tři čtyři pět šest sedm osm devět',
   sk: 'nula jeden|jedna dva|dve tri štyri päť šesť sedem osem deväť',

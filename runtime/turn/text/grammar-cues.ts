@@ -6,42 +6,79 @@
 
 /** Sounds of hesitation, in any language. */
 const HESITATIONS = new Set(
-  'um uh uhm er erm hmm mm mmm like well äh ähm öh euh heu ben eh este pues ehm boh nou nå hm ээ эм ну yani şey えっと えーと あの その まあ 那个 嗯 呃 음 어 그 저기 yyy eee no tak izé hát ööh tota niinku'.split(
-    ' ',
-  ),
+  (
+    'um uh uhm er erm hmm mm mmm like well äh ähm öh euh heu ben eh este pues ehm boh nou nå hm ээ эм ну ' +
+    'yani şey えっと えーと あの その まあ 那个 嗯 呃 음 어 그 저기 yyy eee no tak izé hát ööh tota niinku'
+  ).split(' '),
 );
 
 /** Words that must be followed by more, per language. */
 export const HANGING: Readonly<Record<string, string>> = {
-  en: "and or but so because if when that which who the a an my your his her our their to of for from with without into about in at on by as than is are was were am be i'm it's i he she we they and then maybe also not very",
-  de: 'und oder aber weil wenn dass der die das ein eine einen einem mein meine meinen dein zu von für mit ohne in im an auf bei ist sind war ich wir noch nicht',
-  fr: "et ou mais parce que si quand le la les un une des mon ma mes ton de du pour avec sans dans à au en sur chez est sont c'est je nous ne",
-  es: 'y o pero porque si cuando que el la los las un una mi mis tu de del para por con sin en a al es son está estoy yo no',
-  pt: 'e ou mas porque se quando que o a os as um uma meu minha de do da para por com sem em no na ao é são está eu nós não',
-  it: 'e o ma perché se quando che il lo la i gli le un una mio mia di del della per con senza in nel a al è sono sta io noi non',
-  nl: 'en of maar omdat als dat die de het een mijn zijn naar van voor met zonder in op aan bij is ben was ik wij we nog niet',
-  ca: 'i o però perquè si quan que el la els les un una meu meva de del per amb sense en a al és són està jo no',
+  en:
+    'and or but so because if when that which who the a an my your his her our their to of for from with ' +
+    "without into about in at on by as than is are was were am be i'm it's i he she we they and then " +
+    'maybe also not very',
+  de:
+    'und oder aber weil wenn dass der die das ein eine einen einem mein meine meinen dein zu von für mit ' +
+    'ohne in im an auf bei ist sind war ich wir noch nicht',
+  fr:
+    'et ou mais parce que si quand le la les un une des mon ma mes ton de du pour avec sans dans à au en ' +
+    "sur chez est sont c'est je nous ne",
+  es:
+    'y o pero porque si cuando que el la los las un una mi mis tu de del para por con sin en a al es son ' +
+    'está estoy yo no',
+  pt:
+    'e ou mas porque se quando que o a os as um uma meu minha de do da para por com sem em no na ao é ' +
+    'são ' +
+    'está eu nós não',
+  it:
+    'e o ma perché se quando che il lo la i gli le un una mio mia di del della per con senza in nel a al ' +
+    'è sono sta io noi non',
+  nl:
+    'en of maar omdat als dat die de het een mijn zijn naar van voor met zonder in op aan bij is ben was ' +
+    'ik wij we nog niet',
+  ca:
+    'i o però perquè si quan que el la els les un una meu meva de del per amb sense en a al és són està ' +
+    'jo no',
   ro: 'și sau dar pentru că dacă când care un o mea meu de din la cu fără în pe este sunt e eu noi nu',
-  sv: 'och eller men för att om när som den det en ett min mitt till från med utan i på hos är var jag vi inte',
-  da: 'og eller men fordi at hvis når som den det en et min mit til fra med uden i på hos er var jeg vi ikke for',
-  no: 'og eller men fordi at hvis når som den det en et min mitt til fra med uten i på hos er var jeg vi ikke for',
+  sv:
+    'och eller men för att om när som den det en ett min mitt till från med utan i på hos är var jag vi ' +
+    'inte',
+  da:
+    'og eller men fordi at hvis når som den det en et min mit til fra med uden i på hos er var jeg vi ' +
+    'ikke for',
+  no:
+    'og eller men fordi at hvis når som den det en et min mitt til fra med uten i på hos er var jeg vi ' +
+    'ikke for',
   fi: 'ja tai mutta koska jos kun että joka minun mun sen se on oli olen minä me ei ilman kanssa',
   et: 'ja või aga sest kui et mis minu selle see on oli olen ma me ei ilma koos',
-  pl: 'i lub albo ale bo ponieważ jeśli gdy że który mój moja do od dla z ze bez w na przy po jest są był ja my nie',
+  pl:
+    'i lub albo ale bo ponieważ jeśli gdy że który mój moja do od dla z ze bez w na przy po jest są był ' +
+    'ja my nie',
   cs: 'a nebo ale protože jestli když že který můj moje do od pro s se bez v na u po je jsou byl já my ne',
   sk: 'a alebo ale pretože ak keď že ktorý môj moja do od pre s so bez v na u po je sú bol ja my nie',
   hr: 'i ili ali jer ako kad da koji moj moja do od za s sa bez u na kod po je su bio ja mi ne',
-  sr: 'i ili ali jer ako kad da koji moj moja do od za s sa bez u na kod po je su bio ja mi ne и или али јер ако кад да који мој моја до од за с са без у на код по је су био ја ми не',
+  sr:
+    'i ili ali jer ako kad da koji moj moja do od za s sa bez u na kod po je su bio ja mi ne и или али ' +
+    'јер ако кад да који мој моја до од за с са без у на код по је су био ја ми не',
   bg: 'и или но защото ако когато че който моят моя до от за с със без в във на при по е са беше аз ние не',
-  ru: 'и или но а потому если когда что который мой моя мое до от для с со без в во на у при по это был я мы не',
+  ru:
+    'и или но а потому если когда что который мой моя мое до от для с со без в во на у при по это был я ' +
+    'мы не',
   uk: 'і й та або але бо якщо коли що який мій моя до від для з із без в у на при по це був я ми не',
-  el: 'και ή αλλά γιατί αν όταν ότι που ο η το οι τα ένας μια ένα μου του της από για με χωρίς σε στο στη είναι ήταν εγώ δεν',
+  el:
+    'και ή αλλά γιατί αν όταν ότι που ο η το οι τα ένας μια ένα μου του της από για με χωρίς σε στο στη ' +
+    'είναι ήταν εγώ δεν',
   hu: 'és vagy de mert ha amikor hogy ami a az egy én mi nem meg is nélkül',
   tr: 've veya ama çünkü eğer bir bu benim için ile gibi daha de da ki',
   lv: 'un vai bet jo ja kad ka mans mana no uz ar bez par ir bija es mēs ne',
   lt: 'ir ar bet nes jei kai kad mano iš į su be apie yra buvo aš mes ne',
-  id: 'dan atau tapi karena kalau jika ketika bahwa yang di ke dari untuk dengan tanpa adalah saya kami tidak',
-  ms: 'dan atau tetapi tapi kerana kalau jika bila bahawa yang di ke dari untuk dengan tanpa adalah saya kami tidak',
+  id:
+    'dan atau tapi karena kalau jika ketika bahwa yang di ke dari untuk dengan tanpa adalah saya kami ' +
+    'tidak',
+  ms:
+    'dan atau tetapi tapi kerana kalau jika bila bahawa yang di ke dari untuk dengan tanpa adalah saya ' +
+    'kami tidak',
   tl: 'at o pero dahil kung kapag na ang ng mga sa para kay ako ay hindi',
   vi: 'và hoặc nhưng vì nếu khi mà là của cho với không ở tại tôi chúng những một các',
   af: "en of maar omdat as dat wat die 'n my jou na van vir met sonder in op by is was ek ons nog nie",

@@ -47,7 +47,8 @@ const CURRENCIES: Readonly<Record<string, string>> = {
   R$: 'BRL',
 };
 const CODES =
-  'USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|INR|CNY|KRW|BRL|MXN|RUB|TRY|UAH|ILS|PLN|CZK|HUF|RON|BGN|SEK|NOK|DKK|ZAR|SGD|HKD|THB|VND|IDR|MYR|PHP|AED|SAR';
+  'USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|INR|CNY|KRW|BRL|MXN|RUB|TRY|UAH|ILS|PLN|CZK|HUF|RON|BGN|SEK|NOK|DKK|' +
+  'ZAR|SGD|HKD|THB|VND|IDR|MYR|PHP|AED|SAR';
 const SIGNS = Object.keys(CURRENCIES)
   .sort((a, b) => b.length - a.length)
   .map((sign) => sign.replace('$', String.raw`\$`))
@@ -93,7 +94,8 @@ const UNIT_SIGNS = Object.keys(UNITS)
 
 /** Top-level domains that mark an address without `www.` or a scheme. */
 const ZONES =
-  'com|org|net|edu|gov|io|ai|co|app|dev|info|biz|eu|de|at|ch|fr|es|it|nl|be|pt|br|pl|cz|se|no|dk|fi|uk|us|ca|au|in|jp|kr|cn|mx|ru|tr';
+  'com|org|net|edu|gov|io|ai|co|app|dev|info|biz|eu|de|at|ch|fr|es|it|nl|be|pt|br|pl|cz|se|no|dk|fi|uk|us|' +
+  'ca|au|in|jp|kr|cn|mx|ru|tr';
 
 const FOR_EVERY_VOICE: readonly Rule[] = [
   rule(String.raw`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`, ([address], reading) => spokenAddress(address, reading)),

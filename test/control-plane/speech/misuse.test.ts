@@ -79,7 +79,9 @@ async function slowReader(): Promise<void> {
     text: 'This is one more sentence of a very long story. '.repeat(2_000),
     format: 'wav',
   });
-  const head = `POST /v1/tts HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${user.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const head =
+    `POST /v1/tts HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${user.key}\r\nContent-Type: ` +
+    `application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
   const socket = connect(port, '127.0.0.1');
   socket.write(head + body);
   const [answer] = await once(socket, 'data');
@@ -91,7 +93,9 @@ async function slowReader(): Promise<void> {
 async function suddenDisconnects(): Promise<void> {
   const half = connect(port, '127.0.0.1');
   half.write(
-    `POST /v1/asr HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${user.key}\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: ${4 * MIB}\r\n\r\n--x\r\nContent-Disposition: form-data; name="audio"; filename="a"\r\n\r\n`,
+    `POST /v1/asr HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${user.key}\r\nContent-Type: ` +
+      `multipart/form-data; boundary=x\r\nContent-Length: ${4 * MIB}\r\n\r\n--x\r\nContent-Disposition: ` +
+      'form-data; name="audio"; filename="a"\r\n\r\n',
   );
   await new Promise<void>((resolve) => half.write(Buffer.alloc(MIB), () => resolve()));
   half.destroy();

@@ -64,7 +64,8 @@ describe('tone detection on an outbound call', () => {
     expect(
       heard(
         said(
-          'Hello? Who is this, please? Ooh, no, you do not say so! I was in my room, moving a few blue shoes.',
+          'Hello? Who is this, please? Ooh, no, you do not say so! I was in my room, moving a few blue ' +
+            'shoes.',
           voice,
         ),
       ),

@@ -156,7 +156,8 @@ it('a program that hangs is killed, and its stream fails as stalled', async () =
   const [program, pidFile] = [join(directory, 'hangs'), join(directory, 'pid')];
   writeFileSync(
     program,
-    `#!/bin/sh\necho $$ > ${pidFile}.partial && /bin/mv ${pidFile}.partial ${pidFile} && exec /bin/sleep 600\n`,
+    `#!/bin/sh\necho $$ > ${pidFile}.partial && /bin/mv ${pidFile}.partial ${pidFile} && exec /bin/sleep ` +
+      '600\n',
     {
       mode: 0o700,
     },

@@ -4,7 +4,9 @@ import { alignWords, type TimedPhone } from '#media/speech/word-times.ts';
 
 /** Flite's own phone list for the sentence, `name:endMs`. */
 const PRINTED =
-  'pau:164 hh:255 ax:304 l:412 ow:523 dh:572 eh:664 r:817 pau:916 ay:1109 w:1210 uh:1252 d:1306 l:1391 ay:1513 k:1593 t:1683 ax:1711 b:1774 uh:1853 k:1941 ax:1990 t:2051 ey:2171 b:2226 ax:2274 l:2354 f:2446 ao:2467 r:2568 t:2662 uw:2703 p:2832 iy:2924 p:3027 ax:3070 l:3104 pau:3200';
+  'pau:164 hh:255 ax:304 l:412 ow:523 dh:572 eh:664 r:817 pau:916 ay:1109 w:1210 uh:1252 d:1306 l:1391 ' +
+  'ay:1513 k:1593 t:1683 ax:1711 b:1774 uh:1853 k:1941 ax:1990 t:2051 ey:2171 b:2226 ax:2274 l:2354 ' +
+  'f:2446 ao:2467 r:2568 t:2662 uw:2703 p:2832 iy:2924 p:3027 ax:3070 l:3104 pau:3200';
 const phones: TimedPhone[] = PRINTED.split(' ').map((entry) => {
   const [name = '', end] = entry.split(':');
   return { name, endMs: Number(end) };

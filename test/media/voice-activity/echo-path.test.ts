@@ -8,7 +8,8 @@ const RATE_HZ = 8_000;
 const FRAME = 160;
 const WINDOW = 256;
 const AGENT = speak(
-  'The restaurant at the old harbour opens every day at noon, and the kitchen serves fresh pasta until ten in the evening.',
+  'The restaurant at the old harbour opens every day at noon, and the kitchen serves fresh pasta until ' +
+    'ten in the evening.',
   {
     rateHz: RATE_HZ,
   },

@@ -122,7 +122,8 @@ describe('speech detection', () => {
 
   it('ignores echo, and waits longer for a caller while the echo path is unknown', async () => {
     const agent = speak(
-      'The kitchen serves fresh pasta with grilled vegetables until ten in the evening, and the garden stays open.',
+      'The kitchen serves fresh pasta with grilled vegetables until ten in the evening, and the garden ' +
+        'stays open.',
       {
         rateHz: 8000,
       },
@@ -167,7 +168,8 @@ describe('speech detection', () => {
 
   it('detects the end of a caller with a television behind them, and ignores the television', async () => {
     const television = speak(
-      'And now the weather for tomorrow, with heavy rain in the north. The minister said that talks will continue.',
+      'And now the weather for tomorrow, with heavy rain in the north. The minister said that talks will ' +
+        'continue.',
       {
         rateHz: 8000,
         voice: 'awb',

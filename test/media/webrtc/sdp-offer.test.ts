@@ -16,7 +16,8 @@ const AUDIO = [
   'm=audio 50000 UDP/TLS/RTP/SAVPF 109 9 0 8 101',
   'c=IN IP6 2001:db8::1',
   'a=candidate:0 1 UDP 2122187007 4d5a7c0e-0000-4000-8000-000000000000.local 50000 typ host',
-  'a=candidate:842163049 1 udp 1677729535 203.0.113.7 50000 typ srflx raddr 0.0.0.0 rport 0 generation 0 ufrag hWmQ network-cost 999',
+  'a=candidate:842163049 1 udp 1677729535 203.0.113.7 50000 typ srflx raddr 0.0.0.0 rport 0 generation 0 ' +
+    'ufrag hWmQ network-cost 999',
   'a=candidate:3 1 TCP 2105524479 192.0.2.1 9 typ host tcptype active',
   'a=extmap:1 urn:ietf:params:rtp-hdrext:ssrc-audio-level',
   'a=extmap:2/recvonly urn:ietf:params:rtp-hdrext:csrc-audio-level',

@@ -106,7 +106,8 @@ describe('text for speech', () => {
 describe('voice.expressive', () => {
   it('a cue applies to the voice until the next one, and never appears in the text', () => {
     const text =
-      '[Happy] Great news, your table is booked. See you then. [sad] The terrace is closed. [laughs] Bye now!';
+      '[Happy] Great news, your table is booked. See you then. [sad] The terrace is closed. [laughs] Bye ' +
+      'now!';
     for (const size of [1, 3, text.length]) {
       const cutter = createPieceCutter();
       const cut: Piece[] = [];

@@ -61,7 +61,9 @@ export class RawCaller {
     const body = request.body ?? '';
     const text = [
       `${method} ${request.uri ?? 'sip:+15550100@127.0.0.1'} SIP/2.0`,
-      `Via: SIP/2.0/UDP ${request.sentBy ?? `127.0.0.1:${this.port}`};branch=${request.branch ?? `z9hG4bK-${this.port}-${this.#count}`}`,
+      'Via: SIP/2.0/UDP ' +
+        `${request.sentBy ?? `127.0.0.1:${this.port}`};` +
+        `branch=${request.branch ?? `z9hG4bK-${this.port}-${this.#count}`}`,
       'Max-Forwards: 70',
       `From: <sip:caller@127.0.0.1>;tag=${request.fromTag ?? 'caller'}`,
       `To: <sip:+15550100@127.0.0.1>${request.toTag ? `;tag=${request.toTag}` : ''}`,

@@ -14,7 +14,8 @@ export interface TortureMessage {
 }
 
 const sdp = (address: string, timing = '0 0') =>
-  `v=0\no=mhandley 29739 7272939 IN IP4 ${address}\ns=-\nc=IN IP4 ${address}\nt=${timing}\nm=audio 49217 RTP/AVP 0 12\nm=video 3227 RTP/AVP 31\na=rtpmap:31 LPC\n`;
+  `v=0\no=mhandley 29739 7272939 IN IP4 ${address}\ns=-\nc=IN IP4 ${address}\nt=${timing}\nm=audio 49217 ` +
+  'RTP/AVP 0 12\nm=video 3227 RTP/AVP 31\na=rtpmap:31 LPC\n';
 
 /** Lines as in the RFC; a message that ends with an empty line has no body. */
 function torture(

@@ -12,7 +12,8 @@ import type {
 } from '#telephony/signalling.ts';
 
 const audio = (port: number, protocol = 'RTP/AVP', more = '') =>
-  `v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio ${port} ${protocol} 0\r\n${more}`;
+  `v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio ${port} ${protocol} ` +
+  `0\r\n${more}`;
 const CRYPTO = 'a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:d0RmdmcmVCspeEc3QGZiNWpVLFJhQX1cfHAwJSoj\r\n';
 const FACTS: DialogFacts = {
   sipCallId: 'c',

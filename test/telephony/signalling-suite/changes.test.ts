@@ -91,7 +91,8 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
   );
 
   beyond(
-    'a change asked for while another one has no answer yet is for later (RFC 3261 §14.2), and changes nothing',
+    'a change asked for while another one has no answer yet is for later (RFC 3261 §14.2), and changes ' +
+      'nothing',
     async () => {
       const caller = await openRawCaller(server.sipPort);
       const sdp = (port: number) => audioAt(port).replaceAll('\n', '\r\n');

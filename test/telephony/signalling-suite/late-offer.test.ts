@@ -59,7 +59,8 @@ describeServers([], 'calls that come without an offer (RFC 3261 §13.2.1, §14.2
   });
 
   const description = (port: number) =>
-    `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0 101\r\na=rtpmap:101 telephone-event/8000\r\n`;
+    `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0 ` +
+    '101\r\na=rtpmap:101 telephone-event/8000\r\n';
 
   /** Sends an INVITE without a description; resolves with the offer of its 200 and our tag. */
   async function invite(

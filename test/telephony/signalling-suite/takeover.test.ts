@@ -182,7 +182,8 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
   });
 
   beyond(
-    'refuses the caller’s own changes while its re-INVITE is open (491), and takes them afterwards (RFC 3261 §14.2)',
+    'refuses the caller’s own changes while its re-INVITE is open (491), and takes them afterwards (RFC ' +
+      '3261 §14.2)',
     async () => {
       const first = await openWorker('worker-1');
       const { call, toTag } = await answered();
@@ -247,7 +248,10 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
 });
 
 function sdp(port: number): string {
-  return `v=0\r\no=caller 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\n`;
+  return (
+    `v=0\r\no=caller 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} ` +
+    'RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\n'
+  );
 }
 
 function originOf(description: string): { readonly sessionId: number; readonly version: number } {

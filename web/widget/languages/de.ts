@@ -28,7 +28,8 @@ export const de: Texts = {
   terms: 'Bedingungen',
   privacy: 'Datenschutz',
   microphoneBlocked:
-    'Das Mikrofon ist gesperrt. Erlauben Sie es im Browser für diese Seite und starten Sie neu, oder tippen Sie.',
+    'Das Mikrofon ist gesperrt. Erlauben Sie es im Browser für diese Seite und starten Sie neu, oder ' +
+    'tippen Sie.',
   microphoneMissing:
     'Es wurde kein Mikrofon gefunden. Schließen Sie eines an und starten Sie neu, oder tippen Sie.',
   connectionLost: 'Die Verbindung ist abgerissen. Prüfen Sie das Netz und starten Sie neu.',

@@ -177,7 +177,12 @@ function duplicateKey(collection: Collection, index: Index, document: Document):
   const keyValue = Object.fromEntries(
     index.fields.map(({ path, segments }) => [path, indexedValues(document, segments).values[0] ?? null]),
   );
-  const message = `E11000 duplicate key error collection: ${collection.namespace} index: ${index.spec.name} dup key: ${JSON.stringify(keyValue)}`;
+  const message =
+    `E11000 duplicate key error collection: ${collection.namespace} index: ` +
+    `${index.spec.name} ` +
+    'dup ' +
+    'key: ' +
+    `${JSON.stringify(keyValue)}`;
   return new StoreError('DuplicateKey', message, { keyPattern: index.spec.key, keyValue });
 }
 

@@ -67,7 +67,9 @@ export function count(
   if (plan.isExact && plan.index === null)
     return countOf(store.sqlite.get(`SELECT count(*) AS n FROM ${collection.table}`));
   if (plan.isExact && plan.index) {
-    const sql = `SELECT count(*) AS n FROM ${plan.index.table} WHERE ${plan.index.keyColumn}>=? AND ${plan.index.keyColumn}<?`;
+    const sql =
+      `SELECT count(*) AS n FROM ${plan.index.table} WHERE ${plan.index.keyColumn}>=? AND ` +
+      `${plan.index.keyColumn}<?`;
     return plan.ranges.reduce((total, { from, to }) => total + countOf(store.sqlite.get(sql, from, to)), 0);
   }
   let total = 0;

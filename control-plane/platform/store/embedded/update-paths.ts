@@ -61,7 +61,8 @@ class PathWalk {
     } else if (this.#walk.creates) {
       throw new StoreError(
         'PathNotViable',
-        `Cannot create field '${segment}' in element {${this.#walk.segments[at - 1] ?? ''}: ${JSON.stringify(container)}}`,
+        `Cannot create field '${segment}' in element {${this.#walk.segments[at - 1] ?? ''}: ` +
+          `${JSON.stringify(container)}}`,
       );
     }
   }

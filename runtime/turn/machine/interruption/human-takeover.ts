@@ -117,7 +117,10 @@ function onHandedBack(draft: Draft, { cut, isTimeUp, lines }: Taken): void {
     return;
   }
   const talk = lines.length === 0 ? '' : ` They said:\n${lines.join('\n').slice(-TOLD_CHARS)}\n`;
-  const text = `[A colleague has spoken with the caller and has handed the call back to you.${talk} Go on from there, briefly.]`;
+  const text =
+    `[A colleague has spoken with the caller and has handed the call back to you.${talk} Go on ` +
+    'from ' +
+    'there, briefly.]';
   draft.waiting = [eventTurn(draft, text, null), ...draft.waiting];
   freeFloor(draft);
 }

@@ -12,7 +12,8 @@ import { INTERRUPTION_VOICE_MS } from '../turn-config.ts';
 import { speechText, type Utterance } from '../turn-state.ts';
 
 const CUT_OFF =
-  '[The connection broke off while you were speaking, and is back now. Go on where you were cut off, briefly.]';
+  '[The connection broke off while you were speaking, and is back now. Go on where you were cut off, ' +
+  'briefly.]';
 
 /** The caller can no longer be heard: their words so far are all there will be. */
 export function onLegLost(draft: Draft): void {

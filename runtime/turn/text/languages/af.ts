@@ -12,7 +12,8 @@ export const af = {
     timeIsUp: 'Ons tyd is verstreke. Dankie, totsiens.',
     stillThere: 'Is u nog daar?',
     cannotHear:
-      'Ek is jammer, ek kan nie spraak op hierdie lyn verstaan nie. Gebruik asseblief die sleutels of tik u boodskap.',
+      'Ek is jammer, ek kan nie spraak op hierdie lyn verstaan nie. Gebruik asseblief die sleutels of tik ' +
+      'u boodskap.',
     back: "Jammer, ek het u vir 'n oomblik verloor.",
   },
   acknowledgements:

@@ -16,7 +16,8 @@ export const da = {
     back: 'Beklager, jeg mistede dig et øjeblik.',
   },
   acknowledgements:
-    'ja|jo|jep|okay|ok|okey|godt|fint|klart|præcis|netop|det er rigtigt|jeg forstår|mhm|mm|hm|hmm|aha|nå|øh|øhm',
+    'ja|jo|jep|okay|ok|okey|godt|fint|klart|præcis|netop|det er rigtigt|jeg forstår|mhm|mm|hm|hmm|aha|nå|' +
+    'øh|øhm',
   symbols: {
     at: 'snabel-a',
     dot: 'punktum',

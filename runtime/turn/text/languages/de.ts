@@ -8,12 +8,14 @@ export const de = {
     toolFiller: 'Ich sehe kurz nach.',
     trouble: 'Entschuldigung, da ist etwas schiefgegangen. Können Sie das bitte wiederholen?',
     apology:
-      'Es tut mir leid, es gibt technische Schwierigkeiten. Bitte rufen Sie später wieder an. Auf Wiederhören.',
+      'Es tut mir leid, es gibt technische Schwierigkeiten. Bitte rufen Sie später wieder an. Auf ' +
+      'Wiederhören.',
     goodbye: 'Auf Wiederhören.',
     timeIsUp: 'Unsere Zeit ist um. Vielen Dank, auf Wiederhören.',
     stillThere: 'Sind Sie noch da?',
     cannotHear:
-      'Es tut mir leid, ich kann auf dieser Leitung keine Sprache verstehen. Bitte nutzen Sie die Tasten oder schreiben Sie mir.',
+      'Es tut mir leid, ich kann auf dieser Leitung keine Sprache verstehen. Bitte nutzen Sie die Tasten ' +
+      'oder schreiben Sie mir.',
     back: 'Entschuldigung, die Verbindung war kurz weg.',
   },
   acknowledgements:
@@ -27,7 +29,9 @@ export const de = {
     plus: 'plus',
   },
   abbreviations:
-    'z.B.=zum Beispiel|d.h.=das heißt|u.a.=unter anderem|usw.=und so weiter|bzw.=beziehungsweise|ca.=circa|evtl.=eventuell|inkl.=inklusive|zzgl.=zuzüglich|Nr.=Nummer|Str.=Straße|Std.=Stunden|Min.=Minuten|Tel.=Telefon|Hr.=Herr|Fr.=Frau|Dr.=Doktor|Prof.=Professor|ggf.=gegebenenfalls|&=und',
+    'z.B.=zum Beispiel|d.h.=das heißt|u.a.=unter anderem|usw.=und so weiter|bzw.=beziehungsweise|' +
+    'ca.=circa|evtl.=eventuell|inkl.=inklusive|zzgl.=zuzüglich|Nr.=Nummer|Str.=Straße|Std.=Stunden|' +
+    'Min.=Minuten|Tel.=Telefon|Hr.=Herr|Fr.=Frau|Dr.=Doktor|Prof.=Professor|ggf.=gegebenenfalls|&=und',
   consult: {
     introduction: 'Guten Tag, hier ist {agent}. Ich habe einen Anruf für Sie, von der Nummer {number}.',
     introductionWithoutNumber: 'Guten Tag, hier ist {agent}. Ich habe einen Anruf für Sie.',

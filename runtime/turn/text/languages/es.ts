@@ -25,7 +25,8 @@ export const es = {
     plus: 'más',
   },
   abbreviations:
-    'Sr.=Señor|Sra.=Señora|Srta.=Señorita|Dr.=Doctor|Dra.=Doctora|Ud.=usted|Uds.=ustedes|etc.=etcétera|aprox.=aproximadamente|tel.=teléfono|av.=avenida|Av.=Avenida|pág.=página|núm.=número|&=y',
+    'Sr.=Señor|Sra.=Señora|Srta.=Señorita|Dr.=Doctor|Dra.=Doctora|Ud.=usted|Uds.=ustedes|etc.=etcétera|' +
+    'aprox.=aproximadamente|tel.=teléfono|av.=avenida|Av.=Avenida|pág.=página|núm.=número|&=y',
   consult: {
     introduction: 'Hola, soy {agent}. Tengo una llamada para usted, del número {number}.',
     introductionWithoutNumber: 'Hola, soy {agent}. Tengo una llamada para usted.',

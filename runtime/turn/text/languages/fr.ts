@@ -12,11 +12,13 @@ export const fr = {
     timeIsUp: 'Le temps est écoulé. Merci, au revoir.',
     stillThere: 'Êtes-vous toujours là ?',
     cannotHear:
-      'Je suis désolé, je ne comprends pas la parole sur cette ligne. Utilisez votre clavier ou écrivez votre message.',
+      'Je suis désolé, je ne comprends pas la parole sur cette ligne. Utilisez votre clavier ou écrivez ' +
+      'votre message.',
     back: 'Pardon, je vous ai perdu un instant.',
   },
   acknowledgements:
-    "oui|ouais|ok|okay|d'accord|daccord|d’accord|bien|très bien|mhm|hmm|ah|ah oui|je vois|voilà|exact|tout à fait|entendu|euh|hein",
+    "oui|ouais|ok|okay|d'accord|daccord|d’accord|bien|très bien|mhm|hmm|ah|ah oui|je vois|voilà|exact|" +
+    'tout à fait|entendu|euh|hein',
   symbols: {
     at: 'arobase',
     dot: 'point',
@@ -26,7 +28,8 @@ export const fr = {
     plus: 'plus',
   },
   abbreviations:
-    'M.=Monsieur|Mme=Madame|Mlle=Mademoiselle|Dr=Docteur|etc.=et cetera|env.=environ|tél.=téléphone|av.=avenue|bd=boulevard|St=Saint|Ste=Sainte|&=et',
+    'M.=Monsieur|Mme=Madame|Mlle=Mademoiselle|Dr=Docteur|etc.=et cetera|env.=environ|tél.=téléphone|' +
+    'av.=avenue|bd=boulevard|St=Saint|Ste=Sainte|&=et',
   consult: {
     introduction: 'Bonjour, ici {agent}. J’ai un appel pour vous, du numéro {number}.',
     introductionWithoutNumber: 'Bonjour, ici {agent}. J’ai un appel pour vous.',

@@ -12,7 +12,8 @@ export const hu = {
     timeIsUp: 'Lejárt az időnk. Köszönöm, viszonthallásra.',
     stillThere: 'Itt van még?',
     cannotHear:
-      'Elnézést, ezen a vonalon nem értem a beszédet. Kérem, használja a billentyűket, vagy írja le az üzenetét.',
+      'Elnézést, ezen a vonalon nem értem a beszédet. Kérem, használja a billentyűket, vagy írja le az ' +
+      'üzenetét.',
     back: 'Elnézést, egy pillanatra megszakadt a vonal.',
   },
   acknowledgements: 'igen|ja|aha|ühüm|oké|ok|jó|rendben|persze|értem|pontosan|így van|hm|hmm|öö|ööö|hát',

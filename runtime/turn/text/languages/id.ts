@@ -12,7 +12,8 @@ export const id = {
     timeIsUp: 'Waktu kita sudah habis. Terima kasih, sampai jumpa.',
     stillThere: 'Apakah Anda masih di sana?',
     cannotHear:
-      'Maaf, saya tidak dapat memahami suara di saluran ini. Silakan gunakan tombol telepon atau ketik pesan Anda.',
+      'Maaf, saya tidak dapat memahami suara di saluran ini. Silakan gunakan tombol telepon atau ketik ' +
+      'pesan Anda.',
     back: 'Maaf, sambungannya terputus sebentar.',
   },
   acknowledgements:

@@ -16,7 +16,8 @@ export const it = {
     back: 'Mi scusi, la linea è caduta per un attimo.',
   },
   acknowledgements:
-    "sì|si|ok|okay|va bene|bene|certo|esatto|giusto|ho capito|capito|capisco|già|mhm|hmm|ah|ah ok|eh|ehm|d'accordo",
+    'sì|si|ok|okay|va bene|bene|certo|esatto|giusto|ho capito|capito|capisco|già|mhm|hmm|ah|ah ok|eh|ehm|' +
+    "d'accordo",
   symbols: {
     at: 'chiocciola',
     dot: 'punto',
@@ -26,7 +27,8 @@ export const it = {
     plus: 'più',
   },
   abbreviations:
-    'Sig.=Signor|Sig.ra=Signora|Dott.=Dottor|Dott.ssa=Dottoressa|Ing.=Ingegner|ecc.=eccetera|es.=esempio|tel.=telefono|ca.=circa|&=e',
+    'Sig.=Signor|Sig.ra=Signora|Dott.=Dottor|Dott.ssa=Dottoressa|Ing.=Ingegner|ecc.=eccetera|es.=esempio|' +
+    'tel.=telefono|ca.=circa|&=e',
   consult: {
     introduction: 'Buongiorno, sono {agent}. Ho una chiamata per lei, dal numero {number}.',
     introductionWithoutNumber: 'Buongiorno, sono {agent}. Ho una chiamata per lei.',

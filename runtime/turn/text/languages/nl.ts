@@ -16,7 +16,8 @@ export const nl = {
     back: 'Sorry, ik was u even kwijt.',
   },
   acknowledgements:
-    'ja|jawel|ok|oké|okay|oke|goed|prima|precies|klopt|juist|mhm|hm|hmm|aha|ah|oh|ik snap het|ik begrijp het|eh|uh',
+    'ja|jawel|ok|oké|okay|oke|goed|prima|precies|klopt|juist|mhm|hm|hmm|aha|ah|oh|ik snap het|ik begrijp ' +
+    'het|eh|uh',
   symbols: {
     at: 'apenstaartje',
     dot: 'punt',
@@ -26,5 +27,6 @@ export const nl = {
     plus: 'plus',
   },
   abbreviations:
-    'bijv.=bijvoorbeeld|d.w.z.=dat wil zeggen|enz.=enzovoort|ca.=circa|nr.=nummer|dhr.=de heer|mevr.=mevrouw|dr.=dokter|tel.=telefoon|incl.=inclusief|a.u.b.=alstublieft|&=en',
+    'bijv.=bijvoorbeeld|d.w.z.=dat wil zeggen|enz.=enzovoort|ca.=circa|nr.=nummer|dhr.=de heer|' +
+    'mevr.=mevrouw|dr.=dokter|tel.=telefoon|incl.=inclusief|a.u.b.=alstublieft|&=en',
 } satisfies LanguageTexts;

@@ -16,7 +16,8 @@ export const no = {
     back: 'Beklager, jeg mistet deg et øyeblikk.',
   },
   acknowledgements:
-    'ja|jo|jepp|ok|okei|okay|greit|bra|fint|klart|nettopp|akkurat|skjønner|jeg skjønner|mhm|mm|hm|hmm|aha|eh|øh',
+    'ja|jo|jepp|ok|okei|okay|greit|bra|fint|klart|nettopp|akkurat|skjønner|jeg skjønner|mhm|mm|hm|hmm|aha|' +
+    'eh|øh',
   symbols: {
     at: 'krøllalfa',
     dot: 'punktum',

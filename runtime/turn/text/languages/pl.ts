@@ -15,7 +15,8 @@ export const pl = {
     back: 'Przepraszam, na chwilę coś przerwało.',
   },
   acknowledgements:
-    'tak|no|no tak|dobrze|dobra|ok|okej|jasne|rozumiem|zgadza się|dokładnie|oczywiście|aha|mhm|hm|yhm|eee|yyy',
+    'tak|no|no tak|dobrze|dobra|ok|okej|jasne|rozumiem|zgadza się|dokładnie|oczywiście|aha|mhm|hm|yhm|' +
+    'eee|yyy',
   symbols: {
     at: 'małpa',
     dot: 'kropka',

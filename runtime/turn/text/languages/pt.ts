@@ -15,7 +15,8 @@ export const pt = {
     back: 'Desculpe, a ligação falhou por um segundo.',
   },
   acknowledgements:
-    'sim|é|ok|okay|tá|tá bom|está bem|certo|claro|pois|pois é|isso|entendi|entendo|aham|uhum|ahã|mhm|hmm|ah|hã',
+    'sim|é|ok|okay|tá|tá bom|está bem|certo|claro|pois|pois é|isso|entendi|entendo|aham|uhum|ahã|mhm|hmm|' +
+    'ah|hã',
   symbols: {
     at: 'arroba',
     dot: 'ponto',
@@ -25,7 +26,8 @@ export const pt = {
     plus: 'mais',
   },
   abbreviations:
-    'Sr.=Senhor|Sra.=Senhora|Dr.=Doutor|Dra.=Doutora|etc.=et cetera|aprox.=aproximadamente|tel.=telefone|av.=avenida|Av.=Avenida|&=e',
+    'Sr.=Senhor|Sra.=Senhora|Dr.=Doutor|Dra.=Doutora|etc.=et cetera|aprox.=aproximadamente|tel.=telefone|' +
+    'av.=avenida|Av.=Avenida|&=e',
   consult: {
     introduction: 'Olá, aqui é {agent}. Tenho uma chamada para você, do número {number}.',
     introductionWithoutNumber: 'Olá, aqui é {agent}. Tenho uma chamada para você.',
@@ -35,6 +37,7 @@ export const pt = {
     yes: 'sim|claro|pode|pode passar|com certeza|está bem|tá bom|okay|ok',
     no: 'não|nao|depois|mais tarde|nunca|ocupado|ocupada',
     voicemail:
-      'deixe sua mensagem|deixe a sua mensagem|deixe um recado|deixe o seu recado|após o sinal|depois do sinal|caixa postal|correio de voz|secretária eletrônica',
+      'deixe sua mensagem|deixe a sua mensagem|deixe um recado|deixe o seu recado|após o sinal|depois do ' +
+      'sinal|caixa postal|correio de voz|secretária eletrônica',
   },
 } satisfies LanguageTexts;

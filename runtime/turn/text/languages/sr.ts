@@ -15,7 +15,8 @@ export const sr = {
     back: 'Izvinite, veza se na trenutak prekinula.',
   },
   acknowledgements:
-    'da|aha|ok|okej|dobro|važi|u redu|jasno|razumem|tačno|tako je|naravno|mhm|hm|pa|da da|да|аха|ок|океј|добро|важи|у реду|јасно|разумем|тачно|тако је|мхм|хм',
+    'da|aha|ok|okej|dobro|važi|u redu|jasno|razumem|tačno|tako je|naravno|mhm|hm|pa|da da|да|аха|ок|океј|' +
+    'добро|важи|у реду|јасно|разумем|тачно|тако је|мхм|хм',
   symbols: {
     at: 'et',
     dot: 'tačka',

@@ -12,7 +12,8 @@ export const sv = {
     timeIsUp: 'Vår tid är slut. Tack, hej då.',
     stillThere: 'Är du kvar?',
     cannotHear:
-      'Jag är ledsen, jag kan inte uppfatta tal på den här linjen. Använd knappsatsen eller skriv ditt meddelande.',
+      'Jag är ledsen, jag kan inte uppfatta tal på den här linjen. Använd knappsatsen eller skriv ditt ' +
+      'meddelande.',
     back: 'Förlåt, jag tappade dig en sekund.',
   },
   acknowledgements:

@@ -12,7 +12,8 @@ export const tl = {
     timeIsUp: 'Tapos na po ang ating oras. Salamat po, paalam.',
     stillThere: 'Nandiyan pa po ba kayo?',
     cannotHear:
-      'Paumanhin po, hindi ko maintindihan ang pagsasalita sa linyang ito. Gamitin po ang keypad o i-type ang inyong mensahe.',
+      'Paumanhin po, hindi ko maintindihan ang pagsasalita sa linyang ito. Gamitin po ang keypad o i-type ' +
+      'ang inyong mensahe.',
     back: 'Pasensya na po, naputol sandali.',
   },
   acknowledgements:

@@ -12,7 +12,8 @@ export const vi = {
     timeIsUp: 'Đã hết thời gian. Cảm ơn quý khách, xin chào tạm biệt.',
     stillThere: 'Quý khách còn nghe máy không?',
     cannotHear:
-      'Xin lỗi, tôi không nghe hiểu được giọng nói trên đường dây này. Vui lòng dùng bàn phím hoặc nhập tin nhắn.',
+      'Xin lỗi, tôi không nghe hiểu được giọng nói trên đường dây này. Vui lòng dùng bàn phím hoặc nhập ' +
+      'tin nhắn.',
     back: 'Xin lỗi, đường truyền bị ngắt một chút.',
   },
   acknowledgements:

@@ -54,7 +54,8 @@ describe('storage quotas of an account', () => {
       expect(refused?.body).toEqual({
         status: 403,
         message: expect.stringMatching(
-          `^This account has reached its limit of 3 ${what}: delete some, or ask the operator to raise LIMIT_`,
+          `^This account has reached its limit of 3 ${what}: delete some, or ask the operator to raise ` +
+            'LIMIT_',
         ),
         reason: 'quota_reached',
       });

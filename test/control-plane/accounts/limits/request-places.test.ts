@@ -57,7 +57,8 @@ describe('uploads in progress', () => {
     // The server does not read the rest of the body.
     if (!refused.socket.destroyed) await once(refused.socket, 'close');
     expect(refused.text).toContain(
-      'This account has reached its limit of 3 uploads in progress at once: wait until one has finished, or try again in 1 s',
+      'This account has reached its limit of 3 uploads in progress at once: wait until one has finished, ' +
+        'or try again in 1 s',
     );
   });
 

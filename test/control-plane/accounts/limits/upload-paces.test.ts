@@ -30,7 +30,8 @@ describe('pacing of uploads', () => {
     paces.begin('ada', 40 * MIB);
     for (let again = 0; again < 5; again++)
       expect(() => paces.begin('ada', 64 * MIB)).toThrow(
-        `While others use the service, this account may upload at most ${MIB} bytes a second: try again in 32 s`,
+        `While others use the service, this account may upload at most ${MIB} bytes a second: try again ` +
+          'in 32 s',
       );
     await clock.advance(2_000);
     expect(paces.begin('ada', MIB).waitMs).toBe(30_000);

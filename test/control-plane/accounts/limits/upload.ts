@@ -24,7 +24,8 @@ export class Upload {
     this.socket.on('error', () => undefined);
     const length = bytes === null ? 'Transfer-Encoding: chunked' : `Content-Length: ${bytes}`;
     this.socket.write(
-      `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${type}\r\n${length}\r\n\r\n`,
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: ` +
+        `${type}\r\n${length}\r\n\r\n`,
     );
   }
 

@@ -40,7 +40,8 @@ describe('a request from drachtio-server', () => {
       transport: 'tcp',
       headers: {
         diversion:
-          '<sip:+15550109999@carrier.example> ;reason=unconditional, <sip:+15550109998@carrier.example>;reason=no-answer',
+          '<sip:+15550109999@carrier.example> ;reason=unconditional, ' +
+          '<sip:+15550109998@carrier.example>;reason=no-answer',
         'x-campaign': 'autumn',
       },
     });

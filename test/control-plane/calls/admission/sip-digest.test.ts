@@ -87,7 +87,10 @@ function answerTo({
   const response = hash(
     `${hash(`pbx:parley:${password}`)}:${nonce}:${nc}:${cnonce}:auth:${hash(`INVITE:${uri}`)}`,
   );
-  return `Digest username="pbx", realm="parley", nonce="${nonce}", uri="${uri}", response="${response}", algorithm=${algorithm}, cnonce="${cnonce}", qop=auth, nc=${nc}`;
+  return (
+    `Digest username="pbx", realm="parley", nonce="${nonce}", uri="${uri}", response="${response}", ` +
+    `algorithm=${algorithm}, cnonce="${cnonce}", qop=auth, nc=${nc}`
+  );
 }
 
 describe('the challenge of a number with a password', () => {

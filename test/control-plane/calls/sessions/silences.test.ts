@@ -17,6 +17,7 @@ it('a silence is explained in one sentence, part by part', () => {
     decisions: [],
   };
   expect(explainSilence(silence).explanation).toBe(
-    'waited 1,375 ms: half a number; 2,910 ms: the answer (it failed and was asked again); 1,200 ms: tool look_up',
+    'waited 1,375 ms: half a number; 2,910 ms: the answer (it failed and was asked again); 1,200 ms: tool ' +
+      'look_up',
   );
 });

@@ -12,7 +12,8 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   user = await api.createUser();
-  agent = `/v1/agent/agents/${(await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } })).body.agent_id}`;
+  const made = await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } });
+  agent = `/v1/agent/agents/${made.body.agent_id}`;
 });
 afterAll(() => api.close());
 

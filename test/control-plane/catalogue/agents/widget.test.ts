@@ -8,7 +8,8 @@ let key: string;
 beforeAll(async () => {
   api = await openTestApi();
   key = (await api.createUser()).key;
-  agent = `/v1/agent/agents/${(await api.request('POST', '/v1/agent/agents', { key, body: { name: 'Shop' } })).body.agent_id}`;
+  const made = await api.request('POST', '/v1/agent/agents', { key, body: { name: 'Shop' } });
+  agent = `/v1/agent/agents/${made.body.agent_id}`;
 });
 afterAll(() => api.close());
 

@@ -72,7 +72,10 @@ function digest(nonce: string, secret: string): string {
   const md5 = (text: string) => createHash('md5').update(text).digest('hex');
   const uri = `sip:${NUMBER}@host.example`;
   const response = md5(`${md5(`pbx:parley:${secret}`)}:${nonce}:00000001:abc:auth:${md5(`INVITE:${uri}`)}`);
-  return `Digest username="pbx", realm="parley", nonce="${nonce}", uri="${uri}", response="${response}", cnonce="abc", qop=auth, nc=00000001`;
+  return (
+    `Digest username="pbx", realm="parley", nonce="${nonce}", uri="${uri}", response="${response}", ` +
+    'cnonce="abc", qop=auth, nc=00000001'
+  );
 }
 
 const refusals = (user: TestUser) => api.context.models.refusals.countDocuments({ team_id: user.teamId });

@@ -132,7 +132,8 @@ describe('a tool test', () => {
     expect([answer.status, answer.text]).toEqual([
       422,
       expect.stringContaining(
-        'longer than 1048576 characters with its placeholders filled in: use shorter values, or fewer placeholders',
+        'longer than 1048576 characters with its placeholders filled in: use shorter values, or fewer ' +
+          'placeholders',
       ),
     ]);
     expect(seen).toEqual([]);

@@ -22,7 +22,8 @@ async function flawsOf(text: string | Buffer): Promise<string[]> {
 describe('a recipient list', () => {
   it('has numbers, and puts all other columns into variables', async () => {
     const { recipients, lines } = await read(
-      'to_number,name,end_user_id,metadata,city\r\n+1 (415) 555-0123,"Bo, the ""Great""",u1,"{""order"": 7}",Berlin\r\n+14155550124,Ada,,,\r\n',
+      'to_number,name,end_user_id,metadata,city\r\n+1 (415) 555-0123,"Bo, the ""Great""",u1,"{""order"": ' +
+        '7}",Berlin\r\n+14155550124,Ada,,,\r\n',
     );
     expect(recipients).toEqual([
       {
@@ -63,7 +64,9 @@ describe('a recipient list', () => {
   });
 
   it('reports every invalid row with its line and reason', async () => {
-    const list = `to_number,metadata,end_user_id\n+14155550123,not json,\n,{},\n+14155550124,{},${'u'.repeat(300)}\n+14155550125,{}\n+14155550126,{},fine`;
+    const list =
+      'to_number,metadata,end_user_id\n+14155550123,not json,\n,{},\n+14155550124,{},' +
+      `${'u'.repeat(300)}\n+14155550125,{}\n+14155550126,{},fine`;
     const flaws = await flawsOf(list);
     expect(flaws).toHaveLength(4);
     expect(flaws[0]).toMatch(/^line 2: metadata: /);
@@ -114,7 +117,8 @@ describe('a recipient list', () => {
     const turns = await turnsDuring(() => checkedList(entries));
     expect(turns).toBeGreaterThanOrEqual(entries.length / 10 - 1);
     expect(turns).toBeLessThan(entries.length / 10 + 5);
-    const wide = `to_number${Array.from({ length: 199 }, (_, index) => `,c${index}`).join('')}\n${`+1${',v'.repeat(199)}\n`.repeat(300)}`;
+    const names = Array.from({ length: 199 }, (_, index) => `,c${index}`).join('');
+    const wide = `to_number${names}\n${`+1${',v'.repeat(199)}\n`.repeat(300)}`;
     expect(await turnsDuring(() => read(wide))).toBeGreaterThanOrEqual(300);
   });
 

@@ -12,7 +12,8 @@ const { signal } = new AbortController();
 const WAV = () => new Uint8Array(toWav(new Int16Array(16_000), 16_000));
 const program = (source: string) =>
   new URL(
-    `data:text/javascript,${encodeURIComponent(`import { parentPort } from 'node:worker_threads'; ${source}`)}`,
+    'data:text/javascript,' +
+      `${encodeURIComponent(`import { parentPort } from 'node:worker_threads'; ${source}`)}`,
   );
 /** Hangs, dies or answers, depending on the first byte of the file. */
 const MOODY = program(`parentPort.on('message', ({ file }) => {

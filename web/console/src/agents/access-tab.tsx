@@ -70,7 +70,9 @@ function Profile({ agent }: { agent: Agent }) {
 function PublicAccess({ agent }: { agent: Agent }) {
   const [origins, setOrigins] = useState(agent.allowed_origins);
   const save = useProfileChange(agent, 'Saved');
-  const snippet = `<script src="${location.origin}/widget.js" async></script>\n<voice-agent agent-id="${agent.agent_id}"></voice-agent>`;
+  const snippet =
+    `<script src="${location.origin}/widget.js" async></script>\n<voice-agent ` +
+    `agent-id="${agent.agent_id}"></voice-agent>`;
   return (
     <Section title="On web pages">
       <Stack>

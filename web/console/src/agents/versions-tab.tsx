@@ -51,7 +51,10 @@ export function VersionsTab({ agent, draft }: { agent: Agent; draft: AgentConfig
                   <ConfirmButton
                     size="xs"
                     title={`Restore version ${version.version_number} as the draft?`}
-                    text="The current draft is replaced. Callers notice nothing until you publish it. Secrets keep their current values."
+                    text={
+                      'The current draft is replaced. Callers notice nothing until you publish it. ' +
+                      'Secrets keep their current values.'
+                    }
                     onConfirm={() => restore.mutate(version.version_number)}
                   >
                     Restore

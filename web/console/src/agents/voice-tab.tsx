@@ -20,10 +20,10 @@ import type { AgentConfig, Models } from '../api/types.ts';
 import { Section } from '../parts/page.tsx';
 import type { EditorProps } from './draft.ts';
 
-const LANGUAGES =
-  'en ja zh ko es fr de pt it nl ar hi id tr ru bg sr hr cs sk pl uk ro hu el sv da no fi et lv lt ca he fa ur kk ka hy bn ta te kn mr gu pa ne th vi ms tl af'.split(
-    ' ',
-  );
+const LANGUAGES = (
+  'en ja zh ko es fr de pt it nl ar hi id tr ru bg sr hr cs sk pl uk ro hu el sv da no fi et lv lt ca he ' +
+  'fa ur kk ka hy bn ta te kn mr gu pa ne th vi ms tl af'
+).split(' ');
 const LANGUAGE_NAMES = new Intl.DisplayNames(undefined, { type: 'language' });
 
 export function VoiceTab({ config, set }: EditorProps) {
@@ -156,7 +156,8 @@ function Preview({ voiceId, speed }: { voiceId: string; speed: number }) {
       {preview.isError && (
         <Text size="sm" c="red" role="alert">
           {preview.error instanceof ApiError && preview.error.status === 404
-            ? 'This server has no speech API for previews of voices. Save the draft and make a test call to hear it.'
+            ? 'This server has no speech API for previews of voices. Save the draft and make a test call ' +
+              'to hear it.'
             : messageOf(preview.error)}
         </Text>
       )}

@@ -109,7 +109,9 @@ function Figures({ analytics }: { analytics: Analytics }) {
           {
             label: 'Median response',
             value: milliseconds(totals.latency.p50_ms),
-            hint: `95 % within ${milliseconds(totals.latency.p95_ms)}, 99 % within ${milliseconds(totals.latency.p99_ms)}`,
+            hint:
+              `95 % within ${milliseconds(totals.latency.p95_ms)}, 99 % within ` +
+              `${milliseconds(totals.latency.p99_ms)}`,
           },
           {
             label: 'Cost',

@@ -20,7 +20,11 @@ export default function BatchCallsPage() {
   return (
     <Page
       title="Batch calls"
-      intro="An agent calls everyone on a list, within the calling hours of their location and as fast as you allow."
+      intro={
+        'An agent calls everyone on a list, within the calling hours of their location and as fast as ' +
+        'you ' +
+        'allow.'
+      }
       actions={<Button onClick={dialog.open}>New batch</Button>}
     >
       <LoadedList

@@ -70,7 +70,11 @@ export function NewBatch({ onDone }: { onDone: (batch: BatchCall) => void }) {
       <Stack>
         <FileInput
           label="List"
-          description="CSV: a column to_number (+14155550123), optionally end_user_id and metadata; every other column is a variable"
+          description={
+            'CSV: a column to_number (+14155550123), optionally end_user_id and metadata; every ' +
+            'other ' +
+            'column is a variable'
+          }
           placeholder="Choose a file"
           accept=".csv,text/csv"
           value={file}
@@ -106,7 +110,11 @@ export function NewBatch({ onDone }: { onDone: (batch: BatchCall) => void }) {
         <HowFast fields={fields} set={set} />
         <Textarea
           label="Disclosure"
-          description="Who calls, and that it is an automated call, where the law requires it. Callees cannot interrupt it."
+          description={
+            'Who calls, and that it is an automated call, where the law requires it. Callees ' +
+            'cannot ' +
+            'interrupt it.'
+          }
           autosize
           value={fields.disclosure}
           onChange={(event) => set({ disclosure: event.currentTarget.value })}

@@ -95,7 +95,10 @@ function Outcome({ divergence, onSeek }: { divergence: Divergence | null; onSeek
     <Alert
       variant="outline"
       color="grape"
-      title={`From ${timeOfDay(new Date(momentOf(divergence)).toISOString())} the call would have been different`}
+      title={
+        `From ${timeOfDay(new Date(momentOf(divergence)).toISOString())} the call would have been ` +
+        'different'
+      }
     >
       <Stack gap={4}>
         <Text size="sm">In the call: {told(divergence.was)}.</Text>

@@ -141,8 +141,9 @@ function Note({ item }: { item: Exclude<Item, { type: 'message' }> }) {
   if (item.type === 'tool_result') {
     return (
       <div className="note-line">
-        {timeOfDay(item.created_at)} · <strong>{item.tool_name}</strong> <StateBadge state={item.status} />{' '}
-        {milliseconds(item.latency_ms)}
+        {timeOfDay(item.created_at)} · <strong>{item.tool_name}</strong>
+        {'\u00a0'}
+        <StateBadge state={item.status} /> {milliseconds(item.latency_ms)}
         <pre className="block">{item.output ?? item.error}</pre>
       </div>
     );

@@ -23,7 +23,8 @@ interface Connection {
 const ASK_AGAIN_MS = 1_500;
 const ASKED_TIMES = 10;
 const NOT_NOW =
-  'The call could not be taken over: a colleague has it, or it is being transferred. You are listening; try again.';
+  'The call could not be taken over: a colleague has it, or it is being transferred. You are listening; ' +
+  'try again.';
 
 export function useParticipant(sessionId: string) {
   const path = `/v1/agent/sessions/${sessionId}/participants`;

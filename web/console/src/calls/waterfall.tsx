@@ -74,7 +74,8 @@ export function Verdict({ turns, sessionId }: { turns: readonly Turn[]; sessionI
       <Text>
         {capital(turn.explanation)}.{usual}
         {turns.length > 1 &&
-          ` Median of ${turns.length} answers: ${milliseconds(median(turns.map(({ total_ms }) => total_ms)))}.`}
+          ` Median of ${turns.length} answers: ` +
+            `${milliseconds(median(turns.map(({ total_ms }) => total_ms)))}.`}
       </Text>
     </section>
   );

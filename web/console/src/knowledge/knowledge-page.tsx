@@ -33,7 +33,10 @@ export default function KnowledgePage() {
   return (
     <Page
       title="Knowledge"
-      intro="Texts in which agents look things up: .md or .txt, up to 1 MB. Short ones become part of the prompt, long ones are searched at every turn."
+      intro={
+        'Texts in which agents look things up: .md or .txt, up to 1 MB. Short ones become part of the ' +
+        'prompt, long ones are searched at every turn.'
+      }
       actions={button}
     >
       <LoadedList

@@ -32,7 +32,11 @@ export default function WalletPage() {
   return (
     <Page
       title="Wallet"
-      intro="Your credit, your limits and your spending. Caps of single agents are on the agent’s page, under Access."
+      intro={
+        'Your credit, your limits and your spending. Caps of single agents are on the agent’s page, ' +
+        'under ' +
+        'Access.'
+      }
     >
       <Loaded query={wallet}>
         {({ credit, cumulative_top_up }) => (

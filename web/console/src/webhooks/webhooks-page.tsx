@@ -25,7 +25,11 @@ export default function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      intro="Each event to each address, with up to three attempts. Addresses and secrets are set per agent, under Analysis and webhooks."
+      intro={
+        'Each event to each address, with up to three attempts. Addresses and secrets are set per ' +
+        'agent, ' +
+        'under Analysis and webhooks.'
+      }
     >
       <SegmentedControl
         data={STATES}

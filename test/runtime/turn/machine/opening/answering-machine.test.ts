@@ -16,7 +16,8 @@ const RATE_HZ = 8_000;
 const FIRST_MESSAGE = 'Hello, this is Ann.';
 const VOICEMAIL = 'Your cake is ready.';
 const LONG_TALK =
-  'Hi there this is John from the accounting department and I am just on my way out of the door to catch a train and my dog is with me and it is raining so please be quick';
+  'Hi there this is John from the accounting department and I am just on my way out of the door to catch ' +
+  'a train and my dog is with me and it is raining so please be quick';
 
 const pause = (ms: number) => new Int16Array((RATE_HZ * ms) / 1_000);
 const says = (text: string) => speak(text, { rateHz: RATE_HZ, voice: 'rms' }).samples;
