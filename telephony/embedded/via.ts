@@ -20,11 +20,10 @@ export interface Via {
 }
 
 const TOKEN = "[A-Za-z0-9.!%*_+`'~-]+";
-const VIA = new RegExp(
-  `^SIP\\s*/\\s*2\\.0\\s*/\\s*${TOKEN}\\s+(\\[[0-9A-Fa-f:.]+\\]|[^\\s:;,[\\]]+)(?:\\s*:\\s*(\\d{1,` +
-    `5}))?(?:\\s*;\\s*${TOKEN}(?:\\s*=\\s*(?:"[^"]*"|[^\\s;,"]+))?)*\\s*$`,
-  'i',
-);
+const HOST = '(\\[[0-9A-Fa-f:.]+\\]|[^\\s:;,[\\]]+)';
+const PORT = '(?:\\s*:\\s*(\\d{1,5}))?';
+const PARAMETER = `\\s*;\\s*${TOKEN}(?:\\s*=\\s*(?:"[^"]*"|[^\\s;,"]+))?`;
+const VIA = new RegExp(`^SIP\\s*/\\s*2\\.0\\s*/\\s*${TOKEN}\\s+${HOST}${PORT}(?:${PARAMETER})*\\s*$`, 'i');
 
 /** Parses a Via value; null if it is malformed (RFC 3261 §20.42). */
 export function parseVia(value: string): Via | null {
