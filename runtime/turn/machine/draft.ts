@@ -18,10 +18,39 @@ export function createDraft(state: TurnState, atMs: number): Draft {
   return { ...state, effects: [], atMs };
 }
 
-/** Ends a step and returns the state without the step's own fields. */
+/**
+ * Ends a step and returns the state without the step's own fields. They are copied by name: a rest pattern
+ * took a fifth of the turn loop's time.
+ */
 export function finishDraft(draft: Draft): { state: TurnState; effects: readonly Effect[] } {
-  const { effects, atMs: _, ...state } = draft;
-  return { state, effects };
+  const state: TurnState = {
+    config: draft.config,
+    phase: draft.phase,
+    caller: draft.caller,
+    isLegLost: draft.isLegLost,
+    pendingTranscript: draft.pendingTranscript,
+    lastSaid: draft.lastSaid,
+    speculation: draft.speculation,
+    history: draft.history,
+    waiting: draft.waiting,
+    recognizer: draft.recognizer,
+    finalTookMs: draft.finalTookMs,
+    lastReply: draft.lastReply,
+    lastTurn: draft.lastTurn,
+    lastMessage: draft.lastMessage,
+    screening: draft.screening,
+    digits: draft.digits,
+    quiet: draft.quiet,
+    failedGenerations: draft.failedGenerations,
+    runningTools: draft.runningTools,
+    pauseMs: draft.pauseMs,
+    hasSaidCannotHear: draft.hasSaidCannotHear,
+    unheardInARow: draft.unheardInARow,
+    progressMs: draft.progressMs,
+    farewell: draft.farewell,
+    agentState: draft.agentState,
+  };
+  return { state, effects: draft.effects };
 }
 
 /** Adds effects. */
