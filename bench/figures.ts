@@ -131,10 +131,10 @@ export function toMarkdown({ at, command, machine, figures }: Results): string {
       `${verdict} | ${samples} |`,
   );
   return [
-    `\`${command}\` on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, ${at.slice(0, 10)}; the ` +
-      'callers, the stand-ins and the capture ran on the same cores. The host sometimes takes CPU time ' +
-      'from ' +
-      'this machine; the second column leaves out samples taken while that happened.',
+    `\`${command}\` on ${at.slice(0, 10)}: ${machine.cores} cores (${machine.cpu}), Node ${machine.node}.`,
+    'The callers, the stand-ins and the capture ran on the same cores.',
+    'The host sometimes takes CPU time from this machine; the second column of figures leaves out the samples',
+    'taken during such a stall.',
     '',
     '| what | load | measured | while the machine ran | budget | verdict | samples |',
     '|---|---|---|---|---|---|---|',
@@ -167,9 +167,8 @@ export function toHeadlines({ at, machine, figures }: Results): string {
     return `| ${shown} | ${found.value} | ${found.budget} | ${found.verdict} |`;
   });
   const head =
-    `${at.slice(0, 10)}, ${machine.cores} × ${machine.cpu}; callers and stand-ins ran on the ` +
-    'same ' +
-    'cores.';
+    `${at.slice(0, 10)}, on ${machine.cores} cores (${machine.cpu}), shared with the callers and the ` +
+    'stand-ins.';
   return [head, '', '| Figure | Measured | Budget | Verdict |', '|---|---|---|---|', ...rows].join('\n');
 }
 
