@@ -135,7 +135,7 @@ function deathFigures({ silentMs, recordingOffsetsMs, settledMs }: WorkerDeath):
     judged(about('worker killed to the agent’s voice again', silentMs.length), [
       { name: 'p95', value: quantile(silentMs, 0.95), limit: 3_000 },
     ]),
-    recordingFigure(`${kills} × ${calls} calls taken over`, recordingOffsetsMs),
+    recordingFigure(`${kills} × ${calls} calls after failover`, recordingOffsetsMs),
     judged(
       { ...about('worker killed and no other there, to its sessions settled', 1), load: `${calls} calls` },
       [{ name: '', value: settledMs, limit: 2_000 }],

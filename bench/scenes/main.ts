@@ -1,6 +1,6 @@
 /**
  * `npm run scenes`: plays the scenes of `catalogue.ts` to the product, by telephone and in the browser, and
- * reports its turn-taking: tables and plots go into docs/turn-taking.md, figures into
+ * reports its turn-taking: tables and plots go into docs/measuring.md, figures into
  * bench/scenes/results.json. If this process ran late during a call, the call is played again; if every
  * attempt is late, it is excluded. The report is written only if every scene was played at least once. `--
  * --only <part of a name>` plays some scenes and writes nothing; `--repeat <times>`, `--lanes <calls at a

@@ -1,6 +1,6 @@
 /**
  * Formats the scenes' figures as a table, as plots (SVG) and as JSON, and inserts them into
- * docs/turn-taking.md.
+ * docs/measuring.md.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
@@ -9,7 +9,7 @@ import { FIRST_TOKEN_MS, type SceneCase, SPECULATION_PAIR } from './catalogue.ts
 import type { Verdict } from './judge.ts';
 import type { Played } from './play.ts';
 
-const DOCUMENT = new URL('../../docs/turn-taking.md', import.meta.url);
+const DOCUMENT = new URL('../../docs/measuring.md', import.meta.url);
 const IMAGES = new URL('../../docs/images/scenes/', import.meta.url);
 const RESULTS = new URL('./results.json', import.meta.url);
 const [BEGIN, END] = ['<!-- scenes: written by npm run scenes -->', '<!-- end of scenes -->'];
@@ -48,7 +48,7 @@ export function summaryText(results: readonly SceneResult[]): string {
       ([name, count]) => `${name} ${sum(result, count)}`,
     );
     const times =
-      `reply ${shown(all(result, 'replyMs'))}, stop ${shown(all(result, 'stopMs'))}, breath ` +
+      `reply ${shown(all(result, 'replyMs'))}, stop ${shown(all(result, 'stopMs'))}, needless pause ` +
       `${shown(all(result, 'hesitationMs'))}`;
     return `${titleOf(result).padEnd(52)} ${times}  ${faults.join(', ') || 'ok'}`;
   });
@@ -69,7 +69,7 @@ export function writeReport(results: readonly SceneResult[]): void {
   const document = readFileSync(DOCUMENT, 'utf8');
   const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
   if (begin < 0 || end < begin)
-    throw new Error(`docs/turn-taking.md must hold the lines ${BEGIN} and ${END}`);
+    throw new Error(`docs/measuring.md must hold the lines ${BEGIN} and ${END}`);
   writeFileSync(
     DOCUMENT,
     `${document.slice(0, begin)}${BEGIN}\n\n${toMarkdown(results)}\n\n${document.slice(end)}`,
@@ -91,7 +91,7 @@ export function toMarkdown(results: readonly SceneResult[]): string {
     ...COUNTS.map(([name]) => name),
     'reply p50 / worst',
     'stop p50 / worst',
-    'held its breath',
+    'needless pause p50 / worst',
   ];
   const rows = results.map((result) => [
     titleOf(result),
@@ -123,13 +123,16 @@ function totals(results: readonly SceneResult[]): string[] {
     played.flatMap(({ alignmentMs }) => (alignmentMs === null ? [] : [Math.abs(alignmentMs)])),
   );
   const off = list('heardWordsOff');
+  const faults = COUNTS.filter(([, count]) => total(count) > 0).map(
+    ([name, count]) => `${name} ${total(count)}`,
+  );
   const load = loadavg()[1] ?? 0;
   return [
     `${new Date().toISOString().slice(0, 10)}, on ${cpus().length} cores with a load average of ` +
-      `${load.toFixed(1)}: with more than one per core, times are of the other programs, too.`,
-    `${calls} calls: ${COUNTS.map(([name, count]) => `${name} ${total(count)}`).join(', ')} (of ` +
-      `${total('wordsSaid')} words said).`,
-    `Replies p50 / p95: ${quantiles(list('replyMs'))} ms; interruption to silence p50 / p95: ` +
+      `${load.toFixed(1)}. Above one per core, other programs distort the times.`,
+    `${calls} calls, ${total('wordsSaid')} words said.`,
+    `Faults: ${faults.length === 0 ? 'none' : faults.join(', ')}.`,
+    `Replies p50 / p95: ${quantiles(list('replyMs'))} ms. Interruption to silence p50 / p95: ` +
       `${quantiles(list('stopMs'))} ms.`,
     ...speculationSaves(results),
     `Transcript of a cut reply against the voice's own word times: p95 ${quantile(off, 0.95)} words off ` +

@@ -1,6 +1,6 @@
 /**
- * docs/turn-taking.md lists the tests that cover both ends of the range of every conversation setting: no
- * setting may be missing, and the tests must contain both ends.
+ * docs/turn-taking.md lists every conversation setting with its range and default, and docs/measuring.md the
+ * tests that cover both ends of the range.
  */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
@@ -13,7 +13,8 @@ const SECTIONS = ['prompt.first_message', 'voice.', 'asr.', 'conversation.', 'to
 const FEW = 4;
 
 const DOCS = new URL('../../../docs/', import.meta.url);
-const ROW = /^\| `([^`]+)` \| (.+?) \| (.+) \|$/;
+const SETTING_ROW = /^\| `([^`]+)` \| (.+?) \| (.+?) \| .+ \|$/;
+const TESTS_ROW = /^\| `([^`]+)` \| (.+) \|$/;
 
 interface Schema {
   readonly type?: string;
@@ -24,34 +25,47 @@ interface Schema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxItems?: number;
+  readonly default?: unknown;
 }
 
-/** A setting: its ends as listed in the table, and the strings that a test of them contains. */
+/** A setting: its range and default as listed in the table, and the strings that a test of them contains. */
 interface Setting {
   readonly path: string;
   readonly ends: string;
+  readonly standard: string;
   readonly shownBy: readonly RegExp[];
 }
 
+const settings = settingsOf('', z.toJSONSchema(agentConfig) as Schema).filter(({ path }) =>
+  SECTIONS.some((section) => path.startsWith(section)),
+);
+
+it('every setting is documented with its range and default', () => {
+  const rows = rowsOf('turn-taking.md', '## Settings', SETTING_ROW);
+  expect(rows.map(([path, ends, standard]) => `${path}: ${ends}, ${standard}`)).toEqual(
+    settings.map(({ path, ends, standard }) => `${path}: ${ends}, ${standard}`),
+  );
+});
+
 it('every setting has tests of both ends of its range', () => {
-  const settings = settingsOf('', z.toJSONSchema(agentConfig) as Schema).filter(({ path }) =>
-    SECTIONS.some((section) => path.startsWith(section)),
-  );
-  const rows = readFileSync(new URL('turn-taking.md', DOCS), 'utf8')
-    .split('\n')
-    .flatMap((line) => {
-      const [, path = '', ends = '', tests = ''] = ROW.exec(line) ?? [];
-      return path === '' ? [] : [{ path, ends, tests }];
-    });
-  expect(rows.map(({ path, ends }) => `${path}: ${ends}`)).toEqual(
-    settings.map(({ path, ends }) => `${path}: ${ends}`),
-  );
-  const unshown = rows.flatMap(({ tests, path }, index) => {
+  const rows = rowsOf('measuring.md', '### Tests of the settings', TESTS_ROW);
+  expect(rows.map(([path]) => path)).toEqual(settings.map(({ path }) => path));
+  const unshown = rows.flatMap(([path = '', tests = ''], index) => {
     const shown = blocksAbout(path.split('.').at(-1) ?? '', tests);
     return (settings[index]?.shownBy ?? []).filter((end) => !end.test(shown)).map((end) => `${path}: ${end}`);
   });
   expect(unshown).toEqual([]);
 });
+
+/** The cells of the table below a heading. */
+function rowsOf(page: string, heading: string, row: RegExp): string[][] {
+  const [, section = ''] = readFileSync(new URL(page, DOCS), 'utf8').split(`\n${heading}\n`);
+  const [own = ''] = section.split('\n#');
+  return own.split('\n').flatMap((line) => {
+    const match = row.exec(line);
+    return match ? [match.slice(1)] : [];
+  });
+}
 
 function settingsOf(path: string, schema: Schema): Setting[] {
   if (schema.properties)
@@ -59,10 +73,19 @@ function settingsOf(path: string, schema: Schema): Setting[] {
       settingsOf(path === '' ? name : `${path}.${name}`, field),
     );
   const { items } = schema;
-  return [{ path, ...endsOf(schema) }, ...(items?.properties ? settingsOf(`${path}[]`, items) : [])];
+  const setting = { path, ...endsOf(schema), standard: standardOf(schema) };
+  return [setting, ...(items?.properties ? settingsOf(`${path}[]`, items) : [])];
 }
 
-function endsOf(schema: Schema): Omit<Setting, 'path'> {
+function standardOf({ default: value }: Schema): string {
+  if (value === undefined) return 'required';
+  if (value === '') return 'empty';
+  if (Array.isArray(value)) return 'none';
+  const isSentence = typeof value === 'string' && value.includes(' ');
+  return typeof value === 'number' || isSentence ? String(value) : `\`${value}\``;
+}
+
+function endsOf(schema: Schema): Pick<Setting, 'ends' | 'shownBy'> {
   const number = (value = 0) => new RegExp(`(?<![\\d.])${value}(?![\\d.])`);
   const quoted = (value: string) => new RegExp(`'${value.replace(/[*]/g, '\\$&')}'`);
   const [first, second] = schema.anyOf ?? [];
