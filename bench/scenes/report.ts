@@ -68,8 +68,7 @@ export function writeReport(results: readonly SceneResult[]): void {
   );
   const document = readFileSync(DOCUMENT, 'utf8');
   const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
-  if (begin < 0 || end < begin)
-    throw new Error(`docs/measuring.md must hold the lines ${BEGIN} and ${END}`);
+  if (begin < 0 || end < begin) throw new Error(`docs/measuring.md must hold the lines ${BEGIN} and ${END}`);
   writeFileSync(
     DOCUMENT,
     `${document.slice(0, begin)}${BEGIN}\n\n${toMarkdown(results)}\n\n${document.slice(end)}`,
