@@ -66,20 +66,21 @@ export function toMarkdown(results: ComparisonResults): string {
   const { sides } = results;
   return `${[
     '# Parley beside LiveKit Agents',
-    'The same caller plays the same scenes to Parley and to an agent of LiveKit’s framework. This page is written by the command it names; every sample is in `bench/comparison/results.json`.',
+    'The same caller plays the same scenes to Parley and to an agent of LiveKit’s framework. The command below\n' +
+      'writes this page; every sample is in `bench/comparison/results.json`.',
     provenance(results),
     ...(sides.some(({ faults }) => faults.length === 0)
       ? ['**The run was stopped before its end: what has no figure was not reached.**']
       : []),
-    '## What was heard',
+    '## What the caller heard',
     table(sides, [
-      ['Calls played (did not come about)', (side) => `${side.calls.length} (${side.failed})`],
+      ['Calls played (failed)', (side) => `${side.calls.length} (${side.failed})`],
       [
         'End of the caller’s speech → first sound of the answer, p50 / p95 / worst, ms',
         (side) => threeOf(all(side, 'replyMs')),
       ],
       [
-        'Answers within 1.5 s: their questions were taken for finished',
+        'Answers within 1.5 s: the question was judged finished',
         (side) => `${atOnce(side).length} of ${all(side, 'replyMs').length}`,
       ],
       [
@@ -87,11 +88,11 @@ export function toMarkdown(results: ComparisonResults): string {
         (side) => `${sum(side, 'unanswered')} of ${sum(side, 'unanswered') + all(side, 'replyMs').length}`,
       ],
       [
-        'Premature endpoints: spoke into a pause for thought',
+        'Premature answers, during a pause for thought',
         (side) => `${sum(side, 'premature')} of ${sum(side, 'pauses')}`,
       ],
       [
-        'Beginning of an interruption → last sound of the agent, p50 / p95 / worst, ms',
+        'Start of an interruption → last sound of the agent, p50 / p95 / worst, ms',
         (side) => threeOf(all(side, 'stopMs')),
       ],
       [
@@ -99,27 +100,27 @@ export function toMarkdown(results: ComparisonResults): string {
         (side) => `${sum(side, 'missed')} of ${sum(side, 'interruptions')}`,
       ],
       [
-        'False interruptions: an answer not said to its end over “mhm”, “yeah” and a cough',
+        'False interruptions: answers cut off by “mhm”, “yeah” or a cough',
         (side) => `${sum(side, 'brokenOff')} of ${sum(side, 'listenedTo')}`,
       ],
-      ['Such sounds at which the agent paused; for how long, p50 / worst, ms', heldOf],
-      ['Heard text: words kept as said, less words heard, in interrupted answers, p50 / worst', wordsOf],
+      ['Pauses of the agent at such sounds; their length, p50 / worst, ms', heldOf],
+      ['Interrupted answers: words in the transcript minus words heard, p50 / worst', wordsOf],
       [
         'Joined → greeting heard, p50 / worst, ms',
         (side) =>
           twoOf(side.calls.flatMap(({ heard }) => (heard.greetingMs === null ? [] : [heard.greetingMs]))),
       ],
-      ['Calls the agent left, or lost, before their end', (side) => String(sum(side, 'lost'))],
+      ['Calls that the agent left or lost before their end', (side) => String(sum(side, 'lost'))],
     ]),
     '![Answers](images/comparison/replies.svg)',
     '![Interruptions](images/comparison/stops.svg)',
-    '![Held at sounds that want nothing](images/comparison/held.svg)',
+    '![Pauses at sounds that are no interruption](images/comparison/held.svg)',
     '## What it costs',
     table(sides, [
-      ['CPU while nobody calls, share of one core', (side) => `${(100 * side.idle.cpuShare).toFixed(1)} %`],
-      ['Memory while nobody calls, MiB', (side) => (side.idle.bytes / MIB).toFixed(0)],
+      ['CPU without calls, share of one core', (side) => `${(100 * side.idle.cpuShare).toFixed(1)} %`],
+      ['Memory without calls, MiB', (side) => (side.idle.bytes / MIB).toFixed(0)],
       ['Calls at once', (side) => String(side.load?.calls ?? '–')],
-      ['CPU seconds per call-minute, the idle share taken off', cpuOf],
+      ['CPU seconds per call-minute, above the idle share', cpuOf],
       [
         'Memory per call, MiB',
         ({ idle, load }) =>
@@ -128,7 +129,8 @@ export function toMarkdown(results: ComparisonResults): string {
       ['Answers under that load, p50 / p95 / worst, ms', (side) => threeOf(side.load?.replyMs ?? [])],
     ]),
     '## When an engine dies',
-    'The second question of a call meets the fault; twelve seconds later the engine is whole again and a third question is asked. Each line is one call.',
+    'The engine fails at the second question of a call and works again twelve seconds later, when a third\n' +
+      'question is asked. Each line is one call.',
     faultTable(sides),
     EXPLANATIONS,
   ].join('\n\n')}\n`;
@@ -138,18 +140,27 @@ function provenance({ at, command, machine, settings, sides }: ComparisonResults
   const late = Math.max(0, ...sides.flatMap(({ latenessMs }) => latenessMs));
   const isLoaded = machine.othersShare > MOST_OTHERS || late > LATE_MS;
   return [
-    `\`${command}\`, ${at.slice(0, 10)}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}; ` +
-      `${sides.map(({ name, version }) => `${name} ${version}`).join(', ')}. Caller, engines and LiveKit ` +
-      'server ran on the same cores.',
-    `Both sides: ${settings.waitMs} ms of silence before a finished sentence is answered, at most ` +
-      `${settings.maxWaitMs} ms before an unfinished one is, ${settings.interruptMs} ms of voice to ` +
-      'interrupt; everything else as it comes.',
-    `Other work used ${(100 * machine.othersShare).toFixed(0)} % of the machine before the run; the caller’s own blocks were late by ${late.toFixed(0)} ms at most (p99 of the worst call).${
-      isLoaded
-        ? ' **The machine was busy with other work: both sides suffered from it, and the times and the premature endpoints say little. Run the command on a quiet machine.**'
-        : ''
-    }`,
-  ].join(' ');
+    `\`${command}\`, ${at.slice(0, 10)}, ${machine.cores} cores (${machine.cpu}),`,
+    `Node ${machine.node}; ${sides.map(({ name, version }) => `${name} ${version}`).join(', ')}.`,
+    'Caller, engines and LiveKit server ran on the same cores.',
+    '',
+    'Settings of both sides, all others being the defaults:',
+    '',
+    `- ${settings.waitMs} ms of silence before a finished sentence is answered`,
+    `- at most ${settings.maxWaitMs} ms before an unfinished one is answered`,
+    `- ${settings.interruptMs} ms of voice to interrupt`,
+    '',
+    `Other programs used ${(100 * machine.othersShare).toFixed(0)} % of the machine before the run. The caller’s ` +
+      `own blocks were at most ${late.toFixed(0)} ms late`,
+    '(p99 of the worst call).',
+    ...(isLoaded
+      ? [
+          '',
+          '**The machine was busy with other work: both sides suffered from it, and the times and the premature',
+          'answers say little. Run the command on a quiet machine.**',
+        ]
+      : []),
+  ].join('\n');
 }
 
 type Row = readonly [string, (side: SideResults) => string];
@@ -250,15 +261,40 @@ function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
 }
 
-const EXPLANATIONS = `## How it is done, and what to know of it
+const EXPLANATIONS = `## Method
 
-- **Caller.** \`caller/room-caller.ts\`, a participant of LiveKit's own library in a process of its own. Media of a room is encrypted, so times are those at which this process handed over and was handed 10 ms blocks; both directions of the room are in every figure, for both sides alike.
-- **The other side** is \`bench/comparison/livekit-agent/agent.ts\`: \`AgentSession\` with Silero VAD loaded in \`prewarm\`, \`inference.TurnDetector\` (v1-mini, the end-of-turn model that runs on the machine), the OpenAI and Deepgram plugins, production mode, explicit dispatch. Its refusal of calls above 70 % of the machine's CPU is off, as caller and engines run on the same machine. Its better end-of-turn model and its adaptive interruption need LiveKit Cloud, and are not in this comparison.
-- **Engines.** Each side has its own process with stand-ins that speak the vendors' protocols: 150 ms to the first byte of model and voice, 15 ms per piece, 150 ms for every transcript. The recogniser is told what the scene says and finds it in the audio it is sent; it honours the \`endpointing\` each side asks for (300 ms Parley, 25 ms the framework's plugin). The voice is a tone of 330 ms per word, so that words heard can be counted.
-- **Speech synthesis.** The framework's OpenAI plugin waits for a sentence's whole audio before it plays any of it, and Parley plays it as it arrives. That is part of the difference between the answers; a vendor whose plugin streams would narrow it.
-- **Engines that die.** Neither side was told of a second engine. Parley finds the voice of its own machine by itself, and would ask the recogniser or model of any other vendor that has a key; here there is none. The framework has adapters for that, which an agent must be written with.
-- **Interruptions.** The framework ignores voice over its agent for the first three seconds in which it speaks (echo cancellation warm-up); the scenes interrupt later than that. Parley was given the framework's shortest and longest end-of-turn delay, the framework Parley's voice threshold (its own default is 500 ms, which holds through more short sounds and stops later). A sound that wants nothing pauses Parley once its voice is long enough to be the beginning of an interruption; it goes on 200 ms after the sound has ended, when the words have shown what it was. “Mhm.” takes this synthetic voice half a second, and that is most of such a pause.
-- **End of turn.** Parley judges the words; the framework's model hears the audio. On the callers' synthetic voice it takes most finished questions for unfinished ones, so that most of its answers come after its longest silence: the line of answers within 1.5 s says how many did not. A human voice would be kinder to it.
-- **Processes.** The framework runs each call in a process of its own, kept warm in advance; that isolates calls and costs memory. Parley runs calls beside each other in one worker, and its figures include the control plane, its store, recording of the call and the phone signalling, none of which the framework has or needs.
-- **Memory** counts shared pages once (Pss). CPU is that of every process of a side, those which begin and end with a call too.
-- **Heard text.** Positive: more words are kept as said than were heard. Neither side gets word times from this voice; both have to estimate.`;
+- **Caller.** \`caller/room-caller.ts\`, a participant in the room with LiveKit's own library, in a process of
+  its own. Media of a room is encrypted, so times are those at which this process sent and received blocks of
+  10 ms. Both directions of the room are in every figure, for both sides.
+- **LiveKit's agent** is \`bench/comparison/livekit-agent/agent.ts\`: \`AgentSession\` with Silero VAD loaded in
+  \`prewarm\`, \`inference.TurnDetector\` (v1-mini, the end-of-turn model that runs on the machine), the OpenAI
+  and Deepgram plugins, production mode, explicit dispatch. It normally refuses calls above 70 % of the
+  machine's CPU; that is switched off, because caller and engines run on the same machine. Its better
+  end-of-turn model and its adaptive interruption need LiveKit Cloud and are not compared.
+- **Engines.** Each side has its own stand-ins with the vendors' protocols: 150 ms to the first byte of model
+  and voice, 15 ms for each piece, 150 ms for every transcript. The recogniser knows the script and finds it
+  in the audio. It honours the \`endpointing\` that each side requests (Parley 300 ms, the framework's plugin 25
+  ms). The voice is a tone of 330 ms for each word, so that the words heard can be counted.
+- **Synthesis.** The framework's OpenAI plugin waits for the whole audio of a sentence before it plays any of
+  it. Parley plays it as it arrives. That is part of the difference between the answers; with a plugin that
+  streams it would be smaller.
+- **Failing engines.** Neither side was given a second engine. Parley finds the voice on its own machine by
+  itself. It would also use the recogniser or model of another vendor with a key, but there is none here. The
+  framework has adapters for that, which an agent must use explicitly.
+- **Interruptions.** For the first three seconds of its speech, the framework ignores the caller (echo
+  cancellation warm-up). The scenes interrupt later. Both sides have the same end-of-turn delays and the same
+  voice threshold; the framework's own threshold is 500 ms, with which it pauses at fewer short sounds and
+  stops later.
+- **Pauses.** A sound pauses Parley once it is long enough to be the start of an interruption. Parley
+  continues 200 ms after the sound has ended, when the words have shown that it was none. This synthetic voice
+  takes half a second for “Mhm.”, which is most of such a pause.
+- **End of turn.** Parley judges the words, and the framework's model the audio. It judges most finished
+  questions of the synthetic callers as unfinished, so most of its answers come after its longest silence. The
+  line of answers within 1.5 s counts the others. Human voices would suit it better.
+- **Processes.** The framework runs each call in a process of its own, started in advance. That isolates calls
+  and costs memory. Parley runs calls beside each other in one worker. Its figures include control plane,
+  store, recording and phone signalling, which the framework does not have.
+- **Memory** counts shared pages once (Pss). CPU time is that of every process of a side, including those that
+  start and end with a call.
+- **Transcripts.** A positive number means that the transcript has more words than were heard. Neither side
+  gets word times from this voice, so both estimate.`;

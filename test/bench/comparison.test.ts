@@ -174,10 +174,10 @@ it('the page shows both sides’ figures and engine failures, and notes a busy m
     sides: [side('One', [fault]), side('Other', [fault])],
   } as const;
   const page = toMarkdown(run);
-  expect(page).toContain('| Calls played (did not come about) | 1 (1) | 1 (1) |');
+  expect(page).toContain('| Calls played (failed) | 1 (1) | 1 (1) |');
   expect(page).toContain('| 600 / 600 / 600 (1) | 600 / 600 / 600 (1) |');
-  expect(page).toContain('taken for finished | 1 of 1 | 1 of 1 |');
-  expect(page).toContain('idle share taken off | 2.00 | 2.00 |');
+  expect(page).toContain('judged finished | 1 of 1 | 1 of 1 |');
+  expect(page).toContain('above the idle share | 2.00 | 2.00 |');
   expect(page).toContain('Memory per call, MiB | 10.0 | 10.0 |');
   expect(page).toContain('| voice answers 500 | silence; the next one answered after 0.9 s; says “Sorry.” |');
   expect(page).not.toMatch(/The machine was busy|stopped before its end/);
