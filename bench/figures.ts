@@ -133,7 +133,7 @@ export function toMarkdown({ at, command, machine, figures }: Results): string {
   return [
     `\`${command}\` on ${at.slice(0, 10)}: ${machine.cores} cores (${machine.cpu}), Node ${machine.node}.`,
     'The callers, the stand-ins and the capture ran on the same cores.',
-    'The host sometimes takes CPU time from this machine; the second column of figures leaves out the samples',
+    'The host sometimes takes CPU time from this machine. The second column of figures leaves out samples',
     'taken during such a stall.',
     '',
     '| what | load | measured | while the machine ran | budget | verdict | samples |',

@@ -150,14 +150,13 @@ function provenance({ at, command, machine, settings, sides }: ComparisonResults
     `- at most ${settings.maxWaitMs} ms before an unfinished one is answered`,
     `- ${settings.interruptMs} ms of voice to interrupt`,
     '',
-    `Other programs used ${(100 * machine.othersShare).toFixed(0)} % of the machine before the run. The caller’s ` +
-      `own blocks were at most ${late.toFixed(0)} ms late`,
-    '(p99 of the worst call).',
+    `Other programs used ${(100 * machine.othersShare).toFixed(0)} % of the machine before the run.`,
+    `The caller’s own blocks were at most ${late.toFixed(0)} ms late (p99 of the worst call).`,
     ...(isLoaded
       ? [
           '',
-          '**The machine was busy with other work: both sides suffered from it, and the times and the premature',
-          'answers say little. Run the command on a quiet machine.**',
+          '**The machine was busy with other work. Both sides suffered from it, and the times and the',
+          'premature answers say little. Run the command on a quiet machine.**',
         ]
       : []),
   ].join('\n');
