@@ -22,6 +22,7 @@ const mayImport = {
 const rooms = {
   'control-plane': ['platform', 'accounts', 'catalogue', 'calls', 'speech', 'jobs', 'operations'],
   'control-plane/calls': ['outbox', 'plans', 'workers', 'sessions', 'recordings', 'livekit', 'webhooks', 'outbound', 'admission', 'settlement'],
+  media: ['blobs', 'dsp', 'speech', 'voice-activity', 'leg', 'rtp', 'webrtc', 'livekit', 'thread'],
   runtime: ['event-loop', 'link', 'llm', 'tools', 'knowledge', 'turn/text', 'prompt', 'turn/machine', 'turn/loop', 'calls', 'replay', 'analysis', 'agent-tests', 'worker'],
 };
 const roomRules = Object.entries(rooms).flatMap(([folder, inOrder]) =>

@@ -9,7 +9,7 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
 import { agentIdentity, callerIdentity, openRooms, type Rooms } from '#control-plane/platform/rooms.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
@@ -59,7 +59,7 @@ console.log(isClean ? 'clean' : 'NOT CLEAN');
 process.exit(isClean ? 0 : 1);
 
 /** Interrupts the agent repeatedly in one room; throws if the agent is no longer heard. */
-async function converse(rooms: Rooms, host: MediaHost, interruptions: number): Promise<void> {
+async function converse(rooms: Rooms, host: LegFactory, interruptions: number): Promise<void> {
   const room = `soak-${randomBytes(6).toString('hex')}`;
   await rooms.create(room, 60);
   const token = await rooms.token({ room, identity: agentIdentity(room), role: 'agent', ttlSeconds: 600 });

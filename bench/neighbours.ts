@@ -6,8 +6,8 @@
  */
 import { fork } from 'node:child_process';
 import { constants } from 'node:os';
+import { favourProcess } from '#base/thread-priority.ts';
 import { quantile } from '#caller/statistics.ts';
-import { favourProcess } from '#media/thread-priority.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { createMeasuredAgent, runCallLoad } from './call-load.ts';

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { execArgv } from 'node:process';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { BEHIND_FAVOURED, FAVOURED, favourProcess } from '#media/thread-priority.ts';
+import { BEHIND_FAVOURED, FAVOURED, favourProcess } from '#base/thread-priority.ts';
 import {
   activityEnvironment,
   closeActivityFile,

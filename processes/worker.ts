@@ -9,12 +9,12 @@ import { systemClock } from '#base/clock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger, type Logger } from '#base/log.ts';
 import { hostPort } from '#base/public-address.ts';
+import { favourThisThread } from '#base/thread-priority.ts';
 import type { Settings } from '#config/env.ts';
 import { openTracing } from '#config/tracing.ts';
-import type { MediaHost, Transport } from '#media/leg/media-host.ts';
+import type { LegFactory, Transport } from '#media/leg/leg-factory.ts';
 import { openSpeechEngines } from '#media/speech/engines.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
-import { favourThisThread } from '#media/thread-priority.ts';
 import type { JobKind } from '#protocol/worker-link.ts';
 import { startLagMeter } from '#runtime/event-loop/loop-lag.ts';
 import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
@@ -142,7 +142,7 @@ function describeRelays({ RTPENGINE }: Settings): string[] {
   return addresses === '' ? [] : [`Phone audio  through rtpengine at ${addresses}`];
 }
 
-function startMedia(settings: Settings, logger: Logger): Promise<MediaHost> {
+function startMedia(settings: Settings, logger: Logger): Promise<LegFactory> {
   return startMediaThread({
     rtpPortMin: settings.RTP_PORT_MIN,
     rtpPortMax: settings.RTP_PORT_MAX,

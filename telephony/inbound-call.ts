@@ -7,7 +7,7 @@ import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import { Fault } from '#config/errors.ts';
 import type { Leg } from '#media/leg/leg.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { localAddressFor } from './local-address.ts';
 import { guardMedia, type MediaGuard, unguarded } from './media-guard.ts';
@@ -18,7 +18,7 @@ import { createSipLeg } from './sip-leg.ts';
 /** What answering needs. */
 export interface InboundCallDeps {
   readonly clock: Clock;
-  readonly media: MediaHost;
+  readonly media: LegFactory;
   /** The address the program listens on, and the one to write into SDP if it differs. */
   readonly sipHost: string;
   readonly sipPublicIp: string | undefined;

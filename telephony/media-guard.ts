@@ -3,7 +3,7 @@
  * a machine in the operator's own network.
  */
 import type { EgressGuard } from '#base/egress.ts';
-import type { RtpRemote } from '#media/leg/leg.ts';
+import type { RtpRemote } from '#media/leg/rtp-remote.ts';
 
 /** Checks a description of the peer before audio is sent to its address. */
 export type MediaGuard = (remote: RtpRemote) => RtpRemote;

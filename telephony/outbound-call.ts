@@ -6,8 +6,9 @@
 import { isIP } from 'node:net';
 import type { Clock } from '#base/clock.ts';
 import { type EgressGuard, EgressRefused } from '#base/egress.ts';
-import type { Leg, LegEvent, RtpRemote } from '#media/leg/leg.ts';
-import type { LegRecording, MediaHost } from '#media/leg/media-host.ts';
+import type { Leg, LegEvent } from '#media/leg/leg.ts';
+import type { LegFactory, LegRecording } from '#media/leg/leg-factory.ts';
+import type { RtpRemote } from '#media/leg/rtp-remote.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { guardOf } from './inbound-call.ts';
 import { localAddressFor } from './local-address.ts';
@@ -29,7 +30,7 @@ import { tenantHops } from './tenant-hosts.ts';
 /** What dialling needs. */
 export interface OutboundCallDeps {
   readonly clock: Clock;
-  readonly media: MediaHost;
+  readonly media: LegFactory;
   readonly signalling: Pick<Signalling, 'dial'>;
   /** The address the program listens on, and the one to write into SDP if it differs. */
   readonly sipHost: string;

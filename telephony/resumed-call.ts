@@ -3,7 +3,7 @@
  * existing dialog (RFC 3261 §14.1).
  */
 import type { Leg } from '#media/leg/leg.ts';
-import type { LegRecording } from '#media/leg/media-host.ts';
+import type { LegRecording } from '#media/leg/leg-factory.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { guardOf, type InboundCallDeps } from './inbound-call.ts';
 import { localAddressFor } from './local-address.ts';

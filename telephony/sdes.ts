@@ -2,7 +2,9 @@
  * Keys of protected media in a session description (RFC 4568): parses the supported `a=crypto` lines and
  * writes ours.
  */
-import { SRTP_KEY_BYTES, SRTP_SUITES, type SrtpSuite } from '#media/rtp/srtp.ts';
+
+import type { SrtpSuite } from '#media/leg/rtp-remote.ts';
+import { SRTP_KEY_BYTES, SRTP_SUITES } from '#media/rtp/srtp.ts';
 
 /** One `a=crypto` line of the peer. */
 export interface OfferedCrypto {

@@ -5,7 +5,7 @@
  */
 import { isIP } from 'node:net';
 import { fault } from '#config/errors.ts';
-import type { RtpCodec, RtpRemote } from '#media/leg/leg.ts';
+import type { RtpCodec, RtpRemote } from '#media/leg/rtp-remote.ts';
 import { CODECS, codecNames, staticCodec } from '#media/rtp/codec-table.ts';
 import { chooseCrypto, cryptoLine, type OfferedCrypto } from './sdes.ts';
 

@@ -4,7 +4,7 @@
  * predicts the samples and measures its share of the energy (Goertzel). A tone keeps share, frequency and
  * level for many frames; speech, music, key tones and ringing do not.
  */
-import { FRAME_MS } from '../leg/leg.ts';
+import { FRAME_MS } from './frame.ts';
 
 /** A detected tone. */
 export type Tone = 'beep' | 'fax';

@@ -5,8 +5,8 @@
  * again when it is not needed.
  */
 
+import { FRAME_MS, type FrameKind } from '../dsp/frame.ts';
 import { isQuiet } from '../dsp/pcm.ts';
-import { FRAME_MS, type FrameKind } from './leg.ts';
 
 /** Initial stock for a source whose blocks arrive every 10 ms, give or take a few, in frames. */
 const NEAR_FRAMES = 1.5;

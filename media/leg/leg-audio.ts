@@ -3,13 +3,15 @@
  * events. A transport passes in received audio and asks once per slot for the audio to send.
  */
 import type { Clock } from '#base/clock.ts';
+import { FRAME_MS, type FrameKind, frameSamples } from '../dsp/frame.ts';
 import { EchoPath } from '../voice-activity/echo-path.ts';
 import type { VoiceRateHz } from '../voice-activity/silero.ts';
 import type { SpeechDetector, VoiceTap } from '../voice-activity/vad.ts';
+import type { EventBatcher } from './event-batch.ts';
 import { FAR_FRAMES } from './frame-fifo.ts';
-import { FRAME_MS, type FrameKind, type LegCommand, type LegEvent } from './leg.ts';
-import type { LegRecording } from './media-host.ts';
-import { type EventBatcher, frameSamples, rtpLegNumber } from './media-messages.ts';
+import type { LegCommand, LegEvent } from './leg.ts';
+import type { LegRecording } from './leg-factory.ts';
+import { rtpLegNumber } from './leg-id.ts';
 import type { Pacer } from './pacer.ts';
 import { Playout } from './playout.ts';
 import { Recorder } from './recorder.ts';
@@ -27,15 +29,6 @@ export interface MediaShared {
   /** The audio of every open leg, by the leg's number on this thread. */
   readonly audios: Map<number, LegAudio>;
   readonly log: (level: 'info' | 'warn' | 'error', message: string, detail?: unknown) => void;
-}
-
-/** A transport, as the media thread drives it. */
-export interface TransportLeg {
-  command(command: LegCommand): void;
-  /** An internal error of this leg: closes it as `failed`; other legs continue. */
-  fail(error: unknown): void;
-  /** Closes the leg; resolves after `closed`, its last event. Idempotent. */
-  close(): Promise<void>;
 }
 
 /** Options of a leg's audio. */

@@ -5,19 +5,8 @@
  * above do not know which one is in use.
  */
 
-import type { SrtpKeys } from '../rtp/srtp.ts';
-
-/** Length of one frame and of one slot of the call's clock, ms. */
-export const FRAME_MS = 20;
-
-/**
- * Origin of a slot's frame: received, concealment of a lost packet, announced silence of the sender (DTX,
- * comfort noise), or nothing.
- */
-export type FrameKind = 'audio' | 'concealed' | 'silent' | 'absent';
-
-/** `FrameKind` as sent between threads: the index in this list. */
-export const FRAME_KINDS = ['audio', 'concealed', 'silent', 'absent'] as const satisfies readonly FrameKind[];
+import type { VoiceEvent } from '../voice-activity/speech-tracker.ts';
+import type { RtpRemote } from './rtp-remote.ts';
 
 /** Commands to a leg, executed in order. */
 export type LegCommand =
@@ -75,30 +64,6 @@ export type LegCommand =
   /** Closes the transport; `closed` follows with reason `local`. */
   | { readonly do: 'close' };
 
-/** The peer of an RTP stream, as negotiated (RFC 3264). */
-export interface RtpRemote {
-  readonly address: string;
-  readonly port: number;
-  readonly codec: RtpCodec;
-  /** Payload type of `codec` in both directions. */
-  readonly payloadType: number;
-  /** Payload type of telephone-event (RFC 4733), or null if it was not negotiated. */
-  readonly digitPayloadType: number | null;
-  /** Clock rate of its durations, Hz; 8000 if absent. */
-  readonly digitClockHz?: number;
-  /** RTCP uses the media port (RFC 5761); otherwise the port above. */
-  readonly isRtcpMuxed?: boolean;
-  /** Both streams are encrypted (SRTP); absent if they are not. */
-  readonly srtp?: SrtpKeys;
-  /** Sends nothing there until something was received from there. */
-  readonly isHeardFirst?: boolean;
-  /** False while the peer has put us on hold (sendonly/inactive). */
-  readonly sending: boolean;
-}
-
-/** Codecs of RTP legs. */
-export type RtpCodec = 'PCMU' | 'PCMA' | 'G722' | 'opus';
-
 /** Position up to which a reply was sent: piece, and sample within it. */
 export interface PlayoutPosition {
   readonly replyId: string;
@@ -123,17 +88,7 @@ export type LegEvent =
     }
   /** Both sides of one slot while relaying: received audio at `inRateHz`, sent audio at `outRateHz`. */
   | { readonly type: 'relayed'; readonly voice: Int16Array; readonly sent: Int16Array }
-  /** Speech began: `atMs` is the start of the first voiced window, `decidedAtMs` the time of the decision. */
-  | { readonly type: 'voice.onset'; readonly atMs: number; readonly decidedAtMs: number }
-  /** The current speech has `voicedMs` of voiced audio (the `watchVoice` threshold). */
-  | { readonly type: 'voice.reached'; readonly atMs: number; readonly voicedMs: number }
-  /** Speech ended: `atMs` is the end of the last voiced window. */
-  | {
-      readonly type: 'voice.offset';
-      readonly atMs: number;
-      readonly decidedAtMs: number;
-      readonly voicedMs: number;
-    }
+  | VoiceEvent
   | { readonly type: 'playout.started'; readonly atMs: number; readonly replyId: string }
   | {
       readonly type: 'playout.mark';

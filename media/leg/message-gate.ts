@@ -4,8 +4,9 @@
  */
 import type { Clock } from '#base/clock.ts';
 import { TokenBucket } from '#base/token-bucket.ts';
-import { MAX_MESSAGE_LENGTH } from './event-channel.ts';
 
+/** Longest message from a client, in UTF-16 units (in a room: bytes). */
+export const MAX_MESSAGE_LENGTH = 1 << 18;
 /** Faster than typing; a page's tools answer in bursts. */
 const MESSAGES = { perSecond: 20, burst: 200 };
 const LENGTH = { perSecond: 1 << 16, burst: 10 * (1 << 16) };

@@ -5,7 +5,7 @@
  * without legs do not wake the thread unless requested: a thread without legs sleeps.
  */
 import type { Clock, Timer } from '#base/clock.ts';
-import { FRAME_MS } from './leg.ts';
+import { FRAME_MS } from '../dsp/frame.ts';
 
 /** Length of one tick, ms. */
 const TICK_MS = 5;

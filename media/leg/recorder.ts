@@ -3,7 +3,9 @@
  * no audio, and is emitted in segments of 4.8 s: with the 0.2 s that uploads wait, a lost worker loses at
  * most five seconds.
  */
-import { FRAME_MS, type LegEvent, type RecordingTrack } from './leg.ts';
+
+import { FRAME_MS } from '../dsp/frame.ts';
+import type { LegEvent, RecordingTrack } from './leg.ts';
 
 /** Slots per segment. */
 const SEGMENT_SLOTS = 4800 / FRAME_MS;

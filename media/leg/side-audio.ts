@@ -1,9 +1,9 @@
 /** Audio sent on a leg beside the agent's replies: other legs, mixed, or music on hold. */
 
+import { frameSamples } from '../dsp/frame.ts';
 import { Resampler } from '../dsp/pcm.ts';
 import { FrameFifo } from './frame-fifo.ts';
 import { holdMusic } from './hold-music.ts';
-import { frameSamples } from './media-messages.ts';
 
 /** Audio of another leg, on its way into this one. */
 interface Voice {

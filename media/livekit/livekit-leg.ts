@@ -13,12 +13,13 @@ import type {
 } from '@livekit/rtc-node';
 import type { Timer } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
+import { FRAME_MS, frameSamples } from '../dsp/frame.ts';
 import { FrameFifo } from '../leg/frame-fifo.ts';
-import { FRAME_MS, type LegCloseReason, type LegCommand, type LegStats } from '../leg/leg.ts';
-import { LegAudio, type MediaShared, type TransportLeg } from '../leg/leg-audio.ts';
-import type { LivekitLegOptions } from '../leg/media-host.ts';
-import { frameSamples, type OpenedLeg } from '../leg/media-messages.ts';
+import type { LegCloseReason, LegCommand, LegStats } from '../leg/leg.ts';
+import { LegAudio, type MediaShared } from '../leg/leg-audio.ts';
+import type { LivekitLegOptions } from '../leg/leg-factory.ts';
 import type { Paced } from '../leg/pacer.ts';
+import type { OpenedLeg, TransportLeg } from '../leg/transport-leg.ts';
 import { IN_RATE_HZ, MAX_SEND_LATENESS_MS, NO_STATS, OUT_RATE_HZ, STATS_TIMEOUT_MS } from '../leg/web-leg.ts';
 import { AgentTrack } from './agent-track.ts';
 import { RoomInbox } from './room-inbox.ts';

@@ -3,11 +3,12 @@
  * if the rates differ.
  */
 import { Decoder as OpusDecoder } from '@evan/opus/wasm/index.mjs';
+import { FRAME_MS } from '../dsp/frame.ts';
 import { decodeG711, encodeG711 } from '../dsp/g711.ts';
 import { G722Decoder, G722Encoder } from '../dsp/g722.ts';
 import { createOpusEncoder } from '../dsp/opus-encoder.ts';
 import { Resampler } from '../dsp/pcm.ts';
-import { FRAME_MS, type RtpCodec } from '../leg/leg.ts';
+import type { RtpCodec } from '../leg/rtp-remote.ts';
 import { CODECS } from './codec-table.ts';
 
 /** Longest accepted payload, bytes: 200 ms of G.711. */

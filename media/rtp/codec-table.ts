@@ -1,5 +1,5 @@
 /** The codecs of RTP legs in one table: their names in session descriptions, and their rates. */
-import type { RtpCodec } from '../leg/leg.ts';
+import type { RtpCodec } from '../leg/rtp-remote.ts';
 import type { VoiceRateHz } from '../voice-activity/silero.ts';
 
 /** Facts about a codec. */

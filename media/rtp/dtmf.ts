@@ -3,7 +3,7 @@
  * or repeated, and a sender that produces one payload per 20 ms slot. Both are pure; durations are in units
  * of the negotiated clock.
  */
-import { FRAME_MS } from '../leg/leg.ts';
+import { FRAME_MS } from '../dsp/frame.ts';
 import { unwrap } from './packet.ts';
 
 const DIGITS = '0123456789*#ABCD';

@@ -5,8 +5,8 @@
  * ms). The clock is handed in: nothing here waits.
  */
 
+import { FRAME_MS, type FrameKind } from '../dsp/frame.ts';
 import { isQuiet, QUIET_PEAK } from '../dsp/pcm.ts';
-import { FRAME_MS, type FrameKind } from '../leg/leg.ts';
 import { unwrap } from './packet.ts';
 import { TransitFilter } from './transit.ts';
 

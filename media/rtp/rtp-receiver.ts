@@ -3,9 +3,11 @@
  * slot, and key presses.
  */
 
+import type { FrameKind } from '../dsp/frame.ts';
 import { KeyDetector } from '../dsp/key-detector.ts';
-import type { FrameKind, LegStats, RtpCodec, RtpRemote } from '../leg/leg.ts';
+import type { LegStats } from '../leg/leg.ts';
 import type { LegAudio } from '../leg/leg-audio.ts';
+import type { RtpCodec, RtpRemote } from '../leg/rtp-remote.ts';
 import type { VoiceRateHz } from '../voice-activity/silero.ts';
 import { ArrivalOrder } from './arrival-order.ts';
 import { type CodecStreams, MAX_PAYLOAD_BYTES } from './codec-stream.ts';

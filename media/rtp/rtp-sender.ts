@@ -2,10 +2,10 @@
 
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:dgram';
+import { frameSamples } from '../dsp/frame.ts';
 import { fillKeyTone } from '../dsp/tones.ts';
-import type { RtpRemote } from '../leg/leg.ts';
 import type { LegAudio } from '../leg/leg-audio.ts';
-import { frameSamples } from '../leg/media-messages.ts';
+import type { RtpRemote } from '../leg/rtp-remote.ts';
 import type { VoiceRateHz } from '../voice-activity/silero.ts';
 import { type CodecStreams, MAX_ENCODED_BYTES } from './codec-stream.ts';
 import { CODECS } from './codec-table.ts';

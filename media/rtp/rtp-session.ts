@@ -5,11 +5,12 @@
 
 import { randomInt } from 'node:crypto';
 import type { RemoteInfo } from 'node:dgram';
-import type { LegCloseReason, LegCommand, RtpRemote } from '../leg/leg.ts';
-import { LegAudio, type MediaShared, type TransportLeg } from '../leg/leg-audio.ts';
-import type { RtpLegOptions } from '../leg/media-host.ts';
-import type { OpenedLeg } from '../leg/media-messages.ts';
+import type { LegCloseReason, LegCommand } from '../leg/leg.ts';
+import { LegAudio, type MediaShared } from '../leg/leg-audio.ts';
+import type { RtpLegOptions } from '../leg/leg-factory.ts';
 import type { Paced } from '../leg/pacer.ts';
+import type { RtpRemote, SrtpKeys } from '../leg/rtp-remote.ts';
+import type { OpenedLeg, TransportLeg } from '../leg/transport-leg.ts';
 import type { VoiceRateHz } from '../voice-activity/silero.ts';
 import { CodecStreams } from './codec-stream.ts';
 import { CODECS } from './codec-table.ts';
@@ -21,7 +22,7 @@ import { RtcpReporter } from './rtcp-reporter.ts';
 import { isAcceptable, RtpReceiver } from './rtp-receiver.ts';
 import { RtpSender } from './rtp-sender.ts';
 import { bindRtpSockets, type RtpSockets } from './rtp-sockets.ts';
-import { type SrtpKeys, SrtpReceiver, SrtpSender } from './srtp.ts';
+import { SrtpReceiver, SrtpSender } from './srtp.ts';
 
 /** A call is over after this long without media from the far end, unless we are on hold. */
 const MEDIA_TIMEOUT_MS = 30_000;

@@ -3,22 +3,14 @@
  * master key per direction. Packets without a valid tag and replayed ones are dropped.
  */
 import { createCipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { SrtpKeys, SrtpSuite } from '../leg/rtp-remote.ts';
 import { RTP_HEADER_BYTES, rtpPayloadStart, unwrap } from './packet.ts';
 
 /** Supported suites, each with the size of its RTP tag in bytes; strongest first. */
-export const SRTP_SUITES = { AES_CM_128_HMAC_SHA1_80: 10, AES_CM_128_HMAC_SHA1_32: 4 } as const;
-export type SrtpSuite = keyof typeof SRTP_SUITES;
-
-/** Keys of a protected stream. */
-export interface SrtpKeys {
-  readonly suite: SrtpSuite;
-  /** Our master key and salt, 30 bytes in base64. */
-  readonly sendKey: string;
-  /** The peer's. */
-  readonly receiveKey: string;
-  /** Length of the key identifier in each packet of the peer, bytes; absent if there is none. */
-  readonly receiveMkiBytes?: number;
-}
+export const SRTP_SUITES: Readonly<Record<SrtpSuite, number>> = {
+  AES_CM_128_HMAC_SHA1_80: 10,
+  AES_CM_128_HMAC_SHA1_32: 4,
+};
 
 /** Most bytes that protection adds to a packet. */
 export const SRTP_GROWTH_BYTES = 16;

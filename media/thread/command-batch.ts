@@ -1,7 +1,7 @@
 /** Commands for the legs of one media thread or process, sent down in batches. */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { LegCommand } from '../leg/leg.ts';
-import type { AddressedCommand } from '../leg/media-messages.ts';
+import type { AddressedCommand } from './thread-messages.ts';
 
 /** Shortest time between batches; the first command after a pause is sent at once. */
 const BATCH_MS = 5;

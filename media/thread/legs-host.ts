@@ -4,21 +4,18 @@
  */
 import { systemClock } from '#base/clock.ts';
 import { Fault } from '#config/errors.ts';
+import { EventBatcher } from '../leg/event-batch.ts';
 import type { LegCommand } from '../leg/leg.ts';
-import type { MediaShared, TransportLeg } from '../leg/leg-audio.ts';
-import type { Transport } from '../leg/media-host.ts';
-import {
-  EventBatcher,
-  type FromMediaThread,
-  type MediaThreadSettings,
-  type ToMediaThread,
-} from '../leg/media-messages.ts';
+import type { MediaShared } from '../leg/leg-audio.ts';
+import type { MediaThreadSettings, Transport } from '../leg/leg-factory.ts';
 import { Pacer } from '../leg/pacer.ts';
+import type { TransportLeg } from '../leg/transport-leg.ts';
 import { openLivekitSession } from '../livekit/livekit-leg.ts';
 import { PortPool } from '../rtp/port-pool.ts';
 import { openRtpSession } from '../rtp/rtp-session.ts';
 import { SpeechDetector } from '../voice-activity/vad.ts';
 import { openWebrtcSession, warmUpWebrtc } from '../webrtc/webrtc-leg.ts';
+import type { FromMediaThread, ToMediaThread } from './thread-messages.ts';
 
 type OpenMessage = Extract<ToMediaThread, { type: 'openRtp' | 'openWebrtc' | 'openLivekit' }>;
 

@@ -5,9 +5,9 @@
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import { parentPort } from 'node:worker_threads';
-import type { FromMediaThread, ToMediaThread } from '../leg/media-messages.ts';
-import { preferThisThread, runThisThreadInRealTime } from '../thread-priority.ts';
+import { preferThisThread, runThisThreadInRealTime } from '#base/thread-priority.ts';
 import { LegsHost } from './legs-host.ts';
+import type { FromMediaThread, ToMediaThread } from './thread-messages.ts';
 
 if (parentPort) {
   runThisThreadInRealTime();

@@ -6,17 +6,13 @@
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { Fault, fault } from '#config/errors.ts';
+import { unpackEvents } from '../leg/event-batch.ts';
 import type { Leg, LegCommand, LegEvent } from '../leg/leg.ts';
-import type { Transport } from '../leg/media-host.ts';
-import {
-  type FromMediaThread,
-  legId,
-  type MediaThreadSettings,
-  type OpenedLeg,
-  type ToMediaThread,
-  unpackEvents,
-} from '../leg/media-messages.ts';
+import type { MediaThreadSettings, Transport } from '../leg/leg-factory.ts';
+import { legId } from '../leg/leg-id.ts';
+import type { OpenedLeg } from '../leg/transport-leg.ts';
 import { CommandBatch } from './command-batch.ts';
+import type { FromMediaThread, ToMediaThread } from './thread-messages.ts';
 import type { MediaTransport, RunnerListener } from './transport.ts';
 
 /** Longest wait for an orderly stop; the speech detector may have to finish loading first. */

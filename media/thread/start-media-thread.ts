@@ -6,13 +6,13 @@ import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { Leg } from '../leg/leg.ts';
 import type {
+  IceServer,
+  LegFactory,
   LivekitLegOptions,
-  MediaHost,
   RtpLegOptions,
   Transport,
   WebrtcLegOptions,
-} from '../leg/media-host.ts';
-import type { IceServer } from '../leg/media-messages.ts';
+} from '../leg/leg-factory.ts';
 import { RemoteLegs } from './remote-legs.ts';
 import { runAsProcess, runAsThread } from './transport.ts';
 
@@ -34,13 +34,13 @@ export interface MediaThreadOptions {
 }
 
 /** Starts the media thread; resolves once it runs. Throws if it cannot start. */
-export async function startMediaThread(options: MediaThreadOptions): Promise<MediaHost> {
-  const host = new ThreadedMediaHost(options);
+export async function startMediaThread(options: MediaThreadOptions): Promise<LegFactory> {
+  const host = new ThreadedLegFactory(options);
   await host.started;
   return host;
 }
 
-class ThreadedMediaHost implements MediaHost {
+class ThreadedLegFactory implements LegFactory {
   readonly #options: MediaThreadOptions;
   readonly #phone: RemoteLegs;
   #web: RemoteLegs | null = null;

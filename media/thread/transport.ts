@@ -8,7 +8,7 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { FromMediaThread, ToMediaThread } from '../leg/media-messages.ts';
+import type { FromMediaThread, ToMediaThread } from './thread-messages.ts';
 
 /** Events of a transport. */
 export interface RunnerListener {

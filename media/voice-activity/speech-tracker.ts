@@ -61,10 +61,13 @@ export type SpeechInput =
   /** Audio has stopped for now. */
   | { readonly type: 'audio.stopped'; readonly nowMs: number };
 
-/** Reported events. */
-export type SpeechEffect =
+/** Events of the caller's voice, which a leg reports. */
+export type VoiceEvent =
+  /** Speech began: `atMs` is the start of the first voiced window, `decidedAtMs` the time of the decision. */
   | { readonly type: 'voice.onset'; readonly atMs: number; readonly decidedAtMs: number }
+  /** The current speech has `voicedMs` of voiced audio (the `watchVoice` threshold). */
   | { readonly type: 'voice.reached'; readonly atMs: number; readonly voicedMs: number }
+  /** Speech ended: `atMs` is the end of the last voiced window. */
   | {
       readonly type: 'voice.offset';
       readonly atMs: number;
@@ -74,7 +77,7 @@ export type SpeechEffect =
 
 interface Step {
   readonly state: SpeechState;
-  readonly effects: readonly SpeechEffect[];
+  readonly effects: readonly VoiceEvent[];
 }
 
 /** The initial state. */
@@ -152,6 +155,6 @@ function reach(state: Speaking, atMs: number): Step {
 
 function end(state: Speaking, nowMs: number): Step {
   const { reachMs, voicedMs, lastVoicedEndMs } = state;
-  const offset: SpeechEffect = { type: 'voice.offset', atMs: lastVoicedEndMs, decidedAtMs: nowMs, voicedMs };
+  const offset: VoiceEvent = { type: 'voice.offset', atMs: lastVoicedEndMs, decidedAtMs: nowMs, voicedMs };
   return { state: { ...QUIET, reachMs }, effects: [offset] };
 }

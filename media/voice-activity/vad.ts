@@ -7,7 +7,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '#base/clock.ts';
 import { levelDb, SILENCE_DB } from '../dsp/pcm.ts';
-import type { LegEvent } from '../leg/leg.ts';
 import type { EchoPath } from './echo-path.ts';
 import { Foreground } from './foreground.ts';
 import { LevelGate } from './level-gate.ts';
@@ -18,6 +17,7 @@ import {
   type SpeechState,
   STAY_PROBABILITY,
   step,
+  type VoiceEvent,
   WINDOW_MS,
 } from './speech-tracker.ts';
 import { type FromDetector, HEAD_NUMBERS, type ToDetector, WindowBatch } from './vad-messages.ts';
@@ -47,8 +47,6 @@ const STOPPED_MS = 200;
 
 /** Resolution of the end of a voice. */
 const BLOCK_MS = 8;
-
-type VoiceEvent = Extract<LegEvent, { type: `voice.${string}` }>;
 
 /** One window of one leg, from its first sample to its result; then reused. */
 interface HeardWindow {

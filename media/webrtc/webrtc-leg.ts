@@ -7,15 +7,15 @@
 import { createRequire } from 'node:module';
 import type { Timer } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
+import { frameSamples } from '../dsp/frame.ts';
 import { Resampler } from '../dsp/pcm.ts';
-import { EVENT_CHANNEL, EventChannel } from '../leg/event-channel.ts';
 import { FrameFifo } from '../leg/frame-fifo.ts';
 import type { LegCloseReason, LegCommand, LegStats } from '../leg/leg.ts';
-import { LegAudio, type MediaShared, type TransportLeg } from '../leg/leg-audio.ts';
-import type { WebrtcLegOptions } from '../leg/media-host.ts';
-import { frameSamples, type MediaThreadSettings, type OpenedLeg } from '../leg/media-messages.ts';
+import { LegAudio, type MediaShared } from '../leg/leg-audio.ts';
+import type { MediaThreadSettings, WebrtcLegOptions } from '../leg/leg-factory.ts';
 import { MessageGate } from '../leg/message-gate.ts';
 import type { Paced } from '../leg/pacer.ts';
+import type { OpenedLeg, TransportLeg } from '../leg/transport-leg.ts';
 import {
   BLOCK_MS,
   BLOCK_SAMPLES,
@@ -25,6 +25,7 @@ import {
   OUT_RATE_HZ,
   STATS_TIMEOUT_MS,
 } from '../leg/web-leg.ts';
+import { EVENT_CHANNEL, EventChannel } from './event-channel.ts';
 import { announceAddress } from './sdp-candidates.ts';
 import { checkedOffer } from './sdp-offer.ts';
 import type {

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
-import { treatThisThreadAsOthers } from '#media/thread-priority.ts';
+import { treatThisThreadAsOthers } from '#base/thread-priority.ts';
 import { buildKnowledgeIndex, type KnowledgeIndex } from './knowledge-index.ts';
 import type { KnowledgeAnswer, KnowledgeRequest } from './knowledge-search.ts';
 

@@ -1,6 +1,6 @@
 /** The thread that runs one call again, reports the first difference, and ends. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { treatThisThreadAsOthers } from '#media/thread-priority.ts';
+import { treatThisThreadAsOthers } from '#base/thread-priority.ts';
 import { turnSettings } from '#protocol/conversation-settings.ts';
 import type { ReplayOutcome } from '#protocol/replay.ts';
 import { type ReadFlightLog, readFlightLog } from '../turn/loop/flight-log.ts';

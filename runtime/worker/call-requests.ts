@@ -4,7 +4,7 @@
  */
 import type { Logger } from '#base/log.ts';
 import { Fault } from '#config/errors.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { ControlMessage, ControlRequest, WorkerAnswer } from '#protocol/worker-link.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import { type ReplayRequest, replayInThread } from '../replay/replay-request.ts';
@@ -16,7 +16,7 @@ type Request<Type extends ControlRequest['type']> = Extract<ControlMessage, { ty
 /** Dependencies for answering requests. */
 export interface CallRequestsDeps {
   readonly logger: Logger;
-  readonly media: Pick<MediaHost, 'openWebrtcLeg' | 'openLivekitLeg'>;
+  readonly media: Pick<LegFactory, 'openWebrtcLeg' | 'openLivekitLeg'>;
   readonly jobs: JobTable;
   readonly client: Pick<ControlPlaneClient, 'send'>;
 }

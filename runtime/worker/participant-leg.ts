@@ -1,7 +1,7 @@
 /** Opens the leg of a colleague who joins a call. Their voice is recorded while they talk with the caller. */
 
 import type { Leg } from '#media/leg/leg.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { ParticipantConnection } from '#protocol/worker-link.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { ParticipantConnection } from '#protocol/worker-link.ts';
  * `Fault('gateway_unreachable')`.
  */
 export async function openParticipantLeg(
-  media: Pick<MediaHost, 'openWebrtcLeg' | 'openLivekitLeg'>,
+  media: Pick<LegFactory, 'openWebrtcLeg' | 'openLivekitLeg'>,
   connection: ParticipantConnection,
   isRecorded: boolean,
 ): Promise<{ readonly leg: Leg; readonly sdp: string | null }> {

@@ -2,7 +2,7 @@
 
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { Call } from '../calls/call.ts';
 
@@ -14,7 +14,7 @@ const RETRY_MS = 1_000;
 export interface RoomCallDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly media: Pick<MediaHost, 'openLivekitLeg'>;
+  readonly media: Pick<LegFactory, 'openLivekitLeg'>;
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
 import type { Tracing } from '#config/tracing.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { ControlMessage, FailoverState, JobKind } from '#protocol/worker-link.ts';
@@ -62,7 +62,7 @@ export interface WorkerDeps {
   readonly uploads: Uploads;
   /** Runs work under a session's name; absent: work has no name. */
   readonly within?: ((sessionId: string) => Within) | undefined;
-  readonly media: MediaHost;
+  readonly media: LegFactory;
   readonly engines: Pick<PlanEngines, 'forCall' | 'modelFor'>;
   readonly egress: EgressGuard;
   /** Null: this worker neither accepts nor places phone calls. */

@@ -1,6 +1,7 @@
 /** Collects a leg's events for a test and waits, with a deadline, for a given one. */
 import { systemClock } from '#base/clock.ts';
-import { FRAME_KINDS, FRAME_MS, type FrameKind, type Leg, type LegEvent } from '#media/leg/leg.ts';
+import { FRAME_KINDS, FRAME_MS, type FrameKind } from '#media/dsp/frame.ts';
+import type { Leg, LegEvent } from '#media/leg/leg.ts';
 
 /** Long, because a busy machine takes many seconds; only an event that never arrives hits it. */
 const DEADLINE_MS = 30_000;

@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { systemClock, type Timer } from '#base/clock.ts';
 import { decodeG711 } from '#media/dsp/g711.ts';
-import type { RtpCodec, RtpRemote } from '#media/leg/leg.ts';
+import type { RtpCodec, RtpRemote } from '#media/leg/rtp-remote.ts';
 import { CodecStream, MAX_ENCODED_BYTES } from '#media/rtp/codec-stream.ts';
 import { CODECS } from '#media/rtp/codec-table.ts';
 import { parseRtp, RTP_HEADER_BYTES, type RtpPacket, unwrap, writeRtpHeader } from '#media/rtp/packet.ts';

@@ -1,11 +1,12 @@
 /**
- * A `MediaHost` without sockets, for tests of signalling alone: its legs record their commands and close on
+ * A `LegFactory` without sockets, for tests of signalling alone: its legs record their commands and close on
  * request.
  */
 import type { Clock } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
-import type { Leg, LegCommand, LegEvent, RtpRemote } from '#media/leg/leg.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { Leg, LegCommand, LegEvent } from '#media/leg/leg.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
+import type { RtpRemote } from '#media/leg/rtp-remote.ts';
 
 /** A leg as seen by the test. */
 export interface SilentLeg {
@@ -18,7 +19,7 @@ export interface SilentLeg {
 }
 
 /** Opens silent legs, at most `ports` at a time. */
-export class SilentMedia implements MediaHost {
+export class SilentMedia implements LegFactory {
   readonly legs: SilentLeg[] = [];
   readonly #clock: Clock;
   readonly #ports: number;

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { runThisThreadInRealTime } from '#media/thread-priority.ts';
+import { runThisThreadInRealTime } from '#base/thread-priority.ts';
 
 const POLICY_FIELD = 41;
 

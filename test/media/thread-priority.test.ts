@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { getPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, it } from 'vitest';
-import { favourThisThread, preferThisThread, treatThisThreadAsOthers } from '#media/thread-priority.ts';
+import { favourThisThread, preferThisThread, treatThisThreadAsOthers } from '#base/thread-priority.ts';
 
 /** Whether this machine allows real-time scheduling. */
 const allowsRealTime = spawnSync('chrt', ['--rr', '1', 'true']).status === 0;

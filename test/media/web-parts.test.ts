@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EventChannel } from '#media/leg/event-channel.ts';
+import { EventChannel } from '#media/webrtc/event-channel.ts';
 import { announceAddress } from '#media/webrtc/sdp-candidates.ts';
 import type { DataChannel } from '#media/webrtc/webrtc-api.ts';
 

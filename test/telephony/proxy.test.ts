@@ -3,7 +3,7 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { resample } from '#media/dsp/pcm.ts';
 import type { Leg } from '#media/leg/leg.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { answerInboundCall } from '#telephony/inbound-call.ts';
@@ -36,7 +36,7 @@ describeWhereThere(['kamailio', 'linphonec'])(
 
     const dependencies = (): {
       clock: typeof systemClock;
-      media: MediaHost;
+      media: LegFactory;
       sipHost: string;
       sipPublicIp: undefined;
       random: () => number;

@@ -1,6 +1,6 @@
 /** A thread that decodes recordings one after the other; `decoders.ts` is the other side. */
 import { parentPort } from 'node:worker_threads';
-import { yieldToOtherThreads } from '../../thread-priority.ts';
+import { yieldToOtherThreads } from '#base/thread-priority.ts';
 import { decodeAudio } from './decode.ts';
 import type { DecodeRequest, FromDecoder } from './decoders.ts';
 import { SpeechJobError } from './speech-jobs.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { FrameKind } from '#media/dsp/frame.ts';
 import { FrameFifo } from '#media/leg/frame-fifo.ts';
-import type { FrameKind } from '#media/leg/leg.ts';
 
 const FRAME = 320;
 const BLOCK = 160;

@@ -5,7 +5,7 @@ import { createLogger } from '#base/log.ts';
 import { speak } from '#caller/spoken.ts';
 import { readSettings } from '#config/env.ts';
 import { agentIdentity, callerIdentity, openRooms, type Rooms } from '#control-plane/platform/rooms.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { LegLog } from '../../fakes/leg-log.ts';
 import { LivekitCaller } from '../../fakes/livekit-caller.ts';
@@ -27,7 +27,7 @@ const isLoud = (samples: Int16Array) => samples.some((sample) => Math.abs(sample
 describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
   let server: LivekitServer;
   let rooms: Rooms;
-  let host: MediaHost;
+  let host: LegFactory;
   const logger = createLogger({ level: 'silent', name: 'test' });
 
   beforeAll(async () => {

@@ -5,10 +5,10 @@
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
+import { EventBatcher, unpackEvents } from '#media/leg/event-batch.ts';
 import type { LegEvent } from '#media/leg/leg.ts';
-import type { TransportLeg } from '#media/leg/leg-audio.ts';
-import { EventBatcher, unpackEvents } from '#media/leg/media-messages.ts';
 import { Pacer } from '#media/leg/pacer.ts';
+import type { TransportLeg } from '#media/leg/transport-leg.ts';
 import { openLivekitSession } from '#media/livekit/livekit-leg.ts';
 import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { resample } from '#media/dsp/pcm.ts';
-import type { RtpCodec } from '#media/leg/leg.ts';
+import type { RtpCodec } from '#media/leg/rtp-remote.ts';
 import { CodecStream } from '#media/rtp/codec-stream.ts';
 import { parseRtp } from '#media/rtp/packet.ts';
 import { power, tone } from '#test/fakes/tone.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { FrameKind } from '#media/leg/leg.ts';
+import type { FrameKind } from '#media/dsp/frame.ts';
 import { JitterBuffer } from '#media/rtp/jitter-buffer.ts';
 
 interface Packet {

@@ -1,9 +1,10 @@
 /** An RTP session as the media thread runs it, on a real socket, with a clock advanced by the test. */
 import { systemClock } from '#base/clock.ts';
-import type { LegEvent, RtpCodec } from '#media/leg/leg.ts';
+import { EventBatcher, unpackEvents } from '#media/leg/event-batch.ts';
+import type { LegEvent } from '#media/leg/leg.ts';
 import type { MediaShared } from '#media/leg/leg-audio.ts';
-import { EventBatcher, unpackEvents } from '#media/leg/media-messages.ts';
 import { Pacer } from '#media/leg/pacer.ts';
+import type { RtpCodec } from '#media/leg/rtp-remote.ts';
 import { PortPool } from '#media/rtp/port-pool.ts';
 import { openRtpSession } from '#media/rtp/rtp-session.ts';
 import { SpeechDetector } from '#media/voice-activity/vad.ts';

@@ -5,7 +5,8 @@
  * simulated clock.
  */
 import { describe, expect, vi } from 'vitest';
-import type { LegEvent, RtpCodec } from '#media/leg/leg.ts';
+import type { LegEvent } from '#media/leg/leg.ts';
+import type { RtpCodec } from '#media/leg/rtp-remote.ts';
 import { CodecStream, MAX_ENCODED_BYTES } from '#media/rtp/codec-stream.ts';
 import { CODECS } from '#media/rtp/codec-table.ts';
 import { DigitSender } from '#media/rtp/dtmf.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
 import { decodeG711, encodeG711 } from '#media/dsp/g711.ts';
 import { fillKeyTone } from '#media/dsp/tones.ts';
-import type { TransportLeg } from '#media/leg/leg-audio.ts';
+import type { TransportLeg } from '#media/leg/transport-leg.ts';
 import { RTP_HEADER_BYTES, writeRtpHeader } from '#media/rtp/packet.ts';
 import { PortPool } from '#media/rtp/port-pool.ts';
 import { isRtcp, parseRtcp, shortTime, writeRtcp } from '#media/rtp/rtcp.ts';

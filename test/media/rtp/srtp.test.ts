@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { SrtpKeys, SrtpSuite } from '#media/leg/rtp-remote.ts';
 import { writeRtpHeader } from '#media/rtp/packet.ts';
-import {
-  newSrtpKey,
-  SRTP_GROWTH_BYTES,
-  type SrtpKeys,
-  SrtpReceiver,
-  SrtpSender,
-  type SrtpSuite,
-} from '#media/rtp/srtp.ts';
+import { newSrtpKey, SRTP_GROWTH_BYTES, SrtpReceiver, SrtpSender } from '#media/rtp/srtp.ts';
 
 const hex = (text: string) => Buffer.from(text.replace(/\s/g, ''), 'hex');
 /** Master key and salt of RFC 3711 appendix B.3. */

@@ -1,13 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
+import { EventBatcher, unpackEvents } from '#media/leg/event-batch.ts';
 import type { LegEvent } from '#media/leg/leg.ts';
-import {
-  EventBatcher,
-  type FromMediaThread,
-  type ToMediaThread,
-  unpackEvents,
-} from '#media/leg/media-messages.ts';
 import { RemoteLegs } from '#media/thread/remote-legs.ts';
+import type { FromMediaThread, ToMediaThread } from '#media/thread/thread-messages.ts';
 import type { RunnerListener } from '#media/thread/transport.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 

@@ -6,7 +6,7 @@ import { decodeG711, encodeG711 } from '#media/dsp/g711.ts';
 import { G722Decoder } from '#media/dsp/g722.ts';
 import { resample } from '#media/dsp/pcm.ts';
 import type { Leg } from '#media/leg/leg.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { LegLog } from '../../fakes/leg-log.ts';
 import { openRtpPeer, type RtpPeer } from '../../fakes/rtp-peer.ts';
@@ -32,7 +32,7 @@ const loudIn = (peer: RtpPeer) =>
   );
 
 describe('the media thread', () => {
-  let host: MediaHost;
+  let host: LegFactory;
 
   beforeAll(async () => {
     const logger = createLogger({ level: 'silent', name: 'test' });

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { Browsers } from '#test/fakes/browser-peer.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
@@ -35,7 +35,7 @@ const OF_WEB_CALLS = ['wrtc.node', 'libonnxruntime'];
 const OF_PHONE_CALLS = ['libonnxruntime'];
 
 describe('warming up', () => {
-  let host: MediaHost;
+  let host: LegFactory;
   beforeEach(async () => {
     const logger = createLogger({ level: 'silent', name: 'test' });
     host = await startMediaThread({

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
   QUIET,
-  type SpeechEffect,
   type SpeechInput,
   type SpeechState,
   step,
+  type VoiceEvent,
   WINDOW_MS,
 } from '#media/voice-activity/speech-tracker.ts';
 
@@ -16,7 +16,7 @@ function track(
   probabilities: readonly number[],
   options: { reachMs?: number; from?: SpeechState; audible?: number } = {},
 ) {
-  const effects: SpeechEffect[] = [];
+  const effects: VoiceEvent[] = [];
   let state = options.from ?? QUIET;
   const take = (input: SpeechInput) => {
     const next = step(state, input);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { speak } from '#caller/spoken.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { Browsers } from '../../fakes/browser-peer.ts';
 import { LegLog } from '../../fakes/leg-log.ts';
@@ -46,7 +46,7 @@ function openPorts(): number[] {
 }
 
 describe('a web leg', () => {
-  let host: MediaHost;
+  let host: LegFactory;
   let browsers: Browsers;
   const logger = createLogger({ level: 'silent', name: 'test' });
 

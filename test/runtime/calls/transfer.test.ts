@@ -6,7 +6,7 @@ import { speak } from '#caller/spoken.ts';
 import { agentConfig } from '#config/agent-config.ts';
 import { decodeG711 } from '#media/dsp/g711.ts';
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { RecordingEvent } from '#media/leg/recorder.ts';
 import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
 import type { RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
@@ -60,7 +60,7 @@ const hears = (text: string): Recognizer => ({
 });
 
 describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
-  let media: MediaHost;
+  let media: LegFactory;
   let voice: FliteSynthesizer;
   let server: EmbeddedSignalling;
   let worker: Signalling;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { encodeG711 } from '#media/dsp/g711.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { header } from '#telephony/embedded/message.ts';
 import { answerInboundCall, type InboundCall } from '#telephony/inbound-call.ts';
@@ -28,7 +28,7 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
   let link: Link;
   let worker: Signalling;
   let silent: SilentMedia;
-  let media: MediaHost;
+  let media: LegFactory;
   let calls: InboundCall[];
 
   beforeEach(async () => {

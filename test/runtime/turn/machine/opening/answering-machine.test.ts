@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { speak } from '#caller/spoken.ts';
-import type { MediaHost } from '#media/leg/media-host.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
@@ -31,7 +31,7 @@ const WITHIN = { timeout: 60_000 };
  * recogniser limited to the agent's phrases.
  */
 describe.concurrent('answer screening of an outbound call, over RTP', () => {
-  let media: MediaHost;
+  let media: LegFactory;
   let voice: FliteSynthesizer;
 
   beforeAll(async () => {

@@ -1,8 +1,9 @@
 /**
- * `MediaHost`: the call loop's handle of the media thread. It opens legs; everything else goes through the
- * legs. Implemented by `media/thread/start-media-thread.ts` and by simulated legs in the tests.
+ * `LegFactory`: opens the legs of a worker on its media thread; everything else goes through the legs.
+ * Implemented by `media/thread/start-media-thread.ts` and by simulated legs in the tests.
  */
-import type { Leg, RtpRemote } from './leg.ts';
+import type { Leg } from './leg.ts';
+import type { RtpRemote } from './rtp-remote.ts';
 
 /** What to record of a leg. */
 export interface LegRecording {
@@ -50,7 +51,7 @@ export interface LivekitLegOptions extends LegOptions {
 export type Transport = 'rtp' | 'webrtc';
 
 /** Opens legs on the media thread. */
-export interface MediaHost {
+export interface LegFactory {
   /**
    * Loads what the first leg of each transport would otherwise wait for: processes, native libraries, the
    * speech detector. Returns at once; a failure shows when a leg is opened.
@@ -64,4 +65,19 @@ export interface MediaHost {
   openLivekitLeg(options: LivekitLegOptions): Promise<{ readonly leg: Leg }>;
   /** Closes every leg and stops the thread. */
   close(): Promise<void>;
+}
+
+/** Options of the media thread. */
+export interface MediaThreadSettings {
+  readonly rtpPortMin: number;
+  readonly rtpPortMax: number;
+  readonly publicIp: string | null;
+  readonly iceServers: readonly IceServer[];
+}
+
+/** A STUN or TURN server in WebRTC's format. */
+export interface IceServer {
+  readonly urls: string | string[];
+  readonly username?: string | undefined;
+  readonly credential?: string | undefined;
 }

@@ -2,7 +2,7 @@
  * The data channel `events` of a web leg: text messages in both directions. Outgoing ones are queued until
  * the channel opens; both directions are bounded.
  */
-import type { DataChannel } from '../webrtc/webrtc-api.ts';
+import type { DataChannel } from './webrtc-api.ts';
 
 /** Name of the channel that the client creates in its offer. */
 export const EVENT_CHANNEL = 'events';
@@ -10,8 +10,6 @@ export const EVENT_CHANNEL = 'events';
 const MAX_WAITING = 256;
 /** Stops sending to a client that does not read. */
 const MAX_BUFFERED_BYTES = 1 << 20;
-/** Longest message from a client, in UTF-16 units (in a room: bytes). */
-export const MAX_MESSAGE_LENGTH = 1 << 18;
 
 /** Events of the channel. */
 export interface EventChannelListener {

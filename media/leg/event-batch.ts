@@ -1,68 +1,9 @@
 /**
- * Messages between the threads of call loop and media: at most one batch per 5 ms in each direction. Caller
- * audio of all legs shares one transferred buffer, five frames at a time; other events travel as objects.
+ * Events of every leg of a media thread, sent up in batches of at most one per 5 ms. Caller audio of all legs
+ * shares one transferred buffer, five frames at a time; other events travel as objects.
  */
-import type { FaultCode } from '#config/errors.ts';
-import { FRAME_KINDS, FRAME_MS, type FrameKind, type Leg, type LegCommand, type LegEvent } from './leg.ts';
-import type { LivekitLegOptions, RtpLegOptions, Transport, WebrtcLegOptions } from './media-host.ts';
-
-/** Options of the media thread. */
-export interface MediaThreadSettings {
-  readonly rtpPortMin: number;
-  readonly rtpPortMax: number;
-  readonly publicIp: string | null;
-  readonly iceServers: readonly IceServer[];
-}
-
-/** A STUN or TURN server in WebRTC's format. */
-export interface IceServer {
-  readonly urls: string | string[];
-  readonly username?: string | undefined;
-  readonly credential?: string | undefined;
-}
-
-/** A command and the number of its leg. */
-export interface AddressedCommand {
-  readonly leg: number;
-  readonly command: LegCommand;
-}
-
-/** Call loop → media thread. */
-export type ToMediaThread =
-  /** The first message. */
-  | { readonly type: 'start'; readonly settings: MediaThreadSettings }
-  /** Loads what the first leg of this transport would load. */
-  | { readonly type: 'warmUp'; readonly transport: Transport }
-  | { readonly type: 'commands'; readonly commands: readonly AddressedCommand[] }
-  | { readonly type: 'openRtp'; readonly leg: number; readonly options: RtpLegOptions }
-  | { readonly type: 'openWebrtc'; readonly leg: number; readonly options: WebrtcLegOptions }
-  | { readonly type: 'openLivekit'; readonly leg: number; readonly options: LivekitLegOptions }
-  | { readonly type: 'stop' };
-
-/** Media thread → call loop. */
-export type FromMediaThread =
-  | { readonly type: 'ready' }
-  | { readonly type: 'events'; readonly batch: EventBatch }
-  | { readonly type: 'opened'; readonly leg: number; readonly opened: OpenedLeg }
-  | { readonly type: 'refused'; readonly leg: number; readonly code: FaultCode; readonly message: string }
-  | {
-      readonly type: 'log';
-      readonly level: 'info' | 'warn' | 'error';
-      readonly message: string;
-      readonly detail: string | null;
-    }
-  | { readonly type: 'stopped' };
-
-/** Facts about an opened leg. */
-export interface OpenedLeg {
-  readonly inRateHz: number;
-  readonly outRateHz: number;
-  readonly originMs: number;
-  /** Bound RTP port; null for other legs. */
-  readonly localPort: number | null;
-  /** SDP answer of a WebRTC leg; null for other legs. */
-  readonly answerSdp: string | null;
-}
+import { FRAME_KINDS, FRAME_MS, type FrameKind } from '../dsp/frame.ts';
+import type { LegEvent } from './leg.ts';
 
 /** A batch of events: `records` keeps their order; caller audio is in `samples`, other events in `events`. */
 export interface EventBatch {
@@ -226,19 +167,4 @@ export function unpackEvents(batch: EventBatch): Map<number, LegEvent[]> {
     events.push({ type: 'audio', slot, atMs, kinds, samples });
   }
   return byLeg;
-}
-
-/** Id of a leg on the call loop's side. */
-export function legId(kind: Leg['kind'], number: number): string {
-  return `${kind}-${number}`;
-}
-
-/** Number of an RTP leg, from its id; NaN for other legs. */
-export function rtpLegNumber(id: string): number {
-  return id.startsWith('rtp-') ? Number(id.slice('rtp-'.length)) : Number.NaN;
-}
-
-/** Samples per frame at this rate. */
-export function frameSamples(rateHz: number): number {
-  return (rateHz * FRAME_MS) / 1000;
 }

@@ -1,0 +1,44 @@
+/** Messages between the call loop and a media thread or process: at most one batch per 5 ms in each direction. */
+import type { FaultCode } from '#config/errors.ts';
+import type { EventBatch } from '../leg/event-batch.ts';
+import type { LegCommand } from '../leg/leg.ts';
+import type {
+  LivekitLegOptions,
+  MediaThreadSettings,
+  RtpLegOptions,
+  Transport,
+  WebrtcLegOptions,
+} from '../leg/leg-factory.ts';
+import type { OpenedLeg } from '../leg/transport-leg.ts';
+
+/** A command and the number of its leg. */
+export interface AddressedCommand {
+  readonly leg: number;
+  readonly command: LegCommand;
+}
+
+/** Call loop → media thread. */
+export type ToMediaThread =
+  /** The first message. */
+  | { readonly type: 'start'; readonly settings: MediaThreadSettings }
+  /** Loads what the first leg of this transport would load. */
+  | { readonly type: 'warmUp'; readonly transport: Transport }
+  | { readonly type: 'commands'; readonly commands: readonly AddressedCommand[] }
+  | { readonly type: 'openRtp'; readonly leg: number; readonly options: RtpLegOptions }
+  | { readonly type: 'openWebrtc'; readonly leg: number; readonly options: WebrtcLegOptions }
+  | { readonly type: 'openLivekit'; readonly leg: number; readonly options: LivekitLegOptions }
+  | { readonly type: 'stop' };
+
+/** Media thread → call loop. */
+export type FromMediaThread =
+  | { readonly type: 'ready' }
+  | { readonly type: 'events'; readonly batch: EventBatch }
+  | { readonly type: 'opened'; readonly leg: number; readonly opened: OpenedLeg }
+  | { readonly type: 'refused'; readonly leg: number; readonly code: FaultCode; readonly message: string }
+  | {
+      readonly type: 'log';
+      readonly level: 'info' | 'warn' | 'error';
+      readonly message: string;
+      readonly detail: string | null;
+    }
+  | { readonly type: 'stopped' };
