@@ -12,7 +12,7 @@ import type { CapturedDatagram } from '#caller/pcap.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { PAYLOAD_PCMU, parseRtp, samplesOf, VOICED_PEAK } from '#caller/rtp.ts';
 import { prepareScene } from '#caller/scene.ts';
-import { readWav } from '#caller/wav.ts';
+import { parseWav } from '#caller/wav.ts';
 import type { Product } from '#test/journeys/product.ts';
 import { HEARD_LINE } from './stand-ins.ts';
 
@@ -108,7 +108,7 @@ export async function recordingOffsetsMs(
 }
 
 async function offsetsIn(track: Track, sounds: readonly Sound[]): Promise<number[]> {
-  const { samples, rateHz } = readWav(Buffer.from(await (await fetch(track.url)).arrayBuffer()));
+  const { samples, rateHz } = parseWav(Buffer.from(await (await fetch(track.url)).arrayBuffer()));
   const startMs = Date.parse(track.started_at);
   return sounds.flatMap(({ atMs }) => {
     const placeMs = atMs - startMs;

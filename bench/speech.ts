@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os';
 import { decode, encode } from '@msgpack/msgpack';
 import WebSocket from 'ws';
 import { quantile } from '#caller/statistics.ts';
-import { openFlite } from '#media/speech/flite.ts';
+import { openFlite } from '#media/speech/local/flite.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { type Figure, judged, toText } from './figures.ts';
 

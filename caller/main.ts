@@ -4,13 +4,13 @@
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { toWav } from '#media/speech/audio/wav.ts';
 import type { CallRecord } from './caller.ts';
 import { startCapture } from './capture.ts';
 import { type CallMeasures, measureCall } from './measure.ts';
 import { PhoneCaller } from './phone-caller.ts';
 import { CALLER_RATE_HZ, readScene } from './scene.ts';
 import { quantile } from './statistics.ts';
-import { writeWav } from './wav.ts';
 
 const USAGE = `usage: npm run caller -- sip:<number>@<host>:<port> --scene <file.json>
   --record <file.wav>     keep what was heard
@@ -56,7 +56,7 @@ async function run(): Promise<void> {
   const measures = measureCall(await capture.stop(), record, {
     bargeInWaitMs: Number(values['barge-in-wait']),
   });
-  if (values.record) writeFileSync(values.record, writeWav(record.heard, CALLER_RATE_HZ));
+  if (values.record) writeFileSync(values.record, toWav(record.heard, CALLER_RATE_HZ));
   if (values.json)
     console.log(JSON.stringify({ outcome: record.outcome, callId: record.callId, ...measures }));
   else print(target, record, measures);

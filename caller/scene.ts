@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { VOICED_PEAK } from './rtp.ts';
 import { type Background, backgroundSound, scaled, shortSound } from './sounds.ts';
 import { speak } from './spoken.ts';
-import { readWav } from './wav.ts';
+import { parseWav } from './wav.ts';
 
 /** Sample rate of a phone caller's audio, Hz. */
 export const CALLER_RATE_HZ = 8_000;
@@ -263,7 +263,7 @@ function trimmed(samples: Int16Array): { readonly samples: Int16Array; readonly 
 }
 
 function recorded(path: string): Int16Array {
-  const wav = readWav(readFileSync(path));
+  const wav = parseWav(readFileSync(path));
   if (wav.rateHz !== CALLER_RATE_HZ || wav.channels !== 1)
     throw new Error(`${path}: must be ${CALLER_RATE_HZ} Hz mono`);
   return wav.samples;

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resample } from '#media/dsp/pcm.ts';
-import { parsePhones } from '#media/speech/flite.ts';
-import { FliteRun } from '#media/speech/flite-wasi.ts';
+import { parsePhones } from '#media/speech/local/flite.ts';
+import { FliteRun } from '#media/speech/local/flite-wasi.ts';
 import type { SpokenWord } from '#media/speech/speech.ts';
-import { alignWords } from '#media/speech/word-times.ts';
+import { alignWords } from '#media/speech/text/word-times.ts';
 
 const WAV_HEADER_BYTES = 44;
 /** Offset of the sample rate in a WAV header. */

@@ -1,25 +1,7 @@
-/** WAV files as the caller reads and writes them: 16-bit PCM. */
+/** WAV files as the caller reads them: 16-bit PCM. */
 
 const HEADER_BYTES = 44;
 const FORMAT_PCM = 1;
-
-/** A WAV file of 16-bit PCM; `channels` interleaved. */
-export function writeWav(samples: Int16Array, rateHz: number, channels = 1): Buffer {
-  const header = Buffer.alloc(HEADER_BYTES);
-  header.write('RIFF', 0, 'latin1');
-  header.writeUInt32LE(HEADER_BYTES - 8 + samples.byteLength, 4);
-  header.write('WAVEfmt ', 8, 'latin1');
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(FORMAT_PCM, 20);
-  header.writeUInt16LE(channels, 22);
-  header.writeUInt32LE(rateHz, 24);
-  header.writeUInt32LE(rateHz * channels * 2, 28);
-  header.writeUInt16LE(channels * 2, 32);
-  header.writeUInt16LE(16, 34);
-  header.write('data', 36, 'latin1');
-  header.writeUInt32LE(samples.byteLength, 40);
-  return Buffer.concat([header, Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)]);
-}
 
 /** Contents of a WAV file. */
 export interface Wav {
@@ -30,7 +12,7 @@ export interface Wav {
 }
 
 /** Parses a WAV file of 16-bit PCM. Throws for anything else. */
-export function readWav(file: Buffer): Wav {
+export function parseWav(file: Buffer): Wav {
   if (
     file.length < HEADER_BYTES ||
     file.toString('latin1', 0, 4) !== 'RIFF' ||

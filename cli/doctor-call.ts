@@ -7,7 +7,7 @@ import { hostPort } from '#base/public-address.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { CALLER_RATE_HZ, prepareScene } from '#caller/scene.ts';
 import { voicedSeconds } from '#caller/voiced.ts';
-import { readWav } from '#caller/wav.ts';
+import { parseWav } from '#caller/wav.ts';
 import type { Api } from './api.ts';
 import type { Finding } from './check-result.ts';
 
@@ -124,6 +124,6 @@ async function trackSeconds(track: Row): Promise<number | null> {
   if (!track?.url) return null;
   const response = await fetch(track.url);
   if (!response.ok) return null;
-  const { samples, rateHz } = readWav(Buffer.from(await response.arrayBuffer()));
+  const { samples, rateHz } = parseWav(Buffer.from(await response.arrayBuffer()));
   return voicedSeconds(samples, rateHz);
 }

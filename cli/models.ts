@@ -1,7 +1,7 @@
 /** `parley models`: downloads models of local speech engines into DATA_DIR, resuming earlier downloads. */
 import type { Command } from 'commander';
 import { readSettings } from '#config/env.ts';
-import { ModelError, PULLED_MODELS, type PulledModel, pullModel } from '#media/speech/pulled-models.ts';
+import { ModelError, PULLED_MODELS, type PulledModel, pullModel } from '#media/speech/local/pulled-models.ts';
 import { CommandError, EXIT } from './api.ts';
 import type { CommandContext } from './command-context.ts';
 import { mebibytes, printTable, show, showProgress } from './output.ts';

@@ -53,7 +53,7 @@ import { enrol } from '#control-plane/platform/store/replica-roll.ts';
 import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
 import { openBlobs } from '#media/blobs/blobs.ts';
 import { detectLocalRecognition } from '#media/speech/engines.ts';
-import { detectEspeakVoices } from '#media/speech/espeak.ts';
+import { detectEspeakVoices } from '#media/speech/local/espeak.ts';
 import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
 import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';

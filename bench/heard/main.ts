@@ -8,7 +8,7 @@ import { speak } from '#caller/spoken.ts';
 import { quantile } from '#caller/statistics.ts';
 import { LOCAL_VOICES } from '#config/platform-models.ts';
 import { RateConverter } from '#media/dsp/pcm.ts';
-import { createEspeak, detectEspeakVoices } from '#media/speech/espeak.ts';
+import { createEspeak, detectEspeakVoices } from '#media/speech/local/espeak.ts';
 import type { SpokenWord } from '#media/speech/speech.ts';
 import { VoicePace } from '#runtime/turn/machine/heard.ts';
 import { speakable } from '#runtime/turn/text/speakable-text.ts';

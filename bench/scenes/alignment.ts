@@ -6,7 +6,7 @@
 import { PACKET_SAMPLES, VOICED_PEAK } from '#caller/rtp.ts';
 import { CALLER_RATE_HZ } from '#caller/scene.ts';
 import type { Stretch } from '#caller/timeline.ts';
-import { readWav } from '#caller/wav.ts';
+import { parseWav } from '#caller/wav.ts';
 import type { Product } from '#test/journeys/product.ts';
 
 /** Data from the wire. */
@@ -35,7 +35,7 @@ export async function alignmentMs(
   await product.until('the recording is complete', async () => (await read()).status === 'complete', 20_000);
   const onsets = new Map<string, number>();
   for (const { role, url } of (await read()).tracks) {
-    const { samples, rateHz } = readWav(Buffer.from(await (await fetch(url)).arrayBuffer()));
+    const { samples, rateHz } = parseWav(Buffer.from(await (await fetch(url)).arrayBuffer()));
     onsets.set(role, (firstVoiced(samples) * 1_000) / rateHz);
   }
   return (onsets.get('user') ?? Number.NaN) - (onsets.get('agent') ?? Number.NaN) - (lineMs - greetingMs);

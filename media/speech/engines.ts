@@ -7,23 +7,23 @@ import type { Logger } from '#base/log.ts';
 import { isVendorConfigured, type Settings, vendorAccess } from '#config/env.ts';
 import { LOCAL_RECOGNITION_ID, type LocalRecognition, platformModels } from '#config/platform-models.ts';
 import { type RecognitionVendor, SYNTHESIS_VENDORS, type SynthesisVendor, VENDORS } from '#config/vendors.ts';
-import { createAssemblyaiRecognizer } from './assemblyai.ts';
-import { createCartesiaSynthesizer } from './cartesia.ts';
-import { createDeepgramRecognizer } from './deepgram.ts';
-import { createDeepgramSynthesizer } from './deepgram-speech.ts';
-import { createElevenlabsSynthesizer } from './elevenlabs.ts';
 import { EngineHealth } from './engine-health.ts';
-import { createEspeak, detectEspeakVoices } from './espeak.ts';
 import { failOverRecognizer, failOverSynthesizer } from './fail-over.ts';
-import { openFlite } from './flite.ts';
-import { KeptPhrases } from './kept-phrases.ts';
-import { localSynthesizer } from './local-speech.ts';
+import { createEspeak, detectEspeakVoices } from './local/espeak.ts';
+import { openFlite } from './local/flite.ts';
+import { localSynthesizer } from './local/local-synthesizer.ts';
+import { findPocketsphinx, openPocketsphinx } from './local/pocketsphinx.ts';
+import { createSherpa } from './local/sherpa.ts';
+import { findSherpaModel } from './local/sherpa-model.ts';
 import { measureFinals } from './measured-finals.ts';
-import { createOpenaiRecognizer, createOpenaiSynthesizer } from './openai.ts';
-import { findPocketsphinx, openPocketsphinx } from './pocketsphinx.ts';
-import { createSherpa } from './sherpa.ts';
-import { findSherpaModel } from './sherpa-model.ts';
+import { PhraseCache } from './phrase-cache.ts';
 import type { Recognizer, SynthesisOutlook, Synthesizer } from './speech.ts';
+import { createAssemblyaiRecognizer } from './vendors/assemblyai.ts';
+import { createCartesiaSynthesizer } from './vendors/cartesia.ts';
+import { createDeepgramRecognizer } from './vendors/deepgram.ts';
+import { createDeepgramSynthesizer } from './vendors/deepgram-speech.ts';
+import { createElevenlabsSynthesizer } from './vendors/elevenlabs.ts';
+import { createOpenaiRecognizer, createOpenaiSynthesizer } from './vendors/openai.ts';
 
 /** Options of the engines. */
 export interface SpeechEnginesOptions {
@@ -78,7 +78,7 @@ type LocalRecognizer = Recognizer & { close?(): Promise<void> };
 export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<SpeechEngines> {
   const { settings, clock, logger } = options;
   const [flite, local] = await Promise.all([openFlite(), openLocalRecognizers(options)]);
-  const phrases = new KeptPhrases(clock);
+  const phrases = new PhraseCache(clock);
   const localVoice = phrases.of(
     localSynthesizer([flite, ...(detectEspeakVoices().length > 0 ? [createEspeak(clock)] : [])]),
   );
@@ -184,7 +184,7 @@ function remoteRecognizers(settings: Settings, clock: Clock): (id: string) => Re
   };
 }
 
-function remoteSynthesizers(settings: Settings, clock: Clock, phrases: KeptPhrases): [string, Synthesizer][] {
+function remoteSynthesizers(settings: Settings, clock: Clock, phrases: PhraseCache): [string, Synthesizer][] {
   return SYNTHESIS_VENDORS.filter((vendor) => isVendorConfigured(settings, vendor)).map((vendor) => [
     vendor,
     phrases.of(SYNTHESIZERS[vendor]({ ...accessTo(settings, vendor), clock })),

@@ -4,7 +4,7 @@
  * because engines invent words for it.
  */
 import type { Clock } from '#base/clock.ts';
-import { SampleBlocks } from './sample-blocks.ts';
+import { SampleBlocks } from './audio/sample-blocks.ts';
 import { type RecognitionOptions, type RecognitionStream, SpeechError } from './speech.ts';
 
 /**

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { type Settings, vendorAccess } from '#config/env.ts';
 import { SpeechError } from './speech.ts';
-import { requestVendor } from './vendor-request.ts';
+import { requestVendor } from './vendors/connection/vendor-request.ts';
 
 /** Creates and deletes voices. All methods throw `SpeechError`, or the signal's reason. */
 export interface VoiceCloning {

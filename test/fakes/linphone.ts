@@ -8,8 +8,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#base/clock.ts';
-import { readWav, writeWav } from '#caller/wav.ts';
+import { parseWav } from '#caller/wav.ts';
 import { resample } from '#media/dsp/pcm.ts';
+import { toWav } from '#media/speech/audio/wav.ts';
 import { freeUdpPort } from '../free-port.ts';
 
 const RATE_HZ = 8_000;
@@ -38,7 +39,7 @@ export async function startLinphone(
   // Directory of Linphone's database.
   mkdirSync(join(folder, '.local/share/linphone'), { recursive: true });
   const [microphoneFile, heardFile] = [join(folder, 'microphone.wav'), join(folder, 'heard.wav')];
-  writeFileSync(microphoneFile, writeWav(microphone, RATE_HZ));
+  writeFileSync(microphoneFile, toWav(microphone, RATE_HZ));
   writeFileSync(
     join(folder, 'linphonerc'),
     configuration({ user, registrar, sipPort: await freeUdpPort(), mediaPort: await freeUdpPort() }),
@@ -75,7 +76,7 @@ export async function startLinphone(
     hangUp: () => tell('terminate all'),
     heard() {
       if (!existsSync(heardFile)) return new Int16Array(0);
-      const { samples, rateHz, channels } = readWav(readFileSync(heardFile));
+      const { samples, rateHz, channels } = parseWav(readFileSync(heardFile));
       return resample(
         samples.filter((_, index) => index % channels === 0),
         rateHz,

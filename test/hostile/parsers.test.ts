@@ -6,8 +6,8 @@ import { checkDigest } from '#control-plane/calls/admission/sip-digest.ts';
 import { msgpackParts } from '#control-plane/platform/http/msgpack-shape.ts';
 import { parseRtp } from '#media/rtp/packet.ts';
 import { parseRtcp } from '#media/rtp/rtcp.ts';
-import { parsePhones } from '#media/speech/flite.ts';
-import { readWav } from '#media/speech/pool/read-wav.ts';
+import { parsePhones } from '#media/speech/local/flite.ts';
+import { decodeWav } from '#media/speech/pool/decode-wav.ts';
 import { chunkText } from '#protocol/knowledge-chunks.ts';
 import { placeholderProblem } from '#protocol/placeholders.ts';
 import { judge } from '#runtime/turn/machine/endpointing/endpointing.ts';
@@ -62,7 +62,7 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
       checkDigest(header, PROOF, CALL),
     ),
   'a refusal of a carrier': (text) => toFault(toTwilioFailure({ status: 400, message: text })),
-  'a WAV file': (text) => [...readWav(Buffer.from(`RIFF\0\0\0\0WAVE${text}`), 60)],
+  'a WAV file': (text) => [...decodeWav(Buffer.from(`RIFF\0\0\0\0WAVE${text}`), 60)],
   'a text in a file of an agent': (text) => parseAgentFile(`agent:\n  name: |\n    ${text}`, 'agent.yaml'),
   JSON: (text) => parseJson(z.unknown(), text),
   'placeholders of the platform': (text) => placeholderProblem(`{{system.${text}`),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cutSentences } from '#media/speech/sentences.ts';
+import { cutSentences } from '#media/speech/text/sentences.ts';
 import { createPieceCutter } from '#runtime/turn/loop/reply.ts';
 import { readable, speakable } from '#runtime/turn/text/speakable-text.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readWav, type Wav } from '#caller/wav.ts';
+import { parseWav, type Wav } from '#caller/wav.ts';
 import { freeUdpPort } from '#test/free-port.ts';
 import { recordWav, type Utterance } from './microphone.ts';
 
@@ -39,7 +39,7 @@ export async function callWithBaresip(
     await once(child, 'exit');
     const heard = readdirSync(folder).find((name) => name.endsWith('-dec.wav'));
     if (!heard) throw new Error('baresip heard nothing: its call was not answered');
-    return readWav(readFileSync(join(folder, heard)));
+    return parseWav(readFileSync(join(folder, heard)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { build } from 'vite';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { writeWav } from '#caller/wav.ts';
+import { toWav } from '#media/speech/audio/wav.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { type Product, startProduct } from './product.ts';
 import { launchBrowser } from './talk-page.ts';
@@ -72,7 +72,7 @@ describeNeeds(NEEDS)('the browser client', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'client-journey-'));
     const microphone = join(folder, 'microphone.wav');
-    writeFileSync(microphone, writeWav(HUM, 48_000));
+    writeFileSync(microphone, toWav(HUM, 48_000));
     [product, browser] = await Promise.all([
       startProduct({ environment: { PUBLIC_RATE_PER_IP: '1000' } }),
       launchBrowser(microphone),

@@ -10,7 +10,7 @@ import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { speak } from '#caller/spoken.ts';
-import { toWav } from '#media/speech/wav.ts';
+import { toWav } from '#media/speech/audio/wav.ts';
 import { type OpenaiServer, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { type Product, startProduct } from './product.ts';
 

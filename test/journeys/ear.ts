@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CapturedDatagram } from '#caller/pcap.ts';
 import { PAYLOAD_PCMU, parseRtp, samplesOf } from '#caller/rtp.ts';
-import { writeWav } from '#caller/wav.ts';
+import { toWav } from '#media/speech/audio/wav.ts';
 
 const PHONE_RATE_HZ = 8_000;
 
@@ -23,7 +23,7 @@ export async function transcribe(
   try {
     writeFileSync(
       join(folder, 'heard.wav'),
-      writeWav(rateHz === PHONE_RATE_HZ ? withUpperBand(samples) : samples, 2 * PHONE_RATE_HZ),
+      toWav(rateHz === PHONE_RATE_HZ ? withUpperBand(samples) : samples, 2 * PHONE_RATE_HZ),
     );
     writeFileSync(
       join(folder, 'sentences.gram'),

@@ -7,7 +7,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { voicedSeconds } from '#caller/voiced.ts';
-import { readWav } from '#caller/wav.ts';
+import { parseWav } from '#caller/wav.ts';
 import { answerPhone, dial, type Phone } from '#test/fakes/baresip.ts';
 import { type BrowserPeer, Browsers } from '#test/fakes/browser-peer.ts';
 import { callTool, type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
@@ -354,7 +354,7 @@ async function expectHandedOver(sessionId: string, person: Phone): Promise<void>
   );
   const { tracks } = await product.ask('GET', path);
   const human = tracks.find(({ role }: { role: string }) => role === 'human');
-  const { samples } = readWav(Buffer.from(await (await fetch(human.url)).arrayBuffer()));
+  const { samples } = parseWav(Buffer.from(await (await fetch(human.url)).arrayBuffer()));
   expect(power(samples.subarray(-RATE_HZ), PERSONS_HZ)).toBeGreaterThan(HEARD);
 }
 

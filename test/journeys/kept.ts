@@ -3,7 +3,7 @@
  */
 import { expect } from 'vitest';
 import { voicedSeconds } from '#caller/voiced.ts';
-import { readWav } from '#caller/wav.ts';
+import { parseWav } from '#caller/wav.ts';
 import type { Product } from './product.ts';
 
 const PARTS = [
@@ -35,7 +35,7 @@ export async function expectRecorded(
   for (const track of tracks) {
     const response = await fetch(track.url);
     expect(response.status).toBe(200);
-    const wav = readWav(Buffer.from(await response.arrayBuffer()));
+    const wav = parseWav(Buffer.from(await response.arrayBuffer()));
     expect(voicedSeconds(wav.samples, wav.rateHz)).toBeGreaterThan(
       track.role === 'agent' ? seconds.agent : seconds.user,
     );

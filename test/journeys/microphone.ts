@@ -1,7 +1,7 @@
 /** Microphones for third-party callers: a recording of someone who listens, asks, and listens again. */
 import { encodeBlock } from '#caller/g711.ts';
 import { speak } from '#caller/spoken.ts';
-import { writeWav } from '#caller/wav.ts';
+import { toWav } from '#media/speech/audio/wav.ts';
 
 /** The callers' question to the demo agent. */
 export const QUESTION = 'What are your opening hours?';
@@ -30,7 +30,7 @@ export function record(utterances: readonly Utterance[], rateHz: number): Int16A
 
 /** Renders the recording as a WAV file. */
 export function recordWav(utterances: readonly Utterance[], rateHz: number): Buffer {
-  return writeWav(record(utterances, rateHz), rateHz);
+  return toWav(record(utterances, rateHz), rateHz);
 }
 
 /** Renders the recording as raw µ-law at 8 kHz, with its duration. */

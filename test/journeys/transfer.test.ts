@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { voicedSeconds } from '#caller/voiced.ts';
-import { readWav } from '#caller/wav.ts';
+import { parseWav } from '#caller/wav.ts';
 import { answerPhone, dial, type Phone } from '#test/fakes/baresip.ts';
 import { callTool, type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { type SippPhone, startSippPhone } from '#test/fakes/sipp-phone.ts';
@@ -230,7 +230,7 @@ function results({
 
 /** Audio of a recording track. */
 async function heardOn(track: { readonly url: string }): Promise<Int16Array> {
-  const { samples, rateHz } = readWav(Buffer.from(await (await fetch(track.url)).arrayBuffer()));
+  const { samples, rateHz } = parseWav(Buffer.from(await (await fetch(track.url)).arrayBuffer()));
   expect(rateHz).toBe(RATE_HZ);
   return samples;
 }

@@ -4,8 +4,8 @@
  */
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
+import { wavHeader } from '#media/speech/audio/wav.ts';
 import type { Transcript } from '#media/speech/pool/speech-jobs.ts';
-import { wavHeader } from '#media/speech/wav.ts';
 import { type Context, newId } from '../../platform/context.ts';
 import { recognise } from '../requests/speech-service.ts';
 import type { Seat } from './compat-sockets.ts';

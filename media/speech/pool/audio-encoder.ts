@@ -1,7 +1,7 @@
 /** Encodes synthesised audio while it is made: wav, pcm, mp3 and opus (in Ogg), mono. */
 import { createMp3Encoder } from 'wasm-media-encoders';
 import { createOpusEncoder } from '../../dsp/opus-encoder.ts';
-import { wavHeader } from '../wav.ts';
+import { wavHeader } from '../audio/wav.ts';
 import { OGG_FRAME_SAMPLES, OggOpusWriter } from './ogg-opus.ts';
 
 /** The target format. Rates in Hz, bit rates in bit/s; null: the encoder chooses the Opus bit rate. */

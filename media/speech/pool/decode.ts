@@ -5,7 +5,7 @@
  */
 import libav, { type Frame, type Instance } from '@libav.js/variant-obsolete';
 import { RateConverter } from '../../dsp/pcm.ts';
-import { type DecodedBlock, readWav } from './read-wav.ts';
+import { type DecodedBlock, decodeWav } from './decode-wav.ts';
 import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
 
 /** Output rate, Hz. */
@@ -36,7 +36,7 @@ export async function decodeAudio(
   const foreign = foreignFormat(file);
   if (foreign !== null)
     throw new SpeechJobError('audio_unsupported', `${foreign} is not supported: ${READABLE}`);
-  const blocks = isWav(file) ? readWav(file, longestSeconds) : readWithLibav(file);
+  const blocks = isWav(file) ? decodeWav(file, longestSeconds) : readWithLibav(file);
   for await (const block of blocks) {
     collector.take(block);
     onBlock();

@@ -3,18 +3,18 @@
  * a second at a time.
  */
 import { RateConverter } from '../../dsp/pcm.ts';
-import { cutSentences } from '../sentences.ts';
 import type { SpeechChunk, Synthesizer } from '../speech.ts';
+import { cutSentences } from '../text/sentences.ts';
 import { type AudioEncoder, createAudioEncoder } from './audio-encoder.ts';
+import type { FairScheduler, WorkOwner } from './fair-scheduler.ts';
 import { Loudness } from './loudness.ts';
 import type { AudioPiece, Segment, SpeakOptions, TimedText } from './speech-jobs.ts';
-import type { TurnOf, Turns } from './turns.ts';
 
-/** How to speak, for which account, and the thread's turns. */
+/** How to speak, for which account, and the scheduler of the thread. */
 export interface SpeakTerms {
   readonly options: SpeakOptions;
-  readonly of: TurnOf;
-  readonly turns: Turns;
+  readonly of: WorkOwner;
+  readonly scheduler: FairScheduler;
   readonly signal: AbortSignal;
 }
 
@@ -130,11 +130,11 @@ class Line {
       });
     }
     this.#loudness.hear(chunk.samples, chunk.sampleRateHz);
-    const { of, turns, signal } = this.#terms;
+    const { of, scheduler, signal } = this.#terms;
     // A thread serves many streams: none may occupy it for longer than a second of audio takes.
     for (let at = 0; at < chunk.samples.length; at += chunk.sampleRateHz) {
       const block = chunk.samples.subarray(at, at + chunk.sampleRateHz);
-      yield await turns.take(of, block.length / chunk.sampleRateHz, () => {
+      yield await scheduler.run(of, block.length / chunk.sampleRateHz, () => {
         signal.throwIfAborted();
         const samples = this.#converter.convert(this.#loudness.level(block), chunk.sampleRateHz);
         this.#samples += samples.length;

@@ -12,6 +12,7 @@ import { openSpeechEngines } from '../engines.ts';
 import { SpeechError } from '../speech.ts';
 import { createAudioEncoder } from './audio-encoder.ts';
 import { createDecoders } from './decoders.ts';
+import { FairScheduler } from './fair-scheduler.ts';
 import { speak } from './speak.ts';
 import {
   type FromThread,
@@ -21,7 +22,6 @@ import {
   type ToThread,
 } from './speech-jobs.ts';
 import { transcribe } from './transcribe.ts';
-import { Turns } from './turns.ts';
 
 /** Options of a thread. */
 export interface SpeechThreadData {
@@ -79,7 +79,7 @@ const { settings, searchPath } = workerData as SpeechThreadData;
 // Before it starts threads, which inherit it.
 treatThisThreadAsOthers();
 const jobs = new Map<number, Job>();
-const turns = new Turns({
+const scheduler = new FairScheduler({
   clock: systemClock,
   nextRound: () => nextRound(),
   workedMs: () => performance.eventLoopUtilization().active,
@@ -116,7 +116,7 @@ async function run(message: Extract<ToThread, { type: 'speak' | 'transcribe' }>)
     for await (const piece of speak(engines.synthesizerFor, job.segments(), {
       options,
       of: { account, mustShare },
-      turns,
+      scheduler,
       signal: job.stop.signal,
     })) {
       await job.maySend();

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { speak } from '#caller/spoken.ts';
-import { toWav } from '#media/speech/wav.ts';
+import { toWav } from '#media/speech/audio/wav.ts';
 import { startDeepgramSpeechServer } from '#test/fakes/deepgram-speech-server.ts';
 import { type OpenaiServer, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';

@@ -1,7 +1,7 @@
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { speak } from '#caller/spoken.ts';
-import { toWav } from '#media/speech/wav.ts';
+import { toWav } from '#media/speech/audio/wav.ts';
 import { startElevenlabsServer } from '#test/fakes/elevenlabs-server.ts';
 import { startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';

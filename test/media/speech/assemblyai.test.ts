@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '#base/clock.ts';
-import { createAssemblyaiRecognizer } from '#media/speech/assemblyai.ts';
+import { createAssemblyaiRecognizer } from '#media/speech/vendors/assemblyai.ts';
 import { type AssemblyaiServer, startAssemblyaiServer } from '#test/fakes/assemblyai-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { buzz, expectStalled, Recording, recognizerConforms, silence } from './conformance.ts';

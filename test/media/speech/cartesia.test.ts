@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createCartesiaSynthesizer } from '#media/speech/cartesia.ts';
+import { createCartesiaSynthesizer } from '#media/speech/vendors/cartesia.ts';
 import { collect } from '#test/collect.ts';
 import { startCartesiaServer } from '#test/fakes/cartesia-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
-import { createDeepgramRecognizer } from '#media/speech/deepgram.ts';
-import { createDeepgramSynthesizer } from '#media/speech/deepgram-speech.ts';
+import { createDeepgramRecognizer } from '#media/speech/vendors/deepgram.ts';
+import { createDeepgramSynthesizer } from '#media/speech/vendors/deepgram-speech.ts';
 import { collect } from '#test/collect.ts';
 import { type DeepgramSpeechServer, startDeepgramSpeechServer } from '#test/fakes/deepgram-speech-server.ts';
 import { saidTo, speak, vendorSynthesizerConforms } from './vendor-conformance.ts';

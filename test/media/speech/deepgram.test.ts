@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
-import { createDeepgramRecognizer } from '#media/speech/deepgram.ts';
+import { createDeepgramRecognizer } from '#media/speech/vendors/deepgram.ts';
 import { startDeepgramServer } from '#test/fakes/deepgram-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import type { VendorServer } from '#test/fakes/vendor-sockets.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { readSettings } from '#config/env.ts';
-import { createElevenlabsSynthesizer } from '#media/speech/elevenlabs.ts';
+import { createElevenlabsSynthesizer } from '#media/speech/vendors/elevenlabs.ts';
 import { voiceCloning } from '#media/speech/voice-cloning.ts';
 import { collect } from '#test/collect.ts';
 import { type ElevenlabsServer, startElevenlabsServer } from '#test/fakes/elevenlabs-server.ts';

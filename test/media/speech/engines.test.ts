@@ -6,7 +6,7 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
 import { detectLocalRecognition, openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts';
-import { detectEspeakVoices } from '#media/speech/espeak.ts';
+import { detectEspeakVoices } from '#media/speech/local/espeak.ts';
 import { collect } from '#test/collect.ts';
 import { startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { itNeeds } from '#test/needs.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { Clock } from '#base/clock.ts';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
-import { createEspeak, detectEspeakVoices, type EspeakSynthesizer } from '#media/speech/espeak.ts';
+import { createEspeak, detectEspeakVoices, type EspeakSynthesizer } from '#media/speech/local/espeak.ts';
 import { collect } from '#test/collect.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { describeInstalled } from '#test/needs.ts';

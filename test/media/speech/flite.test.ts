@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
+import { type FliteSynthesizer, openFlite } from '#media/speech/local/flite.ts';
 import { collect } from '#test/collect.ts';
 import { synthesizerConforms } from './conformance.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { localSynthesizer } from '#media/speech/local-speech.ts';
+import { localSynthesizer } from '#media/speech/local/local-synthesizer.ts';
 import type { Synthesizer } from '#media/speech/speech.ts';
 import { collect } from '#test/collect.ts';
 import { speak } from './vendor-conformance.ts';

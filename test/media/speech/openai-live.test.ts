@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '#base/clock.ts';
-import { createOpenaiRecognizer } from '#media/speech/openai.ts';
+import { createOpenaiRecognizer } from '#media/speech/vendors/openai.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { type OpenaiLiveServer, startOpenaiLiveServer } from '#test/fakes/openai-live-server.ts';
 import { buzz, expectStalled, Recording, recognizerConforms, silence } from './conformance.ts';

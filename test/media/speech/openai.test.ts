@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
-import { createOpenaiRecognizer, createOpenaiSynthesizer } from '#media/speech/openai.ts';
+import { createOpenaiRecognizer, createOpenaiSynthesizer } from '#media/speech/vendors/openai.ts';
 import { collect } from '#test/collect.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { type OpenaiServer, type OpenaiServerOptions, startOpenaiServer } from '#test/fakes/openai-server.ts';

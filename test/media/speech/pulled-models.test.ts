@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { detectLocalRecognition } from '#media/speech/engines.ts';
-import { PULLED_MODELS, type PulledModel, pullModel } from '#media/speech/pulled-models.ts';
+import { PULLED_MODELS, type PulledModel, pullModel } from '#media/speech/local/pulled-models.ts';
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { cutSentences } from '#media/speech/sentences.ts';
+import { cutSentences } from '#media/speech/text/sentences.ts';
 
 const cut = (text: string) => cutSentences(text).map(({ start, end }) => text.slice(start, end));
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { alignWords, type TimedPhone } from '#media/speech/word-times.ts';
+import { alignWords, type TimedPhone } from '#media/speech/text/word-times.ts';
 
 /** Flite's own phone list for the sentence, `name:endMs`. */
 const PRINTED =

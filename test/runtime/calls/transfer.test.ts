@@ -8,7 +8,7 @@ import { decodeG711 } from '#media/dsp/g711.ts';
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { RecordingEvent } from '#media/leg/recorder.ts';
-import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
+import { type FliteSynthesizer, openFlite } from '#media/speech/local/flite.ts';
 import type { RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import type { CallPlan, TransferRoute } from '#protocol/call-plan.ts';

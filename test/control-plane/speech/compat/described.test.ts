@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { speak } from '#caller/spoken.ts';
-import { toWav } from '#media/speech/wav.ts';
+import { toWav } from '#media/speech/audio/wav.ts';
 import { type OpenaiServer, startOpenaiServer } from '../../../fakes/openai-server.ts';
 import { describedRoutes, type Route } from '../../described-routes.ts';
 import { openTestApi, type TestApi, type TestUser } from '../../test-api.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { speak } from '#caller/spoken.ts';
 import { LIMITS } from '#config/limits.ts';
 import { admit } from '#control-plane/speech/requests/speech-service.ts';
-import { toWav } from '#media/speech/wav.ts';
+import { toWav } from '#media/speech/audio/wav.ts';
 import { type OpenaiServer, startOpenaiServer } from '../../../fakes/openai-server.ts';
 import { openTestApi, type TestApi, type TestUser } from '../../test-api.ts';
 import { postForm } from './compat-client.ts';

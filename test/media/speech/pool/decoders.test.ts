@@ -3,8 +3,8 @@ import { readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
+import { toWav } from '#media/speech/audio/wav.ts';
 import { createDecoders } from '#media/speech/pool/decoders.ts';
-import { toWav } from '#media/speech/wav.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { itNeeds } from '#test/needs.ts';
 

@@ -4,7 +4,7 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { speak } from '#caller/spoken.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
-import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
+import { type FliteSynthesizer, openFlite } from '#media/speech/local/flite.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
 import { type Call, startCall } from '#runtime/calls/call.ts';

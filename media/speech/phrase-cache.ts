@@ -20,7 +20,7 @@ interface Phrase {
 }
 
 /** The cached phrases of one process. */
-export class KeptPhrases {
+export class PhraseCache {
   readonly #clock: Clock;
   /** Least recently used first. */
   readonly #phrases = new Map<string, Phrase>();

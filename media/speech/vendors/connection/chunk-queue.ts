@@ -3,7 +3,7 @@
  * as `stalled` if nothing arrives for too long.
  */
 import type { Clock, Timer } from '#base/clock.ts';
-import { type SpeechChunk, SpeechError } from './speech.ts';
+import { type SpeechChunk, SpeechError } from '../../speech.ts';
 
 /** Longest wait for the vendor's next message, ms. */
 const STALL_MS = 5_000;

@@ -1,7 +1,7 @@
 /**
  * Locates a vendor's timed words in the requested text. Vendors time characters, or words without positions.
  */
-import type { SpokenWord } from './speech.ts';
+import type { SpokenWord } from '../speech.ts';
 
 /** How far ahead to search for a character or word if the vendor omitted or rephrased something. */
 const MOST_SKIPPED_CHARS = 48;

@@ -4,10 +4,10 @@
  */
 import { Worker } from 'node:worker_threads';
 import { LOCAL_VOICES } from '#config/platform-models.ts';
+import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from '../speech.ts';
+import { cutSentences } from '../text/sentences.ts';
+import { alignWords, type TimedPhone } from '../text/word-times.ts';
 import { type SentenceEngine, SentenceQueue, type SentenceReports } from './sentence-queue.ts';
-import { cutSentences } from './sentences.ts';
-import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from './speech.ts';
-import { alignWords, type TimedPhone } from './word-times.ts';
 
 /** A sentence for the thread. */
 export interface FliteJob {
@@ -117,7 +117,7 @@ function toAscii(text: string): string {
 }
 
 function startThread(reports: SentenceReports<FliteAnswer>): SentenceEngine<FliteJob> {
-  const worker = new Worker(new URL('./flite-worker.ts', import.meta.url), { name: 'flite' });
+  const worker = new Worker(new URL('./flite-thread-entry.ts', import.meta.url), { name: 'flite' });
   worker.unref();
   worker.on('message', (answer: FliteAnswer) => reports.answered(answer));
   worker.on('error', (error) => reports.lost(error));

@@ -4,7 +4,7 @@
  */
 import WebSocket from 'ws';
 import type { Clock, Timer } from '#base/clock.ts';
-import { SpeechError, type SpeechErrorCategory } from './speech.ts';
+import { SpeechError, type SpeechErrorCategory } from '../../speech.ts';
 import { categoryOf } from './vendor-status.ts';
 
 /** Target of a socket. */
@@ -141,13 +141,4 @@ export function socketUrl(
     for (const one of [value ?? []].flat()) url.searchParams.append(name, one);
   }
   return url;
-}
-
-/** Parses a vendor's message; null if it is not JSON. */
-export function parseMessage(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

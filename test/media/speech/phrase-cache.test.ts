@@ -6,13 +6,13 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
 import { RateConverter } from '#media/dsp/pcm.ts';
-import { createDeepgramSynthesizer } from '#media/speech/deepgram-speech.ts';
-import { createElevenlabsSynthesizer } from '#media/speech/elevenlabs.ts';
 import { EngineHealth } from '#media/speech/engine-health.ts';
 import { openSpeechEngines } from '#media/speech/engines.ts';
 import { failOverSynthesizer } from '#media/speech/fail-over.ts';
-import { KeptPhrases } from '#media/speech/kept-phrases.ts';
+import { PhraseCache } from '#media/speech/phrase-cache.ts';
 import type { SynthesisOptions, Synthesizer } from '#media/speech/speech.ts';
+import { createDeepgramSynthesizer } from '#media/speech/vendors/deepgram-speech.ts';
+import { createElevenlabsSynthesizer } from '#media/speech/vendors/elevenlabs.ts';
 import { collect } from '#test/collect.ts';
 import { startDeepgramSpeechServer } from '#test/fakes/deepgram-speech-server.ts';
 import { startElevenlabsServer } from '#test/fakes/elevenlabs-server.ts';
@@ -35,7 +35,7 @@ async function keptVoice() {
   const server = await startElevenlabsServer();
   const engine = createElevenlabsSynthesizer({ baseUrl: server.url, apiKey: undefined, clock });
   opened.push(server, engine);
-  const phrases = new KeptPhrases(clock);
+  const phrases = new PhraseCache(clock);
   const voice = phrases.of(engine);
   const say = (text: string, over: Partial<SynthesisOptions> = {}) =>
     collect(speak(voice, text, undefined, { isFixed: true, ...over }));
@@ -130,7 +130,7 @@ describe('the cache excludes', () => {
   });
 
   it('the least recently used texts above 32 MB in total, and any text above 2 MB', async () => {
-    const phrases = new KeptPhrases(new ManualClock());
+    const phrases = new PhraseCache(new ManualClock());
     const made: string[] = [];
     const voice = phrases.of({
       id: 'large',

@@ -3,8 +3,8 @@
  * it waits is skipped; if the engine dies only the current sentence is lost, and the next one starts another
  * engine.
  */
-import { FairQueue } from './fair-queue.ts';
-import { SpeechError, type SynthesisOptions } from './speech.ts';
+import { FairQueue } from '../fair-queue.ts';
+import { SpeechError, type SynthesisOptions } from '../speech.ts';
 
 /** Text of one account that may precede that of others, characters: a few sentences. */
 const HEAD_START_CHARS = 300;

@@ -1,19 +1,19 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { Turns } from '#media/speech/pool/turns.ts';
+import { FairScheduler } from '#media/speech/pool/fair-scheduler.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 /** A thread on which each turn takes 100 ms. */
 function openThread() {
   const clock = new ManualClock();
   let worked = 0;
-  const turns = new Turns({ clock, nextRound: () => nextRound(), workedMs: () => worked });
+  const scheduler = new FairScheduler({ clock, nextRound: () => nextRound(), workedMs: () => worked });
   const done: string[] = [];
   return {
     clock,
     done,
     ask: (account: string, mustShare: boolean) =>
-      void turns.take({ account, mustShare }, 1, () => {
+      void scheduler.run({ account, mustShare }, 1, () => {
         worked += 100;
         done.push(account);
       }),

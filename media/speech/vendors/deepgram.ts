@@ -6,17 +6,18 @@
  */
 import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
-import { levelDb } from '../dsp/pcm.ts';
-import { authorization, type DeepgramOptions } from './deepgram-access.ts';
-import { transcribeRecording } from './deepgram-recording.ts';
+import { parseJson } from '#base/parse-json.ts';
+import { levelDb } from '../../dsp/pcm.ts';
 import {
   type RecognitionEvent,
   type RecognitionOptions,
   type RecognitionStream,
   type Recognizer,
   SpeechError,
-} from './speech.ts';
-import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
+} from '../speech.ts';
+import { socketUrl, VendorSocket } from './connection/vendor-socket.ts';
+import { authorization, type DeepgramOptions } from './deepgram-access.ts';
+import { transcribeRecording } from './deepgram-recording.ts';
 
 /** Speech was sent and nothing came back. */
 const SILENT_MS = 6_000;
@@ -38,7 +39,7 @@ const results = z.object({
     alternatives: z.array(z.object({ transcript: z.string(), languages: z.array(z.string()).optional() })),
   }),
 });
-const failure = z.object({ type: z.literal('Error') });
+const message = z.discriminatedUnion('type', [results, z.object({ type: z.literal('Error') })]);
 
 /** Languages of the vendor's multilingual mode (`language=multi`). */
 const MULTILINGUAL = new Set(['en', 'es', 'fr', 'de', 'hi', 'ru', 'pt', 'ja', 'it', 'nl']);
@@ -154,13 +155,10 @@ class DeepgramStream implements RecognitionStream {
     this.#progress?.cancel();
     this.#progress = null;
     this.#unansweredVoiceMs = 0;
-    const message = parseMessage(text);
-    if (failure.safeParse(message).success) {
+    const received = parseJson(message, text);
+    if (received?.type === 'Results') this.#heard(received);
+    if (received?.type === 'Error')
       this.#socket.fail(new SpeechError('unavailable', 'Deepgram reported an error'));
-      return;
-    }
-    const parsed = results.safeParse(message);
-    if (parsed.success) this.#heard(parsed.data);
   }
 
   #heard(heard: z.infer<typeof results>): void {

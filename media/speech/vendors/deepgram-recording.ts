@@ -2,11 +2,11 @@
  * Recognition of a whole recording at Deepgram (`POST /v1/listen`): one request, with diarisation on demand.
  */
 import { z } from 'zod';
+import { parseJson } from '#base/parse-json.ts';
+import { toWav } from '../audio/wav.ts';
+import { type RecordedSpeech, type RecordingRequest, SpeechError } from '../speech.ts';
+import { asSpeechError, requestVendor } from './connection/vendor-request.ts';
 import { authorization, type DeepgramOptions } from './deepgram-access.ts';
-import { type RecordedSpeech, type RecordingRequest, SpeechError } from './speech.ts';
-import { asSpeechError, requestVendor } from './vendor-request.ts';
-import { parseMessage } from './vendor-socket.ts';
-import { toWav } from './wav.ts';
 
 /** The vendor gives up after ten minutes. */
 const LONGEST_MS = 600_000;
@@ -48,9 +48,9 @@ export async function transcribeRecording(
   const text = await response.text().catch((error: unknown) => {
     throw asSpeechError('Deepgram', error, signal);
   });
-  const parsed = answer.safeParse(parseMessage(text));
-  if (!parsed.success) throw new SpeechError('unavailable', 'The transcript does not follow the protocol');
-  const { channels, utterances } = parsed.data.results;
+  const parsed = parseJson(answer, text);
+  if (!parsed) throw new SpeechError('unavailable', 'The transcript does not follow the protocol');
+  const { channels, utterances } = parsed.results;
   const stretches = utterances
     .filter(({ transcript }) => transcript.trim() !== '')
     .map(({ start, end, transcript, speaker }) => ({

@@ -5,9 +5,9 @@
  */
 import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
-import { levelDb, Resampler } from '../dsp/pcm.ts';
-import { authorization, type OpenaiSpeechOptions } from './openai-access.ts';
-import { SampleBlocks } from './sample-blocks.ts';
+import { parseJson } from '#base/parse-json.ts';
+import { levelDb, Resampler } from '../../dsp/pcm.ts';
+import { SampleBlocks } from '../audio/sample-blocks.ts';
 import {
   type RecognitionEvent,
   type RecognitionOptions,
@@ -15,8 +15,9 @@ import {
   type Recognizer,
   SpeechError,
   type SpeechErrorCategory,
-} from './speech.ts';
-import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
+} from '../speech.ts';
+import { socketUrl, VendorSocket } from './connection/vendor-socket.ts';
+import { authorization, type OpenaiSpeechOptions } from './openai-access.ts';
 
 /** The only rate the vendor accepts. */
 const VENDOR_RATE_HZ = 24_000;
@@ -176,9 +177,8 @@ class OpenaiLiveStream implements RecognitionStream {
   }
 
   #received(text: string): void {
-    const parsed = message.safeParse(parseMessage(text));
-    if (!parsed.success) return;
-    const { data } = parsed;
+    const data = parseJson(message, text);
+    if (!data) return;
     switch (data.type) {
       case 'input_audio_buffer.committed': {
         const commit = this.#commits.find(({ itemId }) => itemId === null);

@@ -3,8 +3,8 @@
  * end, and closes the socket.
  */
 import type { Clock } from '#base/clock.ts';
+import type { SpeechChunk } from '../../speech.ts';
 import { ChunkQueue } from './chunk-queue.ts';
-import type { SpeechChunk } from './speech.ts';
 import type { VendorSocket } from './vendor-socket.ts';
 import type { TakenSocket, WarmSockets } from './warm-sockets.ts';
 

@@ -3,15 +3,16 @@
  * at most twenty flushes a minute are allowed.
  */
 import { z } from 'zod';
+import { parseJson } from '#base/parse-json.ts';
 import { VENDORS } from '#config/vendors.ts';
-import type { ChunkQueue } from './chunk-queue.ts';
+import { offeredRate, SampleReader } from '../audio/pcm-bytes.ts';
+import { defaultVoice } from '../default-voice.ts';
+import { SpeechError, type SynthesisOutlook, type Synthesizer } from '../speech.ts';
+import type { ChunkQueue } from './connection/chunk-queue.ts';
+import { speakOverSocket } from './connection/socket-speech.ts';
+import { socketUrl, VendorSocket } from './connection/vendor-socket.ts';
+import { WarmSockets } from './connection/warm-sockets.ts';
 import { authorization, type DeepgramOptions } from './deepgram-access.ts';
-import { offeredRate, SampleReader } from './pcm-bytes.ts';
-import { speakOverSocket } from './socket-speech.ts';
-import { SpeechError, type SynthesisOutlook, type Synthesizer } from './speech.ts';
-import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
-import { voiceFor } from './voice-for.ts';
-import { WarmSockets } from './warm-sockets.ts';
 
 const RATES_HZ = [8_000, 16_000, 24_000, 32_000, 48_000];
 const SLOWEST = 0.7;
@@ -32,7 +33,7 @@ export function createDeepgramSynthesizer(options: DeepgramOptions): Synthesizer
   const urlOf = (outlook: SynthesisOutlook) => {
     const speed = Math.min(FASTEST, Math.max(SLOWEST, outlook.speed));
     return socketUrl(options.baseUrl, '/v1/speak', {
-      model: outlook.voiceId ?? voiceFor(voices, outlook.language),
+      model: outlook.voiceId ?? defaultVoice(voices, outlook.language),
       encoding: 'linear16',
       sample_rate: String(offeredRate(RATES_HZ, outlook.sampleRateHz)),
       speed: speed === 1 ? undefined : String(speed),
@@ -70,13 +71,11 @@ function createReader(rateHz: number, queue: ChunkQueue) {
     onBinary: (bytes: Buffer) =>
       queue.push({ samples: samples.read(bytes), sampleRateHz: rateHz, words: null }),
     onText(text: string) {
-      const parsed = message.safeParse(parseMessage(text));
-      if (parsed.data?.type === 'Flushed') queue.end();
+      const received = parseJson(message, text);
+      if (received?.type === 'Flushed') queue.end();
       // A warning means that a request was not carried out: this text gets no audio.
-      if (parsed.data?.type === 'Warning' || parsed.data?.type === 'Error')
-        queue.fail(
-          new SpeechError('unavailable', `Deepgram: ${parsed.data.description ?? parsed.data.type}`),
-        );
+      if (received?.type === 'Warning' || received?.type === 'Error')
+        queue.fail(new SpeechError('unavailable', `Deepgram: ${received.description ?? received.type}`));
     },
   };
 }

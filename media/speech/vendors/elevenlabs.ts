@@ -4,20 +4,21 @@
  */
 import { z } from 'zod';
 import type { Clock } from '#base/clock.ts';
+import { parseJson } from '#base/parse-json.ts';
 import { VENDORS } from '#config/vendors.ts';
-import type { ChunkQueue } from './chunk-queue.ts';
-import { offeredRate, SampleReader } from './pcm-bytes.ts';
-import { speakOverSocket } from './socket-speech.ts';
+import { offeredRate, SampleReader } from '../audio/pcm-bytes.ts';
 import {
   type SpeechChunk,
   SpeechError,
   type SynthesisOptions,
   type SynthesisOutlook,
   type Synthesizer,
-} from './speech.ts';
-import { CharacterTimes } from './spoken-words.ts';
-import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
-import { WarmSockets } from './warm-sockets.ts';
+} from '../speech.ts';
+import { CharacterTimes } from '../text/spoken-words.ts';
+import type { ChunkQueue } from './connection/chunk-queue.ts';
+import { speakOverSocket } from './connection/socket-speech.ts';
+import { socketUrl, VendorSocket } from './connection/vendor-socket.ts';
+import { WarmSockets } from './connection/warm-sockets.ts';
 
 /** How to reach the vendor. */
 interface ElevenlabsOptions {
@@ -47,6 +48,7 @@ const output = z.object({
   alignment: alignment.nullish().catch(null),
 });
 const failure = z.object({ error: z.string(), message: z.string().optional() });
+const message = z.union([failure, output]);
 
 /** Creates the synthesiser. */
 export function createElevenlabsSynthesizer(options: ElevenlabsOptions): Synthesizer {
@@ -79,7 +81,7 @@ export function createElevenlabsSynthesizer(options: ElevenlabsOptions): Synthes
     const url = urlOf(synthesis);
     const speed = Math.min(FASTEST, Math.max(SLOWEST, synthesis.speed));
     const messages = [{ text: ' ', voice_settings: { speed } }, { text: `${text} ` }, { text: '' }].map(
-      (message) => JSON.stringify(message),
+      (each) => JSON.stringify(each),
     );
     const speech = {
       vendor: 'ElevenLabs',
@@ -102,23 +104,19 @@ export function createElevenlabsSynthesizer(options: ElevenlabsOptions): Synthes
   };
 }
 
-function createReader(text: string, rateHz: number, queue: ChunkQueue) {
+function createReader(spoken: string, rateHz: number, queue: ChunkQueue) {
   const samples = new SampleReader();
-  const times = new CharacterTimes(text);
+  const times = new CharacterTimes(spoken);
   let heardMs = 0;
   return {
-    onText(message: string) {
-      const parsed = parseMessage(message);
-      const refused = failure.safeParse(parsed);
-      if (refused.success) {
-        queue.fail(errorOf(refused.data));
+    onText(text: string) {
+      const received = parseJson(message, text);
+      if (!received) return;
+      if ('error' in received) {
+        queue.fail(errorOf(received));
         return;
       }
-      const {
-        audio,
-        isFinal,
-        alignment: aligned,
-      } = output.catch({ audio: null, isFinal: null, alignment: null }).parse(parsed);
+      const { audio, isFinal, alignment: aligned } = received;
       if (audio) {
         const chunk = samples.read(Buffer.from(audio, 'base64'));
         // Times are relative to the start of their chunk.
@@ -133,8 +131,8 @@ function createReader(text: string, rateHz: number, queue: ChunkQueue) {
 }
 
 /** The message gives the reason of a refusal; the close code is always the same. */
-function errorOf({ error, message }: z.output<typeof failure>): SpeechError {
-  const text = `ElevenLabs: ${message ?? error}`;
+function errorOf({ error, message: reason }: z.output<typeof failure>): SpeechError {
+  const text = `ElevenLabs: ${reason ?? error}`;
   if (/quota|credits/.test(error)) return new SpeechError('quota', text);
   if (/api_key|unauthori[sz]ed|permission/.test(error)) return new SpeechError('authentication', text);
   if (/busy|too_many|concurrent|rate_limit/.test(error)) return new SpeechError('overloaded', text);

@@ -1,5 +1,5 @@
 /** Local voices: Flite for English, and eSpeak NG for other languages if it is installed. */
-import type { SynthesisOutlook, Synthesizer } from './speech.ts';
+import type { SynthesisOutlook, Synthesizer } from '../speech.ts';
 
 /**
  * Combines synthesisers: uses the first that has the requested voice, or else the first that speaks the

@@ -2,7 +2,7 @@
 import type { ProviderVoice } from '#config/vendors.ts';
 
 /** The first voice of the language, or else the engine's first. `voices` is not empty. */
-export function voiceFor(voices: readonly ProviderVoice[], language: string): string {
+export function defaultVoice(voices: readonly ProviderVoice[], language: string): string {
   const found = voices.find(
     ({ languages }) => languages.includes(language) || languages.includes('multilingual'),
   );

@@ -6,19 +6,20 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
+import { parseJson } from '#base/parse-json.ts';
 import { VENDORS } from '#config/vendors.ts';
-import { ChunkQueue } from './chunk-queue.ts';
-import { offeredRate, SampleReader } from './pcm-bytes.ts';
+import { offeredRate, SampleReader } from '../audio/pcm-bytes.ts';
 import {
   type SpeechChunk,
   SpeechError,
   type SpokenWord,
   type SynthesisOptions,
   type Synthesizer,
-} from './speech.ts';
-import { WordTimes } from './spoken-words.ts';
-import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
-import { categoryOf } from './vendor-status.ts';
+} from '../speech.ts';
+import { WordTimes } from '../text/spoken-words.ts';
+import { ChunkQueue } from './connection/chunk-queue.ts';
+import { socketUrl, VendorSocket } from './connection/vendor-socket.ts';
+import { categoryOf } from './connection/vendor-status.ts';
 
 /** How to reach the vendor. */
 export interface CartesiaOptions {
@@ -161,13 +162,13 @@ class CartesiaConnection {
   }
 
   #received(text: string): void {
-    const parsed = message.safeParse(parseMessage(text));
-    if (!parsed.success) return;
-    const { context_id: id } = parsed.data;
+    const received = parseJson(message, text);
+    if (!received) return;
+    const { context_id: id } = received;
     // An error without an id concerns every context.
-    if (parsed.data.type === 'error' && !id)
-      for (const context of [...this.#contexts.values()]) context.receive(parsed.data);
-    else if (id) this.#contexts.get(id)?.receive(parsed.data);
+    if (received.type === 'error' && !id)
+      for (const context of [...this.#contexts.values()]) context.receive(received);
+    else if (id) this.#contexts.get(id)?.receive(received);
   }
 
   #rest(socket: VendorSocket): void {

@@ -1,8 +1,8 @@
 /**
- * Accounts take turns on a thread: one turn handles at most a second of a stream's audio, and the account
- * that has had the least goes next. While an account must share, the thread rests after its turns once it has
- * produced more than people can listen to: one account that keeps two cores busy would slow every event loop
- * of the machine.
+ * Shares a thread among accounts: work is done in pieces of at most a second of a stream's audio, and the
+ * account that has had the least goes next. While an account must share, the thread rests after each of its
+ * pieces once it has produced more than people can listen to: one account that keeps two cores busy would
+ * slow every event loop of the machine.
  */
 import type { Clock } from '#base/clock.ts';
 import { TokenBuckets } from '#base/token-buckets.ts';
@@ -21,72 +21,72 @@ const UNRESTED = { burst: HEAD_START_SECONDS, perSecond: 3 };
 const REST = 2;
 const MOST_REST_MS = 500;
 
-/** Owner of the work. */
-export interface TurnOf {
+/** The account that work belongs to. */
+export interface WorkOwner {
   readonly account: string;
   /** Other accounts requested speech recently. */
   readonly mustShare: boolean;
 }
 
-/** The thread on which turns are taken. */
-export interface TurnThread {
+/** The thread that is shared. */
+export interface SharedThread {
   readonly clock: Pick<Clock, 'now' | 'after'>;
-  /** Lets the thread receive its messages, so that they get a turn too. */
+  /** Lets the thread receive its messages, so that work they bring is scheduled too. */
   nextRound(): Promise<unknown>;
   /** Time its loop has been active so far, ms. */
   workedMs(): number;
 }
 
-interface Waiting extends TurnOf {
+interface QueuedWork extends WorkOwner {
   readonly seconds: number;
   begin(): void;
 }
 
-/** The turns of one thread. */
-export class Turns {
-  readonly #queue = new FairQueue<Waiting>(HEAD_START_SECONDS);
-  readonly #thread: TurnThread;
+/** The scheduler of one thread. */
+export class FairScheduler {
+  readonly #queue = new FairQueue<QueuedWork>(HEAD_START_SECONDS);
+  readonly #thread: SharedThread;
   /** What each account that must share has left before the thread rests. */
   readonly #unrested: TokenBuckets;
-  #isGoing = false;
+  #isRunning = false;
   /** Set while resting from an account: work of another one ends the rest. */
   #resting: { readonly account: string; end(): void } | null = null;
 
-  constructor(thread: TurnThread) {
+  constructor(thread: SharedThread) {
     this.#thread = thread;
     this.#unrested = new TokenBuckets(thread.clock, UNRESTED);
   }
 
   /** Runs work on this many seconds of audio when it is the account's turn. Throws what the work throws. */
-  take<Made>(of: TurnOf, seconds: number, work: () => Made): Promise<Made> {
+  run<Made>(of: WorkOwner, seconds: number, work: () => Made): Promise<Made> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#queue.add(of.account, { ...of, seconds, begin: resolve }, seconds);
-    if (!this.#isGoing) void this.#go();
+    if (!this.#isRunning) void this.#work();
     else if (this.#resting && this.#resting.account !== of.account) this.#resting.end();
     return promise.then(work);
   }
 
-  async #go(): Promise<void> {
+  async #work(): Promise<void> {
     const { nextRound, workedMs } = this.#thread;
-    this.#isGoing = true;
+    this.#isRunning = true;
     let countedMs = workedMs();
     for (;;) {
       await nextRound();
-      const turn = this.#queue.next();
-      if (!turn) break;
-      turn.begin();
-      // Set between the end of the work and the start of the next turn.
+      const next = this.#queue.next();
+      if (!next) break;
+      next.begin();
+      // Set between the end of the work and the start of the next.
       await nextRound();
       const totalMs = workedMs();
       // Work that is already waiting has no rest to end.
-      if (turn.mustShare && this.#isOverdue(turn) && !this.#queue.hasOthers(turn.account))
-        await this.#rest(turn.account, Math.min(REST * (totalMs - countedMs), MOST_REST_MS));
+      if (next.mustShare && this.#isOverdue(next) && !this.#queue.hasOthers(next.account))
+        await this.#rest(next.account, Math.min(REST * (totalMs - countedMs), MOST_REST_MS));
       countedMs = totalMs;
     }
-    this.#isGoing = false;
+    this.#isRunning = false;
   }
 
-  #isOverdue({ account, seconds }: Waiting): boolean {
+  #isOverdue({ account, seconds }: QueuedWork): boolean {
     const left = this.#unrested.of(account);
     const isOverdue = !left.has(0);
     if (!isOverdue) left.take(seconds);

@@ -1,5 +1,5 @@
 /** One HTTP request to a speech vendor; every failure is a `SpeechError`. */
-import { SpeechError } from './speech.ts';
+import { SpeechError } from '../../speech.ts';
 import { categoryOf } from './vendor-status.ts';
 
 /** The request. */

@@ -11,14 +11,14 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
+import { parseJson } from '#base/parse-json.ts';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
 import type { ProviderVoice } from '#config/vendors.ts';
-import { SampleReader } from './pcm-bytes.ts';
+import { SampleReader } from '../audio/pcm-bytes.ts';
+import { defaultVoice } from '../default-voice.ts';
+import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from '../speech.ts';
+import { cutSentences } from '../text/sentences.ts';
 import { type SentenceEngine, SentenceQueue, type SentenceReports } from './sentence-queue.ts';
-import { cutSentences } from './sentences.ts';
-import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from './speech.ts';
-import { parseMessage } from './vendor-socket.ts';
-import { voiceFor } from './voice-for.ts';
 
 /** A synthesiser with a process of its own. */
 export interface EspeakSynthesizer extends Synthesizer {
@@ -43,7 +43,7 @@ const answer = z.union([
 type EspeakAnswer = z.output<typeof answer>;
 type EspeakQueue = SentenceQueue<EspeakJob, EspeakAnswer>;
 
-const FOLDER = fileURLToPath(new URL('./espeak', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../espeak', import.meta.url));
 const WORDS_PER_MINUTE = 165;
 /** Longest wait for a sentence. One takes a few milliseconds, the program's start half a second. */
 const STALL_MS = 8_000;
@@ -88,7 +88,8 @@ async function* speak(
   options: SynthesisOptions,
 ): AsyncGenerator<SpeechChunk> {
   options.signal.throwIfAborted();
-  const voiceId = VOICES.find(({ id }) => id === options.voiceId)?.id ?? voiceFor(VOICES, options.language);
+  const voiceId =
+    VOICES.find(({ id }) => id === options.voiceId)?.id ?? defaultVoice(VOICES, options.language);
   const language = voiceId.slice('espeak-'.length);
   const readable = toPlainText(text);
   let elapsedMs = 0;
@@ -146,7 +147,7 @@ function startProgram(
   });
   createInterface({ input: child.stdout }).on('line', (line) => {
     deadline?.cancel();
-    reports.answered(answer.catch({ error: 'an answer in an unexpected format' }).parse(parseMessage(line)));
+    reports.answered(parseJson(answer, line) ?? { error: 'an answer in an unexpected format' });
   });
   return {
     post(job) {

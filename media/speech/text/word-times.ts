@@ -3,7 +3,7 @@
  * which phones belong to which word, so letters and phones are aligned: the cheapest edit path between them
  * (a phone costs nothing against a letter that commonly spells it) assigns phones to words.
  */
-import type { SpokenWord } from './speech.ts';
+import type { SpokenWord } from '../speech.ts';
 
 /** A phone with its end, ms; `pau` is a pause. */
 export interface TimedPhone {

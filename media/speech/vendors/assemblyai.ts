@@ -5,7 +5,8 @@
  */
 import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
-import { SampleBlocks } from './sample-blocks.ts';
+import { parseJson } from '#base/parse-json.ts';
+import { SampleBlocks } from '../audio/sample-blocks.ts';
 import {
   type RecognitionEvent,
   type RecognitionOptions,
@@ -13,8 +14,8 @@ import {
   type Recognizer,
   SpeechError,
   type SpeechErrorCategory,
-} from './speech.ts';
-import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
+} from '../speech.ts';
+import { socketUrl, VendorSocket } from './connection/vendor-socket.ts';
 
 /** How to reach the vendor. */
 export interface AssemblyaiOptions {
@@ -63,6 +64,7 @@ const failure = z.object({
   error: z.string().optional(),
   error_code: z.number().optional(),
 });
+const message = z.discriminatedUnion('type', [turn, failure]);
 
 /** Creates the recogniser of one of AssemblyAI's streaming models. */
 export function createAssemblyaiRecognizer(model: string, options: AssemblyaiOptions): Recognizer {
@@ -154,17 +156,13 @@ class AssemblyaiStream implements RecognitionStream {
   readonly #sendAudio = (samples: Int16Array): void => this.#socket.send(Buffer.from(samples.slice().buffer));
 
   #received(text: string): void {
-    const message = parseMessage(text);
-    const failed = failure.safeParse(message);
-    if (failed.success) {
-      const { error_code: code = 0, error = 'an error' } = failed.data;
-      this.#socket.fail(
-        new SpeechError(CLOSE_CATEGORIES[code] ?? 'unavailable', `AssemblyAI reported: ${error}`),
-      );
-      return;
-    }
-    const parsed = turn.safeParse(message);
-    if (parsed.success) this.#heard(parsed.data);
+    const received = parseJson(message, text);
+    if (received?.type === 'Turn') this.#heard(received);
+    if (received?.type !== 'Error') return;
+    const { error_code: code = 0, error = 'an error' } = received;
+    this.#socket.fail(
+      new SpeechError(CLOSE_CATEGORIES[code] ?? 'unavailable', `AssemblyAI reported: ${error}`),
+    );
   }
 
   #heard(heard: Turn): void {

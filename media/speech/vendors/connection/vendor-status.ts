@@ -1,5 +1,5 @@
 /** Meaning of a speech vendor's HTTP status, the same for every vendor. */
-import type { SpeechErrorCategory } from './speech.ts';
+import type { SpeechErrorCategory } from '../../speech.ts';
 
 /** The category of an HTTP status. */
 export function categoryOf(status: number): SpeechErrorCategory {

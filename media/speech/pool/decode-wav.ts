@@ -1,5 +1,5 @@
 /**
- * Reads WAV files (RIFF): integer PCM of 8 to 32 bits and floating point, any number of channels. Wrong
+ * Decodes WAV files (RIFF): integer PCM of 8 to 32 bits and floating point, any number of channels. Wrong
  * sizes, as in streamed files, are cut to the actual length.
  */
 import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
@@ -26,7 +26,7 @@ interface WavFormat {
 }
 
 /** Yields the blocks of a WAV file. Throws `SpeechJobError` if it is not one, is unsupported or too long. */
-export function* readWav(file: Uint8Array, longestSeconds: number): Generator<DecodedBlock> {
+export function* decodeWav(file: Uint8Array, longestSeconds: number): Generator<DecodedBlock> {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   let format: WavFormat | null = null;
   for (let at = 12; at + 8 <= file.length; ) {

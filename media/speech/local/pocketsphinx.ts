@@ -10,9 +10,9 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { Clock } from '#base/clock.ts';
+import { type RecognitionOptions, type RecognitionStream, type Recognizer, SpeechError } from '../speech.ts';
+import { openUtteranceStream } from '../utterance-stream.ts';
 import { keytermGrammar, type PronouncingDictionary, readDictionary } from './keyterm-grammar.ts';
-import { type RecognitionOptions, type RecognitionStream, type Recognizer, SpeechError } from './speech.ts';
-import { openUtteranceStream } from './utterance-stream.ts';
 
 const PROGRAM = 'pocketsphinx_continuous';
 const MODEL_RATE_HZ = 16_000;

@@ -7,9 +7,8 @@ import { request } from 'undici';
 import { z } from 'zod';
 import { isLiveRecognitionModel } from '#config/platform-models.ts';
 import { VENDORS } from '#config/vendors.ts';
-import { authorization, type OpenaiSpeechOptions } from './openai-access.ts';
-import { createOpenaiLiveRecognizer } from './openai-live.ts';
-import { SampleReader } from './pcm-bytes.ts';
+import { SampleReader } from '../audio/pcm-bytes.ts';
+import { toWav } from '../audio/wav.ts';
 import {
   type RecognitionOptions,
   type RecognitionStream,
@@ -18,10 +17,11 @@ import {
   SpeechError,
   type SynthesisOptions,
   type Synthesizer,
-} from './speech.ts';
-import { openUtteranceStream } from './utterance-stream.ts';
-import { categoryOf } from './vendor-status.ts';
-import { toWav } from './wav.ts';
+} from '../speech.ts';
+import { openUtteranceStream } from '../utterance-stream.ts';
+import { categoryOf } from './connection/vendor-status.ts';
+import { authorization, type OpenaiSpeechOptions } from './openai-access.ts';
+import { createOpenaiLiveRecognizer } from './openai-live.ts';
 
 const TRANSCRIPT_DEADLINE_MS = 8_000;
 /** Used for recordings if the requested model is live only. */

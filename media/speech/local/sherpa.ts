@@ -7,14 +7,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Clock, Timer } from '#base/clock.ts';
-import type { SherpaModel } from './sherpa-model.ts';
 import {
   type RecognitionEvent,
   type RecognitionOptions,
   type RecognitionStream,
   type Recognizer,
   SpeechError,
-} from './speech.ts';
+} from '../speech.ts';
+import type { SherpaModel } from './sherpa-model.ts';
 
 /** Messages to the process. */
 export type SherpaRequest =
