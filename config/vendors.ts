@@ -1,6 +1,6 @@
 /**
  * The vendors of language models and speech, one row each: settings, offered models and voices, and engines
- * derive from it. A speech vendor has its engine in media/speech as well.
+ * derive from it. A speech vendor has its engine in media/speech/vendors as well.
  */
 
 /** Size and list price of a language model. */
@@ -18,16 +18,29 @@ export interface ProviderVoice {
   readonly languages: readonly string[];
 }
 
+/** Recognition at a vendor. */
+export interface RecognitionOffer {
+  /** Vendors with a smaller number are preferred. */
+  readonly order: number;
+  /** The default first. */
+  readonly models: readonly [string, ...string[]];
+  /** Models that recognise live; the others get one utterance per request. Absent: all are live. */
+  readonly liveModels?: readonly string[];
+  /** Default model of a self-hosted server with the vendor's protocol; absent: that of the vendor. */
+  readonly ownServerModel?: string;
+}
+
 /** A vendor. */
 interface VendorRow {
   /** Language models it serves, the default first. */
   readonly languageModels?: Readonly<Record<string, ModelFacts>>;
   /** Default base address of its speech API. */
   readonly speechUrl?: string;
-  /** Recognition models, the default first; vendors with a smaller `order` are preferred. */
-  readonly recognition?: { readonly order: number; readonly models: readonly [string, ...string[]] };
+  readonly recognition?: RecognitionOffer;
   /** Voices, the default first. */
   readonly voices?: readonly ProviderVoice[];
+  /** It clones voices, at the base address of its speech API. */
+  readonly clonesVoices?: true;
 }
 
 /**
@@ -51,6 +64,9 @@ export const VENDORS = {
         'gpt-4o-transcribe',
         'whisper-1',
       ],
+      liveModels: ['gpt-live-transcribe', 'gpt-realtime-whisper'],
+      // Such a server usually only transcribes files.
+      ownServerModel: 'gpt-4o-mini-transcribe',
     },
     voices: ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'].map((id) => ({
       id,
@@ -78,6 +94,7 @@ export const VENDORS = {
   },
   elevenlabs: {
     speechUrl: 'wss://api.elevenlabs.io',
+    clonesVoices: true,
     voices: [
       { id: 'EXAVITQu4vr4xnSDxMaL', name: 'Sarah', languages: ['multilingual'] },
       { id: 'JBFqnCBsd6RMkjVDRZzb', name: 'George', languages: ['multilingual'] },
@@ -141,12 +158,21 @@ export type RecognitionVendor = VendorWith<'recognition'>;
 /** A vendor of synthesis. */
 export type SynthesisVendor = VendorWith<'voices'>;
 
+/** A vendor that clones voices. */
+export type CloningVendor = VendorWith<'clonesVoices'>;
+
 export const VENDOR_NAMES = Object.keys(VENDORS) as Vendor[];
 export const LANGUAGE_VENDORS = vendorsWith('languageModels');
 export const RECOGNITION_VENDORS = vendorsWith('recognition').sort(
   (one, other) => VENDORS[one].recognition.order - VENDORS[other].recognition.order,
 );
 export const SYNTHESIS_VENDORS = vendorsWith('voices');
+
+/** True for a model that recognises live. */
+export function isLiveModel(vendor: RecognitionVendor, model: string): boolean {
+  const { liveModels }: RecognitionOffer = VENDORS[vendor].recognition;
+  return liveModels?.includes(model) ?? true;
+}
 
 function vendorsWith<Field extends keyof VendorRow>(field: Field): VendorWith<Field>[] {
   return VENDOR_NAMES.filter((name): name is VendorWith<Field> => field in VENDORS[name]);

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '#base/clock.ts';
 import { TokenBucket } from '#base/token-bucket.ts';
+import type { MediaShared } from './leg-audio.ts';
 
 /** Longest message from a client, in UTF-16 units (in a room: bytes). */
 export const MAX_MESSAGE_LENGTH = 1 << 18;
@@ -35,4 +36,11 @@ export class MessageGate {
     this.#hasDropped = true;
     return false;
   }
+}
+
+/** The gate of one client, which logs the first message it drops. */
+export function createMessageGate({ clock, log }: Pick<MediaShared, 'clock' | 'log'>): MessageGate {
+  return new MessageGate(clock, () =>
+    log('warn', 'a web client exceeds its message rate; its excess messages are dropped'),
+  );
 }

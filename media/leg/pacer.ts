@@ -11,20 +11,20 @@ import { FRAME_MS } from '../dsp/frame.ts';
 const TICK_MS = 5;
 const WHEEL_SLOTS = FRAME_MS / TICK_MS;
 
-/** A thing on the wheel. */
-export interface Paced {
+/** A leg on the wheel. */
+export interface PacedLeg {
   /** Called once per 20 ms slot, in order; `dueMs` is the due time of the slot, however late the call is. */
   tick(slot: number, dueMs: number): void;
-  /** Called with an error thrown by its `tick`: one thing's error must not stop the wheel. */
+  /** Called with an error thrown by its `tick`: the error of one leg must not stop the wheel. */
   fail(error: unknown): void;
 }
 
 interface Place {
-  readonly paced: Paced;
+  readonly leg: PacedLeg;
   readonly firstTick: number;
 }
 
-/** Drives `Paced` things from one timer. */
+/** Drives legs from one timer. */
 export class Pacer {
   readonly #clock: Clock;
   readonly #onTurn: (nowMs: number) => void;
@@ -46,16 +46,16 @@ export class Pacer {
   }
 
   /**
-   * Puts a thing on the place with the fewest; returns the time of its slot 0, at most 20 ms in the future.
+   * Puts a leg on the place with the fewest; returns the time of its slot 0, at most 20 ms in the future.
    */
-  add(paced: Paced): number {
+  add(leg: PacedLeg): number {
     const next = this.#futureTick();
     if (this.#nextTaken() === null) this.#tick = next;
     let firstTick = next;
     for (let tick = next; tick < next + WHEEL_SLOTS; tick++) {
       if (this.#at(tick).length < this.#at(firstTick).length) firstTick = tick;
     }
-    this.#at(firstTick).push({ paced, firstTick });
+    this.#at(firstTick).push({ leg, firstTick });
     this.#wakeAt(firstTick);
     return this.#startMs + firstTick * TICK_MS;
   }
@@ -66,10 +66,10 @@ export class Pacer {
     if (!this.#isTurning && !isSetForNext) this.#wakeAt(this.#futureTick());
   }
 
-  /** Removes a thing from the wheel; safe within its own tick. */
-  remove(paced: Paced): void {
+  /** Removes a leg from the wheel; safe within its own tick. */
+  remove(leg: PacedLeg): void {
     for (const [index, places] of this.#wheel.entries())
-      this.#wheel[index] = places.filter((place) => place.paced !== paced);
+      this.#wheel[index] = places.filter((place) => place.leg !== leg);
   }
 
   /** Stops the timer. */
@@ -116,12 +116,12 @@ export class Pacer {
     this.#isTurning = true;
     for (let dueMs = this.#dueMs(); dueMs <= nowMs; dueMs = this.#dueMs()) {
       const tick = this.#tick++;
-      for (const { paced, firstTick } of this.#at(tick)) {
+      for (const { leg, firstTick } of this.#at(tick)) {
         if (tick < firstTick) continue;
         try {
-          paced.tick((tick - firstTick) / WHEEL_SLOTS, dueMs);
+          leg.tick((tick - firstTick) / WHEEL_SLOTS, dueMs);
         } catch (error) {
-          paced.fail(error);
+          leg.fail(error);
         }
       }
     }

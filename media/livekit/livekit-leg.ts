@@ -13,14 +13,12 @@ import type {
 } from '@livekit/rtc-node';
 import type { Timer } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
-import { FRAME_MS, frameSamples } from '../dsp/frame.ts';
-import { FrameFifo } from '../leg/frame-fifo.ts';
-import type { LegCloseReason, LegCommand, LegStats } from '../leg/leg.ts';
-import { LegAudio, type MediaShared } from '../leg/leg-audio.ts';
+import { FRAME_MS } from '../dsp/frame.ts';
+import type { LegCloseReason, LegStats } from '../leg/leg.ts';
+import type { MediaShared } from '../leg/leg-audio.ts';
 import type { LivekitLegOptions } from '../leg/leg-factory.ts';
-import type { Paced } from '../leg/pacer.ts';
 import type { OpenedLeg, TransportLeg } from '../leg/transport-leg.ts';
-import { IN_RATE_HZ, MAX_SEND_LATENESS_MS, NO_STATS, OUT_RATE_HZ, STATS_TIMEOUT_MS } from '../leg/web-leg.ts';
+import { IN_RATE_HZ, NO_STATS, STATS_TIMEOUT_MS, WebLeg, type WebTransport } from '../leg/web-leg.ts';
 import { AgentTrack } from './agent-track.ts';
 import { RoomInbox } from './room-inbox.ts';
 import { CLIENT_EVENTS } from './room-messages.ts';
@@ -33,9 +31,10 @@ const JOIN_TIMEOUT_MS = 10_000;
 const AUDIBLE_TIMEOUT_MS = 2_000;
 /** How long a caller who lost the connection may take to come back. */
 const RETURN_TIMEOUT_MS = 15_000;
-/** Time for the last messages to be sent, and then for the caller to read them and leave. */
-const FLUSH_MS = 500;
-const LEAVE_MS = 300;
+/** Longest wait for the last messages to be sent, and then for the caller to read them and leave. */
+const FLUSH_TIMEOUT_MS = 500;
+const LEAVE_TIMEOUT_MS = 300;
+
 /** Options of a room leg beyond those of all legs. */
 export interface LivekitSessionOptions extends LivekitLegOptions {
   readonly leg: number;
@@ -52,29 +51,20 @@ export async function openLivekitSession(
   try {
     await within(session.join(), JOIN_TIMEOUT_MS, shared);
   } catch (error) {
-    session.abandon();
+    session.leg.abandon();
     // The failed URL may contain the token: only the kind of failure is reported.
     throw fault('gateway_unreachable', {}, { cause: error });
   }
-  const opened = {
-    inRateHz: IN_RATE_HZ,
-    outRateHz: OUT_RATE_HZ,
-    originMs: session.originMs,
-    localPort: null,
-    answerSdp: null,
-  };
-  return { leg: session, opened };
+  return { leg: session.leg, opened: session.leg.opened(null) };
 }
 
-class LivekitSession implements TransportLeg, Paced {
-  readonly originMs: number;
+class LivekitSession implements WebTransport {
+  readonly leg: WebLeg;
   readonly #library: Library;
   readonly #options: LivekitSessionOptions;
   readonly #shared: MediaShared;
   readonly #room: Room;
   readonly #voice: AgentTrack;
-  readonly #audio: LegAudio;
-  readonly #fifo = new FrameFifo(frameSamples(IN_RATE_HZ));
   readonly #inbox: RoomInbox;
   readonly #outbox: RoomOutbox;
   /** Resolves once the caller can hear. */
@@ -84,19 +74,15 @@ class LivekitSession implements TransportLeg, Paced {
   #timer: Timer | null = null;
   #isCallerHere = false;
   #isAudible = false;
-  #isConnected = false;
   #isReconnecting = false;
-  #ending: Promise<void> | null = null;
 
   constructor(library: Library, options: LivekitSessionOptions, shared: MediaShared) {
     this.#library = library;
     this.#options = options;
     this.#shared = shared;
-    this.#inbox = new RoomInbox(shared, (text) =>
-      this.#audio.emit({ type: 'message', atMs: shared.clock.now(), text }),
-    );
+    this.#inbox = new RoomInbox(shared, (text) => this.leg.receive(text));
     this.#voice = new AgentTrack(library, (error) => {
-      if (this.#ending === null) shared.log('warn', 'a block of audio was refused', error);
+      if (!this.leg.isEnding) shared.log('warn', 'the room library refused a block of audio', error);
     });
     this.#room = new library.Room();
     const { callerIdentity } = options;
@@ -106,12 +92,8 @@ class LivekitSession implements TransportLeg, Paced {
       log: shared.log,
       heard: this.#heard.promise,
     });
-    this.originMs = shared.pacer.add(this);
-    const rates = { inRateHz: IN_RATE_HZ, outRateHz: OUT_RATE_HZ } as const;
-    this.#audio = new LegAudio(
-      { leg: options.leg, ...rates, originMs: this.originMs, recording: options.recording },
-      shared,
-    );
+    const { leg, recording, onClosed } = options;
+    this.leg = new WebLeg({ leg, recording, onClosed, failure: 'room leg failed' }, this, shared);
     const { RoomEvent } = library;
     this.#room
       .on(RoomEvent.ParticipantConnected, (participant) => this.#came(participant))
@@ -132,7 +114,7 @@ class LivekitSession implements TransportLeg, Paced {
   async join(): Promise<void> {
     const { url, token } = this.#options;
     await this.#room.connect(url, token, { autoSubscribe: false, dynacast: false });
-    if (this.#ending !== null) {
+    if (this.leg.isEnding) {
       await this.#room.disconnect();
       return;
     }
@@ -144,43 +126,22 @@ class LivekitSession implements TransportLeg, Paced {
     for (const participant of this.#room.remoteParticipants.values()) this.#came(participant);
   }
 
-  /** Cleans up after a failed join; the call loop never had this leg. */
-  abandon(): void {
-    this.#ending = Promise.resolve();
+  /** While the connection recovers, a reply waits instead of being lost. */
+  get canSend(): boolean {
+    return this.#isCallerHere && !this.#isReconnecting;
+  }
+
+  sendFrame(frame: Int16Array): void {
+    if (!this.#voice.capture(frame)) throw new Error('the library no longer takes audio');
+  }
+
+  sendMessage(json: string): void {
+    this.#outbox.send(json);
+  }
+
+  stopTimers(): void {
+    this.#timer?.cancel();
     this.#outbox.close();
-    this.#shared.pacer.remove(this);
-    this.#audio.close();
-    void this.#release();
-  }
-
-  command(command: LegCommand): void {
-    if (this.#ending || this.#audio.command(command)) return;
-    if (command.do === 'sendMessage') this.#outbox.send(command.json);
-    if (command.do === 'close') void this.#end('local');
-  }
-
-  close(): Promise<void> {
-    return this.#end('local');
-  }
-
-  tick(slot: number, dueMs: number): void {
-    if (this.#ending || !this.#isConnected) return;
-    const lateMs = this.#shared.clock.now() - dueMs;
-    const kind = this.#fifo.pull(this.#audio.received, lateMs);
-    const isOnTime = lateMs <= MAX_SEND_LATENESS_MS;
-    // While the connection recovers, a reply waits instead of being lost.
-    const canSend = isOnTime && this.#isCallerHere && !this.#isReconnecting;
-    this.#audio.fillSent(dueMs, canSend);
-    if (canSend && !this.#voice.capture(this.#audio.sent)) {
-      this.fail(new Error('the library no longer takes audio'));
-      return;
-    }
-    this.#audio.endSlot(slot, dueMs, kind);
-  }
-
-  fail(error: unknown): void {
-    this.#shared.log('error', 'room leg failed', error);
-    void this.#end('failed');
   }
 
   #isCaller(participant: RemoteParticipant | undefined): boolean {
@@ -188,14 +149,14 @@ class LivekitSession implements TransportLeg, Paced {
   }
 
   #came(participant: RemoteParticipant): void {
-    if (this.#ending || !this.#isCaller(participant)) return;
+    if (this.leg.isEnding || !this.#isCaller(participant)) return;
     this.#isCallerHere = true;
     this.#inbox.setOpen(true);
     this.#timer?.cancel();
     this.#timer = null;
     for (const publication of participant.trackPublications.values())
       this.#subscribe(publication, participant);
-    if (this.#isConnected) return;
+    if (this.leg.isConnected) return;
     if (this.#isAudible) this.#connected();
     else this.#timer = this.#shared.clock.after(AUDIBLE_TIMEOUT_MS, () => this.#connected());
   }
@@ -205,10 +166,10 @@ class LivekitSession implements TransportLeg, Paced {
     this.#isCallerHere = false;
     this.#inbox.setOpen(false);
     this.#callerGone.resolve();
-    if (this.#ending !== null) return;
+    if (this.leg.isEnding) return;
     this.#timer?.cancel();
-    if (this.#hasLeftForGood(participant.disconnectReason)) void this.#end('remote');
-    else this.#timer = this.#shared.clock.after(RETURN_TIMEOUT_MS, () => void this.#end('remote'));
+    if (this.#hasLeftForGood(participant.disconnectReason)) void this.leg.end('remote');
+    else this.#timer = this.#shared.clock.after(RETURN_TIMEOUT_MS, () => void this.leg.end('remote'));
   }
 
   /** The caller left or was removed; any other reason is a broken connection. */
@@ -240,7 +201,11 @@ class LivekitSession implements TransportLeg, Paced {
   }
 
   #listenTo(track: RemoteTrack, participant: RemoteParticipant): void {
-    if (this.#ending || !this.#isCaller(participant) || track.kind !== this.#library.TrackKind.KIND_AUDIO)
+    if (
+      this.leg.isEnding ||
+      !this.#isCaller(participant) ||
+      track.kind !== this.#library.TrackKind.KIND_AUDIO
+    )
       return;
     this.#listening?.closeAudioStreams();
     this.#listening = track;
@@ -249,16 +214,12 @@ class LivekitSession implements TransportLeg, Paced {
       numChannels: 1,
       frameSizeMs: FRAME_MS,
     });
-    this.#read(stream).catch((error: unknown) => this.fail(error));
+    this.#read(stream).catch((error: unknown) => this.leg.fail(error));
   }
 
   /** The only reader of a stream; it ends with its track. */
   async #read(stream: AudioStream): Promise<void> {
-    for await (const { data } of stream) {
-      if (this.#ending || !this.#isConnected) continue;
-      this.#audio.hear(data, this.#shared.clock.now() - (data.length * 1000) / IN_RATE_HZ);
-      this.#fifo.push(data);
-    }
+    for await (const { data } of stream) this.leg.hear(data);
   }
 
   #becameAudible(): void {
@@ -267,12 +228,11 @@ class LivekitSession implements TransportLeg, Paced {
   }
 
   #connected(): void {
-    if (this.#isConnected || this.#ending !== null) return;
+    if (this.leg.isConnected || this.leg.isEnding) return;
     this.#timer?.cancel();
     this.#timer = null;
-    this.#isConnected = true;
+    this.leg.connected();
     this.#heard.resolve();
-    this.#audio.emit({ type: 'connected', atMs: this.#shared.clock.now() });
   }
 
   #reconnecting(isReconnecting: boolean): void {
@@ -282,47 +242,34 @@ class LivekitSession implements TransportLeg, Paced {
 
   /** The library gave up reconnecting, or the server removed us. */
   #lost(reason: DisconnectReason): void {
-    if (this.#ending !== null) return;
+    if (this.leg.isEnding) return;
     this.#shared.log('warn', 'connection to the room lost', this.#library.DisconnectReason[reason]);
-    void this.#end(this.#hasLeftForGood(reason) ? 'remote' : 'failed');
+    void this.leg.end(this.#hasLeftForGood(reason) ? 'remote' : 'failed');
   }
 
   #receive(payload: Uint8Array, participant: RemoteParticipant | undefined, topic: string | undefined): void {
-    if (this.#ending || topic !== CLIENT_EVENTS) return;
+    if (this.leg.isEnding || topic !== CLIENT_EVENTS) return;
     this.#inbox.take(payload, participant ? this.#isCaller(participant) : null);
   }
 
-  #end(reason: LegCloseReason): Promise<void> {
-    this.#outbox.close();
-    this.#ending ??= this.#finish(reason);
-    return this.#ending;
-  }
-
-  async #finish(reason: LegCloseReason): Promise<void> {
-    this.#timer?.cancel();
-    this.#shared.pacer.remove(this);
-    this.#audio.close();
-    const atMs = this.#shared.clock.now();
-    if (reason === 'local' && this.#isConnected) {
-      await within(this.#outbox.flushed, FLUSH_MS, this.#shared).catch(() => undefined);
+  async finish(reason: LegCloseReason): Promise<LegStats> {
+    if (reason === 'local' && this.leg.isConnected) {
+      await within(this.#outbox.flushed, FLUSH_TIMEOUT_MS, this.#shared).catch(() => undefined);
       if (this.#isCallerHere)
-        await within(this.#callerGone.promise, LEAVE_MS, this.#shared).catch(() => undefined);
+        await within(this.#callerGone.promise, LEAVE_TIMEOUT_MS, this.#shared).catch(() => undefined);
     }
-    const stats = this.#room.isConnected
-      ? await within(this.#stats(), STATS_TIMEOUT_MS, this.#shared).catch(() => NO_STATS)
+    return this.#room.isConnected
+      ? within(this.#stats(), STATS_TIMEOUT_MS, this.#shared).catch(() => NO_STATS)
       : NO_STATS;
-    this.#audio.emit({ type: 'closed', atMs, reason, stats });
-    await this.#release();
-    this.#options.onClosed();
   }
 
-  async #release(): Promise<void> {
+  async release(): Promise<void> {
     try {
       this.#listening?.closeAudioStreams();
       await this.#room.disconnect();
       await this.#voice.track.close();
     } catch (error) {
-      this.#shared.log('warn', 'a room could not be left properly', error);
+      this.#shared.log('warn', 'the room could not be left', error);
     }
   }
 

@@ -3,7 +3,7 @@
  * presence is known.
  */
 import type { MediaShared } from '../leg/leg-audio.ts';
-import { MessageGate } from '../leg/message-gate.ts';
+import { createMessageGate, type MessageGate } from '../leg/message-gate.ts';
 
 /** Takes the messages of one caller. */
 export class RoomInbox {
@@ -12,10 +12,8 @@ export class RoomInbox {
   readonly #kept: string[] = [];
   #isOpen = false;
 
-  constructor({ clock, log }: Pick<MediaShared, 'clock' | 'log'>, onMessage: (text: string) => void) {
-    this.#gate = new MessageGate(clock, () =>
-      log('warn', 'a web client exceeds its message rate; messages dropped'),
-    );
+  constructor(shared: Pick<MediaShared, 'clock' | 'log'>, onMessage: (text: string) => void) {
+    this.#gate = createMessageGate(shared);
     this.#onMessage = onMessage;
   }
 

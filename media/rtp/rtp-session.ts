@@ -8,7 +8,7 @@ import type { RemoteInfo } from 'node:dgram';
 import type { LegCloseReason, LegCommand } from '../leg/leg.ts';
 import { LegAudio, type MediaShared } from '../leg/leg-audio.ts';
 import type { RtpLegOptions } from '../leg/leg-factory.ts';
-import type { Paced } from '../leg/pacer.ts';
+import type { PacedLeg } from '../leg/pacer.ts';
 import type { RtpRemote, SrtpKeys } from '../leg/rtp-remote.ts';
 import type { OpenedLeg, TransportLeg } from '../leg/transport-leg.ts';
 import type { VoiceRateHz } from '../voice-activity/silero.ts';
@@ -57,7 +57,7 @@ export async function openRtpSession(
   return { leg: session, opened };
 }
 
-class RtpSession implements TransportLeg, Paced {
+class RtpSession implements TransportLeg, PacedLeg {
   readonly originMs: number;
   /** Sample rate of the leg in both directions, whatever codec is negotiated later. */
   readonly rateHz: VoiceRateHz;

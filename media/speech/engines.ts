@@ -4,9 +4,9 @@
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { isVendorConfigured, type Settings, vendorAccess } from '#config/env.ts';
+import { isVendorConfigured, type Settings } from '#config/env.ts';
 import { LOCAL_RECOGNITION_ID, type LocalRecognition, platformModels } from '#config/platform-models.ts';
-import { type RecognitionVendor, SYNTHESIS_VENDORS, type SynthesisVendor, VENDORS } from '#config/vendors.ts';
+import { type RecognitionVendor, SYNTHESIS_VENDORS, type SynthesisVendor } from '#config/vendors.ts';
 import { EngineHealth } from './engine-health.ts';
 import { failOverRecognizer, failOverSynthesizer } from './fail-over.ts';
 import { createEspeak, detectEspeakVoices } from './local/espeak.ts';
@@ -24,6 +24,7 @@ import { createDeepgramRecognizer } from './vendors/deepgram.ts';
 import { createDeepgramSynthesizer } from './vendors/deepgram-speech.ts';
 import { createElevenlabsSynthesizer } from './vendors/elevenlabs.ts';
 import { createOpenaiRecognizer, createOpenaiSynthesizer } from './vendors/openai.ts';
+import { speechAccess } from './vendors/speech-access.ts';
 
 /** Options of the engines. */
 export interface SpeechEnginesOptions {
@@ -178,7 +179,7 @@ function remoteRecognizers(settings: Settings, clock: Clock): (id: string) => Re
       return undefined;
     const create = RECOGNIZERS[provider];
     const recognizer =
-      made.get(id) ?? measureFinals(create(model, { ...accessTo(settings, provider), clock }), clock);
+      made.get(id) ?? measureFinals(create(model, { ...speechAccess(settings, provider), clock }), clock);
     made.set(id, recognizer);
     return recognizer;
   };
@@ -187,16 +188,8 @@ function remoteRecognizers(settings: Settings, clock: Clock): (id: string) => Re
 function remoteSynthesizers(settings: Settings, clock: Clock, phrases: PhraseCache): [string, Synthesizer][] {
   return SYNTHESIS_VENDORS.filter((vendor) => isVendorConfigured(settings, vendor)).map((vendor) => [
     vendor,
-    phrases.of(SYNTHESIZERS[vendor]({ ...accessTo(settings, vendor), clock })),
+    phrases.of(SYNTHESIZERS[vendor]({ ...speechAccess(settings, vendor), clock })),
   ]);
-}
-
-function accessTo(
-  settings: Settings,
-  vendor: RecognitionVendor | SynthesisVendor,
-): { baseUrl: string; apiKey: string | undefined } {
-  const { apiKey, baseUrl = VENDORS[vendor].speechUrl } = vendorAccess(settings, vendor);
-  return { apiKey, baseUrl };
 }
 
 function isKeyOf<T extends object>(table: T, key: string): key is Extract<keyof T, string> {

@@ -1,7 +1,7 @@
 /**
- * The contracts of speech engines: `Recognizer` (audio to text) and `Synthesizer` (text to audio). Each
- * vendor implements them in a file of its own, which contains the vendor's peculiarities; `engines.ts`
- * creates the configured ones. Every implementation passes one conformance suite
+ * The contracts of speech engines: `Recognizer` (audio to text), `Synthesizer` (text to audio) and
+ * `VoiceCloning`. Each vendor implements them in files of its own, which contain the vendor's peculiarities;
+ * `engines.ts` creates the configured engines. Every recogniser and synthesiser passes one conformance suite
  * (`test/media/speech/conformance.ts`).
  */
 
@@ -199,4 +199,20 @@ export interface Synthesizer {
   synthesise(text: string, options: SynthesisOptions): AsyncIterable<SpeechChunk>;
   /** Ends threads and connections; no use is allowed afterwards. */
   close?(): Promise<void>;
+}
+
+/** Creates and deletes voices. All methods throw `SpeechError`, or the signal's reason. */
+export interface VoiceCloning {
+  /** Creates a voice; resolves with its id here, `<provider>:<voice>`. */
+  clone(request: CloneRequest): Promise<string>;
+  /** Deletes a voice created here; succeeds if it no longer exists. */
+  forget(voiceId: string): Promise<void>;
+}
+
+/** A voice to create. */
+export interface CloneRequest {
+  readonly name: string;
+  /** Audio files as uploaded. */
+  readonly samples: readonly Uint8Array[];
+  readonly signal: AbortSignal;
 }

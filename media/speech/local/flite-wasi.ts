@@ -6,8 +6,10 @@
 
 /** Result of one run. */
 export interface FliteOutput {
-  /** The WAV file it wrote; empty if it wrote none. */
-  readonly wav: Buffer;
+  /** The speech it wrote as a WAV file; empty if it wrote none. */
+  readonly samples: Int16Array<ArrayBuffer>;
+  /** 0 if it wrote none, Hz. */
+  readonly sampleRateHz: number;
   readonly stdout: string;
 }
 
@@ -20,6 +22,10 @@ const FILETYPE_CHARACTER_DEVICE = 2;
 const FILETYPE_DIRECTORY = 3;
 const FILETYPE_REGULAR_FILE = 4;
 const ALL_RIGHTS = 0xffff_ffff_ffff_ffffn;
+
+/** The WAV file that Flite writes: one header, then 16-bit mono samples. */
+const WAV_HEADER_BYTES = 44;
+const WAV_RATE_OFFSET = 24;
 
 /** Thrown out of WebAssembly by `proc_exit`. */
 class Exit {}
@@ -45,7 +51,7 @@ export class FliteRun {
     } catch (error) {
       if (!(error instanceof Exit)) throw error;
     }
-    return { wav: this.#file.contents(), stdout: this.#stdout };
+    return { ...samplesOf(this.#file.contents()), stdout: this.#stdout };
   }
 
   get #view(): DataView {
@@ -176,4 +182,11 @@ class MemoryFile {
   contents(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
+}
+
+function samplesOf(wav: Buffer): Pick<FliteOutput, 'samples' | 'sampleRateHz'> {
+  const samples = new Int16Array(Math.max(0, (wav.length - WAV_HEADER_BYTES) >> 1));
+  for (let index = 0; index < samples.length; index++)
+    samples[index] = wav.readInt16LE(WAV_HEADER_BYTES + 2 * index);
+  return { samples, sampleRateHz: wav.length >= WAV_HEADER_BYTES ? wav.readUInt32LE(WAV_RATE_OFFSET) : 0 };
 }

@@ -1,13 +1,13 @@
 /**
- * Local synthesis with Flite: English, five voices, nothing to download. Sentences are synthesised one after
- * the other in a worker thread shared by all calls; one aborted while it waits is skipped.
+ * Local synthesis with Flite: English, five voices, nothing to download. One worker thread synthesises the
+ * sentences of all calls, one at a time.
  */
 import { Worker } from 'node:worker_threads';
 import { LOCAL_VOICES } from '#config/platform-models.ts';
 import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from '../speech.ts';
 import { cutSentences } from '../text/sentences.ts';
 import { alignWords, type TimedPhone } from '../text/word-times.ts';
-import { type SentenceEngine, SentenceQueue, type SentenceReports } from './sentence-queue.ts';
+import { type SentenceEngine, type SentenceEngineListener, SentenceQueue } from './sentence-queue.ts';
 
 /** A sentence for the thread. */
 export interface FliteJob {
@@ -16,7 +16,7 @@ export interface FliteJob {
   readonly speed: number;
 }
 
-/** The thread's answer; `phones` is Flite's own list of `name:endSeconds`. */
+/** The thread's answer; `phones` is what Flite prints: a `name:endSeconds` for each phone. */
 export interface FliteAnswer {
   readonly samples: Int16Array | null;
   readonly sampleRateHz: number;
@@ -24,21 +24,20 @@ export interface FliteAnswer {
   readonly error: string | null;
 }
 
-/** A synthesiser with a thread of its own. */
+/** A synthesiser that owns a thread. */
 export interface FliteSynthesizer extends Synthesizer {
   close(): Promise<void>;
 }
 
 type FliteQueue = SentenceQueue<FliteJob, FliteAnswer>;
 
-/** Silence kept before the first sentence, so that its first sound is not cut. */
+/** Silence kept at the start of the audio, so that its first sound is not cut off. */
 const LEAD_IN_MS = 20;
 const DEFAULT_VOICE = 'slt';
 
-/** Starts the thread and synthesises a word, so that the first caller does not wait. */
+/** Starts the thread and synthesises one word, so that the first caller does not wait for that. */
 export async function openFlite(): Promise<FliteSynthesizer> {
   const queue: FliteQueue = new SentenceQueue(startThread);
-  const synthesise = (text: string, options: SynthesisOptions) => speak(queue, text, options);
   await queue.run(
     { text: 'Ready.', voice: DEFAULT_VOICE, speed: 1 },
     { signal: new AbortController().signal },
@@ -47,24 +46,24 @@ export async function openFlite(): Promise<FliteSynthesizer> {
     id: 'local',
     voices: LOCAL_VOICES,
     needsWords: true,
-    synthesise,
+    synthesise: (text, options) => synthesise(queue, text, options),
     close: () => queue.close(),
   };
 }
 
-async function* speak(
+async function* synthesise(
   queue: FliteQueue,
   text: string,
   options: SynthesisOptions,
 ): AsyncGenerator<SpeechChunk> {
-  const voice = LOCAL_VOICES.find((known) => known.id === options.voiceId)?.id ?? DEFAULT_VOICE;
-  const readable = toAscii(text);
+  const voice = LOCAL_VOICES.find(({ id }) => id === options.voiceId)?.id ?? DEFAULT_VOICE;
+  const asciiText = toAscii(text);
   let elapsedMs = 0;
-  for (const sentence of cutSentences(readable)) {
-    const words = readable.slice(sentence.start, sentence.end);
-    if (!/[a-z0-9]/i.test(words)) continue;
-    const answer = await queue.run({ text: words, voice, speed: options.speed }, options);
-    const chunk = toChunk(answer, { words, textStart: sentence.start, elapsedMs });
+  for (const sentence of cutSentences(asciiText)) {
+    const sentenceText = asciiText.slice(sentence.start, sentence.end);
+    if (!/[a-z0-9]/i.test(sentenceText)) continue;
+    const answer = await queue.run({ text: sentenceText, voice, speed: options.speed }, options);
+    const chunk = toChunk(answer, { text: sentenceText, textStart: sentence.start, elapsedMs });
     if (!chunk) continue;
     yield chunk;
     options.signal.throwIfAborted();
@@ -74,20 +73,20 @@ async function* speak(
 
 function toChunk(
   answer: FliteAnswer,
-  at: { words: string; textStart: number; elapsedMs: number },
+  sentence: { text: string; textStart: number; elapsedMs: number },
 ): SpeechChunk | null {
   if (answer.samples === null) throw new SpeechError('unavailable', `Flite failed: ${answer.error}`);
   const { samples, sampleRateHz } = answer;
   if (samples.length === 0 || sampleRateHz === 0) return null;
   const phones = parsePhones(answer.phones);
-  // Before the first sentence a pause would only delay the caller; between sentences it separates them.
-  const pauseMs =
-    at.elapsedMs === 0 && phones[0]?.name === 'pau' ? Math.max(0, phones[0].endMs - LEAD_IN_MS) : 0;
-  const skipped = Math.min(samples.length, Math.floor((pauseMs * sampleRateHz) / 1_000));
-  const shiftMs = at.elapsedMs - (skipped * 1_000) / sampleRateHz;
-  const words = alignWords(at.words, phones).map((word) => ({
-    textStart: at.textStart + word.textStart,
-    textEnd: at.textStart + word.textEnd,
+  // Flite begins each sentence with a pause. At the start of the audio it would only delay the caller.
+  const skipMs =
+    sentence.elapsedMs === 0 && phones[0]?.name === 'pau' ? Math.max(0, phones[0].endMs - LEAD_IN_MS) : 0;
+  const skipped = Math.min(samples.length, Math.floor((skipMs * sampleRateHz) / 1_000));
+  const shiftMs = sentence.elapsedMs - (skipped * 1_000) / sampleRateHz;
+  const words = alignWords(sentence.text, phones).map((word) => ({
+    textStart: sentence.textStart + word.textStart,
+    textEnd: sentence.textStart + word.textEnd,
     startMs: word.startMs + shiftMs,
     endMs: word.endMs + shiftMs,
   }));
@@ -103,8 +102,8 @@ export function parsePhones(printed: string): TimedPhone[] {
 }
 
 /**
- * Transliterates the text to letters Flite knows, one character for one, so that positions match the original
- * text.
+ * Replaces every character that is not ASCII by one that is, so that Flite can read the text and positions
+ * still match the original.
  */
 function toAscii(text: string): string {
   return text.replace(/[^\n -~]/g, (character) => {
@@ -116,11 +115,11 @@ function toAscii(text: string): string {
   });
 }
 
-function startThread(reports: SentenceReports<FliteAnswer>): SentenceEngine<FliteJob> {
+function startThread(listener: SentenceEngineListener<FliteAnswer>): SentenceEngine<FliteJob> {
   const worker = new Worker(new URL('./flite-thread-entry.ts', import.meta.url), { name: 'flite' });
   worker.unref();
-  worker.on('message', (answer: FliteAnswer) => reports.answered(answer));
-  worker.on('error', (error) => reports.lost(error));
-  worker.on('exit', () => reports.lost(new Error('the thread ended')));
+  worker.on('message', (answer: FliteAnswer) => listener.onAnswer(answer));
+  worker.on('error', (error) => listener.onExit(error));
+  worker.on('exit', () => listener.onExit(new Error('the thread ended')));
   return { post: (job) => worker.postMessage(job), end: () => worker.terminate() };
 }

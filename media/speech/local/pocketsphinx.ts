@@ -13,12 +13,13 @@ import type { Clock } from '#base/clock.ts';
 import { type RecognitionOptions, type RecognitionStream, type Recognizer, SpeechError } from '../speech.ts';
 import { openUtteranceStream } from '../utterance-stream.ts';
 import { keytermGrammar, type PronouncingDictionary, readDictionary } from './keyterm-grammar.ts';
+import { describeExit } from './process-exit.ts';
 
 const PROGRAM = 'pocketsphinx_continuous';
 const MODEL_RATE_HZ = 16_000;
-const MOST_PROCESSES = 2;
-const DEADLINE_MS = 8_000;
-const MOST_OUTPUT_CHARS = 16_384;
+const MAX_PROCESSES = 2;
+const TRANSCRIPT_TIMEOUT_MS = 8_000;
+const MAX_OUTPUT_CHARS = 16_384;
 
 /** Finds the program on this search path; null if it is missing. Nothing is run. */
 export function findPocketsphinx(searchPath: string): string | null {
@@ -31,7 +32,7 @@ export async function openPocketsphinx(program: string, clock: Clock): Promise<R
   const setting = {
     program,
     dictionary: await readDictionary(findDictionary(program)),
-    slots: new Slots(MOST_PROCESSES),
+    slots: new Slots(MAX_PROCESSES),
   };
   return {
     id: 'local:pocketsphinx',
@@ -69,7 +70,7 @@ function openStream(setting: Setting, recognition: RecognitionOptions, clock: Cl
     recognition,
     transcribe,
     clock,
-    deadlineMs: DEADLINE_MS,
+    deadlineMs: TRANSCRIPT_TIMEOUT_MS,
     knowsPhrasesOnly: recognition.keyterms.length > 0,
   });
 }
@@ -118,7 +119,7 @@ function outputOf(
     const child = spawn(program, args, { env: {}, stdio, signal, killSignal: 'SIGKILL', shell: false });
     let printed = '';
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      if (printed.length < MOST_OUTPUT_CHARS) printed += text;
+      if (printed.length < MAX_OUTPUT_CHARS) printed += text;
     });
     child.on('error', (error) =>
       reject(
@@ -127,9 +128,9 @@ function outputOf(
           : new SpeechError('unavailable', 'pocketsphinx cannot be run', { cause: error }),
       ),
     );
-    child.on('close', (code) => {
+    child.on('close', (code, exitSignal) => {
       if (code === 0) resolve(printed.replace(/\s+/g, ' ').trim());
-      else reject(new SpeechError('unavailable', `pocketsphinx ended with status ${code ?? 'killed'}`));
+      else reject(new SpeechError('unavailable', `pocketsphinx failed: ${describeExit(code, exitSignal)}`));
     });
   });
 }

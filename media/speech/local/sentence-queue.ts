@@ -1,12 +1,12 @@
 /**
- * Sentences for a local engine that synthesises one at a time. Accounts take turns; a sentence aborted while
- * it waits is skipped; if the engine dies only the current sentence is lost, and the next one starts another
- * engine.
+ * Queues sentences for a local engine that synthesises one at a time, and serves accounts in turn. A sentence
+ * that is aborted while it waits is skipped. If the engine ends, only the current sentence fails, and the
+ * next one starts a new engine.
  */
 import { FairQueue } from '../fair-queue.ts';
 import { SpeechError, type SynthesisOptions } from '../speech.ts';
 
-/** Text of one account that may precede that of others, characters: a few sentences. */
+/** Text of one account that may be synthesised before that of others, characters: a few sentences. */
 const HEAD_START_CHARS = 300;
 
 /** A running engine: a thread or a process. */
@@ -18,13 +18,13 @@ export interface SentenceEngine<Job> {
 }
 
 /** Events of an engine. */
-export interface SentenceReports<Answer> {
-  answered(answer: Answer): void;
-  /** It ended, and its current sentence failed. Repeating this has no effect. */
-  lost(cause: unknown): void;
+export interface SentenceEngineListener<Answer> {
+  onAnswer(answer: Answer): void;
+  /** The engine ended: its current sentence fails. Further calls have no effect. */
+  onExit(cause: unknown): void;
 }
 
-interface Waiting<Job, Answer> {
+interface QueuedSentence<Job, Answer> {
   readonly job: Job;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
@@ -32,13 +32,13 @@ interface Waiting<Job, Answer> {
 
 /** An engine, started when first needed, and its queue. */
 export class SentenceQueue<Job extends { readonly text: string }, Answer> {
-  readonly #start: (reports: SentenceReports<Answer>) => SentenceEngine<Job>;
-  readonly #queue = new FairQueue<Waiting<Job, Answer>>(HEAD_START_CHARS);
+  readonly #start: (listener: SentenceEngineListener<Answer>) => SentenceEngine<Job>;
+  readonly #queue = new FairQueue<QueuedSentence<Job, Answer>>(HEAD_START_CHARS);
   #engine: SentenceEngine<Job> | null = null;
-  #running: Waiting<Job, Answer> | null = null;
+  #running: QueuedSentence<Job, Answer> | null = null;
   #isClosed = false;
 
-  constructor(start: (reports: SentenceReports<Answer>) => SentenceEngine<Job>) {
+  constructor(start: (listener: SentenceEngineListener<Answer>) => SentenceEngine<Job>) {
     this.#start = start;
   }
 
@@ -50,7 +50,7 @@ export class SentenceQueue<Job extends { readonly text: string }, Answer> {
         return;
       }
       const settle = () => signal.removeEventListener('abort', onAbort);
-      const waiting: Waiting<Job, Answer> = {
+      const sentence: QueuedSentence<Job, Answer> = {
         job,
         resolve: (answer) => {
           settle();
@@ -62,11 +62,11 @@ export class SentenceQueue<Job extends { readonly text: string }, Answer> {
         },
       };
       const onAbort = () => {
-        this.#queue.remove(waiting);
-        waiting.reject(signal.reason);
+        this.#queue.remove(sentence);
+        sentence.reject(signal.reason);
       };
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#queue.add(account, waiting, job.text.length);
+      this.#queue.add(account, sentence, job.text.length);
       this.#advance();
     });
   }
@@ -85,7 +85,7 @@ export class SentenceQueue<Job extends { readonly text: string }, Answer> {
   #advance(): void {
     if (this.#isClosed) {
       const closed = new SpeechError('unavailable', 'The engine is closed');
-      for (const waiting of [this.#running, ...this.#queue.drain()]) waiting?.reject(closed);
+      for (const sentence of [this.#running, ...this.#queue.drain()]) sentence?.reject(closed);
       this.#running = null;
       return;
     }
@@ -98,23 +98,25 @@ export class SentenceQueue<Job extends { readonly text: string }, Answer> {
   }
 
   #begin(): SentenceEngine<Job> {
-    let isGone = false;
-    const over = (settle: (had: Waiting<Job, Answer>) => void) => {
-      const had = this.#running;
+    let hasEnded = false;
+    const finish = (settle: (sentence: QueuedSentence<Job, Answer>) => void) => {
+      const sentence = this.#running;
       this.#running = null;
-      if (had) settle(had);
+      if (sentence) settle(sentence);
       this.#advance();
     };
     return this.#start({
-      answered: (answer) => {
-        if (!isGone) over((had) => had.resolve(answer));
+      onAnswer: (answer) => {
+        if (!hasEnded) finish((sentence) => sentence.resolve(answer));
       },
-      lost: (cause) => {
-        if (isGone) return;
-        isGone = true;
+      onExit: (cause) => {
+        if (hasEnded) return;
+        hasEnded = true;
         this.#engine = null;
-        over((had) =>
-          had.reject(new SpeechError('unavailable', 'The speech engine stopped', { cause, retryable: true })),
+        finish((sentence) =>
+          sentence.reject(
+            new SpeechError('unavailable', 'The speech engine stopped', { cause, retryable: true }),
+          ),
         );
       },
     });

@@ -1,12 +1,12 @@
 /**
- * Local streaming recognition with sherpa-onnx, if a model exists below `DATA_DIR/models`. The model is
- * loaded when the first call opens a stream, in a separate process: a damaged model file aborts its process,
- * which must not be that of the calls. If the process dies its streams fail, and the next stream starts
- * another.
+ * Local streaming recognition with sherpa-onnx, if there is a model in `DATA_DIR/models`. The first stream
+ * starts a separate process, which loads the model: a damaged model file crashes that process and no calls.
+ * When the process ends, its streams fail; the next stream starts a new process.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Clock, Timer } from '#base/clock.ts';
+import type { Clock } from '#base/clock.ts';
+import { PendingFinalises } from '../pending-finalises.ts';
 import {
   type RecognitionEvent,
   type RecognitionOptions,
@@ -14,29 +14,30 @@ import {
   type Recognizer,
   SpeechError,
 } from '../speech.ts';
+import { describeExit } from './process-exit.ts';
 import type { SherpaModel } from './sherpa-model.ts';
 
-/** Messages to the process. */
+/** A message to the process. */
 export type SherpaRequest =
   | { readonly type: 'open'; readonly id: number; readonly sampleRateHz: number }
   | { readonly type: 'audio'; readonly id: number; readonly samples: Int16Array }
   | { readonly type: 'finalise' | 'close'; readonly id: number };
 
-/** Messages from the process. */
+/** A message from the process. */
 export interface SherpaReport {
   readonly id: number;
   readonly event: RecognitionEvent;
 }
 
-/** A recogniser with a process of its own. */
+/** A recogniser that owns a process. */
 export interface SherpaRecognizer extends Recognizer {
   close(): Promise<void>;
 }
 
-/** Loading a model takes seconds; a finalise that waits for it is not stalled. */
-const FINALISE_MS = 8_000;
+/** Longest wait for the answer to a finalise; loading the model takes seconds of it. */
+const FINALISE_TIMEOUT_MS = 8_000;
 
-/** Prepares recognition with this model. */
+/** Creates the recogniser of this model; starts no process yet. */
 export function createSherpa(model: SherpaModel, clock: Clock): SherpaRecognizer {
   const streams = new Map<number, SherpaStream>();
   let running: ChildProcess | null = null;
@@ -57,13 +58,13 @@ export function createSherpa(model: SherpaModel, clock: Clock): SherpaRecognizer
       const { id, event } = message as SherpaReport;
       streams.get(id)?.receive(event);
     });
-    const lost = (cause: unknown) => {
+    const onProcessExit = (cause: unknown) => {
       if (running === child) running = null;
       for (const stream of [...streams.values()])
         stream.fail(new SpeechError('unavailable', 'The recognition model stopped', { cause }));
     };
-    child.on('error', lost);
-    child.on('exit', (code) => lost(new Error(`exit status ${code ?? 'killed'}`)));
+    child.on('error', onProcessExit);
+    child.on('exit', (code, signal) => onProcessExit(new Error(describeExit(code, signal))));
     return child;
   }
 
@@ -78,7 +79,7 @@ export function createSherpa(model: SherpaModel, clock: Clock): SherpaRecognizer
       const post = (request: SherpaRequest) => {
         if (child.connected) child.send(request, () => {});
       };
-      const stream = new SherpaStream({ id, options, clock, post, onOver: () => streams.delete(id) });
+      const stream = new SherpaStream({ id, options, clock, post, onClosed: () => streams.delete(id) });
       streams.set(id, stream);
       return stream;
     },
@@ -94,17 +95,23 @@ interface SherpaStreamOptions {
   readonly options: RecognitionOptions;
   readonly clock: Clock;
   readonly post: (request: SherpaRequest) => void;
-  readonly onOver: () => void;
+  readonly onClosed: () => void;
 }
 
 class SherpaStream implements RecognitionStream {
   readonly #context: SherpaStreamOptions;
   #isOver = false;
-  #finalisesOpen = 0;
-  #answer: Timer | null = null;
+  readonly #pendingFinalises: PendingFinalises;
 
   constructor(context: SherpaStreamOptions) {
     this.#context = context;
+    this.#pendingFinalises = new PendingFinalises({
+      clock: context.clock,
+      timeoutMs: () => FINALISE_TIMEOUT_MS,
+      onTimeout: () => this.fail(new SpeechError('stalled', 'The recognition model did not answer')),
+      onFinalised: () => context.options.onEvent({ type: 'finalised' }),
+      isOver: () => this.#isOver,
+    });
     context.post({ type: 'open', id: context.id, sampleRateHz: context.options.sampleRateHz });
   }
 
@@ -114,8 +121,7 @@ class SherpaStream implements RecognitionStream {
 
   finalise(): void {
     if (this.#isOver) return;
-    this.#finalisesOpen++;
-    this.#answer ??= this.#awaitAnswer();
+    this.#pendingFinalises.add();
     this.#context.post({ type: 'finalise', id: this.#context.id });
   }
 
@@ -127,12 +133,8 @@ class SherpaStream implements RecognitionStream {
 
   receive(event: RecognitionEvent): void {
     if (this.#isOver) return;
-    if (event.type === 'finalised') {
-      this.#finalisesOpen--;
-      this.#answer?.cancel();
-      this.#answer = this.#finalisesOpen > 0 ? this.#awaitAnswer() : null;
-    }
-    this.#context.options.onEvent(event);
+    if (event.type === 'finalised') this.#pendingFinalises.answered();
+    else this.#context.options.onEvent(event);
   }
 
   fail(error: SpeechError): void {
@@ -141,15 +143,9 @@ class SherpaStream implements RecognitionStream {
     this.#context.options.onEvent({ type: 'failed', error });
   }
 
-  #awaitAnswer(): Timer {
-    return this.#context.clock.after(FINALISE_MS, () =>
-      this.fail(new SpeechError('stalled', 'The recognition model did not answer')),
-    );
-  }
-
   #stop(): void {
     this.#isOver = true;
-    this.#answer?.cancel();
-    this.#context.onOver();
+    this.#pendingFinalises.cancel();
+    this.#context.onClosed();
   }
 }

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
 import { parseJson } from '#base/parse-json.ts';
 import { SampleBlocks } from '../audio/sample-blocks.ts';
+import { PendingFinalises } from '../pending-finalises.ts';
 import {
   type RecognitionEvent,
   type RecognitionOptions,
@@ -16,24 +17,17 @@ import {
   type SpeechErrorCategory,
 } from '../speech.ts';
 import { socketUrl, VendorSocket } from './connection/vendor-socket.ts';
-
-/** How to reach the vendor. */
-export interface AssemblyaiOptions {
-  /** http or ws scheme, no path. */
-  readonly baseUrl: string;
-  readonly apiKey: string | undefined;
-  readonly clock: Clock;
-}
+import type { SpeechVendorOptions } from './speech-access.ts';
 
 /** The vendor refuses messages with less than 50 ms or more than a second of audio. */
 const MESSAGE_MS = 60;
 const LEAST_MESSAGE_MS = 50;
 /** Longest wait for the end of a turn with words. */
-const FINALISE_MS = 2_000;
+const FINALISE_TIMEOUT_MS = 2_000;
 /** Longest wait for words when none have arrived. */
-const UNHEARD_MS = 600;
-/** The end of a turn is sent twice: plain, then with punctuation. */
-const FORMATTED_MS = 500;
+const UNHEARD_TIMEOUT_MS = 600;
+/** The end of a turn is sent twice, plain and then with punctuation: longest wait for the second. */
+const FORMATTED_TIMEOUT_MS = 500;
 const ENGLISH_ONLY = 'universal-streaming-english';
 
 const CLOSE_CATEGORIES: Readonly<Record<number, SpeechErrorCategory>> = {
@@ -67,7 +61,7 @@ const failure = z.object({
 const message = z.discriminatedUnion('type', [turn, failure]);
 
 /** Creates the recogniser of one of AssemblyAI's streaming models. */
-export function createAssemblyaiRecognizer(model: string, options: AssemblyaiOptions): Recognizer {
+export function createAssemblyaiRecognizer(model: string, options: SpeechVendorOptions): Recognizer {
   return {
     id: `assemblyai:${model}`,
     givesInterims: true,
@@ -83,19 +77,28 @@ class AssemblyaiStream implements RecognitionStream {
   readonly #rateHz: number;
   readonly #blocks: SampleBlocks;
   #hasUnsettledAudio = false;
-  /** Unanswered finalises since the last audio. */
-  readonly #finalisesOpen: number[] = [];
+  readonly #finalises: PendingFinalises;
   /** A turn with words and without an end. */
   #isTurnOpen = false;
   /** The plain end of a turn, used if the formatted one does not arrive. */
   #plainEnd: Turn | null = null;
   #lastFinalTurn = -1;
-  #answer: Timer | null = null;
   #formatting: Timer | null = null;
 
-  constructor(model: string, { baseUrl, apiKey, clock }: AssemblyaiOptions, recognition: RecognitionOptions) {
+  constructor(
+    model: string,
+    { baseUrl, apiKey, clock }: SpeechVendorOptions,
+    recognition: RecognitionOptions,
+  ) {
     this.#clock = clock;
     this.#onEvent = recognition.onEvent;
+    this.#finalises = new PendingFinalises({
+      clock,
+      timeoutMs: () => (this.#isTurnOpen ? FINALISE_TIMEOUT_MS : UNHEARD_TIMEOUT_MS),
+      onTimeout: () => this.#onAnswerTimeout(),
+      onFinalised: () => this.#onEvent({ type: 'finalised' }),
+      isOver: () => this.#socket.isOver,
+    });
     this.#rateHz = recognition.sampleRateHz;
     this.#blocks = new SampleBlocks((this.#rateHz * MESSAGE_MS) / 1_000);
     const isSteered = !recognition.multilingual && !model.startsWith('universal-streaming');
@@ -129,22 +132,14 @@ class AssemblyaiStream implements RecognitionStream {
 
   finalise(): void {
     if (this.#socket.isOver) return;
-    if (!this.#hasUnsettledAudio && this.#finalisesOpen.length === 0) {
-      // Asynchronous: never calls the listener from within the caller's own call.
-      queueMicrotask(() => {
-        if (!this.#socket.isOver) this.#onEvent({ type: 'finalised' });
-      });
-      return;
-    }
     if (!this.#hasUnsettledAudio) {
-      this.#finalisesOpen.push((this.#finalisesOpen.pop() ?? 0) + 1);
+      this.#finalises.share();
       return;
     }
     this.#hasUnsettledAudio = false;
-    this.#finalisesOpen.push(1);
+    this.#finalises.add();
     this.#blocks.flush(this.#sendAudio, (this.#rateHz * LEAST_MESSAGE_MS) / 1_000);
     this.#socket.send(JSON.stringify({ type: 'ForceEndpoint' }));
-    this.#answer ??= this.#awaitAnswer();
   }
 
   close(): void {
@@ -173,14 +168,14 @@ class AssemblyaiStream implements RecognitionStream {
       if (text === '') return;
       if (!this.#isTurnOpen) {
         this.#isTurnOpen = true;
-        if (this.#answer) this.#restartAnswer();
+        this.#finalises.restartTimeout();
       }
       this.#onEvent({ type: 'interim', text });
     } else if (heard.turn_is_formatted || heard.transcript === '') this.#settle(heard);
     else {
       this.#plainEnd = heard;
       this.#formatting?.cancel();
-      this.#formatting = this.#clock.after(FORMATTED_MS, () => this.#settle(heard));
+      this.#formatting = this.#clock.after(FORMATTED_TIMEOUT_MS, () => this.#settle(heard));
     }
   }
 
@@ -193,32 +188,18 @@ class AssemblyaiStream implements RecognitionStream {
     const [startMs, endMs] = [words[0]?.start ?? null, words.at(-1)?.end ?? null];
     if (text !== '') this.#onEvent({ type: 'final', text, startMs, endMs, language: language_code ?? null });
     // A listener may have closed the stream.
-    if (this.#finalisesOpen.length > 0 && !this.#socket.isOver) this.#finalised();
+    if (!this.#finalises.isEmpty && !this.#socket.isOver) this.#finalises.answered();
   }
 
-  #finalised(): void {
-    const count = this.#finalisesOpen.shift() ?? 0;
-    for (let told = 0; told < count && !this.#socket.isOver; told++) this.#onEvent({ type: 'finalised' });
-    this.#answer?.cancel();
-    this.#answer = this.#finalisesOpen.length > 0 && !this.#socket.isOver ? this.#awaitAnswer() : null;
-  }
-
-  #restartAnswer(): void {
-    this.#answer?.cancel();
-    this.#answer = this.#awaitAnswer();
-  }
-
-  #awaitAnswer(): Timer {
-    return this.#clock.after(this.#isTurnOpen ? FINALISE_MS : UNHEARD_MS, () => {
-      if (this.#plainEnd) this.#settle(this.#plainEnd);
-      else if (this.#isTurnOpen)
-        this.#socket.fail(new SpeechError('stalled', 'AssemblyAI did not answer ForceEndpoint'));
-      else this.#finalised();
-    });
+  #onAnswerTimeout(): void {
+    if (this.#plainEnd) this.#settle(this.#plainEnd);
+    else if (this.#isTurnOpen)
+      this.#socket.fail(new SpeechError('stalled', 'AssemblyAI did not answer ForceEndpoint'));
+    else this.#finalises.answered();
   }
 
   #stop(): void {
-    this.#answer?.cancel();
+    this.#finalises.cancel();
     this.#formatting?.cancel();
   }
 }

@@ -20,14 +20,7 @@ import { WordTimes } from '../text/spoken-words.ts';
 import { ChunkQueue } from './connection/chunk-queue.ts';
 import { socketUrl, VendorSocket } from './connection/vendor-socket.ts';
 import { categoryOf } from './connection/vendor-status.ts';
-
-/** How to reach the vendor. */
-export interface CartesiaOptions {
-  /** http or ws scheme, no path. */
-  readonly baseUrl: string;
-  readonly apiKey: string | undefined;
-  readonly clock: Clock;
-}
+import type { SpeechVendorOptions } from './speech-access.ts';
 
 const API_VERSION = '2026-03-01';
 const MODEL = 'sonic-3.5';
@@ -53,7 +46,7 @@ const message = z.object({
 type CartesiaMessage = z.output<typeof message>;
 
 /** Creates the synthesiser. It connects when a call is announced, or at the first text. */
-export function createCartesiaSynthesizer(options: CartesiaOptions): Synthesizer {
+export function createCartesiaSynthesizer(options: SpeechVendorOptions): Synthesizer {
   const connection = new CartesiaConnection(options);
   const voices = VENDORS.cartesia.voices;
   return {
@@ -69,12 +62,12 @@ export function createCartesiaSynthesizer(options: CartesiaOptions): Synthesizer
 }
 
 class CartesiaConnection {
-  readonly #options: CartesiaOptions;
+  readonly #options: SpeechVendorOptions;
   readonly #contexts = new Map<string, CartesiaContext>();
   #socket: VendorSocket | null = null;
   #idle: Timer | null = null;
 
-  constructor(options: CartesiaOptions) {
+  constructor(options: SpeechVendorOptions) {
     this.#options = options;
   }
 

@@ -1,15 +1,7 @@
 /** Access to Deepgram, for recognition and synthesis. */
-import type { Clock } from '#base/clock.ts';
-
-/** One address and key for all its services. */
-export interface DeepgramOptions {
-  /** http or ws scheme, no path. */
-  readonly baseUrl: string;
-  readonly apiKey: string | undefined;
-  readonly clock: Clock;
-}
+import type { SpeechVendorOptions } from './speech-access.ts';
 
 /** The authorisation header. */
-export function authorization({ apiKey }: DeepgramOptions): Record<string, string> {
+export function authorization({ apiKey }: SpeechVendorOptions): Record<string, string> {
   return apiKey === undefined ? {} : { authorization: `Token ${apiKey}` };
 }

@@ -6,7 +6,8 @@ import { parseJson } from '#base/parse-json.ts';
 import { toWav } from '../audio/wav.ts';
 import { type RecordedSpeech, type RecordingRequest, SpeechError } from '../speech.ts';
 import { asSpeechError, requestVendor } from './connection/vendor-request.ts';
-import { authorization, type DeepgramOptions } from './deepgram-access.ts';
+import { authorization } from './deepgram-access.ts';
+import type { SpeechVendorOptions } from './speech-access.ts';
 
 /** The vendor gives up after ten minutes. */
 const LONGEST_MS = 600_000;
@@ -28,7 +29,7 @@ const answer = z.object({
 /** Throws `SpeechError`, or the signal's reason. */
 export async function transcribeRecording(
   model: string,
-  options: DeepgramOptions,
+  options: SpeechVendorOptions,
   request: RecordingRequest,
 ): Promise<RecordedSpeech> {
   const url = new URL(`${options.baseUrl.replace(/^ws/, 'http')}/v1/listen`);

@@ -12,7 +12,8 @@ import type { ChunkQueue } from './connection/chunk-queue.ts';
 import { speakOverSocket } from './connection/socket-speech.ts';
 import { socketUrl, VendorSocket } from './connection/vendor-socket.ts';
 import { WarmSockets } from './connection/warm-sockets.ts';
-import { authorization, type DeepgramOptions } from './deepgram-access.ts';
+import { authorization } from './deepgram-access.ts';
+import type { SpeechVendorOptions } from './speech-access.ts';
 
 const RATES_HZ = [8_000, 16_000, 24_000, 32_000, 48_000];
 const SLOWEST = 0.7;
@@ -24,7 +25,7 @@ const PIECES = /.{1,2000}/gsu;
 const message = z.object({ type: z.string(), description: z.string().optional() });
 
 /** Creates the synthesiser. */
-export function createDeepgramSynthesizer(options: DeepgramOptions): Synthesizer {
+export function createDeepgramSynthesizer(options: SpeechVendorOptions): Synthesizer {
   const { clock } = options;
   const connect = (url: URL) =>
     new VendorSocket({ vendor: 'Deepgram', url, headers: authorization(options), clock });

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
 import { parseJson } from '#base/parse-json.ts';
 import { levelDb } from '../../dsp/pcm.ts';
+import { PendingFinalises } from '../pending-finalises.ts';
 import {
   type RecognitionEvent,
   type RecognitionOptions,
@@ -16,14 +17,16 @@ import {
   SpeechError,
 } from '../speech.ts';
 import { socketUrl, VendorSocket } from './connection/vendor-socket.ts';
-import { authorization, type DeepgramOptions } from './deepgram-access.ts';
+import { authorization } from './deepgram-access.ts';
 import { transcribeRecording } from './deepgram-recording.ts';
+import type { SpeechVendorOptions } from './speech-access.ts';
 
-/** Speech was sent and nothing came back. */
-const SILENT_MS = 6_000;
-const FINALISE_MS = 2_000;
-/** Least speech that must be answered, ms: a final may arrive before the last part of a word was sent. */
-const LEAST_VOICE_MS = 300;
+/** Longest wait for any message after speech was sent. */
+const PROGRESS_TIMEOUT_MS = 6_000;
+/** Longest wait for the answer to `Finalize`. */
+const FINALISE_TIMEOUT_MS = 2_000;
+/** Minimum speech that must be answered, ms: a final may arrive before the last part of a word was sent. */
+const MIN_VOICE_MS = 300;
 /** Audio at or above this level may be speech. */
 const QUIETEST_VOICE_DB = -45;
 /** Deepgram closes a socket after ten seconds without audio. */
@@ -45,7 +48,7 @@ const message = z.discriminatedUnion('type', [results, z.object({ type: z.litera
 const MULTILINGUAL = new Set(['en', 'es', 'fr', 'de', 'hi', 'ru', 'pt', 'ja', 'it', 'nl']);
 
 /** Creates the recogniser of one of Deepgram's models. */
-export function createDeepgramRecognizer(model: string, options: DeepgramOptions): Recognizer {
+export function createDeepgramRecognizer(model: string, options: SpeechVendorOptions): Recognizer {
   return {
     id: `deepgram:${model}`,
     givesInterims: true,
@@ -81,18 +84,24 @@ class DeepgramStream implements RecognitionStream {
   readonly #rateHz: number;
   /** Audio was sent since the last finalise. */
   #hasUnsettledAudio = false;
-  #finalisesOpen = 0;
+  readonly #finalises: PendingFinalises;
   /** Speech sent since the vendor's last message, ms. */
   #unansweredVoiceMs = 0;
   #sentSinceKeepAlive = false;
   #isOpen = false;
   #progress: Timer | null = null;
-  #answer: Timer | null = null;
 
-  constructor(url: URL, options: DeepgramOptions, recognition: RecognitionOptions) {
+  constructor(url: URL, options: SpeechVendorOptions, recognition: RecognitionOptions) {
     this.#clock = options.clock;
     this.#rateHz = recognition.sampleRateHz;
     this.#onEvent = recognition.onEvent;
+    this.#finalises = new PendingFinalises({
+      clock: options.clock,
+      timeoutMs: () => FINALISE_TIMEOUT_MS,
+      onTimeout: () => this.#onAnswerTimeout(),
+      onFinalised: () => this.#onEvent({ type: 'finalised' }),
+      isOver: () => this.#socket.isOver,
+    });
     this.#keepAlive = options.clock.every(KEEP_ALIVE_MS, () => this.#sendKeepAlive());
     this.#socket = new VendorSocket({
       vendor: 'Deepgram',
@@ -123,17 +132,13 @@ class DeepgramStream implements RecognitionStream {
 
   finalise(): void {
     if (this.#socket.isOver) return;
-    if (!this.#hasUnsettledAudio && this.#finalisesOpen === 0) {
-      // Asynchronous: never calls the listener from within the caller's own call.
-      queueMicrotask(() => {
-        if (!this.#socket.isOver) this.#onEvent({ type: 'finalised' });
-      });
+    if (!this.#hasUnsettledAudio && this.#finalises.isEmpty) {
+      this.#finalises.share();
       return;
     }
     this.#hasUnsettledAudio = false;
-    this.#finalisesOpen++;
+    this.#finalises.add();
     this.#socket.send(JSON.stringify({ type: 'Finalize' }));
-    this.#answer ??= this.#awaitAnswer();
   }
 
   close(): void {
@@ -168,36 +173,28 @@ class DeepgramStream implements RecognitionStream {
       this.#onEvent({ type: 'final', text, ...times(heard), language: best?.languages?.[0] ?? null });
     else if (text !== '') this.#onEvent({ type: 'interim', text });
     // A listener may have closed the stream.
-    if (heard.from_finalize === true && this.#finalisesOpen > 0 && !this.#socket.isOver) this.#finalised();
-  }
-
-  #finalised(): void {
-    this.#finalisesOpen--;
-    this.#answer?.cancel();
-    this.#answer = this.#finalisesOpen > 0 ? this.#awaitAnswer() : null;
-    this.#onEvent({ type: 'finalised' });
+    if (heard.from_finalize === true && !this.#finalises.isEmpty && !this.#socket.isOver)
+      this.#finalises.answered();
   }
 
   /**
    * Deepgram does not answer a `Finalize` with almost nothing left to settle; unanswered speech is a stall.
    */
-  #awaitAnswer(): Timer {
-    return this.#clock.after(FINALISE_MS, () => {
-      if (this.#unansweredVoiceMs < LEAST_VOICE_MS) this.#finalised();
-      else this.#socket.fail(new SpeechError('stalled', 'Deepgram did not answer Finalize'));
-    });
+  #onAnswerTimeout(): void {
+    if (this.#unansweredVoiceMs < MIN_VOICE_MS) this.#finalises.answered();
+    else this.#socket.fail(new SpeechError('stalled', 'Deepgram did not answer Finalize'));
   }
 
   #awaitProgress(): void {
-    if (this.#unansweredVoiceMs < LEAST_VOICE_MS) return;
-    this.#progress ??= this.#clock.after(SILENT_MS, () =>
+    if (this.#unansweredVoiceMs < MIN_VOICE_MS) return;
+    this.#progress ??= this.#clock.after(PROGRESS_TIMEOUT_MS, () =>
       this.#socket.fail(new SpeechError('stalled', 'Deepgram accepts speech and returns nothing')),
     );
   }
 
   #stop(): void {
     this.#progress?.cancel();
-    this.#answer?.cancel();
+    this.#finalises.cancel();
     this.#keepAlive.cancel();
   }
 }

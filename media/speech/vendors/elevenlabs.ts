@@ -3,7 +3,6 @@
  * socket serves one text; the next one is opened in advance.
  */
 import { z } from 'zod';
-import type { Clock } from '#base/clock.ts';
 import { parseJson } from '#base/parse-json.ts';
 import { VENDORS } from '#config/vendors.ts';
 import { offeredRate, SampleReader } from '../audio/pcm-bytes.ts';
@@ -19,14 +18,7 @@ import type { ChunkQueue } from './connection/chunk-queue.ts';
 import { speakOverSocket } from './connection/socket-speech.ts';
 import { socketUrl, VendorSocket } from './connection/vendor-socket.ts';
 import { WarmSockets } from './connection/warm-sockets.ts';
-
-/** How to reach the vendor. */
-interface ElevenlabsOptions {
-  /** http or ws scheme, no path. */
-  readonly baseUrl: string;
-  readonly apiKey: string | undefined;
-  readonly clock: Clock;
-}
+import type { SpeechVendorOptions } from './speech-access.ts';
 
 const MODEL = 'eleven_flash_v2_5';
 const RATES_HZ = [8_000, 16_000, 22_050, 24_000, 44_100];
@@ -51,7 +43,7 @@ const failure = z.object({ error: z.string(), message: z.string().optional() });
 const message = z.union([failure, output]);
 
 /** Creates the synthesiser. */
-export function createElevenlabsSynthesizer(options: ElevenlabsOptions): Synthesizer {
+export function createElevenlabsSynthesizer(options: SpeechVendorOptions): Synthesizer {
   const { clock, apiKey } = options;
   const headers: Record<string, string> = apiKey === undefined ? {} : { 'xi-api-key': apiKey };
   const sockets = new WarmSockets({

@@ -4,10 +4,10 @@
  * order and are reported in order.
  */
 import { z } from 'zod';
-import type { Clock, Timer } from '#base/clock.ts';
 import { parseJson } from '#base/parse-json.ts';
 import { levelDb, Resampler } from '../../dsp/pcm.ts';
 import { SampleBlocks } from '../audio/sample-blocks.ts';
+import { PendingFinalises } from '../pending-finalises.ts';
 import {
   type RecognitionEvent,
   type RecognitionOptions,
@@ -17,7 +17,8 @@ import {
   type SpeechErrorCategory,
 } from '../speech.ts';
 import { socketUrl, VendorSocket } from './connection/vendor-socket.ts';
-import { authorization, type OpenaiSpeechOptions } from './openai-access.ts';
+import { authorization } from './openai-access.ts';
+import type { SpeechVendorOptions } from './speech-access.ts';
 
 /** The only rate the vendor accepts. */
 const VENDOR_RATE_HZ = 24_000;
@@ -25,7 +26,7 @@ const MESSAGE_MS = 60;
 /** The vendor refuses to settle less audio than this. */
 const LEAST_COMMIT_MS = 100;
 /** Longest wait for the text of a commit. */
-const FINALISE_MS = 4_000;
+const FINALISE_TIMEOUT_MS = 4_000;
 /**
  * Audio at or above this level may be speech. Without any nothing is committed: models invent words for
  * silence.
@@ -67,17 +68,15 @@ const message = z.discriminatedUnion('type', [
   z.object({ type: z.literal('error'), error: fault }),
 ]);
 
-/** Committed audio whose text is due. */
+/** Committed audio whose text is due; each commit answers one request of `#finalises`. */
 interface Commit {
   /** Assigned by the vendor, in the order of the commits. */
   itemId: string | null;
   text: string | null;
-  /** Number of finalises that its text answers. */
-  finalises: number;
 }
 
 /** Creates the recogniser of a live model. */
-export function createOpenaiLiveRecognizer(model: string, options: OpenaiSpeechOptions): Recognizer {
+export function createOpenaiLiveRecognizer(model: string, options: SpeechVendorOptions): Recognizer {
   return {
     id: `openai:${model}`,
     givesInterims: true,
@@ -88,7 +87,6 @@ export function createOpenaiLiveRecognizer(model: string, options: OpenaiSpeechO
 
 class OpenaiLiveStream implements RecognitionStream {
   readonly #socket: VendorSocket;
-  readonly #clock: Clock;
   readonly #onEvent: (event: RecognitionEvent) => void;
   readonly #resampler: Resampler | null;
   #converted = new Int16Array(0);
@@ -99,11 +97,17 @@ class OpenaiLiveStream implements RecognitionStream {
   readonly #commits: Commit[] = [];
   /** Words so far of unsettled audio, by the vendor's item. */
   readonly #heard = new Map<string, string>();
-  #answer: Timer | null = null;
+  readonly #finalises: PendingFinalises;
 
-  constructor(model: string, options: OpenaiSpeechOptions, recognition: RecognitionOptions) {
-    this.#clock = options.clock;
+  constructor(model: string, options: SpeechVendorOptions, recognition: RecognitionOptions) {
     this.#onEvent = recognition.onEvent;
+    this.#finalises = new PendingFinalises({
+      clock: options.clock,
+      timeoutMs: () => FINALISE_TIMEOUT_MS,
+      onTimeout: () => this.#socket.fail(new SpeechError('stalled', 'OpenAI returned no transcript')),
+      onFinalised: () => this.#onEvent({ type: 'finalised' }),
+      isOver: () => this.#socket.isOver,
+    });
     this.#resampler =
       recognition.sampleRateHz === VENDOR_RATE_HZ
         ? null
@@ -118,7 +122,7 @@ class OpenaiLiveStream implements RecognitionStream {
     this.#socket.listener = {
       onText: (text) => this.#received(text),
       onFailed: (error) => {
-        this.#answer?.cancel();
+        this.#finalises.cancel();
         this.#onEvent({ type: 'failed', error });
       },
     };
@@ -137,14 +141,11 @@ class OpenaiLiveStream implements RecognitionStream {
   finalise(): void {
     if (this.#socket.isOver) return;
     if (this.#mayHoldVoice) this.#commit();
-    const last = this.#commits.at(-1);
-    if (last) last.finalises++;
-    // Asynchronous: never calls the listener from within the caller's own call.
-    else queueMicrotask(() => this.#finalised(1));
+    else this.#finalises.share();
   }
 
   close(): void {
-    this.#answer?.cancel();
+    this.#finalises.cancel();
     this.#socket.close();
   }
 
@@ -155,8 +156,8 @@ class OpenaiLiveStream implements RecognitionStream {
     this.#send({ type: 'input_audio_buffer.commit' });
     this.#uncommitted = 0;
     this.#mayHoldVoice = false;
-    this.#commits.push({ itemId: null, text: null, finalises: 0 });
-    this.#answer ??= this.#awaitAnswer();
+    this.#commits.push({ itemId: null, text: null });
+    this.#finalises.add();
   }
 
   #convert(samples: Int16Array): Int16Array {
@@ -234,27 +235,15 @@ class OpenaiLiveStream implements RecognitionStream {
       first = this.#commits[0]
     ) {
       this.#commits.shift();
-      this.#answer?.cancel();
-      this.#answer = this.#commits.length > 0 ? this.#awaitAnswer() : null;
       if (first.text !== '')
         this.#onEvent({ type: 'final', text: first.text, startMs: null, endMs: null, language: null });
-      this.#finalised(first.finalises);
+      this.#finalises.answered();
     }
   }
 
-  #finalised(count: number): void {
-    for (let told = 0; told < count && !this.#socket.isOver; told++) this.#onEvent({ type: 'finalised' });
-  }
-
-  #fail({ type, code, message: told }: z.output<typeof fault>): void {
+  #fail({ type, code, message: reason }: z.output<typeof fault>): void {
     const category = ERROR_CATEGORIES[code ?? ''] ?? ERROR_CATEGORIES[type ?? ''] ?? 'unavailable';
-    this.#socket.fail(new SpeechError(category, `OpenAI reported: ${told ?? code ?? 'an error'}`));
-  }
-
-  #awaitAnswer(): Timer {
-    return this.#clock.after(FINALISE_MS, () =>
-      this.#socket.fail(new SpeechError('stalled', 'OpenAI returned no transcript')),
-    );
+    this.#socket.fail(new SpeechError(category, `OpenAI reported: ${reason ?? code ?? 'an error'}`));
   }
 }
 

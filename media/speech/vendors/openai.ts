@@ -5,8 +5,7 @@
  */
 import { request } from 'undici';
 import { z } from 'zod';
-import { isLiveRecognitionModel } from '#config/platform-models.ts';
-import { VENDORS } from '#config/vendors.ts';
+import { isLiveModel, VENDORS } from '#config/vendors.ts';
 import { SampleReader } from '../audio/pcm-bytes.ts';
 import { toWav } from '../audio/wav.ts';
 import {
@@ -20,8 +19,9 @@ import {
 } from '../speech.ts';
 import { openUtteranceStream } from '../utterance-stream.ts';
 import { categoryOf } from './connection/vendor-status.ts';
-import { authorization, type OpenaiSpeechOptions } from './openai-access.ts';
+import { authorization } from './openai-access.ts';
 import { createOpenaiLiveRecognizer } from './openai-live.ts';
+import type { SpeechVendorOptions } from './speech-access.ts';
 
 const TRANSCRIPT_DEADLINE_MS = 8_000;
 /** Used for recordings if the requested model is live only. */
@@ -39,8 +39,8 @@ const LEFT = new Error('the speech is no longer wanted');
 const transcription = z.object({ text: z.string() });
 
 /** Creates the recogniser: live if the model is, otherwise one utterance at a time. */
-export function createOpenaiRecognizer(model: string, options: OpenaiSpeechOptions): Recognizer {
-  if (!isLiveRecognitionModel(model))
+export function createOpenaiRecognizer(model: string, options: SpeechVendorOptions): Recognizer {
+  if (!isLiveModel('openai', model))
     return {
       id: `openai:${model}`,
       givesInterims: false,
@@ -59,7 +59,7 @@ export function createOpenaiRecognizer(model: string, options: OpenaiSpeechOptio
 function listen(
   model: string,
   recognition: RecognitionOptions,
-  options: OpenaiSpeechOptions,
+  options: SpeechVendorOptions,
 ): RecognitionStream {
   const transcribe = (samples: Int16Array, signal: AbortSignal) => {
     const form = new FormData();
@@ -85,7 +85,7 @@ function listen(
 
 async function transcribeForm(
   body: FormData,
-  options: OpenaiSpeechOptions,
+  options: SpeechVendorOptions,
   signal: AbortSignal,
 ): Promise<string> {
   let response: Response;
@@ -109,7 +109,7 @@ async function transcribeForm(
 }
 
 /** Creates the synthesiser, which streams. */
-export function createOpenaiSynthesizer(options: OpenaiSpeechOptions): Synthesizer {
+export function createOpenaiSynthesizer(options: SpeechVendorOptions): Synthesizer {
   return {
     id: 'openai',
     voices: VENDORS.openai.voices,
@@ -120,7 +120,7 @@ export function createOpenaiSynthesizer(options: OpenaiSpeechOptions): Synthesiz
 async function* speak(
   text: string,
   synthesis: SynthesisOptions,
-  options: OpenaiSpeechOptions,
+  options: SpeechVendorOptions,
 ): AsyncGenerator<SpeechChunk> {
   if (text.trim() === '') return;
   const stalled = new AbortController();
@@ -164,7 +164,7 @@ async function* speak(
   }
 }
 
-function addressOf(options: OpenaiSpeechOptions, path: string): string {
+function addressOf(options: SpeechVendorOptions, path: string): string {
   return `${options.baseUrl.replace(/^ws/, 'http')}${path}`;
 }
 
