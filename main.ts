@@ -39,10 +39,10 @@ async function run(): Promise<void> {
   keepCompiledCode();
   if (role === 'all') await (await import('#processes/all.ts')).startAll(settings);
   else if (role === 'control-plane')
-    await (await import('#processes/control-plane.ts')).startControlPlanePart(settings);
+    await (await import('#processes/control-plane.ts')).runControlPlaneProcess(settings);
   else if (role === 'signalling')
-    await (await import('#processes/signalling.ts')).startSignallingPart(settings);
-  else await (await import('#processes/worker.ts')).startWorkerPart(settings);
+    await (await import('#processes/signalling.ts')).runSignallingProcess(settings);
+  else await (await import('#processes/worker.ts')).runWorkerProcess(settings);
 }
 
 run().catch((error: unknown) => {

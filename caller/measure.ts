@@ -54,7 +54,8 @@ export interface MeasureOptions {
   readonly bargeInWaitMs: number;
 }
 
-interface Seen extends RtpPacket {
+/** An RTP packet of the capture. */
+interface SeenPacket extends RtpPacket {
   readonly atMs: number;
   readonly isVoiced: boolean;
 }
@@ -123,7 +124,7 @@ function readDialog(
   return invitedMs === undefined ? {} : { invitedMs };
 }
 
-function seenOn(datagrams: readonly CapturedDatagram[]): Seen[] {
+function seenOn(datagrams: readonly CapturedDatagram[]): SeenPacket[] {
   return datagrams.flatMap(({ atMs, payload }) => {
     const packet = parseRtp(payload);
     return packet
@@ -132,7 +133,7 @@ function seenOn(datagrams: readonly CapturedDatagram[]): Seen[] {
   });
 }
 
-function stretchesOf(packets: readonly Seen[]): Stretch[] {
+function stretchesOf(packets: readonly SeenPacket[]): Stretch[] {
   const stretches: { firstMs: number; lastMs: number }[] = [];
   for (const packet of packets) if (packet.isVoiced) addVoice(stretches, packet.atMs);
   return stretches;
@@ -214,7 +215,7 @@ function stoppedAfter(
  * Fits `time = offset + slope × timestamp` to the stream: the slope by least squares (clocks of two machines
  * differ), the offset by the median.
  */
-function pacingOf(received: readonly Seen[]): Pacing | null {
+function pacingOf(received: readonly SeenPacket[]): Pacing | null {
   const ssrc = received.find((packet) => packet.payloadType === PAYLOAD_PCMU)?.ssrc;
   const packets = received.filter((packet) => packet.ssrc === ssrc && packet.payloadType === PAYLOAD_PCMU);
   const [first] = packets;

@@ -5,19 +5,19 @@
 /** Streams begin at a multiple of this, ms, so that they share wake-ups. */
 const BEAT_MS = 2;
 
-interface Paced {
+interface PacedStream {
   readonly startMs: number;
   readonly everyMs: number;
   readonly callback: () => void;
   turns: number;
 }
 
-const streams = new Set<Paced>();
+const streams = new Set<PacedStream>();
 let timer: NodeJS.Timeout | null = null;
 
 /** Calls back at the next beat and then every `everyMs`, without drift; returns a function that stops it. */
 export function pace(everyMs: number, callback: () => void): () => void {
-  const stream: Paced = {
+  const stream: PacedStream = {
     startMs: Math.ceil(performance.now() / BEAT_MS) * BEAT_MS,
     everyMs,
     callback,
@@ -47,6 +47,6 @@ function run(): void {
   schedule();
 }
 
-function dueMs(stream: Paced): number {
+function dueMs(stream: PacedStream): number {
   return stream.startMs + stream.turns * stream.everyMs;
 }

@@ -68,7 +68,7 @@ export class PhoneCaller implements Caller {
   }
 }
 
-interface Placing {
+interface CallSetup {
   readonly request: CallRequest;
   readonly signalling: Socket;
   readonly media: Socket;
@@ -76,7 +76,7 @@ interface Placing {
   readonly options: PhoneCallerOptions;
 }
 
-async function place({ request, signalling, media, localAddress, options }: Placing): Promise<CallRecord> {
+async function place({ request, signalling, media, localAddress, options }: CallSetup): Promise<CallRecord> {
   const { scene, signal } = request;
   const ports = { signalling: signalling.address().port, media: media.address().port };
   const call = new SipCall(signalling, {

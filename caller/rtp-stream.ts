@@ -16,6 +16,7 @@ const DIGIT_PACKETS = 5;
 const DIGIT_END_PACKETS = 3;
 const DIGIT_GAP_PACKETS = 4;
 const DIGIT_VOLUME = 10;
+
 /** Address of the agent's media, and its payload type of keys (null if unsupported). */
 export interface MediaRemote {
   readonly address: string;
@@ -29,7 +30,8 @@ export interface SentSpan {
   readonly lastTimestamp: number;
 }
 
-interface Sending {
+/** The line being sent. */
+interface OutgoingLine {
   readonly samples: Int16Array;
   position: number;
   firstTimestamp: number | null;
@@ -56,7 +58,7 @@ export class RtpStream implements CallerStream<SentSpan> {
   #stopPacing: (() => void) | null = null;
   #sequence = randomBytes(2).readUInt16BE(0) >> 1;
   #timestamp = randomBytes(4).readUInt32BE(0) >>> 1;
-  #saying: Sending | null = null;
+  #saying: OutgoingLine | null = null;
   #keys: (() => boolean)[] = [];
   readonly #afterEachPacket = new Set<() => void>();
 

@@ -76,7 +76,7 @@ export function activityWriter(fd: number | null): (what: string) => void {
     try {
       writeSync(fd, line, 0, LINE_BYTES, 0);
     } catch {
-      // Nobody reads it then; the work continues.
+      // There is no reader; the work continues.
     }
   };
 }

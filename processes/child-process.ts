@@ -1,20 +1,20 @@
 /**
- * Runs one part of the program (control plane, signalling or worker) as a process: reports to its supervisor
- * that it is ready and alive, drains and closes when told to, and ends when its supervisor is gone. Started
- * alone, it obeys signals instead.
+ * The body of a child process (control plane, signalling or worker): it reports to its supervisor that it is
+ * ready and alive, drains and closes on request, and ends when its supervisor is gone. Started alone, it
+ * obeys signals instead.
  */
 import { flushCompileCache } from 'node:module';
 import type { Logger } from '#base/log.ts';
 import { activityDescriptor, activityWriter } from './activity-file.ts';
 import type { ChildMessage, SupervisorMessage, WorkerDeath } from './supervisor.ts';
 
-/** A running part. */
+/** The services of a running process. */
 export interface ManagedProcess {
   /** Facts for the supervisor: ports, numbers, engines. */
   readonly facts: Readonly<Record<string, unknown>>;
-  /** Printed if this part was started alone. */
+  /** Printed if the process was started alone. */
   readonly lines: readonly string[];
-  /** Accepts nothing new; resolves when running work has ended. */
+  /** Accepts no new work; resolves when the running work has ended. */
   drain(): Promise<void>;
   /** Releases everything. Idempotent. */
   close(): Promise<void>;
@@ -30,7 +30,7 @@ const ALIVE_MS = 500;
 export const SAME_SIGNAL_MS = 2_000;
 
 /**
- * Runs one part until it is stopped; never returns. `start` gets a function that records what the process is
+ * Runs a process until it is stopped; never returns. `start` gets a function that records what the process is
  * doing.
  */
 export async function runProcess(
@@ -38,19 +38,19 @@ export async function runProcess(
   start: (noteActivity: (what: string) => void) => Promise<ManagedProcess>,
 ): Promise<never> {
   const isSupervised = process.send !== undefined;
-  const tell = (message: ChildMessage) => process.send?.(message, () => undefined);
+  const report = (message: ChildMessage) => process.send?.(message, () => undefined);
   if (isSupervised) {
     process.on('disconnect', () => process.exit(1));
-    setInterval(() => tell({ type: 'alive' }), ALIVE_MS);
+    setInterval(() => report({ type: 'alive' }), ALIVE_MS);
   }
   // An unhandled rejection must not end every call of the process.
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
-  const part = await start(activityWriter(activityDescriptor(process.env)));
+  const services = await start(activityWriter(activityDescriptor(process.env)));
   // Now, because a killed process would save nothing; after the first start there is nothing to write.
   flushCompileCache();
   let drained: Promise<void> | null = null;
   const drain = () => {
-    drained ??= part.drain();
+    drained ??= services.drain();
     return drained;
   };
   let isStopping = false;
@@ -58,7 +58,7 @@ export async function runProcess(
     if (isStopping) return;
     isStopping = true;
     drain()
-      .then(() => part.close())
+      .then(() => services.close())
       .then(
         () => process.exit(0),
         (error: unknown) => {
@@ -68,8 +68,8 @@ export async function runProcess(
       );
   };
   process.on('message', (message: SupervisorMessage) => {
-    if (message.type === 'worker_died') part.workerDied?.(message);
-    else if (part.facts['outlivesDrain'] === true) void drain();
+    if (message.type === 'worker_died') services.workerDied?.(message);
+    else if (services.facts['outlivesDrain'] === true) void drain();
     else stop();
   });
   if (isSupervised) {
@@ -78,9 +78,9 @@ export async function runProcess(
     process.on('SIGINT', () => undefined);
   } else {
     onStopSignal({ first: stop, second: () => process.exit(1) });
-    for (const line of part.lines) console.log(line);
+    for (const line of services.lines) console.log(line);
   }
-  tell({ type: 'ready', facts: part.facts });
+  report({ type: 'ready', facts: services.facts });
   return new Promise<never>(() => undefined);
 }
 

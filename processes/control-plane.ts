@@ -63,7 +63,7 @@ import { explainListenError } from './ports.ts';
 const WARM_UP_AFTER_MS = 1_000;
 
 /** Runs the control plane as a process. */
-export async function startControlPlanePart(settings: Settings): Promise<void> {
+export async function runControlPlaneProcess(settings: Settings): Promise<void> {
   favourThisThread();
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'control-plane' });
   // Under a supervisor, the supervisor holds the data directory.
@@ -84,7 +84,7 @@ async function compose(
     clock,
     logger,
     onFatal: (error) => {
-      logger.fatal({ err: error }, 'the database has ended');
+      logger.fatal({ err: error }, 'the database has failed; the control plane stops');
       process.exit(1);
     },
   });
@@ -153,10 +153,12 @@ async function compose(
         : ['Replicas     this one only: more than one control plane needs REDIS_URL (and MONGODB_URL)']),
       `ready ${JSON.stringify({ port: server.port })}`,
     ],
-    workerDied: ({ instanceId, ...how }) => {
+    workerDied: ({ instanceId, isReplaced, hungIn }) => {
       hub
-        .workerDied(instanceId, how)
-        .catch((error: unknown) => logger.error({ err: error }, 'sessions of a dead worker'));
+        .workerDied(instanceId, { isReplaced, stoodIn: hungIn })
+        .catch((error: unknown) =>
+          logger.error({ err: error, instanceId }, 'the sessions of a dead worker could not be settled'),
+        );
     },
     drain: async () => workers.drain(),
     async close() {

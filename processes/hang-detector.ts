@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 
 /** How long a process has given no sign of life although it had CPU time. */
 export class HangDetector {
-  #stoodMs = 0;
+  #hungMs = 0;
   #countedMs: number;
   /** Its wait for CPU at the last sample, ms; null if unknown. */
   #waitedMs: number | null = null;
@@ -17,7 +17,7 @@ export class HangDetector {
 
   /** Records a sign of life. */
   alive(nowMs: number): void {
-    this.#stoodMs = 0;
+    this.#hungMs = 0;
     this.#countedMs = nowMs;
   }
 
@@ -32,10 +32,10 @@ export class HangDetector {
    */
   sample(nowMs: number, waitedMs: number | null): number {
     const waited = waitedMs === null || this.#waitedMs === null ? 0 : waitedMs - this.#waitedMs;
-    this.#stoodMs += Math.max(0, nowMs - this.#countedMs - waited);
+    this.#hungMs += Math.max(0, nowMs - this.#countedMs - waited);
     this.#countedMs = nowMs;
     this.#waitedMs = waitedMs;
-    return this.#stoodMs;
+    return this.#hungMs;
   }
 }
 

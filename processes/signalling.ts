@@ -10,7 +10,7 @@ import { type ManagedProcess, runProcess } from './child-process.ts';
 import { explainListenError } from './ports.ts';
 
 /** Runs the embedded signalling as a process; the supervisor passes the address of the control plane. */
-export async function startSignallingPart(settings: Settings): Promise<void> {
+export async function runSignallingProcess(settings: Settings): Promise<void> {
   const { CONTROL_PLANE_URL, WORKER_TOKEN } = settings;
   if (CONTROL_PLANE_URL === undefined || WORKER_TOKEN === undefined)
     throw new Error('CONTROL_PLANE_URL, WORKER_TOKEN: must be set for the signalling');
@@ -26,7 +26,7 @@ export async function startSignallingPart(settings: Settings): Promise<void> {
       secret: settings.DRACHTIO_SECRET,
       clock: systemClock,
       logger,
-      doing: noteActivity,
+      noteActivity,
       admit: createHttpAdmission(CONTROL_PLANE_URL, WORKER_TOKEN),
     }).catch((error: unknown) => {
       throw explainListenError(error, {

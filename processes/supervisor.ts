@@ -41,10 +41,8 @@ export interface WorkerDeath {
    * one.
    */
   readonly isReplaced: boolean;
-  /**
-   * The session it was working on when it was killed because it hung; null if it ended otherwise or had none.
-   */
-  readonly stoodIn: string | null;
+  /** The session in which it hung before it was killed; null if it ended otherwise, or had no session. */
+  readonly hungIn: string | null;
 }
 
 /** A process that hangs for this long is killed. Time without CPU does not count. */
@@ -61,7 +59,7 @@ const HOPELESS_STARTS = 2;
 /** What a worker needs beyond its drain: a goodbye, the hang-up, its last reports. */
 const GOODBYE_MS = 13_000;
 /** Longest wait for a child to become ready. */
-const START_MS = 60_000;
+const START_TIMEOUT_MS = 60_000;
 
 /** A process to keep running. `environment` is evaluated at each start. */
 export interface ChildSpec {
@@ -105,9 +103,9 @@ interface Child {
   startedMs: number;
   hangDetector: HangDetector;
   /** File in which the process records what it is doing. */
-  doing: number | null;
-  /** The session in which it was killed because it hung. */
-  stoodIn: string | null;
+  activityFile: number | null;
+  /** The session in which it hung before it was killed. */
+  hungIn: string | null;
   backoffMs: number;
 }
 
@@ -140,8 +138,8 @@ export class Supervisor {
       failedStarts: 0,
       startedMs: now,
       hangDetector: new HangDetector(now),
-      doing: null,
-      stoodIn: null,
+      activityFile: null,
+      hungIn: null,
       backoffMs: BACKOFF_FIRST_MS,
     };
     this.#children.push(child);
@@ -183,15 +181,15 @@ export class Supervisor {
     child.isReady = false;
     child.startedMs = clock.now();
     child.hangDetector = new HangDetector(child.startedMs);
-    child.doing = openActivityFile();
-    child.stoodIn = null;
+    child.activityFile = openActivityFile();
+    child.hungIn = null;
     const process = fork(program, [child.spec.role], {
-      stdio: ['inherit', 'inherit', 'inherit', 'ipc', child.doing ?? 'ignore'],
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc', child.activityFile ?? 'ignore'],
       execArgv: [...execArgv, ...(child.spec.nodeOptions ?? [])],
       env: {
         ...baseEnvironment,
         ...child.spec.environment(child.instanceId),
-        ...activityEnvironment(child.doing),
+        ...activityEnvironment(child.activityFile),
       },
       // Ctrl-C in a terminal reaches only the supervisor, which then stops the others in order.
       detached: true,
@@ -227,11 +225,11 @@ export class Supervisor {
     if (child.process !== process) return;
     const { clock, logger } = this.#deps;
     child.process = null;
-    if (child.doing !== null) closeActivityFile(child.doing);
-    child.doing = null;
+    if (child.activityFile !== null) closeActivityFile(child.activityFile);
+    child.activityFile = null;
     if (!child.isReady) child.failedStarts += 1;
     if (child.spec.role === 'worker') {
-      const dead = { instanceId: child.instanceId, stoodIn: child.stoodIn, child };
+      const dead = { instanceId: child.instanceId, hungIn: child.hungIn, child };
       this.#deadWorkers.push(dead);
       for (const other of this.#children)
         if (other.spec.role === 'control-plane') this.#reportDeath(other, dead);
@@ -267,14 +265,14 @@ export class Supervisor {
     const { clock, logger, processorWaitMs: readWaitMs = processorWaitMs } = this.#deps;
     const waitedMs = process.pid === undefined ? null : await readWaitMs(process.pid);
     if (child.process !== process) return;
-    const stoodMs = child.hangDetector.sample(clock.now(), waitedMs);
-    if (stoodMs < (child.isReady ? HANG_MS : START_MS)) return;
-    const doing = (child.doing === null ? null : readActivity(child.doing)) ?? 'unknown work';
+    const hungMs = child.hangDetector.sample(clock.now(), waitedMs);
+    if (hungMs < (child.isReady ? HANG_MS : START_TIMEOUT_MS)) return;
+    const doing = (child.activityFile === null ? null : readActivity(child.activityFile)) ?? 'unknown work';
     logger.error(
-      { name: child.spec.name, stoodMs: Math.round(stoodMs), doing },
-      `${child.spec.name} hung for ${Math.round(stoodMs).toLocaleString('en')} ms in ${doing}; killing it`,
+      { name: child.spec.name, hungMs: Math.round(hungMs), doing },
+      `${child.spec.name} hung for ${Math.round(hungMs).toLocaleString('en')} ms in ${doing}; killing it`,
     );
-    child.stoodIn = sessionIn(doing);
+    child.hungIn = sessionIn(doing);
     process.kill('SIGKILL');
   }
 

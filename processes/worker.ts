@@ -30,7 +30,7 @@ import { relayedSignalling } from '#telephony/relay/relayed-signalling.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 import { activityDescriptor } from './activity-file.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
-import { openSessionTurns } from './session-turns.ts';
+import { openHangAttribution } from './hang-attribution.ts';
 
 /** Calls per worker unless configured; the lag of its event loop closes it earlier. */
 const DEFAULT_CAPACITY = 200;
@@ -46,7 +46,7 @@ const CONNECT_MS = 5_000;
 const WARM_UP_AFTER_MS = 300;
 
 /** Runs one worker as a process. */
-export async function startWorkerPart(settings: Settings): Promise<void> {
+export async function runWorkerProcess(settings: Settings): Promise<void> {
   const { CONTROL_PLANE_URL, WORKER_TOKEN } = settings;
   if (CONTROL_PLANE_URL === undefined || WORKER_TOKEN === undefined)
     throw new Error(
@@ -55,7 +55,7 @@ export async function startWorkerPart(settings: Settings): Promise<void> {
     );
   favourThisThread();
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'worker' });
-  const within = openSessionTurns(activityDescriptor(process.env), logger);
+  const within = openHangAttribution(activityDescriptor(process.env), logger);
   await runProcess(logger, () =>
     compose(settings, logger, { controlPlaneUrl: CONTROL_PLANE_URL, token: WORKER_TOKEN, within }),
   );

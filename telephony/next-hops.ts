@@ -11,7 +11,7 @@ export type LookUpSrv = (name: string) => Promise<readonly SrvRecord[]>;
 const ANSWER_MS = 1_000;
 const TRIES = 2;
 /** Most servers tried for one call. */
-const MOST_HOPS = 4;
+const MAX_HOPS = 4;
 const SIP_URI = /^sip:(?:[^@]*@)?(?<host>\[[^\]]*\]|[^:;?]+)(?<port>:\d+)?(?<parameters>(?:;[^?]*)?)/i;
 
 /** Queries the resolvers of this machine. */
@@ -36,7 +36,7 @@ export async function nextHops(
   const records = await deps.lookUpSrv(`_sip._${transport}.${host}`).catch(() => []);
   const named = inOrder(records, deps.random).filter(({ name }) => name !== '' && name !== '.');
   return named
-    .slice(0, MOST_HOPS)
+    .slice(0, MAX_HOPS)
     .map(({ name, port: itsPort }) => `sip:${name}:${itsPort};transport=${transport}`);
 }
 

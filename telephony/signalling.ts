@@ -3,7 +3,7 @@
  * dialogs use only the interfaces below.
  */
 
-/** What failover needs to take an answered dialog over or hang it up (RFC 3261 §12). */
+/** What failover needs to continue an answered dialog, or to hang it up (RFC 3261 §12). */
 export interface DialogFacts {
   readonly sipCallId: string;
   readonly localTag: string;
@@ -147,10 +147,10 @@ export interface Signalling {
   /** Sends an INVITE. */
   dial(request: DialRequest): OutgoingInvite;
   /**
-   * Takes over an answered dialog of a dead worker: a re-INVITE with this worker's media (RFC 3261 §14.1).
+   * Continues an answered dialog of a dead worker: a re-INVITE with this worker's media (RFC 3261 §14.1).
    * Rejects with `DialogGone` if the peer has left; on any other error the dialog is hung up.
    */
-  resume(facts: DialogFacts, sdpOffer: string): Promise<SipDialog>;
+  failOver(facts: DialogFacts, sdpOffer: string): Promise<SipDialog>;
   /** Sets the only handler of new INVITEs. */
   onInvite(handler: (invite: IncomingInvite) => void): void;
   readonly isConnected: boolean;

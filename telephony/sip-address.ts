@@ -24,14 +24,14 @@ export interface SipAddress {
 /** Default port of a host (RFC 3261 §19.1.2). */
 export const DEFAULT_PORTS = { udp: 5_060, tcp: 5_060, tls: 5_061 } as const;
 /** A longer one is not a valid address. */
-const MOST_CHARS = 2_048;
+const MAX_CHARS = 2_048;
 /** Fewer digits without a plus are an internal extension. */
-const LEAST_PHONE_DIGITS = 8;
+const MIN_PHONE_DIGITS = 8;
 
 /** Parses a `sip:` or `sips:` URI; null if it is invalid. */
 export function readSipUri(uri: string): SipAddress | null {
-  const [, scheme = '', rest = ''] = /^(sips?):(.*)$/is.exec(uri.slice(0, MOST_CHARS + 1)) ?? [];
-  if (scheme === '' || uri.length > MOST_CHARS) return null;
+  const [, scheme = '', rest = ''] = /^(sips?):(.*)$/is.exec(uri.slice(0, MAX_CHARS + 1)) ?? [];
+  if (scheme === '' || uri.length > MAX_CHARS) return null;
   // The user part may contain `;` and `?`; nothing after it may contain `@` (RFC 3261 §25.1).
   const at = rest.lastIndexOf('@');
   const userPart = rest.slice(0, Math.max(0, at));
@@ -80,7 +80,7 @@ export function telephoneOf({ user, isPhone }: Pick<SipAddress, 'user' | 'isPhon
   // An international prefix stands for the plus (ITU-T E.123).
   const number = numberOf(user.replace(/^[-.()\s]*(?:00|011)(?=[-.()\s]*\d)/, '+'));
   if (number === null) return null;
-  const isMeant = isPhone || /^[-.()\s]*(?:\+|00|011)/.test(user) || number.length > LEAST_PHONE_DIGITS;
+  const isMeant = isPhone || /^[-.()\s]*(?:\+|00|011)/.test(user) || number.length > MIN_PHONE_DIGITS;
   return isMeant ? number : null;
 }
 

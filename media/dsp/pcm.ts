@@ -2,7 +2,7 @@
  * Linear PCM: a streaming sample-rate converter and the level of a block. Works on mono 16-bit blocks and
  * writes into arrays of the caller.
  */
-import { filterBetween, LONGEST_PIECE, type PolyphaseFilter, type StreamState } from './polyphase.ts';
+import { filterBetween, MAX_PIECE_SAMPLES, type PolyphaseFilter, type StreamState } from './polyphase.ts';
 
 /** Level reported for digital silence, dBFS. */
 export const SILENCE_DB = -96;
@@ -60,8 +60,13 @@ export class Resampler {
    */
   push(input: Int16Array, output: Int16Array): number {
     let written = 0;
-    for (let from = 0; from < input.length; from += LONGEST_PIECE) {
-      written += this.#filter.apply(input.subarray(from, from + LONGEST_PIECE), this.#state, output, written);
+    for (let from = 0; from < input.length; from += MAX_PIECE_SAMPLES) {
+      written += this.#filter.apply(
+        input.subarray(from, from + MAX_PIECE_SAMPLES),
+        this.#state,
+        output,
+        written,
+      );
     }
     return written;
   }

@@ -20,13 +20,13 @@ const PASSBAND = 0.92;
  * synthetic recordings, are converted by the nearest ratio within this limit, at most a thousandth off.
  * (11,025 Hz to 48,000 takes 640.)
  */
-const MOST_PHASES = 640;
+const MAX_PHASES = 640;
 
 /**
  * Most samples filtered at once: the loop's memory can only grow, and must not depend on the length of a
  * clip.
  */
-export const LONGEST_PIECE = 2048;
+export const MAX_PIECE_SAMPLES = 2048;
 
 /** Page size of WebAssembly's memory, bytes. */
 const PAGE_BYTES = 65_536;
@@ -104,7 +104,7 @@ export class PolyphaseFilter {
   }
 
   /**
-   * Writes the outputs of a stream's next piece (at most `LONGEST_PIECE` samples) to `output` from `at`, and
+   * Writes the outputs of a stream's next piece (at most `MAX_PIECE_SAMPLES` samples) to `output` from `at`, and
    * returns their number.
    */
   apply(piece: Int16Array, stream: StreamState, output: Int16Array, at: number): number {
@@ -174,7 +174,7 @@ function ratioOf(inRateHz: number, outRateHz: number): Ratio {
     divisor > 0;
     [dividend, divisor] = [divisor, dividend % divisor]
   ) {
-    const most = last.up > 0 ? Math.floor((MOST_PHASES - before.up) / last.up) : Number.POSITIVE_INFINITY;
+    const most = last.up > 0 ? Math.floor((MAX_PHASES - before.up) / last.up) : Number.POSITIVE_INFINITY;
     const whole = Math.floor(dividend / divisor);
     const times = Math.min(whole, most);
     const next = { up: times * last.up + before.up, down: times * last.down + before.down };

@@ -10,14 +10,14 @@ import { FRAME_MS } from './frame.ts';
 export type Tone = 'beep' | 'fax';
 
 /** Minimum share of a frame's energy in one sinusoid for a tone. */
-const LEAST_SHARE = 0.93;
+const MIN_SHARE = 0.93;
 /** About −45 dBm0: quieter tones are line noise. */
-const LEAST_RMS = 150;
+const MIN_RMS = 150;
 const LOWEST_HZ = 350;
 const HIGHEST_HZ = 2_200;
 /** Mailboxes beep for 150 ms to 2 s. */
-const SHORTEST_BEEP_MS = 140;
-const LONGEST_BEEP_MS = 2_200;
+const MIN_BEEP_MS = 140;
+const MAX_BEEP_MS = 2_200;
 /**
  * Largest change of frequency (Hz) and level (ratio) between frames: a whistle or a sung note changes more.
  */
@@ -88,7 +88,7 @@ export class ToneDetector {
 function endedTone({ hz, ms }: Run): Tone | null {
   if (Math.abs(hz - FAX_CALL_HZ) <= FAX_WITHIN_HZ && ms + EDGE_MS >= FAX_CALL_MS.from && ms <= FAX_CALL_MS.to)
     return 'fax';
-  return ms >= SHORTEST_BEEP_MS && ms <= LONGEST_BEEP_MS ? 'beep' : null;
+  return ms >= MIN_BEEP_MS && ms <= MAX_BEEP_MS ? 'beep' : null;
 }
 
 function isSteady(rms: number, before: number): boolean {
@@ -112,13 +112,13 @@ function strongestSine(frame: Int16Array, rateHz: number): { hz: number; rms: nu
     denominator += 2 * middle * middle;
   }
   const rms = Math.sqrt(energy / frame.length);
-  if (rms < LEAST_RMS || denominator === 0) return null;
+  if (rms < MIN_RMS || denominator === 0) return null;
   const cosine = numerator / denominator;
   if (Math.abs(cosine) >= 1) return null;
   const omega = Math.acos(cosine);
   const hz = (omega * rateHz) / (2 * Math.PI);
   if (hz < LOWEST_HZ || hz > HIGHEST_HZ) return null;
-  return sineShare(frame, omega, energy) >= LEAST_SHARE ? { hz, rms } : null;
+  return sineShare(frame, omega, energy) >= MIN_SHARE ? { hz, rms } : null;
 }
 
 /** Goertzel: share of the energy at one frequency. */

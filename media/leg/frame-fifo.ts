@@ -22,7 +22,7 @@ const MAX_EXCESS_FRAMES = 1.5;
 const MAX_AUDIBLE_EXCESS_FRAMES = 5;
 const SLOTS_BETWEEN_SKIPS = 25;
 /** One second: more delay helps nobody. */
-const MOST_FRAMES = 50;
+const MAX_FRAMES = 50;
 
 /** A queue of samples read one frame at a time. */
 export class FrameFifo {
@@ -39,12 +39,12 @@ export class FrameFifo {
     this.#frame = frame;
     this.#usualFrames = stockFrames;
     this.#stockFrames = stockFrames;
-    this.#samples = new Int16Array(frame * (MOST_FRAMES + 1));
+    this.#samples = new Int16Array(frame * (MAX_FRAMES + 1));
   }
 
   /** Appends a block (at most one frame), dropping the oldest audio above the limit. */
   push(block: Int16Array): void {
-    const excess = this.#length + block.length - this.#frame * MOST_FRAMES;
+    const excess = this.#length + block.length - this.#frame * MAX_FRAMES;
     if (excess > 0) this.#drop(excess);
     this.#samples.set(block, this.#length);
     this.#length += block.length;

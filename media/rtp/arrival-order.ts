@@ -5,7 +5,7 @@
 import { type RtpPacket, unwrap } from './packet.ts';
 
 /** A larger jump forward is a restarted sender, not packets in transit. */
-const LARGEST_GAP = 50;
+const MAX_GAP = 50;
 /** This many consecutive packets before the last passed one: the sender restarted its count. */
 const RESYNC_AFTER_BEHIND = 10;
 
@@ -38,8 +38,8 @@ export class ArrivalOrder {
     const gap = place - (this.#next ?? place);
     this.#behindInRow = gap < 0 ? this.#behindInRow + 1 : 0;
     if (gap < 0 && this.#behindInRow < RESYNC_AFTER_BEHIND) return false;
-    if (gap < 0 || gap > LARGEST_GAP) this.giveUp(() => true);
-    if (gap > 0 && gap <= LARGEST_GAP) this.#hold({ place, packet, arrivedMs });
+    if (gap < 0 || gap > MAX_GAP) this.giveUp(() => true);
+    if (gap > 0 && gap <= MAX_GAP) this.#hold({ place, packet, arrivedMs });
     else this.#give(place, packet, arrivedMs);
     return true;
   }

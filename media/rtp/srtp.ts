@@ -25,9 +25,9 @@ const INDEX_BYTES = 4;
 const ENCRYPTED = 0x8000_0000;
 const WINDOW = 64;
 /** Most wraps of the sequence number before we joined a stream: 12 hours of 20 ms packets. */
-const MOST_WRAPS = 32;
+const MAX_WRAPS = 32;
 /** Most sources tracked per peer; packets of further ones are dropped. */
-const MOST_SOURCES = 8;
+const MAX_SOURCES = 8;
 const WRAP = 65_536;
 
 /** Generates a master key and salt, base64. */
@@ -212,7 +212,7 @@ export class SrtpReceiver {
    */
   #first(datagram: Uint8Array, { sequence, end }: { sequence: number; end: number }): number | null {
     // Searches only for the very first source: anyone may send packets of others.
-    const most = this.#sources.size === 0 ? MOST_WRAPS : 1;
+    const most = this.#sources.size === 0 ? MAX_WRAPS : 1;
     for (let wraps = 0; wraps < most; wraps++) {
       const index = wraps * WRAP + sequence;
       if (this.#isAuthentic(datagram, end, index)) return index;
@@ -229,7 +229,7 @@ export class SrtpReceiver {
 /** Records an authentic packet; false if there are too many sources. */
 function noted(sources: Map<number, Replay>, ssrc: number, index: number): boolean {
   const known = sources.get(ssrc);
-  if (!known && sources.size >= MOST_SOURCES) return false;
+  if (!known && sources.size >= MAX_SOURCES) return false;
   const source = known ?? new Replay();
   sources.set(ssrc, source);
   source.note(index);

@@ -5,7 +5,7 @@
  */
 
 /** Most accounts remembered; a forgotten one counts as new. */
-const MOST_ACCOUNTS = 200;
+const MAX_ACCOUNTS = 200;
 
 interface Line<Item> {
   readonly waiting: { readonly item: Item; readonly cost: number }[];
@@ -35,7 +35,7 @@ export class FairQueue<Item> {
 
   #begin(account: string): Line<Item> {
     const idle =
-      this.#lines.size < MOST_ACCOUNTS
+      this.#lines.size < MAX_ACCOUNTS
         ? undefined
         : [...this.#lines].find(([, { waiting }]) => waiting.length === 0);
     if (idle) this.#lines.delete(idle[0]);

@@ -8,7 +8,7 @@ import type { RecognitionStream, Recognizer } from './speech.ts';
 /** Answers remembered; older ones are dropped. */
 const REMEMBERED = 200;
 /** Fewer are not enough for a p99. */
-const LEAST_ANSWERS = 20;
+const MIN_ANSWERS = 20;
 const PERCENTILE = 0.99;
 
 /**
@@ -22,7 +22,7 @@ export function measureFinals(recognizer: Recognizer, clock: Clock): Recognizer 
     id: recognizer.id,
     givesInterims: recognizer.givesInterims,
     get expectedFinalMs() {
-      if (tookMs.length < LEAST_ANSWERS) return recognizer.expectedFinalMs;
+      if (tookMs.length < MIN_ANSWERS) return recognizer.expectedFinalMs;
       return (
         [...tookMs].sort((a, b) => a - b)[Math.floor(PERCENTILE * (tookMs.length - 1))] ??
         recognizer.expectedFinalMs

@@ -7,10 +7,10 @@ import { RateConverter } from '../dsp/pcm.ts';
 import type { SpeechChunk, SynthesisOptions, Synthesizer } from './speech.ts';
 
 /** Most audio kept; beyond it the least recently used is dropped. */
-const MOST_BYTES = 32 * 2 ** 20;
-/** A longer text is not kept: twenty seconds at the highest rate. */
-const LONGEST_BYTES = 2 * 2 ** 20;
-/** A voice changed or deleted at its vendor is heard for at most this long, ms. */
+const MAX_TOTAL_BYTES = 32 * 2 ** 20;
+/** A longer phrase is not kept: twenty seconds at the highest rate. */
+const MAX_PHRASE_BYTES = 2 * 2 ** 20;
+/** Longest time for which a phrase is kept, ms: its voice may be changed or deleted at the vendor. */
 const KEPT_MS = 3_600_000;
 
 interface Phrase {
@@ -72,13 +72,13 @@ export class PhraseCache {
 
   #keep(key: string, chunks: readonly SpeechChunk[]): void {
     const bytes = chunks.reduce((sum, { samples }) => sum + samples.byteLength, 0);
-    if (bytes === 0 || bytes > LONGEST_BYTES) return;
+    if (bytes === 0 || bytes > MAX_PHRASE_BYTES) return;
     // Another call may have synthesised it at the same time.
     const before = this.#phrases.get(key);
     if (before) this.#forget(key, before);
     this.#remember(key, { chunks, bytes, madeMs: this.#clock.now() });
     for (const [oldest, phrase] of this.#phrases) {
-      if (this.#bytes <= MOST_BYTES) return;
+      if (this.#bytes <= MAX_TOTAL_BYTES) return;
       this.#forget(oldest, phrase);
     }
   }

@@ -33,14 +33,14 @@ const PRE_ROLL_FRAMES = 15;
 /** Kept after the last loud frame; in longer noise engines recognise words. */
 const POST_ROLL_FRAMES = 15;
 /** Fewer loud frames are a click. */
-const LEAST_LOUD_FRAMES = 3;
+const MIN_LOUD_FRAMES = 3;
 /** Silence that ends an utterance by itself; longer than any endpointing wait. */
 const TRAILING_SILENCE_FRAMES = 60;
-const LONGEST_UTTERANCE_FRAMES = 1_500;
+const MAX_UTTERANCE_FRAMES = 1_500;
 /** A phrase including pauses; longer combinations are not one phrase. */
-const LONGEST_PHRASE_MS = 8_000;
+const MAX_PHRASE_MS = 8_000;
 /** About −48 dBFS: below it nothing is speech. */
-const LEAST_RMS = 130;
+const MIN_RMS = 130;
 const SPEECH_TO_FLOOR = 3;
 
 interface Utterance {
@@ -109,7 +109,7 @@ export function openUtteranceStream(options: UtteranceStreamOptions): Recognitio
 function areOnePhrase(before: Utterance, after: Utterance): boolean {
   return (
     after.startMs - before.endMs < TRAILING_SILENCE_FRAMES * FRAME_MS &&
-    after.endMs - before.startMs < LONGEST_PHRASE_MS
+    after.endMs - before.startMs < MAX_PHRASE_MS
   );
 }
 
@@ -138,7 +138,7 @@ class UtteranceCutter {
   #frames: Int16Array[] = [];
   #loudFrames = 0;
   #quietFrames = 0;
-  #floor = LEAST_RMS;
+  #floor = MIN_RMS;
 
   constructor(rateHz: number) {
     this.#blocks = new SampleBlocks((rateHz * FRAME_MS) / 1_000);
@@ -156,7 +156,7 @@ class UtteranceCutter {
 
   /** Ends the current utterance, if there is speech in it. */
   flush(): Utterance | null {
-    if (this.#loudFrames < LEAST_LOUD_FRAMES) return null;
+    if (this.#loudFrames < MIN_LOUD_FRAMES) return null;
     const startMs = (this.#frameCount - this.#frames.length) * FRAME_MS;
     const kept = this.#frames.slice(
       0,
@@ -173,16 +173,16 @@ class UtteranceCutter {
     this.#frameCount++;
     this.#frames.push(frame);
     const level = rms(frame);
-    const isLoud = level > Math.max(LEAST_RMS, SPEECH_TO_FLOOR * this.#floor);
+    const isLoud = level > Math.max(MIN_RMS, SPEECH_TO_FLOOR * this.#floor);
     // The floor falls fast and rises slowly, so that speech does not raise it.
     this.#floor += (level - this.#floor) * (level < this.#floor ? 0.2 : isLoud ? 0.0005 : 0.02);
     this.#loudFrames += isLoud ? 1 : 0;
     this.#quietFrames = isLoud ? 0 : this.#quietFrames + 1;
-    if (this.#quietFrames >= TRAILING_SILENCE_FRAMES || this.#frames.length >= LONGEST_UTTERANCE_FRAMES) {
+    if (this.#quietFrames >= TRAILING_SILENCE_FRAMES || this.#frames.length >= MAX_UTTERANCE_FRAMES) {
       const utterance = this.flush();
       if (utterance) return utterance;
     }
-    if (this.#loudFrames < LEAST_LOUD_FRAMES && this.#quietFrames > PRE_ROLL_FRAMES) {
+    if (this.#loudFrames < MIN_LOUD_FRAMES && this.#quietFrames > PRE_ROLL_FRAMES) {
       this.#loudFrames = 0;
       this.#frames = this.#frames.slice(-PRE_ROLL_FRAMES);
     }

@@ -11,6 +11,7 @@ import type { Leg, LegCommand, LegEvent } from '../leg/leg.ts';
 import type { MediaThreadSettings, Transport } from '../leg/leg-factory.ts';
 import { legId } from '../leg/leg-id.ts';
 import type { OpenedLeg } from '../leg/transport-leg.ts';
+import { NO_STATS } from '../leg/web-leg.ts';
 import { CommandBatch } from './command-batch.ts';
 import type { FromMediaThread, ToMediaThread } from './thread-messages.ts';
 import type { MediaTransport, RunnerListener } from './transport.ts';
@@ -29,7 +30,8 @@ export interface RemoteLegsOptions {
   readonly onCrash?: ((error: Error) => void) | undefined;
 }
 
-interface Opening {
+/** A leg being opened. */
+interface PendingLeg {
   readonly kind: Leg['kind'];
   readonly resolve: (result: { leg: Leg; opened: OpenedLeg }) => void;
   readonly reject: (error: unknown) => void;
@@ -42,7 +44,7 @@ export class RemoteLegs {
   readonly started: Promise<void>;
   readonly #options: RemoteLegsOptions;
   readonly #legs = new Map<number, ThreadedLeg>();
-  readonly #opening = new Map<number, Opening>();
+  readonly #pending = new Map<number, PendingLeg>();
   #start: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null;
   /** Null between a death and the replacement's start. */
   #runner: MediaTransport | null = null;
@@ -74,7 +76,7 @@ export class RemoteLegs {
       if (!this.#runner && !this.#restartTimer) this.#startRunner();
       if (!this.#runner) throw fault('no_capacity');
       const number = this.#nextLeg++;
-      this.#opening.set(number, { kind, resolve, reject, early: [] });
+      this.#pending.set(number, { kind, resolve, reject, early: [] });
       this.#runner.post(message(number));
     });
   }
@@ -120,7 +122,7 @@ export class RemoteLegs {
         this.#opened(message.leg, message.opened);
         return;
       case 'refused':
-        this.#takeOpening(message.leg)?.reject(new Fault(message.code, message.message));
+        this.#takePending(message.leg)?.reject(new Fault(message.code, message.message));
         return;
       case 'log':
         this.#options.logger[message.level]({ detail: message.detail }, message.message);
@@ -134,22 +136,22 @@ export class RemoteLegs {
   }
 
   #opened(number: number, opened: OpenedLeg): void {
-    const opening = this.#takeOpening(number);
-    if (!opening) return;
-    const leg = new ThreadedLeg(number, opening.kind, opened, this);
+    const pending = this.#takePending(number);
+    if (!pending) return;
+    const leg = new ThreadedLeg(number, pending.kind, opened, this);
     this.#legs.set(number, leg);
-    if (opening.early.length > 0) this.#deliver(number, opening.early);
-    opening.resolve({ leg, opened });
+    if (pending.early.length > 0) this.#deliver(number, pending.early);
+    pending.resolve({ leg, opened });
   }
 
-  #takeOpening(number: number): Opening | undefined {
-    const opening = this.#opening.get(number);
-    this.#opening.delete(number);
-    return opening;
+  #takePending(number: number): PendingLeg | undefined {
+    const pending = this.#pending.get(number);
+    this.#pending.delete(number);
+    return pending;
   }
 
   #deliver(number: number, events: readonly LegEvent[]): void {
-    this.#opening.get(number)?.early.push(...events);
+    this.#pending.get(number)?.early.push(...events);
     const leg = this.#legs.get(number);
     if (events.at(-1)?.type === 'closed') this.#legs.delete(number);
     leg?.deliver(events);
@@ -172,11 +174,11 @@ export class RemoteLegs {
   }
 
   #failAll(): void {
-    for (const opening of this.#opening.values()) opening.reject(fault('internal'));
-    this.#opening.clear();
+    for (const pending of this.#pending.values()) pending.reject(fault('internal'));
+    this.#pending.clear();
     const legs = [...this.#legs.values()];
     this.#legs.clear();
-    const stats = { packetsReceived: 0, packetsLost: 0, packetsSent: 0, jitterMs: 0 };
+    const stats = NO_STATS;
     for (const leg of legs)
       leg.deliver([{ type: 'closed', atMs: this.#options.clock.now(), reason: 'failed', stats }]);
   }

@@ -18,7 +18,7 @@ const FLOOR_RISE_DB_PER_WINDOW = (3 * WINDOW_MS) / 1000;
 const LOWEST_FLOOR_DB = -70;
 /** The fallback detector: this far above the floor, and at least this loud, is speech. */
 const VOICE_ABOVE_FLOOR_DB = 12;
-const QUIETEST_VOICE_DB = -45;
+const MIN_VOICE_DB = -45;
 /**
  * Audible: at least the first value above the floor, and at most the second below the voice's loudest window.
  */
@@ -55,6 +55,6 @@ export class LevelGate {
   /** Probability of speech by level alone, for when the detector does not answer. */
   probabilityOf(levelDb: number): number {
     const floorDb = this.#floorDb ?? SILENCE_DB;
-    return levelDb >= QUIETEST_VOICE_DB && levelDb >= floorDb + VOICE_ABOVE_FLOOR_DB ? 1 : 0;
+    return levelDb >= MIN_VOICE_DB && levelDb >= floorDb + VOICE_ABOVE_FLOOR_DB ? 1 : 0;
   }
 }

@@ -5,7 +5,7 @@
  */
 
 /** More than any browser's offer has. */
-const MOST = { chars: 200_000, lineChars: 1_024, sections: 8, candidates: 128, sources: 64, others: 256 };
+const LIMITS = { chars: 200_000, lineChars: 1_024, sections: 8, candidates: 128, sources: 64, others: 256 };
 
 const MEDIA =
   /^m=(?:(?:audio|video) \d{1,5} (?:(?:UDP|TCP)\/)?(?:TLS\/)?RTP\/S?AVPF?(?: \d{1,3}){1,64}|application \d{1,5} (?:(?:UDP|TCP)\/)?DTLS\/SCTP (?:webrtc-datachannel|\d{1,5}))$/;
@@ -42,7 +42,7 @@ const OTHERS: readonly RegExp[] = [
 
 /** The filtered offer; null if one of its media sections has no known form, or it is too large. */
 export function checkedOffer(sdp: string): string | null {
-  if (sdp.length > MOST.chars) return null;
+  if (sdp.length > LIMITS.chars) return null;
   const kept: string[] = [];
   const counts = { sections: 0, candidates: 0, sources: 0, others: 0 };
   for (const ended of sdp.split('\n')) {
@@ -52,14 +52,14 @@ export function checkedOffer(sdp: string): string | null {
     if (kind === null) continue;
     if (kind === 'sections') Object.assign(counts, { others: 0, sections: counts.sections + 1 });
     else counts[kind]++;
-    if (kind === 'sections' && counts.sections > MOST.sections) return null;
-    if (counts[kind] <= MOST[kind]) kept.push(line);
+    if (kind === 'sections' && counts.sections > LIMITS.sections) return null;
+    if (counts[kind] <= LIMITS[kind]) kept.push(line);
   }
   return kept.join('\r\n').concat('\r\n');
 }
 
 function kindOf(line: string): 'sections' | 'candidates' | 'sources' | 'others' | null {
-  if (line.length > MOST.lineChars) return null;
+  if (line.length > LIMITS.lineChars) return null;
   if (line.startsWith('m=')) return 'sections';
   if (CANDIDATE.test(line)) return 'candidates';
   if (SOURCE.test(line)) return 'sources';

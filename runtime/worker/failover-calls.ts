@@ -7,13 +7,13 @@
 import type { Logger } from '#base/log.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { PhoneFailoverState } from '#protocol/worker-link.ts';
-import { type ResumedCall, type ResumedCallDeps, resumeSipCall } from '#telephony/resumed-call.ts';
+import { type FailoverCall, type FailoverCallDeps, failOverSipCall } from '#telephony/failover-call.ts';
 import { dialogFacts, dialogReport } from '../calls/dialog-report.ts';
 import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
 
 /** Dependencies of a failover. */
-export interface FailoverDeps extends ResumedCallDeps {
+export interface FailoverDeps extends FailoverCallDeps {
   readonly calls: Pick<JobCalls, 'start' | 'report' | 'reportEnd'>;
   readonly logger: Logger;
 }
@@ -30,7 +30,7 @@ export async function failOverJob(
 ): Promise<void> {
   const { calls, logger } = deps;
   const [caller, person] = await Promise.all([
-    resumeSipCall(deps, dialogFacts(failoverState.dialog), {
+    failOverSipCall(deps, dialogFacts(failoverState.dialog), {
       recording: plan.record_audio ? { firstSegment: 0 } : null,
       isTenants: isTenants(plan),
     }),
@@ -69,10 +69,10 @@ async function reachPerson(
   deps: FailoverDeps,
   plan: CallPlan,
   { person }: PhoneFailoverState,
-): Promise<Extract<ResumedCall, { outcome: 'answered' }> | null> {
+): Promise<Extract<FailoverCall, { outcome: 'answered' }> | null> {
   if (!person) return null;
   if (!person.is_joined) {
-    void resumeSipCall(deps, dialogFacts(person.dialog), { recording: null, isTenants: false }).then(
+    void failOverSipCall(deps, dialogFacts(person.dialog), { recording: null, isTenants: false }).then(
       (result) => {
         if (result.outcome === 'answered') result.leg.send({ do: 'close' });
       },
@@ -80,10 +80,10 @@ async function reachPerson(
     return null;
   }
   const recording = plan.record_audio ? ({ firstSegment: 0, of: 'human' } as const) : null;
-  const result = await resumeSipCall(deps, dialogFacts(person.dialog), {
+  const result = await failOverSipCall(deps, dialogFacts(person.dialog), {
     recording,
     isTenants: mayBeTenants(plan),
-    withinMs: PERSON_ANSWERS_MS,
+    timeoutMs: PERSON_ANSWERS_MS,
   });
   if (result.outcome === 'answered') return result;
   deps.logger.warn(

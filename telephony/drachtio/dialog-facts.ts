@@ -1,4 +1,4 @@
-/** Extracts from drachtio-srf's objects what is needed to take a dialog over or hang it up. */
+/** Extracts from drachtio-srf's objects what failover needs of a dialog. */
 import type Srf from 'drachtio-srf';
 import type { DialogFacts } from '../signalling.ts';
 

@@ -30,7 +30,7 @@ export class DrachtioDialog implements SipDialog {
   /** Our 200 carried an offer, so the ACK carries the answer. */
   #awaitsAnswer = false;
 
-  /** `before`: the dialog before this worker took it over. */
+  /** `before`: the dialog on the worker that died. */
   constructor(
     dialog: Srf.Dialog,
     srf: Srf,

@@ -109,7 +109,7 @@ class DrachtioSignalling implements Signalling {
     return new DrachtioOutgoingInvite(this.#srf, request, this.#dialogs);
   }
 
-  async resume(facts: DialogFacts, sdpOffer: string): Promise<SipDialog> {
+  async failOver(facts: DialogFacts, sdpOffer: string): Promise<SipDialog> {
     if (!this.isConnected) throw new Error('not connected to signalling');
     try {
       const { dialog, isDeaf } = await reinvite(this.#srf, facts, sdpOffer);

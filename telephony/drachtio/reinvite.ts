@@ -1,6 +1,6 @@
 /**
- * The re-INVITE that takes a dialog over (RFC 3261 §14.1), and the BYE if the peer refuses it. Both work for
- * dialogs without a drachtio-srf object.
+ * The re-INVITE that moves a dialog to this worker or this connection (RFC 3261 §14.1), and the BYE if the
+ * peer refuses it. Both work for dialogs without a drachtio-srf object.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import Srf from 'drachtio-srf';
@@ -17,17 +17,17 @@ const CSEQ_LEAP = 100;
 const GLARE_MS = 2_500;
 
 /** A dialog after its re-INVITE. `isDeaf`: the server does not forward the peer's requests. */
-interface Resumed {
+interface ReinvitedDialog {
   readonly dialog: Srf.Dialog;
   readonly isDeaf: boolean;
 }
 
 /**
- * Sends the re-INVITE that takes a dialog over. A server that never saw the dialog gets it as a new INVITE
- * with both tags. drachtio-server cannot create a second dialog of the same name, so if it still keeps one
- * for an INVITE of ours, the re-INVITE is sent within that one.
+ * Sends the re-INVITE. A server that never saw the dialog gets it as a new INVITE with both tags.
+ * drachtio-server cannot create a second dialog of the same name, so if it still keeps one for an INVITE of
+ * ours, the re-INVITE is sent within that one.
  */
-export async function reinvite(srf: Srf, facts: DialogFacts, localSdp: string): Promise<Resumed> {
+export async function reinvite(srf: Srf, facts: DialogFacts, localSdp: string): Promise<ReinvitedDialog> {
   const { sipCallId, localParty, remoteParty, localCseq, routeSet, remoteTarget } = facts;
   const route = routeSet.length > 0 ? { route: routeSet.join(', ') } : {};
   const headers = { ...CAPABILITIES, 'call-id': sipCallId, from: localParty, to: remoteParty, ...route };

@@ -19,7 +19,7 @@ import { defaultPort } from './via.ts';
 /** Options of the embedded signalling server. */
 export interface SignallingOptions {
   /** Records the message being handled, for the report if this process hangs and is killed. */
-  readonly doing?: ((what: string) => void) | undefined;
+  readonly noteActivity?: ((what: string) => void) | undefined;
   readonly sipHost: string;
   /** 0 picks a free port. */
   readonly sipPort: number;
@@ -31,8 +31,8 @@ export interface SignallingOptions {
   readonly secret: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long an answered call waits for another worker after losing its own, ms; default 15 s. */
-  readonly takeOverMs?: number;
+  /** Longest wait of an answered call for failover after it lost its worker, ms; default 15 s. */
+  readonly failoverMs?: number;
   /** Decides on every new INVITE; rejects if the control plane cannot be reached. */
   admit(request: AdmissionRequest): Promise<AdmissionAnswer>;
 }
@@ -66,7 +66,7 @@ export interface Core {
     ServerTransaction | ClientTransaction,
     { readonly app: App | null; dialog: Dialog | null }
   >;
-  /** Run while answered calls wait for another worker. */
+  /** Run while answered calls wait for failover. */
   readonly graceTimers: Set<Timer>;
   readonly metrics: SignallingMetrics;
   sipPort: number;

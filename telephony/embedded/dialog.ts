@@ -11,7 +11,7 @@ import type { Peer } from './transport.ts';
 /** One dialog, early or confirmed. */
 export interface Dialog {
   readonly id: string;
-  /** The application that has the call; another may take it over. */
+  /** The application that has the call; failover moves it to another. */
   app: App;
   readonly callId: string;
   readonly localTag: string;
@@ -29,9 +29,7 @@ export interface Dialog {
   remoteCseq: number | null;
   readonly isServer: boolean;
   isConfirmed: boolean;
-  /**
-   * The peer hung up while no application had the call; reported to the next application that takes it over.
-   */
+  /** The peer hung up while no application had the call; reported to the next application that gets it. */
   hasLeft: boolean;
   /** The address the peer last sent from. */
   peer: Peer;

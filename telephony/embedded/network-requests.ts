@@ -6,6 +6,7 @@ import { ALLOW } from '../methods.ts';
 import { admissionRequestOf } from './admission.ts';
 import { type Core, newTag } from './core.ts';
 import { onAck, onInDialog } from './in-dialog-requests.ts';
+import { isOwnInvite } from './loop-detection.ts';
 import {
   contactUri,
   formatMessage,
@@ -17,7 +18,6 @@ import {
   type SipMessage,
   uriOf,
 } from './message.ts';
-import { isOwnInvite } from './own-calls.ts';
 import { refusalOf, SDP_TYPE } from './request-rules.ts';
 import { REASONS, SUPPORTED, sendResponse } from './responses.ts';
 import { cancelOf, deliverCancel, hand, isFirst, openTransaction, reply } from './server-transactions.ts';

@@ -15,12 +15,12 @@ import {
 import { BRANCH_COOKIE, hasCookie, parseVia } from './via.ts';
 
 /** The result of reading. */
-export type Received =
+export type ReadResult =
   | { readonly is: 'message'; readonly message: SipMessage }
   | { readonly is: 'refused'; readonly status: 400 | 505; readonly request: SipMessage }
   | { readonly is: 'nothing' };
 
-const NOTHING: Received = { is: 'nothing' };
+const NOTHING: ReadResult = { is: 'nothing' };
 /** Headers that occur at most once (RFC 3261 §7.3.1). */
 const SINGLE = ['from', 'to', 'call-id', 'cseq', 'max-forwards', 'content-length', 'content-type'];
 const REQUIRED = ['from', 'to', 'call-id'];
@@ -29,7 +29,7 @@ const MAX_HEADERS = 256;
 const MAX_URI_CHARS = 2_048;
 
 /** Reads one whole message. */
-export function readMessage(text: string): Received {
+export function readMessage(text: string): ReadResult {
   const message = parseMessage(text);
   if (message === null) return salvage(text);
   if (message.start.kind === 'response' || isWellFormed(message)) return { is: 'message', message };
@@ -37,7 +37,7 @@ export function readMessage(text: string): Received {
 }
 
 /** A malformed request: reads what a refusal needs. */
-function salvage(text: string): Received {
+function salvage(text: string): ReadResult {
   const head = text.replace(/^(\r?\n)+/, '').split(/\r?\n\r?\n/, 1)[0] ?? '';
   const [first = '', ...lines] = head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/, MAX_HEADERS);
   const start = salvageStart(first);
@@ -65,7 +65,7 @@ function salvageStart(line: string): { method: string; uri: string; version: str
 }
 
 /** An ACK is never answered (RFC 3261 §17), nor is a request that does not name its sender. */
-function refused(status: 400 | 505, request: SipMessage): Received {
+function refused(status: 400 | 505, request: SipMessage): ReadResult {
   const isAnswered =
     request.start.kind === 'request' &&
     request.start.method !== 'ACK' &&

@@ -4,8 +4,8 @@
  * plane (admission) and the worker (the application) decide what happens to a call.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { cancelInvite, onAppCommand } from './app-commands.ts';
 import { type App, openAppPort } from './app-protocol.ts';
-import { cancelInvite, onAppCommand } from './app-side.ts';
 import { type Core, hangUp, ownHostPort, type SignallingMetrics, type SignallingOptions } from './core.ts';
 import { DialogTable } from './dialog.ts';
 import { FloodGate } from './flood-gate.ts';
@@ -25,11 +25,8 @@ export interface EmbeddedSignalling {
   close(): Promise<void>;
 }
 
-/**
- * How long an answered call waits for another worker after losing its own: longer than the search for one
- * takes.
- */
-const TAKE_OVER_MS = 15_000;
+/** Longest wait of an answered call for failover: longer than the search for another worker takes. */
+const FAILOVER_TIMEOUT_MS = 15_000;
 const TRANSPORTS = ['udp', 'tcp', 'tls'] as const;
 
 /** Starts the server; rejects if an address cannot be bound. */
@@ -41,7 +38,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
       metrics.flooded += 1;
       return false;
     }
-    options.doing?.(`a SIP message of ${text.length} characters from ${source.address}`);
+    options.noteActivity?.(`a SIP message of ${text.length} characters from ${source.address}`);
     try {
       const received = readMessage(text);
       if (received.is !== 'message') metrics.malformed += 1;
@@ -73,7 +70,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
       try {
         onAppCommand(core, app, command);
       } catch (error) {
-        options.logger.error({ err: error }, 'a command of an application could not be carried out');
+        options.logger.error({ err: error }, 'a command of an application could not be executed');
         app.answer(command.messageId, false, ['internal error']);
       }
     },
@@ -123,13 +120,13 @@ function hostPortOf(core: Core, transport: Peer['transport']): string[] {
 }
 
 /**
- * The connection of a worker has closed. Its answered calls wait to be taken over: by the same worker if only
- * its connection broke, or by another if it died. Calls not taken over are hung up, so that no caller stays
- * on an open line. Calls still ringing are cancelled.
+ * The connection of a worker has closed. Its answered calls wait for failover: to another worker if it died,
+ * or back to it if only its connection broke. Calls that find no worker in time are hung up, so that no
+ * caller stays on an open line. Calls still ringing are cancelled.
  */
 function releaseApp(core: Core, app: App): void {
   for (const dialog of core.dialogs.of(app)) if (!dialog.isConfirmed) core.dialogs.remove(dialog);
-  const timer = core.options.clock.after(core.options.takeOverMs ?? TAKE_OVER_MS, () => {
+  const timer = core.options.clock.after(core.options.failoverMs ?? FAILOVER_TIMEOUT_MS, () => {
     core.graceTimers.delete(timer);
     for (const dialog of core.dialogs.of(app)) {
       core.metrics.dialogsLost += 1;

@@ -19,16 +19,16 @@ import type { MediaRelay, RelayedCall } from './media-relay.ts';
 export function relayedSignalling(signalling: Signalling, relay: MediaRelay): Signalling {
   return {
     dial: (request) => new RelayedOutgoingInvite(signalling, request, relay.openCall()),
-    async resume(facts, sdpOffer) {
+    async failOver(facts, sdpOffer) {
       // The new worker's call is a new one to the relay; that of the lost worker ends when its packets stop.
       const call = relay.openCall();
       try {
         const offer = await call.offer('worker', sdpOffer).catch(async (error: unknown) => {
           // Neither side would hear the other, and no other code hangs up.
-          await (await signalling.resume(facts, facts.localSdp)).hangUp();
+          await (await signalling.failOver(facts, facts.localSdp)).hangUp();
           throw error;
         });
-        return await answered(await signalling.resume(facts, offer), call, sdpOffer);
+        return await answered(await signalling.failOver(facts, offer), call, sdpOffer);
       } catch (error) {
         call.end();
         throw error;

@@ -8,7 +8,7 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { type Role, Supervisor, type SupervisorDeps } from '#processes/supervisor.ts';
 
-const program = new URL('../fakes/part-program.ts', import.meta.url).pathname;
+const program = new URL('../fakes/child-program.ts', import.meta.url).pathname;
 
 describe('supervisor', () => {
   let supervisor: Supervisor;

@@ -35,7 +35,7 @@ export async function readDictionary(path: string | null): Promise<PronouncingDi
   };
 }
 
-const LONGEST_DIGIT_STRING = 10;
+const MAX_DIGIT_STRING = 10;
 
 /** The grammar, or null if no keyterm is left. */
 export async function keytermGrammar(
@@ -49,7 +49,7 @@ export async function keytermGrammar(
   if (phrases.length === 0) return null;
   const digits = phrases.filter((phrase) => DIGITS.includes(phrase));
   // Written out instead of `+`, which affects the other alternatives in pocketsphinx.
-  const further = LONGEST_DIGIT_STRING - 1;
+  const further = MAX_DIGIT_STRING - 1;
   const digitString = `${'<digit> ['.repeat(further)}<digit>${']'.repeat(further)}`;
   return [
     '#JSGF V1.0;',

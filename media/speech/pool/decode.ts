@@ -16,12 +16,13 @@ const BATCH_BYTES = 64 * 1_024;
 /**
  * Packets decoded at once: a FLAC packet of twenty bytes may hold 65,535 silent samples of eight channels.
  */
-const MOST_PACKETS = 16;
+const MAX_PACKETS = 16;
 /** Approximate number of samples decoded at once. */
 const BATCH_SAMPLES = 48_000;
-/** Plausible audio: rates in Hz. */
-const RATES = { least: 4_000, most: 384_000 };
-const MOST_CHANNELS = 32;
+/** Plausible audio. */
+const MIN_RATE_HZ = 4_000;
+const MAX_RATE_HZ = 384_000;
+const MAX_CHANNELS = 32;
 const QUIET = -8;
 
 /**
@@ -153,7 +154,7 @@ async function* decodePackets(
       yield* frames.map(toBlock);
       const samples = frames.reduce((sum, { nb_samples }) => sum + nb_samples, 0);
       if (samples > 0)
-        together = Math.max(1, Math.min(MOST_PACKETS, Math.floor((BATCH_SAMPLES * some.length) / samples)));
+        together = Math.max(1, Math.min(MAX_PACKETS, Math.floor((BATCH_SAMPLES * some.length) / samples)));
       at += some.length;
     }
   }
@@ -168,7 +169,7 @@ function toBlock(decoded: Frame): DecodedBlock {
   const scale = FULL_SCALES[format % FULL_SCALES.length];
   if (scale === undefined || !rateHz || !channels)
     throw new SpeechJobError('audio_unreadable', 'The audio has no sample rate or no channel count');
-  if (rateHz < RATES.least || rateHz > RATES.most || channels > MOST_CHANNELS)
+  if (rateHz < MIN_RATE_HZ || rateHz > MAX_RATE_HZ || channels > MAX_CHANNELS)
     throw new SpeechJobError(
       'audio_unreadable',
       'The audio is damaged: its rate or its channels are out of range',

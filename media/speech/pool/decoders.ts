@@ -26,7 +26,7 @@ export interface DecodeRequest {
 export type Decode = (request: DecodeRequest & { readonly signal: AbortSignal }) => Promise<Int16Array>;
 
 /** Idle threads. */
-const MOST_IDLE = 1;
+const MAX_IDLE = 1;
 /**
  * A batch of packets takes milliseconds: a thread without progress for this long hangs. With progress the
  * limit is the longest audio accepted.
@@ -53,7 +53,7 @@ export function createDecoders({
     const thread = kept?.isAlive ? kept : new DecoderThread(entry, clock);
     try {
       const samples = await thread.decode({ file, longestSeconds }, signal);
-      if (idle.length < MOST_IDLE) idle.push(thread);
+      if (idle.length < MAX_IDLE) idle.push(thread);
       else thread.end();
       return samples;
     } catch (error) {

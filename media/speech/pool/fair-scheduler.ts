@@ -19,7 +19,7 @@ const UNRESTED = { burst: HEAD_START_SECONDS, perSecond: 3 };
  * Rest per millisecond of work for an account that must share: such an account gets a third of the thread.
  */
 const REST = 2;
-const MOST_REST_MS = 500;
+const MAX_REST_MS = 500;
 
 /** The account that work belongs to. */
 export interface WorkOwner {
@@ -80,7 +80,7 @@ export class FairScheduler {
       const totalMs = workedMs();
       // Work that is already waiting has no rest to end.
       if (next.mustShare && this.#isOverdue(next) && !this.#queue.hasOthers(next.account))
-        await this.#rest(next.account, Math.min(REST * (totalMs - countedMs), MOST_REST_MS));
+        await this.#rest(next.account, Math.min(REST * (totalMs - countedMs), MAX_REST_MS));
       countedMs = totalMs;
     }
     this.#isRunning = false;

@@ -4,7 +4,7 @@ import { levelDb } from '../../dsp/pcm.ts';
 /** Target level of voiced speech, dBFS. */
 const TARGET_DB = -20;
 /** A larger correction means faulty audio, not a quiet voice. */
-const MOST_GAIN_DB = 12;
+const MAX_GAIN_DB = 12;
 /** Quieter frames are pauses. */
 const VOICED_DB = -45;
 const FRAME_MS = 20;
@@ -49,6 +49,6 @@ export class Loudness {
   #gainDb(): number {
     if (this.#voicedFrames === 0) return this.#volumeDb;
     const mean = 10 * Math.log10(this.#voicedEnergy / this.#voicedFrames);
-    return this.#volumeDb + Math.max(-MOST_GAIN_DB, Math.min(MOST_GAIN_DB, TARGET_DB - mean));
+    return this.#volumeDb + Math.max(-MAX_GAIN_DB, Math.min(MAX_GAIN_DB, TARGET_DB - mean));
   }
 }

@@ -83,10 +83,10 @@ export function cutForEngine(
 }
 
 /** A shorter clause sounds cut off. */
-const LEAST_CLAUSE_CHARS = 12;
+const MIN_CLAUSE_CHARS = 12;
 
 function splitClause(sentence: string): string[] {
-  const comma = sentence.indexOf(', ', LEAST_CLAUSE_CHARS - 1);
+  const comma = sentence.indexOf(', ', MIN_CLAUSE_CHARS - 1);
   return comma === -1 ? [sentence] : [sentence.slice(0, comma + 1), sentence.slice(comma + 2)];
 }
 

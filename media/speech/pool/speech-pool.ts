@@ -48,7 +48,7 @@ const STREAMS_PER_CORE = { local: 6, vendor: 20 };
 const STREAMS_PER_THREAD = 20;
 /** A recording is decoded at full speed. */
 const RECORDINGS_PER_THREAD = 4;
-const MOST_THREADS = 4;
+const MAX_THREADS = 4;
 /** One in this many places is reserved for accounts below their share. */
 const PLACES_OF_A_NEWCOMER = 10;
 /** How long an account without a place is still counted. */
@@ -63,7 +63,7 @@ export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
       places,
       clock,
     });
-  const count = Math.max(1, Math.min(MOST_THREADS, options.cores - 1));
+  const count = Math.max(1, Math.min(MAX_THREADS, options.cores - 1));
   const speakers = Math.max(2, count);
   const streams =
     options.cores * STREAMS_PER_CORE[options.settings.TTS_PROVIDER === 'local' ? 'local' : 'vendor'];

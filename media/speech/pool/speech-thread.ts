@@ -41,11 +41,11 @@ export interface SpeechSlot {
   release(): void;
 }
 
-/** A working thread is pinged at this interval; after this many unanswered pings it hangs. */
-const SIGN_MS = 2_500;
-const MOST_OWED = 4;
-/** During its start, because it opens engines. */
-const MOST_OWED_AT_START = 24;
+/** A working thread is pinged at this interval; after this many unanswered pings it counts as hung. */
+const PING_MS = 2_500;
+const MAX_UNANSWERED_PINGS = 4;
+/** The same during its start, while it opens engines. */
+const MAX_UNANSWERED_PINGS_AT_START = 24;
 /** Longest wait for a thread to close. */
 const CLOSING_MS = 5_000;
 
@@ -58,8 +58,7 @@ export class SpeechThread {
   #worker: Worker | null = null;
   #isClosed = false;
   #watch: Timer | null = null;
-  /** Unanswered pings. */
-  #owed = 0;
+  #unansweredPings = 0;
   #hasStarted = false;
   readonly #listeners = new Map<number, Listener>();
 
@@ -133,8 +132,8 @@ export class SpeechThread {
     const worker = this.#options.start();
     worker.unref();
     worker.on('message', (message: FromThread) => this.#received(worker, message));
-    worker.on('error', (error) => this.#lost(worker, error.message));
-    worker.on('exit', () => this.#lost(worker, 'the thread ended'));
+    worker.on('error', (error) => this.#onExit(worker, error.message));
+    worker.on('exit', () => this.#onExit(worker, 'the thread ended'));
     this.#worker = worker;
     this.#hasStarted = false;
     return worker;
@@ -221,37 +220,37 @@ export class SpeechThread {
   #send(message: ToThread, transfer: ArrayBuffer[] = []): void {
     if (this.#isClosed) return;
     this.#start().postMessage(message, transfer);
-    this.#watch ??= this.#options.clock.every(SIGN_MS, () => this.#ask());
+    this.#watch ??= this.#options.clock.every(PING_MS, () => this.#ask());
   }
 
   /**
-   * Pings the thread while it has work or owes an answer. A round counts however late it runs, so a blocked
+   * Pings the thread while it has work or a ping is unanswered. A round counts however late it runs, so a blocked
    * loop of ours does not blame the thread.
    */
   #ask(): void {
     const worker = this.#worker;
-    if (!worker || (this.#owed === 0 && this.#listeners.size === 0)) {
+    if (!worker || (this.#unansweredPings === 0 && this.#listeners.size === 0)) {
       this.#rest();
       return;
     }
-    if (this.#owed >= (this.#hasStarted ? MOST_OWED : MOST_OWED_AT_START)) {
-      this.#lost(worker, `no sign of life for ${(this.#owed * SIGN_MS) / 1_000} s`);
+    if (this.#unansweredPings >= (this.#hasStarted ? MAX_UNANSWERED_PINGS : MAX_UNANSWERED_PINGS_AT_START)) {
+      this.#onExit(worker, `no sign of life for ${(this.#unansweredPings * PING_MS) / 1_000} s`);
       void worker.terminate();
       return;
     }
-    this.#owed += 1;
+    this.#unansweredPings += 1;
     worker.postMessage({ type: 'ping' } satisfies ToThread);
   }
 
   #rest(): void {
     this.#watch?.cancel();
     this.#watch = null;
-    this.#owed = 0;
+    this.#unansweredPings = 0;
   }
 
   #received(worker: Worker, message: FromThread): void {
     if (worker !== this.#worker) return;
-    this.#owed = 0;
+    this.#unansweredPings = 0;
     this.#hasStarted = true;
     if (message.type === 'closed' || message.type === 'alive') return;
     const listener = this.#listeners.get(message.id);
@@ -261,7 +260,7 @@ export class SpeechThread {
     else listener?.over(message.type === 'transcript' ? message.transcript : null);
   }
 
-  #lost(worker: Worker, why: string): void {
+  #onExit(worker: Worker, why: string): void {
     if (this.#worker !== worker) return;
     this.#worker = null;
     this.#rest();

@@ -10,9 +10,9 @@ export interface Sentence {
 }
 
 /** A longer sentence is split at a comma, or else between words. */
-const LONGEST_CHARS = 160;
+const MAX_CHARS = 160;
 /** Including the space before it. */
-const LONGEST_ABBREVIATION = 5;
+const MAX_ABBREVIATION_CHARS = 5;
 const ABBREVIATION = /(?:^|\s)(?:[A-Za-z]|Mr|Mrs|Ms|Dr|St|No|vs|etc|e\.g|i\.e|a\.m|p\.m)\.$/;
 
 /** Sentences in order; together they cover every visible character of the text. */
@@ -22,7 +22,7 @@ export function cutSentences(text: string): Sentence[] {
   for (const match of text.matchAll(/[.!?;:]+["')\]]*|\n+/g)) {
     const end = match.index + match[0].length;
     const isEnd = match[0].startsWith('\n') || /\s/.test(text[end] ?? '');
-    if (!isEnd || ABBREVIATION.test(text.slice(Math.max(start, end - LONGEST_ABBREVIATION), end))) continue;
+    if (!isEnd || ABBREVIATION.test(text.slice(Math.max(start, end - MAX_ABBREVIATION_CHARS), end))) continue;
     sentences.push(...shorten(text, start, end));
     start = end;
   }
@@ -34,11 +34,11 @@ function shorten(text: string, from: number, to: number): Sentence[] {
   const pieces: Sentence[] = [];
   let start = from + leadingSpace(text.slice(from, to));
   const end = to;
-  while (end - start > LONGEST_CHARS) {
-    const window = text.slice(start, start + LONGEST_CHARS);
+  while (end - start > MAX_CHARS) {
+    const window = text.slice(start, start + MAX_CHARS);
     const comma = window.lastIndexOf(', ') + 1;
     const space = window.lastIndexOf(' ');
-    const cut = start + (comma > LONGEST_CHARS / 3 ? comma : space > 0 ? space : LONGEST_CHARS);
+    const cut = start + (comma > MAX_CHARS / 3 ? comma : space > 0 ? space : MAX_CHARS);
     pieces.push({ start, end: cut });
     start = cut + leadingSpace(text.slice(cut, end));
   }

@@ -4,7 +4,7 @@
 import type { SpokenWord } from '../speech.ts';
 
 /** How far ahead to search for a character or word if the vendor omitted or rephrased something. */
-const MOST_SKIPPED_CHARS = 48;
+const MAX_SKIPPED_CHARS = 48;
 
 /** Builds words from timed characters, which may arrive in chunks that cut a word. */
 export class CharacterTimes {
@@ -27,7 +27,7 @@ export class CharacterTimes {
     for (const [index, character] of characters.entries()) {
       const startMs = startsMs[index] ?? 0;
       const at = character.trim() === '' ? -1 : this.#text.indexOf(character, this.#cursor);
-      if (at === -1 || at - this.#cursor > MOST_SKIPPED_CHARS) continue;
+      if (at === -1 || at - this.#cursor > MAX_SKIPPED_CHARS) continue;
       this.#cursor = at + character.length;
       if (this.#word && /\s/.test(this.#text.slice(this.#word.textEnd, at))) words.push(...this.flush());
       this.#word ??= { textStart: wordStart(this.#text, at), textEnd: at, startMs, endMs: startMs };
@@ -58,7 +58,7 @@ export class WordTimes {
   /** Position of the next word; null if it is not in the text. */
   take(word: string, startMs: number, endMs: number): SpokenWord | null {
     const at = this.#text.indexOf(word.trim(), this.#cursor);
-    if (word.trim() === '' || at === -1 || at - this.#cursor > MOST_SKIPPED_CHARS) return null;
+    if (word.trim() === '' || at === -1 || at - this.#cursor > MAX_SKIPPED_CHARS) return null;
     const textEnd = wordEnd(this.#text, at + word.trim().length - 1);
     this.#cursor = textEnd;
     return { textStart: wordStart(this.#text, at), textEnd, startMs, endMs };

@@ -21,7 +21,7 @@ import type { SpeechVendorOptions } from './speech-access.ts';
 
 /** The vendor refuses messages with less than 50 ms or more than a second of audio. */
 const MESSAGE_MS = 60;
-const LEAST_MESSAGE_MS = 50;
+const MIN_MESSAGE_MS = 50;
 /** Longest wait for the end of a turn with words. */
 const FINALISE_TIMEOUT_MS = 2_000;
 /** Longest wait for words when none have arrived. */
@@ -138,7 +138,7 @@ class AssemblyaiStream implements RecognitionStream {
     }
     this.#hasUnsettledAudio = false;
     this.#finalises.add();
-    this.#blocks.flush(this.#sendAudio, (this.#rateHz * LEAST_MESSAGE_MS) / 1_000);
+    this.#blocks.flush(this.#sendAudio, (this.#rateHz * MIN_MESSAGE_MS) / 1_000);
     this.#socket.send(JSON.stringify({ type: 'ForceEndpoint' }));
   }
 

@@ -10,7 +10,7 @@ import { authorization } from './deepgram-access.ts';
 import type { SpeechVendorOptions } from './speech-access.ts';
 
 /** The vendor gives up after ten minutes. */
-const LONGEST_MS = 600_000;
+const REQUEST_TIMEOUT_MS = 600_000;
 
 const answer = z.object({
   results: z.object({
@@ -42,7 +42,7 @@ export async function transcribeRecording(
     ...(request.diarize ? { diarize: 'true' } : {}),
   };
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(LONGEST_MS)]);
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
   const headers = { ...authorization(options), 'content-type': 'audio/wav' };
   const body = new Uint8Array(toWav(request.samples, request.sampleRateHz));
   const response = await requestVendor({ vendor: 'Deepgram', url, method: 'POST', headers, body, signal });

@@ -28,7 +28,7 @@ const FINALISE_TIMEOUT_MS = 2_000;
 /** Minimum speech that must be answered, ms: a final may arrive before the last part of a word was sent. */
 const MIN_VOICE_MS = 300;
 /** Audio at or above this level may be speech. */
-const QUIETEST_VOICE_DB = -45;
+const MIN_VOICE_DB = -45;
 /** Deepgram closes a socket after ten seconds without audio. */
 const KEEP_ALIVE_MS = 4_000;
 
@@ -123,8 +123,7 @@ class DeepgramStream implements RecognitionStream {
     if (this.#socket.isOver) return;
     this.#hasUnsettledAudio = true;
     this.#sentSinceKeepAlive = true;
-    if (levelDb(samples) >= QUIETEST_VOICE_DB)
-      this.#unansweredVoiceMs += (samples.length * 1_000) / this.#rateHz;
+    if (levelDb(samples) >= MIN_VOICE_DB) this.#unansweredVoiceMs += (samples.length * 1_000) / this.#rateHz;
     // A copy: the caller may reuse its array, and the socket sends later.
     this.#socket.send(Buffer.from(samples.slice().buffer));
     if (this.#isOpen) this.#awaitProgress();

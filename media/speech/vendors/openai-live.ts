@@ -24,14 +24,14 @@ import type { SpeechVendorOptions } from './speech-access.ts';
 const VENDOR_RATE_HZ = 24_000;
 const MESSAGE_MS = 60;
 /** The vendor refuses to settle less audio than this. */
-const LEAST_COMMIT_MS = 100;
+const MIN_COMMIT_MS = 100;
 /** Longest wait for the text of a commit. */
 const FINALISE_TIMEOUT_MS = 4_000;
 /**
  * Audio at or above this level may be speech. Without any nothing is committed: models invent words for
  * silence.
  */
-const QUIETEST_VOICE_DB = -50;
+const MIN_VOICE_DB = -50;
 
 /** Meaning of `error.code` and `error.type`; all others are `unavailable`. */
 const ERROR_CATEGORIES: Readonly<Record<string, SpeechErrorCategory>> = {
@@ -134,7 +134,7 @@ class OpenaiLiveStream implements RecognitionStream {
 
   write(samples: Int16Array): void {
     if (this.#socket.isOver) return;
-    this.#mayHoldVoice ||= levelDb(samples) >= QUIETEST_VOICE_DB;
+    this.#mayHoldVoice ||= levelDb(samples) >= MIN_VOICE_DB;
     this.#blocks.write(this.#convert(samples), this.#append);
   }
 
@@ -151,7 +151,7 @@ class OpenaiLiveStream implements RecognitionStream {
 
   #commit(): void {
     this.#blocks.flush(this.#append);
-    const missing = (VENDOR_RATE_HZ * LEAST_COMMIT_MS) / 1_000 - this.#uncommitted;
+    const missing = (VENDOR_RATE_HZ * MIN_COMMIT_MS) / 1_000 - this.#uncommitted;
     if (missing > 0) this.#append(new Int16Array(missing));
     this.#send({ type: 'input_audio_buffer.commit' });
     this.#uncommitted = 0;

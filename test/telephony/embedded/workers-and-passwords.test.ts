@@ -29,7 +29,7 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
   beforeEach(async () => {
     admit = () => route;
     server = await startTestSignalling({
-      takeOverMs: 300,
+      failoverMs: 300,
       admit: async (request) => admit(request),
     });
     worker = await connectTestWorker(server);

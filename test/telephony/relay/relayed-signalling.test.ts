@@ -108,7 +108,7 @@ class FarSide implements Signalling {
     };
   }
 
-  async resume(_facts: DialogFacts, sdpOffer: string): Promise<SipDialog> {
+  async failOver(_facts: DialogFacts, sdpOffer: string): Promise<SipDialog> {
     this.resumed.push(sdpOffer);
     return this.resumedDialog;
   }
@@ -225,7 +225,7 @@ describe('a change of a call through a relay', () => {
 describe('a call taken over', () => {
   it('is hung up if no relay answers, because nobody else would do it', async () => {
     relay.isThere = false;
-    await expect(signalling.resume(FACTS, audio(4_000))).rejects.toMatchObject({
+    await expect(signalling.failOver(FACTS, audio(4_000))).rejects.toMatchObject({
       code: 'media_relay_unreachable',
     });
     expect(far.resumed).toEqual([FACTS.localSdp]);

@@ -32,9 +32,9 @@ const CLOSE_MS = 2_000;
  * Most bytes queued while the socket opens or a stall is being detected: all the audio repeated after a long
  * failure, in base64.
  */
-const MOST_BUFFERED_BYTES = 1024 * 1024;
+const MAX_BUFFERED_BYTES = 1024 * 1024;
 /** A second of 48 kHz audio in base64 is 128 KiB. */
-const MOST_MESSAGE_BYTES = 4 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
 /** A socket of one vendor; connects at once. */
 export class VendorSocket {
@@ -52,7 +52,7 @@ export class VendorSocket {
     this.#options = options;
     this.#socket = new WebSocket(options.url, {
       headers: { ...options.headers },
-      maxPayload: MOST_MESSAGE_BYTES,
+      maxPayload: MAX_MESSAGE_BYTES,
       perMessageDeflate: false,
     });
     this.#connecting = clock.after(CONNECT_MS, () =>
@@ -87,7 +87,7 @@ export class VendorSocket {
     if (this.#isOver) return;
     const isOpen = this.#socket.readyState === WebSocket.OPEN;
     if (!isOpen) this.#waitingBytes += message.length;
-    if (Math.max(this.#waitingBytes, this.#socket.bufferedAmount) > MOST_BUFFERED_BYTES) {
+    if (Math.max(this.#waitingBytes, this.#socket.bufferedAmount) > MAX_BUFFERED_BYTES) {
       this.fail(new SpeechError('stalled', `${this.#options.vendor} does not read what is sent`));
     } else if (isOpen) this.#socket.send(message);
     else this.#waiting.push(message);

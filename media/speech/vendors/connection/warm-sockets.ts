@@ -21,7 +21,7 @@ export interface TakenSocket {
 }
 
 /** Most combinations of voice and rate with spares; beyond it the oldest goes. */
-const MOST_SPARES = 32;
+const MAX_SPARES = 32;
 
 /** The spares of one engine, one per address. */
 export class WarmSockets {
@@ -46,7 +46,7 @@ export class WarmSockets {
   prepare(url: URL): void {
     if (this.#isClosed || this.#spares.has(url.href)) return;
     const oldest = this.#spares.keys().next().value;
-    if (this.#spares.size >= MOST_SPARES && oldest !== undefined) this.#discard(oldest);
+    if (this.#spares.size >= MAX_SPARES && oldest !== undefined) this.#discard(oldest);
     const socket = this.#options.connect(url);
     const expiry = this.#options.clock.after(this.#options.idleMs, () => this.#discard(url.href));
     socket.listener = { onText: () => {}, onFailed: () => this.#forget(url.href) };

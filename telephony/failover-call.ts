@@ -1,5 +1,5 @@
 /**
- * A phone call whose worker died, on a new worker: a leg of the new worker, offered to the peer within the
+ * Failover of a phone call whose worker died: the new worker offers a leg of its own to the peer, within the
  * existing dialog (RFC 3261 §14.1).
  */
 import type { Leg } from '#media/leg/leg.ts';
@@ -12,13 +12,13 @@ import { isProtected, type LocalAudio, newSession, offerAudio } from './sdp.ts';
 import { type DialogFacts, DialogGone, type Signalling, type SipDialog } from './signalling.ts';
 import { createSipLeg } from './sip-leg.ts';
 
-/** What taking over a call needs. */
-export interface ResumedCallDeps extends InboundCallDeps {
+/** What failover of a call needs. */
+export interface FailoverCallDeps extends InboundCallDeps {
   readonly signalling: Signalling;
 }
 
 /** The outcome. */
-export type ResumedCall =
+export type FailoverCall =
   | {
       readonly outcome: 'answered';
       readonly leg: Leg;
@@ -29,7 +29,7 @@ export type ResumedCall =
   | { readonly outcome: 'gone' | 'failed'; readonly error: unknown };
 
 /** A phone still in the call answers a re-INVITE automatically, within moments. */
-const ANSWER_MS = 5_000;
+const ANSWER_TIMEOUT_MS = 5_000;
 /**
  * Allowance for versions of the session description that the lost worker sent without reporting them (RFC
  * 3264 §8: the number only grows).
@@ -37,18 +37,18 @@ const ANSWER_MS = 5_000;
 const VERSION_LEAP = 100;
 
 /**
- * Takes a dialog over; never rejects. A peer that does not answer within `withinMs`, 5 s by default, is hung
- * up on.
+ * Continues a dead worker's dialog on this worker; never rejects. If the peer does not answer within
+ * `timeoutMs`, 5 s by default, it is hung up on.
  */
-export async function resumeSipCall(
-  deps: ResumedCallDeps,
+export async function failOverSipCall(
+  deps: FailoverCallDeps,
   facts: DialogFacts,
   options: {
     readonly recording: LegRecording | null;
     readonly isTenants?: boolean;
-    readonly withinMs?: number;
+    readonly timeoutMs?: number;
   },
-): Promise<ResumedCall> {
+): Promise<FailoverCall> {
   let rtp: Leg | null = null;
   try {
     const bound = localAddressFor(deps.relayHost ?? hostOf(facts.remoteTarget), {
@@ -69,8 +69,8 @@ export async function resumeSipCall(
     };
     const dialog = await inTime(
       deps,
-      deps.signalling.resume(facts, offerAudio(local)),
-      options.withinMs ?? ANSWER_MS,
+      deps.signalling.failOver(facts, offerAudio(local)),
+      options.timeoutMs ?? ANSWER_TIMEOUT_MS,
     );
     // A peer still in the call sends audio and is heard at once; no address becomes trusted that was not
     // before.
@@ -91,17 +91,17 @@ export async function resumeSipCall(
 
 /** The dialog. Rejects if it is not ready in time; a dialog that is ready later is hung up. */
 async function inTime(
-  { clock }: ResumedCallDeps,
-  resuming: Promise<SipDialog>,
-  withinMs: number,
+  { clock }: FailoverCallDeps,
+  dialog: Promise<SipDialog>,
+  timeoutMs: number,
 ): Promise<SipDialog> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
-  const timer = clock.after(withinMs, () => {
+  const timer = clock.after(timeoutMs, () => {
     reject(new Error('the other side did not answer in time'));
-    resuming.then((dialog) => dialog.hangUp()).catch(() => undefined);
+    dialog.then((late) => late.hangUp()).catch(() => undefined);
   });
   try {
-    return await Promise.race([resuming, tooLate]);
+    return await Promise.race([dialog, tooLate]);
   } finally {
     timer.cancel();
   }

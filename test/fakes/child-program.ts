@@ -6,19 +6,19 @@ import { appendFileSync } from 'node:fs';
 import { createLogger } from '#base/log.ts';
 import { activityDescriptor } from '#processes/activity-file.ts';
 import { type ManagedProcess, runProcess } from '#processes/child-process.ts';
-import { openSessionTurns } from '#processes/session-turns.ts';
+import { openHangAttribution } from '#processes/hang-attribution.ts';
 
 const role = process.argv[2] ?? '';
 const behaviour = process.env[`BEHAVIOUR_${role.replace('-', '_')}`] ?? '';
 
 if (behaviour === 'fail') process.exit(3);
-const part: ManagedProcess = {
+const services: ManagedProcess = {
   facts: { pid: process.pid, role, outlivesDrain: role === 'control-plane' },
   lines: [],
   drain: async () => undefined,
   close: async () => undefined,
-  workerDied: ({ instanceId, isReplaced, stoodIn }) =>
-    tell(`${instanceId}${stoodIn === null ? '' : ` in ${stoodIn}`}${isReplaced ? '' : ' for good'}`),
+  workerDied: ({ instanceId, isReplaced, hungIn }) =>
+    tell(`${instanceId}${hungIn === null ? '' : ` in ${hungIn}`}${isReplaced ? '' : ' for good'}`),
 };
 const logger = createLogger({ level: 'silent', name: role });
 /** Session in whose turn the program hangs, and a session whose work is finished before it hangs. */
@@ -26,7 +26,7 @@ const { HANG_IN, HANG_AFTER } = process.env;
 const hasTurns = HANG_IN !== undefined || HANG_AFTER !== undefined;
 void runProcess(logger, async (doing) => {
   if (behaviour === 'hang' && !hasTurns) doing('POST /v1/agent/tools (request 0123)');
-  return part;
+  return services;
 });
 if (behaviour === 'hang' && process.env['HANG_ONCE'] !== undefined) setTimeout(hang, 200);
 if (behaviour === 'hang' && process.env['HANG_MS'] !== undefined) {
@@ -37,7 +37,7 @@ if (behaviour === 'hang' && process.env['HANG_MS'] !== undefined) {
 }
 
 function hang(): void {
-  const within = openSessionTurns(hasTurns ? activityDescriptor(process.env) : null, logger);
+  const within = openHangAttribution(hasTurns ? activityDescriptor(process.env) : null, logger);
   // By then the reporting thread is running.
   setTimeout(() => {
     within(HANG_AFTER ?? '')(() => standFor(hasTurns ? 600 : 0));

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { header, type SipMessage } from '#telephony/embedded/message.ts';
+import { failOverSipCall } from '#telephony/failover-call.ts';
 import { answerInboundCall, type InboundCall } from '#telephony/inbound-call.ts';
-import { resumeSipCall } from '#telephony/resumed-call.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { SilentMedia } from '#test/fakes/silent-media.ts';
@@ -84,7 +84,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     const { call } = await answered();
     const second = await openWorker('worker-2');
     first.close();
-    const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+    const resuming = failOverSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
     const request = await reinvite();
     expect(header(request, 'call-id')).toBe(call.dialog.sipCallId);
     expect(header(request, 'from')).toContain(`tag=${call.dialog.localTag}`);
@@ -123,7 +123,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
       .toBe(true);
     caller.request({ method: 'BYE', toTag, cseq: 3 });
     await caller.next((message) => message.start.kind === 'response' && isOf(message, 'BYE'), LONG_MS);
-    const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+    const resuming = failOverSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
     // A server without the dialog sends a re-INVITE to the caller, who has left.
     void reinvite().then(
       (request) => caller.answer(request, 481),
@@ -152,7 +152,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
       (message) => message.start.kind === 'response' && message.start.status === 200 && isOf(message, 'BYE'),
       LONG_MS,
     );
-    const again = await resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+    const again = await failOverSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
     expect(again).toMatchObject({ outcome: 'gone' });
     expect(caller.requests).not.toContain('INVITE');
     await expectDialogs(server, 0);
@@ -163,7 +163,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     const { call } = await answered();
     const second = await openWorker('worker-2');
     first.close();
-    const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+    const resuming = failOverSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
     caller.answer(await reinvite(), 481);
     expect(await resuming).toMatchObject({ outcome: 'gone' });
     await expectDialogs(server, 0);
@@ -174,7 +174,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     const { call } = await answered();
     const second = await openWorker('worker-2');
     first.close();
-    const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+    const resuming = failOverSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
     caller.answer(await reinvite(), 488);
     expect(await resuming).toMatchObject({ outcome: 'failed' });
     caller.answer(await caller.incoming('BYE', LONG_MS), 200);
@@ -189,7 +189,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
       const { call, toTag } = await answered();
       const second = await openWorker('worker-2');
       first.close();
-      const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+      const resuming = failOverSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
       const request = await reinvite();
       caller.request({ toTag, cseq: 2, branch: 'z9hG4bK-glare', body: sdp(41_001) });
       expect(await responseTo('2 INVITE')).toMatchObject({ start: { status: 491 } });
@@ -209,7 +209,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     const { call } = await answered();
     const second = await openWorker('worker-2');
     first.close();
-    const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+    const resuming = failOverSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
     const request = await reinvite();
     caller.answer(request, 491);
     const cseqOf = (message: SipMessage) => Number.parseInt(header(message, 'cseq') ?? '', 10);

@@ -5,12 +5,12 @@
 import { workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
 import { activityWriter } from './activity-file.ts';
-import { COUNT_BYTES, NAME_BYTES, type SessionTurnsData } from './session-turns.ts';
+import { COUNT_BYTES, type HangAttributionData, NAME_BYTES } from './hang-attribution.ts';
 
 /** Well below the time after which a hung process is killed. */
 const LOOK_MS = 250;
 
-const { memory, fd } = workerData as SessionTurnsData;
+const { memory, fd } = workerData as HangAttributionData;
 const count = new Int32Array(memory, 0, 1);
 const named = new Uint8Array(memory, COUNT_BYTES, NAME_BYTES);
 const tell = activityWriter(fd);

@@ -1,7 +1,7 @@
 /**
- * The session that the event loop is working on. The loop writes its id to memory shared with a thread
- * (`processes/session-turns-thread-entry.ts`), which costs a few writes. When the loop hangs, the thread
- * reports the id to the supervisor (`processes/activity-file.ts`).
+ * Attributes a hang to the session that the event loop was working on. The loop writes the session's id to
+ * memory shared with a thread (`processes/hang-attribution-thread-entry.ts`), which costs a few writes. When
+ * the loop hangs, the thread reports the id to the supervisor (`processes/activity-file.ts`).
  */
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '#base/log.ts';
@@ -12,36 +12,36 @@ export const COUNT_BYTES = 4;
 export const NAME_BYTES = 124;
 
 /** Startup options of the thread. */
-export interface SessionTurnsData {
+export interface HangAttributionData {
   readonly memory: SharedArrayBuffer;
   readonly fd: number;
 }
 
 /**
- * Starts the thread, which reports through `fd` and lives as long as the process; null: nobody reads. Returns
- * a function that runs work in the name of a session.
+ * Starts the thread, which reports through `fd` and lives as long as the process; with null there is no reader
+ * and no thread. Returns a function that runs work in the name of a session.
  */
-export function openSessionTurns(fd: number | null, logger: Logger): (sessionId: string) => Within {
+export function openHangAttribution(fd: number | null, logger: Logger): (sessionId: string) => Within {
   if (fd === null) return () => nameless;
   const memory = new SharedArrayBuffer(COUNT_BYTES + NAME_BYTES);
   const count = new Int32Array(memory, 0, 1);
   const named = new Uint8Array(memory, COUNT_BYTES, NAME_BYTES);
   const encoder = new TextEncoder();
-  const nobody = new Uint8Array(NAME_BYTES);
-  let current = nobody;
-  const turnTo = (name: Uint8Array<ArrayBuffer>) => {
+  const noSession = new Uint8Array(NAME_BYTES);
+  let current = noSession;
+  const setCurrent = (name: Uint8Array<ArrayBuffer>) => {
     current = name;
     named.set(name);
     Atomics.add(count, 0, 1);
   };
-  const workerData: SessionTurnsData = { memory, fd };
-  const thread = new Worker(new URL('./session-turns-thread-entry.ts', import.meta.url), {
+  const workerData: HangAttributionData = { memory, fd };
+  const thread = new Worker(new URL('./hang-attribution-thread-entry.ts', import.meta.url), {
     execArgv: [],
-    name: 'turns',
+    name: 'hang-attribution',
     workerData,
   });
   thread.on('error', (error) =>
-    logger.error({ err: error }, 'the session in which this worker hangs can no longer be determined'),
+    logger.error({ err: error }, 'if this worker hangs, the session at fault can no longer be determined'),
   );
   thread.unref();
   return (sessionId) => {
@@ -50,11 +50,11 @@ export function openSessionTurns(fd: number | null, logger: Logger): (sessionId:
     return (work) => {
       const before = current;
       if (before === name) return work();
-      turnTo(name);
+      setCurrent(name);
       try {
         return work();
       } finally {
-        turnTo(before);
+        setCurrent(before);
       }
     };
   };
