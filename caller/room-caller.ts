@@ -52,7 +52,7 @@ export async function callInRoom(
   room.on(RoomEvent.TrackSubscribed, (track) => {
     if (track.kind === TrackKind.KIND_AUDIO) listen(track, stream).catch(() => undefined);
   });
-  const sentAway = new Promise<boolean>((resolve) => {
+  const removed = new Promise<boolean>((resolve) => {
     room.on(RoomEvent.Disconnected, () => resolve(false));
   });
   await room.connect(grant.url, grant.token, { autoSubscribe: true, dynacast: false });
@@ -67,7 +67,7 @@ export async function callInRoom(
     onLine,
     onSaid: ({ text, means }, said) => lines.push({ text, means, ...said }),
   });
-  const endedByCaller = await Promise.race([played.then(() => true), sentAway]);
+  const endedByCaller = await Promise.race([played.then(() => true), removed]);
   stream.stop();
   await room.disconnect();
   await microphone.close();

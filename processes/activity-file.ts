@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** File descriptor of the file in a supervised process: the one after its channel to the supervisor. */
-const DOING_FD = 4;
+const ACTIVITY_FD = 4;
 /** Set for processes that have the file; in others the descriptor may be anything. */
 const GIVEN = 'PARLEY_DOING';
 /** Files in memory on Linux; elsewhere temporary files may be on a disk, which would delay the writer. */
@@ -22,7 +22,7 @@ export function activityEnvironment(fd: number | null): Readonly<Record<string, 
 
 /** The descriptor this process writes to; null if it has none. */
 export function activityDescriptor(environment: NodeJS.ProcessEnv): number | null {
-  return environment[GIVEN] === '1' ? DOING_FD : null;
+  return environment[GIVEN] === '1' ? ACTIVITY_FD : null;
 }
 
 /** Opens the file for a process about to be started; null if there is no suitable directory. */

@@ -62,7 +62,7 @@ export async function runProcess(
       .then(
         () => process.exit(0),
         (error: unknown) => {
-          logger.error({ err: error }, 'could not stop cleanly');
+          logger.error({ err: error }, 'the process could not close its services; exiting');
           process.exit(1);
         },
       );

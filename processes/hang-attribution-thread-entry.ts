@@ -13,17 +13,17 @@ const LOOK_MS = 250;
 const { memory, fd } = workerData as HangAttributionData;
 const count = new Int32Array(memory, 0, 1);
 const named = new Uint8Array(memory, COUNT_BYTES, NAME_BYTES);
-const tell = activityWriter(fd);
+const report = activityWriter(fd);
 let lastCount = Atomics.load(count, 0);
-let told = '';
+let reported = '';
 
 systemClock.every(LOOK_MS, () => {
   const now = Atomics.load(count, 0);
   const name = now === lastCount ? text(named) : '';
   lastCount = now;
   const line = name === '' ? '' : `session ${name}`;
-  if (line !== told) tell(line);
-  told = line;
+  if (line !== reported) report(line);
+  reported = line;
 });
 
 /** Padded with zeros. */

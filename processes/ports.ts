@@ -14,10 +14,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * the usual media ports.
  */
 const OWN_PORTS = { first: 30_000, last: 32_767 };
-const OWN_PORT_TRIES = 200;
-/** How long processes of a start killed a moment ago may still hold their ports. */
-const LOOKS = 10;
-const LOOK_MS = 100;
+const MAX_PORT_TRIES = 200;
+/** Processes killed a moment ago may still hold their ports for about a second. */
+const BIND_ATTEMPTS = 10;
+const RETRY_MS = 100;
 
 /** A configured port and its address. */
 export interface ConfiguredPort {
@@ -30,14 +30,14 @@ export interface ConfiguredPort {
 
 /** Throws an error with one line for people, within about a second, if a port cannot be bound. */
 export async function requireListenable(at: ConfiguredPort): Promise<void> {
-  for (let look = 1; ; look++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       await listenBriefly(at);
       return;
     } catch (error) {
-      if (look === LOOKS || !isInUse(error)) throw explainListenError(error, at);
+      if (attempt === BIND_ATTEMPTS || !isInUse(error)) throw explainListenError(error, at);
     }
-    await sleep(LOOK_MS);
+    await sleep(RETRY_MS);
   }
 }
 
@@ -46,7 +46,7 @@ export async function requireListenable(at: ConfiguredPort): Promise<void> {
  * of this machine.
  */
 export async function freePort(host: string): Promise<number> {
-  for (let tries = 0; tries < OWN_PORT_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_PORT_TRIES; tries++) {
     const port = randomInt(OWN_PORTS.first, OWN_PORTS.last + 1);
     try {
       await listenBriefly({ host, port, isUdpToo: true });

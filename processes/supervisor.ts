@@ -199,7 +199,7 @@ export class Supervisor {
       void favourProcess(process.pid, child.spec.role === 'control-plane' ? BEHIND_FAVOURED : FAVOURED);
     process.on('message', (message) => this.#receive(child, message as ChildMessage));
     process.on('error', (error) => {
-      logger.error({ err: error, name: child.spec.name }, 'process could not be started or reached');
+      logger.error({ err: error, name: child.spec.name }, 'a process could not be started or reached');
       // Without a process there will be no exit event.
       if (process.pid === undefined) this.#exited(child, process, { code: null, signal: null });
     });
@@ -239,7 +239,7 @@ export class Supervisor {
       this.#deps.onStartFailed(child.spec.name);
       return;
     }
-    logger.error({ name: child.spec.name, ...how }, 'process ended; starting it again');
+    logger.error({ name: child.spec.name, ...how }, 'a process ended; starting it again');
     if (clock.now() - child.startedMs > STABLE_MS) child.backoffMs = BACKOFF_FIRST_MS;
     const timer = clock.after(child.backoffMs, () => {
       this.#timers.delete(timer);

@@ -10,7 +10,7 @@ import { localAddressFor } from './local-address.ts';
 import { remoteOf } from './outbound-call.ts';
 import { isProtected, type LocalAudio, newSession, offerAudio } from './sdp.ts';
 import { type DialogFacts, DialogGone, type Signalling, type SipDialog } from './signalling.ts';
-import { createSipLeg } from './sip-leg.ts';
+import { type AnsweredCall, answeredCall } from './sip-leg.ts';
 
 /** What failover of a call needs. */
 export interface FailoverCallDeps extends InboundCallDeps {
@@ -19,12 +19,7 @@ export interface FailoverCallDeps extends InboundCallDeps {
 
 /** The outcome. */
 export type FailoverCall =
-  | {
-      readonly outcome: 'answered';
-      readonly leg: Leg;
-      readonly dialog: DialogFacts;
-      readonly refer: SipDialog['refer'];
-    }
+  | AnsweredCall
   /** `gone`: the peer has hung up. `failed`: the peer refused the re-INVITE; the call was hung up. */
   | { readonly outcome: 'gone' | 'failed'; readonly error: unknown };
 
@@ -76,13 +71,7 @@ export async function failOverSipCall(
     // before.
     const guard = guardOf(deps, options, null);
     rtp.send({ do: 'setRemote', remote: guard(await remoteOf(dialog, local)) });
-    const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local, guard });
-    return {
-      outcome: 'answered',
-      leg,
-      dialog: dialog.facts,
-      refer: (request, listener) => dialog.refer(request, listener),
-    };
+    return answeredCall({ clock: deps.clock, dialog, rtp, local, guard });
   } catch (error) {
     rtp?.send({ do: 'close' });
     return { outcome: error instanceof DialogGone ? 'gone' : 'failed', error };

@@ -6,14 +6,13 @@
 import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import { Fault } from '#config/errors.ts';
-import type { Leg } from '#media/leg/leg.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { localAddressFor } from './local-address.ts';
 import { guardMedia, type MediaGuard, unguarded } from './media-guard.ts';
 import { answerAudio, newSession, offerAudio, readRemote } from './sdp.ts';
-import { type DialogFacts, type IncomingInvite, InviteCancelled, type SipDialog } from './signalling.ts';
-import { createSipLeg } from './sip-leg.ts';
+import { type IncomingInvite, InviteCancelled } from './signalling.ts';
+import { type AnsweredCall, answeredCall } from './sip-leg.ts';
 
 /** What answering needs. */
 export interface InboundCallDeps {
@@ -41,12 +40,7 @@ export interface ReadyCall {
 
 /** An answered call, or the reason there is none. */
 export type InboundCall =
-  | {
-      readonly outcome: 'answered';
-      readonly leg: Leg;
-      readonly dialog: DialogFacts;
-      readonly refer: SipDialog['refer'];
-    }
+  | AnsweredCall
   /** The caller hung up first. */
   | { readonly outcome: 'cancelled' }
   /** Refused by us, with this SIP status. */
@@ -96,13 +90,7 @@ export async function answerInboundCall(
         rtp.send({ do: 'close' });
         throw error;
       });
-    const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local, isLateOffer: offer === null, guard });
-    return {
-      outcome: 'answered',
-      leg,
-      dialog: dialog.facts,
-      refer: (request, listener) => dialog.refer(request, listener),
-    };
+    return answeredCall({ clock: deps.clock, dialog, rtp, local, isLateOffer: offer === null, guard });
   } catch (error) {
     return error instanceof InviteCancelled ? { outcome: 'cancelled' } : refuse(invite, error);
   }

@@ -16,7 +16,6 @@ import type { MediaGuard } from './media-guard.ts';
 import { type LookUpSrv, nextHops } from './next-hops.ts';
 import { type LocalAudio, newSession, offerAudio, readAnswer } from './sdp.ts';
 import {
-  type DialogFacts,
   type DialRequest,
   InviteRefused,
   type OutgoingInvite,
@@ -24,7 +23,7 @@ import {
   type SipDialog,
 } from './signalling.ts';
 import { readSipUri } from './sip-address.ts';
-import { createSipLeg } from './sip-leg.ts';
+import { type AnsweredCall, answeredCall } from './sip-leg.ts';
 import { tenantHops } from './tenant-hosts.ts';
 
 /** What dialling needs. */
@@ -60,12 +59,7 @@ export interface OutboundCallRequest extends Omit<DialRequest, 'sdpOffer' | 'nex
 
 /** How a dial ended. */
 export type OutboundCall =
-  | {
-      readonly outcome: 'answered';
-      readonly leg: Leg;
-      readonly dialog: DialogFacts;
-      readonly refer: SipDialog['refer'];
-    }
+  | AnsweredCall
   | { readonly outcome: 'busy' | 'no_answer' | 'failed'; readonly error: unknown }
   /** Cancelled by its caller. */
   | { readonly outcome: 'cancelled' };
@@ -138,13 +132,7 @@ async function dialBy(
       return end === 'cancelled' ? { outcome: end } : { outcome: end, error: null };
     }
     rtp.send({ do: 'setRemote', remote: guard(await remoteOf(end, local, early)) });
-    const leg = createSipLeg({ clock: deps.clock, dialog: end, rtp, local, guard });
-    return {
-      outcome: 'answered',
-      leg,
-      dialog: end.facts,
-      refer: (referRequest, listener) => end.refer(referRequest, listener),
-    };
+    return answeredCall({ clock: deps.clock, dialog: end, rtp, local, guard });
   } catch (error) {
     rtp?.send({ do: 'close' });
     return { outcome: error instanceof InviteRefused ? outcomeOf(error.status) : 'failed', error };

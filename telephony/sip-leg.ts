@@ -6,7 +6,7 @@ import type { Clock } from '#base/clock.ts';
 import type { Leg, LegCommand, LegEvent } from '#media/leg/leg.ts';
 import { type MediaGuard, unguarded } from './media-guard.ts';
 import { answerAudio, type LocalAudio, offerAudio, readAnswer } from './sdp.ts';
-import type { SipDialog } from './signalling.ts';
+import type { DialogFacts, SipDialog } from './signalling.ts';
 
 /** What a leg of a phone call needs. */
 export interface SipLegParts {
@@ -18,6 +18,25 @@ export interface SipLegParts {
   readonly isLateOffer?: boolean;
   /** Checks each description of the peer; absent for the operator's trunks. */
   readonly guard?: MediaGuard;
+}
+
+/** An answered call. */
+export interface AnsweredCall {
+  readonly outcome: 'answered';
+  readonly leg: Leg;
+  readonly dialog: DialogFacts;
+  readonly refer: SipDialog['refer'];
+}
+
+/** The call of an answered dialog and its RTP leg. */
+export function answeredCall(parts: SipLegParts): AnsweredCall {
+  const { dialog } = parts;
+  return {
+    outcome: 'answered',
+    leg: createSipLeg(parts),
+    dialog: dialog.facts,
+    refer: (request, listener) => dialog.refer(request, listener),
+  };
 }
 
 /** Joins a dialog and its RTP leg. */

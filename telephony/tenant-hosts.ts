@@ -23,7 +23,7 @@ export interface TenantHostDeps {
   readonly random: () => number;
 }
 
-/** One server, and whether it may be dialled. */
+/** A server that a host name stands for. */
 interface Place {
   readonly host: string;
   readonly port: number;
@@ -94,7 +94,7 @@ function plain(host: string): string {
   return isIP(host) === 0 ? host : ipaddr.process(host).toString();
 }
 
-/** Whether a host is the trunk: by its name, or by any server its domain names for any transport. */
+/** The servers of the operator's trunk: the trunk itself, and those its domain names for any transport. */
 async function trunkPlaces({ trunk, egress, lookUpSrv }: TenantHostDeps): Promise<Place[]> {
   if (trunk === '') return [];
   const own = await placeOf(`sip:${trunk}`, unchecked(egress));

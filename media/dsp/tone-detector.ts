@@ -37,7 +37,7 @@ interface Run {
   readonly rms: number;
   readonly ms: number;
   /** Already reported while it lasted. */
-  readonly isTold: boolean;
+  readonly isReported: boolean;
 }
 
 /** Detects the tones of one line. */
@@ -74,14 +74,16 @@ export class ToneDetector {
     const sine = strongestSine(this.#frame, this.#rateHz);
     const run = this.#run;
     if (sine && run && Math.abs(sine.hz - run.hz) <= STEADY_HZ && isSteady(sine.rms, run.rms)) {
-      const grown = { hz: sine.hz, rms: sine.rms, ms: run.ms + FRAME_MS, isTold: run.isTold };
+      const grown = { hz: sine.hz, rms: sine.rms, ms: run.ms + FRAME_MS, isReported: run.isReported };
       const isFax =
-        !run.isTold && grown.ms >= FAX_ANSWER_FROM_MS && Math.abs(grown.hz - FAX_ANSWER_HZ) <= FAX_WITHIN_HZ;
-      this.#run = { ...grown, isTold: run.isTold || isFax };
+        !run.isReported &&
+        grown.ms >= FAX_ANSWER_FROM_MS &&
+        Math.abs(grown.hz - FAX_ANSWER_HZ) <= FAX_WITHIN_HZ;
+      this.#run = { ...grown, isReported: run.isReported || isFax };
       return isFax ? 'fax' : null;
     }
-    this.#run = sine ? { ...sine, ms: FRAME_MS, isTold: false } : null;
-    return run && !run.isTold ? endedTone(run) : null;
+    this.#run = sine ? { ...sine, ms: FRAME_MS, isReported: false } : null;
+    return run && !run.isReported ? endedTone(run) : null;
   }
 }
 

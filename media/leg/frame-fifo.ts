@@ -21,7 +21,7 @@ const MAX_EXCESS_FRAMES = 1.5;
 /** ... and above this one frame in this many slots during speech, which few people notice. */
 const MAX_AUDIBLE_EXCESS_FRAMES = 5;
 const SLOTS_BETWEEN_SKIPS = 25;
-/** One second: more delay helps nobody. */
+/** One second: audio delayed further is of no use. */
 const MAX_FRAMES = 50;
 
 /** A queue of samples read one frame at a time. */

@@ -44,7 +44,8 @@ export type LegCommand =
   /** Changes the destination and format of an RTP leg (outbound answer, re-INVITE). */
   | {
       readonly do: 'setRemote';
-      readonly remote: RtpRemote /** Before the answer (early media): received, never recorded. */;
+      readonly remote: RtpRemote;
+      /** Before the answer (early media): received, never recorded. */
       readonly isEarly?: boolean;
     }
   /**

@@ -93,7 +93,11 @@ class LivekitSession implements WebTransport {
       heard: this.#heard.promise,
     });
     const { leg, recording, onClosed } = options;
-    this.leg = new WebLeg({ leg, recording, onClosed, failure: 'room leg failed' }, this, shared);
+    this.leg = new WebLeg(
+      { leg, recording, onClosed, failure: 'a room leg failed and is closed' },
+      this,
+      shared,
+    );
     const { RoomEvent } = library;
     this.#room
       .on(RoomEvent.ParticipantConnected, (participant) => this.#came(participant))
@@ -243,7 +247,11 @@ class LivekitSession implements WebTransport {
   /** The library gave up reconnecting, or the server removed us. */
   #lost(reason: DisconnectReason): void {
     if (this.leg.isEnding) return;
-    this.#shared.log('warn', 'connection to the room lost', this.#library.DisconnectReason[reason]);
+    this.#shared.log(
+      'warn',
+      'the connection to the room was lost; the leg ends',
+      this.#library.DisconnectReason[reason],
+    );
     void this.leg.end(this.#hasLeftForGood(reason) ? 'remote' : 'failed');
   }
 

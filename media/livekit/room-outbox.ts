@@ -85,7 +85,7 @@ export class RoomOutbox {
   }
 
   #undelivered(error: unknown): void {
-    if (!this.#isClosed) this.#options.log('warn', 'a message was not delivered', error);
+    if (!this.#isClosed) this.#options.log('warn', 'a message could not be delivered to the room', error);
   }
 
   async #deliver(message: RoomMessage): Promise<void> {

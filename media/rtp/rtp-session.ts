@@ -128,7 +128,7 @@ class RtpSession implements TransportLeg, PacedLeg {
   }
 
   fail(error: unknown): void {
-    this.#shared.log('error', 'RTP leg failed', error);
+    this.#shared.log('error', 'an RTP leg failed and is closed', error);
     this.#end('failed');
   }
 

@@ -6,22 +6,22 @@
 import type { Clock } from '#base/clock.ts';
 
 /** How long a failed engine is skipped if another can serve and no probe runs, ms. */
-const PASSED_OVER_MS = 30_000;
+const SKIPPED_MS = 30_000;
 /**
- * How long an engine that was late is not tried first, ms: the line that bridges the wait must not wait as
- * well.
+ * How long an engine that was late is not the first choice, ms: the line that bridges the wait must not be
+ * late as well.
  */
 const LATE_MS = 5_000;
-/** First probe after a failure, ms; each further one after twice as long, until the engine works again. */
-const FIRST_TRIAL_MS = 2_000;
-const LAST_TRIAL_MS = 16_000;
+/** Wait before the first probe, ms; it doubles with each further probe, until the engine works again. */
+const FIRST_PROBE_MS = 2_000;
+const LAST_PROBE_MS = 16_000;
 
 /** An engine that failed and has not served a call since. */
 interface Fault {
   /** Time of the last failure; long ago after a successful probe. */
   readonly atMs: number;
-  readonly trials: number;
-  readonly isTriedOut: boolean;
+  readonly probes: number;
+  readonly isBeingProbed: boolean;
 }
 
 /** The health of engines, by their ids. */
@@ -36,13 +36,13 @@ export class EngineHealth {
 
   isWell(engineId: string): boolean {
     return (
-      this.#since(this.#faults.get(engineId)?.atMs) >= PASSED_OVER_MS &&
+      this.#since(this.#faults.get(engineId)?.atMs) >= SKIPPED_MS &&
       this.#since(this.#lateAtMs.get(engineId)) >= LATE_MS
     );
   }
 
   failed(engineId: string): void {
-    const fault = this.#faults.get(engineId) ?? { trials: 0, isTriedOut: false };
+    const fault = this.#faults.get(engineId) ?? { probes: 0, isBeingProbed: false };
     this.#faults.set(engineId, { ...fault, atMs: this.#clock.now() });
   }
 
@@ -53,7 +53,7 @@ export class EngineHealth {
   late(engineId: string): void {
     const beforeMs = this.#lateAtMs.get(engineId);
     this.#lateAtMs.set(engineId, this.#clock.now());
-    if (this.#since(beforeMs) < PASSED_OVER_MS) this.failed(engineId);
+    if (this.#since(beforeMs) < SKIPPED_MS) this.failed(engineId);
   }
 
   /** The engine has served a call. */
@@ -66,15 +66,15 @@ export class EngineHealth {
    * The engine was skipped: probes it with `serves`, unless that was done recently, and returns whether it
    * may be used again.
    */
-  passedOver(engineId: string, serves: () => Promise<boolean>): void {
+  skipped(engineId: string, serves: () => Promise<boolean>): void {
     const fault = this.#faults.get(engineId);
     if (
       !fault ||
-      fault.isTriedOut ||
-      this.#since(fault.atMs) < Math.min(LAST_TRIAL_MS, FIRST_TRIAL_MS * 2 ** fault.trials)
+      fault.isBeingProbed ||
+      this.#since(fault.atMs) < Math.min(LAST_PROBE_MS, FIRST_PROBE_MS * 2 ** fault.probes)
     )
       return;
-    this.#faults.set(engineId, { ...fault, trials: fault.trials + 1, isTriedOut: true });
+    this.#faults.set(engineId, { ...fault, probes: fault.probes + 1, isBeingProbed: true });
     void serves()
       .catch(() => false)
       .then((isServing) => {
@@ -84,7 +84,7 @@ export class EngineHealth {
         this.#faults.set(engineId, {
           ...now,
           atMs: isServing ? Number.NEGATIVE_INFINITY : this.#clock.now(),
-          isTriedOut: false,
+          isBeingProbed: false,
         });
         if (isServing) this.#lateAtMs.delete(engineId);
       });

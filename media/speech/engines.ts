@@ -95,16 +95,19 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
     ...remoteSynthesizers(settings, clock, phrases),
   ]);
   const platformTts = synthesizers.get(settings.TTS_PROVIDER) ?? localVoice;
-  const standIns = { health: new EngineHealth(clock), clock, logger };
+  const failover = { health: new EngineHealth(clock), clock, logger };
   const recognizerFor = (asrModelId: string) => {
     const found = find(asrModelId) ?? platformRecognizer();
     if (found?.id !== asrModelId && asrModelId !== LOCAL_RECOGNITION_ID)
-      logger.debug({ asrModelId, used: found?.id ?? null }, 'recognition model replaced');
+      logger.debug(
+        { asrModelId, used: found?.id ?? null },
+        'the agent’s recognition model is not available; another one is used',
+      );
     return found;
   };
   // Pocketsphinx recognises little beyond its keyterms: as a fallback for a vendor it would be worse than
   // silence.
-  const standInsOf = (chosen: Recognizer) =>
+  const fallbacksOf = (chosen: Recognizer) =>
     onePerProvider(
       chosen,
       models.asr.flatMap(({ id }) => find(id) ?? []).filter(({ id }) => id !== 'local:pocketsphinx'),
@@ -119,7 +122,7 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
     synthesizerFor,
     callRecognizer(asrModelId) {
       const chosen = recognizerFor(asrModelId);
-      return chosen && failOverRecognizer([chosen, ...standInsOf(chosen)], standIns);
+      return chosen && failOverRecognizer([chosen, ...fallbacksOf(chosen)], failover);
     },
     callSynthesizer(voiceId, language) {
       const chosen = synthesizerFor(voiceId);
@@ -127,13 +130,13 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
         chosen.id === 'local'
           ? []
           : [...synthesizers.values()].filter((engine) => speaks(engine, language)).reverse();
-      return failOverSynthesizer([chosen, ...onePerProvider(chosen, others)], standIns);
+      return failOverSynthesizer([chosen, ...onePerProvider(chosen, others)], failover);
     },
     describe() {
       const recognizer = platformRecognizer();
       return [
         ...describe(platformTts, recognizer),
-        ...(recognizer ? describeStandIns(recognizer, standInsOf(recognizer)) : []),
+        ...(recognizer ? describeFallbacks(recognizer, fallbacksOf(recognizer)) : []),
       ];
     },
     close: () => closeAll([...synthesizers.values(), ...local.values()]),
@@ -252,7 +255,7 @@ function describe(synthesizer: Synthesizer, recognizer: Recognizer | null): stri
 }
 
 /** A local recogniser fails only with the machine: it needs no fallback. */
-function describeStandIns({ id }: Recognizer, others: readonly Recognizer[]): string[] {
+function describeFallbacks({ id }: Recognizer, others: readonly Recognizer[]): string[] {
   if (id.startsWith('local:')) return [];
   if (others.length > 0) return [`When ${id} fails: ${others.map((other) => other.id).join(', then ')}`];
   return [

@@ -23,10 +23,10 @@ import {
  */
 const FIRST_AUDIO_MS = 2_500;
 /** The same for a fallback: the caller has already waited for another engine. */
-const STAND_IN_AUDIO_MS = 1_000;
+const FALLBACK_FIRST_AUDIO_MS = 1_000;
 /** Probe of a skipped engine: a word, or a moment of silence. */
-const TRIAL_TEXT = 'OK.';
-const TRIAL_SILENCE_MS = 100;
+const PROBE_TEXT = 'OK.';
+const PROBE_SILENCE_MS = 100;
 
 /** What failover between engines needs. */
 export interface FailOverOptions {
@@ -66,7 +66,10 @@ class Candidates<Engine extends { readonly id: string }> {
     if (!retryable && category !== 'unavailable') this.#refused.add(id);
     const next = this.next();
     if (next && next.id !== id)
-      this.#options.logger.warn({ engine: id, category, next: next.id }, 'another speech engine takes over');
+      this.#options.logger.warn(
+        { engine: id, category, next: next.id },
+        'a speech engine failed; the next one is used',
+      );
     return next !== null;
   }
 
@@ -75,9 +78,9 @@ class Candidates<Engine extends { readonly id: string }> {
   }
 
   /** Probes the engines that were skipped in favour of `chosen`. */
-  tryOut(chosen: Engine, serves: (engine: Engine) => Promise<boolean>): void {
+  probeSkipped(chosen: Engine, serves: (engine: Engine) => Promise<boolean>): void {
     for (const engine of this.#engines.slice(0, this.#engines.indexOf(chosen)))
-      if (!this.#refused.has(engine.id)) this.#options.health.passedOver(engine.id, () => serves(engine));
+      if (!this.#refused.has(engine.id)) this.#options.health.skipped(engine.id, () => serves(engine));
   }
 }
 
@@ -113,7 +116,7 @@ export function failOverRecognizer(
     open(recognition: RecognitionOptions): RecognitionStream {
       const engine = best();
       again = null;
-      candidates.tryOut(engine, (other) => settlesSilence(other, recognition, options.clock));
+      candidates.probeSkipped(engine, (other) => settlesSilence(other, recognition, options.clock));
       let hasGivenWords = false;
       const onEvent = (event: RecognitionEvent) => {
         if (!hasGivenWords && (event.type === 'interim' || event.type === 'final')) {
@@ -148,7 +151,7 @@ function settlesSilence(engine: Recognizer, recognition: RecognitionOptions, clo
     };
     const stream = engine.open({ ...recognition, onEvent });
     const timer = clock.after(FIRST_AUDIO_MS, () => settle(false));
-    stream.write(new Int16Array((recognition.sampleRateHz * TRIAL_SILENCE_MS) / 1_000));
+    stream.write(new Int16Array((recognition.sampleRateHz * PROBE_SILENCE_MS) / 1_000));
     stream.finalise();
   });
 }
@@ -169,9 +172,9 @@ export function failOverSynthesizer(
     const engine = candidates.next(tried) ?? first;
     const asked = engine === first ? synthesis : { ...synthesis, voiceId: null };
     if (tried.length === 0)
-      candidates.tryOut(engine, (other) => speaks(other, other === first ? synthesis : asked));
+      candidates.probeSkipped(engine, (other) => speaks(other, other === first ? synthesis : asked));
     // The last engine may take its time: there is no other.
-    const limitMs = engine === first ? FIRST_AUDIO_MS : STAND_IN_AUDIO_MS;
+    const limitMs = engine === first ? FIRST_AUDIO_MS : FALLBACK_FIRST_AUDIO_MS;
     const chunks =
       engine === engines.at(-1)
         ? engine.synthesise(text, asked)
@@ -194,7 +197,7 @@ export function failOverSynthesizer(
     const { signal } = new AbortController();
     const speech = inTime(
       engine,
-      TRIAL_TEXT,
+      PROBE_TEXT,
       { ...asked, isFixed: false, signal },
       { clock: options.clock, limitMs: FIRST_AUDIO_MS },
     );

@@ -1,7 +1,7 @@
 /**
- * A queue that shares work fairly among accounts, one piece after the other: next is the oldest piece of the
- * account that has had the least. An account that was idle gets at most a head start: short requests overtake
- * long ones, and nobody is delayed for longer than the head starts of others.
+ * A queue that shares work fairly among accounts. The next piece is the oldest one of the account that has
+ * had the least work done. An account that was idle is ahead by at most the head start, so that short
+ * requests overtake long ones, and a long one waits at most for the head starts of the other accounts.
  */
 
 /** Most accounts remembered; a forgotten one counts as new. */

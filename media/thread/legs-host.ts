@@ -93,7 +93,7 @@ export class LegsHost {
     try {
       warmUpWebrtc();
     } catch (error) {
-      this.#log('warn', 'web calls are not possible on this machine', error);
+      this.#log('warn', 'the WebRTC library cannot be loaded; web calls will fail', error);
     }
   }
 
@@ -104,7 +104,7 @@ export class LegsHost {
       this.#legs.set(number, leg);
       this.#post({ type: 'opened', leg: number, opened });
     } catch (error) {
-      if (!(error instanceof Fault)) this.#log('error', 'leg could not be opened', error);
+      if (!(error instanceof Fault)) this.#log('error', 'a leg could not be opened', error);
       const code = error instanceof Fault ? error.code : 'internal';
       this.#post({
         type: 'refused',

@@ -165,7 +165,7 @@ export class RemoteLegs {
     this.#start?.reject(error);
     this.#start = null;
     if (this.#closing === null && hasLived) {
-      this.#options.logger.error({ err: error }, 'media thread or process died; starting another');
+      this.#options.logger.error({ err: error }, 'the media thread or process ended; starting another');
       // Before the legs are notified: one that reopens at once must not start a second replacement.
       this.#restartTimer = this.#options.clock.after(RESTART_DELAY_MS, () => this.#startRunner());
     }

@@ -152,7 +152,7 @@ export class SpeechDetector {
     this.#overdueMs = oldestMs + ANSWER_TIMEOUT_MS;
     if (overdue === 0 || this.#isDelayLogged || !this.#hasAnswered) return;
     this.#isDelayLogged = true;
-    this.#log('warn', 'speech detector does not answer in time; using levels meanwhile');
+    this.#log('warn', 'the speech detector does not answer in time; levels decide meanwhile');
   }
 
   /**
@@ -200,7 +200,7 @@ export class SpeechDetector {
     if (!this.#worker) return;
     this.#worker = null;
     if (this.#isClosed) return;
-    this.#log('warn', 'speech detector is not available; using levels instead', error ?? undefined);
+    this.#log('warn', 'the speech detector ended; levels decide instead', error ?? undefined);
     // If it never worked it cannot be loaded on this machine: a restart would not help.
     this.#canStart = this.#hasAnswered;
     if (this.#canStart) this.#restartTimer = this.#clock.after(RESTART_DELAY_MS, () => this.#start());

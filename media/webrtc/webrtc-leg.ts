@@ -130,7 +130,11 @@ class WebrtcSession implements WebTransport {
     };
     peer.onconnectionstatechange = () => this.#follow();
     const { leg, recording, onClosed } = options;
-    this.leg = new WebLeg({ leg, recording, onClosed, failure: 'web leg failed' }, this, shared);
+    this.leg = new WebLeg(
+      { leg, recording, onClosed, failure: 'a web leg failed and is closed' },
+      this,
+      shared,
+    );
     this.#timer = shared.clock.after(CONNECT_TIMEOUT_MS, () => void this.leg.end('failed'));
   }
 

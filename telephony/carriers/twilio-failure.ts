@@ -26,7 +26,7 @@ export class TwilioFailure extends Error {
   }
 }
 
-const MAX_WORDS = 300;
+const MAX_MESSAGE_CHARS = 300;
 const UNSENT_CODES = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /** `RestException` and `TwilioServiceException` of the SDK: an unsuccessful status. */
@@ -66,5 +66,5 @@ function cleaned(words: string): string {
     .replace(/\b[A-Z]{2}[0-9a-f]{32}\b/gi, '…')
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .trim()
-    .slice(0, MAX_WORDS);
+    .slice(0, MAX_MESSAGE_CHARS);
 }

@@ -38,19 +38,21 @@ export async function connectSignalling(options: SignallingOptions): Promise<Sig
   await new Promise<void>((resolve) => {
     srf.on('connect', (error: unknown) => {
       if (error) {
-        options.logger.error({ err: error }, 'signalling refused the connection');
+        options.logger.error({ err: error }, 'the SIP server refused the connection');
         return;
       }
-      options.logger.info('connected to signalling');
+      options.logger.info('connected to the SIP server');
       signalling.connected();
       resolve();
     });
     srf.on('error', (error: unknown) => {
-      if (signalling.isConnected) options.logger.warn({ err: error }, 'connection to signalling lost');
+      if (signalling.isConnected)
+        options.logger.warn({ err: error }, 'the connection to the SIP server was lost; reconnecting');
       signalling.isConnected = false;
     });
     srf.on('close' as 'disconnect', () => {
-      if (signalling.isConnected) options.logger.warn('connection to signalling lost');
+      if (signalling.isConnected)
+        options.logger.warn('the connection to the SIP server was lost; reconnecting');
       signalling.isConnected = false;
     });
     const { reconnect } = signalling;

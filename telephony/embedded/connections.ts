@@ -22,7 +22,7 @@ export interface ConnectionLimits {
 }
 
 /** State of one connection. */
-interface Held {
+interface Connection {
   readonly socket: Socket;
   /** Null: opened by this server. */
   readonly network: string | null;
@@ -33,11 +33,12 @@ interface Held {
 
 const SWEEP_MS = 1_000;
 
+/** The connections of one server, by peer. */
 export class Connections {
   readonly #clock: Clock;
   readonly #limits: ConnectionLimits;
   /** In order of last use, oldest first. */
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, Connection>();
   readonly #perNetwork = new Map<string, number>();
   /** Runs while there are connections. */
   #sweep: Timer | null = null;
@@ -99,7 +100,7 @@ export class Connections {
     for (const [key, held] of this.#held) this.#end(key, held);
   }
 
-  #hold(key: string, held: Held): void {
+  #hold(key: string, held: Connection): void {
     // A peer that connects again from the same port has lost the earlier connection, even if its end was not
     // reported.
     const before = this.#held.get(key);
@@ -110,7 +111,7 @@ export class Connections {
     held.socket.once('close', () => this.#forget(key, held));
   }
 
-  #forget(key: string, held: Held): void {
+  #forget(key: string, held: Connection): void {
     if (this.#held.get(key) !== held) return;
     this.#held.delete(key);
     if (this.#held.size === 0) {
@@ -140,7 +141,7 @@ export class Connections {
     }
   }
 
-  #end(key: string, held: Held): void {
+  #end(key: string, held: Connection): void {
     this.#forget(key, held);
     held.socket.destroy();
   }

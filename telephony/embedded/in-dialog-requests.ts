@@ -29,7 +29,7 @@ export function onInDialog(
   // A caller who hangs up has received the answer, even if the ACK was lost.
   if (from.method === 'BYE') dialog.pendingInvite?.acknowledge();
   if (!core.apps.has(dialog.app)) {
-    onInterregnum(core, transaction, dialog);
+    onRequestDuringFailover(core, transaction, dialog);
     return;
   }
   if (from.method === 'PRACK') {
@@ -97,8 +97,8 @@ function onPrack(core: Core, transaction: ServerTransaction, dialog: Dialog): vo
   reply(core, transaction, 200);
 }
 
-/** The call has lost its worker and waits for another: a BYE is accepted, anything else must be retried. */
-function onInterregnum(core: Core, transaction: ServerTransaction, dialog: Dialog): void {
+/** The call has lost its worker and waits for failover: a BYE is accepted, any other request must be retried. */
+function onRequestDuringFailover(core: Core, transaction: ServerTransaction, dialog: Dialog): void {
   if (transaction.method !== 'BYE') {
     reply(core, transaction, 500, RETRY_SOON);
     return;

@@ -44,7 +44,7 @@ export function onRequest(core: Core, received: SipMessage, source: Peer): void 
 }
 
 /** Refuses a malformed request without a transaction; a retransmission is refused again. */
-export function refuseUnkept(
+export function refuseStateless(
   core: Core,
   { status, request: received }: { readonly status: number; readonly request: SipMessage },
   source: Peer,
@@ -115,7 +115,10 @@ function onInvite(core: Core, transaction: ServerTransaction): void {
 /** Asks the control plane whether the call is admitted, and by which worker. */
 async function admitInvite(core: Core, transaction: ServerTransaction): Promise<void> {
   const answer = await core.options.admit(admissionRequestOf(transaction)).catch((error: unknown) => {
-    core.options.logger.warn({ err: error }, 'admission could not be asked');
+    core.options.logger.warn(
+      { err: error },
+      'the control plane could not be asked to admit a call; the call is refused',
+    );
     return null;
   });
   if (answer?.action === 'route') {

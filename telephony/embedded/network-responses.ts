@@ -30,11 +30,11 @@ export function onResponse(core: Core, message: SipMessage, source: Peer): void 
   const transaction = core.clients.byKey.get(`${branch}\n${cseq.method}`);
   if (transaction?.method === 'INVITE' && isLateAnswer(core, transaction, message))
     endOther(core, transaction, { message, source });
-  else if (transaction?.receive(status)) onNews(core, transaction, { message, source, status });
+  else if (transaction?.receive(status)) onNewResponse(core, transaction, { message, source, status });
 }
 
-/** True if the response is new to the application. */
-function onNews(
+/** Handles a response that is new to the application. */
+function onNewResponse(
   core: Core,
   transaction: ClientTransaction,
   { message, source, status }: { message: SipMessage; source: Peer; status: number },

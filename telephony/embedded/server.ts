@@ -9,7 +9,7 @@ import { type App, openAppPort } from './app-protocol.ts';
 import { type Core, hangUp, ownHostPort, type SignallingMetrics, type SignallingOptions } from './core.ts';
 import { DialogTable } from './dialog.ts';
 import { FloodGate } from './flood-gate.ts';
-import { onRequest, refuseUnkept } from './network-requests.ts';
+import { onRequest, refuseStateless } from './network-requests.ts';
 import { onResponse } from './network-responses.ts';
 import { readMessage } from './read-message.ts';
 import { REASONS, sendResponse } from './responses.ts';
@@ -42,7 +42,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     try {
       const received = readMessage(text);
       if (received.is !== 'message') metrics.malformed += 1;
-      if (received.is === 'refused') refuseUnkept(core, received, source);
+      if (received.is === 'refused') refuseStateless(core, received, source);
       if (received.is === 'message' && received.message.start.kind === 'request')
         onRequest(core, received.message, source);
       if (received.is === 'message' && received.message.start.kind === 'response')
@@ -51,7 +51,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     } catch (error) {
       // A message that cannot be handled must not stop the next one.
       metrics.malformed += 1;
-      options.logger.error({ err: error }, 'a SIP message could not be handled');
+      options.logger.error({ err: error }, 'a SIP message could not be handled and is dropped');
       return false;
     }
   };
@@ -70,7 +70,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
       try {
         onAppCommand(core, app, command);
       } catch (error) {
-        options.logger.error({ err: error }, 'a command of an application could not be executed');
+        options.logger.error({ err: error }, 'a command of an application failed');
         app.answer(command.messageId, false, ['internal error']);
       }
     },

@@ -82,7 +82,7 @@ class Reader {
   #text(): string {
     const length = this.#number(COLON, /^\d{1,9}$/);
     const end = this.#at + length;
-    if (end > this.#bytes.length) throw new SyntaxError('bencode breaks off');
+    if (end > this.#bytes.length) throw new SyntaxError('bencode ends too early');
     const text = this.#bytes.toString('utf8', this.#at, end);
     this.#at = end;
     return text;

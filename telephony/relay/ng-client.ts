@@ -45,7 +45,8 @@ export interface NgClientDeps {
   readonly cookie: () => string;
 }
 
-interface Question {
+/** A command without an answer yet. */
+interface PendingCommand {
   readonly datagram: Uint8Array;
   readonly settle: { readonly resolve: (reply: NgReply) => void; readonly reject: (error: Error) => void };
   sent: number;
@@ -60,9 +61,9 @@ const replySchema = z.object({
   'error-reason': z.string().optional(),
 });
 const MAX_REASON_CHARS = 200;
-/** A local daemon answers within a millisecond or two: an answer still missing after this was lost. */
-const AGAIN_MS = 250;
-const TIMES = 5;
+/** Wait before a command is repeated: a local daemon answers within a millisecond or two. */
+const RETRY_MS = 250;
+const MAX_ATTEMPTS = 5;
 /** Separates the cookie from the command. */
 const SPACE = 0x20;
 
@@ -72,19 +73,19 @@ export function createNgClient(
   deps: NgClientDeps,
 ): NgClient {
   const name = hostPort(host, port);
-  const questions = new Map<string, Question>();
+  const commands = new Map<string, PendingCommand>();
   const socket = createSocket(isIP(host) === 6 ? 'udp6' : 'udp4');
   socket.on('message', (datagram) => {
     const space = datagram.indexOf(SPACE);
     const cookie = datagram.subarray(0, Math.max(space, 0)).toString('latin1');
-    const question = questions.get(cookie);
-    if (!question) return;
-    questions.delete(cookie);
-    question.timer?.cancel();
+    const pending = commands.get(cookie);
+    if (!pending) return;
+    commands.delete(cookie);
+    pending.timer?.cancel();
     try {
-      question.settle.resolve(readReply(datagram.subarray(space + 1)));
+      pending.settle.resolve(readReply(datagram.subarray(space + 1)));
     } catch (error) {
-      question.settle.reject(error instanceof Error ? error : new Error(String(error)));
+      pending.settle.reject(error instanceof Error ? error : new Error(String(error)));
     }
   });
   // The port is closed: rtpengine may be back before the last attempt.
@@ -97,17 +98,17 @@ export function createNgClient(
     connecting = null;
   }
 
-  function send(cookie: string, question: Question): void {
-    if (question.sent === TIMES) {
-      questions.delete(cookie);
+  function send(cookie: string, pending: PendingCommand): void {
+    if (pending.sent === MAX_ATTEMPTS) {
+      commands.delete(cookie);
       forgetAddress();
-      question.settle.reject(new NgSilent(`rtpengine at ${name} does not answer`));
+      pending.settle.reject(new NgSilent(`rtpengine at ${name} does not answer`));
       return;
     }
-    question.sent += 1;
-    question.timer = deps.clock.after(AGAIN_MS, () => send(cookie, question));
+    pending.sent += 1;
+    pending.timer = deps.clock.after(RETRY_MS, () => send(cookie, pending));
     connecting ??= connect(socket, { host, port });
-    connecting.then(() => socket.send(question.datagram)).catch(forgetAddress);
+    connecting.then(() => socket.send(pending.datagram)).catch(forgetAddress);
   }
 
   return {
@@ -116,17 +117,17 @@ export function createNgClient(
       const { promise, resolve, reject } = Promise.withResolvers<NgReply>();
       const cookie = deps.cookie();
       const datagram = Buffer.concat([Buffer.from(`${cookie} `, 'latin1'), encodeBencode(command)]);
-      const question: Question = { datagram, settle: { resolve, reject }, sent: 0, timer: null };
-      questions.set(cookie, question);
-      send(cookie, question);
+      const pending: PendingCommand = { datagram, settle: { resolve, reject }, sent: 0, timer: null };
+      commands.set(cookie, pending);
+      send(cookie, pending);
       return promise;
     },
     close() {
-      for (const { timer, settle } of questions.values()) {
+      for (const { timer, settle } of commands.values()) {
         timer?.cancel();
         settle.reject(new NgSilent(`the client of rtpengine at ${name} is closed`));
       }
-      questions.clear();
+      commands.clear();
       (connecting ?? Promise.resolve()).finally(() => socket.close()).catch(() => undefined);
     },
   };

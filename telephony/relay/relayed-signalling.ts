@@ -95,8 +95,10 @@ class RelayedInvite implements IncomingInvite {
   async answer(sdp: string): Promise<SipDialog> {
     const call = this.#call;
     try {
-      const told = await (this.sdpOffer === null ? call.offer('worker', sdp) : call.answer('worker', sdp));
-      const dialog = await this.#invite.answer(told);
+      const described = await (this.sdpOffer === null
+        ? call.offer('worker', sdp)
+        : call.answer('worker', sdp));
+      const dialog = await this.#invite.answer(described);
       return new RelayedDialog(dialog, { call, remoteSdp: this.sdpOffer ?? '', offered: sdp });
     } catch (error) {
       call.end();
@@ -148,11 +150,11 @@ class RelayedOutgoingInvite implements OutgoingInvite {
       this.#invite = signalling.dial({ ...request, sdpOffer });
       let early: Promise<unknown> = Promise.resolve();
       this.#invite.onEarlyMedia((sdp) => {
-        const told = exchanged(call, request.sdpOffer, sdp).then((description) =>
+        const forwarded = exchanged(call, request.sdpOffer, sdp).then((description) =>
           this.#onEarlyMedia?.(description),
         );
         // Without early media it rings in silence, and the answer decides.
-        early = told.catch(() => undefined);
+        early = forwarded.catch(() => undefined);
       });
       const dialog = await answered(await this.#invite.answered, call, request.sdpOffer);
       // An answer without a description keeps the early one.
@@ -247,8 +249,8 @@ class RelayedDialog implements SipDialog {
   async #answerTo(offer: string): Promise<string | null> {
     // The relay switches at once, so it must not see an offer that will be refused.
     if (!isAnswerable(offer)) return null;
-    const told = await this.#call.offer('network', offer);
-    const answer = await (await this.#listening).onOffer(told);
+    const described = await this.#call.offer('network', offer);
+    const answer = await (await this.#listening).onOffer(described);
     return answer === null ? null : this.#call.answer('worker', answer);
   }
 
@@ -262,8 +264,8 @@ class RelayedDialog implements SipDialog {
   async #takeAnswer(answer: string): Promise<void> {
     const listener = await this.#listening;
     // An answer that the relay refuses counts as unusable, like a missing one.
-    const told =
+    const described =
       answer.trim() === '' ? '' : await exchanged(this.#call, this.#offered, answer).catch(() => '');
-    listener.onAnswer(told);
+    listener.onAnswer(described);
   }
 }

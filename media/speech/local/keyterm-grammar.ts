@@ -1,7 +1,7 @@
 /**
  * A JSGF grammar of an agent's keyterms for pocketsphinx: each keyterm is a whole utterance. Only digits may
- * be combined: if all keyterms may, short ones are recognised in the noise after every sentence (tried: 19 of
- * 30 phrases right, against 28). Terms with a word missing from the pronouncing dictionary are left out,
+ * be combined: if all keyterms may, short ones are recognised in the noise after every sentence (measured: 19
+ * of 30 phrases right instead of 28). Terms with a word missing from the pronouncing dictionary are left out,
  * because one such word makes the whole grammar unusable.
  */
 import { readFile } from 'node:fs/promises';

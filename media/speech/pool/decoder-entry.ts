@@ -15,10 +15,10 @@ function send(message: FromDecoder, transfer: ArrayBuffer[] = []): void {
 }
 
 parentPort?.on('message', async ({ file, longestSeconds }: DecodeRequest) => {
-  let toldMs = performance.now();
+  let reportedMs = performance.now();
   const onBlock = () => {
-    if (performance.now() - toldMs < PROGRESS_MS) return;
-    toldMs = performance.now();
+    if (performance.now() - reportedMs < PROGRESS_MS) return;
+    reportedMs = performance.now();
     send({ type: 'progress' });
   };
   try {

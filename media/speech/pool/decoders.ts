@@ -25,14 +25,14 @@ export interface DecodeRequest {
  */
 export type Decode = (request: DecodeRequest & { readonly signal: AbortSignal }) => Promise<Int16Array>;
 
-/** Idle threads. */
+/** Most idle threads kept for the next file. */
 const MAX_IDLE = 1;
 /**
  * A batch of packets takes milliseconds: a thread without progress for this long hangs. With progress the
  * limit is the longest audio accepted.
  */
 const SILENCE_MS = 10_000;
-/** Keeps nothing of the last file. */
+/** Replaces the handlers of the last file. */
 const NOTHING = () => {};
 
 /** Options; `entry` is the program of a thread, which tests replace. */

@@ -1,6 +1,6 @@
 /**
- * Pieces between a thread and a reader at its own pace. The thread is told of each one taken, so that only a
- * few wait here.
+ * Pieces between a thread and a reader at its own pace. `taken` reports each piece read, and the thread sends
+ * only a few ahead.
  */
 import type { AudioPiece, Transcript } from './speech-jobs.ts';
 

@@ -61,7 +61,7 @@ export interface TranscribeOptions {
   readonly speakers?: 'where_possible' | 'required';
 }
 
-/** A detected tone. */
+/** What was said in a recording. */
 export interface Transcript {
   readonly text: string;
   readonly durationSeconds: number;
@@ -116,7 +116,7 @@ export type FromThread =
   | { readonly type: 'alive' }
   | { readonly type: 'closed' };
 
-/** Most pieces sent and not taken; each is at most a second of audio, so a slow reader costs little. */
+/** Most pieces sent and not yet taken; each is at most a second of audio, so a slow reader costs little memory. */
 export const PIECES_IN_FLIGHT = 4;
 
 /** Thrown for a job that failed. */
