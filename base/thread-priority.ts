@@ -16,11 +16,11 @@ export function preferThisThread(): void {
 }
 
 /**
- * Real-time scheduling (`SCHED_RR`, sched(7)) for the media thread of phone calls: with a mere priority, the
- * running thread first finishes a slice of some ms. This thread works for some ms in twenty and sleeps
- * otherwise. Threads it starts run normally, because two real-time threads must never wait for a lock held by
- * one that gets no CPU. Node cannot request it, but `chrt` (util-linux) can; if that is missing or not
- * permitted, the thread gets a high priority instead.
+ * Real-time scheduling (`SCHED_RR`, sched(7)) for a thread that sends packets at a fixed rate: with a mere
+ * priority, the running thread first finishes a slice of some ms. Such a thread works for some ms in twenty
+ * and sleeps otherwise. Threads it starts run normally, because two real-time threads must never wait for a
+ * lock held by one that gets no CPU. Node cannot request it, but `chrt` (util-linux) can; if that is missing
+ * or not permitted, the thread gets a high priority instead.
  */
 export function runThisThreadInRealTime(): void {
   preferThisThread();
@@ -33,9 +33,8 @@ export function runThisThreadInRealTime(): void {
 }
 
 /**
- * For event loops that a conversation or a request waits for (calls, speech detection, the API and its
- * store), below the media thread: delays of knowledge indexing or synthesis in the same process are noticed
- * less.
+ * For event loops that a conversation or a request waits for, below threads that send packets: indexing or
+ * synthesis in the same process delays them less.
  */
 export function favourThisThread(): void {
   ask(constants.priority.PRIORITY_ABOVE_NORMAL);

@@ -97,7 +97,7 @@ export class SipCall {
     const dialog = this.#dialog;
     if (this.#state !== 'confirmed' || !dialog) return;
     this.#state = 'ended';
-    const said = new Promise<void>((resolve) => {
+    const confirmed = new Promise<void>((resolve) => {
       this.#resolveBye = resolve;
     });
     this.#sequence++;
@@ -110,7 +110,7 @@ export class SipCall {
       BYE_TIMEOUT_MS,
       () => this.#resolveBye?.(),
     );
-    await said;
+    await confirmed;
     this.#stopRepeating();
   }
 

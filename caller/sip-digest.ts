@@ -13,15 +13,15 @@ export function answerChallenge(
   request: { readonly method: string; readonly uri: string },
   credentials: Credentials,
 ): string {
-  const asked = parseChallenge(challenge);
-  const algorithm = asked.get('algorithm') ?? 'MD5';
+  const demands = parseChallenge(challenge);
+  const algorithm = demands.get('algorithm') ?? 'MD5';
   if (!/^(MD5|SHA-256)$/i.test(algorithm)) throw new Error(`digest algorithm ${algorithm} is not supported`);
   const hash = (text: string) =>
     createHash(/^MD5$/i.test(algorithm) ? 'md5' : 'sha256')
       .update(text)
       .digest('hex');
-  const realm = asked.get('realm') ?? '';
-  const nonce = asked.get('nonce') ?? '';
+  const realm = demands.get('realm') ?? '';
+  const nonce = demands.get('nonce') ?? '';
   const secret = hash(`${credentials.username}:${realm}:${credentials.password}`);
   const action = hash(`${request.method}:${request.uri}`);
   const fields = [
@@ -31,10 +31,10 @@ export function answerChallenge(
     `uri="${request.uri}"`,
     `algorithm=${algorithm}`,
   ];
-  const opaque = asked.get('opaque');
+  const opaque = demands.get('opaque');
   if (opaque !== undefined) fields.push(`opaque="${opaque}"`);
   if (
-    asked
+    demands
       .get('qop')
       ?.split(/\s*,\s*/)
       .includes('auth')

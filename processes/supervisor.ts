@@ -152,14 +152,14 @@ export class Supervisor {
   }
 
   /**
-   * Tells workers to drain first, then ends the signalling and the control plane, which must outlive them to
+   * Drains the workers first, then ends the signalling and the control plane, which must outlive them to
    * take their reports. Resolves when all have ended; those left after `drainMs` and a moment are killed.
    */
   async stop(drainMs: number): Promise<void> {
     this.#isStopping = true;
     const ofRole = (role: Role) => this.#children.filter((child) => child.spec.role === role);
     for (const child of this.#children) {
-      if (child.isReady) this.#tell(child, { type: 'drain' });
+      if (child.isReady) this.#send(child, { type: 'drain' });
       // It has nothing to drain, and may be waiting for another process.
       else child.process?.kill('SIGTERM');
     }
@@ -277,14 +277,14 @@ export class Supervisor {
   }
 
   #reportDeath(controlPlane: Child, { child, ...dead }: DeadWorker): void {
-    this.#tell(controlPlane, {
+    this.#send(controlPlane, {
       type: 'worker_died',
       ...dead,
       isReplaced: !this.#isStopping && child.failedStarts < HOPELESS_STARTS,
     });
   }
 
-  #tell(child: Child, message: SupervisorMessage): void {
+  #send(child: Child, message: SupervisorMessage): void {
     if (child.process?.connected) child.process.send(message, () => undefined);
   }
 

@@ -1,7 +1,7 @@
 /**
  * The worker's side of an outbound phone call: sends an INVITE with our offer, rings until it is answered or
  * times out, and returns a leg of the answered dialog. Early media (announcements, ringing of the far
- * network) is played as offered and never recorded, because nobody has answered yet.
+ * network) is played as offered and never recorded, because the call is not answered yet.
  */
 import { isIP } from 'node:net';
 import type { Clock } from '#base/clock.ts';

@@ -153,8 +153,8 @@ const filters = new Map<string, PolyphaseFilter>();
 /** The filter between two rates, created once: each piece of speech opens a converter. */
 export function filterBetween(inRateHz: number, outRateHz: number): PolyphaseFilter {
   const rates = `${inRateHz} ${outRateHz}`;
-  const kept = filters.get(rates);
-  if (kept) return kept;
+  const cached = filters.get(rates);
+  if (cached) return cached;
   const filter = new PolyphaseFilter(inRateHz, outRateHz);
   // A recording may have any rate: filters of unusual ones are not cached.
   if (filter.isExact) filters.set(rates, filter);

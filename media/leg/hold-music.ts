@@ -25,8 +25,8 @@ const loops = new Map<number, Int16Array>();
 
 /** The loop at this rate, Hz; generated at the first call, then shared. */
 export function holdMusic(rateHz: number): Int16Array {
-  const known = loops.get(rateHz);
-  if (known) return known;
+  const cached = loops.get(rateHz);
+  if (cached) return cached;
   const notes = CHORDS.flat();
   const noteSamples = (NOTE_MS * rateHz) / 1_000;
   const loop = new Int16Array(notes.length * noteSamples);

@@ -58,7 +58,7 @@ export class LegAudio {
   readonly #side: SideAudio;
   readonly #isHuman: boolean;
   /** The agent's part of `sent`. */
-  readonly #said: Int16Array;
+  readonly #agentAudio: Int16Array;
   #bridged: LegAudio | null = null;
   #isRelaying = false;
   /** Not answered yet: nothing is recorded. */
@@ -75,7 +75,7 @@ export class LegAudio {
     this.#inRateHz = options.inRateHz;
     this.#outRateHz = options.outRateHz;
     this.#side = new SideAudio(options.outRateHz, this.sent.length);
-    this.#said = new Int16Array(this.sent.length);
+    this.#agentAudio = new Int16Array(this.sent.length);
     this.#isHuman = options.recording?.of === 'human';
     shared.audios.set(options.leg, this);
     const { inRateHz: userRateHz, outRateHz: agentRateHz, originMs } = options;
@@ -147,7 +147,7 @@ export class LegAudio {
   fillSent(atMs: number, canSend: boolean): number {
     const count = canSend ? this.#playout.next(this.sent, atMs) : 0;
     if (!canSend) this.sent.fill(0);
-    this.#said.set(this.sent);
+    this.#agentAudio.set(this.sent);
     if (canSend) this.#side.addTo(this.sent);
     this.#echo.play(this.sent, this.#outRateHz, atMs);
     return count;
@@ -163,7 +163,7 @@ export class LegAudio {
     if (this.#isRelaying)
       this.emit({ type: 'relayed', voice: this.received.slice(), sent: this.sent.slice() });
     if (!this.isEarly && (!this.#isHuman || this.#bridged || this.#isRelaying)) {
-      this.#recorder?.write(slot, this.received, this.#said, Math.round(lagMs / FRAME_MS));
+      this.#recorder?.write(slot, this.received, this.#agentAudio, Math.round(lagMs / FRAME_MS));
     }
     this.#voice.tick(this.#shared.clock.now());
   }

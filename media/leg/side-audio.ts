@@ -32,8 +32,8 @@ export class SideAudio {
    * arrives less regularly.
    */
   push(source: string, rateHz: number, frame: Int16Array, stockFrames?: number): void {
-    const known = this.#voices.get(source);
-    const voice = known?.rateHz === rateHz ? known : this.#open(source, rateHz, stockFrames);
+    const existing = this.#voices.get(source);
+    const voice = existing?.rateHz === rateHz ? existing : this.#open(source, rateHz, stockFrames);
     const { converter, fifo } = voice;
     fifo.push(
       converter ? converter.block.subarray(0, converter.resampler.push(frame, converter.block)) : frame,

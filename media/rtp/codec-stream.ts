@@ -68,8 +68,8 @@ export class CodecStreams {
   }
 
   of(codec: RtpCodec): CodecStream {
-    const known = this.#streams.get(codec);
-    if (known) return known;
+    const existing = this.#streams.get(codec);
+    if (existing) return existing;
     const stream = new CodecStream(codec, this.#legRateHz);
     this.#streams.set(codec, stream);
     return stream;

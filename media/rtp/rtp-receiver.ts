@@ -57,7 +57,7 @@ export class RtpReceiver {
     this.#order = this.#arrivalOrder();
   }
 
-  /** Sets the peer's description; the stream goes on. */
+  /** Sets the peer's description; the stream continues. */
   setRemote(remote: RtpRemote): void {
     this.#remote = remote;
   }

@@ -1,5 +1,5 @@
 /**
- * Maps a sender's RTP time to our clock by a minimum-delay filter: the fastest packets tell when a timestamp
+ * Maps a sender's RTP time to our clock by a minimum-delay filter: the fastest packets show when a timestamp
  * was due, and the lateness of the others is their jitter.
  */
 

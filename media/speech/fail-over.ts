@@ -173,7 +173,7 @@ export function failOverSynthesizer(
     const asked = engine === first ? synthesis : { ...synthesis, voiceId: null };
     if (tried.length === 0)
       candidates.probeSkipped(engine, (other) => speaks(other, other === first ? synthesis : asked));
-    // The last engine may take its time: there is no other.
+    // The last engine has no limit: there is no other.
     const limitMs = engine === first ? FIRST_AUDIO_MS : FALLBACK_FIRST_AUDIO_MS;
     const chunks =
       engine === engines.at(-1)

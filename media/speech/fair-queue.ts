@@ -9,16 +9,16 @@ const MAX_ACCOUNTS = 200;
 
 interface Line<Item> {
   readonly waiting: { readonly item: Item; readonly cost: number }[];
-  /** Work the account has had, on the queue's own scale. */
-  had: number;
+  /** Work done for the account, on the queue's own scale. */
+  workDone: number;
 }
 
 /** Waiting pieces. Costs may be in any one unit: of audio, of text. */
 export class FairQueue<Item> {
   readonly #headStart: number;
-  /** Includes accounts without pieces, as long as they have had more than a new one. */
+  /** Includes accounts without pieces while more work was done for them than for a new one. */
   readonly #lines = new Map<string, Line<Item>>();
-  /** The most that any account had had when it was its turn. */
+  /** The most work done for any account when its piece was chosen. */
   #reached = 0;
 
   /** `headStart`: how much work of one account, in units of cost, may precede that of others. */
@@ -29,7 +29,7 @@ export class FairQueue<Item> {
   /** Adds a piece; those of one account keep their order. */
   add(account: string, item: Item, cost: number): void {
     const line = this.#lines.get(account) ?? this.#begin(account);
-    if (line.waiting.length === 0) line.had = Math.max(line.had, this.#reached - this.#headStart);
+    if (line.waiting.length === 0) line.workDone = Math.max(line.workDone, this.#reached - this.#headStart);
     line.waiting.push({ item, cost });
   }
 
@@ -39,7 +39,7 @@ export class FairQueue<Item> {
         ? undefined
         : [...this.#lines].find(([, { waiting }]) => waiting.length === 0);
     if (idle) this.#lines.delete(idle[0]);
-    const line = { waiting: [], had: Number.NEGATIVE_INFINITY };
+    const line = { waiting: [], workDone: Number.NEGATIVE_INFINITY };
     this.#lines.set(account, line);
     return line;
   }
@@ -56,14 +56,14 @@ export class FairQueue<Item> {
   next(): Item | undefined {
     let least: Line<Item> | null = null;
     for (const [account, line] of this.#lines) {
-      if (line.waiting.length === 0 && line.had <= this.#reached - this.#headStart)
+      if (line.waiting.length === 0 && line.workDone <= this.#reached - this.#headStart)
         this.#lines.delete(account);
-      if (line.waiting.length > 0 && (least === null || line.had < least.had)) least = line;
+      if (line.waiting.length > 0 && (least === null || line.workDone < least.workDone)) least = line;
     }
     const piece = least?.waiting.shift();
     if (!least || !piece) return undefined;
-    this.#reached = Math.max(this.#reached, least.had);
-    least.had += piece.cost;
+    this.#reached = Math.max(this.#reached, least.workDone);
+    least.workDone += piece.cost;
     return piece.item;
   }
 

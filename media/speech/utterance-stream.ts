@@ -64,11 +64,11 @@ export function openUtteranceStream(options: UtteranceStreamOptions): Recognitio
   function fail(error: unknown) {
     if (closing.signal.aborted) return;
     closing.abort();
-    const known =
+    const speechError =
       error instanceof SpeechError
         ? error
         : new SpeechError('unavailable', 'Recognition failed', { cause: error });
-    recognition.onEvent({ type: 'failed', error: known });
+    recognition.onEvent({ type: 'failed', error: speechError });
   }
   const textOf = ({ samples }: Utterance) =>
     withDeadline((signal) => options.transcribe(samples, signal), {

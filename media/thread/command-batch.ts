@@ -31,7 +31,7 @@ export class CommandBatch {
     else if (this.#commands.length === 1) queueMicrotask(() => this.flush());
   }
 
-  /** Sends what is queued. */
+  /** Sends the queued commands. */
   flush(): void {
     this.#timer = null;
     if (this.#commands.length === 0) return;
@@ -41,13 +41,13 @@ export class CommandBatch {
     this.#send(commands, transfer);
   }
 
-  /** Drops what is queued. */
+  /** Drops the queued commands. */
   clear(): void {
     this.#commands = [];
     this.#transfer = [];
   }
 
-  /** Sends what is queued and stops the timer. */
+  /** Sends the queued commands and stops the timer. */
   close(): void {
     const timer = this.#timer;
     this.flush();

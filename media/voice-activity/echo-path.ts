@@ -8,7 +8,7 @@ import { HISTORY, LAGS, LevelCorrelation, SlotLevels } from './level-correlation
 
 const SLOT_MS = 10;
 const MASK = HISTORY - 1;
-/** Levels are counted from here, dBFS: fainter audio disturbs nobody. */
+/** Levels are counted from here, dBFS: a fainter echo is not heard. */
 const FLOOR_DB = -60;
 /** Played audio of this level can be heard as echo. */
 const LOUD_DB = -40;
@@ -51,7 +51,7 @@ const LOSS_BINS = 64;
 /** Fewest slots for a measurement: at the edges of a word, levels of adjacent slots mix. */
 const LOSS_FROM_SLOTS = 20;
 
-/** What is known of the echo path. */
+/** The echo path: measured, absent, or not known yet. */
 export type Echo = { readonly delayMs: number; readonly lossDb: number } | 'none' | 'unknown';
 
 /** The echo path of one leg. */

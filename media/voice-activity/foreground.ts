@@ -3,7 +3,7 @@
  * theirs: follows the loud windows of detected voice, upwards within a second, downwards over minutes. Pure.
  */
 
-/** A voice this much weaker than the caller's is somebody else's. */
+/** A voice this much weaker than the caller's is another person's. */
 const BEHIND_DB = 15;
 /**
  * Voice this soon after the caller's is still theirs: consonants and word endings are that much weaker than

@@ -164,9 +164,9 @@ export class SpeechDetector {
     this.#restartTimer?.cancel();
     const worker = this.#worker;
     if (!worker) return;
-    const gone = new Promise((resolve) => worker.once('exit', resolve));
+    const exited = new Promise((resolve) => worker.once('exit', resolve));
     this.#post({ type: 'stop' });
-    await gone;
+    await exited;
   }
 
   #post(message: ToDetector): void {

@@ -20,7 +20,7 @@ export interface TwilioOptions {
   readonly sipAddress?: string | undefined;
   /**
    * Where Twilio reaches our API. Passed to Twilio if it is `https`: Twilio then reports calls it cannot
-   * deliver to the SIP address, and we tell it what to say to the caller.
+   * deliver to the SIP address, and our answer contains the announcement for the caller.
    */
   readonly publicUrl?: string | undefined;
   /** Timeout of one request. */
@@ -86,7 +86,7 @@ async function search(
     limit,
     pageSize: limit,
   };
-  const found = await asked(PASSING, async () =>
+  const found = await withRetries(PASSING, async () =>
     z.array(offered).parse(await client.availablePhoneNumbers(countryCode).local.list(filter)),
   );
   return found
@@ -111,7 +111,7 @@ async function buy(
       friendlyName: nameOf(phoneNumber),
       ...(trunkSid !== undefined && { trunkSid }),
     };
-    const bought = await asked(HARMLESS, async () =>
+    const bought = await withRetries(HARMLESS, async () =>
       owned.parse(await client.incomingPhoneNumbers.create(order)),
     );
     return { carrierNumberId: bought.sid };
@@ -130,7 +130,7 @@ async function buy(
 
 /** The account may own numbers for other uses: only those bought here count. */
 async function findBought(client: Client, phoneNumber: string): Promise<{ carrierNumberId: string } | null> {
-  const numbers = await asked(PASSING, async () =>
+  const numbers = await withRetries(PASSING, async () =>
     z.array(owned).parse(await client.incomingPhoneNumbers.list({ phoneNumber, limit: 50 })),
   );
   const ours = numbers.find(
@@ -141,7 +141,7 @@ async function findBought(client: Client, phoneNumber: string): Promise<{ carrie
 
 async function release(client: Client, carrierNumberId: string): Promise<void> {
   try {
-    await asked(PASSING, () => client.incomingPhoneNumbers(carrierNumberId).remove());
+    await withRetries(PASSING, () => client.incomingPhoneNumbers(carrierNumberId).remove());
   } catch (error) {
     if (toTwilioFailure(error).status !== 404) throw error;
   }
@@ -172,7 +172,7 @@ class Trunk {
 
   /** The trunk's id. Concurrent purchases share one lookup. */
   sid(): Promise<string> {
-    this.#sid ??= asked(PASSING, () => this.#ensure()).catch((error: unknown) => {
+    this.#sid ??= withRetries(PASSING, () => this.#ensure()).catch((error: unknown) => {
       this.#sid = null;
       throw error;
     });
@@ -228,7 +228,10 @@ function requestClient(baseUrl: string | undefined, timeoutMs: number): twilio.R
 }
 
 /** Sends a request and repeats it after failures of these kinds. Throws `TwilioFailure`. */
-function asked<Result>(again: ReadonlySet<TwilioFailureKind>, ask: () => Promise<Result>): Promise<Result> {
+function withRetries<Result>(
+  again: ReadonlySet<TwilioFailureKind>,
+  ask: () => Promise<Result>,
+): Promise<Result> {
   const attempt = async () => {
     try {
       return await ask();

@@ -53,7 +53,7 @@ export class DrachtioDialog implements SipDialog {
 
   /**
    * Runs when the connection is back: a re-INVITE without changes makes the dialog known to the server, which
-   * may be a new one. The call goes on even if the peer refuses it.
+   * may be a new one. The call continues even if the peer refuses it.
    */
   async rebind(): Promise<void> {
     if (this.#isOver) return;
@@ -209,10 +209,10 @@ export class DrachtioDialog implements SipDialog {
  * writes its own header.
  */
 function refreshed(request: Srf.SrfRequest): Record<string, string> {
-  const asked = /^\s*(\d{1,9})\s*(?:;.*?refresher\s*=\s*(uac|uas))?/i.exec(
+  const requested = /^\s*(\d{1,9})\s*(?:;.*?refresher\s*=\s*(uac|uas))?/i.exec(
     request.get('Session-Expires') ?? '',
   );
-  return asked ? { 'Session-Expires': `${asked[1]};refresher=${asked[2] ?? 'uac'}` } : {};
+  return requested ? { 'Session-Expires': `${requested[1]};refresher=${requested[2] ?? 'uac'}` } : {};
 }
 
 /** Returns the status of a `message/sipfrag` body (RFC 3420), or null. */

@@ -32,17 +32,17 @@ export async function reinvite(srf: Srf, facts: DialogFacts, localSdp: string): 
   const route = routeSet.length > 0 ? { route: routeSet.join(', ') } : {};
   const headers = { ...CAPABILITIES, 'call-id': sipCallId, from: localParty, to: remoteParty, ...route };
   let cseq = localCseq + CSEQ_LEAP;
-  const inKept = () =>
+  const inExistingDialog = () =>
     inviteInDialog(srf, drachtioName(sipCallId, facts.localTag), { localSdp, cseq: cseq++ });
-  const ofItsOwn = () =>
+  const asNewDialog = () =>
     createDialog(srf, remoteTarget, { headers: { ...headers, cseq: `${cseq++} INVITE` }, localSdp });
-  const kept = await afterGlare(inKept).catch((error: unknown) => {
+  const existing = await afterGlare(inExistingDialog).catch((error: unknown) => {
     // The server keeps no such dialog.
     if (statusOf(error) === 0) return null;
     throw asGone(error);
   });
-  if (kept) return { dialog: kept, isDeaf: true };
-  const dialog = await afterGlare(ofItsOwn).catch((error: unknown) => {
+  if (existing) return { dialog: existing, isDeaf: true };
+  const dialog = await afterGlare(asNewDialog).catch((error: unknown) => {
     throw asGone(error);
   });
   return { dialog, isDeaf: false };

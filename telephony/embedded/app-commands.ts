@@ -140,10 +140,10 @@ function adoptDialog(
   const peer = peerOf(core, uri);
   if (localTag === null || remoteTag === null || peer === null) return null;
   const callId = header(message, 'call-id') ?? '';
-  const known = core.dialogs.find(callId, localTag, remoteTag);
-  if (known) {
-    known.app = app;
-    return known;
+  const existing = core.dialogs.find(callId, localTag, remoteTag);
+  if (existing) {
+    existing.app = app;
+    return existing;
   }
   const cseq = (parseCseq(message)?.number ?? 1) - 1;
   return core.dialogs.add({

@@ -49,8 +49,8 @@ function takesUpdate(message: SipMessage): boolean {
  * True for a request whose interval is too short; only a sender that supports timers can retry (RFC 4028 §9).
  */
 export function isTooShort(request: SipMessage): boolean {
-  const asked = sessionExpires(request);
-  return asked !== null && asked.seconds < MIN_SESSION_SECONDS && knowsTimers(request);
+  const requested = sessionExpires(request);
+  return requested !== null && requested.seconds < MIN_SESSION_SECONDS && knowsTimers(request);
 }
 
 /**
@@ -58,11 +58,11 @@ export function isTooShort(request: SipMessage): boolean {
  * 4028 §9). Null: no timer, because none is requested or neither side can refresh.
  */
 export function agreeTimer(request: SipMessage): SessionTimer | null {
-  const asked = sessionExpires(request);
-  if (asked === null) return null;
-  const isOurs = asked.refresher === 'uas' || !knowsTimers(request);
+  const requested = sessionExpires(request);
+  if (requested === null) return null;
+  const isOurs = requested.refresher === 'uas' || !knowsTimers(request);
   if (isOurs && !takesUpdate(request)) return null;
-  return { seconds: Math.max(asked.seconds, MIN_SESSION_SECONDS), isOurs };
+  return { seconds: Math.max(requested.seconds, MIN_SESSION_SECONDS), isOurs };
 }
 
 /** The Session-Expires header of the 2xx to such a request. */

@@ -120,7 +120,7 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
      * The relays that may hold ports for the call: one that did not answer in time may still have carried out
      * the command.
      */
-    const asked = new Set<NgClient>();
+    const tried = new Set<NgClient>();
     let relay: NgClient | null = null;
     let last: Promise<unknown> = Promise.resolve();
     let isOver = false;
@@ -129,7 +129,7 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
     async function exchange(relays: readonly NgClient[], command: NgCommand): Promise<string> {
       for (const each of relays) {
         if (isOver) break;
-        asked.add(each);
+        tried.add(each);
         try {
           const sdp = await ask(each, { ...ALWAYS, 'call-id': id, ...command });
           relay = each;
@@ -178,7 +178,7 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
         // A relay that cannot be reached drops the call itself, some time after its last packet.
         void afterwards(() =>
           Promise.allSettled(
-            [...asked].map((each) => each.ask({ command: 'delete', 'call-id': id, 'delete-delay': 0 })),
+            [...tried].map((each) => each.ask({ command: 'delete', 'call-id': id, 'delete-delay': 0 })),
           ),
         );
       },

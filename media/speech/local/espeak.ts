@@ -102,11 +102,11 @@ async function* synthesise(
       voice: CODES[language] ?? language,
       wordsPerMinute: Math.round(WORDS_PER_MINUTE * options.speed),
     };
-    const made = await queue.run(job, options);
-    if ('error' in made) throw new SpeechError('unavailable', `eSpeak failed: ${made.error}`);
-    const samples = new SampleReader().read(Buffer.from(made.samples, 'base64'));
+    const speech = await queue.run(job, options);
+    if ('error' in speech) throw new SpeechError('unavailable', `eSpeak failed: ${speech.error}`);
+    const samples = new SampleReader().read(Buffer.from(speech.samples, 'base64'));
     if (samples.length === 0) continue;
-    const words = made.words
+    const words = speech.words
       .filter(([from, to]) => /^\S+$/.test(sentence.slice(from, to)))
       .map(([from, to, startMs, endMs]) => ({
         textStart: start + from,
@@ -114,9 +114,9 @@ async function* synthesise(
         startMs: startMs + elapsedMs,
         endMs: endMs + elapsedMs,
       }));
-    yield { samples, sampleRateHz: made.sampleRateHz, words };
+    yield { samples, sampleRateHz: speech.sampleRateHz, words };
     options.signal.throwIfAborted();
-    elapsedMs += (samples.length * 1_000) / made.sampleRateHz;
+    elapsedMs += (samples.length * 1_000) / speech.sampleRateHz;
   }
 }
 
@@ -138,7 +138,7 @@ function startProgram(
   // It ends with this process and does not keep it alive.
   child.unref();
   for (const pipe of [child.stdin, child.stdout]) (pipe as unknown as Socket).unref();
-  const gone = new Promise<void>((resolve) => child.on('close', () => resolve()));
+  const exited = new Promise<void>((resolve) => child.on('close', () => resolve()));
   let timeout: Timer | null = null;
   child.stdin.on('error', () => {});
   child.on('error', (error) => listener.onExit(error));
@@ -157,7 +157,7 @@ function startProgram(
     },
     end: () => {
       child.kill('SIGKILL');
-      return gone;
+      return exited;
     },
   };
 }

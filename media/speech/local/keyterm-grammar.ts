@@ -21,15 +21,15 @@ export interface PronouncingDictionary {
 export async function readDictionary(path: string | null): Promise<PronouncingDictionary> {
   const entries = path === null ? null : await readFile(path).catch(() => null);
   if (!entries) return { has: async () => true };
-  const known = new Map<string, boolean>();
+  const lookups = new Map<string, boolean>();
   return {
     async has(word) {
-      const before = known.get(word);
-      if (before !== undefined) return before;
+      const cached = lookups.get(word);
+      if (cached !== undefined) return cached;
       await nextRound();
       // One search per word and process: an index of all 130,000 words would cost more than it saves.
       const found = entries.includes(`\n${word} `) || entries.includes(`\n${word}\t`);
-      known.set(word, found);
+      lookups.set(word, found);
       return found;
     },
   };

@@ -1,5 +1,5 @@
 /**
- * Pieces between a thread and a reader at its own pace. `taken` reports each piece read, and the thread sends
+ * Pieces between a thread and a reader at its own pace. `onTaken` reports each piece read, and the thread sends
  * only a few ahead.
  */
 import type { AudioPiece, Transcript } from './speech-jobs.ts';
@@ -14,12 +14,12 @@ export interface Listener {
 /** The queue: a listener on one side, read once on the other. */
 export class PieceQueue implements Listener {
   readonly #pieces: AudioPiece[] = [];
-  readonly #taken: () => void;
+  readonly #onTaken: () => void;
   #end: { readonly error: Error | null } | null = null;
   #wake: () => void = () => {};
 
-  constructor(taken: () => void) {
-    this.#taken = taken;
+  constructor(onTaken: () => void) {
+    this.#onTaken = onTaken;
   }
 
   piece(piece: AudioPiece): void {
@@ -42,7 +42,7 @@ export class PieceQueue implements Listener {
     for (;;) {
       const piece = this.#pieces.shift();
       if (piece) {
-        this.#taken();
+        this.#onTaken();
         yield piece;
       } else if (this.#end) {
         if (this.#end.error) throw this.#end.error;

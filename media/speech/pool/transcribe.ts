@@ -14,7 +14,7 @@ const BLOCK_SAMPLES = (DECODED_RATE_HZ * BLOCK_MS) / 1_000;
 /** Live engines get the audio this much faster than real time, which their sockets can take. */
 const LIVE_SPEEDUP = 10;
 
-/** No caller waits: a busy machine may take its time. */
+/** Longer than for a call, because no caller waits. */
 const UTTERANCE_DEADLINE_MS = 60_000;
 
 /** Options of recognising a recording. */
