@@ -18,8 +18,8 @@ export interface HangAttributionData {
 }
 
 /**
- * Starts the thread, which reports through `fd` and lives as long as the process; with null there is no reader
- * and no thread. Returns a function that runs work in the name of a session.
+ * Starts the thread, which reports through `fd` and lives as long as the process; null: no reader, so no
+ * thread. Returns a function that runs work in the name of a session.
  */
 export function openHangAttribution(fd: number | null, logger: Logger): (sessionId: string) => Within {
   if (fd === null) return () => nameless;

@@ -52,8 +52,8 @@ export interface SipDialog {
   /** Sends BYE. Idempotent; never rejects, since the call is over whatever the answer is. */
   hangUp(): Promise<void>;
   /**
-   * Sends REFER (RFC 3515): asks the peer to call another address instead. `listener` receives the outcome. One
-   * REFER at a time.
+   * Sends REFER (RFC 3515): asks the peer to call another address instead. `listener` receives the outcome.
+   * One REFER at a time.
    */
   refer(request: ReferRequest, listener: ReferListener): void;
 }

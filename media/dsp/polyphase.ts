@@ -104,7 +104,7 @@ export class PolyphaseFilter {
   }
 
   /**
-   * Writes the outputs of a stream's next piece (at most `MAX_PIECE_SAMPLES` samples) to `output` from `at`, and
+   * Writes the outputs of a stream's next piece (at most `MAX_PIECE_SAMPLES`) to `output` from `at`, and
    * returns their number.
    */
   apply(piece: Int16Array, stream: StreamState, output: Int16Array, at: number): number {

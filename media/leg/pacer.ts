@@ -46,8 +46,8 @@ export class Pacer {
   }
 
   /**
-   * Adds a leg at the place of the wheel with the fewest legs; returns the time of its slot 0, at most 20 ms in
-   * the future.
+   * Adds a leg at the place of the wheel with the fewest legs; returns the time of its slot 0, which is at
+   * most 20 ms in the future.
    */
   add(leg: PacedLeg): number {
     const next = this.#futureTick();

@@ -1,4 +1,4 @@
-/** The peer of an RTP leg: its address, codec and keys, as its transport and the layers above both know them. */
+/** The peer of an RTP leg: address, codec and keys. */
 
 /** The peer of an RTP stream, as negotiated (RFC 3264). */
 export interface RtpRemote {

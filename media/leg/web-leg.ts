@@ -93,7 +93,7 @@ export class WebLeg implements TransportLeg, PacedLeg {
     this.#isConnected = true;
   }
 
-  /** Takes caller audio at `IN_RATE_HZ`: passes it to speech detection at once and queues it for the slots. */
+  /** Takes caller audio at `IN_RATE_HZ`: for speech detection at once, and queued for the slots. */
   hear(samples: Int16Array): void {
     if (this.#ending || !this.#isConnected) return;
     this.#audio.hear(samples, this.#shared.clock.now() - (samples.length * 1000) / IN_RATE_HZ);

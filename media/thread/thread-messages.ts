@@ -1,4 +1,4 @@
-/** Messages between the call loop and a media thread or process: at most one batch per 5 ms in each direction. */
+/** Messages between the call loop and a media thread or process: at most one batch per 5 ms each way. */
 import type { FaultCode } from '#config/errors.ts';
 import type { EventBatch } from '../leg/event-batch.ts';
 import type { LegCommand } from '../leg/leg.ts';

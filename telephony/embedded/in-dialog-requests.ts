@@ -97,7 +97,7 @@ function onPrack(core: Core, transaction: ServerTransaction, dialog: Dialog): vo
   reply(core, transaction, 200);
 }
 
-/** The call has lost its worker and waits for failover: a BYE is accepted, any other request must be retried. */
+/** The call waits for failover: a BYE is accepted, any other request must be retried. */
 function onRequestDuringFailover(core: Core, transaction: ServerTransaction, dialog: Dialog): void {
   if (transaction.method !== 'BYE') {
     reply(core, transaction, 500, RETRY_SOON);

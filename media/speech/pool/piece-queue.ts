@@ -1,5 +1,5 @@
 /**
- * Pieces between a thread and a reader at its own pace. `onTaken` reports each piece read, and the thread sends
+ * Pieces between a thread and a reader at its own pace. `onTaken` reports each piece read; the thread sends
  * only a few ahead.
  */
 import type { AudioPiece, Transcript } from './speech-jobs.ts';

@@ -116,7 +116,7 @@ export type FromThread =
   | { readonly type: 'alive' }
   | { readonly type: 'closed' };
 
-/** Most pieces sent and not yet taken; each is at most a second of audio, so a slow reader costs little memory. */
+/** Most pieces sent and not yet taken. Each is at most a second: a slow reader costs little memory. */
 export const PIECES_IN_FLIGHT = 4;
 
 /** Thrown for a job that failed. */

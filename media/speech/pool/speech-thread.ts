@@ -224,8 +224,8 @@ export class SpeechThread {
   }
 
   /**
-   * Pings the thread while it has work or a ping is unanswered. A round counts however late it runs, so a blocked
-   * loop of ours does not blame the thread.
+   * Pings the thread while it has work or a ping is unanswered. Each late round counts as one: if our own
+   * loop was blocked, the thread is not blamed.
    */
   #ask(): void {
     const worker = this.#worker;
