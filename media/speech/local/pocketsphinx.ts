@@ -29,7 +29,7 @@ export function findPocketsphinx(searchPath: string): string | null {
 
 /** Prepares recognition with the program at this path. */
 export async function openPocketsphinx(program: string, clock: Clock): Promise<Recognizer> {
-  const setting = {
+  const engine = {
     program,
     dictionary: await readDictionary(findDictionary(program)),
     slots: new Slots(MAX_PROCESSES),
@@ -38,32 +38,32 @@ export async function openPocketsphinx(program: string, clock: Clock): Promise<R
     id: 'local:pocketsphinx',
     givesInterims: false,
     expectedFinalMs: 500,
-    open: (options) => openStream(setting, options, clock),
+    open: (options) => openStream(engine, options, clock),
   };
 }
 
-interface Setting {
+interface Engine {
   readonly program: string;
   readonly dictionary: PronouncingDictionary;
   readonly slots: Slots;
 }
 
-function openStream(setting: Setting, recognition: RecognitionOptions, clock: Clock): RecognitionStream {
+function openStream(engine: Engine, recognition: RecognitionOptions, clock: Clock): RecognitionStream {
   // Needed only with the first utterance, so that opening does not wait for it.
-  const making = keytermGrammar(recognition.keyterms, setting.dictionary);
+  const making = keytermGrammar(recognition.keyterms, engine.dictionary);
   const transcribe = async (samples: Int16Array, signal: AbortSignal) => {
     if (recognition.language !== 'en')
       throw new SpeechError('bad_request', 'pocketsphinx recognises English only');
     const grammar = await making;
-    await setting.slots.take(signal);
+    await engine.slots.take(signal);
     try {
-      return await runOnce(setting.program, {
+      return await runOnce(engine.program, {
         samples: toModelRate(samples, recognition.sampleRateHz),
         grammar,
         signal,
       });
     } finally {
-      setting.slots.release();
+      engine.slots.release();
     }
   };
   return openUtteranceStream({

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FairScheduler } from '#media/speech/pool/fair-scheduler.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
-/** A thread on which each turn takes 100 ms. */
+/** A thread on which each piece of work takes 100 ms. */
 function openThread() {
   const clock = new ManualClock();
   let worked = 0;
@@ -24,22 +24,22 @@ async function rounds() {
   for (let round = 0; round < 200; round++) await nextRound();
 }
 
-describe('turns on a thread of the speech pool', () => {
-  it('give a lone account the whole thread', async () => {
+describe('the scheduler of a speech thread', () => {
+  it('gives a lone account the whole thread', async () => {
     const { ask, done } = openThread();
     for (let n = 0; n < 5; n++) ask('ada', false);
     await rounds();
     expect(done).toHaveLength(5);
   });
 
-  it('give an account that must share fifteen seconds of audio at once', async () => {
+  it('gives an account that must share fifteen seconds of audio at once', async () => {
     const { ask, done } = openThread();
     for (let n = 0; n < 15; n++) ask('ada', true);
     await rounds();
     expect(done).toHaveLength(15);
   });
 
-  it('then give it a third of the thread', async () => {
+  it('then gives it a third of the thread', async () => {
     const { clock, ask, done } = openThread();
     for (let n = 0; n < 30; n++) ask('ada', true);
     await rounds();
@@ -52,7 +52,7 @@ describe('turns on a thread of the speech pool', () => {
     expect(done).toHaveLength(18);
   });
 
-  it('end the pause at once for work of another account, which goes first', async () => {
+  it('ends the pause at once for work of another account, which goes first', async () => {
     const { ask, done } = openThread();
     for (let n = 0; n < 30; n++) ask('ada', true);
     await rounds();
@@ -61,7 +61,7 @@ describe('turns on a thread of the speech pool', () => {
     expect(done.slice(16, 18)).toEqual(['ada', 'bob']);
   });
 
-  it('do not pause while work of another account is waiting', async () => {
+  it('does not pause while work of another account is waiting', async () => {
     const { ask, done } = openThread();
     for (let n = 0; n < 30; n++) ask('ada', true);
     for (let n = 0; n < 30; n++) ask('bob', true);
