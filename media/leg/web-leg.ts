@@ -33,7 +33,7 @@ export interface WebTransport {
   sendFrame(frame: Int16Array): void;
   /** Sends one message on the data channel. */
   sendMessage(json: string): void;
-  /** The leg is about to end: no timer of the transport may fire any more. */
+  /** The leg ends: stops the transport's timers. Failures to send are expected from now on. */
   stopTimers(): void;
   /** Waits until the last messages are sent, and returns the statistics. Never rejects. */
   finish(reason: LegCloseReason): Promise<LegStats>;
