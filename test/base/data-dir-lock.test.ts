@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-it('a second program is refused with one line until the first is killed', async () => {
+it('a second program is rejected with one line until the first is killed', async () => {
   const program =
     'const { lockDataDir } = await ' +
     `import(${JSON.stringify(import.meta.resolve('#base/data-dir-lock.ts'))}); ` +

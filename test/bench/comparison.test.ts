@@ -36,7 +36,7 @@ function callOf(
 }
 
 describe('the evaluation of a call', () => {
-  it('times answers from the end of the line, and counts missing ones', () => {
+  it('times each answer from the end of the caller’s line, and counts missing answers', () => {
     const call = callOf(
       [
         [200, 1_000],
@@ -55,7 +55,7 @@ describe('the evaluation of a call', () => {
     });
   });
 
-  it('tells pauses for thought in which the agent spoke from those it waited out', () => {
+  it('distinguishes pauses for thought in which the agent spoke from pauses it waited out', () => {
     const spokenInto = callOf(
       [[1_500, 2_600]],
       [
@@ -131,7 +131,7 @@ describe('the evaluation of a call', () => {
     expect(judgeCall(callOf([[1_500, 4_300]], lines), ['Our garden was'])).toMatchObject({ brokenOff: 1 });
   });
 
-  it('distinguishes unprompted agent speech from the script', () => {
+  it('separates unprompted agent speech from the scripted answers', () => {
     expect(ownWords([GREETING, 'Our garden was', 'Sorry, something went wrong.', ''])).toEqual([
       'Sorry, something went wrong.',
     ]);
@@ -195,7 +195,7 @@ describe('the scripted recogniser', () => {
     for (const cleanup of cleanups.splice(0)) cleanup();
   });
 
-  it('returns the words spoken by then, and the rest after the requested silence', async () => {
+  it('returns the words spoken so far at once, and the remaining words after the requested silence', async () => {
     const recogniser = await startCuedRecogniser({ delayMs: 0 });
     const socket = new WebSocket(
       `${recogniser.url}/v1/listen?sample_rate=16000&endpointing=300&vad_events=true`,
@@ -236,7 +236,7 @@ describe('the scripted recogniser', () => {
   });
 });
 
-it('recognises a late line from the start of its voice, and refuses the vendor’s voice', async () => {
+it('recognises a late line from the start of its voice, and rejects the vendor’s voice', async () => {
   const recogniser = await startCuedRecogniser({ delayMs: 0 });
   const socket = new WebSocket(`${recogniser.url}/v1/listen?sample_rate=16000&endpointing=300`);
   // biome-ignore lint/suspicious/noExplicitAny: whatever came

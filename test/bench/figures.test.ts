@@ -56,7 +56,7 @@ describe('a figure', () => {
     });
   });
 
-  it('with hardly any undisturbed samples is not met by them', () => {
+  it('is not met by undisturbed samples if there are hardly any', () => {
     const stalls = new MachineStalls([{ fromMs: 0, toMs: 1_000 }]);
     expect(judgedSamples(about, samples([3, 4], 25), limits, { stalls, ...rule })).toMatchObject({
       verdict: 'missed',

@@ -106,7 +106,7 @@ describe('measureCall', () => {
 });
 
 describe('capture input', () => {
-  it('is refused in another format; a truncated capture gives its complete part', () => {
+  it('is rejected in another format; a truncated capture yields its complete packets', () => {
     expect(() => readPcap(Buffer.from('hello hello hello hello hello'))).toThrow('not a pcap file');
     const file = pcapOf([Buffer.from('one'), Buffer.from('two')]);
     expect(readPcap(file).map(({ payload }) => payload.toString())).toEqual(['one', 'two']);

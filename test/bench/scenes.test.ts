@@ -54,7 +54,7 @@ describe('judging a scene', () => {
     });
   });
 
-  it('detects an answer that is late, unexplained or missing', () => {
+  it('finds an answer that is late, unexplained or missing', () => {
     const late = { agent: [at(6_500, 7_000)], lines: [QUESTION] };
     expect(judgeScene(late, session([]), expected)).toMatchObject({
       late: 1,
@@ -87,7 +87,7 @@ describe('judging a scene', () => {
     expect(judgeScene(alone, session([]), expected)).toMatchObject({ silencesOver4s: 1 });
   });
 
-  it('requires a turn for words over an uninterruptible agent, but none for a nod over another', () => {
+  it('requires a turn for words spoken over an uninterruptible agent, but none for an acknowledgement', () => {
     const lines = [QUESTION, line('backchannel', 'Good to know.', 3_000, 3_600)];
     const taken = session([
       ['user', 'When are you open?'],
@@ -104,7 +104,7 @@ describe('judging a scene', () => {
     expect(verdict(false, session([['user', 'When are you open?']]))).toMatchObject({ wordsCutOff: 3 });
   });
 
-  it('detects an agent that starts too early, and one that answers words nobody said', () => {
+  it('detects an agent that starts too early, and one that answers words the caller did not say', () => {
     const lines = [line('part', 'My number is five', 1_000, 2_000), line('turn', 'six seven.', 3_000, 3_800)];
     expect(
       judgeScene({ agent: [at(2_600, 3_100), at(4_500, 5_000)], lines }, session([]), expected),
@@ -172,7 +172,7 @@ describe('judging a scene', () => {
     expect(verdict.heardWordsOff).toEqual([2]);
   });
 
-  it('counts the completed words of a reply piece by piece, from the voice itself', () => {
+  it('counts the completed words of a reply piece by piece, using the voice itself', () => {
     const pieces = piecesOf(
       REPLY,
       new Set(['We are open', 'We are', 'from noon until ten in the evening.', 'Hello.']),

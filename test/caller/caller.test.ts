@@ -66,7 +66,7 @@ describe('the caller', () => {
   );
 
   itNeeds(['tcpdump', 'sipp'])(
-    'hears its own line back from a sipp that echoes RTP, and tells how evenly the packets came',
+    'hears its own line back from a sipp that echoes RTP, and reports how evenly the packets arrived',
     async () => {
       const port = await startSipp(['-sn', 'uas', '-rtp_echo']);
       const scene = prepareScene({

@@ -11,7 +11,7 @@ describe('patching a configuration', () => {
     expect(patchAgentConfig(defaults, agentConfigPatch.parse({}))).toEqual(defaults);
   });
 
-  it('a whole configuration is a patch of itself, so snapshots can be restored', () => {
+  it('a complete configuration is a valid patch of itself, so snapshots can be restored', () => {
     const config = agentConfig.parse({
       ...defaults,
       webhooks: {
@@ -51,7 +51,7 @@ describe('patching a configuration', () => {
     });
   });
 
-  it('list elements are replaced whole: their omitted fields get the defaults', () => {
+  it('list elements are replaced completely: their omitted fields get the defaults', () => {
     const { conversation } = patchAgentConfig(
       defaults,
       agentConfigPatch.parse({ conversation: { transfer_destinations: [{ phone_number: '+14155550123' }] } }),
@@ -78,7 +78,7 @@ describe('the system prompt', () => {
     ['one endless word', 'a'.repeat(100_000)],
     ['spaces', ' '.repeat(100_000)],
     ['emoji', '😀'.repeat(50_000)],
-  ])('made of %s is counted without blocking the process', async (_name, text) => {
+  ])('is counted without blocking the process if it consists of %s', async (_name, text) => {
     await systemPromptProblem(' hello'.repeat(4_000));
     const started = performance.now();
     await systemPromptProblem(text);

@@ -72,7 +72,7 @@ it('the demo agent has no more keyterms than allowed', () => {
   expect(new Set(DEMO_KEYTERMS).size).toBe(DEMO_KEYTERMS.length);
 });
 
-it('security 16: only the operator’s list is offered, including models that nobody else lists', () => {
+it('security 16: only models on the operator’s list are offered, even models with no other provider', () => {
   const offered = (allowed: string) =>
     platformModels(
       readSettings({ OPENAI_API_KEY: 'k', GROQ_API_KEY: 'k', LLM_ALLOWED: allowed }),

@@ -49,7 +49,7 @@ describe('/metrics', () => {
   const metrics = async (headers: Record<string, string>, remoteAddress: string) =>
     (await api.app.inject({ method: 'GET', url: '/metrics', headers, remoteAddress })).statusCode;
 
-  it('security 21: without a token answers this machine only, and no proxied request', async () => {
+  it('security 21: answers requests from this machine only, and no proxied request, without a token', async () => {
     api = await openTestCalls();
     expect(await metrics({}, '127.0.0.1')).toBe(200);
     expect(await metrics({}, '::ffff:127.0.0.1')).toBe(200);
@@ -58,7 +58,7 @@ describe('/metrics', () => {
       expect(await metrics({ [header]: '127.0.0.1' }, '127.0.0.1')).toBe(401);
   });
 
-  it('security 21: with a token answers every client that has it', async () => {
+  it('security 21: answers every client that sends the token', async () => {
     api = await openTestCalls({ METRICS_TOKEN: 'scraper-secret' });
     expect(await metrics({ authorization: 'Bearer scraper-secret' }, '203.0.113.5')).toBe(200);
     expect(await metrics({ authorization: 'Bearer scraper-secreT' }, '203.0.113.5')).toBe(401);

@@ -131,7 +131,7 @@ describe('"Order of checks" on every route', () => {
     }
   });
 
-  it('without beta access, creation is a 403 before body checks, and other routes still work', async () => {
+  it('an account without beta access gets a 403 on creation before body checks, and can use other routes', async () => {
     for (const route of routes.filter(
       ({ access, name }) => access !== 'none' && access !== 'operator' && name !== ENDLESS,
     )) {
@@ -255,7 +255,7 @@ describe('"Order of checks" on every route', () => {
     expect(counted).toBeGreaterThan(30);
   });
 
-  it('every list refuses page with cursor, an invalid cursor and a page beyond 100000 rows', async () => {
+  it('every list rejects page with cursor, an invalid cursor and a page beyond 100000 rows', async () => {
     const lists = routes.filter((route) => hasQuery(route, 'cursor') && !route.path.includes('{'));
     expect(lists.length).toBeGreaterThanOrEqual(8);
     for (const { url, name } of lists) {

@@ -242,7 +242,7 @@ onEveryDatabase('free JSON', (database) => {
     );
   });
 
-  it('store 1: batch metadata round-trips unchanged, and a __proto__ key in its file is refused', async () => {
+  it('store 1: batch metadata round-trips unchanged, and a __proto__ key in its file is rejected', async () => {
     const number = await ask('POST', 'phone-numbers', {
       provider: 'sip',
       phone_number: '+15550299999',
@@ -276,7 +276,7 @@ onEveryDatabase('free JSON', (database) => {
   });
 
   it.each(['metadata', 'llm_extra_body'])(
-    'store 1: %s nested 100,000 levels deep is refused',
+    'store 1: %s nested 100,000 levels deep is rejected',
     async (field) => {
       const raw = `{"agent_id":"${agentId}","${field}":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
       expect((await api.request('POST', '/v1/agent/sessions', { key: user.key, raw })).status).toBe(422);
@@ -286,7 +286,7 @@ onEveryDatabase('free JSON', (database) => {
   it.each([
     '{"name":"a","__proto__":{"b":1}}',
     '{"name":"a","config":{"variables":{"defaults":{"__proto__":{}}}}}',
-  ])('store 1: the key __proto__ is refused with 422: %s', async (raw) => {
+  ])('store 1: the key __proto__ is rejected with 422: %s', async (raw) => {
     expect((await api.request('POST', '/v1/agent/agents', { key: user.key, raw })).status).toBe(422);
   });
 });

@@ -16,7 +16,7 @@ const root = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: o
   api.request(method, url, { key: api.rootKey, ...(body ? { body } : {}) });
 const wallet = async () => (await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body;
 
-describe("keys of one's own", () => {
+describe('an account’s own keys', () => {
   it('are shown once, listed without their secret, and invalid once deleted', async () => {
     const created = await api.request('POST', '/v1/keys', { key: user.key, body: { name: 'laptop' } });
     expect(created.status).toBe(201);
@@ -42,7 +42,7 @@ describe("keys of one's own", () => {
   });
 
   it.each([{}, { name: '' }, { name: 'x', expires_at: 'tomorrow' }, { name: 'x', scope: 'all' }])(
-    '%j is 422',
+    'cannot be created from %j, which is a 422',
     async (body) => {
       expect((await api.request('POST', '/v1/keys', { key: user.key, body })).status).toBe(422);
     },

@@ -59,7 +59,7 @@ describe('turns of accounts', () => {
     expect(begun).toEqual(['bob', 'slow', 'b']);
   });
 
-  it('a request that works in this process keeps its place until it is over', async () => {
+  it('a request that works in this process keeps its place until it is done', async () => {
     const { clock, turns, begun, ask, settled } = players(1);
     ask('bob', 'bob').leave(0);
     const work = turns.take('ada', { isWork: true });

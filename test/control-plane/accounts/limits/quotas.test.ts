@@ -124,14 +124,14 @@ describe('bytes of voices and knowledge', () => {
     expect((await source(MB)).status).toBe(201);
   });
 
-  it('security 15: are freed at once when a voice is deleted', async () => {
+  it('security 15: become free at once when a voice is deleted', async () => {
     const { body } = await voice(2 * MB);
     expect((await source(10)).status).toBe(403);
     await ask('DELETE', `/model/${body['_id']}`);
     expect((await voice(2 * MB)).status).toBe(201);
   });
 
-  it('security 15: keep counting the old cover when a new one is refused, and release it otherwise', async () => {
+  it('security 15: still include the old cover when a new one is rejected, and release it otherwise', async () => {
     const { body } = await voice(MB);
     const cover = async (bytes: number) => {
       const form = new FormData();
@@ -145,7 +145,7 @@ describe('bytes of voices and knowledge', () => {
     expect([(await source(500_001)).status, (await source(500_000)).status]).toEqual([403, 201]);
   });
 
-  it('security 15: are freed at once by a deletion', async () => {
+  it('security 15: become free at once when a source is deleted', async () => {
     const first = await source(MB);
     await source(MB);
     expect((await source(MB)).status).toBe(403);
@@ -168,7 +168,7 @@ describe('bytes of voices and knowledge', () => {
     expect((await patch()).status).toBe(200);
   });
 
-  it('of many revisions are all freed in one update of the count', async () => {
+  it('become free in one update of the count when a source has many revisions', async () => {
     const { knowledge_source_id: id } = (await source(10_000)).body;
     const patch = (bytes: number) =>
       sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, {

@@ -49,7 +49,7 @@ async function outcome(asked: Upload): Promise<'taken' | number> {
 }
 
 describe('uploads in progress', () => {
-  it('security 9: beyond the limit are refused before their body arrives, with advice', async () => {
+  it('security 9: are rejected beyond the limit before their body arrives, with advice', async () => {
     for (let count = 0; count < 3; count++) expect(await outcome(upload('/model', MIB))).toBe('taken');
     const refused = upload('/v1/agent/knowledge-sources', MIB);
     expect(await outcome(refused)).toBe(429);
@@ -62,7 +62,7 @@ describe('uploads in progress', () => {
     );
   });
 
-  it('security 9: of one account leave room for others, and an aborted one frees its place', async () => {
+  it('security 9: leave room for other accounts, and an aborted upload frees its place', async () => {
     const uploads = [upload('/model', MIB), upload('/model', MIB), upload('/model', MIB)];
     for (const asked of uploads) expect(await outcome(asked)).toBe('taken');
     const other = await api.createUser();
@@ -81,7 +81,7 @@ describe('uploads in progress', () => {
     expect(await outcome(upload('/model', 3 * MIB))).toBe('taken');
   });
 
-  it('security 9: of unknown size take no place while small, then count with the maximum size', async () => {
+  it('security 9: take no place while their size is unknown and small, then count with the maximum size', async () => {
     const chunked = Array.from({ length: 5 }, () => upload('/model', null));
     for (const asked of chunked) expect(await outcome(asked)).toBe('taken');
     expect(await outcome(upload('/model', 6 * MIB))).toBe('taken');
@@ -93,7 +93,7 @@ describe('uploads in progress', () => {
     await expect.poll(() => json.status).toBe(201);
   });
 
-  it('security 9: of unknown size are not executed before they are admitted', async () => {
+  it('security 9: are not executed before they are admitted if their size is unknown', async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
     const { promise: decided, resolve: decide } = Promise.withResolvers<void>();
     const { countInWindow } = api.context.coordination;
@@ -131,7 +131,7 @@ describe('uploads in progress', () => {
     expect(refused.text).toContain('This account has reached its limit of 20 uploads a minute');
   });
 
-  it('a small body of known size is not an upload', async () => {
+  it('do not include a small body of known size', async () => {
     for (let count = 0; count < 5; count++) expect(await outcome(upload('/model', 100_000))).toBe('taken');
   });
 });

@@ -31,7 +31,7 @@ const account = (body: object) =>
 const end = (id: string) => api.request('POST', `/v1/agent/sessions/${id}/end`, { key: user.key });
 
 describe('concurrent calls', () => {
-  it('of an agent are limited, and one that ends makes room', async () => {
+  it('are limited per agent, and a call that ends makes room', async () => {
     expect((await limit({ daily_cap: null, concurrent_calls: 2 })).body).toEqual({
       daily_cap: null,
       concurrent_calls: 2,
@@ -49,7 +49,7 @@ describe('concurrent calls', () => {
     expect((await create()).status).toBe(201);
   });
 
-  it('store 3: eight at once under a limit of three are exactly three, per agent and per account', async () => {
+  it('store 3: never exceed a limit of three if eight start at once, per agent and per account', async () => {
     const eight = async () => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => create()));
       return answers.filter(({ status }) => status === 201).map(({ body }): string => body.session_id);
@@ -64,7 +64,7 @@ describe('concurrent calls', () => {
     expect(await eight()).toHaveLength(2);
   });
 
-  it('store 3: a failed creation frees its place', async () => {
+  it('store 3: do not include a session whose creation failed', async () => {
     await limit({ daily_cap: null, concurrent_calls: 1 });
     api.dispatch.room = 0;
     expect((await create()).status).toBe(503);
@@ -72,7 +72,7 @@ describe('concurrent calls', () => {
     expect((await create()).status).toBe(201);
   });
 
-  it('of an account are limited across all its agents', async () => {
+  it('are limited per account across all its agents', async () => {
     expect((await account({ concurrent_calls: 1 })).body).toMatchObject({
       concurrent_calls: 1,
       daily_cap: null,
@@ -85,7 +85,7 @@ describe('concurrent calls', () => {
     expect((await create(other)).status).toBe(201);
   });
 
-  it('outbound calls beyond the limit are not dialled', async () => {
+  it('are not dialled beyond the limit if they are outbound', async () => {
     const number = await api.request('POST', '/v1/agent/phone-numbers', {
       key: user.key,
       body: { provider: 'managed', phone_number: '+15550100002' },
@@ -101,7 +101,7 @@ describe('concurrent calls', () => {
     expect(await api.balance(user.userId)).toBe(balance);
   });
 
-  it('inbound calls beyond the limit are busy, and the owner can read why', async () => {
+  it('are answered busy beyond the limit if they are inbound, and the owner can read why', async () => {
     const body = { provider: 'managed', phone_number: MANAGED, agent_id: agentId };
     await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body });
     await limit({ daily_cap: null, concurrent_calls: 0 });
@@ -128,7 +128,7 @@ describe('concurrent calls', () => {
 });
 
 describe('daily caps', () => {
-  it('of an account refuse once reached, whatever the money was spent on, until midnight', async () => {
+  it('reject further spending of an account, whatever the money was spent on, until midnight', async () => {
     await account({ daily_cap: '0.12' });
     await end((await create()).body.session_id);
     for (const expected of [201, 201, 429]) expect((await create()).status).toBe(expected);
@@ -145,7 +145,7 @@ describe('daily caps', () => {
     expect((await create()).status).toBe(201);
   });
 
-  it('of an agent apply to that agent only, and visitors do not see them', async () => {
+  it('apply to one agent only if they are set for an agent, and visitors do not see them', async () => {
     await limit({ daily_cap: '0.06', concurrent_calls: null });
     const other = await api.publishAgent(user);
     expect((await create()).status).toBe(201);
@@ -181,7 +181,7 @@ describe('the limits of an agent', () => {
     }
   });
 
-  it('need indexed lookups only', async () => {
+  it('need only indexed queries', async () => {
     await create();
     const { sessions, ledger } = api.context.models;
     const at = { $lt: new Date(0) };

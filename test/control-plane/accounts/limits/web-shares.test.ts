@@ -32,7 +32,7 @@ const created = (answers: readonly TestResponse[]) =>
   answers.filter(({ status }) => status === 201).map(({ body }): string => body.session_id);
 
 describe('live previews', () => {
-  it('security 5: ten at once under a limit of three are exactly three; the others get advice', async () => {
+  it('security 5: never exceed a limit of three if ten start at once; the others get advice', async () => {
     const answers = await atOnce(10, preview);
     expect(created(answers)).toHaveLength(3);
     const refused = answers.find(({ status }) => status !== 201);
@@ -50,7 +50,7 @@ describe('live previews', () => {
     ).toBe(201);
   });
 
-  it('security 5: one that ends makes room', async () => {
+  it('security 5: make room when one of them ends', async () => {
     const [first] = created(await atOnce(3, preview));
     await api.report(first ?? '', { type: 'joined', at: api.at() });
     expect((await preview()).status).toBe(429);
@@ -58,7 +58,7 @@ describe('live previews', () => {
     expect(created(await atOnce(3, preview))).toHaveLength(1);
   });
 
-  it('security 5: an account may create only so many per minute, whatever becomes of them', async () => {
+  it('security 5: are limited per account and minute, however they end', async () => {
     for (let count = 0; count < 12; count++) {
       const [id] = created([await preview()]);
       await api.report(id ?? '', { type: 'joined', at: api.at() });
@@ -77,12 +77,12 @@ describe('unjoined sessions', () => {
     agentId = await api.publishAgent(user);
   });
 
-  it('security 5: ten at once under a limit of five are exactly five, and only those are charged', async () => {
+  it('security 5: never exceed a limit of five if ten are created at once, and only those five are charged', async () => {
     expect(created(await atOnce(10, create))).toHaveLength(5);
     expect(await api.balance(user.userId)).toBe(9_700_000);
   });
 
-  it('security 5: one makes room when it is joined or ends without a participant', async () => {
+  it('security 5: make room when one is joined or ends without a participant', async () => {
     const [first, second] = created(await atOnce(5, create));
     await api.report(first ?? '', { type: 'joined', at: api.at() });
     expect((await create()).status).toBe(201);
@@ -91,7 +91,7 @@ describe('unjoined sessions', () => {
     expect((await create()).status).toBe(201);
   });
 
-  it('security 5: of visitors do not use the account’s own share', async () => {
+  it('security 5: do not use the account’s own share if visitors created them', async () => {
     await api.request('PATCH', `/v1/agent/agents/${agentId}`, {
       key: user.key,
       body: { public_enabled: true, allowed_origins: ['https://a.example.com'] },

@@ -65,7 +65,7 @@ describe('the ledger', () => {
     );
   });
 
-  it('of a hundred concurrent holds in two processes, exactly the fifty covered ones pass', async () => {
+  it('passes exactly the fifty covered holds of a hundred concurrent ones in two processes', async () => {
     const userId = newUser();
     const [one, two] = [newLedger(), newLedger()];
     await one.post({ userId, key: 'start', kind: 'top_up', amountMicros: 3_000_000 });
@@ -85,14 +85,14 @@ describe('the ledger', () => {
     expect(await one.verify(userId)).toBeNull();
   });
 
-  it('verify names the entry that does not add up', async () => {
+  it('is verified entry by entry: the error names the entry that does not add up', async () => {
     const [ledger, userId] = [newLedger(), newUser()];
     for (const key of ['a', 'b', 'c']) await ledger.post({ userId, key, kind: 'top_up', amountMicros: 10 });
     await store.models.ledger.updateOne({ user_id: userId, key: 'b' }, { $set: { amount: 11 } });
     expect(await ledger.verify(userId)).toMatchObject({ seq: 2, problem: 'balance 20 is not the sum 21' });
   });
 
-  it('amounts are whole micro-dollars', async () => {
+  it('contains only whole micro-dollars', async () => {
     await expect(
       newLedger().post({ userId: newUser(), key: 'a', kind: 'top_up', amountMicros: 0.5 }),
     ).rejects.toThrow('integer');

@@ -102,7 +102,7 @@ describe('an inbound phone call', () => {
     ]);
   });
 
-  it('costs nothing and occupies no worker when signalling has already refused it', async () => {
+  it('costs nothing and occupies no worker when signalling has already rejected it', async () => {
     await buy(await api.publishAgent(user));
     const before = await api.balance(user.userId);
     const busy = { action: 'reject', data: { status: 503 } };
@@ -155,7 +155,7 @@ describe('an inbound phone call', () => {
     expect(body.sessions[0]).not.toHaveProperty('sip_headers');
   });
 
-  it('is refused in this order: unknown number, source, agent, credit', async () => {
+  it('is rejected in this order: unknown number, source, agent, credit', async () => {
     const agentId = await api.publishAgent(user);
     expect(await statusOf()).toBe(404);
     expect(await statusOf({ to_user: 'alice' })).toBe(404);
@@ -194,7 +194,7 @@ describe('an inbound phone call', () => {
     expect(await statusOf()).toBe('tag-1');
   });
 
-  it('without a common codec is refused last: 488, no init webhook, no plan, the charge returned', async () => {
+  it('is rejected last for lack of a common codec: 488, no init webhook, no plan, the charge returned', async () => {
     const hook = { url: 'https://init.example/hook', timeout_seconds: 5 };
     await buy(await api.publishAgent(user, { webhooks: { conversation_init: hook } }));
     const balance = await api.balance(user.userId);

@@ -57,7 +57,7 @@ describe('a request from drachtio-server', () => {
       expect(readDrachtioQuestion(text, { source_address: '203.0.113.9', protocol: 'udp' })).toBeNull();
   });
 
-  it('is refused when it is longer than a datagram', async () => {
+  it('is rejected when it is longer than a datagram', async () => {
     expect((await ask(`${INVITE}${'x'.repeat(70_000)}`)).status).toBe(413);
   });
 

@@ -174,7 +174,7 @@ describe('a correct password', () => {
     ['that is too old', 61_000, (nonce: string) => nonce],
     ['that is not ours', 0, (nonce: string) => nonce.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))],
   ])(
-    'security 7: with a nonce %s is challenged anew as stale, and is no refusal',
+    'security 7: is challenged anew as stale, and not counted as a refusal, with a nonce %s',
     async (_, laterMs, spoil) => {
       const nonce = spoil(await nonceFor());
       await api.clock.advance(laterMs);
@@ -205,7 +205,7 @@ describe('a wrong answer', () => {
     ['another number', `sip:+4930999999@203.0.113.1`],
     ['another server alone', 'sip:203.0.113.2'],
     ['nothing at all', ''],
-  ])('security 22: includes an answer made for %s', async (_, uri) => {
+  ])('security 22: can be an answer made for %s', async (_, uri) => {
     expect((await invite(answerTo({ nonce: await nonceFor(), uri }))).status).toBe(407);
   });
 
@@ -216,7 +216,7 @@ describe('a wrong answer', () => {
     ['an escaped user', 'sip:%2B4930123456@203.0.113.1'],
     ['no plus', 'sip:4930123456@203.0.113.1'],
     ['the server alone, as sipp does', 'sip:203.0.113.1:5060'],
-  ])('security 22: excludes an answer made for the same number written with %s', async (_, uri) => {
+  ])('security 22: cannot be an answer made for the same number written with %s', async (_, uri) => {
     expect((await invite(answerTo({ nonce: await nonceFor(), uri }))).status).toBe('route');
   });
 });

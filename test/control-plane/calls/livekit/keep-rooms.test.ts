@@ -26,7 +26,7 @@ import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 const NEEDS = ['livekit-server'];
 const CREDIT = 10_000_000;
 
-describeNeeds(NEEDS)('rooms and sessions in step', () => {
+describeNeeds(NEEDS)('the rooms of sessions', () => {
   let server: LivekitServer;
   let api: TestCalls;
   let rooms: Rooms;
@@ -65,38 +65,38 @@ describeNeeds(NEEDS)('rooms and sessions in step', () => {
     await keeper.idle();
   };
 
-  itNeeds(NEEDS)(
-    'a session has a room, which its worker is told to join, and which goes with it',
-    async () => {
-      const id = await session();
-      expect(await rooms.list()).toContain(id);
-      const plan = api.dispatch.plans.at(-1)?.plan;
-      expect(plan?.transport).toMatchObject({
-        type: 'livekit',
-        url: server.environment.LIVEKIT_URL,
-        caller_identity: `user-${id}`,
-      });
-      await api.report(id, { type: 'joined', at: api.at() });
-      await kept();
-      expect(await rooms.list()).toContain(id);
-      await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
-      expect(await rooms.list()).not.toContain(id);
-    },
-  );
-
-  itNeeds(NEEDS)('closes a room that outlived its session, and leaves those of others alone', async () => {
+  itNeeds(NEEDS)('exist as long as their session: its worker is instructed to join', async () => {
     const id = await session();
+    expect(await rooms.list()).toContain(id);
+    const plan = api.dispatch.plans.at(-1)?.plan;
+    expect(plan?.transport).toMatchObject({
+      type: 'livekit',
+      url: server.environment.LIVEKIT_URL,
+      caller_identity: `user-${id}`,
+    });
     await api.report(id, { type: 'joined', at: api.at() });
-    await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
-    await rooms.create(id, 60);
-    await rooms.create('of-somebody-else', 60);
     await kept();
-    expect(await rooms.list()).toContain('of-somebody-else');
+    expect(await rooms.list()).toContain(id);
+    await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
     expect(await rooms.list()).not.toContain(id);
   });
 
   itNeeds(NEEDS)(
-    'ends a session nobody watches once its caller is not in the room, charged until it was last seen',
+    'are closed when they outlive their session, while rooms of other products are left alone',
+    async () => {
+      const id = await session();
+      await api.report(id, { type: 'joined', at: api.at() });
+      await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
+      await rooms.create(id, 60);
+      await rooms.create('of-somebody-else', 60);
+      await kept();
+      expect(await rooms.list()).toContain('of-somebody-else');
+      expect(await rooms.list()).not.toContain(id);
+    },
+  );
+
+  itNeeds(NEEDS)(
+    'end an abandoned session once its caller is not in the room, charged until they were last seen',
     async () => {
       const id = await session();
       await api.report(id, { type: 'joined', at: api.at() });
@@ -124,7 +124,7 @@ describeNeeds(NEEDS)('rooms and sessions in step', () => {
     return (await api.request('POST', '/webhooks/livekit', { raw: told, headers })).status;
   };
 
-  itNeeds(NEEDS)('listens to LiveKit’s webhooks when they are signed with our secret', async () => {
+  itNeeds(NEEDS)('follow LiveKit’s webhooks, which must be signed with our secret', async () => {
     const news = { event: 'participant_left', room: { name: 'r' }, participant: { identity: 'user-r' } };
     const body = JSON.stringify(news);
     let rings = 0;
@@ -141,7 +141,7 @@ describeNeeds(NEEDS)('rooms and sessions in step', () => {
   });
 
   itNeeds(NEEDS)(
-    'closes the room that a used token opens again after the end, and none that somebody else joins',
+    'are closed when a used token opens them again after the end; rooms of other products are not',
     async () => {
       const id = await session();
       const token = await rooms.token({ room: id, identity: `user-${id}`, role: 'caller', ttlSeconds: 60 });
@@ -160,7 +160,7 @@ describeNeeds(NEEDS)('rooms and sessions in step', () => {
     },
   );
 
-  itNeeds(NEEDS)('lets a caller publish a microphone, and neither pictures nor a screen', async () => {
+  itNeeds(NEEDS)('accept a caller’s microphone, and neither video nor screen sharing', async () => {
     const token = await rooms.token({ room: 'sources', identity: 'user-1', role: 'caller', ttlSeconds: 60 });
     const caller = new Room();
     await caller.connect(server.environment.LIVEKIT_URL, token, { autoSubscribe: false, dynacast: false });
@@ -180,30 +180,36 @@ describeNeeds(NEEDS)('rooms and sessions in step', () => {
     await caller.disconnect();
   });
 
-  itNeeds(NEEDS)('a wrong secret is a 502 whose line in the log holds no token', async () => {
-    const lines: string[] = [];
-    const settings = readSettings({
-      ...server.environment,
-      LIVEKIT_API_SECRET: 'a-secret-of-somebody-else-that-is-long-enough',
-    });
-    const refused = openRooms(
-      settings,
-      createLogger({ level: 'debug', name: 'test' }, { write: (line) => lines.push(line) }),
-    );
-    await expect(refused?.create('r', 5)).rejects.toMatchObject({ status: 502 });
-    expect(lines.join('')).toContain('invalid token: [token]');
-    expect(lines.join('')).not.toContain('eyJ');
-  });
+  itNeeds(NEEDS)(
+    'cannot be created with a wrong secret: the answer is a 502, and the log line contains no token',
+    async () => {
+      const lines: string[] = [];
+      const settings = readSettings({
+        ...server.environment,
+        LIVEKIT_API_SECRET: 'a-secret-of-somebody-else-that-is-long-enough',
+      });
+      const refused = openRooms(
+        settings,
+        createLogger({ level: 'debug', name: 'test' }, { write: (line) => lines.push(line) }),
+      );
+      await expect(refused?.create('r', 5)).rejects.toMatchObject({ status: 502 });
+      expect(lines.join('')).toContain('invalid token: [token]');
+      expect(lines.join('')).not.toContain('eyJ');
+    },
+  );
 
-  itNeeds(NEEDS)('a server that is away is a 502, and nothing stays charged', async () => {
-    await server.close();
-    const refused = await api.request('POST', '/v1/agent/sessions', {
-      key: user.key,
-      body: { agent_id: agentId },
-    });
-    expect([refused.status, refused.body.message]).toEqual([502, 'Agent gateway is unreachable']);
-    expect(await api.balance(user.userId)).toBe(CREDIT);
-    expect(api.dispatch.withdrawn).toHaveLength(1);
-    server = await startLivekitServer({ port: server.port });
-  });
+  itNeeds(NEEDS)(
+    'cannot be created while the server is down: the answer is a 502, and the charge is returned',
+    async () => {
+      await server.close();
+      const refused = await api.request('POST', '/v1/agent/sessions', {
+        key: user.key,
+        body: { agent_id: agentId },
+      });
+      expect([refused.status, refused.body.message]).toEqual([502, 'Agent gateway is unreachable']);
+      expect(await api.balance(user.userId)).toBe(CREDIT);
+      expect(api.dispatch.withdrawn).toHaveLength(1);
+      server = await startLivekitServer({ port: server.port });
+    },
+  );
 });

@@ -123,7 +123,7 @@ describe('an outbound call', () => {
     });
   });
 
-  it('of an imported number uses its own trunk and headers; the call’s headers take precedence', async () => {
+  it('uses the trunk and headers of an imported number; the call’s own headers take precedence', async () => {
     const id = await imported();
     const sip_headers = { 'x-site': 'paris', 'User-to-User': 'abc' };
     expect((await call({ phone_number_id: id, to_number: '+870123456789', sip_headers })).status).toBe(201);
@@ -155,7 +155,7 @@ describe('an outbound call', () => {
     expect(JSON.stringify(body)).not.toContain('Via');
   });
 
-  it('is refused with a reason, in the documented order', async () => {
+  it('is rejected with a reason, in the documented order', async () => {
     const wrong = { agent_id: 'nobody', phone_number_id: 'none', to_number: 'x' };
     expect(await refusal(wrong)).toEqual([404, 'agent_not_found']);
     const draft = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'Draft' } }))
@@ -207,7 +207,7 @@ describe('an outbound call', () => {
     expect(body.refusals).toContainEqual(expect.objectContaining(told));
   });
 
-  it('from managed numbers is limited per minute and account; imported numbers are not', async () => {
+  it('is limited per minute and account from managed numbers, but not from imported ones', async () => {
     const numbers = [managed, await number({})];
     for (let placed = 0; placed < CALLS_PER_MINUTE; placed++)
       expect((await call({ phone_number_id: numbers[placed % 2] })).status).toBe(201);
@@ -241,7 +241,7 @@ describe('an outbound call', () => {
     ]);
   });
 
-  it('cannot go from an imported number to a number hosted here either', async () => {
+  it('cannot be placed from an imported number to a number hosted here either', async () => {
     expect(await refusal({ phone_number_id: await imported(), to_number: `+${next - 2}` })).toEqual([
       422,
       'self_call_blocked',
@@ -322,7 +322,7 @@ describe('an outbound call', () => {
 describe('an Idempotency-Key', () => {
   const keyed = (key: string, over: Record<string, unknown> = {}) => call(over, { 'idempotency-key': key });
 
-  it('with the same body returns the call already placed, for 24 hours', async () => {
+  it('returns the call already placed if the body is the same, for 24 hours', async () => {
     const first = await keyed('k');
     const again = await keyed('k');
     expect([again.status, again.body]).toEqual([201, first.body]);
@@ -337,13 +337,13 @@ describe('an Idempotency-Key', () => {
     expect([later.status, later.body.session_id === first.body.session_id]).toEqual([201, false]);
   });
 
-  it('with another body is refused', async () => {
+  it('is rejected with another body', async () => {
     await keyed('k');
     const { status, body } = await keyed('k', { to_number: '+14155550124' });
     expect([status, body.reason]).toEqual([422, 'idempotency_key_reuse']);
   });
 
-  it('used twenty times at once places one call; others get its session or a conflict', async () => {
+  it('places one call if it is used twenty times at once; the others get its session or a conflict', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => keyed('k')));
     const placed = answers.filter(({ status }) => status === 201);
     expect(new Set(placed.map(({ body }) => body.session_id)).size).toBe(1);
@@ -352,14 +352,14 @@ describe('an Idempotency-Key', () => {
     expect([await sessions(), api.dispatch.plans.length]).toEqual([1, 1]);
   });
 
-  it('of a refused attempt can be used again', async () => {
+  it('can be used again after a rejected attempt', async () => {
     api.dispatch.room = 0;
     expect((await keyed('k')).status).toBe(503);
     api.dispatch.reset();
     expect((await keyed('k', { to_number: '+14155550124' })).status).toBe(201);
   });
 
-  describe('whose attempt crashed', () => {
+  describe('that was used in an attempt that crashed', () => {
     /** Leaves the key as a crash would; `session` sets how far the call had got. */
     async function crashed(session: Record<string, unknown> | null): Promise<string> {
       const id = (await keyed('k')).body.session_id;
@@ -372,7 +372,7 @@ describe('an Idempotency-Key', () => {
       return id;
     }
 
-    it('after the call was placed returns that call', async () => {
+    it('returns the call if it had been placed', async () => {
       const id = await crashed(null);
       expect((await keyed('k')).body.session_id).toBe(id);
       expect(await sessions()).toBe(1);
@@ -381,16 +381,19 @@ describe('an Idempotency-Key', () => {
     it.each([
       ['before the charge was confirmed', { status: 'creating', 'billing.state': 'hold_due', worker: null }],
       ['before a worker took it', { worker: null }],
-    ])('%s drops that attempt, returns its charge and places the call', async (_name, session) => {
-      const id = await crashed(session);
-      const { status, body } = await keyed('k');
-      expect([status, body.session_id === id]).toEqual([201, false]);
-      expect((await loadSession(api.context, id))?.is_listed).toBe(false);
-      expect(await api.balance(user.userId)).toBe(CREDIT - HOLD);
-      expect((await keyed('k')).body.session_id).toBe(body.session_id);
-    });
+    ])(
+      'drops that attempt, returns its charge and places the call if the crash was %s',
+      async (_name, session) => {
+        const id = await crashed(session);
+        const { status, body } = await keyed('k');
+        expect([status, body.session_id === id]).toEqual([201, false]);
+        expect((await loadSession(api.context, id))?.is_listed).toBe(false);
+        expect(await api.balance(user.userId)).toBe(CREDIT - HOLD);
+        expect((await keyed('k')).body.session_id).toBe(body.session_id);
+      },
+    );
 
-    it('before anything was written places the call', async () => {
+    it('places the call if nothing had been written', async () => {
       const id = await crashed(null);
       await api.context.models.sessions.deleteOne({ _id: id });
       expect((await keyed('k')).body.session_id).toBe(id);
@@ -399,7 +402,7 @@ describe('an Idempotency-Key', () => {
 });
 
 describe('SIP_TRUNK_URI', () => {
-  it('is needed by managed numbers: without it a call fails, is reported once and costs nothing', async () => {
+  it('is required for managed numbers: without it a call fails, is reported once and costs nothing', async () => {
     const receiver: WebhookReceiver = await openWebhookReceiver();
     const bare = await openTestCalls();
     try {

@@ -70,11 +70,11 @@ const errorOf = async (from: NumberDocument, destination: object) =>
   (await plan(from, [destination]))?.routes[0]?.error?.split(':')[0];
 
 describe('the route to a transfer destination', () => {
-  it('is not planned without destinations', async () => {
+  it('is not planned if the agent has no destinations', async () => {
     expect(await plan(number(), [])).toBe(null);
   });
 
-  it('of a managed number uses the platform’s trunk and the agent’s number', async () => {
+  it('uses the platform’s trunk and the agent’s number for a managed number', async () => {
     expect(await plan(number(), [to('+14155550123')])).toEqual({
       is_counted: true,
       from_number: '+15550190002',
@@ -93,7 +93,7 @@ describe('the route to a transfer destination', () => {
     });
   });
 
-  it('of an imported number uses its own trunk, and does not exist without termination', async () => {
+  it('uses an imported number’s own trunk, and does not exist without termination', async () => {
     const planned = await plan(imported(), [{ type: 'phone', phone_number: '+493012345' }]);
     expect(planned?.is_counted).toBe(false);
     const [route] = planned?.routes ?? [];
@@ -110,7 +110,7 @@ describe('the route to a transfer destination', () => {
     });
   });
 
-  it('to a SIP URI is direct, without the trunk’s password and headers', async () => {
+  it('is direct for a SIP URI, without the trunk’s password and headers', async () => {
     expect((await plan(imported(), [{ type: 'sip', sip_uri: 'sip:desk@example.com' }]))?.routes[0]).toEqual({
       number: null,
       dial_uri: 'sip:desk@example.com',
@@ -123,7 +123,7 @@ describe('the route to a transfer destination', () => {
     });
   });
 
-  it('is refused to numbers hosted here, other countries and premium ranges', async () => {
+  it('does not exist for numbers hosted here, other countries and premium ranges', async () => {
     expect(await errorOf(number(), to(HOSTED))).toBe('self_call_blocked');
     expect(await errorOf(imported(), to(HOSTED))).toBe('self_call_blocked');
     expect(await errorOf(number(), { type: 'sip', sip_uri: `sip:${HOSTED}@example.com` })).toBe(
@@ -140,7 +140,7 @@ describe('the route to a transfer destination', () => {
     'sip:+15550190001:x@',
     'sip:+1-555-019-0001@',
     'sips:+1(555)0190001@',
-  ])('security 11: is refused to a number hosted here, written as %s', async (spelt) => {
+  ])('security 11: does not exist for a number hosted here, written as %s', async (spelt) => {
     for (const from of [number(), imported()])
       expect(await errorOf(from, { type: 'sip', sip_uri: `${spelt}example.com` })).toBe('self_call_blocked');
   });
@@ -154,7 +154,7 @@ describe('the route to a transfer destination', () => {
     ['sip:desk@example.com', undefined],
     ['sip:a@b@example.com', 'destination_invalid'],
   ])(
-    'security 4: of a managed number by SIP address obeys the rules of the number in it: %s',
+    'security 4: obeys the rules of the number in a SIP address if the agent’s number is managed: %s',
     async (sip_uri, error) => {
       expect(await errorOf(number(), { type: 'sip', sip_uri })).toBe(error);
       if (error !== 'destination_invalid')
@@ -162,17 +162,17 @@ describe('the route to a transfer destination', () => {
     },
   );
 
-  it('security 4: of a managed number by SIP address never goes through the platform’s carrier', async () => {
+  it('security 4: never leads from a managed number to a SIP address through the platform’s carrier', async () => {
     const [route] = (await plan(number(), [{ type: 'sip', sip_uri: 'sip:desk@example.com' }]))?.routes ?? [];
     expect(route).toMatchObject({ is_referable: false, guard: { trunk: 'trunk.example.com' } });
   });
 
-  it('security 12: over a tenant’s own trunk passes the egress guard when it is dialled', async () => {
+  it('security 12: passes the egress guard when it is dialled over a tenant’s own trunk', async () => {
     const [route] = (await plan(imported(), [to('+493012345')]))?.routes ?? [];
     expect(route?.guard).toEqual({ trunk: 'trunk.example.com', trusted: ['127.0.0.0/8'] });
   });
 
-  it('shows the caller’s number if configured, or the agent’s if the caller withholds it', async () => {
+  it('shows the caller’s number if configured, and the agent’s number if the caller withholds theirs', async () => {
     const shown = (callerNumber: string, over: Partial<NumberDocument>) =>
       plan(number(over), [to('+14155550123')], callerNumber);
     expect((await shown('+14155550100', { transfer_caller_id: 'original_caller' }))?.from_number).toBe(

@@ -50,7 +50,7 @@ const call = ({
 const transfer = (session_id: string, token = api.context.credentials.workerToken) =>
   api.request('POST', '/internal/transfers', { key: token, body: { session_id } });
 
-it('security 4: transfers from and calls by managed numbers share OUTBOUND_CALLS_PER_MINUTE', async () => {
+it('security 4: transfers from managed numbers and calls by them share OUTBOUND_CALLS_PER_MINUTE', async () => {
   const ours = await account();
   const { session_id: id } = (await call(ours)).body;
   expect((await transfer(id)).body).toEqual({ is_allowed: true });
@@ -64,10 +64,10 @@ it('security 4: transfers from and calls by managed numbers share OUTBOUND_CALLS
   expect((await transfer(id)).body).toEqual({ is_allowed: true });
 });
 
-it('a missing session may not transfer', async () => {
+it('a transfer of a missing session is not permitted', async () => {
   expect((await transfer('none')).body).toEqual({ is_allowed: false });
 });
 
-it('only a worker may ask', async () => {
+it('only a worker may ask whether a transfer is permitted', async () => {
   expect((await transfer('none', (await account()).user.key)).status).toBe(401);
 });

@@ -86,8 +86,8 @@ async function inOneMoment(numberId: string, count: number): Promise<number[]> {
   return statuses;
 }
 
-describe('numbers that share a trunk, one with a limit and one without', () => {
-  it('calls of the unlimited number count, including those placed before the limit counted', async () => {
+describe('a trunk shared by a number with a limit and one without', () => {
+  it('counts the calls of the unlimited number, including those placed before the limit counted', async () => {
     const [limited, free] = [await number('pbx.example.com'), await number('pbx.example.com')];
     await limit(limited, 3);
     expect([await called(free), await called(free)]).toEqual([201, 201]);
@@ -96,7 +96,7 @@ describe('numbers that share a trunk, one with a limit and one without', () => {
     expect(await called(limited)).toBe(429);
   });
 
-  it('calls placed at once get only the places that the unlimited number leaves', async () => {
+  it('gives calls placed at once only the places that the unlimited number leaves', async () => {
     const [limited, free] = [await number('pbx.example.com'), await number('pbx.example.com')];
     await limit(limited, 3);
     await end((await call(limited)).body.session_id);
@@ -105,7 +105,7 @@ describe('numbers that share a trunk, one with a limit and one without', () => {
     expect(placed.sort()).toEqual([201, 429, 429]);
   });
 
-  it('the unlimited number is never refused, and each of its calls takes a place', async () => {
+  it('never rejects calls of the unlimited number, each of which takes a place', async () => {
     const [limited, free] = [await number('pbx.example.com'), await number('pbx.example.com')];
     await limit(limited, 2);
     expect(await called(limited)).toBe(201);
@@ -119,7 +119,7 @@ describe('numbers that share a trunk, one with a limit and one without', () => {
     expect(await called(limited)).toBe(201);
   });
 
-  it('a call of the unlimited number without a free worker takes no place', async () => {
+  it('loses no place to a call of the unlimited number that found no free worker', async () => {
     const [limited, free] = [await number('pbx.example.com'), await number('pbx.example.com')];
     await limit(limited, 2);
     expect(await called(limited)).toBe(201);
@@ -129,7 +129,7 @@ describe('numbers that share a trunk, one with a limit and one without', () => {
     expect(await called(limited)).toBe(201);
   });
 
-  it('calls of a number imported again with another trunk do not count for its old trunk', async () => {
+  it('does not count calls of a number that was imported again with another trunk', async () => {
     const limited = await number('first.example.com');
     await number('first.example.com', { phone_number: '+15550169999', status: 'released' });
     const moved = await number('second.example.com', { phone_number: '+15550169999' });

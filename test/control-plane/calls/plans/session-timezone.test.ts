@@ -21,11 +21,11 @@ describe('a session’s time zone', () => {
     [{ ...none, client: 'Mars/Olympus', phoneNumber: '+81312345678' }, 'Asia/Tokyo'],
     [{ ...none, phoneNumber: '+14155550123' }, null],
     [none, null],
-  ])('%o → %s', (sources, zone) => {
+  ])('follows from %o: %s', (sources, zone) => {
     expect(sessionTimezone(sources)).toBe(zone);
   });
 
-  it('today is the local date in that zone', () => {
+  it('decides the local date', () => {
     expect([dateIn('Asia/Tokyo', Date.UTC(2026, 0, 1, 16)), dateIn('UTC', Date.UTC(2026, 0, 1, 16))]).toEqual(
       ['2026-01-02', '2026-01-01'],
     );
@@ -37,7 +37,7 @@ describe('a number in spoken form', () => {
     ['+14155550123', '+1; 4 1 5; 5 5 5; 0 1 2 3'],
     ['anonymous', ''],
     ['', ''],
-  ])('%s → %s', (number, spoken) => {
+  ])('is made from %s: %s', (number, spoken) => {
     expect(spokenNumber(number)).toBe(spoken);
   });
 });

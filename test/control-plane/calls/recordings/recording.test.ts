@@ -92,7 +92,7 @@ async function download(url: string, range?: string) {
 }
 
 describe('a recording', () => {
-  it('is processing during the call, then one signed address per speaker with silent gaps', async () => {
+  it('is processing during the call; then it has one signed address per speaker, with silent gaps', async () => {
     const id = await call();
     expect((await recording(id)).body).toMatchObject({ status: 404, message: 'Recording not found' });
     expect(await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 800) })).toBe(
@@ -137,7 +137,7 @@ describe('a recording', () => {
     expect([0, 799, 800, 1_599, 1_600, 7_999, 8_000, 8_799].map(sample)).toEqual([1, 1, 2, 2, 0, 0, 3, 3]);
   });
 
-  it('is processing until all announced segments have arrived or no longer can', async () => {
+  it('stays processing until all announced segments have arrived or no longer can', async () => {
     const id = await call();
     const track = {
       role: 'user' as const,
@@ -171,7 +171,7 @@ describe('a recording', () => {
     expect((await recording(cut)).body).toMatchObject({ status: 'complete', tracks: [{ duration_ms: 100 }] });
   });
 
-  it('of a failed-over call keeps the call’s clock: the dead worker’s missing audio is silence', async () => {
+  it('keeps the call’s clock after a failover: the dead worker’s missing audio is silence', async () => {
     const [early, late] = [await call(), await call()];
     await putSegment(late, { track: 'user', segment: 0, startMs: 3, bytes: pcm(1, 40_000) });
     await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()));
@@ -201,7 +201,7 @@ describe('a recording', () => {
     }
   });
 
-  it('answers ranges per RFC 9110', async () => {
+  it('answers range requests as RFC 9110 requires', async () => {
     const id = await call();
     await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(258, 100) });
     await putSegment(id, { track: 'user', segment: 1, startMs: 500, bytes: pcm(772, 100) });
@@ -227,7 +227,7 @@ describe('a recording', () => {
     expect(parseRange('bytes=1-2,4-5', 10)).toBeNull();
   });
 
-  it('refuses an altered or expired address', async () => {
+  it('rejects an altered or expired address', async () => {
     const id = await call();
     await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 10) });
     await putSegment(id, { track: 'agent', segment: 0, startMs: 0, bytes: pcm(1, 10) });
@@ -245,7 +245,7 @@ describe('a recording', () => {
     expect((await download(url)).status).toBe(404);
   });
 
-  it('is sealed, written only by the session’s workers, and not at all if disabled', async () => {
+  it('is sealed, written only by the session’s workers, and not stored at all if disabled', async () => {
     const [id, silent] = [await call(), await call({ record_audio: false })];
     expect(await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(21_845, 100) })).toBe(
       'stored',
@@ -267,7 +267,7 @@ describe('a recording', () => {
     expect(await put([chunkOf(id, 0, 'x')], user.key)).toBe(401);
   });
 
-  it('can arrive in one request with those of other calls, without affecting each other', async () => {
+  it('can arrive in one request with those of other calls, without affecting them', async () => {
     const [first, second] = [await call(), await call()];
     const piece = { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 10) };
     const uploads = [
@@ -284,7 +284,7 @@ describe('a recording', () => {
     ).toEqual([1, 2]);
   });
 
-  it('of another team is missing', async () => {
+  it('is treated as missing if it belongs to another team', async () => {
     const id = await call();
     await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 10) });
     const stranger = await api.createUser();
@@ -294,7 +294,7 @@ describe('a recording', () => {
 });
 
 describe('a flight log', () => {
-  it('is kept in order and readable by its owner only', async () => {
+  it('is stored in order and readable by its owner only', async () => {
     const id = await call();
     for (const [index, text] of [
       [1, 'two'],
@@ -315,7 +315,7 @@ describe('a flight log', () => {
     ).toBe(404);
   });
 
-  it('can be replayed with other settings by a worker once the call is over', async () => {
+  it('can be replayed with other settings by a worker after the call', async () => {
     const id = await call();
     const replay = (conversation: object) =>
       api.request('POST', `/v1/agent/sessions/${id}/replay`, { key: user.key, body: { conversation } });
@@ -350,7 +350,7 @@ describe('a flight log', () => {
     expect(nothing.status).toBe(404);
   });
 
-  it('raw bytes are not accepted as a body on other routes', async () => {
+  it('cannot be sent as raw bytes to other routes', async () => {
     const response = await api.app.inject({
       method: 'POST',
       url: '/v1/agent/sessions',
@@ -362,7 +362,7 @@ describe('a flight log', () => {
 });
 
 describe('a track layout', () => {
-  it('joins segments with rounded starts, keeps the order of overlaps, and resamples other rates', async () => {
+  it('joins segments with rounded starts, plays overlaps in order, and resamples other rates', async () => {
     const at = (index: number, startMs: number, rateHz: number, samples: number) => ({
       role: 'user' as const,
       epoch: 1,

@@ -30,7 +30,7 @@ function withApi(environment: Record<string, string> = {}): void {
 describe('a session created with a key', () => {
   withApi();
 
-  it('is charged its first minute, placed and planned, and gets all a client needs', async () => {
+  it('is charged for its first minute, placed and planned, and returns all a client needs', async () => {
     const agentId = await api.publishAgent(user, { prompt: { system_prompt: 'Help {{name}}.' } });
     const { status, body, headers } = await create({
       agent_id: agentId,
@@ -83,7 +83,7 @@ describe('a session created with a key', () => {
     expect(detail.body).not.toHaveProperty('end_user_id');
   });
 
-  it('overrides reach the plan if the agent allows them', async () => {
+  it('puts overrides into the plan if the agent allows them', async () => {
     const agentId = await api.publishAgent(
       user,
       {},
@@ -103,7 +103,7 @@ describe('a session created with a key', () => {
     });
   });
 
-  it('an override the agent does not allow is a 400', async () => {
+  it('is a 400 if it overrides something the agent does not allow', async () => {
     const agentId = await api.publishAgent(user);
     const refused = await create({ agent_id: agentId, overrides: { voice_id: 'x' } });
     expect([refused.status, refused.body.message]).toEqual([
@@ -136,7 +136,7 @@ describe('a session created with a key', () => {
     expect(text).not.toContain('xxxx');
   });
 
-  it('on_missing reject is a 422 when a required variable has no value', async () => {
+  it('is a 422 if a required variable with on_missing reject has no value', async () => {
     const agentId = await api.publishAgent(user, {
       prompt: { system_prompt: 'Help {{name}} at {{system.today}}.' },
       variables: { on_missing: 'reject' },
@@ -146,7 +146,7 @@ describe('a session created with a key', () => {
     expect(await api.balance(user.userId)).toBe(994 * CENT);
   });
 
-  it('another team’s agent is treated as missing', async () => {
+  it('treats another team’s agent as missing', async () => {
     const stranger = await api.createUser();
     const agentId = await api.publishAgent(stranger);
     const foreign = await create({ agent_id: agentId });
@@ -154,7 +154,7 @@ describe('a session created with a key', () => {
     expect([foreign.status, foreign.text]).toEqual([404, missing.text]);
   });
 
-  it('an unpublished agent is a 409', async () => {
+  it('is a 409 for an unpublished agent', async () => {
     const { body: agent } = await api.request('POST', '/v1/agent/agents', {
       key: user.key,
       body: { name: 'Draft' },
@@ -163,7 +163,7 @@ describe('a session created with a key', () => {
     expect([refused.status, refused.body.message]).toEqual([409, 'Agent has no published version']);
   });
 
-  it('a malformed Authorization is a bare 401, invalid JSON a 400, no body a bare 415', async () => {
+  it('is a bare 401 for a malformed Authorization, a 400 for invalid JSON and a bare 415 for no body', async () => {
     const malformed = await api.request('POST', '/v1/agent/sessions', {
       headers: { authorization: 'Basic x' },
       body: {},
@@ -178,13 +178,13 @@ describe('a session created with a key', () => {
     expect([bare.status, bare.text]).toEqual([415, '']);
   });
 
-  it('without beta access is a 403 before any other check', async () => {
+  it('is a 403 for an account without beta access, before any other check', async () => {
     const outsider = await api.createUser({ beta_access: false });
     const refused = await api.request('POST', '/v1/agent/sessions', { key: outsider.key, raw: '{' });
     expect([refused.status, refused.body.message]).toEqual([403, expect.stringContaining('private beta')]);
   });
 
-  it('no free worker is a 503, an unreachable one a 502, and the charge is returned', async () => {
+  it('is a 503 without a free worker and a 502 without a reachable one, and returns the charge', async () => {
     const agentId = await api.publishAgent(user);
     api.dispatch.room = 0;
     expect((await create({ agent_id: agentId })).status).toBe(503);
@@ -198,7 +198,7 @@ describe('a session created with a key', () => {
   });
 });
 
-describe('credit', () => {
+describe('the credit of an account', () => {
   withApi();
 
   /** Creates a new user with this credit. */
@@ -206,7 +206,7 @@ describe('credit', () => {
     user = await api.createUser({ credit: amount });
   }
 
-  it('a session whose first minute exceeds the credit is a 402 and leaves no record', async () => {
+  it('must cover a session’s first minute; otherwise the answer is a 402 and leaves no record', async () => {
     await withCredit('0.10');
     const agentId = await api.publishAgent(user);
     expect((await create({ agent_id: agentId })).status).toBe(201);
@@ -216,7 +216,7 @@ describe('credit', () => {
     expect(await api.context.models.sessions.countDocuments({ user_id: user.userId })).toBe(1);
   });
 
-  it('exactly fifty of a hundred concurrent sessions pass when the credit covers fifty', async () => {
+  it('that covers fifty sessions passes exactly fifty of a hundred concurrent ones', async () => {
     await withCredit('3.00');
     const agentId = await api.publishAgent(user);
     const answers = await Promise.all(Array.from({ length: 100 }, () => create({ agent_id: agentId })));
@@ -229,10 +229,10 @@ describe('credit', () => {
   });
 });
 
-describe('with prices of 0', () => {
+describe('an account with prices of 0', () => {
   withApi({ STARTING_CREDIT: '0', PRICE_CALL_PER_MINUTE: '0', PRICE_PHONE_PER_MINUTE: '0' });
 
-  it('no session is refused for credit', async () => {
+  it('creates sessions without any credit', async () => {
     const agentId = await api.publishAgent(user);
     expect((await create({ agent_id: agentId })).status).toBe(201);
     expect(await api.balance(user.userId)).toBe(0);
@@ -259,7 +259,7 @@ describe('a session created by a public page', () => {
     expect(detail.body.source).toBe('public');
   });
 
-  it('is refused in the documented order, and a page can read every refusal', async () => {
+  it('is rejected in the documented order, and a page can read every refusal', async () => {
     const closed = await api.publishAgent(user);
     const open = await api.publishAgent(user, {}, PUBLIC);
     const answers = [
@@ -329,10 +329,10 @@ describe('a session created by a public page', () => {
   });
 });
 
-describe('connecting to a session', () => {
+describe('a client that connects to a session', () => {
   withApi();
 
-  it('sends the offer with the token to its worker, also to reconnect, but never after the end', async () => {
+  it('sends its offer with the token to the session’s worker, also to reconnect, but never after the end', async () => {
     const { body } = await create({ agent_id: await api.publishAgent(user) });
     const url = new URL(body.webrtc_url).pathname;
     const offer = (token: string, sdp: string) =>
@@ -368,7 +368,7 @@ describe('connecting to a session', () => {
     expect(api.dispatch.sdpOffers).toEqual(['one', 'two']);
   });
 
-  it('a token expires with the join deadline', async () => {
+  it('needs a token, which expires with the join deadline', async () => {
     const { body } = await create({ agent_id: await api.publishAgent(user) });
     await api.clock.advance(60_000);
     const late = await api.request('POST', new URL(body.webrtc_url).pathname, {

@@ -31,7 +31,7 @@ const tool = (latency_ms: number, created_at: string, turn_id = 3): SessionItem 
   created_at,
 });
 
-describe('a turn is explained by its longest part', () => {
+describe('the explanation of a turn', () => {
   it('names the wait for the caller and the reason for its length', () => {
     expect(explain({})).toBe('waited 550 ms for the caller to go on: no sign that more was to come');
     expect(explain({ endpoint_ms: 1_375, total_ms: 1_605, endpoint_rule: 'half_number' })).toBe(

@@ -114,7 +114,7 @@ describe('the last tenth of the worker slots', () => {
     expect([await ask(), await ask()]).toEqual([201, 429]);
   });
 
-  it('a refusal for lack of capacity says when to retry', async () => {
+  it('is refused with the time after which to retry', async () => {
     api.dispatch.room = 0;
     const [refused] = await create(modest, 1);
     expect([refused?.status, refused?.headers['retry-after']]).toEqual([503, '10']);

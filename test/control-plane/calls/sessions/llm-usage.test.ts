@@ -13,7 +13,7 @@ const run = (over: Partial<ModelUsage> = {}): ModelUsage => ({
 });
 
 describe('llm_usage', () => {
-  it('sums the runs of a turn at list price, with cached input apart', () => {
+  it('sums the runs of a turn at list price, and lists cached input separately', () => {
     const [first, ...others] = usageByTurn([run({ cached_input_tokens: 600 }), run({ input_tokens: 500 })]);
     expect(others).toEqual([]);
     expect(turnUsage.parse(first)).toEqual({
@@ -51,7 +51,7 @@ describe('llm_usage', () => {
     });
   });
 
-  it('reports discarded speculation apart, at no cost to the turn', () => {
+  it('lists discarded speculation separately, at no cost to the turn', () => {
     const [only] = usageByTurn([
       run(),
       run({

@@ -42,7 +42,7 @@ describe('colleagues in calls, without LiveKit', () => {
   });
   afterAll(() => api.close());
 
-  it('get an address and token of their own, with which the session’s worker connects their browser', async () => {
+  it('get their own address and token, with which the session’s worker connects their browser', async () => {
     const { status, body } = await join({ name: 'Ann', mode: 'take_over' });
     expect(status).toBe(201);
     expect(body).toMatchObject({
@@ -110,7 +110,7 @@ describe('colleagues in calls, without LiveKit', () => {
       'The agent cannot leave this call now: it is being transferred or ending; try again',
     ],
     ['not_found', 404, 'Not found'],
-  ] as const)('%s is answered with %i', async (code, status, message) => {
+  ] as const)('get the error %s as %i', async (code, status, message) => {
     const { participant_id: id } = (await join()).body;
     api.dispatch.refusal = code;
     const refused = await api.request('PATCH', path(id), { key: user.key, body: { mode: 'take_over' } });
@@ -120,7 +120,7 @@ describe('colleagues in calls, without LiveKit', () => {
       expect((await api.request('DELETE', path(id), { key: user.key })).status).toBe(204);
   });
 
-  it('may join only calls in progress of their own team', async () => {
+  it('may join only active calls of their own team', async () => {
     const stranger = await api.createUser();
     expect((await join({}, stranger.key)).status).toBe(404);
     const { participant_id: id, token } = (await join()).body;
@@ -140,7 +140,7 @@ describe('colleagues in calls, without LiveKit', () => {
     expect((await join()).body.message).toBe('Nobody is connected to this session yet');
   });
 
-  it('have their actions recorded in the session, and their words under a role of their own', async () => {
+  it('have their actions and, under a role of their own, their words recorded in the session', async () => {
     const created_at = api.at();
     const event = {
       type: 'participant',
@@ -189,7 +189,7 @@ describe('colleagues in calls, with LiveKit', () => {
   });
   const roomOf = (id: string) => `${sessionId}.${id}`;
 
-  it('get a token to a room of their own, which the worker joins and which closes with the session', async () => {
+  it('get a token for a separate room, which the worker joins and which closes with the session', async () => {
     const { body } = await join({ name: 'Ann' });
     const { participant_id: id } = body;
     expect(body).toEqual({
@@ -223,7 +223,7 @@ describe('colleagues in calls, with LiveKit', () => {
     expect([...livekit.rooms.keys()]).toEqual([sessionId]);
   });
 
-  it('a room that outlives its session is closed by the room keeper', async () => {
+  it('lose a room that outlives its session, which the room keeper closes', async () => {
     const { participant_id: id } = (await join()).body;
     await end();
     livekit.rooms.set(roomOf(id), []);

@@ -62,7 +62,7 @@ describe('the bounds of a session request', () => {
     ['timezone', [null, 'Europe/Rome'], ['Rome', '', 'x'.repeat(65)]],
     ['client_timezone', [null, 'Europe/Rome', 'nonsense'], ['x'.repeat(65)]],
     ['world_context', [true, false], [null]],
-  ])('%s', async (field, taken, refused) => {
+  ])('accept only values within them: %s', async (field, taken, refused) => {
     for (const value of taken) {
       const { status, text } = await create({ [field]: value });
       expect([JSON.stringify(value).slice(0, 80), status, status === 201 ? '' : text]).toEqual([

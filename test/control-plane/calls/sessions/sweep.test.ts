@@ -160,7 +160,7 @@ describe('the sweeper', () => {
     });
     afterEach(() => livekit.close());
 
-    it('ends a call whose agent never came as agent_join_timeout: completed, reported, not charged', async () => {
+    it('ends a call whose agent never joined as agent_join_timeout: completed, reported, not charged', async () => {
       const id = await session();
       livekit.rooms.get(id)?.push(`user-${id}`);
       await api.clock.advance(59_999);
@@ -208,7 +208,7 @@ describe('the sweeper', () => {
     });
   });
 
-  it('settles a stored but unprocessed end and hands it to the deliveries, once', async () => {
+  it('settles a stored but unprocessed end and passes it to the deliveries, once', async () => {
     const id = await joined();
     const stored = (await read(id)) as SessionDocument;
     await api.report(id, { type: 'ended', at: api.at(30_000), end_reason: 'user_hangup' });
@@ -283,7 +283,7 @@ describe('the sweeper', () => {
     });
   });
 
-  it('makes live sessions unknown at a start until their worker is back', async () => {
+  it('makes live sessions unknown at a start until their worker returns', async () => {
     const id = await joined();
     const timers = api.clock.pendingTimers;
     const sweeper = startSweeper(api.context, { lastBeat: null, beat: () => undefined });

@@ -64,7 +64,7 @@ it.each([
   ['with its dialog', null],
   ['with that of the person its caller is being handed to', false],
   ['with that of the person its caller talks with', true],
-])('a phone call goes to another worker %s', async (_with, is_joined) => {
+])('a phone call is moved to another worker %s', async (_with, is_joined) => {
   const id = await answeredCall();
   await api.report(id, { type: 'dialog', ...dialogOf('caller') });
   if (is_joined !== null)
@@ -77,7 +77,7 @@ it.each([
   expect((await loadSession(api.context, id))?.epoch).toBe(2);
 });
 
-it('a person who has left is not handed over', async () => {
+it('a participant who has left is not moved', async () => {
   const id = await answeredCall();
   await api.report(id, { type: 'dialog', ...dialogOf('caller') });
   await api.report(id, { type: 'person', person: { dialog: dialogOf('person'), is_joined: true } });
@@ -150,7 +150,7 @@ describe('a session whose workers have died', () => {
     expect(await look(poison)).toMatchObject(ENDED);
   });
 
-  it('security 3: the log counts the workers that died', async () => {
+  it('security 3: has its dead workers counted in the log', async () => {
     const { neighbour, poison } = await twoOnOneWorker();
     const told = vi.spyOn(api.context.logger, 'error');
     for (const stoodIn of [poison, poison, poison, null, null]) await workerDies('worker-1', stoodIn);
@@ -161,7 +161,7 @@ describe('a session whose workers have died', () => {
     expect(lines).toEqual(['5 workers died with this session, 3 of them in another; it goes to no other']);
   });
 
-  it('security 3: before anyone joined, it fails as internal_error and costs nothing', async () => {
+  it('security 3: fails as internal_error and costs nothing if they died before anyone joined', async () => {
     const user = await api.createUser();
     const agent_id = await api.publishAgent(user);
     const { session_id: id } = (
@@ -173,7 +173,7 @@ describe('a session whose workers have died', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
-  it('a death reported twice counts once', async () => {
+  it('counts a death once if it is reported twice', async () => {
     const user = await api.createUser();
     const agent_id = await api.publishAgent(user);
     const { session_id: id } = (

@@ -78,7 +78,7 @@ describe('a worker’s reports', () => {
     expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
   });
 
-  it('charge a call for all its time, below zero if necessary', async () => {
+  it('charge a call for its complete duration, below zero if necessary', async () => {
     await api.context.ledger.post({
       userId: user.userId,
       key: 'x',
@@ -117,7 +117,7 @@ describe('a worker’s reports', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
-  it('put a phone call’s media quality into its detail and into no list', async () => {
+  it('put a phone call’s media quality into its detail, but into no list', async () => {
     const id = await joined();
     expect(await read(id)).toMatchObject({ media_quality: null });
     const quality = {
@@ -182,7 +182,7 @@ describe('a worker’s reports', () => {
     );
   });
 
-  it('store a large tool output beside the session, and it reads back whole', async () => {
+  it('store a large tool output beside the session, and the output reads back complete', async () => {
     const id = await joined();
     const output = 'x'.repeat(256 * 1024);
     const item: SessionItem = {
@@ -203,7 +203,7 @@ describe('a worker’s reports', () => {
     expect((await loadSession(api.context, id))?.timeline[0]?.document_id).toBe(`${id}:items:1:2`);
   });
 
-  it('a destroyed session key makes the timeline unreadable', async () => {
+  it('become unreadable when the session’s key is destroyed', async () => {
     const id = await joined();
     await api.report(id, { type: 'items', items: [message('hello', api.at())] });
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
@@ -495,8 +495,8 @@ describe('lost and returning workers', () => {
   });
 });
 
-describe('ending by the API', () => {
-  it('ends active calls by their worker, cancels pending ones; ended ones are 204, foreign ones 404', async () => {
+describe('ending a session by the API', () => {
+  it('ends an active call by its worker and cancels a pending one; ended is 204, another team’s 404', async () => {
     const [live, waiting] = [await joined(), await session()];
     const end = (id: string, key = user.key) => api.request('POST', `/v1/agent/sessions/${id}/end`, { key });
     expect((await end(live)).status).toBe(204);
@@ -510,8 +510,8 @@ describe('ending by the API', () => {
   });
 });
 
-describe('lists', () => {
-  it('omit pending sessions by default, apply every filter, and never show foreign sessions', async () => {
+describe('lists of sessions', () => {
+  it('omit pending sessions by default, apply every filter, and never show other teams’ sessions', async () => {
     const [pending, active, ended] = [await session(), await joined(), await joined()];
     await api.report(ended, { type: 'ended', at: api.at(5_000), end_reason: 'agent_hangup' });
     await api.context.models.sessions.updateOne(

@@ -316,7 +316,7 @@ describe('webhooks', () => {
   });
 });
 
-describe('a hanging endpoint', () => {
+describe('an endpoint that hangs', () => {
   /** Sessions of a user whose webhooks go to one path; all end at once. */
   async function endCalls(count: number, path: string): Promise<void> {
     const ids: string[] = [];

@@ -141,7 +141,7 @@ describe('resending a webhook', () => {
     });
   });
 
-  it('is refused for pending, missing and foreign deliveries', async () => {
+  it('is rejected for pending, missing and other teams’ deliveries', async () => {
     receiver.answer = () => ({ status: 500 });
     const id = await endedCall([`${receiver.url}/busy`]);
     expect((await resend(id, `${id}:call.ended:0`)).status).toBe(409);

@@ -115,7 +115,7 @@ it('webhooks: deliveries beyond the places are all sent once by two processes, w
   expect(receiver.received.length).toBe(30);
 });
 
-it('webhooks: a delivery that another process has meanwhile taken is left to it', async () => {
+it('webhooks: a delivery that another process has taken in the meantime is left to that process', async () => {
   const id = await endedCall(await publish(['/a', '/b']));
   const { collection } = api.context.models.deliveries;
   const bulkWrite = collection.bulkWrite.bind(collection);

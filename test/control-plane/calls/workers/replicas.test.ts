@@ -95,7 +95,7 @@ describe('two replicas of the control plane', () => {
   });
 
   itNeeds(NEEDS)(
-    'a session created through one is carried by a worker of the other, and ended through it',
+    'share sessions: one created through one is carried by a worker of the other, and ended through it',
     async () => {
       const sessionId = await createThrough(second);
       await vi.waitFor(() => expect(worker.plans).toEqual([sessionId]), WAIT);
@@ -116,7 +116,7 @@ describe('two replicas of the control plane', () => {
   );
 
   itNeeds(NEEDS)(
-    'when the replica of its worker is killed a session is unknown until the worker is at the other, then goes on and is settled once',
+    'share calls: a session whose worker’s replica is killed is unknown until the worker connects to the other one, then continues and is settled once',
     async () => {
       const sessionId = await createThrough(second);
       await vi.waitFor(() => expect(worker.plans).toEqual([sessionId]), WAIT);
@@ -142,7 +142,7 @@ describe('two replicas of the control plane', () => {
     },
   );
 
-  itNeeds(NEEDS)('public rates hold over both together', async () => {
+  itNeeds(NEEDS)('count public rates together', async () => {
     const agentId = await publish({ public_enabled: true, allowed_origins: [ORIGIN] });
     const statuses: number[] = [];
     for (const replica of [first, second, first, second]) {
@@ -155,7 +155,7 @@ describe('two replicas of the control plane', () => {
     expect(statuses).toEqual([201, 201, 201, 429]);
   });
 
-  itNeeds(NEEDS)('without a free worker at either a session is a 503, and nothing is charged', async () => {
+  itNeeds(NEEDS)('answer 503 and charge nothing if neither has a free worker', async () => {
     worker.isFull = true;
     const agentId = await publish();
     const refused = await second.api.request('POST', '/v1/agent/sessions', {

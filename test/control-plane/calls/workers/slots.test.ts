@@ -9,7 +9,7 @@ const worker = (instanceId: string, kinds: ('web' | 'phone')[], capacity: number
 });
 
 describe('slots', () => {
-  it('of a kind are those of the workers that accept it', () => {
+  it('are counted per kind, over the workers that accept that kind', () => {
     const workers = [
       worker('a', ['web'], 10, 4),
       worker('b', ['web', 'phone'], 20, 1),
@@ -28,7 +28,7 @@ describe('slots', () => {
     [9, 1, 0, false],
     [2, 1, 0, false],
   ])(
-    'security 5: of %i, with %i free and %i being assigned, the next is in the last tenth: %s',
+    'security 5: are down to the last tenth of %i with %i free and %i being assigned: %s',
     (capacity, free, asked, expected) => {
       expect(isLastTenth({ capacity, free }, asked)).toBe(expected);
     },
@@ -43,7 +43,7 @@ describe('slots', () => {
     ['who holds as many as another, while a third has none', { a: 45, b: 45 }, 3, false],
     ['who is alone', { a: 99 }, 1, true],
   ] as const)(
-    'security 5: one of the last tenth is for an account %s: %o of %i: %s',
+    'security 5: in the last tenth serve an account %s: %o of %i: %s',
     (_who, held, accounts, expected) => {
       expect(mayTakeLast('a', new Map(Object.entries(held)), accounts)).toBe(expected);
     },

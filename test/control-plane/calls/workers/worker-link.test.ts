@@ -21,7 +21,7 @@ const logger = createLogger({ level: 'silent', name: 'test' });
 const ended = (reason: 'user_hangup' | 'agent_hangup') =>
   ({ type: 'ended', at: '2026-01-01T00:00:00Z', end_reason: reason }) as const;
 
-describe('worker link', () => {
+describe('the worker link', () => {
   let server: Server;
   let testHub: TestHub;
   let sink: MemorySink;
@@ -131,7 +131,7 @@ describe('worker link', () => {
     expect((await placed).instanceId).toBe('late');
   });
 
-  it('without a free worker, a job is refused with 503', async () => {
+  it('without a free worker, a job is rejected with 503', async () => {
     await expect(testHub.dispatch.place(offer('s1'))).rejects.toSatisfy(
       (error) => error instanceof Fault && error.code === 'no_capacity' && error.status === 503,
     );
@@ -277,7 +277,7 @@ describe('worker link', () => {
     await vi.waitFor(() => expect(testHub.dispatch.hasWorker()).toBe(true));
   });
 
-  it('reports of an old epoch are refused and forgotten', async () => {
+  it('reports of an old epoch are rejected and forgotten', async () => {
     const { client, spool } = await connect('w', accepting);
     client.report({ sessionId: 's1', epoch: 99 }, ended('agent_hangup'));
     await vi.waitFor(() => expect(spool.waiting()).toEqual([]));
@@ -320,7 +320,7 @@ describe('worker link', () => {
     expect(sink.events).toEqual(['dead gone']);
   });
 
-  it('a dead worker without a successor is settled, too', async () => {
+  it('a dead worker without a successor is settled as well', async () => {
     await testHub.hub.workerDied('gone', REPLACED);
     expect(sink.events).toEqual(['dead gone']);
   });

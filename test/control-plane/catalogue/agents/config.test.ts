@@ -31,7 +31,7 @@ async function stored() {
 }
 
 describe('a patch', () => {
-  it('merges objects deeply, and replaces lists and variable defaults as a whole', async () => {
+  it('merges objects deeply, and replaces lists and variable defaults completely', async () => {
     await patch({
       asr: { keyterms: ['one', 'two'] },
       variables: { defaults: { a: 1, b: 'x' } },
@@ -51,7 +51,7 @@ describe('a patch', () => {
     expect(body.voice.voice_id).toBe('default');
   });
 
-  it('clears a text with an empty string and answers the whole draft with its new hash', async () => {
+  it('clears a text with an empty string and returns the complete draft with its new hash', async () => {
     const before = (await patch({ prompt: { system_prompt: 'x' } })).body;
     const after = (await patch({ prompt: { system_prompt: '' } })).body;
     expect(before.config_hash).toMatch(/^sha256:[0-9a-f]{64}$/);
@@ -134,7 +134,7 @@ describe('a patch', () => {
       { prompt: { system_prompt: 'Call from {{system.phone}}' } },
       { agent_id: 'x' },
     ]),
-  )('refuses %s with 422 and changes nothing', async (_name, body) => {
+  )('rejects %s with 422 and changes nothing', async (_name, body) => {
     const before = await stored();
     expect((await patch(body)).status).toBe(422);
     expect(await stored()).toEqual(before);
@@ -196,7 +196,7 @@ describe('a patch', () => {
     ).toBe(false);
   });
 
-  it('changes made concurrently are all kept', async () => {
+  it('is kept even if others are made concurrently', async () => {
     const fields = ['first_message', 'first_message_prompt', 'system_prompt'];
     const answers = await Promise.all(fields.map((field) => patch({ prompt: { [field]: `new ${field}` } })));
     expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200]);
@@ -210,7 +210,7 @@ describe('a patch', () => {
   });
 });
 
-describe('webhooks', () => {
+describe('webhooks of an agent', () => {
   it('keep secrets by URL, write-only and sealed', async () => {
     const { body } = await patch({
       webhooks: {
@@ -294,7 +294,7 @@ describe('webhooks', () => {
       [{ url: `https://a.example.com/${'x'.repeat(4_000)}` }],
       [{ secret: 'x' }],
     ]),
-  )('post_call %s is 422', async (_name, post_call) => {
+  )('are 422 if post_call is %s', async (_name, post_call) => {
     expect((await patch({ webhooks: { post_call } })).status).toBe(422);
   });
 
@@ -346,7 +346,7 @@ describe('a custom model', () => {
       { custom: { ...custom, api_key: '' } },
       { custom, model: 'local/demo' },
     ]),
-  )('%s is 422', async (_name, llm) => {
+  )('is 422 if it is %s', async (_name, llm) => {
     expect((await patch({ llm })).status).toBe(422);
   });
 

@@ -54,7 +54,7 @@ describe('an agent', () => {
     expect((await api.request('GET', agents, { key: user.key })).body.agents).toEqual([]);
   });
 
-  it('is changed field by field and refuses null, unknown fields and malformed origins', async () => {
+  it('is changed field by field and rejects null, unknown fields and malformed origins', async () => {
     const { agent_id } = await create({ name: 'a', description: 'kept' });
     const body = {
       name: 'b',

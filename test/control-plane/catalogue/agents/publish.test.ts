@@ -67,7 +67,7 @@ describe('publishing', () => {
     );
   });
 
-  it('is refused for an archived agent until it is active again', async () => {
+  it('is rejected for an archived agent until it is active again', async () => {
     const setStatus = (status: string) => api.request('PATCH', agent, { key: user.key, body: { status } });
     await setStatus('archived');
     const refused = await publish();
@@ -93,14 +93,17 @@ describe('publishing', () => {
     expect(list.body.versions[0].config).toBeUndefined();
   });
 
-  it.each(['0', '01', '3', 'x', '1.0', '-1', '99999999999999999999'])('version %s is 404', async (number) => {
-    await publish();
-    const { status, body } = await api.request('GET', `${agent}/versions/${number}`, { key: user.key });
-    expect(status).toBe(404);
-    expect(body).toEqual({ status: 404, message: 'Not found', reason: null });
-  });
+  it.each(['0', '01', '3', 'x', '1.0', '-1', '99999999999999999999'])(
+    'answers 404 for version %s',
+    async (number) => {
+      await publish();
+      const { status, body } = await api.request('GET', `${agent}/versions/${number}`, { key: user.key });
+      expect(status).toBe(404);
+      expect(body).toEqual({ status: 404, message: 'Not found', reason: null });
+    },
+  );
 
-  it('restoring an old snapshot restores its hash and keeps secrets', async () => {
+  it('is undone by restoring an old snapshot, which restores its hash and keeps secrets', async () => {
     await patch({
       webhooks: { post_call: [{ url: 'https://a.example.com', secret: 's' }] },
       prompt: { system_prompt: 'old' },
@@ -115,7 +118,7 @@ describe('publishing', () => {
     expect((await publish()).body.version_number).toBe(3);
   });
 
-  it.each([{ version_title: 'x'.repeat(121) }, { title: 'x' }])('refuses %j', async (body) => {
+  it.each([{ version_title: 'x'.repeat(121) }, { title: 'x' }])('rejects %j', async (body) => {
     expect((await publish(body)).status).toBe(422);
   });
 });

@@ -55,7 +55,7 @@ const KINDS: Record<string, Kind> = {
 };
 
 describe.each(Object.entries(KINDS))('a %s', (_name, kind) => {
-  it('store 4: attached and deleted at once never leaves a dangling reference in the draft', async () => {
+  it('store 4: leaves no dangling reference in the draft if it is attached and deleted at once', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       await patch(kind.attaching([]));
       const id = await kind.create();
@@ -72,7 +72,7 @@ describe.each(Object.entries(KINDS))('a %s', (_name, kind) => {
     }
   });
 
-  it('store 4: given to a new agent and deleted at once never leaves a dangling reference', async () => {
+  it('store 4: leaves no dangling reference if it is given to a new agent and deleted at once', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const id = await kind.create();
       const [made] = await Promise.all([
@@ -84,7 +84,7 @@ describe.each(Object.entries(KINDS))('a %s', (_name, kind) => {
     }
   });
 
-  it('store 4: can be attached again after its deletion was refused or interrupted', async () => {
+  it('store 4: can be attached again after its deletion was rejected or interrupted', async () => {
     const id = await kind.create();
     await patch(kind.attaching([id]));
     expect((await ask('DELETE', `${kind.url}/${id}`)).status).toBe(409);

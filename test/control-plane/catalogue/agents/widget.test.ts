@@ -52,7 +52,7 @@ describe('the widget of an agent', () => {
     ['http://localhost:3000', 200],
     ['http://127.0.0.1:3000', 403],
     ['null', 403],
-  ])('origin %s gets %i', async (origin, status) => {
+  ])('answers a page of origin %s with %i', async (origin, status) => {
     await api.request('PATCH', agent, {
       key,
       body: { public_enabled: true, allowed_origins: ['https://Shop.example.com/', 'http://localhost:3000'] },

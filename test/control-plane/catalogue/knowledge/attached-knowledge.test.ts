@@ -50,7 +50,7 @@ async function planned(agent: string, isPreview = false) {
   return api.dispatch.plans.at(-1)?.plan.knowledge;
 }
 
-describe('publishing', () => {
+describe('publishing an agent with knowledge', () => {
   it('pins the revision: sessions use published knowledge, previews use the draft', async () => {
     const id = await upload('old text');
     const agent = await agentWith([id]);
@@ -83,7 +83,7 @@ describe('publishing', () => {
     expect(await planned(agent)).toEqual([]);
   });
 
-  it('an inbound phone call has knowledge too', async () => {
+  it('gives inbound phone calls the knowledge too', async () => {
     const agent = await agentWith([await upload('opening hours')]);
     const body = {
       provider: 'sip',
@@ -107,7 +107,7 @@ describe('publishing', () => {
     ]);
   });
 
-  it('a plan omits sources that do not fit one frame of the worker link', async () => {
+  it('omits sources from a plan that do not fit one frame of the worker link', async () => {
     const ids = [await upload('a'), await upload('b'), await upload('c')];
     const agent = await agentWith(ids);
     const half = 13 * 1024 * 1024;
@@ -175,7 +175,7 @@ describe('a source used by agents', () => {
   });
 });
 
-describe('query cost', () => {
+describe('the cost of a query for knowledge', () => {
   it('does not grow with agents, versions and sources: queries read only what they return', async () => {
     const id = await upload('one');
     for (let index = 0; index < 10; index++) await agentWith([await upload(`other ${index}`)]);
@@ -220,7 +220,7 @@ describe('query cost', () => {
 });
 
 describe('a replaced revision', () => {
-  it('is kept while a version pins it, and deleted some time after that', async () => {
+  it('is stored while a version pins it, and deleted some time after that', async () => {
     const id = await upload('one');
     const agent = await agentWith([id]);
     await replace(id, 'two');
@@ -237,7 +237,7 @@ describe('a replaced revision', () => {
     expect(await revisions(id)).toBe(2);
   });
 
-  it('a call starts without a source that is missing', async () => {
+  it('may be missing: a call then starts without it', async () => {
     const [gone, kept] = [await upload('gone'), await upload('kept')];
     const agent = await agentWith([gone, kept]);
     await api.context.models.knowledgeRevisions.deleteMany({ knowledge_source_id: gone });

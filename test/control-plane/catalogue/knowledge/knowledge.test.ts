@@ -57,19 +57,19 @@ describe('an upload', () => {
     expect(body).toMatchObject({ size_bytes: 200 * 16, chunk_count: 3 });
   });
 
-  it('shortens a file name that is too long for a name', async () => {
+  it('shortens a file name that is too long', async () => {
     const { body } = await upload({ source: 'text', fileName: `${'x'.repeat(300)}.txt` });
     expect(body.name).toHaveLength(120);
     expect(body.file_name).toMatch(/^x{251}\.txt$/);
   });
 
-  it('is accepted with exactly 1,048,576 bytes, and is 400 with one more', async () => {
+  it('is accepted with exactly 1,048,576 bytes, and answered 400 with one more', async () => {
     expect((await upload({ source: 'x'.repeat(MIB) })).body.size_bytes).toBe(MIB);
     expect((await upload({ source: 'x'.repeat(MIB + 1) })).status).toBe(400);
     expect((await upload({ source: 'x'.repeat(3 * MIB) })).status).toBe(400);
   });
 
-  it('is refused early over a socket when far too large, announced or not', async () => {
+  it('is rejected early over a socket when far too large, announced or not', async () => {
     await api.app.listen({ host: '127.0.0.1', port: 0 });
     const { port } = api.app.server.address() as AddressInfo;
     const url = `http://127.0.0.1:${port}${sources}`;
@@ -99,7 +99,7 @@ describe('an upload', () => {
     ['nothing', { source: '' }],
     ['only white space', { source: ' \n\t\n' }],
     ['another ending', { source: '%PDF-1.7', fileName: 'faq.pdf' }],
-  ])('with %s is 400, and nothing is kept', async (_name, form) => {
+  ])('is 400 and stores nothing if it contains %s', async (_name, form) => {
     const { status, body } = await upload({ ...form, name: 'x'.repeat(121) });
     expect(status).toBe(400);
     expect(body).toMatchObject({ status: 400, message: expect.stringMatching(/not UTF-8 plain text/) });
@@ -114,13 +114,13 @@ describe('an upload', () => {
     ['a very long description', { source: 'x', description: 'x'.repeat(200_000) }, ['body', 'description']],
     ['an unknown field', { source: 'x', tags: 'a' }, ['body', 'tags']],
     ['two files', { source: ['x', 'y'] }, ['body', 'source']],
-  ])('with %s is 422', async (_name, form, loc) => {
+  ])('is 422 if it has %s', async (_name, form, loc) => {
     const { status, body } = await upload(form as KnowledgeForm);
     expect(status).toBe(422);
     expect(body).toEqual([expect.objectContaining({ loc, in: 'body' })]);
   });
 
-  it('is 422 when its source is text instead of a file', async () => {
+  it('is 422 if its source is text instead of a file', async () => {
     const raw = '--b\r\nContent-Disposition: form-data; name="source"\r\n\r\ntext\r\n--b--\r\n';
     const { status } = await api.request('POST', sources, {
       key: user.key,
@@ -135,7 +135,7 @@ describe('an upload', () => {
     ['nothing at all', {}],
     ['plain text', { raw: 'text', headers: { 'content-type': 'text/plain' } }],
     ['no content type', { raw: 'text', headers: { 'content-type': '' } }],
-  ])('with %s is a bare 415', async (_name, request) => {
+  ])('is a bare 415 if it is sent with %s', async (_name, request) => {
     const { status, text } = await api.request('POST', sources, { key: user.key, ...request });
     expect([status, text]).toEqual([415, '']);
   });
@@ -158,7 +158,7 @@ describe('an upload', () => {
       'multipart/form-data; boundary=b',
       `${'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n'.repeat(50)}--b--\r\n`,
     ],
-  ])('that is a form with %s is 400', async (_name, type, raw) => {
+  ])('is 400 if it is a form with %s', async (_name, type, raw) => {
     const { status, body } = await api.request('POST', sources, {
       key: user.key,
       raw,
@@ -237,7 +237,7 @@ describe('a change', () => {
     expect((await change(id, {})).body).toMatchObject({ name: 'Renamed', revision_number: 1 });
   });
 
-  it('of the content creates the next revision under the same id and name', async () => {
+  it('creates the next revision under the same id and name if it changes the content', async () => {
     const { body } = await change(id, { source: 'second, longer', fileName: 'new.txt' });
     expect(body).toMatchObject({
       knowledge_source_id: id,
@@ -254,7 +254,7 @@ describe('a change', () => {
     });
   });
 
-  it('made ten times at once creates ten revisions', async () => {
+  it('creates ten revisions if it is made ten times at once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) => change(id, { source: `text ${index}` })),
     );
@@ -272,7 +272,7 @@ describe('a change', () => {
     ['a missing source', 404, () => change('missing', { name: 'x' })],
     ['a missing source and a file', 404, () => change('missing', { source: 'x' })],
     ['too much', 400, () => change(id, { source: 'x'.repeat(MIB + 1) })],
-  ])('with %s is %i', async (_name, status, send) => {
+  ])('answers %s with %i', async (_name, status, send) => {
     expect((await send()).status).toBe(status);
     expect((await get(`${sources}/${id}`)).body).toMatchObject({
       content: 'first',

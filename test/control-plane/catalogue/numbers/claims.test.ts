@@ -124,7 +124,7 @@ describe('an unproven import', () => {
     ]).toEqual([ours.agentId, theirs.agentId, 407]);
   });
 
-  it('security 13: with a password and no list does not block callers from another team’s list', async () => {
+  it('security 13: does not block callers from another team’s list if it has a password and no list', async () => {
     await importNumber(stranger, password('stranger'));
     const ours = await importNumber(owner, from(OWNERS));
     expect(await call(OWNERS)).toBe(ours.agentId);

@@ -73,7 +73,7 @@ describe('the number search', () => {
     ['number_type=mobile', 422],
     ['country_code=DE', 422],
     ['area_code=55', 422],
-  ])('?%s is %i', async (query, status) => {
+  ])('answers ?%s with %i', async (query, status) => {
     expect(
       (await api.request('GET', `/v1/agent/available-phone-numbers?${query}`, { key: user.key })).status,
     ).toBe(status);
@@ -114,7 +114,7 @@ describe('a purchase', () => {
     ).toEqual([]);
   });
 
-  it('of a taken number is 409, whoever holds it, and charges nothing', async () => {
+  it('is 409 for a number that any account already has, and charges nothing', async () => {
     const phone_number = fresh();
     await buy(phone_number);
     user = await api.createUser({ credit: '1.00' });
@@ -123,7 +123,7 @@ describe('a purchase', () => {
     expect(await credit()).toBe('1.00');
   });
 
-  it('without credit is 402 and leaves no record', async () => {
+  it('is 402 without credit and leaves no record', async () => {
     user = await api.createUser({ credit: '0.03' });
     const phone_number = fresh();
     const { status, body } = await buy(phone_number);
@@ -133,7 +133,7 @@ describe('a purchase', () => {
     expect((await buy(phone_number)).status).toBe(201);
   });
 
-  it('beyond the limit is 403; a number in error neither counts nor is taken', async () => {
+  it('is 403 beyond the limit; a number in error does not count and can still be bought', async () => {
     user = await api.createUser({ phone_number_limit: 1 });
     expect((await buy('+14155550101')).status).toBe(502);
     expect((await buy('+14155550101')).status).toBe(502);
@@ -142,7 +142,7 @@ describe('a purchase', () => {
     expect([status, body.message]).toEqual([403, 'Phone number limit reached for this team (1)']);
   });
 
-  it('store 2: ten at once under a limit of three buy exactly three, every time', async () => {
+  it('store 2: buys exactly three numbers if ten are bought at once under a limit of three', async () => {
     for (let burst = 0; burst < 4; burst++) {
       user = await api.createUser({ phone_number_limit: 3 });
       const statuses = (await Promise.all(Array.from({ length: 10 }, () => buy(fresh())))).map(
@@ -153,7 +153,7 @@ describe('a purchase', () => {
     }
   });
 
-  it('refused by the carrier leaves a row in error, refunds the day, and can be released', async () => {
+  it('leaves a row in error if the carrier rejects it, refunds the day, and can be released', async () => {
     const { status, body } = await buy('+14155550199');
     expect([status, body.message]).toEqual([
       502,
@@ -181,7 +181,7 @@ describe('a purchase', () => {
       422,
     ],
     ['an unknown agent', { provider: 'managed', phone_number: '+15550100500', agent_id: 'missing' }, 404],
-  ])('with %s is refused', async (_name, body, status) => {
+  ])('is rejected for %s', async (_name, body, status) => {
     expect((await create(body)).status).toBe(status);
   });
 });
@@ -346,12 +346,12 @@ describe('an imported number', () => {
     ['a reserved header', { ...trunk, termination_headers: { 'x-service-key': 'x' } }],
     ['a header twice', { ...trunk, termination_headers: { 'X-A': '1', 'x-a': '2' } }],
     ['a long password', { ...trunk, inbound_auth_password: 'x'.repeat(129) }],
-  ])('with %s is 422', async (_name, body) => {
+  ])('is 422 if it has %s', async (_name, body) => {
     expect((await create({ ...body, phone_number: fresh() })).status).toBe(422);
   });
 
   it.each(['sip.example.com:0', 'sip.example.com:65536', 'sip.example.com:99999', '[::1', '[1.2.3.4]'])(
-    'security 4: with the termination URI %s, which has no such port or address, is 422',
+    'security 4: is 422 with the termination URI %s, which has no such port or address',
     async (termination_uri) => {
       expect((await create({ ...trunk, termination_uri, phone_number: fresh() })).status).toBe(422);
     },
@@ -376,7 +376,7 @@ describe('an imported number', () => {
       'private.example.com',
       'The host is not a public address',
     ],
-  ])('%s: its trunk is refused on import and on change', async (_, termination_uri, text) => {
+  ])('%s: its trunk is rejected on import and on change', async (_, termination_uri, text) => {
     const imported = await create({ ...trunk, termination_uri, phone_number: fresh() });
     expect([imported.status, imported.text]).toEqual([422, expect.stringContaining(text)]);
     const { phone_number_id } = (await create({ ...trunk, phone_number: fresh() })).body;
@@ -388,7 +388,7 @@ describe('an imported number', () => {
     expect([changed.status, changed.text]).toEqual([422, expect.stringContaining(text)]);
   });
 
-  it('is replaced whole; an empty password keeps the old one, an empty URI makes it inbound-only', async () => {
+  it('is replaced completely; an empty password keeps the old one, an empty URI makes it inbound-only', async () => {
     const { phone_number_id } = (await create({ ...trunk, phone_number: fresh() })).body;
     const put = (body: object) =>
       api.request('PUT', `${numbers}/${phone_number_id}/sip-config`, { key: user.key, body });

@@ -215,8 +215,8 @@ describe('a purchase of unknown outcome', () => {
   });
 });
 
-describe('a slow purchase that was taken for an interrupted one', () => {
-  it('and is found at Twilio stays active, charged once', async () => {
+describe('a slow purchase that was mistaken for an interrupted one', () => {
+  it('stays active and charged once if Twilio has the number', async () => {
     const real = carrier;
     carrier = {
       ...real,
@@ -230,7 +230,7 @@ describe('a slow purchase that was taken for an interrupted one', () => {
     expect([await credit(), twilio.owned.length]).toEqual(['0.96', 1]);
   });
 
-  it('and is not yet found at Twilio is returned and refunded', async () => {
+  it('is returned and refunded if Twilio does not have the number yet', async () => {
     const real = carrier;
     carrier = {
       ...real,
@@ -246,7 +246,7 @@ describe('a slow purchase that was taken for an interrupted one', () => {
 });
 
 describe('a release', () => {
-  it('that Twilio refuses leaves the number active; a second one succeeds, then the number is 404', async () => {
+  it('leaves the number active if Twilio refuses; a second one succeeds, then the number is 404', async () => {
     const { phone_number_id } = (await buy()).body;
     twilio.troubles['DELETE IncomingPhoneNumbers'] = [{ status: 409, message: 'Number is being ported' }];
     expect(await release(phone_number_id)).toMatchObject({
@@ -261,7 +261,7 @@ describe('a release', () => {
     expect(twilio.owned).toEqual([]);
   });
 
-  it('of a number that Twilio no longer has succeeds', async () => {
+  it('succeeds for a number that Twilio no longer has', async () => {
     const { phone_number_id } = (await buy()).body;
     twilio.owned.length = 0;
     expect((await release(phone_number_id)).status).toBe(204);
@@ -275,7 +275,7 @@ describe('a call that Twilio could not deliver to the SIP address', () => {
       headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': signature },
     });
 
-  it('is answered with a sentence for the caller, and listed among the refused calls of the team', async () => {
+  it('is answered with a sentence for the caller, and listed among the team’s refused calls', async () => {
     await buy();
     const form = { CallSid: 'CA77', From: '+14155550111', To: NUMBER, Caller: '+14155550111' };
     const { status, headers, text } = await lost(
@@ -297,7 +297,7 @@ describe('a call that Twilio could not deliver to the SIP address', () => {
       ]);
   });
 
-  it('security 2: is refused without a signature before its body is read', async () => {
+  it('security 2: is rejected without a signature before its body is read', async () => {
     const address = await api.app.listen({ port: 0, host: '127.0.0.1' });
     const request = httpRequest(`${address}/carriers/lost-call`, {
       method: 'POST',

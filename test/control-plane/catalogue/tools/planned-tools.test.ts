@@ -15,7 +15,7 @@ describe('function names', () => {
     ['_transfer_call', 'transfer_call'],
     ['予約', 'tool'],
     ['x'.repeat(120), 'x'.repeat(64)],
-  ])('%s becomes %s', (name, functionName) => {
+  ])('turn %s into %s', (name, functionName) => {
     expect(functionNames([webhook(name)])).toEqual([functionName]);
   });
 
@@ -29,7 +29,7 @@ describe('function names', () => {
 });
 
 describe('the tools of a plan', () => {
-  it('carry credential headers in the clear, and no fields a worker does not use', () => {
+  it('carry credential headers in plain text, and no fields a worker does not use', () => {
     const box = createSecretBox(randomBytes(32));
     const tool: AttachedTool = {
       tool_id: 't1',

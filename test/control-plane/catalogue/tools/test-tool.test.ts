@@ -122,7 +122,7 @@ describe('a tool test', () => {
     expect(seen.map((request) => request.body)).toEqual(['[] []', '[] [{{system.today}}]']);
   });
 
-  it('security 10: refuses arguments that make the body exceed 1,048,576 characters, with advice', async () => {
+  it('security 10: rejects arguments that make the body exceed 1,048,576 characters, with advice', async () => {
     const route = await createTool({
       url: base,
       content_type: 'text/plain',
@@ -139,7 +139,7 @@ describe('a tool test', () => {
     expect(seen).toEqual([]);
   });
 
-  it('security 10: refuses arguments nested 100,000 levels deep with a 422 that names the limit', async () => {
+  it('security 10: rejects arguments nested 100,000 levels deep with a 422 that names the limit', async () => {
     const route = await createTool({ url: base });
     const payload = `{"arguments":{"deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
     const headers = { authorization: `Bearer ${user.key}`, 'content-type': 'application/json' };
@@ -202,7 +202,7 @@ describe('a tool test', () => {
       'The host is not a public address',
     ],
     ['a URL that is all placeholder', { url: '{{url}}' }, 'The URL is malformed'],
-  ])('%s is reported as an error', async (_name, tool, error) => {
+  ])('reports %s as an error', async (_name, tool, error) => {
     const { status, body } = await run(await createTool(tool), { url: base });
     expect([status, body.status_code, body.error]).toEqual([200, null, error]);
   });
@@ -222,7 +222,7 @@ describe('a tool test', () => {
     }
   });
 
-  it('refuses client tools, unknown fields and a missing body, and treats foreign tools as missing', async () => {
+  it('rejects client tools, unknown fields and a missing body, and treats other teams’ tools as missing', async () => {
     const client = await createTool({ name: 'openPage', tool_type: 'client' });
     expect((await run(client, {})).status).toBe(422);
     const route = await createTool({ url: base });
@@ -236,8 +236,8 @@ describe('a tool test', () => {
   });
 });
 
-describe('the share of one account', () => {
-  it('security 16: limits tool tests in progress and tool tests started per minute', async () => {
+describe('the share of one account in tool tests', () => {
+  it('security 16: limits the tests in progress and the tests started per minute', async () => {
     const other = await openTestApi({
       EGRESS_ALLOW: new URL(base).host,
       LIMIT_TOOL_TESTS: '2',

@@ -108,7 +108,7 @@ describe('a tool', () => {
     ['an unknown system variable', { ...webhook, body_template: '{"t":"{{system.now}}"}' }],
     ['an unknown field', { ...webhook, retries: 3 }],
     ['an unknown field inside', { ...webhook, headers: [{ name: 'X-A', value: 'a', secret: 'b' }] }],
-  ])('with %s is 422', async (_name, body) => {
+  ])('is 422 with the fault %s', async (_name, body) => {
     expect((await create(body)).status).toBe(422);
   });
 
@@ -119,7 +119,7 @@ describe('a tool', () => {
     ['a url that is all placeholder', { ...webhook, url: '{{url}}' }],
     ['a client tool', { name: 'openPage', tool_type: 'client', expects_response: false }],
     ['system variables', { ...webhook, body_template: '{"caller":"{{system.caller_number}}"}' }],
-  ])('with %s is accepted', async (_name, body) => {
+  ])('is accepted with %s', async (_name, body) => {
     expect((await create(body)).status).toBe(201);
   });
 });
@@ -134,7 +134,7 @@ describe('a change of a tool', () => {
     expect((await patch({ timeout_seconds: 200 })).status).toBe(422);
   });
 
-  it('replaces lists, and refuses null, an empty URL and another type', async () => {
+  it('replaces lists, and rejects null, an empty URL and another type', async () => {
     const { tool_id } = (
       await create({ ...webhook, arguments: [{ name: 'order', description: 'its number' }, { name: 'b' }] })
     ).body;

@@ -169,7 +169,7 @@ describe('an agent test', () => {
       { ...nextReply, test_type: 'tool', referenced_tool: { id: 'x', type: 'webhook' } },
       ['body', 'referenced_tool', 'id'],
     ],
-  ])('422 for %s', async (_, body, loc) => {
+  ])('is 422 with %s', async (_, body, loc) => {
     const response = await create(body);
     expect([response.status, response.body[0].loc]).toEqual([422, loc]);
   });

@@ -75,7 +75,7 @@ async function finish(result: AgentTestResult = PASSED, at = -1) {
 
 const simulation = { scenario: 's', success_conditions: [{ name: 'c', description: 'd' }] };
 
-describe('a batch', () => {
+describe('a batch of test runs', () => {
   it('runs the attached tests on workers against the draft as it was, and counts the results', async () => {
     const tool_id = (
       await api.request('POST', '/v1/agent/tools', {
@@ -179,7 +179,7 @@ describe('a batch', () => {
     });
   });
 
-  it('all fields of a run can be read back', async () => {
+  it('stores all fields of a run, which can be read back', async () => {
     const agentId = await createAgent();
     const test_id = await createTest(agentId);
     const { batch_id } = (await run(agentId)).body;
@@ -215,7 +215,7 @@ describe('a batch', () => {
     ).toBe(404);
   });
 
-  it('accepts test_ids and repeat_count, allows at most 200 runs, and refuses what it cannot run', async () => {
+  it('accepts test_ids and repeat_count, allows at most 200 runs, and rejects what it cannot run', async () => {
     const agentId = await createAgent();
     expect((await run(agentId)).status).toBe(422);
     const loose = await createTest(agentId, { agent_ids: [] });
@@ -240,7 +240,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('a required variable missing from the test is an error', async () => {
+  it('reports an error if a required variable is missing from the test', async () => {
     const agentId = await createAgent({
       prompt: { system_prompt: 'Hello {{plan}}' },
       variables: { on_missing: 'reject' },
@@ -357,7 +357,7 @@ describe('a lost run', () => {
   });
 });
 
-it('a team’s batch leaves room for the tests of other teams', async () => {
+it('leaves room for other teams’ tests', async () => {
   const agentId = await createAgent();
   await createTest(agentId);
   await run(agentId, { repeat_count: 20 });
@@ -373,7 +373,7 @@ it('a team’s batch leaves room for the tests of other teams', async () => {
   expect(api.dispatch.tests).toHaveLength(6);
 });
 
-it('every query reads only the documents it returns', async () => {
+it('reads only the documents it returns', async () => {
   const ids: { team: string; agent: string; batch: string }[] = [];
   for (const account of [user, await api.createUser()]) {
     user = account;
@@ -411,8 +411,8 @@ it('every query reads only the documents it returns', async () => {
   }
 });
 
-describe('the share of one account', () => {
-  it('security 16: a daily model limit refuses new batches and ends queued runs with the reason', async () => {
+describe('the share of one account in test runs', () => {
+  it('security 16: is limited by a daily model limit, which rejects new batches and ends queued runs', async () => {
     const agentId = await createAgent();
     const test = await createTest(agentId);
     const { body: batch } = await run(agentId, { test_ids: [test], repeat_count: 6 });
@@ -433,7 +433,7 @@ describe('the share of one account', () => {
     expect((await run(agentId, { test_ids: [test] })).status).toBe(201);
   });
 
-  it('security 16: queued runs and batches started per minute are limited', async () => {
+  it('security 16: is limited in queued runs and in batches started per minute', async () => {
     await api.close();
     api = await openTestCalls({ LIMIT_WAITING_TEST_RUNS: '10', LIMIT_TEST_BATCHES_PER_MINUTE: '3' });
     user = await api.createUser();

@@ -78,7 +78,7 @@ describe('post-call analysis', () => {
   it.each([
     ['no user message', null, {}],
     ['everything disabled', 'hello', { analysis: { summary: { enabled: false } } }],
-  ])('with %s is skipped without calling a model', async (_, said, config) => {
+  ])('is skipped without calling a model for a call with %s', async (_, said, config) => {
     const id = await call(said, config);
     expect(await analysis(id)).toEqual({ status: 'skipped', summary: null, data: [], criteria_results: [] });
     expect([api.dispatch.analyses, await events(id)]).toEqual([[], ['call.ended', 'call.analyzed']]);
@@ -137,7 +137,7 @@ describe('post-call analysis', () => {
     expect([await waits(), await waits(), await waits()]).toEqual(['running', 'running', 'error']);
   });
 
-  it('gives up a worker that never answers after two minutes', async () => {
+  it('gives up on a worker that never answers after two minutes', async () => {
     await call('hello');
     await api.clock.advance(121_000);
     await runner.idle();

@@ -99,7 +99,7 @@ describe('POST /v1/agent/batch-calls', () => {
     expect([typed.status, typed.body.schedule]).toEqual([201, { start_at: null, calling_hours: null }]);
   });
 
-  it('refuses a second list and an oversized list instead of skipping recipients', async () => {
+  it('rejects a second list and an oversized list instead of skipping recipients', async () => {
     const twice = formOf(`to_number\n${A}`);
     twice.append('recipients', new File([`to_number\n${B}`], 'more.csv', { type: 'text/csv' }));
     const refused = await send(twice);
@@ -186,7 +186,7 @@ describe('POST /v1/agent/batch-calls', () => {
     expect(await stored()).toEqual([0, 0]);
   });
 
-  it('refuses a row whose zones never share a calling hour', async () => {
+  it('rejects a row whose zones never share a calling hour', async () => {
     const hours = { start: '09:00', end: '10:00' };
     // The number has no US area code, and 09:00 to 10:00 in Honolulu and New York never overlap.
     const { body } = await create({
@@ -224,7 +224,7 @@ describe('POST /v1/agent/batch-calls', () => {
     expect(await stored()).toEqual([0, 0]);
   });
 
-  it('refuses contradictory or empty settings', async () => {
+  it('rejects contradictory or empty settings', async () => {
     const fields = async (over: Record<string, unknown>) => {
       const { status, body } = await create(over);
       return [status, ...body.map(({ loc }: { loc: string[] }) => loc.slice(1).join('.'))];
@@ -249,7 +249,7 @@ describe('POST /v1/agent/batch-calls', () => {
     expect(await stored()).toEqual([0, 0]);
   });
 
-  it('refuses agent and number for the same reasons as a single call', async () => {
+  it('rejects agent and number for the same reasons as a single call', async () => {
     expect((await create({ agent_id: 'missing' })).body.reason).toBe('agent_not_found');
     expect((await create({ phone_number_id: 'missing' })).body.reason).toBe('number_not_found');
   });
@@ -299,7 +299,7 @@ describe('batches', () => {
     expect((await rows('state=waiting&include_total=true')).total).toBe(3);
   });
 
-  it('have rows that say when their calling hours open', async () => {
+  it('report on each row when its calling hours open', async () => {
     const inTwoDays = WEEKDAYS[(new Date(api.at()).getUTCDay() + 1) % 7] as string;
     const { batch_call_id: id, opens_at } = await api.start([A], {
       schedule: { calling_hours: { days: [inTwoDays], start: '10:30' } },
@@ -315,7 +315,7 @@ describe('batches', () => {
     expect(format.format(new Date(row.next_at)).toLowerCase()).toBe(`${inTwoDays} 10:30`);
   });
 
-  it('have rows that are due when the batch starts', async () => {
+  it('report rows as due when the batch starts', async () => {
     const start_at = api.at(86_400_000);
     const [row] = await api.rows(
       (await api.start([A], { schedule: { calling_hours: null, start_at } })).batch_call_id,
@@ -323,7 +323,7 @@ describe('batches', () => {
     expect(row.next_at).toBe(start_at);
   });
 
-  it('are deleted with their rows once they are over', async () => {
+  it('are deleted with their rows once they have finished', async () => {
     const { batch_call_id: id } = await api.start([A]);
     const remove = () => api.request('DELETE', `/v1/agent/batch-calls/${id}`, { key: user.key });
     expect((await remove()).status).toBe(409);
@@ -344,7 +344,7 @@ describe('batches', () => {
     expect((await later()).status).toBe(201);
   });
 
-  it('do not call erased people', async () => {
+  it('do not call people whose data was erased', async () => {
     const { batch_call_id: id } = await api.start([], {
       recipients: [{ to_number: A, end_user_id: 'u1' }, { to_number: B }],
     });
@@ -354,7 +354,7 @@ describe('batches', () => {
     expect((await api.rows(id))[0]).toMatchObject({ state: 'cancelled', to_number: '', end_user_id: null });
   });
 
-  it('do not call a person again who was erased during a call', async () => {
+  it('do not call a person again whose data was erased during a call', async () => {
     const retry = { on: ['busy'], max_attempts: 2, delay_seconds: 60 };
     const { batch_call_id: id } = await api.start([], {
       recipients: [{ to_number: A, end_user_id: 'u1' }],

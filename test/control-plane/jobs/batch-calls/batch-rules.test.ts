@@ -9,7 +9,7 @@ import {
 
 const RETRY = { on: ['busy' as const, 'no_answer' as const], max_attempts: 3, delay_seconds: 600 };
 
-describe('pacing', () => {
+describe('the pace of a batch', () => {
   it('never exceeds either limit, and uses the narrower one fully', () => {
     fc.assert(
       fc.property(
@@ -36,7 +36,7 @@ describe('pacing', () => {
 });
 
 describe('the outcome of a call', () => {
-  it('is known once the dial has failed or the conversation is over', () => {
+  it('is known once the dial has failed or the conversation has ended', () => {
     expect(outcomeOf({ status: 'pending', dial_status: null })).toBe(null);
     expect(outcomeOf({ status: 'active', dial_status: 'answered' })).toBe(null);
     expect(outcomeOf({ status: 'unknown', dial_status: 'answered' })).toBe(null);
@@ -63,7 +63,7 @@ describe('a retry', () => {
     expect(next('busy', 1, true).state).toBe('busy');
   });
 
-  it('ends after any sequence of outcomes', () => {
+  it('is the last after a finite number, for any sequence of outcomes', () => {
     const outcome = fc.constantFrom(
       'completed' as const,
       'busy' as const,

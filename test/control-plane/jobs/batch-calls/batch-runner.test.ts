@@ -24,7 +24,7 @@ const post = (url: string, body?: unknown) =>
   api.request('POST', `/v1/agent/${url}`, { key: user.key, ...(body === undefined ? {} : { body }) });
 
 describe('a batch', () => {
-  it('calls the numbers in list order, with their variables, and is over with the last call', async () => {
+  it('calls the numbers in list order, with their variables, and completes with the last call', async () => {
     const recipients = [
       { to_number: A, dynamic_variables: { name: 'Ada' }, metadata: { order: 7 }, end_user_id: 'u1' },
       { to_number: B, dynamic_variables: { name: 'Bo' } },
@@ -92,7 +92,7 @@ describe('a batch', () => {
     expect((await api.batch(id)).counts.calling).toBe(2);
   });
 
-  it('keeps its pace when another process takes over and when two run it at once', async () => {
+  it('keeps its pace when another process takes it over and when two run it at once', async () => {
     const { batch_call_id: id } = await api.start([A, B, C, D], {
       pacing: { concurrent_calls: 10, calls_per_minute: 3 },
     });
@@ -207,7 +207,7 @@ describe('a batch', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000 - 2 * 70_000);
   });
 
-  it('pauses itself with a reason where somebody has to fix something', async () => {
+  it('pauses itself with a reason when a person has to fix something', async () => {
     const { batch_call_id: id } = await api.start([A]);
     await api.context.models.numbers.updateOne({ _id: api.numberId() }, { $set: { status: 'error' } });
     await api.pass();
@@ -290,7 +290,7 @@ describe('the limits of a trunk', () => {
   const single = (to_number: string) =>
     post('phone-calls', { agent_id: api.agentId(), phone_number_id: api.numberId(), to_number });
 
-  it('are shared by single calls and batches: concurrent calls', async () => {
+  it('apply to single and batch calls together: concurrent calls', async () => {
     await limit({ concurrent_calls: 2, calls_per_minute: null });
     expect((await single(C)).status).toBe(201);
     const { batch_call_id: id } = await api.start([A, B]);
@@ -318,7 +318,7 @@ describe('the limits of a trunk', () => {
     expect((await single(C)).status).toBe(201);
   });
 
-  it('are shared by single calls and batches: calls per minute', async () => {
+  it('apply to single and batch calls together: calls per minute', async () => {
     await limit({ concurrent_calls: null, calls_per_minute: 2 });
     expect((await single(C)).status).toBe(201);
     const { batch_call_id: id } = await api.start([A, B]);

@@ -122,7 +122,7 @@ describe('a recipient list', () => {
     expect(await turnsDuring(() => read(wide))).toBeGreaterThanOrEqual(300);
   });
 
-  it('is refused when its first line names no columns', async () => {
+  it('is rejected when its first line names no columns', async () => {
     expect(await flawsOf('number,name\n+1,Bo')).toEqual(['line 1: there is no column to_number']);
     expect(await flawsOf('to_number,first name,to_number\n+1,Bo,+1')).toEqual([
       'line 1: column 2 is not a valid variable name: letters, digits and _, starting with a letter',
@@ -138,7 +138,7 @@ describe('a recipient list', () => {
     expect(await flawsOf('')).toHaveLength(1);
   });
 
-  it('is refused when it is not CSV or not text', async () => {
+  it('is rejected when it is not CSV or not text', async () => {
     expect((await flawsOf('to_number,name\n+14155550123,"Bo\n+14155550124,Ada\n'))[0]).toMatch(
       /^the file cannot be parsed from line \d+ on/,
     );

@@ -25,7 +25,7 @@ const newest = async () => (await log()).entries[0];
 const count = async () => (await log(user.key, '?include_total=true')).total;
 
 describe('the audit log', () => {
-  it('records who created what', async () => {
+  it('records who created which object', async () => {
     const key = await api.context.models.keys.findOne({ user_id: user.userId }).lean();
     expect((await log()).entries).toEqual([
       {
@@ -99,7 +99,7 @@ describe('the audit log', () => {
     expect(first.entries).not.toEqual(second.entries);
   });
 
-  it('does not undo the answer when it cannot be written', async () => {
+  it('does not affect the answer when it cannot be written', async () => {
     const broken = vi.spyOn(api.context.models.auditLog, 'create').mockRejectedValue(new Error('disk full'));
     expect(
       (await api.request('PATCH', `/v1/agent/agents/${agentId}`, { key: user.key, body: { name: 'Ada' } }))

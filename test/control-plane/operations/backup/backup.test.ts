@@ -25,7 +25,7 @@ describe('POST /admin/backup', () => {
     expect((await api.request('POST', '/admin/backup', { key: user.key })).status).toBe(403);
   });
 
-  it('is a tar of the manifest, the keys, a whole database and every blob, and leaves no copy behind', async () => {
+  it('is a tar of the manifest, the keys, a complete database and every blob, and leaves no copy behind', async () => {
     await api.context.blobs.put('sessions/one/recording/user', Buffer.from('sound'));
     const response = await api.app.inject({
       method: 'POST',

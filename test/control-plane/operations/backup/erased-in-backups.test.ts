@@ -176,7 +176,7 @@ it(
 );
 
 it(
-  'security 18: a deployment started afresh does not overwrite the keys of the sessions it lost',
+  'security 18: a new deployment does not overwrite the keys of the sessions that it lost',
   PATIENCE,
   async () => {
     await callOf('u-1');
@@ -194,7 +194,7 @@ it(
   },
 );
 
-it('the keys of a deployment started afresh are kept too, and open its tars', PATIENCE, async () => {
+it('the keys of a new deployment are kept too, and open its backups', PATIENCE, async () => {
   await callOf('u-1');
   await parley('backup', 'a.tar');
   await api.context.models.sessions.deleteMany({});
@@ -296,7 +296,7 @@ it.each([
 );
 
 it(
-  'security 18: keys of another backup are refused, and the message names the option for others',
+  'security 18: keys of another backup are rejected, and the message names the option for others',
   PATIENCE,
   async () => {
     const id = await callOf('u-1');

@@ -66,7 +66,7 @@ async function age(id: string, days: number): Promise<void> {
 }
 
 describe('retention', () => {
-  it('keeps everything but deliveries until a team sets limits, field by field', async () => {
+  it('stores everything but deliveries without limit until a team sets limits, field by field', async () => {
     const read = async () => (await api.request('GET', '/v1/agent/privacy', { key: user.key })).body;
     expect(await read()).toEqual({
       recordings_days: null,
@@ -100,7 +100,7 @@ describe('retention', () => {
     }
   });
 
-  it('removes each kind of data by its own setting, and keeps newer data', async () => {
+  it('removes each kind of data by its own setting, and leaves newer data', async () => {
     const [old, fresh] = [await call(), await call()];
     await age(old, 8);
     await age(fresh, 6);
@@ -295,7 +295,7 @@ describe('the retention of batch calls', () => {
 });
 
 describe('the erasure of an end user', () => {
-  it('destroys keys and sealed data and reports what it removed; a second one finds nothing', async () => {
+  it('destroys keys and sealed data and reports the removed data; a second erasure finds nothing', async () => {
     const [one, two, other] = [await call('u-1'), await call('u-1'), await call('u-2')];
     expect((await erase('u-1')).body).toEqual({
       sessions: 2,
@@ -329,14 +329,14 @@ describe('the erasure of an end user', () => {
     });
   });
 
-  it('affects only the team; the same name in another team stays', async () => {
+  it('affects only the team; an end user of the same name in another team stays', async () => {
     const id = await call('u-1');
     const stranger = await api.createUser();
     expect((await erase('u-1', stranger.key)).body.sessions).toBe(0);
     expect((await detail(id)).body.items).toHaveLength(1);
   });
 
-  it('of a running call lets it end and be charged, and keeps none of its data', async () => {
+  it('lets a running call end and be charged, and stores none of its data', async () => {
     const id = await call('u-1', false);
     await erase('u-1');
     const session = (await stored(id))!;
@@ -363,7 +363,7 @@ describe('the erasure of an end user', () => {
     expect(await blobs(id)).toEqual([]);
   });
 
-  it('every query has an index', async () => {
+  it('has an index for every query', async () => {
     await call('u-1');
     const { collection } = api.context.models.sessions;
     for (const filter of [
@@ -461,7 +461,7 @@ describe('the erasure of a phone number', () => {
     ['2125550100', ['+2125550100', '002125550100']],
     ['+2125550100', []],
     ['000', ['+2125550100', '000', '002125550100']],
-  ])('removes only that person’s refused calls, whom the carrier reported as %s', async (given, others) => {
+  ])('removes only that person’s refused calls if the carrier reported them as %s', async (given, others) => {
     const id = await call('u-9');
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { caller_number: given } });
     for (const number of new Set([given, '+2125550100', '002125550100'])) {
