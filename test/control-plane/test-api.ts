@@ -86,7 +86,7 @@ export async function openTestApi(
   over: Partial<Context> = {},
   stored?: Omit<TestStore, 'dataDir'>,
 ): Promise<TestApi> {
-  // AccountTurns and paces are disabled: with a clock that stands still, a request would wait for ever.
+  // AccountTurns and paces are disabled: a request would wait for ever for a stopped clock.
   const settings = readSettings({
     DATA_DIR: '/nonexistent',
     LIMIT_REQUESTS: 'none',

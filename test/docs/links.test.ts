@@ -67,8 +67,8 @@ describe('the documentation', () => {
   });
 });
 
-describe('a broken link is found', () => {
-  it('when its file is missing, as a link, a picture, a definition or HTML', () => {
+describe('the check for broken links', () => {
+  it('reports a missing file, named by a link, a picture, a definition or HTML', () => {
     const page =
       'See [one](gone.md), ![a picture](images/gone.png) and [two][2].\n\n[2]: also-gone.md\n\n<img ' +
       'src="lost.png">\n';
@@ -80,7 +80,7 @@ describe('a broken link is found', () => {
     ]);
   });
 
-  it('when the page lacks the heading, on the same page or another', () => {
+  it('reports a page that lacks the heading, on the same page or another', () => {
     const other =
       '# Other\n\n## What `code` says, and [a link](page.md)\n\n## Twice\n\n## Twice\n\n```sh\n# no ' +
       'heading\n```\n';
@@ -94,7 +94,7 @@ describe('a broken link is found', () => {
     ]);
   });
 
-  it('but not in code or on another site', () => {
+  it('ignores code and other sites', () => {
     const page =
       '`[a](gone.md)` [b](https://example.com/gone.md) ' +
       '[c](mailto:a@example.com)\n\n```md\n[d](gone.md)\n```\n';

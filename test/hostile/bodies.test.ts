@@ -20,11 +20,11 @@ describe('security 2: a form is read in linear time', () => {
   it.each(
     Object.entries({
       ...HOSTILE_TOKENS,
-      'names alone': 'a&',
-      'one value over and over': 'a=1&',
+      'names without values': 'a&',
+      'one value repeated': 'a=1&',
       escapes: '%41',
       'half escapes': '%',
-      'blanks as they are sent': '+',
+      'encoded spaces': '+',
     }),
   )('%s', (_, token) => {
     const growth = growthOf({ make: (size) => repeated(token, size), run: read, longest: 64 * 1_024 });
@@ -50,7 +50,7 @@ describe('a form', () => {
     expect(read(text)).toEqual(fields);
   });
 
-  it('of the maximum length yields to other work; an ordinary one is parsed at once', async () => {
+  it('yields to other work at the maximum length; an ordinary form is parsed at once', async () => {
     for (const token of ['+', '%', '%41', 'x', 'é']) {
       const bytes = Buffer.from(`a=${repeated(token, 1_000_000)}`);
       const turns = await turnsDuring(() => inTurns(readingUrlencoded(bytes)));

@@ -55,7 +55,7 @@ describe('security 1: SIP is read in linear time', () => {
 describe('security 1: a header', () => {
   const named = (chars: number) => withHeader('Subject', 'x'.repeat(chars - 'Subject: '.length));
 
-  it('of 8,192 characters is accepted, and a longer one answered 400', () => {
+  it('is accepted up to 8,192 characters, and a longer one is answered with 400', () => {
     expect(readMessage(named(8_192))).toMatchObject({ is: 'message' });
     expect(readMessage(named(8_193))).toMatchObject({ is: 'refused', status: 400 });
   });

@@ -75,7 +75,7 @@ async function run(testIds: string[], meanwhile: () => Promise<void> = async () 
 }
 
 describe('agent tests', () => {
-  it('of every kind run on a worker, on the draft, with a mock and with the real tool', {
+  it('run on a worker, on the draft, with a mock and with the real tool, whatever their kind', {
     timeout: 60_000,
   }, async () => {
     const simulation = {
@@ -104,7 +104,7 @@ describe('agent tests', () => {
     expect(receiver.received.map(({ body }) => body)).toEqual([{ day: 'Friday' }]);
   });
 
-  it('a run is repeated when its worker is killed', { timeout: 60_000 }, async () => {
+  it('run again when their worker is killed', { timeout: 60_000 }, async () => {
     const test = await create({
       name: 'lost',
       test_type: 'tool',
@@ -121,7 +121,7 @@ describe('agent tests', () => {
     expect(batch.passed).toBe(1);
   });
 
-  it('local/demo reports that it cannot judge instead of giving a verdict', { timeout: 60_000 }, async () => {
+  it('report that local/demo cannot judge, and give no verdict', { timeout: 60_000 }, async () => {
     await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, { llm: { model: 'local/demo' } });
     const { batch, runs } = await run([
       await create({ name: 'demo', test_type: 'next_reply', conversation, expectation: 'Polite' }),

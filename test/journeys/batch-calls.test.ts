@@ -39,7 +39,7 @@ describeNeeds(NEEDED)('batch calls', () => {
   });
 
   itNeeds(NEEDED)(
-    'tell of each number whether it was answered, busy or away',
+    'report for each number whether it was answered, busy or not answered',
     { timeout: 120_000 },
     async () => {
       const { batch_call_id: id } = await start(['+4930123450', '+4930123451', '+4930123452']);
@@ -67,7 +67,7 @@ describeNeeds(NEEDED)('batch calls', () => {
   );
 
   itNeeds([...NEEDED, 'chromium'])(
-    'are started from a file in the console, which names its faulty rows first; paused, cancelled and deleted there',
+    'start from a file in the console, which names faulty rows first, and can be paused, cancelled and deleted there',
     { timeout: 180_000 },
     async () => {
       await importedNumber();
@@ -113,7 +113,7 @@ describeNeeds(NEEDED)('batch calls', () => {
 
   const VOICED = [...NEEDED, 'baresip', 'pocketsphinx_continuous'];
   itNeeds(VOICED)(
-    'call nobody again who says so on the phone: heard, confirmed aloud, and on the list',
+    'do not call a person again who opts out on the phone, which the agent confirms aloud and puts on the list',
     { timeout: 180_000 },
     async () => {
       const called = '+4930123470';
@@ -177,7 +177,7 @@ describeNeeds(NEEDED)('batch calls', () => {
   );
 
   itNeeds(NEEDED)(
-    'killed in the middle are finished by the next start: no number twice, none left out',
+    'are finished by the next start after a kill: every number is called once',
     { timeout: 240_000 },
     async () => {
       const numbers = Array.from({ length: 12 }, (_, index) => `+49301235${String(10 + index)}`);

@@ -90,7 +90,7 @@ describeNeeds(NEEDS)('the browser client', () => {
   });
 
   itNeeds(NEEDS)(
-    'callbacks, levels, devices, muting, transcript and end of a spoken conversation',
+    'reports callbacks, levels, devices, muting, transcript and end of a spoken conversation',
     PATIENCE,
     async () => {
       const seen = await run<Record<string, unknown>>(`
@@ -158,7 +158,7 @@ describeNeeds(NEEDS)('the browser client', () => {
     },
   );
 
-  itNeeds(NEEDS)('each refusal has its error code', PATIENCE, async () => {
+  itNeeds(NEEDS)('has an error code for each refusal', PATIENCE, async () => {
     const codes = await run<unknown[]>(`
       const typed = { ...publicly, microphone: false };
       return [
@@ -185,7 +185,7 @@ describeNeeds(NEEDS)('the browser client', () => {
     await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { public_enabled: true });
   });
 
-  itNeeds(NEEDS)('the React entry: provider, hooks and visualizer', PATIENCE, async () => {
+  itNeeds(NEEDS)('has a React entry with provider, hooks and visualizer', PATIENCE, async () => {
     site.modules.set('/app.js', await bundle(REACT_PAGE));
     const app = await site.open(browser, '');
     const start = (microphone: boolean) => JSON.stringify({ agentId, serverUrl: product.url, microphone });

@@ -48,7 +48,7 @@ const DIRECT = { needs: [], start: async () => ({}), stop: async () => undefined
 
 describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => {
   itNeeds(['chromium'])(
-    'can be had in writing, until the agent hangs up, and once more',
+    'works in writing until the agent hangs up, and a second one can begin',
     { timeout: 60_000 },
     async () => {
       const visitor = await TalkPage.open(stage.browser, stage.product);
@@ -72,7 +72,7 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
   );
 
   itNeeds(['chromium'])(
-    'is taken over by a colleague at the console, and handed back',
+    'can be taken over by a colleague at the console, and handed back',
     { timeout: 180_000 },
     async () => {
       const visitor = await TalkPage.open(stage.browser, stage.product);
@@ -111,7 +111,7 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
   );
 
   itNeeds(['chromium'])(
-    'goes on over a second connection with the same token',
+    'continues over a second connection with the same token',
     { timeout: 60_000 },
     async () => {
       const { product } = stage;
@@ -130,7 +130,7 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
     },
   );
 
-  itNeeds(['chromium'])('tells a visitor who has no microphone what to do', async () => {
+  itNeeds(['chromium'])('shows a visitor without a microphone what to do', async () => {
     const mute = await launchBrowser();
     const visitor = await TalkPage.open(mute, stage.product);
     await visitor.press('Start talking');
@@ -143,7 +143,7 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
   });
 
   itNeeds(['chromium'])(
-    'can be had by everyone: no serious finding of axe, light or dark',
+    'is accessible: axe reports no serious finding, light or dark',
     { timeout: 60_000 },
     async () => {
       for (const colorScheme of ['light', 'dark'] as const) {
@@ -164,7 +164,7 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
   );
 
   itNeeds(['chromium'])(
-    'says so when the server is away, and works when it is back',
+    'reports that the server is unreachable, and works once it is back',
     { timeout: 60_000 },
     async () => {
       const visitor = await TalkPage.open(stage.browser, stage.product);
@@ -180,7 +180,7 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
   );
 
   itNeeds(['chromium'])(
-    'becomes possible by itself when the page was opened before the server was ready',
+    'becomes possible without a reload if the page was opened before the server was ready',
     { timeout: 60_000 },
     async () => {
       const visitor = await TalkPage.open(stage.browser, stage.product);

@@ -225,7 +225,7 @@ describeNeeds(ROOM_NEEDS)('a colleague in a room', () => {
   });
 
   itNeeds(ROOM_NEEDS)(
-    'that is made when they come: hears a phone call, takes it over and hands it back, and the room goes',
+    'hears a phone call, takes it over and hands it back; the room is created on joining and then removed',
     { timeout: 180_000 },
     async () => {
       const rooms = openRooms(

@@ -49,7 +49,7 @@ describeNeeds(['chromium'])('the console', () => {
   });
 
   itNeeds(['chromium'])(
-    'lets in with a key only, says what is wrong with another, and out again',
+    'accepts a valid key only, says what is wrong with another, and signs out',
     { timeout: 180_000 },
     async () => {
       const visitor = await ConsolePage.open(browser, product);
@@ -67,7 +67,7 @@ describeNeeds(['chromium'])('the console', () => {
   );
 
   itNeeds(['chromium'])(
-    'says that a key was revoked elsewhere, and goes on where somebody was with another one',
+    'reports a key that was revoked elsewhere, and returns to the same page after a sign-in with another key',
     { timeout: 180_000 },
     async () => {
       const { key_id, api_key } = await product.ask('POST', '/v1/keys', { name: 'Of somebody who left' });
@@ -87,7 +87,7 @@ describeNeeds(['chromium'])('the console', () => {
   );
 
   itNeeds(['chromium'])(
-    'says what is not there, and where the others are',
+    'reports a missing page or record, and links to the existing ones',
     { timeout: 180_000 },
     async () => {
       const person = await ConsolePage.open(browser, product, { key: product.rootKey });
@@ -105,7 +105,7 @@ describeNeeds(['chromium'])('the console', () => {
   );
 
   itNeeds(['chromium', 'pocketsphinx_continuous'])(
-    'takes an agent from nothing to a call that is kept, explained and reported',
+    'creates an agent, and shows its call with recording, explanation and webhook',
     { timeout: 360_000 },
     async () => {
       const person = await ConsolePage.open(browser, product, { key: product.rootKey });
@@ -119,7 +119,7 @@ describeNeeds(['chromium'])('the console', () => {
   );
 
   itNeeds(['chromium'])(
-    'can be used by everyone: no serious finding of axe on any page, light or dark, and no page wider than a phone',
+    'is accessible: axe reports no serious finding on any page, light or dark, and every page fits a phone',
     { timeout: 600_000 },
     async () => {
       const findings: string[] = [];

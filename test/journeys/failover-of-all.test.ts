@@ -71,35 +71,39 @@ describeNeeds(NEEDED)('every call of a worker that is killed', () => {
     await Promise.all([model?.close(), browsers?.close()]);
   });
 
-  itNeeds(NEEDED)('has somebody again who is heard, hears and answers', { timeout: 240_000 }, async () => {
-    const storyteller = await newAgent('Storyteller', { first_message: LONG_STORY });
-    const [silent, talking, vanishing] = await Promise.all([
-      person(SILENCE),
-      person(PERSONS_TONE),
-      person(PERSONS_TONE),
-    ]);
-    const receptionist = await receptionistOf({ silent, talking, vanishing });
-    const [pair, ...talkers] = await Promise.all([
-      joined(receptionist, '3', talking),
-      inMidSentence(storyteller),
-      calledInMidSentence(storyteller),
-      withColleague(storyteller),
-      joined(receptionist, '4', vanishing),
-      whileThePersonIsAsked(receptionist, silent),
-    ]);
-    // Last, because nobody may ring for longer than half a minute.
-    talkers.push(await onHold(receptionist));
-    await vanishing.close();
-    expect(product.kill('worker')).toBeGreaterThan(0);
-    const since = (phone: Phone): Since => ({ phone, from: phone.heard().length + LEFT_OVER });
-    const both = { caller: since(pair.phone), person: since(talking) };
-    const alone = talkers.map(({ phone }) => since(phone));
-    await Promise.all([
-      ...talkers.map((talker, index) => expectGoneOnWith(talker, alone[index]?.from ?? 0)),
-      expectStillJoined(pair.sessionId, both),
-    ]);
-    await Promise.all([...talkers.map(expectEnded), expectHandedOver(pair.sessionId, talking)]);
-  });
+  itNeeds(NEEDED)(
+    'continues with an agent or person who hears the caller and answers',
+    { timeout: 240_000 },
+    async () => {
+      const storyteller = await newAgent('Storyteller', { first_message: LONG_STORY });
+      const [silent, talking, vanishing] = await Promise.all([
+        person(SILENCE),
+        person(PERSONS_TONE),
+        person(PERSONS_TONE),
+      ]);
+      const receptionist = await receptionistOf({ silent, talking, vanishing });
+      const [pair, ...talkers] = await Promise.all([
+        joined(receptionist, '3', talking),
+        inMidSentence(storyteller),
+        calledInMidSentence(storyteller),
+        withColleague(storyteller),
+        joined(receptionist, '4', vanishing),
+        whileThePersonIsAsked(receptionist, silent),
+      ]);
+      // Last, because a phone may ring for at most half a minute.
+      talkers.push(await onHold(receptionist));
+      await vanishing.close();
+      expect(product.kill('worker')).toBeGreaterThan(0);
+      const since = (phone: Phone): Since => ({ phone, from: phone.heard().length + LEFT_OVER });
+      const both = { caller: since(pair.phone), person: since(talking) };
+      const alone = talkers.map(({ phone }) => since(phone));
+      await Promise.all([
+        ...talkers.map((talker, index) => expectGoneOnWith(talker, alone[index]?.from ?? 0)),
+        expectStillJoined(pair.sessionId, both),
+      ]);
+      await Promise.all([...talkers.map(expectEnded), expectHandedOver(pair.sessionId, talking)]);
+    },
+  );
 });
 
 let nextNumber = 5_001;

@@ -38,7 +38,7 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
   });
 
   itNeeds(NEEDED)(
-    'is taken over in mid-sentence: one session, one price, one story',
+    'continues in mid-sentence on another worker: one session, one price, one transcript',
     { timeout: 180_000 },
     async () => {
       const scene = prepareScene({
@@ -93,7 +93,7 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
   );
 
   itNeeds(['chromium'])(
-    'a browser comes back by itself: it is told, answered in voice, and charged once',
+    'reconnects by itself in a browser: the agent apologises and answers in voice, and the call is charged once',
     { timeout: 180_000 },
     async () => {
       const before = await balance();
@@ -125,7 +125,7 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
   );
 
   itNeeds(['chromium'])(
-    'a browser whose network was gone for long comes back to the same conversation',
+    'continues in a browser whose network was down for long',
     { timeout: 180_000 },
     async () => {
       const browser = await launchBrowser();

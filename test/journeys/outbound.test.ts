@@ -28,7 +28,7 @@ describeNeeds(NEEDED)('an outbound call', { concurrent: true }, () => {
     await tenant?.close();
   });
 
-  itNeeds(NEEDED)('hung up by the one called tells all three events', { timeout: 120_000 }, async () => {
+  itNeeds(NEEDED)('sends all three events when the callee hangs up', { timeout: 120_000 }, async () => {
     const { sessionId, phone } = await call({ does: 'hangUp', afterMs: 2_000 });
     await untilTold(sessionId, ['phone_call.dial_finished', 'call.ended', 'call.analyzed']);
     expect(await session(sessionId)).toMatchObject({
@@ -42,7 +42,7 @@ describeNeeds(NEEDED)('an outbound call', { concurrent: true }, () => {
   });
 
   itNeeds(NEEDED)(
-    'answered behind a digest is ended by the API with a BYE',
+    'answers a digest challenge, and is ended by the API with a BYE',
     { timeout: 120_000 },
     async () => {
       const { sessionId, phone } = await call({ does: 'answer', digest: 407 });
@@ -54,7 +54,7 @@ describeNeeds(NEEDED)('an outbound call', { concurrent: true }, () => {
   );
 
   itNeeds(NEEDED)(
-    'of the command line is told as it goes, and Ctrl-C hangs up',
+    'reports its progress on the command line, where Ctrl-C hangs up',
     { timeout: 120_000 },
     async () => {
       const { number, phone } = await importNumber({ does: 'answer' });
@@ -86,7 +86,7 @@ describeNeeds(NEEDED)('an outbound call', { concurrent: true }, () => {
     [503, 'failed'],
   ] as const)
     itNeeds(NEEDED)(
-      `refused with ${status} is told once, as ${dialStatus}`,
+      `sends one event with ${dialStatus} when the callee answers ${status}`,
       { timeout: 120_000 },
       async () => {
         const { sessionId, phone } = await call({ does: 'refuse', status });
@@ -94,13 +94,17 @@ describeNeeds(NEEDED)('an outbound call', { concurrent: true }, () => {
       },
     );
 
-  itNeeds(NEEDED)('ended while it rings is cancelled at the phone', { timeout: 120_000 }, async () => {
-    const { sessionId, phone } = await call({ does: 'ring' });
-    await product.until('it rings', () => product.log.includes(sessionId));
-    await new Promise((done) => setTimeout(done, 1_500));
-    await product.ask('POST', `/v1/agent/sessions/${sessionId}/end`);
-    await expectUnanswered(sessionId, { end_reason: 'cancelled', dial_status: 'no_answer' }, phone);
-  });
+  itNeeds(NEEDED)(
+    'is cancelled at the phone when the API ends it while it rings',
+    { timeout: 120_000 },
+    async () => {
+      const { sessionId, phone } = await call({ does: 'ring' });
+      await product.until('it rings', () => product.log.includes(sessionId));
+      await new Promise((done) => setTimeout(done, 1_500));
+      await product.ask('POST', `/v1/agent/sessions/${sessionId}/end`);
+      await expectUnanswered(sessionId, { end_reason: 'cancelled', dial_status: 'no_answer' }, phone);
+    },
+  );
 });
 
 /** Imports a number whose trunk leads to this phone. */

@@ -40,7 +40,7 @@ describeNeeds(NEEDED)('a phone call to the demo agent', () => {
 
   describe('placed by several phones at once', { concurrent: true }, () => {
     itNeeds([...NEEDED, 'sipp', 'tcpdump'])(
-      'sipp hears the greeting and an answer to what was asked',
+      'is answered when sipp asks a question after the greeting',
       { timeout: 180_000 },
       async () => {
         const from = '+15557650001';
@@ -52,7 +52,7 @@ describeNeeds(NEEDED)('a phone call to the demo agent', () => {
     );
 
     itNeeds([...NEEDED, 'baresip'])(
-      'baresip hears the greeting and an answer to what was asked',
+      'is answered when baresip asks a question after the greeting',
       { timeout: 180_000 },
       async () => {
         const from = '+15557650002';

@@ -55,7 +55,7 @@ describeWhereThere(['rtpengine', 'baresip'])('the product behind an rtpengine', 
   const hears = (phone: Phone, hz: number) =>
     product.until(`${hz} Hz is heard`, () => power(phone.heard().subarray(-RATE_HZ), hz) > HEARD);
 
-  it('the relay carries both legs of an answered and joined call, and keeps nothing afterwards', {
+  it('sends both legs of an answered and joined call through the relay, which keeps nothing afterwards', {
     timeout: 180_000,
   }, async () => {
     const destination = {

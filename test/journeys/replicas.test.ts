@@ -55,14 +55,14 @@ afterAll(async () => {
 
 describe('two control planes on one store', () => {
   itNeeds(NEEDS)(
-    'one that shares no Redis with the others does not start, and says what to set',
+    'do not start with a third that shares no Redis with them: it names the setting to fix',
     { timeout: 120_000 },
     async () => {
       await expect(startReplica('third', {})).rejects.toThrow('set the same REDIS_URL for every replica');
     },
   );
 
-  itNeeds(NEEDS)('the windows of public rates are one', { timeout: 240_000 }, async () => {
+  itNeeds(NEEDS)('count public requests together', { timeout: 240_000 }, async () => {
     for (;;) {
       const agentId = await publish({}, { public_enabled: true, allowed_origins: [ORIGIN] });
       const minute = Math.floor(Date.now() / MINUTE_MS);
@@ -81,7 +81,7 @@ describe('two control planes on one store', () => {
   });
 
   itNeeds(NEEDS)(
-    `of ${ATTEMPTS} sessions at once through both, on credit for ${CREDIT_FOR}, exactly ${CREDIT_FOR} are created`,
+    `create exactly ${CREDIT_FOR} of ${ATTEMPTS} sessions requested at once through both, on credit for ${CREDIT_FOR}`,
     { timeout: 240_000 },
     async () => {
       const user = await product.ask('POST', '/admin/users', { name: 'Thrifty', credit: '0.60' });
@@ -111,7 +111,7 @@ describe('two control planes on one store', () => {
   );
 
   itNeeds(NEEDS)(
-    'the end of every call is told, whichever of them leases it, and goes on being told when one is killed',
+    'send the webhook of every call exactly once, even after one of them was killed',
     { timeout: 240_000 },
     async () => {
       const agentId = await publish({ webhooks: { post_call: [{ url: `${tenant.url}/hook` }] } });

@@ -165,7 +165,7 @@ for (const { program, start } of PROXIES) {
       rmSync(folder, { recursive: true, force: true });
     });
 
-    it('a file passes through in its built encoding', PATIENCE, async () => {
+    it('passes a file on in its built encoding', PATIENCE, async () => {
       // Unlike fetch, this does not decode the body.
       const { headers, body } = await trusting.request({
         origin: url,
@@ -181,7 +181,7 @@ for (const { program, start } of PROXIES) {
       expect(brotliDecompressSync(await body.arrayBuffer()).toString()).toContain('voice-agent');
     });
 
-    it('live events arrive without delay', PATIENCE, async () => {
+    it('passes live events on without delay', PATIENCE, async () => {
       const stream = await ask('/v1/agent/events', { headers: key() });
       const events = stream.body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
       let seen = '';
@@ -196,7 +196,7 @@ for (const { program, start } of PROXIES) {
       await events.return?.();
     });
 
-    it('speech is delivered over a WebSocket', PATIENCE, async () => {
+    it('passes speech on over a WebSocket', PATIENCE, async () => {
       const socket = new WebSocket(`${url.replace('https', 'wss')}/v1/tts/live`, {
         headers: key(),
         rejectUnauthorized: false,
@@ -216,7 +216,7 @@ for (const { program, start } of PROXIES) {
       expect(heard).toEqual(expect.arrayContaining(['audio', 'stop']));
     });
 
-    itNeeds(['chromium'])('a visitor talks with the agent on the page', PATIENCE, async () => {
+    itNeeds(['chromium'])('lets a visitor talk with the agent on the page', PATIENCE, async () => {
       const browser = await launchBrowser();
       const visitor = await TalkPage.open(browser, { url }, { ignoreHTTPSErrors: true });
       await visitor.press('Type instead');
@@ -224,7 +224,7 @@ for (const { program, start } of PROXIES) {
       await browser.close();
     });
 
-    it('an address claimed by a client is not trusted', PATIENCE, async () => {
+    it('does not make the product trust an address that a client claims', PATIENCE, async () => {
       const agent_id = await demoAgentId(product);
       const statuses: number[] = [];
       // More requests than two minutes allow, because a new minute may begin meanwhile.

@@ -91,17 +91,20 @@ describeNeeds(NEEDED)('a phone behind a rough network', () => {
   afterAll(() => product?.close());
 
   for (const [n, { line, answer }] of TALK.entries())
-    itNeeds(NEEDED)(`is understood, and understands, as without it: "${line}"`, (test) => {
-      for (const { exchanges } of [clean, rough]) {
-        const exchange =
-          exchanges[n] ??
-          test.skip(`the machine stood still for ${STANDSTILL_MS} ms whenever this was broken`);
-        expect(exchange.recognised).toEqual([line]);
-        expect(exchange.understood).toContain(answer);
-      }
-    });
+    itNeeds(NEEDED)(
+      `is understood, and understands the agent, as on a perfect network: "${line}"`,
+      (test) => {
+        for (const { exchanges } of [clean, rough]) {
+          const exchange =
+            exchanges[n] ??
+            test.skip(`the machine stood still for ${STANDSTILL_MS} ms whenever this was broken`);
+          expect(exchange.recognised).toEqual([line]);
+          expect(exchange.understood).toContain(answer);
+        }
+      },
+    );
 
-  itNeeds(NEEDED)('has a session that says how rough it was', () => {
+  itNeeds(NEEDED)('has a session that reports the losses and the jitter', () => {
     expect(clean.quality.packets_lost).toBe(0);
     expect(
       rough.quality.packets_lost / (rough.quality.packets_received + rough.quality.packets_lost),

@@ -239,7 +239,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
   });
 
   itNeeds(['openssl'])(
-    'with a certificate the public side speaks TLS, whatever host it names, and the parts still find each other',
+    'serves TLS with a certificate for any host name, and its parts still connect to each other',
     async () => {
       const [cert, key] = [join(dataDir, 'cert.pem'), join(dataDir, 'key.pem')];
       const subject = ['-subj', '/CN=voice.example.org', '-days', '2'];

@@ -41,7 +41,7 @@ describeNeeds(NEEDED)('a call whose control plane is killed', () => {
     await tenant?.close();
   });
 
-  itNeeds(NEEDED)('goes on, is answered, and is told whole', { timeout: 90_000 }, async () => {
+  itNeeds(NEEDED)('continues, is answered, and has a complete transcript', { timeout: 90_000 }, async () => {
     const calling = new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(), scene });
     await product.until('the call is active', async () => (await sessionsOf('active')).length === 1);
     const workers = product.parts('worker').map(({ pid }) => pid);

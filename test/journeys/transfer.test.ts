@@ -57,7 +57,7 @@ describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, ()
   });
 
   itNeeds(NEEDED)(
-    'is joined with them after their spoken yes, and both are on record',
+    'is connected to a person who agrees aloud, and both are on record',
     { timeout: 240_000 },
     async () => {
       const caller = await call('+15557655001', '1');
@@ -82,7 +82,7 @@ describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, ()
     },
   );
 
-  itNeeds(NEEDED)('is handed over by REFER, and the session ends there', { timeout: 240_000 }, async () => {
+  itNeeds(NEEDED)('is handed over by REFER, which ends the session', { timeout: 240_000 }, async () => {
     const caller = await call('+15557655003', '3');
     await hearsTone(referredTo, CALLERS_HZ);
     const session = await settled(product, await sessionOf('+15557655003'));
@@ -96,7 +96,7 @@ describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, ()
   });
 
   itNeeds(NEEDED)(
-    'is back with the agent where they are busy; the person was shown the caller’s number, as the number is set',
+    'returns to the agent if the person is busy, who was shown the caller’s number, as configured',
     { timeout: 240_000 },
     async () => {
       const caller = await call(BUSY_CALLER, '2');
@@ -122,7 +122,7 @@ describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, ()
   );
 
   itNeeds(NEEDED)(
-    'by a number bought here stays with the agent once the account has placed its calls of the minute',
+    'stays with the agent if the bought number’s account has placed its calls of the minute',
     { timeout: 240_000 },
     async () => {
       const caller = await call('+15557655004', '2', bought);

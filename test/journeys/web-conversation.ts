@@ -75,7 +75,7 @@ export function describeConversation(
     });
 
     itNeeds([...needs, 'pocketsphinx_continuous'])(
-      'is heard, understood, answered, shown and kept',
+      'is understood, answered, shown and stored',
       { timeout: 180_000 },
       async () => {
         const visitor = await TalkPage.open(stage.browser, stage.product);
@@ -95,7 +95,7 @@ export function describeConversation(
       },
     );
 
-    itNeeds(needs)('goes on while the control plane dies and comes back', { timeout: 180_000 }, async () => {
+    itNeeds(needs)('continues while the control plane dies and restarts', { timeout: 180_000 }, async () => {
       const { product } = stage;
       const visitor = await TalkPage.open(stage.browser, product);
       await visitor.press('Type instead');

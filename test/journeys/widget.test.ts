@@ -26,7 +26,7 @@ const MICROPHONE = [11, QUESTION, 20, QUESTION, 20, QUESTION, 30] as const;
 /** Shadow root of the first widget on the page. */
 const SHADOW = `document.querySelector('voice-agent').shadowRoot`;
 
-describeNeeds(NEEDS)('the widget on somebody’s site', () => {
+describeNeeds(NEEDS)('the widget on a customer’s site', () => {
   let product: Product;
   let browser: Browser;
   let site: Site;
@@ -57,7 +57,7 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
   });
 
   itNeeds([...NEEDS, 'pocketsphinx_continuous'])(
-    'takes a spoken call, with no help of the page but a script and an element',
+    'takes a spoken call on a page that has only a script and an element for it',
     PATIENCE,
     async () => {
       const guest = await site.visit(browser, element());
@@ -85,7 +85,7 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
     },
   );
 
-  itNeeds(NEEDS)('leaves the page’s own load alone, and asks once who its agent is', PATIENCE, async () => {
+  itNeeds(NEEDS)('does not delay the page’s load, and requests its agent once', PATIENCE, async () => {
     // Registered before the widget’s own listeners; the load event itself waits for the script.
     const initScript = `addEventListener('load', () => { window.atLoad = { isScriptThere: performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/widget.js')),
       isDefined: customElements.get('voice-agent') !== undefined }; });`;
@@ -104,7 +104,7 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
     await page.context().close();
   });
 
-  itNeeds(NEEDS)('can be had by the keyboard alone, with the terms accepted once', PATIENCE, async () => {
+  itNeeds(NEEDS)('can be used by keyboard alone, with the terms accepted once', PATIENCE, async () => {
     const guest = await site.visit(
       browser,
       element('consent="true" terms-url="/terms" consent-text="This call may be recorded."'),
@@ -134,7 +134,7 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
   });
 
   itNeeds(NEEDS)(
-    'has no serious finding of axe, light or dark, and violates no policy of the page',
+    'is accessible: axe reports no serious finding, light or dark, and no policy of the page is violated',
     PATIENCE,
     async () => {
       for (const colorScheme of ['light', 'dark'] as const) {
@@ -166,7 +166,7 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
   );
 
   itNeeds(NEEDS)(
-    'speaks the visitor’s language from right to left, in the page’s own words where it has some, on a phone too',
+    'speaks the visitor’s language from right to left, uses the page’s own texts, and fits a phone',
     PATIENCE,
     async () => {
       const texts = JSON.stringify({ start: 'اتصل بمطعم لويجي' });
@@ -200,7 +200,7 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
   );
 
   itNeeds(NEEDS)(
-    'tells why a page may not call: another origin, an owner out of credit, a token too old, no agent at all',
+    'explains why a page cannot call: a foreign origin, an owner out of credit, an expired token, a missing agent',
     PATIENCE,
     async () => {
       await allow(['https://luigis.example.com']);
@@ -242,29 +242,25 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
     },
   );
 
-  itNeeds(NEEDS)(
-    'tells a visitor whose microphone is blocked, or who has none, what to do',
-    PATIENCE,
-    async () => {
-      for (const [microphone, told] of [
-        ['blocked', 'The microphone is blocked. Allow it for this page'],
-        [null, 'No microphone was found. Connect one and start again'],
-      ] as const) {
-        const mute = await launchBrowser(microphone);
-        const guest = await site.visit(mute, element());
-        await guest.press('Talk to Parley demo');
-        await guest.press('Start a call');
-        expect(await guest.problem()).toContain(told);
-        expect((await guest.told()).at(-1)).toMatchObject({ code: 'mic_permission_denied' });
-        await guest.press('Type instead');
-        await guest.line(GREETING);
-        await mute.close();
-      }
-    },
-  );
+  itNeeds(NEEDS)('shows a visitor with a blocked or missing microphone what to do', PATIENCE, async () => {
+    for (const [microphone, told] of [
+      ['blocked', 'The microphone is blocked. Allow it for this page'],
+      [null, 'No microphone was found. Connect one and start again'],
+    ] as const) {
+      const mute = await launchBrowser(microphone);
+      const guest = await site.visit(mute, element());
+      await guest.press('Talk to Parley demo');
+      await guest.press('Start a call');
+      expect(await guest.problem()).toContain(told);
+      expect((await guest.told()).at(-1)).toMatchObject({ code: 'mic_permission_denied' });
+      await guest.press('Type instead');
+      await guest.line(GREETING);
+      await mute.close();
+    }
+  });
 
   itNeeds(NEEDS)(
-    'has one conversation at a time on a page, and hangs up when its element is removed',
+    'allows one conversation at a time on a page, and hangs up when its element is removed',
     PATIENCE,
     async () => {
       const guest = await site.visit(
@@ -302,26 +298,30 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
     },
   );
 
-  itNeeds(NEEDS)('goes on over a new connection when the network breaks in mid-call', PATIENCE, async () => {
-    const guest = await site.visit(browser, element());
-    await guest.press('Talk to Parley demo');
-    await guest.press('Type instead');
-    await guest.line(GREETING);
-    await guest.loseNetwork();
-    await guest.status('Connection lost, trying again…');
-    // Messages written meanwhile wait for the new connection.
-    await guest.type('Who are you?');
-    await guest.line('You: Who are you?');
-    await guest.findNetwork();
-    await guest.status(/Listening|Speaking|Thinking/);
-    expect(await guest.page.evaluate('window.connections.length')).toBeGreaterThan(1);
-    await guest.line(NAME);
-    await guest.press('End call');
-    const connect = (await guest.told()).find(({ name }) => name === 'connect');
-    expect(await settled(product, String(connect?.['sessionId']))).toMatchObject({
-      status: 'completed',
-      end_reason: 'user_hangup',
-    });
-    await guest.close();
-  });
+  itNeeds(NEEDS)(
+    'continues over a new connection when the network fails during a call',
+    PATIENCE,
+    async () => {
+      const guest = await site.visit(browser, element());
+      await guest.press('Talk to Parley demo');
+      await guest.press('Type instead');
+      await guest.line(GREETING);
+      await guest.loseNetwork();
+      await guest.status('Connection lost, trying again…');
+      // Messages written meanwhile wait for the new connection.
+      await guest.type('Who are you?');
+      await guest.line('You: Who are you?');
+      await guest.findNetwork();
+      await guest.status(/Listening|Speaking|Thinking/);
+      expect(await guest.page.evaluate('window.connections.length')).toBeGreaterThan(1);
+      await guest.line(NAME);
+      await guest.press('End call');
+      const connect = (await guest.told()).find(({ name }) => name === 'connect');
+      expect(await settled(product, String(connect?.['sessionId']))).toMatchObject({
+        status: 'completed',
+        end_reason: 'user_hangup',
+      });
+      await guest.close();
+    },
+  );
 });

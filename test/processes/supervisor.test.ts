@@ -113,13 +113,13 @@ describe('supervisor', () => {
 
   it.each([
     [
-      'which session a worker hung in, whatever it did before',
+      'the session in which a worker hung, whatever it ran before',
       { HANG_AFTER: '0123', HANG_IN: '4567' },
       / in 4567$/,
     ],
-    ['of no session where none was at work', { HANG_AFTER: '0123' }, /^worker-\w+$/],
+    ['no session if none was running', { HANG_AFTER: '0123' }, /^worker-\w+$/],
   ])(
-    'security 3: tells the control plane %s',
+    'security 3: reports to the control plane %s',
     async (_what, hangs, expected) => {
       const hanging = { BEHAVIOUR_worker: 'hang', HANG_ONCE: '1', ...hangs };
       start(['control-plane', 'worker'], (role, starts) =>

@@ -7,7 +7,7 @@ import { turnsDuring } from '../turns-until.ts';
 const paragraph = (char: string, chars: number) => char.repeat(chars);
 
 describe('chunkText', () => {
-  it('keeps a short text whole and returns nothing for white space', () => {
+  it('leaves a short text unchanged and returns nothing for white space', () => {
     expect(chunkText('We open at nine.\n\nWe close at five.\n')).toEqual([
       'We open at nine.\n\nWe close at five.',
     ]);
@@ -20,7 +20,7 @@ describe('chunkText', () => {
     ).toEqual(['# Hotel\n\n## Hours\n\nNine to five.\n\nSundays closed.', '## Pets\n\nWelcome.\n#hashtag']);
   });
 
-  it('fills a chunk with whole paragraphs', () => {
+  it('fills a chunk with complete paragraphs', () => {
     const text = ['a', 'b', 'c', 'd'].map((char) => paragraph(char, 500)).join('\r\n\r\n');
     expect(chunkText(text)).toEqual([
       `${paragraph('a', 500)}\n\n${paragraph('b', 500)}`,

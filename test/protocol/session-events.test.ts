@@ -16,7 +16,7 @@ describe('client messages', () => {
     expect(parseClientEvent(JSON.stringify(event))).toEqual(event);
   });
 
-  it('lose unknown fields without being refused', () => {
+  it('lose unknown fields without being rejected', () => {
     expect(parseClientEvent('{"type":"user.activity","since":3}')).toEqual({ type: 'user.activity' });
   });
 

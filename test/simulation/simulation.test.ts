@@ -39,7 +39,7 @@ describe('simulated calls', () => {
       );
   }, 600_000);
 
-  it('survive the death of their worker at any step: invariants hold, and the caller is told first', async () => {
+  it('survive the death of their worker at any step: invariants hold, and the caller hears of it first', async () => {
     const failed: string[] = [];
     let taken = 0;
     for (const seed of seeds.slice(0, 200)) {
@@ -64,7 +64,7 @@ describe('simulated calls', () => {
     }
   });
 
-  it('speculative_response: with stable words, the median answer is sooner by the time to first token', async () => {
+  it('answer sooner with speculative_response and stable words: the median by the time to first token', async () => {
     const turns: AnsweredTwice[] = [];
     for (let seed = 1; seed <= 100; seed++) turns.push(...(await answeredTwice(seed)));
     expect(turns.length).toBeGreaterThan(50);

@@ -5,7 +5,7 @@ import { startTestSignalling } from '#test/fakes/signalling.ts';
 import { runSipp } from '#test/fakes/sipp.ts';
 import { describeNeeds } from '#test/needs.ts';
 
-/** Burst limit of a source; it does not refill while the clock stands still. */
+/** Burst limit of a source; it does not refill while the clock is stopped. */
 const SHARE = 1_200;
 
 describeNeeds(['sipp'])('a flood by sipp', () => {

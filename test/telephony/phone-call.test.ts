@@ -17,7 +17,7 @@ itNeeds(['baresip']).each([
   ['G722', 16_000],
   ['opus', 16_000],
 ] as const)(
-  'a real phone that talks %s hears what is played, is heard at %i Hz, presses keys, and hangs up',
+  'a real phone that talks %s hears the agent, is heard at %i Hz, presses keys, and hangs up',
   async (codec, rateHz) => {
     const logger = createLogger({ level: 'silent', name: 'test' });
     const media = await startMediaThread({

@@ -74,7 +74,7 @@ describe('SRTP keys in descriptions (RFC 4568)', () => {
     }
   });
 
-  it('beside an offer of plain media, the first supported section is chosen', () => {
+  it('an offer with plain and protected sections is answered in the first supported one', () => {
     const both =
       `${offer('RTP/SAVP', line('AES_CM_128_HMAC_SHA1_80 inline:AAAA'))}m=audio 4002 RTP/AVP ` + '8\r\n';
     const { sdp, remote } = answerAudio(both, local);

@@ -174,7 +174,7 @@ describe('answers to offers (RFC 3264)', () => {
     expect(answer).toContain('c=IN IP6 2001:db8::2\r\n');
   });
 
-  it('an offer without a common codec is refused with 488', () => {
+  it('an offer without a common codec is rejected with 488', () => {
     expect(refusal(sdp('m=audio 4000 RTP/AVP 18 112', 'a=rtpmap:112 opus/16000'))).toEqual({
       code: 'no_common_codec',
       sip: 488,
@@ -191,7 +191,7 @@ describe('answers to offers (RFC 3264)', () => {
     ['a header smuggled into a format', sdp('m=audio 4000 RTP/AVP 0;x')],
     ['SRTP only', sdp('m=audio 4000 RTP/SAVP 0')],
     ['too many lines', sdp(...Array.from({ length: 1001 }, () => 'a=x'), 'm=audio 4000 RTP/AVP 0')],
-  ])('%s is refused with 488', (_, offer) => {
+  ])('%s is rejected with 488', (_, offer) => {
     expect(refusal(offer)).toEqual({ code: 'sdp_unusable', sip: 488 });
   });
 });
@@ -238,7 +238,7 @@ describe('descriptions from the network', () => {
       .map(([start, rest]) => start + rest),
   );
 
-  it('are either answered section by section or refused by a fault', () => {
+  it('are either answered section by section or rejected by a fault', () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 40 }), (lines) => {
         const offer = ['v=0', ...lines].join('\r\n');

@@ -76,7 +76,7 @@ describe('a user part', () => {
 });
 
 it.each(['', 'a b', 'host:', 'host:0', 'host:65536', 'host:99999', '[::1', 'a@b'])(
-  'a host and port cannot be %j',
+  'does not accept %j as a host and port',
   (text) => {
     expect(readHostPort(text)).toBeNull();
   },

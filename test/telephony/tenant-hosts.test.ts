@@ -104,7 +104,7 @@ describe('a host named by a tenant', () => {
     ['is a server its domain names for TCP', 'tcp.trunk.example'],
     ['is the sixth server its domain names', 'g6.trunk.example'],
     ['is where its calls come from', '203.0.115.7'],
-  ])("security 4: is not dialled where it %s: the operator's trunk", async (_, host) => {
+  ])('security 4: is not dialled where it %s: the operator’s trunk', async (_, host) => {
     await expect(hops(`sip:+5352001234@${host}`)).rejects.toThrow("The host is the operator's own trunk");
   });
 
@@ -120,7 +120,7 @@ describe('a host named by a tenant', () => {
     expect(await hops('sip:1@trunk.example', shared)).toHaveLength(4);
   });
 
-  it('security 4: on the same machine is distinguished from the operator’s trunk by its port', async () => {
+  it('security 4: is distinguished by its port from an operator’s trunk on the same machine', async () => {
     const own = deps('127.0.0.1:5070', ['127.0.0.1']);
     expect(await hops('sip:1@127.0.0.1:5080', own)).toEqual(['sip:127.0.0.1:5080;transport=udp']);
     for (const same of ['127.0.0.1:5070', 'localhost:5070'])

@@ -100,7 +100,7 @@ describe('transcription of a recording', () => {
   });
 });
 
-describeNeeds(['ffmpeg'])('every common format is heard in its whole length', () => {
+describeNeeds(['ffmpeg'])('every common format is transcribed completely', () => {
   it.each([
     ['mp3 in stereo', ['-ac', '2', '-ar', '44100', '-f', 'mp3']],
     ['ogg with opus', ['-c:a', 'libopus', '-f', 'ogg']],
@@ -134,12 +134,12 @@ describeNeeds(['ffmpeg'])('every common format is heard in its whole length', ()
   });
 });
 
-describe('refusals, with the pro model’s codes', () => {
+describe('the refusals, which have the pro model’s codes', () => {
   const short = toWav(new Int16Array(800), 16_000);
   it.each([
     ['no audio', {}, 400, 'invalid_parameter'],
     ['an unknown field', { audio: WAV, nope: 1 }, 400, 'invalid_parameter'],
-    ['an unknown language form', { audio: WAV, language: 'english' }, 400, 'invalid_parameter'],
+    ['an invalid language', { audio: WAV, language: 'english' }, 400, 'invalid_parameter'],
     [
       'contradicting speaker counts',
       { audio: WAV, num_speakers: 2, max_speakers: 3 },
@@ -147,12 +147,17 @@ describe('refusals, with the pro model’s codes', () => {
       'invalid_parameter',
     ],
     [
-      'speakers counted but not told apart',
+      'a number of speakers without diarize',
       { audio: WAV, num_speakers: 2, diarize: false },
       400,
       'invalid_parameter',
     ],
-    ['what is no audio', { audio: Buffer.from('this is not audio at all, only text') }, 400, 'invalid_audio'],
+    [
+      'text instead of audio',
+      { audio: Buffer.from('this is not audio at all, only text') },
+      400,
+      'invalid_audio',
+    ],
     [
       'noise',
       { audio: Buffer.from(Uint8Array.from({ length: 5_000 }, (_, index) => (index * 7_919) % 251)) },
@@ -160,15 +165,15 @@ describe('refusals, with the pro model’s codes', () => {
       'invalid_audio',
     ],
     [
-      'audio of a kind that is not read',
+      'audio of an unsupported format',
       { audio: Buffer.from('caff\0\u0001\0\0desc') },
       415,
       'unsupported_media_type',
     ],
     ['a WAV without its audio', { audio: WAV.subarray(0, 40) }, 400, 'invalid_audio'],
-    ['too little of it', { audio: short }, 400, 'audio_too_short'],
-    ['speakers told apart by force', { audio: WAV, diarize: true }, 503, 'diarization_failed'],
-  ])('%s', async (_, fields, status, code) => {
+    ['too little audio', { audio: short }, 400, 'audio_too_short'],
+    ['diarize with an engine that cannot', { audio: WAV, diarize: true }, 503, 'diarization_failed'],
+  ])('include one for %s', async (_, fields, status, code) => {
     const pro = await asr(fields, { model: 'transcribe-1-pro' });
     expect(pro.status).toBe(status);
     expect(pro.body).toEqual({
@@ -182,7 +187,7 @@ describe('refusals, with the pro model’s codes', () => {
     expect(plain.body).toEqual({ status, message: pro.body.message, reason: null });
   });
 
-  it('accepts MessagePack in which null means absent', async () => {
+  it('do not include MessagePack in which null means absent', async () => {
     const raw = Buffer.from(
       encode({ audio: WAV, language: null, ignore_timestamps: null, num_speakers: null }),
     );
@@ -194,7 +199,7 @@ describe('refusals, with the pro model’s codes', () => {
     expect([status, body.text, body.segments]).toEqual([200, HEARD, []]);
   });
 
-  it('refuses other content types with 415, truncated bodies and an hour or more of audio with 400', async () => {
+  it('are 415 for other content types, and 400 for truncated bodies and an hour or more of audio', async () => {
     const send = (type: string, raw: Buffer) =>
       api.request('POST', '/v1/asr', { key: user.key, headers: { 'content-type': type }, raw });
     expect((await send('application/json', Buffer.from('{}'))).status).toBe(415);
@@ -214,7 +219,7 @@ describe('refusals, with the pro model’s codes', () => {
     expect([status, body.code]).toEqual([400, 'audio_too_long']);
   });
 
-  it('a failing engine is 503, not the caller’s fault', async () => {
+  it('are 503 for a failing engine, which is not the caller’s fault', async () => {
     vendor.fault = { status: 500 };
     const { status, body } = await asr({ audio: WAV }, { model: 'transcribe-1-pro' });
     vendor.fault = null;

@@ -120,7 +120,7 @@ describe('live synthesis', () => {
     expect(Math.abs(client.audio.length - bytes) / 32_000).toBeLessThan(0.4);
   });
 
-  it('a flush speaks the text so far before the text is over', async () => {
+  it('speaks the text so far on a flush, before the text ends', async () => {
     const client = await Client.open();
     client.send(start(), text('Hello there'), { event: 'flush' });
     const first = await client.until(({ event }) => event === 'audio');
@@ -192,7 +192,7 @@ describe('live synthesis', () => {
     await expect.poll(() => placesOf(user), { timeout: 60_000 }).toBe(5);
   });
 
-  it('an idle socket holds no place: it takes one at start, or is refused', async () => {
+  it('needs no place while its socket is idle: it takes one at start, or is rejected', async () => {
     const idle = await Promise.all(
       Array.from({ length: 7 }, () => Client.open('/v1/tts/live/with-timestamp')),
     );
@@ -225,7 +225,7 @@ describe('live synthesis', () => {
 describe('slow and disconnected readers', () => {
   const LONG = 'This is one more sentence of a very long story that nobody listens to. '.repeat(1_380);
 
-  it('a disconnect stops the work, frees the place and is charged; a slow reader delays no other', async () => {
+  it('a disconnect stops the work, frees the place and is charged; a slow reader delays no one else', async () => {
     const credit = async () =>
       Number((await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit);
     const before = await credit();

@@ -262,7 +262,7 @@ describe('refusals precede any audio', () => {
       });
   });
 
-  it('malformed bodies, wrong types and missing keys are refused in the documented order', async () => {
+  it('malformed bodies, wrong types and missing keys are rejected in the documented order', async () => {
     const raw = (headers: Record<string, string>, payload: string | Buffer) =>
       api.app.inject({ method: 'POST', url: '/v1/tts', headers, payload });
     const auth = { authorization: `Bearer ${user.key}` };
@@ -298,7 +298,7 @@ describe('"Charging"', () => {
     expect(await credit()).toBe(then);
   });
 
-  it('a synthesis is never refused for lack of credit', async () => {
+  it('a synthesis is never rejected for lack of credit', async () => {
     const poor = await api.createUser({ credit: '0.00' });
     const { status } = await api.request('POST', '/v1/tts', {
       key: poor.key,

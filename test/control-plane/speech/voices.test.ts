@@ -131,7 +131,7 @@ it('a model can be changed and deleted by its own team only; private ones are hi
   expect(await api.context.blobs.list(`voices/${body._id}/`)).toEqual([]);
 });
 
-it('models have their own paging; unlisted and foreign private ones are not listed', async () => {
+it('models have their own paging; unlisted ones and other teams’ private ones are not listed', async () => {
   const owner = await api.createUser();
   for (const [title, visibility] of [
     ['One', 'private'],

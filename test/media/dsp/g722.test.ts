@@ -49,7 +49,7 @@ describe('G.722', () => {
     expect(10 * Math.log10(signal / noise)).toBeGreaterThan(30);
   });
 
-  it('encodes frame by frame exactly as it encodes the whole, and writes at the given offset', () => {
+  it('encodes frame by frame exactly as it encodes everything at once, and writes at the given offset', () => {
     const [encoder, decoder] = [new G722Encoder(), new G722Decoder()];
     const [whole, decodedWhole] = [encode(speech), decode(encode(speech))];
     const [frame, samples] = [new Uint8Array(172), new Int16Array(320)];

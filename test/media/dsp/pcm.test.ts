@@ -64,7 +64,7 @@ function stream(
 }
 
 describe('the resampler', () => {
-  it('matches its source: `npm run build:wasm` has been run', () => {
+  it('equals its compiled source: `npm run build:wasm` has been run', () => {
     const source = parseWat('polyphase.wat', readFileSync('media/dsp/polyphase.wat', 'utf8'));
     expect(readFileSync('media/dsp/polyphase.wasm').equals(source.toBinary({}).buffer)).toBe(true);
   });

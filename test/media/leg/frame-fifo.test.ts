@@ -131,7 +131,7 @@ describe('the queue between a source of blocks and the slots of a leg', () => {
     expect(levels).toContain(LOUD + 49);
   });
 
-  it('also reduces delay in noise without pauses, by at most one frame per half second', () => {
+  it('reduces the delay even in noise without pauses, by at most one frame per half second', () => {
     const fifo = new FrameFifo(FRAME);
     const out = new Int16Array(FRAME);
     const frame = (n: number) => fifo.push(new Int16Array(FRAME).fill(LOUD + n));

@@ -109,7 +109,7 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
   });
 
   itNeeds(NEEDS)(
-    'state is an attribute, transcripts are text streams, the rest travels on data topics',
+    'sends state as an attribute, transcripts as text streams, and the rest on data topics',
     async () => {
       const { room, leg, log, caller } = await connect();
       const say = (event: unknown) => leg.send({ do: 'sendMessage', json: JSON.stringify(event) });
@@ -148,7 +148,7 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
     },
   );
 
-  itNeeds(NEEDS)('whoever only listens is not the caller', async () => {
+  itNeeds(NEEDS)('does not take a listener for the caller', async () => {
     const { room, log } = await open();
     const token = await rooms.token({ room, identity: 'monitor-1', role: 'monitor', ttlSeconds: 60 });
     const { Room } = await import('@livekit/rtc-node');
@@ -163,7 +163,7 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
     await caller.leave();
   });
 
-  itNeeds(NEEDS)('a room that is deleted is a caller sent away', async () => {
+  itNeeds(NEEDS)('ends as the caller’s hang-up when the room is deleted', async () => {
     const { room, log, caller } = await connect();
     await rooms.remove(room);
     expect(await log.next('closed', undefined, LIMIT_MS)).toMatchObject({ reason: 'remote' });
@@ -210,7 +210,7 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
   );
 
   itNeeds(NEEDS)(
-    'goes on from where it was after the server died and came back',
+    'continues from the same position after the server died and returned',
     { timeout: 120_000 },
     async () => {
       const { leg, log, caller } = await connect();
@@ -241,7 +241,7 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
     },
   );
 
-  itNeeds(NEEDS)('says so when there is no server', async () => {
+  itNeeds(NEEDS)('reports an unreachable server', async () => {
     const token = await rooms.token({ room: 'x', identity: 'agent-x', role: 'agent', ttlSeconds: 60 });
     const nowhere = { url: 'ws://127.0.0.1:9', token, callerIdentity: 'user-x', recording: null };
     await expect(host.openLivekitLeg(nowhere)).rejects.toMatchObject({ code: 'gateway_unreachable' });

@@ -6,7 +6,7 @@ const event = (code: number, duration: number, isEnd = false) =>
   Uint8Array.of(code, (isEnd ? 0x80 : 0) | 10, duration >> 8, duration & 0xff);
 
 describe('received telephone events', () => {
-  it('report a press once, with its whole duration, however often its end is repeated', () => {
+  it('report a press once, with its complete duration, however often its end is repeated', () => {
     const receiver = new DigitReceiver();
     expect(receiver.push(1000, event(5, 160), 0)).toEqual([]);
     expect(receiver.push(1000, event(5, 320), 20)).toEqual([]);

@@ -125,10 +125,10 @@ function wordsOf(samples: Int16Array, rateHz: number): Promise<string[]> {
   return transcribe(samples.subarray(SPARED_SECONDS * rateHz), SENTENCES, rateHz);
 }
 
-describe('5 % loss and 60 ms of jitter', { concurrent: true }, () => {
+describe('a call with 5 % loss and 60 ms of jitter', { concurrent: true }, () => {
   for (const [n, codec] of (['PCMU', 'PCMA', 'G722', 'opus'] as const).entries())
     itNeeds(['pocketsphinx_continuous'])(
-      `leave every word and every key of a call in ${codec}`,
+      `keeps every word and every key in ${codec}`,
       { timeout: 120_000 },
       async () => {
         const { heardWords, understoodWords, keys, stats } = await call(codec, ROUGH, 10 * n + 1);
@@ -146,7 +146,7 @@ describe('5 % loss and 60 ms of jitter', { concurrent: true }, () => {
     );
 
   itNeeds(['pocketsphinx_continuous'])(
-    'are what it is: a clean network conceals nothing, and sounds best',
+    'conceals something; a clean network conceals nothing and sounds best',
     { timeout: 120_000 },
     async () => {
       const { heardWords, keys, stats } = await call('PCMU', CLEAN, 1);

@@ -26,11 +26,11 @@ const sent = { wallMs: WALL_MS, timestamp: 160, packets: 1, bytes: 160 };
 
 describe('RTCP (RFC 3550 §6)', () => {
   it.each<[string, OwnReport]>([
-    ['a sender that hears', { ssrc: 1, sent, reception: heard }],
-    ['a sender that hears nothing', { ssrc: 1, sent, reception: null }],
-    ['a listener', { ssrc: 1, sent: null, reception: heard }],
-    ['neither', { ssrc: 1, sent: null, reception: null }],
-  ])('what is written of %s is read back, and known for RTCP', (_, report) => {
+    ['report of a leg that sends and receives', { ssrc: 1, sent, reception: heard }],
+    ['report of a leg that only sends', { ssrc: 1, sent, reception: null }],
+    ['report of a leg that only receives', { ssrc: 1, sent: null, reception: heard }],
+    ['report of an idle leg', { ssrc: 1, sent: null, reception: null }],
+  ])('reads back the %s that it wrote, and recognises it as RTCP', (_, report) => {
     const packet = writeRtcp(report, 'someone@parley');
     expect(packet.length % 4).toBe(0);
     expect(isRtcp(packet)).toBe(true);

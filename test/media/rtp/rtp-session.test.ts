@@ -205,7 +205,7 @@ describe('an RTP session', () => {
     expect(closed.stats.mos).toBeGreaterThan(4);
   });
 
-  it('sends RTCP multiplexed with the media when negotiated, and ignores RTCP from strangers', async () => {
+  it('sends RTCP multiplexed with the media when negotiated, and ignores RTCP from other addresses', async () => {
     const { clock, leg, report, port } = await open();
     const [far, stranger] = [
       await bindRtpSockets('127.0.0.1', new PortPool(23_100, 23_139)),

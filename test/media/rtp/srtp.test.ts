@@ -31,7 +31,7 @@ describe('SRTP (RFC 3711)', () => {
     ...over,
   });
 
-  it('with the keys of appendix B.3, a packet and a report match other implementations', () => {
+  it('protects a packet and a report with the keys of appendix B.3 as other implementations do', () => {
     const sender = new SrtpSender('AES_CM_128_HMAC_SHA1_80', KEY);
     const rtp = hex(`800f1234decafbadcafebabe${'ab'.repeat(16)}`);
     expect(sealed(sender, rtp).toString('hex')).toBe(
@@ -44,7 +44,7 @@ describe('SRTP (RFC 3711)', () => {
   });
 
   it.each<SrtpSuite>(['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'])(
-    '%s: what one side protects the other reads, and nobody else',
+    '%s: only the other side can read what one side protects',
     (suite) => {
       const sender = new SrtpSender(suite, KEY);
       const receiver = new SrtpReceiver(keys({ suite }));

@@ -42,7 +42,7 @@ const options = (voiceId: string | null) => ({
 });
 
 describe('recognition', () => {
-  it('without a recogniser, the start-up log lists what callers can do and how to add one', async () => {
+  it('is missing without a recogniser; the start-up log lists what callers can do and how to add one', async () => {
     const open = await engines();
     expect(open.recognizerFor('local:auto')).toBeNull();
     const lines = open.describe().join('\n');
@@ -52,7 +52,7 @@ describe('recognition', () => {
   });
 
   itNeeds(['pocketsphinx_continuous'])(
-    'an installed pocketsphinx serves, also for a model nobody knows',
+    'uses an installed pocketsphinx, even for an unknown model',
     async () => {
       const open = await engines({}, process.env['PATH']);
       for (const id of ['local:auto', 'local:pocketsphinx', 'nobody:knows', ''])
@@ -61,7 +61,7 @@ describe('recognition', () => {
     },
   );
 
-  it('a configured vendor serves any of its models, and unknown ones if it is the platform’s provider', async () => {
+  it('uses a configured vendor for any of its models, and for unknown ones if it is the platform’s provider', async () => {
     const open = await engines({ ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' });
     expect(open.recognizerFor('deepgram:nova-2')?.id).toBe('deepgram:nova-2');
     expect(open.recognizerFor('openai:whisper-1')?.id).toBe('deepgram:nova-3');

@@ -115,7 +115,7 @@ describeInstalled(detectEspeakVoices().length > 0, 'eSpeak NG (npm run espeak)')
 });
 
 describe('the program behind the pipe', () => {
-  it('that dies loses only the current sentence, and is restarted', async () => {
+  it('is restarted when it dies, which loses only the current sentence', async () => {
     const engine = espeakWith(`process.stdin.once('data', () => process.exit(3));`);
     for (let life = 0; life < 2; life++)
       await expect(say(engine, 'Ja.')).rejects.toMatchObject({
@@ -130,7 +130,7 @@ describe('the program behind the pipe', () => {
     });
   });
 
-  it('that hangs is killed', async () => {
+  it('is killed when it hangs', async () => {
     const clock = new ManualClock();
     const engine = espeakWith('setInterval(() => {}, 1e6); process.stdin.resume();', clock);
     const failed = expect(say(engine, 'Ja.')).rejects.toMatchObject({ category: 'unavailable' });
@@ -139,7 +139,7 @@ describe('the program behind the pipe', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('that sends an invalid answer is reported, and the next sentence succeeds', async () => {
+  it('is reported when it sends an invalid answer, and the next sentence succeeds', async () => {
     const engine = espeakWith(`
       let count = 0;
       process.stdin.on('data', () => console.log(count++ === 0 ? '{"samples": 7}' : '{"sampleRateHz": 8000, "samples": "AQACAA==", "words": [[0, 2, 0, 1]]}'));

@@ -39,9 +39,9 @@ async function voices(clock: Clock) {
   return { first, second, call };
 }
 
-describe('a failing voice is replaced by a second one when one is configured', () => {
+describe('a failing voice that has a second one configured', () => {
   it.each([401, 429, 500])(
-    'when the vendor answers %i the other one speaks; the first is retried after half a minute',
+    'is replaced when the vendor answers %i; the first is retried after half a minute',
     async (status) => {
       const clock = new ManualClock();
       const { first, second, call } = await voices(clock);
@@ -58,7 +58,7 @@ describe('a failing voice is replaced by a second one when one is configured', (
     },
   );
 
-  it('a skipped engine is probed in the background after 2 s, then 4 s, and returns once it speaks', async () => {
+  it('is probed in the background after 2 s, then 4 s, and returns once it speaks', async () => {
     const clock = new ManualClock();
     const { first, second, call } = await voices(clock);
     first.fault = { status: 500 };
@@ -84,7 +84,7 @@ describe('a failing voice is replaced by a second one when one is configured', (
     await expect.poll(later, { timeout: 20_000 }).toBeGreaterThan(2);
   });
 
-  it('a silent vendor has 2.5 s; the first delay costs it that text, the second half a minute', async () => {
+  it('has 2.5 s to speak; the first delay costs it that text, the second half a minute', async () => {
     const clock = new ManualClock();
     const { first, second, call } = await voices(clock);
     first.fault = { halfOpen: 'answers' };
@@ -102,7 +102,7 @@ describe('a failing voice is replaced by a second one when one is configured', (
     expect([saidTo(first).length, saidTo(second).length]).toEqual([2, 3]);
   });
 
-  it('for 5 s after a delay the vendor is not asked first: the other one says the hold line', async () => {
+  it('is not asked first for 5 s after a delay: the other one says the hold line', async () => {
     const clock = new ManualClock();
     const { first, second, call } = await voices(clock);
     first.fault = { halfOpen: 'answers' };
@@ -114,7 +114,7 @@ describe('a failing voice is replaced by a second one when one is configured', (
     expect([saidTo(first).length, saidTo(second).length]).toEqual([1, 2]);
   });
 
-  it('a stand-in has one second, and is skipped when it is silent too: the local voice speaks', async () => {
+  it('is followed by a local voice if the second is silent for a second, too, and is skipped', async () => {
     const clock = new ManualClock();
     const { first, second } = await voices(clock);
     const local = await openFlite();
@@ -142,7 +142,7 @@ describe('a failing voice is replaced by a second one when one is configured', (
     expect(saidTo(first)).toHaveLength(1);
   });
 
-  it('nothing is said twice: interrupted speech fails, and the next text goes to the other voice', async () => {
+  it('never repeats speech: interrupted speech fails, and the next text goes to the other voice', async () => {
     const { first, second, call } = await voices(new ManualClock());
     const voice = call();
     first.breaksOff = true;
@@ -154,7 +154,7 @@ describe('a failing voice is replaced by a second one when one is configured', (
     expect(saidTo(second)).toHaveLength(1);
   });
 
-  it('when all fail, the call gets the last failure; an abort is not a failure', async () => {
+  it('reports the last failure to the call when all fail; an abort is not a failure', async () => {
     const { first, second, call } = await voices(new ManualClock());
     [first.fault, second.fault] = [{ status: 429 }, { status: 500 }];
     await expect(collect(speak(call(), 'Good morning.'))).rejects.toMatchObject({ category: 'unavailable' });
@@ -168,7 +168,7 @@ describe('a failing voice is replaced by a second one when one is configured', (
   });
 });
 
-describe('a failing recogniser is replaced, and the replacement gets the audio of the gap', () => {
+describe('a failing recogniser that has a second one configured', () => {
   /** Listens as a call does: reopens after retryable failures. */
   async function listen(recognizer: Recognizer) {
     const heard: string[] = [];
@@ -212,7 +212,7 @@ describe('a failing recogniser is replaced, and the replacement gets the audio o
   }
 
   it.each([401, 429, 500])(
-    'refused with %i, the other one hears the audio received meanwhile',
+    'is replaced when it answers %i, and the second one gets the audio received meanwhile',
     async (status) => {
       const { servers, call } = await ears();
       servers[0].fault = { status };
@@ -221,7 +221,7 @@ describe('a failing recogniser is replaced, and the replacement gets the audio o
     },
   );
 
-  it('a skipped recogniser is probed with a moment of silence, and is used again once it answers', async () => {
+  it('is probed with a moment of silence once skipped, and is used again when it answers', async () => {
     const clock = new ManualClock();
     const { servers, call } = await ears(clock);
     servers[0].fault = { status: 500 };
@@ -233,7 +233,7 @@ describe('a failing recogniser is replaced, and the replacement gets the audio o
     expect(await listen(call())).toEqual({ heard: ['first'], failures: [] });
   });
 
-  it('after a broken connection, the same recogniser is reconnected', async () => {
+  it('is reconnected after a broken connection', async () => {
     const { servers, call } = await ears();
     const heard: string[] = [];
     const feed = new RecognitionFeed({
@@ -261,7 +261,7 @@ describe('a failing recogniser is replaced, and the replacement gets the audio o
     feed.close();
   });
 
-  it('when all refuse, no engine remains', async () => {
+  it('leaves no engine if all of them refuse', async () => {
     const { servers, call } = await ears();
     for (const server of servers) server.fault = { status: 401 };
     expect(await listen(call())).toEqual({ heard: [], failures: [true, false] });

@@ -55,7 +55,7 @@ async function hear(
 }
 
 describe('a phrase finalised in the pause within it', () => {
-  it('is recognised again as a whole by an engine that recognises only whole phrases', async () => {
+  it('is recognised again in one piece by an engine that recognises only complete phrases', async () => {
     const { recognizer } = phraseEngine(true);
     const heard = await hear(recognizer, [
       { voiceMs: 400, restMs: 100 },

@@ -82,7 +82,7 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
 
   synthesizerConforms(async () => (await begin()).synthesizer);
 
-  it('the whole text is synthesised in order, at the requested rate', async () => {
+  it('the complete text is synthesised in order, at the requested rate', async () => {
     const { synthesizer } = await begin();
     const chunks = await collect(speak(synthesizer, TEXT));
     expect(milliseconds(chunks)).toBeCloseTo(600, 0);

@@ -31,7 +31,7 @@ it('every word gets exactly its own phones, numbers included', () => {
   ]);
 });
 
-it('for any text, words are in order and within the speech', () => {
+it('words are in order and within the speech, for any text', () => {
   const letter = fc.constantFrom(...'abcdeghiklmnoprstuwxy0129');
   const text = fc
     .array(fc.string({ unit: letter, minLength: 1, maxLength: 8 }), { maxLength: 12 })

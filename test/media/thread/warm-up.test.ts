@@ -48,7 +48,7 @@ describe('warming up', () => {
   });
   afterEach(() => host.close());
 
-  it('for web calls starts the process that the first call uses; its replacement is warmed up too', {
+  it('starts the process that the first web call uses; its replacement is warmed up too', {
     timeout: 90_000,
   }, async () => {
     expect(webProcesses()).toEqual([]);
@@ -74,7 +74,7 @@ describe('warming up', () => {
     await browsers.close();
   });
 
-  it('for phone calls loads the speech detector only once', { timeout: 60_000 }, async () => {
+  it('loads the speech detector only once for phone calls', { timeout: 60_000 }, async () => {
     host.warmUp(['rtp']);
     host.warmUp(['rtp']);
     await expect.poll(() => haveLoaded([process.pid], OF_PHONE_CALLS), PATIENTLY).toBe(true);

@@ -30,7 +30,7 @@ describe('the foreground', () => {
     expect([before, caller, after]).toEqual([0, 0, 94]);
   });
 
-  it('is the whole word: its consonants, 20 dB below its vowels, and its end', () => {
+  it('is the complete word: its consonants, 20 dB below its vowels, and its end', () => {
     const word = [
       [-22, 128],
       [-42, 160],

@@ -200,7 +200,7 @@ describe('speech detection', () => {
     await levels.close();
   });
 
-  it('counts a whole word, consonants included: 256 ms of voice take little longer than that', async () => {
+  it('counts a complete word, consonants included: 256 ms of voice take little longer than that', async () => {
     const [question, stop] = ['What are your opening hours?', 'Stop please.'].map((text) =>
       speak(text, { rateHz: 8000, beforeMs: 300, afterMs: 700 }),
     );

@@ -42,7 +42,7 @@ const offerOf = (...lines: readonly (readonly string[])[]) => `${lines.flat().jo
 const WHOLE = offerOf(SESSION, [FINGERPRINT], AUDIO, DATA);
 
 describe('an offer', () => {
-  it('from a browser is unchanged', () => {
+  it('stays unchanged if it is a browser’s', () => {
     expect(checkedOffer(WHOLE)).toBe(WHOLE);
     expect(checkedOffer(WHOLE.replaceAll('\r\n', '\n'))).toBe(WHOLE);
   });
@@ -59,13 +59,13 @@ describe('an offer', () => {
     expect(checkedOffer(offerOf(SESSION, [FINGERPRINT], AUDIO, strange, DATA))).toBe(WHOLE);
   });
 
-  it('with an unknown media type is refused', () => {
+  it('is rejected with an unknown media type', () => {
     expect(checkedOffer(WHOLE.replace('m=application', 'm=applikation'))).toBeNull();
     expect(checkedOffer(WHOLE.replace('RTP/SAVPF', 'RTP/\u0000'))).toBeNull();
     expect(checkedOffer(WHOLE.replace(' 109 9', ''.padEnd(4_000, ' 9')))).toBeNull();
   });
 
-  it('is limited in candidates and sources, and refused with too many sections', () => {
+  it('is limited in candidates and sources, and rejected with too many sections', () => {
     const many = (line: string, count: number) =>
       Array.from({ length: count }, (_, n) => line.replace('N', String(n)));
     const candidates =

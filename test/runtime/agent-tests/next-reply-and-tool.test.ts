@@ -134,7 +134,7 @@ describe('next_reply', () => {
   });
 });
 
-describe('tool', () => {
+describe('a tool test', () => {
   const referenced_tool = { id: 't1', type: 'webhook' };
   const test = (over: object = {}) => ({ test_type: 'tool', conversation, referenced_tool, ...over });
   const friday = callTool('book', { day: 'Friday', people: '2', window: 'True' });
@@ -162,11 +162,11 @@ describe('tool', () => {
     ],
     ['a parameter is missing', [friday], test({ tool_parameters: [{ name: 'note', value: 'x' }] }), 'failed'],
     ['no tool is called', ['Which day?'], test(), 'failed'],
-    ['the tool must not be called and is', [friday], test({ verify_absence: true }), 'failed'],
+    ['the tool must not be called but is', [friday], test({ verify_absence: true }), 'failed'],
     ['the tool must not be called and is not', ['Which day?'], test({ verify_absence: true }), 'passed'],
     ['no tool may be called and none is', ['Which day?'], test({ referenced_tool: null }), 'passed'],
-    ['no tool may be called and one is', [friday], test({ referenced_tool: null }), 'failed'],
-  ])('when %s', async (_, agent, subject, status) => {
+    ['no tool may be called but one is', [friday], test({ referenced_tool: null }), 'failed'],
+  ])('has the documented result when %s', async (_, agent, subject, status) => {
     const bench = await open({ agent });
     expect(await bench.run(subject, { tools: [toolOf()] })).toMatchObject({
       status,

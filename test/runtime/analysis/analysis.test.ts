@@ -205,7 +205,7 @@ it('an endless answer is aborted', async () => {
 });
 
 it.each([
-  ['nobody spoke', job([said('assistant', 'Hello?')])],
+  ['the caller did not speak', job([said('assistant', 'Hello?')])],
   ['everything is off', job(conversation, { summary: { enabled: false } })],
 ])('is skipped without asking the model when %s', async (_, subject) => {
   const model = scripted('{}');

@@ -191,7 +191,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('records only whole words heard by a caller who hangs up in the middle of a word', async () => {
+  it('records only complete words heard by a caller who hangs up in the middle of a word', async () => {
     const { openLeg, run, messages } = setUp();
     const leg = openLeg();
     await run(510);
@@ -209,7 +209,7 @@ describe('a call', () => {
     expect(reports.map(({ type }) => type)).toEqual(['ended']);
   });
 
-  it('when ended externally with a goodbye, cuts the reply, says the goodbye and closes the leg', async () => {
+  it('cuts the reply, says the goodbye and closes the leg when it is ended externally with a goodbye', async () => {
     const { call, openLeg, run, messages } = setUp();
     const leg = openLeg();
     await run(510);

@@ -97,7 +97,7 @@ describe('a consultation', () => {
     expect(run(said, heard('yes')).outcome).toBe('yes');
   });
 
-  it('tells the person that the caller has gone, even while they consider', () => {
+  it('informs the person that the caller has hung up, even while they consider', () => {
     expect(run(said, { is: 'caller_gone' })).toMatchObject({ say: rules.phrases.callerGone });
     expect(run(said, { is: 'caller_gone' }, said).outcome).toBe('caller_gone');
     expect(run(said, { is: 'caller_gone' }, { is: 'hung_up' }).outcome).toBe('caller_gone');

@@ -158,7 +158,7 @@ describe('transfers of one call', () => {
     expect(rung).toBe(4);
   });
 
-  it('security 4: from a number bought here start only while the control plane permits the account', async () => {
+  it('security 4: start from a number bought here only while the control plane permits the account', async () => {
     let asked = 0;
     const { results, rung } = await tryTransfers({
       tries: 3,
@@ -173,7 +173,7 @@ describe('transfers of one call', () => {
     expect([asked, rung]).toEqual([3, 2]);
   });
 
-  it('from an imported number are not counted', async () => {
+  it('are not counted from an imported number', async () => {
     const { results, rung } = await tryTransfers({ tries: 2, mayTransfer: async () => false });
     expect(results).toEqual([BUSY, BUSY]);
     expect(rung).toBe(2);

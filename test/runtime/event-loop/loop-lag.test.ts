@@ -6,7 +6,7 @@ function standFor(ms: number): void {
   while (performance.now() < untilMs);
 }
 
-it('a loop blocked since the last reading reports the whole block as its delay', () => {
+it('a loop blocked since the last reading reports the complete block as its delay', () => {
   const lagMs = startLagMeter();
   standFor(200);
   lagMs();

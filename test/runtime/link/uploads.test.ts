@@ -58,7 +58,7 @@ describe('uploads', () => {
     bytes,
   });
 
-  it('from all calls within 0.2 s are sent together, with the worker’s token', async () => {
+  it('are sent together if they are made within 0.2 s, from all calls, with the worker’s token', async () => {
     for (const chunk of [0, 1, 2]) uploads.put(piece(chunk));
     await clock.advance(200);
     await uploads.flushed();

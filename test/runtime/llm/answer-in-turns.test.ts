@@ -58,19 +58,19 @@ describe('the bytes of a model’s answer', () => {
   it.each([
     ['one line', 'x'.repeat(LIMITS.modelEventBytes + 1)],
     ['many lines', 'data: x\r\n'.repeat(LIMITS.modelEventBytes / 9 + 1)],
-  ])('are refused when one event is too long: %s', async (_, text) => {
+  ])('are rejected when one event is too long: %s', async (_, text) => {
     const failure = await readAll(answerInTurns(bodyOf([EVENT, text]))).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ModelError);
     expect(failure).toMatchObject({ retryable: false });
   });
 
-  it('are refused when the whole answer is too long', async () => {
+  it('are rejected when the complete answer is too long', async () => {
     const chunk = EVENT.repeat(10_000);
     const chunks = Array.from({ length: Math.ceil(LIMITS.modelAnswerBytes / chunk.length) + 1 }, () => chunk);
     await expect(readAll(answerInTurns(bodyOf(chunks)))).rejects.toThrow(ModelError);
   });
 
-  it('of a refusal are read up to the explanation of the error', async () => {
+  it('are read up to the explanation of the error if the model refuses', async () => {
     const body = bodyOf(Array.from({ length: 100 }, () => 'x'.repeat(16 * 1_024)));
     expect((await readAll(beginningOf(body))).join('')).toHaveLength(LIMITS.modelRefusalBytes);
     expect(body.cancelled).toHaveLength(1);

@@ -240,7 +240,7 @@ describe('llm.custom', () => {
     expect(server.requests[0]?.path).toBe('/v1/chat/completions');
   });
 
-  it('a private address is refused unless the deployment allows it', async () => {
+  it('a private address is rejected unless the deployment allows it', async () => {
     const server = await vendor();
     await expect(ask(customModel(server.url, { allow: [] }))).rejects.toBeInstanceOf(ModelError);
     expect(server.requests).toHaveLength(0);

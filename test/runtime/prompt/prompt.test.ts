@@ -5,7 +5,7 @@ import { testPlan } from '../test-plan.ts';
 
 const asIs = (text: string) => text;
 
-describe('placeholders', () => {
+describe('a placeholder', () => {
   const rules = (onMissing: RenderingRules['onMissing']): RenderingRules => ({
     variables: { name: 'Ann', visits: 3, vip: true, trick: '{{name}}' },
     systemVariables: testPlan().system_variables,
@@ -18,11 +18,11 @@ describe('placeholders', () => {
     ['{{trick}}', '{{name}}'],
     ['{{toString}}', '{{toString}}'],
     ['{{unknown}}!', '{{unknown}}!'],
-  ])('%j becomes %j', (template, text) => {
+  ])('in %j makes it %j', (template, text) => {
     expect(renderText(template, rules('keep'))).toBe(text);
   });
 
-  it('on_missing empty and reject insert nothing for a missing value', () => {
+  it('inserts nothing for a missing value with on_missing empty and reject', () => {
     expect([renderText('a{{x}}b', rules('empty')), renderText('a{{x}}b', rules('reject'))]).toEqual([
       'ab',
       'ab',
@@ -31,7 +31,7 @@ describe('placeholders', () => {
 });
 
 describe('the prompt', () => {
-  it('starts with the agent’s rendered prompt, and stays the same for the whole call', () => {
+  it('starts with the agent’s rendered prompt, and stays the same throughout the call', () => {
     const plan = testPlan({ prompt: { system_prompt: 'You are {{name}}.' } });
     const stable = stablePrompt(plan, (text) => text.replace('{{name}}', 'Bo'));
     expect(stable.startsWith('You are Bo.')).toBe(true);
@@ -40,13 +40,13 @@ describe('the prompt', () => {
     expect(first[1]).not.toEqual(second[1]);
   });
 
-  it('lists the cues for an expressive agent only', () => {
+  it('lists the cues of expressive speech for an expressive agent only', () => {
     const told = (expressive: boolean) =>
       stablePrompt(testPlan({ voice: { expressive } }), asIs).includes('[sympathetic]');
     expect([told(true), told(false)]).toEqual([true, false]);
   });
 
-  it('has the date and zone once, the time before every reply, and neither without world context', () => {
+  it('has the date and zone once and the time before every reply, or neither without world context', () => {
     const plan = testPlan();
     expect(stablePrompt(plan, asIs)).toContain(
       'Today is Saturday, November 21, 2026. Session timezone: Europe/Berlin (UTC+1).',
@@ -59,7 +59,7 @@ describe('the prompt', () => {
     expect(systemMessages('', without, 0)).toHaveLength(1);
   });
 
-  it('includes knowledge up to 8 KB in total', () => {
+  it('includes knowledge of up to 8 KB in total', () => {
     const knowledge = (bytes: number) => [
       { knowledge_source_id: 'k', name: 'Menu', content: 'x'.repeat(bytes) },
     ];
@@ -69,7 +69,7 @@ describe('the prompt', () => {
     expect(stablePrompt({ ...testPlan(), knowledge: knowledge(10) }, asIs)).not.toContain('# Menu');
   });
 
-  it('includes the instructions of guardrails', () => {
+  it('ends with the instructions of the guardrails', () => {
     const [none, both] = [testPlan(), testPlan({ guardrails: { focus: true, manipulation: true } })].map(
       (plan) => stablePrompt(plan, asIs),
     );

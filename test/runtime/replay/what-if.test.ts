@@ -27,7 +27,7 @@ const hesitant = (pauseMs: number) =>
   });
 
 describe('another setting', () => {
-  it('that answers sooner is reported with its first noticeable change and the call’s share before it', () => {
+  it('is reported with its first noticeable change and the call’s share before it if it answers sooner', () => {
     const log = logOf((script) => {
       script.after(1_000).say('book a table please.').answer('For how many?');
       script.after(6_000);

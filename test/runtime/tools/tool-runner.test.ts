@@ -182,7 +182,7 @@ describe('webhook tools', () => {
     });
   });
 
-  it('a non-public address is refused', async () => {
+  it('a non-public address is rejected', async () => {
     const server = await tenant();
     const outcome = await runner({ tools: [toolOf({ url: server.url })] }, []).run(call({}), {
       signal: signal(),
@@ -200,7 +200,7 @@ describe('webhook tools', () => {
     expect(outcome.outputTruncated).toBe(true);
   });
 
-  it('a tool that never answers fails at its own time-out, an aborted one at once', async () => {
+  it('a tool that never answers fails at its own timeout, an aborted one at once', async () => {
     const server = await tenant(() => {});
     const clock = new ManualClock();
     const tools = runner({ tools: [toolOf({ url: server.url, timeout_seconds: 7 })], clock });

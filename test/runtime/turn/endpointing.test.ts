@@ -30,7 +30,7 @@ describe('completeness of a turn', () => {
     ['my email is anna at gmail dot com', 'plain'],
     ['it is spelled s m i', 'spelling'],
     ['Ich hätte gern einen Tisch und', 'plain'],
-  ])('%s: %s', (text, rule) => {
+  ])('of "%s" is judged by the rule %s', (text, rule) => {
     expect(judge(text, 'en').rule).toBe(rule);
   });
 
@@ -52,7 +52,7 @@ describe('completeness of a turn', () => {
     ['es', 'mi correo es ana arroba gmail punto com', 'plain'],
     ['it', 'la mia email è anna chiocciola', 'half_email'],
     ['de', 'meine e-mail ist', 'half_email'],
-  ])('%s, %s: %s', (language, text, rule) => {
+  ])('in %s of "%s" is judged by the rule %s', (language, text, rule) => {
     expect(judge(text, language).rule).toBe(rule);
   });
 
@@ -71,21 +71,21 @@ function takenAfter(text: string, changes: ConstructorParameters<typeof TurnScri
   return (script.all('generate')[0]?.atMs ?? Number.NaN) - endMs;
 }
 
-describe('waits of the conversation', () => {
+describe('the wait for more words', () => {
   it.each([300, 550, 2_000])(
-    'a complete turn is taken response_wait_ms = %i after the end of speech',
+    'after a complete turn lasts response_wait_ms = %i from the end of speech',
     (responseWaitMs) => {
       expect(takenAfter('Book a table.', { responseWaitMs })).toBe(responseWaitMs);
     },
   );
 
-  it('an incomplete turn waits response_max_wait_ms, or 2.5 × response_wait_ms when that is null', () => {
+  it('after an incomplete turn lasts response_max_wait_ms, or 2.5 × response_wait_ms if that is null', () => {
     expect(takenAfter('book a table and', { responseWaitMs: 500, responseMaxWaitMs: 4_000 })).toBe(4_000);
     expect(takenAfter('book a table and', { responseWaitMs: 500, responseMaxWaitMs: null })).toBe(1_250);
     expect(takenAfter('book a table and', { responseWaitMs: 500, responseMaxWaitMs: 0 })).toBe(500);
   });
 
-  it('eagerness: eager treats a comma as an end, relaxed requires punctuation', () => {
+  it('depends on eagerness: eager treats a comma as an end, relaxed requires punctuation', () => {
     const waits = { responseWaitMs: 500, responseMaxWaitMs: 1_500 };
     expect(takenAfter('tomorrow,', { ...waits, eagerness: 'eager' })).toBe(500);
     expect(takenAfter('tomorrow,', { ...waits, eagerness: 'balanced' })).toBe(1_500);
@@ -95,9 +95,9 @@ describe('waits of the conversation', () => {
 
   it.each([
     [1_200, 'longer', 1_875],
-    [300, 'less long', 938],
-    [240, 'as long: words have such gaps inside them', 1_250],
-  ])('after pauses of %i ms inside turns, an incomplete turn is taken after %s', (pauseMs, _, waitMs) => {
+    [300, 'shorter', 938],
+    [240, 'unchanged, because words have such gaps inside them', 1_250],
+  ])('after an incomplete turn adapts to pauses of %i ms inside turns and is %s', (pauseMs, _, waitMs) => {
     const script = TurnScript.listening({ responseMaxWaitMs: null });
     for (const text of ['my name and', 'my street and', 'my address and']) {
       script.voice(600).take({ type: 'transcript.final', text });
@@ -133,8 +133,8 @@ const ORDERINGS = [
   'setf',
 ];
 
-describe('every ordering of speech and words', () => {
-  it.each(ORDERINGS)('%s is one turn with all its words', (ordering) => {
+describe('voice and words in any order', () => {
+  it.each(ORDERINGS)('make one turn with all its words: %s', (ordering) => {
     const script = playOrdering(ordering);
     script.after(2_600);
     expect(script.all('generate')).toHaveLength(1);
@@ -143,7 +143,7 @@ describe('every ordering of speech and words', () => {
     if (ordering.includes('t2')) expect(words).toBe('user: one two');
   });
 
-  it('no order up to length six gives two answers to one thought or an answer to silence', () => {
+  it('never get two answers to one thought, nor an answer to silence, up to six inputs', () => {
     const orderings = everyOrdering(6);
     expect(orderings.length).toBeGreaterThan(500);
     const wrong = orderings.filter((ordering) => {
@@ -183,22 +183,22 @@ function everyOrdering(length: number): string[] {
   return found;
 }
 
-describe('deadlines are anchored to the end of speech', () => {
-  it('a slow final does not add to the wait', () => {
+describe('the deadline of a turn', () => {
+  it('is not postponed by a slow final, because it counts from the end of speech', () => {
     const script = TurnScript.listening({ responseWaitMs: 500 }).voice(600);
     const endMs = script.nowMs;
     script.after(450).take({ type: 'transcript.final', text: 'book a table' }).after(1_000);
     expect(script.last('generate')?.atMs).toBe(endMs + 500);
   });
 
-  it('a late final is awaited up to its engine’s own limit and used when it arrives', () => {
+  it('is extended for a late final up to its engine’s own limit', () => {
     const script = TurnScript.listening({ responseWaitMs: 500 }).voice(600);
     const endMs = script.nowMs;
     script.after(800).take({ type: 'transcript.final', text: 'book a table' });
     expect(script.last('generate')?.atMs).toBe(endMs + 800);
   });
 
-  it('without a final the interim is taken at the deadline, and a later final is not a second turn', () => {
+  it('ends the turn with the interim if no final arrives; a later final is not a second turn', () => {
     const script = TurnScript.listening({ recognition: { has: 'interims', finalWithinMs: 700 } }).voice(600);
     const endMs = script.nowMs;
     script.take({ type: 'transcript.interim', text: 'book a table' }).after(2_000);
@@ -208,7 +208,7 @@ describe('deadlines are anchored to the end of speech', () => {
     expect(script.decisions('transcript').map(({ rule }) => rule)).toEqual(['late_final']);
   });
 
-  it('a late final with more words is answered instead, while nothing is audible', () => {
+  it('lets a late final with more words be answered instead, while nothing is audible', () => {
     const script = TurnScript.listening()
       .voice(600)
       .take({ type: 'transcript.interim', text: 'book a table' })
@@ -218,7 +218,7 @@ describe('deadlines are anchored to the end of speech', () => {
     expect(script.all('discard')).toHaveLength(1);
   });
 
-  it('a finalised transcript ends the wait for more words at once', () => {
+  it('ends at once when the transcript is finalised', () => {
     const script = TurnScript.listening({ responseWaitMs: 300 }).voice(600);
     const endMs = script.nowMs;
     script
@@ -229,14 +229,14 @@ describe('deadlines are anchored to the end of speech', () => {
     expect(script.last('generate')?.atMs).toBe(endMs + 350);
   });
 
-  it('words that arrive long after their voice are still a turn, and voice without words is not', () => {
+  it('lets words that arrive long after their voice be a turn, but not voice without words', () => {
     const script = TurnScript.listening().voice(600).after(5_000);
     expect(script.all('generate')).toHaveLength(0);
     script.take({ type: 'transcript.final', text: 'book a table' });
     expect(script.asked()).toEqual(['user: book a table']);
   });
 
-  it('each decision reports its rule, its anchor and its deadline', () => {
+  it('is recorded with each decision, with its rule and its anchor', () => {
     const script = TurnScript.listening()
       .voice(600)
       .take({ type: 'transcript.final', text: 'my number is 5 5 5' });
@@ -260,8 +260,8 @@ describe('deadlines are anchored to the end of speech', () => {
   });
 });
 
-describe('further speech', () => {
-  it('joins the same turn before the turn is taken', () => {
+describe('the caller’s further speech', () => {
+  it('joins the same turn before that turn ends', () => {
     const script = TurnScript.listening()
       .voice(600)
       .take({ type: 'transcript.final', text: 'book a table' })

@@ -25,12 +25,12 @@ function greets(plan: CallPlan): [text: string, isFixed: boolean] {
   return [text, fixedTexts(plan)(text)];
 }
 
-describe('a greeting is the same in every call', () => {
-  it('if it has no placeholders', () => {
+describe('a greeting', () => {
+  it('is the same in every call if it has no placeholders', () => {
     expect(greets(greeting('Hello, this is Ann’s bakery.'))).toEqual(['Hello, this is Ann’s bakery.', true]);
   });
 
-  it('if it has only the agent’s own values, and the caller does not override them', () => {
+  it('is the same in every call with the agent’s own values, if the caller does not override them', () => {
     const shop = { shop: 'Ann’s bakery' };
     expect(greets(greeting('Hello, this is {{shop}}.', {}, shop))).toEqual([
       'Hello, this is Ann’s bakery.',
@@ -42,7 +42,7 @@ describe('a greeting is the same in every call', () => {
     ]);
   });
 
-  it('unless it contains the caller’s name or other data of the call', () => {
+  it('differs between calls if it contains the caller’s name or other data of the call', () => {
     expect(greets(greeting('Hello {{name}}. How are you?', { variables: { name: 'Ann' } }))).toEqual([
       'Hello Ann. How are you?',
       false,
@@ -50,21 +50,21 @@ describe('a greeting is the same in every call', () => {
     expect(greets(greeting('It is {{system.today}}.'))).toEqual(['It is 2026-11-21.', false]);
   });
 
-  it('unless it was provided with this call', () => {
+  it('differs between calls if it was provided with the call', () => {
     const text = 'Hello Ms Weber, your cake is ready.';
     // The plan contains the override in both places.
     expect(greets(greeting(text, { first_message_override: text }))).toEqual([text, false]);
   });
 });
 
-describe('fixed texts also include', () => {
-  it('the agent’s built-in lines in its language', () => {
+describe('the set of fixed texts', () => {
+  it('includes the agent’s built-in lines in its language', () => {
     const isFixed = fixedTexts(planOf({}));
     for (const line of Object.values(phrases)) expect(isFixed(line), line).toBe(true);
     expect(isFixed(phrasesFor('de').hold)).toBe(false);
   });
 
-  it('every text of the configuration that is said verbatim', () => {
+  it('includes every text of the configuration that is said verbatim', () => {
     const [farewell, prompt, retry, announcement, failure, mailbox] = [
       'So long.',
       'Press 1.',
@@ -115,7 +115,7 @@ describe('fixed texts also include', () => {
     ).toBe(true);
   });
 
-  it('several of them joined, but not joined with other words', () => {
+  it('includes several of them joined, but not joined with other words', () => {
     const plan = greeting(
       'Hello.',
       { outreach: { disclosure: 'I call for {{shop}}.', opt_out: null } },
@@ -136,7 +136,7 @@ describe('fixed texts also include', () => {
       expect(isFixed(text), text).toBe(false);
   });
 
-  it('security 3: texts that are checked in linear time, however many ways they can be composed', () => {
+  it('security 3: is checked in linear time, however many ways a text can be composed', () => {
     const isFixed = fixedTexts(greeting('a', { outreach: { disclosure: 'a a', opt_out: null } }));
     const growth = growthOf({ make: (size) => `${repeated('a ', size)}b`, run: isFixed, longest: 20_000 });
     expect(growth.ratio).toBeLessThanOrEqual(MOST_GROWTH);

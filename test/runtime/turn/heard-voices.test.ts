@@ -18,7 +18,7 @@ import { createRandom } from '#test/simulation/random.ts';
 const SAMPLE = SENTENCES.en.filter((_, index) => index % 4 === 1);
 const RATES_HZ = [8_000, 16_000];
 
-describe('a voice without word times', () => {
+describe('the heard text of a voice without word times', () => {
   const calls = LOCAL_VOICES.map(({ id }, voice) => {
     const rateHz = RATES_HZ[voice % RATES_HZ.length] ?? 8_000;
     const [pace, random] = [new VoicePace(), createRandom(5)];
@@ -31,7 +31,7 @@ describe('a voice without word times', () => {
   const { whole, ahead, edge } = joined(calls);
 
   for (const { id, ...off } of calls)
-    it(`as ${id} is known to have been heard within one word (p95)`, () => {
+    it(`is known within one word (p95) for ${id}`, () => {
       expect(partWithin(off.whole, 1)).toBeGreaterThanOrEqual(0.95);
     });
 
@@ -45,7 +45,7 @@ describe('a voice without word times', () => {
     expect(partWithin(edge, 0)).toBeGreaterThan(0.7);
   });
 
-  it('is estimated without bias in either direction', () => {
+  it('has no bias in either direction', () => {
     for (const samples of [whole, ahead, edge]) expect(Math.abs(bias(samples))).toBeLessThan(0.1);
   });
 });

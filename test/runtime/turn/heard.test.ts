@@ -38,11 +38,11 @@ describe('heard text', () => {
     [{ legPieceId: 4, offsetMs: 0 }, 'The table is'],
     [{ legPieceId: 5, offsetMs: 200 }, 'The table is booked for'],
     [{ legPieceId: 6, offsetMs: 200 }, 'The table is booked for two.'],
-  ])('at %j is exactly %j', (position, text) => {
+  ])('is exactly right at %j: %j', (position, text) => {
     expect(heardText(pieces, position)).toEqual({ text, isExact: true });
   });
 
-  it('only grows with the position', () => {
+  it('never shrinks as the position grows', () => {
     let before = '';
     for (let legPieceId = 1; legPieceId <= 6; legPieceId++)
       for (let offsetMs = 0; offsetMs <= 200; offsetMs += 10) {

@@ -48,7 +48,7 @@ describe('a human takeover', () => {
     expect(script.state.phase.is).toBe('speaking');
   });
 
-  it('during caller speech leaves the answer to the colleague', () => {
+  it('leaves the answer to the colleague if it begins during caller speech', () => {
     const script = TurnScript.listening().take({ type: 'voice.started', speechStartMs: 0 });
     script.after(600).take({ type: 'transcript.interim', text: 'I want' }, TAKE);
     script

@@ -28,22 +28,22 @@ describe('words spoken over the agent', () => {
     ['go on', 'high', true, 'ignore_phrase'],
     ['booked for two people', 'balanced', true, 'echo'],
     ['wait', 'low', false, 'words'],
-  ])('%j (%s, final %s) are %s', (text, sensitivity, isFinal, judgement) => {
+  ])('%j in %s, final %s, are %s', (text, sensitivity, isFinal, judgement) => {
     const { config } = new TurnScript({ sensitivity, ignorePhrases: ['Go on!'] }).state;
     expect(judgeOverlap(text, isFinal, spoken, config)).toBe(judgement);
   });
 });
 
-describe('interruption', () => {
+describe('an interruption', () => {
   it.each([
     ['high', 128],
     ['balanced', 256],
     ['low', 512],
-  ] as const)('sensitivity %s waits for %i ms of voice', (sensitivity, reachMs) => {
+  ] as const)('at sensitivity %s needs %i ms of voice', (sensitivity, reachMs) => {
     expect(TurnScript.listening({ sensitivity }).last('watchVoice')?.reachMs).toBe(reachMs);
   });
 
-  it('voice pauses the agent, and words interrupt it: the timeline keeps what was heard', () => {
+  it('begins with voice, which pauses the agent, and is confirmed by words; the timeline has the heard part', () => {
     const script = paused();
     expect(script.all('pause')).toHaveLength(1);
     script.take({ type: 'transcript.interim', text: 'wait' });
@@ -64,7 +64,7 @@ describe('interruption', () => {
     ]);
   });
 
-  it('without words within 900 ms the agent resumes from the paused word', () => {
+  it('is withdrawn without words within 900 ms: the agent resumes from the paused word', () => {
     const script = paused();
     const pausedMs = script.nowMs;
     script.after(2_000);
@@ -72,7 +72,7 @@ describe('interruption', () => {
     expect(script.all('clear')).toHaveLength(0);
   });
 
-  it('a bare acknowledgement resumes the reply, and its words never reach a later turn', () => {
+  it('is withdrawn by a bare acknowledgement, whose words never reach a later turn', () => {
     const script = paused().take(
       { type: 'transcript.interim', text: 'okay' },
       { type: 'voice.stopped', speechEndMs: 0, voicedMs: 300 },
@@ -87,7 +87,7 @@ describe('interruption', () => {
     expect(script.asked().at(-1)).toBe('user: thanks');
   });
 
-  it('after an acknowledgement the agent resumes once it is judged, whatever the response wait', () => {
+  it('is withdrawn once an acknowledgement is judged, whatever the response wait', () => {
     const script = paused({ responseWaitMs: 800 })
       .take({ type: 'transcript.interim', text: 'Mhm' })
       .after(100);
@@ -99,7 +99,7 @@ describe('interruption', () => {
     expect([script.all('clear').length, script.all('generate').length]).toEqual([0, 1]);
   });
 
-  it('words added by the final still take the floor', () => {
+  it('is confirmed by words that the final adds', () => {
     const script = paused().take({ type: 'transcript.interim', text: 'Okay' });
     script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 300 }).after(250);
     expect(script.all('resume')).toHaveLength(1);
@@ -107,7 +107,7 @@ describe('interruption', () => {
     expect(script.all('clear').map(({ replyId }) => replyId)).toEqual(['r1']);
   });
 
-  it('after a word, a breath and more speech, the paused reply does not resume over the rest', () => {
+  it('is not withdrawn while more speech follows a word and a breath', () => {
     // The words arrive 350 ms after their end, as usual when they are requested 200 ms after it; finished
     // sentences are answered after 300.
     const script = paused({
@@ -122,7 +122,7 @@ describe('interruption', () => {
     expect(script.decisions('interruption').map(({ rule }) => rule)).toEqual(['paused', 'words']);
   });
 
-  it('an open endpoint decision holds the pause: the agent does not resume while words may arrive', () => {
+  it('keeps the agent paused while an endpoint decision is open, because words may arrive', () => {
     const script = paused().after(400);
     script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 656 });
     // 1,000 ms after the pause, and 600 ms after speech whose final may take a second.
@@ -132,7 +132,7 @@ describe('interruption', () => {
     expect(script.all('clear')).toHaveLength(1);
   });
 
-  it('speech before the first word is heard withdraws the reply and continues its turn', () => {
+  it('before the first audible word withdraws the reply and continues its turn', () => {
     const script = TurnScript.listening().say('book a table');
     script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256).take(reached);
     script.take(
@@ -149,7 +149,7 @@ describe('interruption', () => {
     expect(script.asked()).toEqual(['user: book a table for two']);
   });
 
-  it('noise before the first word only delays the reply', () => {
+  it('by noise before the first word only delays the reply', () => {
     const script = TurnScript.listening().say('book a table');
     script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256).take(reached);
     script.take(
@@ -162,7 +162,7 @@ describe('interruption', () => {
     expect(script.state.phase.is).toBe('speaking');
   });
 
-  it('interruptible false: the agent talks on, and the caller’s words are answered afterwards', () => {
+  it('is ignored if interruptible is false: the caller’s words are answered afterwards', () => {
     const script = TurnScript.speaking('The table is booked.', { interruptible: false });
     script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256).take(reached);
     script
@@ -182,7 +182,7 @@ describe('interruption', () => {
     ]);
   });
 
-  it('interruptible false: fixed texts are not interrupted either', () => {
+  it('of fixed texts is ignored if interruptible is false, too', () => {
     const script = new TurnScript({
       interruptible: false,
       greeting: { mode: 'say', text: 'Welcome to the house.' },
@@ -200,7 +200,7 @@ describe('interruption', () => {
     expect(script.all('pause').length + script.all('clear').length).toBe(0);
   });
 
-  it('without interims, 700 ms of voice is an interruption', () => {
+  it('needs 700 ms of voice without interims', () => {
     const script = paused({ recognition: { has: 'finals', finalWithinMs: 1_000 } });
     expect(script.last('watchVoice')?.reachMs).toBe(700);
     script.after(444).take({ type: 'voice.reached', voicedMs: 700 });
@@ -208,7 +208,7 @@ describe('interruption', () => {
     expect(script.last('watchVoice')?.reachMs).toBe(256);
   });
 
-  it('without interims, short voice waits for its final', () => {
+  it('waits for the final of short voice without interims', () => {
     const script = paused({ recognition: { has: 'finals', finalWithinMs: 1_000 } });
     script.after(100).take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 356 }).after(300);
     script.take({ type: 'transcript.final', text: 'yeah' }).after(900);
@@ -261,7 +261,7 @@ describe('interruption', () => {
       ['stop', 96, 'balanced'],
       ['booked', 224, 'balanced'],
       ['Mhm.', 224, 'balanced'],
-    ])('a lone "%s" of %i ms at %s does not', (text, voicedMs, sensitivity) => {
+    ])('a lone "%s" of %i ms does not interrupt the agent at %s', (text, voicedMs, sensitivity) => {
       const script = short(voicedMs, { sensitivity })
         .take({ type: 'transcript.interim', text }, { type: 'transcript.final', text })
         .after(2_000);

@@ -80,7 +80,7 @@ describe('a disclosure', () => {
 });
 
 describe('an opt-out', () => {
-  it('by its key is reported and confirmed, and ends the call', () => {
+  it('is reported and confirmed, and ends the call, if its key is pressed', () => {
     const script = answered({ greeting: SAY }).take({ type: 'digit.pressed', digit: '9' });
     expect(optedOut(script)).toEqual(['key']);
     expect(played(script).at(-1)).toBe(OPT_OUT.confirmation);
@@ -95,7 +95,7 @@ describe('an opt-out', () => {
     expect(script.all('hangUp')).toEqual([expect.objectContaining({ reason: 'agent_hangup' })]);
   });
 
-  it('is recognised within other words, whoever has the floor', () => {
+  it('is recognised within other words, whether the agent or the caller is speaking', () => {
     const script = TurnScript.speaking('The table is booked for two.', { optOut: OPT_OUT }).voice(900);
     script.take({ type: 'transcript.final', text: 'No, please Stop calling, thank you.' });
     expect(optedOut(script)).toEqual(['voice']);

@@ -51,7 +51,7 @@ function recorder() {
 const failed: RecognitionEvent = { type: 'failed', error: new SpeechError('connectivity', 'gone') };
 
 describe('a stream opened before the call is answered', () => {
-  it('is the one used: the first word does not wait for another', () => {
+  it('is the one used, so the first word does not wait for another', () => {
     const { feed, streams } = recorder();
     feed.prepare(8_000);
     feed.prepare(8_000);

@@ -64,13 +64,13 @@ function owed(...items: SessionItem[]): string | null | undefined {
 
 const wish = [message('assistant', 'Hello.'), message('user', 'a person please'), asked];
 
-describe('a call whose worker died resumes', () => {
-  it('from the caller’s last words if they are unanswered, and otherwise with nothing to say', () => {
+describe('a call resumed after its worker died', () => {
+  it('continues from the caller’s last words if they are unanswered, and otherwise says nothing', () => {
     expect(owed(message('assistant', 'Hello.'), message('user', 'book a table'))).toBe('book a table');
     expect(owed(message('user', 'book a table'), message('assistant', 'It is booked.'))).toBeNull();
   });
 
-  it('with the interrupted transfer: on hold, or while the person was being asked', () => {
+  it('continues the interrupted transfer: on hold, or while the person is being asked', () => {
     expect(owed(...wish, message('assistant', 'I’ll connect you now.'))).toMatch(
       /while you were connecting the caller .* Connect them again\.\]$/,
     );
@@ -86,14 +86,14 @@ describe('a call whose worker died resumes', () => {
     ).toBeNull();
   });
 
-  it('with an offer to reconnect them, if they were talking with the person', () => {
+  it('offers to reconnect the caller if they were talking with the person', () => {
     expect(owed(...wish, message('assistant', 'I’ll connect you now.'), settled('completed'))).toMatch(
       /that person is gone, .* Offer to connect/,
     );
     expect(owed(...wish, settled('completed'))).toMatch(/that person is gone/);
   });
 
-  it('silently if the caller and that person talk on; a hang-up by either ends the session escalated', () => {
+  it('stays silent if the caller and that person talk on; a hang-up by either ends the session escalated', () => {
     const party = {
       local_tag: 'l',
       remote_tag: 'r',
@@ -123,7 +123,7 @@ describe('a call whose worker died resumes', () => {
     }
   });
 
-  it('without either if the agent has spoken since, or if the transfer had failed', () => {
+  it('does neither if the agent has spoken since, or if the transfer had failed', () => {
     expect(owed(...wish, settled('completed'), message('assistant', 'Sorry, I lost you.'))).toBeNull();
     expect(owed(...wish, settled('failed'), message('assistant', 'They are busy.'))).toBeNull();
   });

@@ -52,7 +52,7 @@ describe('answer screening', () => {
     ],
     ['a silent line', {}, 1_500, { is: 'human', rule: 'silence' }],
     [
-      'somebody who talks on and on: length is no sign of a machine',
+      'a callee who talks for long: length is no sign of a machine',
       { startMs: 400 },
       30_400,
       { is: 'human', rule: 'long_greeting' },

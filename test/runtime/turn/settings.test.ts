@@ -35,7 +35,7 @@ describe('when the agent answers', () => {
     [0, 550],
     [4_000, 4_000],
     [null, 1_375],
-  ])('response_max_wait_ms %s: an unfinished turn is taken after %i ms', (max, wait) => {
+  ])('response_max_wait_ms %s: an unfinished turn ends after %i ms', (max, wait) => {
     expect(answeredAfter('book a table and', { response_max_wait_ms: max })).toBe(wait);
   });
 
@@ -45,7 +45,7 @@ describe('when the agent answers', () => {
     ['balanced', 'book a table', 550],
     ['relaxed', 'book a table', 1_375],
     ['relaxed', 'Book a table.', 550],
-  ])('eagerness %s: "%s" is taken after %i ms', (eagerness, text, wait) => {
+  ])('eagerness %s: the turn "%s" ends after %i ms', (eagerness, text, wait) => {
     expect(answeredAfter(text, { eagerness })).toBe(wait);
   });
 

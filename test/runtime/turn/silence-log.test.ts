@@ -61,7 +61,7 @@ describe('every silence the caller had to wait through is explained', () => {
     ]);
   });
 
-  it('after a key the wait is for more keys, then for the model', () => {
+  it('the wait after a key is for more keys, then for the model', () => {
     const keypad = { terminator: '#', interDigitMs: 2_000 };
     const [silence] = watched(
       (script) => void script.take({ type: 'digit.pressed', digit: '1' }).after(2_600).answer('One.'),
@@ -73,7 +73,7 @@ describe('every silence the caller had to wait through is explained', () => {
     ]);
   });
 
-  it('a quick answer is not a silence, and a caller who talks on was not kept waiting', () => {
+  it('a quick answer is not a silence, and a caller who continues to talk was not kept waiting', () => {
     const noted = watched((script) => {
       script.voice(600).take({ type: 'transcript.final', text: 'yes please.' });
       script.after(550).answer('Good.');

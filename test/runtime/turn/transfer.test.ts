@@ -127,14 +127,14 @@ describe('the destination', () => {
 
   it.each<[string, TransferRules | null, object, string]>([
     [
-      'unknown',
+      'unknown to the agent',
       rules(SALES, SUPPORT),
       { destination: 'Ann' },
       'Unknown destination. Use one of: Sales, Support.',
     ],
     ['closed', rules({ ...SALES, error: 'self_call_blocked: no' }), {}, 'self_call_blocked: no'],
     ['none', null, {}, 'Nobody can be reached by transfer.'],
-  ])('%s is told to the model, which goes on', (_, transfer, input, error) => {
+  ])('is missing if it is %s: the model is informed and continues', (_, transfer, input, error) => {
     const script = asked(transfer, input);
     expect(results(script)).toEqual([['failed', error]]);
     expect(script.asked().at(-1)).toBe(`tool: ${error}`);

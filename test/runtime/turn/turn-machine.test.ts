@@ -140,7 +140,7 @@ describe('speculation', () => {
       expect(speculations(afterFinalIn(45))).toEqual(['book a table', 'for next']);
     });
 
-    it('no longer waits once a turn was taken without a final', () => {
+    it('no longer waits once a turn ended without a final', () => {
       const script = afterFinalIn(10);
       script
         .after(2_000)
@@ -293,7 +293,7 @@ describe('tool use by models', () => {
     ]);
   });
 
-  it('an empty answer after tools is not a failure if the model spoke before them: the turn is over', () => {
+  it('an empty answer after tools is not a failure if the model spoke before them: the turn ends', () => {
     const script = asked();
     script.take(...words('r1', 'I have noted it.'), called('r1', 'book', 'fire_and_forget'), {
       type: 'reply.generated',
@@ -570,7 +570,7 @@ describe('keys and typed messages', () => {
 });
 
 describe('the waterfall of a turn', () => {
-  it('consists of parts on the critical path that sum to the whole', () => {
+  it('consists of parts on the critical path that add up to the turn’s time', () => {
     const script = TurnScript.listening({ responseWaitMs: 500 }).voice(600);
     const endMs = script.nowMs;
     script.after(700).take({ type: 'transcript.final', text: 'hello' });

@@ -127,7 +127,7 @@ describe('a caller and the person of a transfer after their worker died', () => 
   }
   const toldOfPerson = () => reports.findLast((report) => report.type === 'person')?.person;
 
-  it('who were talking are joined again, and reported, which lets a third worker do the same', async () => {
+  it('are joined again if they were talking, and reported, which lets a third worker do the same', async () => {
     await failOver(true, { caller: 200, person: 200 });
     expect(startedWith?.person).toMatchObject({
       is_joined: true,
@@ -138,20 +138,20 @@ describe('a caller and the person of a transfer after their worker died', () => 
     expect([...caller.requests, ...person.requests]).not.toContain('BYE');
   });
 
-  it('are separated if the person is gone: the caller returns to the agent', async () => {
+  it('are separated if the person has hung up: the caller returns to the agent', async () => {
     await failOver(true, { caller: 200, person: 481 });
     expect(startedWith).toMatchObject({ person: null });
     expect([rejoined, toldOfPerson()]).toEqual([[], null]);
   });
 
-  it('are both hung up on if the caller is gone, because the call had been handed over', async () => {
+  it('are both hung up on if the caller has hung up, because the call had been handed over', async () => {
     await failOver(true, { caller: 481, person: 200 });
     await person.incoming('BYE', LONG_MS);
     expect(ended).toEqual([['escalated', LOST_AT]]);
     expect(startedWith).toBeNull();
   });
 
-  it('if not yet joined: the caller returns to the agent; the person is hung up on and called again', async () => {
+  it('are separated if not yet joined: the caller returns to the agent; the person is called again', async () => {
     await failOver(false, { caller: 200, person: 200 });
     expect(startedWith).toMatchObject({ person: null });
     await person.incoming('BYE', LONG_MS);

@@ -44,7 +44,7 @@ class Media extends SilentMedia {
   }
 }
 
-describe('worker', () => {
+describe('a worker', () => {
   let server: Server;
   let testHub: TestHub;
   let sink: MemorySink;
@@ -286,7 +286,7 @@ describe('worker', () => {
     expect((await testHub.dispatch.place(offer('s3'))).instanceId).toBe('w');
   });
 
-  it('without a call to protect, it accepts the next one however late its event loop is', async () => {
+  it('accepts the next call however late its event loop is, if it has no call to protect', async () => {
     const clock = new ManualClock();
     await start({ capacity: 2, clock });
     const placement = await testHub.dispatch.place(offer('s1'));
@@ -295,7 +295,7 @@ describe('worker', () => {
     expect((await testHub.dispatch.place(offer('s2'))).instanceId).toBe('w');
   });
 
-  it('a plan without an available engine ends only that session', async () => {
+  it('ends only the session of a plan without an available engine', async () => {
     await start({ capacity: 1 });
     brokenEngines = true;
     testHub.dispatch.assign(await testHub.dispatch.place(offer('s1')), session('s1'), planOf('s1'));
@@ -308,7 +308,7 @@ describe('worker', () => {
     await startWebCall('s2');
   });
 
-  it('a failed analysis is reported as failed, and releases its slot', async () => {
+  it('reports a failed analysis as failed, and releases its slot', async () => {
     await start({ capacity: 1 });
     const placement = await testHub.dispatch.place(offer('s1', 'analysis'));
     testHub.dispatch.assignAnalysis(placement, session('s1'), {
@@ -323,14 +323,14 @@ describe('worker', () => {
     await testHub.dispatch.place(offer('s2'));
   });
 
-  it('a browser offer for an unknown session is answered at once', async () => {
+  it('answers a browser offer for an unknown session at once', async () => {
     await start();
     await expect(testHub.dispatch.offerWebrtc('w', session('nobody'), 'offer')).rejects.toMatchObject({
       code: 'gateway_unreachable',
     });
   });
 
-  it('a drain ends live calls at its time limit, and releases jobs that never got a plan', async () => {
+  it('ends live calls at the time limit of a drain, and releases jobs that never got a plan', async () => {
     await start({ drainMs: 100 });
     await startWebCall('s1');
     await testHub.dispatch.place(offer('s2'));
@@ -341,7 +341,7 @@ describe('worker', () => {
     await expect(testHub.dispatch.place(offer('s3'))).rejects.toMatchObject({ code: 'no_capacity' });
   });
 
-  it('a goodbye that is never played does not block the drain', async () => {
+  it('does not wait in a drain for a goodbye that is never played', async () => {
     const clock = new ManualClock();
     voice = async function* () {
       yield* [];
@@ -357,7 +357,7 @@ describe('worker', () => {
     expect(reports('s1').at(-1)).toMatchObject({ type: 'ended', end_reason: 'internal_error' });
   });
 
-  it('a job withdrawn during a drain does not block it', async () => {
+  it('does not wait in a drain for a withdrawn job', async () => {
     await start({ drainMs: 60_000 });
     const placement = await testHub.dispatch.place(offer('s1'));
     const drained = worker.drain();
@@ -365,7 +365,7 @@ describe('worker', () => {
     await drained;
   });
 
-  it('calls continue without the control plane, and end after two minutes of isolation', async () => {
+  it('continues its calls without the control plane, and ends them after two minutes of isolation', async () => {
     const clock = new ManualClock();
     await start({ clock });
     await startWebCall('s1');
@@ -482,7 +482,7 @@ describe('worker', () => {
       await testHub.dispatch.place(offer('s2'));
     });
 
-    it('are refused when their engines cannot be created, and reported once as our failure', async () => {
+    it('are rejected when their engines cannot be created, and reported once as our failure', async () => {
       await start({ capacity: 1 });
       brokenEngines = true;
       const placement = await testHub.dispatch.place(offer('s1', 'phone'));
@@ -529,7 +529,7 @@ describe('worker', () => {
       },
     );
 
-    it('is refused if its log has another version or is not a log', patience, async () => {
+    it('is rejected if its log has another version or is not a log', patience, async () => {
       await start();
       const log = await logOf(1);
       const older = log.replace(/"machine_version":\d+/, '"machine_version":0');

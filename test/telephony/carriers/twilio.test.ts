@@ -86,8 +86,8 @@ describe('search', () => {
   });
 });
 
-describe('failures', () => {
-  it('are reported in Twilio’s words when it refuses, and not retried', async () => {
+describe('a failure at Twilio', () => {
+  it('is reported in Twilio’s words when it refuses, and not retried', async () => {
     twilio.troubles['GET AvailablePhoneNumbers'] = [
       { status: 403, code: 20003, message: 'Account is suspended' },
     ];
@@ -100,20 +100,20 @@ describe('failures', () => {
     expect(twilio.requests).toHaveLength(1);
   });
 
-  it('of a persistent rate limit are refusals', async () => {
+  it('is a refusal if the rate limit persists', async () => {
     const busy = { status: 429, code: 20429, message: 'Too Many Requests' };
     twilio.troubles['GET AvailablePhoneNumbers'] = [busy, busy];
     expect((await faultOf(search())).message).toBe('Twilio refused the request: Too Many Requests');
   });
 
-  it('name Twilio when it is unreachable', async () => {
+  it('names Twilio when it is unreachable', async () => {
     await twilio.close();
     const unreachable = await faultOf(search());
     expect([unreachable.status, unreachable.message]).toEqual([502, 'Twilio is unreachable']);
     twilio = await startTwilioServer();
   });
 
-  it('never contain the token or the account', async () => {
+  it('never contains the token or the account', async () => {
     carrier = carrierWith({ authToken: 'a-wrong-secret-token' });
     const refused = await faultOf(search());
     expect(refused.message).toBe('Twilio refused the request: Authenticate');
@@ -182,13 +182,13 @@ describe('a purchase', () => {
     expect(twilio.owned).toHaveLength(2);
   });
 
-  it('without a public SIP address assigns no trunk', async () => {
+  it('assigns no trunk without a public SIP address', async () => {
     await carrierWith({ sipAddress: undefined }).buy(NUMBER);
     expect(twilio.owned).toMatchObject([{ phone_number: NUMBER, trunk_sid: null }]);
     expect(twilio.trunks).toEqual([]);
   });
 
-  it('of an unavailable number is refused in Twilio’s words', async () => {
+  it('is refused in Twilio’s words for an unavailable number', async () => {
     expect((await faultOf(carrier.buy('+14155550199'))).message).toBe(
       'Twilio refused the request: +14155550199 is not available',
     );
@@ -201,7 +201,7 @@ describe('a purchase', () => {
   });
 
   it.each<TwilioTrouble>(['done-then-hang-up', 'done-then-500', 'done-then-silent'])(
-    'that ends in %s is sent once, and found',
+    'is sent once and found if it ends in %s',
     async (trouble) => {
       twilio.troubles[BUY] = [trouble];
       const { carrierNumberId } = await carrier.buy(NUMBER);
@@ -217,9 +217,9 @@ describe('a purchase', () => {
   });
 
   it.each<[string, TwilioTrouble, TwilioTrouble[]]>([
-    ['it may still be made', 'silent', []],
-    ['nobody can say', 'done-then-500', [{ status: 500 }, { status: 500 }]],
-  ])('without an answer is uncertain while %s', async (_name, trouble, afterwards) => {
+    ['it may still succeed', 'silent', []],
+    ['Twilio reports only errors', 'done-then-500', [{ status: 500 }, { status: 500 }]],
+  ])('is uncertain without an answer while %s', async (_name, trouble, afterwards) => {
     twilio.troubles[BUY] = [trouble];
     twilio.troubles[FIND] = afterwards;
     expect((await faultOf(carrier.buy(NUMBER))).code).toBe('provider_silent');

@@ -62,13 +62,13 @@ function isServed(socket: Socket, text = OPTIONS): Promise<boolean> {
 
 describe('a connection to the SIP port', () => {
   it.each([
-    ['says nothing', ''],
+    ['sends nothing', ''],
     ['sends empty lines only', '\r\n\r\n\r\n\r\n'],
-    ['sends what is no message', 'x\r\n\r\n'],
+    ['sends bytes that are not a message', 'x\r\n\r\n'],
     ['sends half a message', 'OPTIONS sip:a@b SIP/2.0\r\nContent-Le'],
     ['sends a head without its body', 'OPTIONS sip:a@b SIP/2.0\r\nContent-Length: 10\r\n\r\nabc'],
-    ['sends what has no end', 'OPTIONS sip:a@b SIP/2.0\r\nContent-Length: x\r\n\r\n'],
-  ])('security 14: that %s is closed after 30 seconds', async (_, text) => {
+    ['sends a message without an end', 'OPTIONS sip:a@b SIP/2.0\r\nContent-Length: x\r\n\r\n'],
+  ])('security 14: is closed after 30 seconds if it %s', async (_, text) => {
     const served = await open();
     expect(await isServed(served)).toBe(true);
     const silent = await open();
@@ -84,7 +84,7 @@ describe('a connection to the SIP port', () => {
     expect(await isServed(served)).toBe(true);
   });
 
-  it('security 14: that never completes a second message is closed after 30 seconds', async () => {
+  it('security 14: is closed after 30 seconds if it never completes a second message', async () => {
     const socket = await open();
     expect(await isServed(socket, `${OPTIONS}OPTIONS sip:`)).toBe(true);
     const closed = once(socket, 'close');
@@ -92,7 +92,7 @@ describe('a connection to the SIP port', () => {
     await closed;
   });
 
-  it('security 14: that was used stays for the maximum call length, and closes after more silence', async () => {
+  it('security 14: stays for the maximum call length once used, and closes after more silence', async () => {
     const socket = await open();
     expect(await isServed(socket)).toBe(true);
     await clock.advance(3_600_000);
@@ -127,7 +127,7 @@ describe('a connection to the SIP port', () => {
     expect([await isServed(first), await isServed(second)]).toEqual([true, false]);
   });
 
-  it('security 14: from the same port replaces the previous one and counts once', async () => {
+  it('security 14: replaces the previous one from the same port and counts once', async () => {
     const localPort = await freeUdpPort();
     for (let n = 0; n < 10; n++) {
       const socket = connect({
@@ -145,7 +145,7 @@ describe('a connection to the SIP port', () => {
     }
   });
 
-  it('security 14: of our own leaves room for others’ when all places are taken', async () => {
+  it('security 14: leaves room for others if it is our own, when all places are taken', async () => {
     const far = createServer((socket) => socket.resume().on('error', () => undefined)).listen(0, '0.0.0.0');
     await once(far, 'listening');
     const { port } = far.address() as AddressInfo;
@@ -159,7 +159,7 @@ describe('a connection to the SIP port', () => {
     }
   });
 
-  it('security 14: over TLS counts before the handshake, and closes if the handshake never comes', async () => {
+  it('security 14: counts before the handshake over TLS, and closes if the handshake never comes', async () => {
     const port = transports.tlsPort ?? 0;
     const silent = Array.from({ length: 3 }, () => connect({ host: '127.0.0.1', port }));
     sockets.push(...silent);

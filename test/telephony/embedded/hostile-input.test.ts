@@ -60,16 +60,13 @@ describe('hostile network input to the embedded signalling', () => {
   it.each([
     ['port 0', '<sip:caller@127.0.0.1:0>'],
     ['an impossible port', '<sip:caller@127.0.0.1:99999>'],
-    ['a name nobody can look up', '<sip:caller@caller.invalid>'],
-  ])(
-    'for a Contact with %s, the BYE goes to the address the caller’s packets came from',
-    async (_, contact) => {
-      const dialog = await answered({ contact });
-      void dialog.hangUp();
-      await caller.incoming('BYE');
-      await expectNextCallIsNormal();
-    },
-  );
+    ['a name without an address', '<sip:caller@caller.invalid>'],
+  ])('a BYE goes to the address the caller’s packets came from if the Contact has %s', async (_, contact) => {
+    const dialog = await answered({ contact });
+    void dialog.hangUp();
+    await caller.incoming('BYE');
+    await expectNextCallIsNormal();
+  });
 
   it.each([
     ['none', null],

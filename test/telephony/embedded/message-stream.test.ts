@@ -17,7 +17,7 @@ describe('a byte stream of SIP', () => {
     }
   });
 
-  it('without a message end is rejected at the maximum message length', () => {
+  it('is rejected at the maximum message length if no message ends', () => {
     const stream = new MessageStream();
     expect(stream.take(Buffer.alloc(MAX_MESSAGE_BYTES, 'a'))).toEqual([]);
     expect(stream.take(Buffer.from('aa'))).toMatchObject([{ isBroken: true }]);

@@ -53,7 +53,7 @@ describe('SIP messages', () => {
     expect(uriOf('"x" <sip:a@b;lr>;tag=1')).toBe('sip:a@b;lr');
   });
 
-  it('a body has the Content-Length in bytes; a shorter one is refused', () => {
+  it('a body has the Content-Length in bytes; a shorter one is rejected', () => {
     const text = (length: number) => `OPTIONS sip:a@b SIP/2.0\r\nContent-Length: ${length}\r\n\r\näöx`;
     expect(parseMessage(text(4))?.body).toBe('äö');
     expect(parseMessage(text(5))?.body).toBe('äöx');

@@ -5,7 +5,7 @@ import { startTestSignalling } from '#test/fakes/signalling.ts';
 import { openRawCaller, type RawCaller, type RawRequest } from './raw-caller.ts';
 
 /** No worker is connected and admission refuses all calls; requests refused by rule never get that far. */
-describe('requests the embedded signalling refuses by rule', () => {
+describe('the embedded signalling', () => {
   let server: EmbeddedSignalling;
   let caller: RawCaller;
   let asked: number;
@@ -13,7 +13,7 @@ describe('requests the embedded signalling refuses by rule', () => {
 
   beforeEach(async () => {
     asked = 0;
-    admission = Promise.reject(new Error('nobody to ask'));
+    admission = Promise.reject(new Error('admission is unreachable'));
     admission.catch(() => undefined);
     server = await startTestSignalling({
       admit: () => {
@@ -31,32 +31,27 @@ describe('requests the embedded signalling refuses by rule', () => {
 
   const cases: readonly [string, RawRequest, number, Readonly<Record<string, string>>][] = [
     [
-      'RFC 3261 §8.2.2.3 an extension it does not know',
+      'RFC 3261 §8.2.2.3 420 for an unknown extension',
       { lines: ['Require: nothingSupportsThis, nothingSupportsThisEither'] },
       420,
       { unsupported: 'nothingSupportsThis, nothingSupportsThisEither' },
     ],
     [
-      'RFC 4475 §3.3.6 of an OPTIONS too',
+      'RFC 4475 §3.3.6 420 for an unknown extension in an OPTIONS',
       { method: 'OPTIONS', lines: ['Require: nothingSupportsThis'] },
       420,
       { unsupported: 'nothingSupportsThis' },
     ],
+    ['RFC 4475 §3.3.2 416 for an unknown URI scheme', { uri: 'unknownScheme:totallyopaquecontent' }, 416, {}],
     [
-      'RFC 4475 §3.3.2 a URI scheme nobody knows',
-      { uri: 'nobodyKnowsThisScheme:totallyopaquecontent' },
-      416,
-      {},
-    ],
-    [
-      'RFC 3261 §8.2.1 a method nobody takes',
+      'RFC 3261 §8.2.1 405 for an unknown method',
       { method: 'NEWMETHOD' },
       405,
       { allow: expect.stringContaining('INVITE') },
     ],
-    ['RFC 3261 §12.2.2 a dialog nobody knows', { method: 'BYE', toTag: 'nobody' }, 481, {}],
+    ['RFC 3261 §12.2.2 481 for an unknown dialog', { method: 'BYE', toTag: 'unknown' }, 481, {}],
   ];
-  it.each(cases)('%s', async (_, request, status, headers) => {
+  it.each(cases)('answers by rule: %s', async (_, request, status, headers) => {
     caller.request(request);
     const response = await caller.response(status);
     for (const [name, value] of Object.entries(headers)) expect(header(response, name)).toEqual(value);
@@ -67,7 +62,7 @@ describe('requests the embedded signalling refuses by rule', () => {
     ['Via', (port: number): RawRequest => ({ sentBy: `127.0.0.1:${port}` })],
     ['Contact', (port: number): RawRequest => ({ contact: `<sip:agent@127.0.0.1:${port}>` })],
   ])(
-    'security 11: our own call that has looped back, by its %s, is refused before admission',
+    'security 11: rejects our own call that has looped back, by its %s, before admission',
     async (_, own) => {
       // Responses to a Via of the server's own port would go to the server itself.
       caller.request({ ...own(server.sipPort), lines: [] });
@@ -76,7 +71,7 @@ describe('requests the embedded signalling refuses by rule', () => {
     },
   );
 
-  it('RFC 4475 §3.3.3 Max-Forwards concerns proxies only: a request with 0 is answered', async () => {
+  it('RFC 4475 §3.3.3 answers a request with Max-Forwards 0, which concerns proxies only', async () => {
     caller.send(
       caller
         .request({ method: 'OPTIONS', branch: 'z9hG4bK-zero' })
@@ -87,7 +82,7 @@ describe('requests the embedded signalling refuses by rule', () => {
     await expect.poll(() => caller.responses, { timeout: 10_000 }).toEqual(['200 OPTIONS', '200 OPTIONS']);
   });
 
-  it('RFC 3261 §8.2.2.2 the same INVITE by another path is a loop; the first one continues', async () => {
+  it('RFC 3261 §8.2.2.2 rejects the same INVITE by another path as a loop; the first one continues', async () => {
     admission = new Promise(() => undefined);
     const first = caller.request({ branch: 'z9hG4bK-one' });
     await caller.response(100);
@@ -97,7 +92,7 @@ describe('requests the embedded signalling refuses by rule', () => {
     caller.request({ method: 'ACK', branch: 'z9hG4bK-two' });
   });
 
-  it('a refused call may be tried again', async () => {
+  it('accepts another attempt at a rejected call', async () => {
     caller.request({ branch: 'z9hG4bK-one' });
     await caller.response(503);
     caller.request({ branch: 'z9hG4bK-two' });

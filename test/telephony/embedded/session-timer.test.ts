@@ -119,7 +119,7 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
     expect(server.metrics().dialogs).toBe(1);
   });
 
-  it('if we refresh, an UPDATE goes out at half the interval, and the call lasts while it is answered', async () => {
+  it('an UPDATE goes out at half the interval if we refresh, and the call lasts while it is answered', async () => {
     const ok = await answered([
       'Supported: timer',
       'Session-Expires: 120;refresher=uas',
@@ -155,7 +155,7 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
     expect(caller.requests).toEqual([]);
   });
 
-  it('an interval that is too short is refused with the minimum, within a call as well', async () => {
+  it('an interval that is too short is rejected with the minimum, within a call as well', async () => {
     caller.request({
       body: OFFER,
       lines: ['Supported: timer', 'Session-Expires: 60'],

@@ -78,7 +78,7 @@ describe('RFC 4475 SIP torture test messages', () => {
   );
 
   it.each(TORTURE_MESSAGES.filter(({ becomes }) => becomes === 'taken'))(
-    '$name: $about, taken',
+    '$name: $about, accepted',
     async ({ text }) => {
       send(text);
       await expect.poll(() => invites.length, PATIENCE).toBe(1);

@@ -107,9 +107,9 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
   });
 
   it.each([
-    ['rings no more', 'ring'],
-    ['that answers in this very moment is hung up on', 'answerTooLate'],
-  ] as const)('when a worker dies, a phone it had called %s', async (_, does) => {
+    ['stops ringing', 'ring'],
+    ['is hung up on if it answers at that moment', 'answerTooLate'],
+  ] as const)('a phone called by a worker that dies %s', async (_, does) => {
     const phone = await startSippPhone({ does });
     const invite = worker.dial({
       toUri: `sip:+4930123456@${phone.address}`,

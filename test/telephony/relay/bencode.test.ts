@@ -46,11 +46,11 @@ it.each([
   '1:a1:b',
   'x',
   'l'.repeat(100),
-])('%j is refused', (text) => {
+])('%j is rejected', (text) => {
   expect(() => decodeBencode(Buffer.from(text))).toThrow(SyntaxError);
 });
 
-it('arbitrary bytes are parsed or refused', () => {
+it('arbitrary bytes are parsed or rejected', () => {
   fc.assert(
     fc.property(
       fc.oneof(

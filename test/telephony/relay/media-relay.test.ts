@@ -50,7 +50,7 @@ describe('the relay of a call', () => {
     });
   });
 
-  it('is chosen among all relays, and stays the same for the whole call', async () => {
+  it('is chosen among all relays, and stays the same throughout the call', async () => {
     const [first, second] = [relay.openCall(), relay.openCall()];
     expect(await first.offer('network', 'v=0\r\n')).toBe('by a');
     expect(await second.offer('network', 'v=0\r\n')).toBe('by b');

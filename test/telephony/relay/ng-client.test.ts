@@ -109,7 +109,7 @@ it.each([
   ['a result as long as a datagram', `d6:result60000:${'x'.repeat(60_000)}e`],
   ['a description that is no text', 'd6:result2:ok3:sdpld1:a1:beee'],
   ['two dictionaries', 'd6:result2:oked6:result2:oke'],
-])('a hostile answer is refused, and the next one is accepted: %s', async (_, said) => {
+])('a hostile answer is rejected, and the next one is accepted: %s', async (_, said) => {
   answer = (cookie) => `${cookie} ${said}`;
   await expect(client.ask({ command: 'offer', 'call-id': 'one' })).rejects.toThrow();
   answer = (cookie) => `${cookie} d6:result4:ponge`;

@@ -161,14 +161,14 @@ describe('a call out through a relay', () => {
     ['in the clear, with a protected stream that is refused', `${audio(5_000)}m=audio 0 RTP/SAVP 0\r\n`],
     ['with no key', audio(5_000, 'RTP/SAVP')],
     ['with encryption switched off', audio(5_000, 'RTP/SAVP', CRYPTO.replace('AES_CM_128', 'NULL'))],
-  ])('protected audio that is answered %s is shown as it is, for the worker to refuse', async (_, answer) => {
+  ])('shows protected audio that is answered %s unchanged, for the worker to refuse', async (_, answer) => {
     const invite = signalling.dial({ ...REQUEST, sdpOffer: audio(4_000, 'RTP/SAVP', CRYPTO) });
     far.answer.resolve(new Dialog(answer));
     expect((await invite.answered).facts.remoteSdp).toBe(answer);
     expect(relay.exchanges).toEqual(['offer by worker']);
   });
 
-  it('calls nobody if it is cancelled during the relay request', async () => {
+  it('is never placed if it is cancelled during the relay request', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     relay.held = promise;
     const invite = signalling.dial(REQUEST);
@@ -212,7 +212,7 @@ describe('a call out through a relay', () => {
 });
 
 describe('a change of a call through a relay', () => {
-  it('that nobody could answer never reaches the relay, which would apply it', async () => {
+  it('never reaches the relay, which would apply it, if neither side can answer it', async () => {
     const dialog = new Dialog();
     const invite = signalling.dial(REQUEST);
     far.answer.resolve(dialog);
@@ -222,8 +222,8 @@ describe('a change of a call through a relay', () => {
   });
 });
 
-describe('a call taken over', () => {
-  it('is hung up if no relay answers, because nobody else would do it', async () => {
+describe('a call continued after a failover', () => {
+  it('is hung up if no relay answers, because no other part would do it', async () => {
     relay.isThere = false;
     await expect(signalling.failOver(FACTS, audio(4_000))).rejects.toMatchObject({
       code: 'media_relay_unreachable',

@@ -219,7 +219,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       await expectNothingLeft();
     });
 
-    it('for a call without an offer, the relay’s offer goes out, and the answer in the ACK starts audio', async () => {
+    it('a call without an offer gets the relay’s offer, and the answer in the ACK starts audio', async () => {
       const call = answeredCall(await openWorker(), deps());
       const ok = await invited('');
       expect(addressOf(ok.body)).toBe(rtpengine.addresses.network);
@@ -259,7 +259,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       await expectNothingLeft();
     });
 
-    it('a worker that takes a call over sends it through the relay again', async () => {
+    it('a worker that continues a call after a failover sends it through the relay again', async () => {
       const [first, itsMedia] = [await openWorker(), await openMedia(23_260)];
       const call = answeredCall(first, { ...deps(), media: itsMedia });
       phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(PHONE_HZ, 20_000));
@@ -288,7 +288,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       await expectWholeCall(phone, (await call).leg);
     });
 
-    it('without any relay the call gets 503, so the carrier retries elsewhere, and nobody is called', async () => {
+    it('a call without any relay gets 503, so the carrier retries elsewhere, and no agent is called', async () => {
       const worker = await openWorker('worker-1', [{ host: '127.0.0.1', port: await freeUdpPort() }]);
       const outcome = new Promise((resolve) => {
         worker.onInvite(

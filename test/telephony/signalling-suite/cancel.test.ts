@@ -43,7 +43,7 @@ describeServers([], 'a caller who gives up (RFC 3261 §9.2)', (start) => {
     caller.request({ method: 'ACK', branch, toTag: parameter(header({ headers }, 'to') ?? '', 'tag') });
   }
 
-  it('while it rings gets 487, and the worker is notified', async () => {
+  it('gets 487 while the phone rings, and the worker is notified', async () => {
     caller.request({ branch, body: sdp });
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
     invites[0]!.ring();
@@ -54,7 +54,7 @@ describeServers([], 'a caller who gives up (RFC 3261 §9.2)', (start) => {
     await expect(invites[0]!.answer(sdp)).rejects.toThrow();
   });
 
-  it('before it rings gets 487 as well', async () => {
+  it('gets 487 before the phone rings as well', async () => {
     caller.request({ branch, body: sdp });
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
     cancel();
@@ -62,7 +62,7 @@ describeServers([], 'a caller who gives up (RFC 3261 §9.2)', (start) => {
     await cancelled(invites[0]);
   });
 
-  it('during admission is never answered', async () => {
+  it('is never answered during admission', async () => {
     const asked = Promise.withResolvers<AdmissionAnswer>();
     admit = () => asked.promise;
     caller.request({ branch, body: sdp });
@@ -77,7 +77,7 @@ describeServers([], 'a caller who gives up (RFC 3261 §9.2)', (start) => {
     expect(caller.responses).not.toContain('200 INVITE');
   });
 
-  it('at the moment of the answer leaves no open call', async () => {
+  it('leaves no open call at the moment of the answer', async () => {
     caller.request({ branch, body: sdp });
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
     const dialog = await invites[0]!.answer(sdp);

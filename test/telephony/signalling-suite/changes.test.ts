@@ -81,7 +81,7 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
   });
 
   it.each(['MESSAGE', 'PUBLISH'])(
-    'a %s is refused with the supported methods (RFC 3261 §21.4.6), and the call continues',
+    'a %s is rejected with the supported methods (RFC 3261 §21.4.6), and the call continues',
     async (method) => {
       const taken = ['[Aa]llow: INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, PRACK, NOTIFY'];
       const unread = [send(method, { cseq: 2, lines: ['Event: presence'] }), expectResponse(405, taken)];
@@ -190,7 +190,7 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
     }
   });
 
-  it('an UPDATE redirects audio (RFC 3311); an unsupported offer is refused and changes nothing', async () => {
+  it('an UPDATE redirects audio (RFC 3311); an unsupported offer is rejected and changes nothing', async () => {
     const moved = [
       send('UPDATE', { cseq: 2, sdp: audioAt(4_100, '8 PCMA/8000') }),
       expectResponse(200, ['RTP/AVP 8']),
@@ -206,7 +206,7 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
     ]);
   });
 
-  it('RFC 4028 an interval is agreed and refreshed by UPDATE and re-INVITE; a shorter one is refused', async () => {
+  it('RFC 4028 an interval is agreed and refreshed by UPDATE and re-INVITE; a shorter one is rejected', async () => {
     const asks = (seconds: number) => [
       'Supported: timer',
       `Session-Expires: ${seconds};refresher=uac`,

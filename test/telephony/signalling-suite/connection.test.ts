@@ -101,7 +101,7 @@ describeServers([], 'a call whose worker loses its connection', (start) => {
     it.each([
       ['in', callIn],
       ['out', callOut],
-    ] as const)(`${title}: a call %s goes on, and ends with the phone’s hang-up`, async (_, call) => {
+    ] as const)(`${title}: a call %s continues, and ends with the phone’s hang-up`, async (_, call) => {
       const { dialog, ourTag, theirTag } = await call();
       for (let n = 0; n < times; n++) await loseAndRegain();
       phone.request({
@@ -117,7 +117,7 @@ describeServers([], 'a call whose worker loses its connection', (start) => {
     it.each([
       ['in', callIn],
       ['out', callOut],
-    ] as const)(`${title}: a call %s goes on, and ends with ours`, async (_, call) => {
+    ] as const)(`${title}: a call %s continues, and ends with ours`, async (_, call) => {
       const { dialog } = await call();
       for (let n = 0; n < times; n++) await loseAndRegain();
       void dialog.hangUp();

@@ -12,7 +12,7 @@ import { connectWorker, describeServers, expectDialogs, type SuiteServer } from 
 const LONG_MS = 10_000;
 
 /** Workers that are lost and replaced, and a caller who writes every line of SIP. */
-describeServers([], 'an answered call whose worker goes', (start, beyond) => {
+describeServers([], 'an answered call whose worker dies', (start, beyond) => {
   let server: SuiteServer;
   let media: SilentMedia;
   let caller: RawCaller;
@@ -104,7 +104,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     await expectDialogs(server, 0);
   });
 
-  it('ends as the caller’s own hang-up if the caller has left meanwhile', async () => {
+  it('ends as the caller’s own hang-up if the caller has hung up meanwhile', async () => {
     const first = await openWorker('worker-1');
     const { call, toTag } = await answered();
     const second = await openWorker('worker-2');
@@ -133,7 +133,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     await expectDialogs(server, 0);
   });
 
-  beyond('knows that the caller has left meanwhile: nobody is called back', async () => {
+  beyond('is not called back if the caller has hung up meanwhile', async () => {
     const first = await openWorker('worker-1');
     const { call, toTag } = await answered();
     const second = await openWorker('worker-2');
@@ -169,7 +169,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
     await expectDialogs(server, 0);
   });
 
-  it('is hung up if the caller refuses the re-INVITE', async () => {
+  it('is hung up if the caller rejects the re-INVITE', async () => {
     const first = await openWorker('worker-1');
     const { call } = await answered();
     const second = await openWorker('worker-2');

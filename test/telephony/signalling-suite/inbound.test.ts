@@ -90,7 +90,7 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
     ['UDP', 'u1'],
     ['TCP', 't1'],
   ])(
-    'over %s: a caller who sends no audio is connected, and hanging up closes the leg as remote',
+    'a caller over %s who sends no audio is connected, and hanging up closes the leg as remote',
     async (_, transport) => {
       expectSuccess(
         await runSipp('caller-hangs-up', server.sipPort, ['-m', '1', '-d', '100', '-t', transport]),
@@ -114,7 +114,7 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
   it.each([
     ['UDP', 'u1'],
     ['TCP', 't1'],
-  ])('over %s: closing the leg hangs up', async (_, transport) => {
+  ])('a leg over %s that closes hangs up', async (_, transport) => {
     onLeg = (leg) => leg.send({ do: 'close' });
     expectSuccess(await runSipp('agent-hangs-up', server.sipPort, ['-m', '1', '-t', transport]));
     await expectAllClosed('local', 1);
@@ -224,13 +224,13 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
     expectSuccess(await runSipp('options', server.sipPort, ['-m', '1']));
   });
 
-  it('a call refused by admission never reaches the worker', async () => {
+  it('a call rejected by admission never reaches the worker', async () => {
     admit = () => ({ action: 'reject', data: { status: 486, reason: 'Busy Here' } });
     expectSuccess(await runSipp('refused', server.sipPort, ['-m', '1']));
     expect(calls).toEqual([]);
   });
 
-  it('without a plan the call is refused with the status of the fault', async () => {
+  it('a call without a plan is rejected with the status of the fault', async () => {
     ready = () => Promise.reject(fault('agent_not_published'));
     expectSuccess(await runSipp('refused', server.sipPort, ['-m', '1']));
     await expect.poll(() => calls).toEqual([{ outcome: 'refused', status: 486 }]);

@@ -134,7 +134,7 @@ describeServers([], 'calls that come without an offer (RFC 3261 §13.2.1, §14.2
   it.each([
     ['nothing', ''],
     [
-      'audio nobody can carry',
+      'unsupported audio',
       'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 18\r\n',
     ],
   ])('an ACK that answers with %s ends the call with a BYE', async (_, body) => {

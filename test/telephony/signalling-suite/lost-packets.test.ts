@@ -115,7 +115,7 @@ describeServers([], 'lost packets (RFC 3261 §17, §13.3.1.4)', (start) => {
   });
 
   it('an ended or unknown call is answered 481', async () => {
-    caller.request({ method: 'BYE', toTag: 'nobody', cseq: 2, callId: 'never' });
+    caller.request({ method: 'BYE', toTag: 'unknown', cseq: 2, callId: 'never' });
     await expectCount('481 BYE', 1);
     caller.request({ method: 'CANCEL', branch: 'z9hG4bK-never', callId: 'never-either' });
     await expectCount('481 CANCEL', 1);

@@ -91,7 +91,7 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     [404, 'failed'],
     [503, 'failed'],
     [603, 'failed'],
-  ])('answered with %i has the outcome %s', async (status, outcome) => {
+  ])('has for the answer %i the outcome %s', async (status, outcome) => {
     expect((await dial({ does: 'refuse', status })).outcome).toBe(outcome);
     await expectOver();
   });
@@ -137,7 +137,7 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     await expectOver();
   });
 
-  it('that rings too long is cancelled as not answered', async () => {
+  it('is cancelled as not answered if it rings too long', async () => {
     expect((await dial({ does: 'ring' }, { ringMs: 1_500 })).outcome).toBe('no_answer');
     await expectOver();
   });
@@ -150,13 +150,13 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     await expectOver();
   });
 
-  it('abandoned at the moment of the answer is hung up (RFC 3261 §9.1)', async () => {
+  it('is hung up if it is abandoned at the moment of the answer (RFC 3261 §9.1)', async () => {
     // Rings long enough for sipp to wait for the CANCEL; it accepts one at no other time.
     expect((await dial({ does: 'answerTooLate' }, { ringMs: 3_000 })).outcome).toBe('no_answer');
     await expectOver();
   });
 
-  it('answered with unsupported audio fails and is hung up', async () => {
+  it('fails and is hung up if it is answered with unsupported audio', async () => {
     expect((await dial({ does: 'answerBadly' })).outcome).toBe('failed');
     await expectOver();
   });

@@ -41,7 +41,7 @@ describeServers(
       await expect.poll(() => caller.responses, PATIENCE).toContain('200 INVITE');
     });
 
-    beyond('a PRACK of nothing is refused', async () => {
+    beyond('a PRACK without a response to acknowledge is rejected', async () => {
       const { ringing } = await ringingReliably();
       caller.request({
         method: 'PRACK',
@@ -117,7 +117,7 @@ describeServers(
     }
 
     beyond(
-      'whoever rings reliably gets one PRACK; the second to answer a forked INVITE gets its ACK and a BYE',
+      'a callee that rings reliably gets one PRACK; the second to answer a forked INVITE gets its ACK and a BYE',
       async () => {
         const { invite, call, as, reliable, pracks } = await calledOut();
         reliable('one');

@@ -88,9 +88,9 @@ describeNeeds(NEEDS)('the rooms of sessions', () => {
       await api.report(id, { type: 'joined', at: api.at() });
       await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
       await rooms.create(id, 60);
-      await rooms.create('of-somebody-else', 60);
+      await rooms.create('of-another-product', 60);
       await kept();
-      expect(await rooms.list()).toContain('of-somebody-else');
+      expect(await rooms.list()).toContain('of-another-product');
       expect(await rooms.list()).not.toContain(id);
     },
   );
@@ -131,7 +131,7 @@ describeNeeds(NEEDS)('the rooms of sessions', () => {
     const stop = api.context.workSignals.on('rooms', () => {
       rings++;
     });
-    expect(await tell(news, { secret: 'a-secret-of-somebody-else-that-is-long-enough' })).toBe(401);
+    expect(await tell(news, { secret: 'a-secret-of-another-product-that-is-long-enough' })).toBe(401);
     expect(await tell(news, { told: body.replace('user-r', 'user-x') })).toBe(401);
     expect((await api.request('POST', '/webhooks/livekit', { raw: body })).status).toBe(401);
     expect(rings).toBe(0);
@@ -152,11 +152,11 @@ describeNeeds(NEEDS)('the rooms of sessions', () => {
       const left = once(room, RoomEvent.Disconnected);
       const joined = (name: string) =>
         tell({ event: 'participant_joined', room: { name }, participant: { identity: `user-${id}` } });
-      await rooms.create('of-somebody-else', 60);
-      expect([await joined('of-somebody-else'), await joined(id)]).toEqual([200, 200]);
+      await rooms.create('of-another-product', 60);
+      expect([await joined('of-another-product'), await joined(id)]).toEqual([200, 200]);
       await left;
       expect(await rooms.list()).not.toContain(id);
-      expect(await rooms.list()).toContain('of-somebody-else');
+      expect(await rooms.list()).toContain('of-another-product');
     },
   );
 
@@ -186,7 +186,7 @@ describeNeeds(NEEDS)('the rooms of sessions', () => {
       const lines: string[] = [];
       const settings = readSettings({
         ...server.environment,
-        LIVEKIT_API_SECRET: 'a-secret-of-somebody-else-that-is-long-enough',
+        LIVEKIT_API_SECRET: 'a-secret-of-another-product-that-is-long-enough',
       });
       const refused = openRooms(
         settings,

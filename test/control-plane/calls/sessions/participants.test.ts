@@ -227,11 +227,11 @@ describe('colleagues in calls, with LiveKit', () => {
     const { participant_id: id } = (await join()).body;
     await end();
     livekit.rooms.set(roomOf(id), []);
-    livekit.rooms.set('of-somebody-else', []);
+    livekit.rooms.set('of-another-product', []);
     const keeper = startRoomKeeper(api.context);
     keeper.kick();
     await keeper.idle();
     await keeper.close();
-    expect([...livekit.rooms.keys()]).toEqual(['of-somebody-else']);
+    expect([...livekit.rooms.keys()]).toEqual(['of-another-product']);
   });
 });

@@ -62,8 +62,8 @@ async function handedOver(): Promise<{ readonly caller: string | undefined; read
 
 it.each([
   ['with its dialog', null],
-  ['with that of the person its caller is being handed to', false],
-  ['with that of the person its caller talks with', true],
+  ['with that of the person its caller is being transferred to', false],
+  ['with that of the person its caller talks to', true],
 ])('a phone call is moved to another worker %s', async (_with, is_joined) => {
   const id = await answeredCall();
   await api.report(id, { type: 'dialog', ...dialogOf('caller') });

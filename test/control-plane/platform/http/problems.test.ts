@@ -142,8 +142,8 @@ describe('422 lists', () => {
   });
 });
 
-describe('isolation', () => {
-  it('foreign agents, tools, numbers and wallets answer exactly as missing ones', async () => {
+describe('the isolation of teams', () => {
+  it('makes other teams’ agents, tools, numbers and wallets look exactly like missing ones', async () => {
     const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'mine' } }))
       .body;
     const tool = (
@@ -174,13 +174,13 @@ describe('isolation', () => {
 });
 
 describe('every answer', () => {
-  it('carries a request id, also in refusals', async () => {
+  it('carries a request id, even a refusal', async () => {
     for (const path of ['/healthz', '/v1/agent/agents', '/nowhere']) {
       expect((await api.request('GET', path)).headers['x-request-id']).toMatch(/^[0-9a-f]{16}$/);
     }
   });
 
-  it('to an unknown path is the 404 body, and only public routes answer CORS', async () => {
+  it('is the 404 body for an unknown path, and only public routes answer CORS', async () => {
     const { status, body, headers } = await api.request('GET', '/nowhere', {
       headers: { origin: 'https://a.example.com' },
     });
@@ -189,12 +189,12 @@ describe('every answer', () => {
     expect(headers['access-control-allow-origin']).toBeUndefined();
   });
 
-  it('to an undecodable address is the error body too', async () => {
+  it('is the error body for an undecodable address too', async () => {
     const { status, body } = await api.request('GET', '/v1/agent/agents/%zz', { key: user.key });
     expect([status, body.status, body.reason]).toEqual([400, 400, null]);
   });
 
-  it('a body beyond the limit is 413', async () => {
+  it('is a 413 for a body beyond the limit', async () => {
     const { status, body } = await api.request('POST', '/v1/agent/agents', {
       key: user.key,
       raw: `{"name":"${'x'.repeat(5 * 1024 * 1024)}"}`,

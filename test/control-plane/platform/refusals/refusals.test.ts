@@ -168,7 +168,7 @@ describe('the log of refused calls', () => {
     expect((await list('', stranger.key)).body.refusals).toEqual([]);
   });
 
-  it('keeps a bounded number of a flood, and counts them all', async () => {
+  it('stores a bounded number of a flood, and counts them all', async () => {
     await numberOf(null);
     await Promise.all(Array.from({ length: 130 }, () => ring()));
     await vi.waitFor(
@@ -181,7 +181,7 @@ describe('the log of refused calls', () => {
     );
   });
 
-  it('does not change the answer when it cannot be written', async () => {
+  it('does not affect the answer when it cannot be written', async () => {
     const broken = vi.spyOn(api.context.models.refusals, 'create').mockRejectedValue(new Error('disk full'));
     api.dispatch.room = 0;
     expect((await create(user.key)).status).toBe(503);

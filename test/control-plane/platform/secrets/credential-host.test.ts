@@ -46,7 +46,7 @@ describe('a tool whose URL is changed', () => {
     'https://api.example.com{{id}}/orders',
     'https:\\\\other.example.com/orders',
     '{{host}}/orders',
-  ])('security 20: to another host drops its credentials and says so: %s', async (url) => {
+  ])('security 20: drops its credentials and says so if the new URL is on another host: %s', async (url) => {
     const { status, body } = await ask('PATCH', `tools/${toolId}`, { url });
     expect(status).toBe(200);
     expect(body.headers).toEqual([
@@ -60,12 +60,12 @@ describe('a tool whose URL is changed', () => {
     'https://api.example.com/v2/orders',
     'https://API.example.com:443/orders/{{id}}?x={{y}}',
     'https://api.example.com',
-  ])('security 20: to another path of its host keeps them: %s', async (url) => {
+  ])('security 20: keeps its credentials if the new URL is another path of its host: %s', async (url) => {
     expect((await ask('PATCH', `tools/${toolId}`, { url })).body.headers[0].has_secret).toBe(true);
     expect(await headersSent()).toContainEqual({ name: 'Authorization', value: 'Bearer planted' });
   });
 
-  it('security 20: uses the ones sent with the new URL, and later changes keep them', async () => {
+  it('security 20: uses the credentials sent with the new URL, and later changes keep them', async () => {
     const headers = [{ name: 'Authorization', kind: 'authorization_bearer', value: 'Bearer new' }];
     const moved = await ask('PATCH', `tools/${toolId}`, { url: 'https://other.example.com', headers });
     expect(moved.body.headers[0].has_secret).toBe(true);
@@ -73,7 +73,7 @@ describe('a tool whose URL is changed', () => {
     expect(await headersSent()).toEqual([{ name: 'Authorization', value: 'Bearer new' }]);
   });
 
-  it('security 20: drops them for good: a change back to the first host does not restore them', async () => {
+  it('security 20: loses them permanently: a change back to the first host does not restore them', async () => {
     await ask('PATCH', `tools/${toolId}`, { url: 'https://other.example.com' });
     expect((await ask('PATCH', `tools/${toolId}`, { url: URL_GIVEN })).body.headers[0].has_secret).toBe(
       false,
@@ -91,16 +91,16 @@ describe('a custom model whose address is changed', () => {
     agentId = (await ask('POST', 'agents', { name: 'a', config: { llm: { custom } } })).body.agent_id;
   });
 
-  it('security 20: to another host drops its key and says so', async () => {
+  it('security 20: drops its key and says so if the new address is on another host', async () => {
     expect(await patch({ base_url: 'https://other.example.com/v1' })).toMatchObject({ has_secret: false });
     expect((await api.context.models.agents.findById(agentId).lean())?.secrets.llm_api_key).toBeNull();
   });
 
-  it('security 20: to another path of its host keeps it', async () => {
+  it('security 20: keeps its key if the new address is another path of its host', async () => {
     expect(await patch({ base_url: 'https://llm.example.com/v2' })).toMatchObject({ has_secret: true });
   });
 
-  it('security 20: to another host uses the key sent with it', async () => {
+  it('security 20: uses the key sent with an address on another host', async () => {
     expect(await patch({ base_url: 'https://other.example.com/v1', api_key: 'sk-new' })).toMatchObject({
       has_secret: true,
     });
@@ -131,7 +131,7 @@ describe('a trunk whose address is changed', () => {
   });
 
   it.each(['other.example.com:5061', 'sip.example.com', 'sip.example.com:5062'])(
-    'security 20: to %s requires its password again',
+    'security 20: requires its password again if the new address is %s',
     async (uri) => {
       const { status, body } = await put({ termination_uri: uri });
       expect(status).toBe(422);

@@ -209,7 +209,7 @@ onEveryDatabase('models', (database) => {
     expect((await calls.find().sort({ _id: 1 }).lean()).map((each) => each._id)).toEqual(['a', 'b', 'd']);
   });
 
-  it('a second document with the same _id is refused', async () => {
+  it('a second document with the same _id is rejected', async () => {
     await calls.create(call('a'));
     await expect(calls.create(call('a', { rev: 7 }))).rejects.toMatchObject({
       code: 11_000,
@@ -297,7 +297,7 @@ onEveryDatabase('models', (database) => {
     expect(await calls.findOneAndDelete({ _id: 'a' }).lean()).toBeNull();
   });
 
-  it('only one of two concurrent edits of a document is saved', async () => {
+  it('of two concurrent edits of a document only one is saved', async () => {
     const schema = new mongoose.Schema({ _id: String, n: Number }, { optimisticConcurrency: true });
     const notes = database().connection.model('Note', schema);
     await notes.create({ _id: 'a', n: 0 });
@@ -348,7 +348,7 @@ onEveryDatabase('models', (database) => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  it('a large document is stored whole, and one beyond 16 MiB is refused', async () => {
+  it('a large document is stored completely, and one beyond 16 MiB is rejected', async () => {
     const text = 'é'.repeat(3_000_000);
     await calls.create(call('big', { config: { text } }));
     await calls.create(call('big2', { config: { text } }));

@@ -73,7 +73,7 @@ onEveryDatabase('queries', (database) => {
     expect(await ids({ 'a.b': null })).toEqual([1, 2, 3]);
   });
 
-  it('arrays match by element, whole, size and $elemMatch', async () => {
+  it('arrays match by element, by complete value, by size and by $elemMatch', async () => {
     await things().insertMany([
       {
         _id: 1,
@@ -220,7 +220,7 @@ onEveryDatabase('queries', (database) => {
     expect(await only()).toEqual({ _id: 1, n: 42, twice: 4 });
   });
 
-  it('an upsert takes nested and whole values from its filter', async () => {
+  it('an upsert takes nested and complete values from its filter', async () => {
     await things().updateOne(
       { 'a.b': 1, whole: { x: 1 }, $and: [{ c: { $eq: 2 } }], d: { $gt: 5 } },
       { $set: { e: 3 } },

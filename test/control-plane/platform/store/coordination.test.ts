@@ -83,7 +83,7 @@ itNeeds(NEEDS)('a Redis that cannot be reached is an error at the start', async 
 });
 
 itNeeds(NEEDS)(
-  'while Redis is gone hits are allowed and claims fail; when it is back both work again, subscriptions too',
+  'hits are allowed and claims fail during a Redis outage; afterwards both work again, subscriptions too',
   async () => {
     const coordination = await connect();
     const heard: unknown[] = [];

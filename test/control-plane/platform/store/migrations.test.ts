@@ -90,7 +90,7 @@ describe('migrating', () => {
     expect(await recorded()).toEqual([1, 2, 3]);
   });
 
-  it('a store written by a newer program is refused in one line and left unchanged', async () => {
+  it('a store written by a newer program is rejected with one line and left unchanged', async () => {
     const ran: number[] = [];
     await migrate(connection(), AT, steps([]));
     await expect(migrate(connection(), AT, steps(ran).slice(0, 2))).rejects.toThrow(

@@ -194,7 +194,7 @@ describe("the tests' own database", () => {
     ['mongodb://u:p@a:1,b:2/parley?w=1', 'mongodb://u:p@a:1,b:2/t?w=1&authSource=parley'],
     ['mongodb://u:p@a:1', 'mongodb://u:p@a:1/t?authSource=admin'],
     ['mongodb+srv://u:p@a/x?authSource=y', 'mongodb+srv://u:p@a/t?authSource=y'],
-  ])('store 9: on %s keeps its authentication database', (url, expected) => {
+  ])('store 9: keeps its authentication database on %s', (url, expected) => {
     expect(withDatabase(url, 't')).toBe(expected);
   });
 });

@@ -53,7 +53,7 @@ async function join(port: number) {
 }
 
 it(
-  'store 13: a Redis that answers nonsense ends the start with one line that names REDIS_URL',
+  'store 13: a Redis that answers invalid data ends the start with one line that names REDIS_URL',
   PATIENCE,
   async () => {
     const nonsense: ((socket: Socket) => void)[] = [
@@ -81,7 +81,7 @@ it(
 );
 
 itNeeds(['redis-server'])(
-  'store 13: a Redis that turns to nonsense is answered as unavailable, limits let pass, and nothing breaks',
+  'store 13: a Redis that starts to answer invalid data is reported as unavailable, limits let pass, and nothing fails',
   PATIENCE,
   async () => {
     const redis = await startRedis();
@@ -116,7 +116,7 @@ itNeeds(['redis-server'])(
 );
 
 itNeeds(['redis-server'])(
-  'store 13: a message that is no JSON is passed over, and the next one is heard',
+  'store 13: a message that is not JSON is ignored, and the next one is received',
   PATIENCE,
   async () => {
     const port = await startRedis();

@@ -66,7 +66,7 @@ async function start(id: string, isShared: boolean): Promise<ReplicaRegistration
 const ids = async () => (await store.models.replicas.find({}).lean()).map(({ _id }) => _id).sort();
 
 describe('the registry of replicas (REDIS_URL)', () => {
-  it('a replica without Redis runs alone; a second gets the setting to fix, and leaves no record', async () => {
+  it('lets a replica without Redis run alone; a second one gets the setting to fix, and leaves no record', async () => {
     expect(await start('a', false)).not.toBeTypeOf('string');
     expect(await start('b', false)).toBe(
       'REDIS_URL: another control plane works on this database (a): set the same REDIS_URL for every replica',
@@ -75,13 +75,13 @@ describe('the registry of replicas (REDIS_URL)', () => {
     expect(await ids()).toEqual(['a']);
   });
 
-  it('any number of replicas that share a Redis run together; one that does not is refused', async () => {
+  it('lets any number of replicas that share a Redis run together, and rejects one that does not', async () => {
     for (const id of ['a', 'b', 'c']) expect(await start(id, true)).not.toBeTypeOf('string');
     expect(await start('d', false)).toContain('set the same REDIS_URL');
     expect(await ids()).toEqual(['a', 'b', 'c']);
   });
 
-  it('killed and stopped replicas do not block others', async () => {
+  it('ignores killed and stopped replicas', async () => {
     await store.models.replicas.create({
       _id: 'killed',
       is_shared: false,
@@ -98,7 +98,7 @@ describe('the registry of replicas (REDIS_URL)', () => {
     expect(clock.now() - again).toBeLessThan(2_000);
   });
 
-  it('a replica that restarts after a kill does not wait for itself', async () => {
+  it('does not make a replica that restarts after a kill wait for itself', async () => {
     await store.models.replicas.create({
       _id: 'a',
       is_shared: false,
@@ -110,7 +110,7 @@ describe('the registry of replicas (REDIS_URL)', () => {
     expect(clock.now() - before).toBeLessThan(2_000);
   });
 
-  it('every query has an index', async () => {
+  it('has an index for every query', async () => {
     const plan = await store.models.replicas.find({ seen_at: { $gt: now() } }).explain('queryPlanner');
     expect(JSON.stringify(plan)).not.toContain('COLLSCAN');
   });

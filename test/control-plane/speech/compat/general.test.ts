@@ -119,7 +119,7 @@ describe('audio/speech', () => {
     expect(headers['x-generation-id']).toBeDefined();
   });
 
-  it('keys, bodies and paths are refused in the vendor’s form as well', async () => {
+  it('keys, bodies and paths are rejected in the vendor’s form as well', async () => {
     const raw = async (payload: string, headers: Record<string, string>, url = '/compat/v1/audio/speech') => {
       const response = await api.app.inject({ method: 'POST', url, headers, payload });
       return [response.statusCode, response.json().error.type];

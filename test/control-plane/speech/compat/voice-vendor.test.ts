@@ -66,7 +66,7 @@ describe('text-to-speech', () => {
     expect([answer.status, answer.body]).toEqual([400, { detail: { status, message: expect.any(String) } }]);
   });
 
-  it('keys and paths are refused in the vendor’s form', async () => {
+  it('keys and paths are rejected in the vendor’s form', async () => {
     const ask = async (headers: Record<string, string>, url = `${BASE}/v1/user`) => {
       const { status, body } = await api.request('GET', url, { headers });
       return [status, body.detail.status];
@@ -162,7 +162,7 @@ describe('formats and times', () => {
     });
   });
 
-  it('times each character once, from the start of the whole audio', () => {
+  it('times each character once, from the start of the complete audio', () => {
     const piece = (
       seq: number,
       offsetSeconds: number,

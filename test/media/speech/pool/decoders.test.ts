@@ -34,7 +34,7 @@ describe('a recording', () => {
     expect(both.map(({ length }) => length)).toEqual([16_000, 16_000]);
   });
 
-  it('that hangs the decoder fails only its own request, after 10 s of silence', async () => {
+  it('fails only its own request when it hangs the decoder, after 10 s of silence', async () => {
     const clock = new ManualClock();
     const decode = createDecoders({ clock, entry: MOODY });
     const hung = expect(decode({ file: fileOf(1), longestSeconds: 5, signal })).rejects.toMatchObject({
@@ -47,7 +47,7 @@ describe('a recording', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it.each([2, 3])('that kills the decoder (%s) fails only its own request', async (kind) => {
+  it.each([2, 3])('fails only its own request when it kills the decoder (%s)', async (kind) => {
     const decode = createDecoders({ clock: systemClock, entry: MOODY });
     expect(await decode({ file: fileOf(7), longestSeconds: 5, signal })).toHaveLength(7);
     await expect(decode({ file: fileOf(kind), longestSeconds: 5, signal })).rejects.toMatchObject({
@@ -71,7 +71,7 @@ describe('a recording', () => {
   });
 
   itNeeds(['ffmpeg'])(
-    'of thousands of silent samples a byte takes no more memory than its samples',
+    'takes no more memory than its samples when it has thousands of silent samples a byte',
     { timeout: 120_000 },
     async () => {
       const args = [
@@ -109,7 +109,7 @@ describe('a recording', () => {
     },
   );
 
-  itNeeds(['ffmpeg'])('that claims a rate nobody records with is damaged', async () => {
+  itNeeds(['ffmpeg'])('is damaged if it claims a rate at which people do not record', async () => {
     const args = [
       '-f',
       'lavfi',

@@ -29,7 +29,7 @@ it.each([
   ['the local voice', {}, 16, 80],
   ['a vendor’s voice', { TTS_PROVIDER: 'openai', OPENAI_API_KEY: 'k' }, 2, 40],
 ])(
-  'with %s a machine accepts the streams it can serve in real time: %o, %i cores, %i streams',
+  'a machine accepts as many streams of %s as it can serve in real time: %o, %i cores, %i streams',
   (_, environment, cores, streams) => {
     expect(places(environment, cores)).toBe(streams);
   },
@@ -40,7 +40,7 @@ function taken(pool: SpeechPool, work: SpeechWork, account: string, count: numbe
   return Array.from({ length: count }, () => pool.take(work, account)).filter((slot) => slot !== null).length;
 }
 
-it('with several active accounts, the last tenth of the slots is closed to those at their share', () => {
+it('the last tenth of the slots is closed to accounts at their share when several are active', () => {
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
   expect(taken(pool, 'synthesis', 'modest', 1)).toBe(1);
   expect(taken(pool, 'synthesis', 'greedy', 12)).toBe(10);
@@ -85,7 +85,7 @@ it('a lone account gets all slots; another counts for 10 s after its last reques
   expect(taken(pool, 'synthesis', 'alone', 12)).toBe(1);
 });
 
-it('with fewer than ten slots, one is reserved for others', () => {
+it('one of fewer than ten slots is reserved for others', () => {
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
   expect([taken(pool, 'recognition', 'modest', 1), taken(pool, 'recognition', 'greedy', 4)]).toEqual([1, 2]);
   expect([pool.take('recognition', 'greedy'), pool.take('recognition', 'shy')]).toEqual([
@@ -98,7 +98,7 @@ it.each<[SpeechWork, number]>([
   ['recognition', 4],
   ['synthesis', 12],
 ])(
-  'of %s the next place of an account that has all %i is for one that was refused within 10 s',
+  'in %s, the next slot of an account with all %i goes to one that was refused within 10 s',
   async (work, count) => {
     const clock = new ManualClock();
     const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock });
@@ -110,7 +110,7 @@ it.each<[SpeechWork, number]>([
   },
 );
 
-it('of two refused accounts, the one that asks first gets the next free slot', () => {
+it('the first of two refused accounts to ask again gets the next free slot', () => {
   const pool = createSpeechPool({
     settings: readSettings({}),
     searchPath: '',
@@ -243,7 +243,7 @@ it('an account that arrives while a thread is starting is served by a running on
   await pool.close();
 });
 
-it('on one thread, a short text goes before the remaining long texts of another account', async () => {
+it('a short text goes before the remaining long texts of another account on the same thread', async () => {
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
   // The other thread has more work, which places all speakers on the same thread.
   const quiet = pool.take('synthesis', 'quiet');

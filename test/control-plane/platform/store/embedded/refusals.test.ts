@@ -143,7 +143,7 @@ it.each([
   { $nor: [{ s: 1 }] },
   { $expr: { $gt: ['$a', '$b'] } },
   { $and: [{ s: 1 }, { t: { $ne: 2 } }] },
-])('store 10: a partial index by %j, as MongoDB refuses it', async (partialFilterExpression) => {
+])('store 10: a partial index by %j is rejected, as MongoDB rejects it', async (partialFilterExpression) => {
   await expect(
     things().createIndex({ s: 1 }, { partialFilterExpression: partialFilterExpression as never }),
   ).rejects.toThrow(/partial index/);

@@ -266,7 +266,7 @@ it('an update maintains the affected indexes, including partial and nested ones'
   await expect(things().updateOne({ _id: 1 }, { $set: { '_id.part': 2 } })).rejects.toThrow();
 });
 
-it('a path into the _id is refused, and an update can return the document before it', async () => {
+it('a path into the _id is rejected, and an update can return the document before it', async () => {
   await things().insertOne({ _id: { part: 1 } as never, n: 1 });
   await expect(things().updateOne({ n: 1 }, { $set: { '_id.part': 2 } })).rejects.toMatchObject({ code: 66 });
   expect(await things().findOneAndUpdate({ n: 1 }, { $set: { n: 2 } }, { returnDocument: 'before' })).toEqual(

@@ -117,7 +117,7 @@ describe.concurrent('answer screening of an outbound call, over RTP', () => {
 
   it.each([
     ['"Hello?"', () => joined(says('Hello?'), pause(20_000))],
-    ['somebody who talks for long', () => joined(says(LONG_TALK), pause(20_000))],
+    ['a callee who talks for long', () => joined(says(LONG_TALK), pause(20_000))],
     ['nothing at all', () => pause(20_000)],
   ])('%s is a person, who is greeted and not hung up on', WITHIN, async (_, sound) => {
     const { call, peer, said } = await answeredWith(sound());
