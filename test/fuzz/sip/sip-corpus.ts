@@ -2,7 +2,7 @@
  * Inputs of the mutations: requests and responses of every kind, inside and outside a call, and session
  * descriptions.
  */
-import { TORTURE_MESSAGES } from '#test/telephony/embedded/torture-messages.ts';
+import { TORTURE_MESSAGES } from '#test/telephony/embedded/torture/torture-messages.ts';
 
 /** The call to which some of the messages belong. */
 export interface FuzzedCall {

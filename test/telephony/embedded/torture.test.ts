@@ -4,14 +4,14 @@ import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { IncomingInvite, Signalling } from '#telephony/signalling.ts';
 import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { openRawCaller, type RawCaller } from './raw-caller.ts';
-import { TORTURE_MESSAGES } from './torture-messages.ts';
+import { TORTURE_MESSAGES } from './torture/torture-messages.ts';
 
 const PATIENCE = { timeout: 15_000, interval: 5 };
 const sdp =
   'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 
 /** Every message is sent as in the RFC, except for the top Via, which names the test's own port. */
-describe('RFC 4475 SIP torture test messages', () => {
+describe('the embedded signalling under the torture test of RFC 4475', () => {
   let server: EmbeddedSignalling;
   let worker: Signalling;
   let invites: IncomingInvite[];
@@ -50,15 +50,15 @@ describe('RFC 4475 SIP torture test messages', () => {
     );
   }
 
-  it.each(TORTURE_MESSAGES.filter(({ becomes }) => typeof becomes === 'number'))(
-    '$name: $about, answered $becomes',
-    async ({ becomes, text }) => {
+  it.each(TORTURE_MESSAGES.filter(({ outcome }) => typeof outcome === 'number'))(
+    'answers $name with $outcome: $about',
+    async ({ outcome, text }) => {
       send(text);
       const answer = await caller.next(
         ({ start }) => start.kind === 'response' && start.status >= 200,
         PATIENCE.timeout,
       );
-      expect(answer.start).toMatchObject({ status: becomes });
+      expect(answer.start).toMatchObject({ status: outcome });
       const callId = /^(?:call-id|i)\s*:\s*(.*)$/im.exec(text)?.[1]?.trim();
       if (callId !== undefined) expect(header(answer, 'call-id')).toBe(callId);
       if (header(answer, 'to') !== null) expect(parameter(header(answer, 'to') ?? '', 'tag')).not.toBeNull();
@@ -68,8 +68,8 @@ describe('RFC 4475 SIP torture test messages', () => {
     },
   );
 
-  it.each(TORTURE_MESSAGES.filter(({ becomes }) => becomes === null))(
-    '$name: $about, not answered',
+  it.each(TORTURE_MESSAGES.filter(({ outcome }) => outcome === null))(
+    'does not answer $name: $about',
     async ({ text }) => {
       send(text);
       await expectServing();
@@ -77,8 +77,8 @@ describe('RFC 4475 SIP torture test messages', () => {
     },
   );
 
-  it.each(TORTURE_MESSAGES.filter(({ becomes }) => becomes === 'taken'))(
-    '$name: $about, accepted',
+  it.each(TORTURE_MESSAGES.filter(({ outcome }) => outcome === 'accepted'))(
+    'accepts $name: $about',
     async ({ text }) => {
       send(text);
       await expect.poll(() => invites.length, PATIENCE).toBe(1);
@@ -87,11 +87,11 @@ describe('RFC 4475 SIP torture test messages', () => {
     },
   );
 
-  it('the list contains all messages, each once', () => {
+  it('is tested with all messages, each once', () => {
     expect(new Set(TORTURE_MESSAGES.map(({ name }) => name)).size).toBe(49);
   });
 
-  it('an RFC 2543 caller is answered, its ACK matches without a branch, and its source gets the BYE', async () => {
+  it('answers an RFC 2543 caller, matches its ACK without a branch, and sends the BYE to its source', async () => {
     const text = TORTURE_MESSAGES.find(({ name }) => name === 'inv2543')?.text ?? '';
     send(text);
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
@@ -110,7 +110,7 @@ describe('RFC 4475 SIP torture test messages', () => {
     expect(invites).toHaveLength(1);
   });
 
-  it('every Via is returned in order, with the actual source of the request', async () => {
+  it('returns every Via in order, with the actual source of the request', async () => {
     send(TORTURE_MESSAGES.find(({ name }) => name === 'transports')?.text ?? '');
     const vias = headerList(await caller.response(200, PATIENCE.timeout), 'via');
     expect(vias).toHaveLength(5);
