@@ -1,30 +1,43 @@
-/** A plan for a phone call with the defaults of a new agent. */
+/** The one builder of call plans and planned tools for tests. */
 import { agentConfig, defaultAgentConfig } from '#config/agent-config.ts';
-import { CALL_PLAN_VERSION, type CallPlan } from '#protocol/call-plan.ts';
+import { CALL_PLAN_VERSION, type CallPlan, type PlannedTool, plannedTool } from '#protocol/call-plan.ts';
 
-/** `changes` override the agent's configuration, section by section. */
-export function testPlan(changes: Readonly<Record<string, object>> = {}): CallPlan {
-  const defaults: Record<string, object> = {
+/** Changes of an agent's configuration, section by section. */
+export type ConfigChanges = Readonly<Record<string, object>>;
+
+/** The fields that differ between a call of a web page and an inbound phone call. */
+export const WEB = { channel: 'web_voice', transport: { type: 'webrtc' } } as const;
+
+/**
+ * A plan for an inbound phone call to a new agent: `config` overrides its configuration section by section,
+ * `changes` the other fields of the plan.
+ */
+export function testPlan(
+  config: ConfigChanges = {},
+  changes: Partial<Omit<CallPlan, 'config'>> = {},
+): CallPlan {
+  const sections: Record<string, object> = {
     ...defaultAgentConfig({ llmModel: 'test/model', asrModel: 'test', voiceId: 'default' }),
   };
-  for (const [section, fields] of Object.entries(changes))
-    defaults[section] = { ...defaults[section], ...fields };
+  for (const [section, fields] of Object.entries(config))
+    sections[section] = { ...sections[section], ...fields };
+  const { channel = 'phone_inbound' } = changes;
   return {
     version: CALL_PLAN_VERSION,
-    session_id: 'session',
+    session_id: 's1',
     agent_id: 'agent',
     agent_name: 'Agent',
-    channel: 'phone_inbound',
-    config: agentConfig.parse(defaults),
+    channel,
+    config: agentConfig.parse(sections),
     variables: {},
     system_variables: {
-      channel: 'phone_inbound',
+      channel,
       timezone: 'Europe/Berlin',
       today: '2026-11-21',
       language: 'en',
-      caller_number: '',
-      dialed_number: '',
-      caller_number_spoken: '',
+      caller_number: '+15550100001',
+      dialed_number: '+15550100002',
+      caller_number_spoken: '+1; 5 5 5; 0 1 0; 0 0 0 1',
     },
     first_message_override: null,
     outreach: null,
@@ -41,5 +54,28 @@ export function testPlan(changes: Readonly<Record<string, object>> = {}): CallPl
     traceparent: null,
     transfer: null,
     transport: { type: 'sip_inbound', sip_call_id: 'x', from_number: '', to_number: '', is_tenants: false },
+    ...changes,
   };
+}
+
+/** A webhook tool as a plan contains it. */
+export function testTool(changes: Partial<PlannedTool> = {}): PlannedTool {
+  return plannedTool.parse({
+    tool_id: 't1',
+    function_name: 'book',
+    name: 'Book',
+    description: 'Books a table',
+    tool_type: 'webhook',
+    arguments: [{ name: 'day', description: 'which day' }],
+    method: 'POST',
+    url: 'https://example.com/book',
+    content_type: 'application/json',
+    body_template: '{"day":"{{day}}"}',
+    headers: [],
+    timeout_seconds: 30,
+    error_handling: 'passthrough',
+    expects_response: true,
+    execution_mode: 'blocking',
+    ...changes,
+  });
 }

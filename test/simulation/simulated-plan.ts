@@ -1,8 +1,9 @@
 /** The agents of simulated calls: every conversation setting at random, on every channel. */
 
 import { defaultAgentConfig } from '#config/agent-config.ts';
-import { CALL_PLAN_VERSION, type CallPlan } from '#protocol/call-plan.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import { transferRoute } from '../runtime/calls/transfer-route.ts';
+import { testPlan } from '../runtime/test-plan.ts';
 import type { Random } from './random.ts';
 
 type Channel = CallPlan['channel'];
@@ -32,36 +33,11 @@ export function simulatedPlan(random: Random): CallPlan {
     'phone_outbound',
   ] as const);
   const canTransfer = channel !== 'web_voice' && random.chance(0.3);
-  return {
-    version: CALL_PLAN_VERSION,
-    session_id: 'simulated',
-    agent_id: 'agent',
-    agent_name: 'Agent',
+  return testPlan(simulatedConfig(random, canTransfer), {
     channel,
-    config: simulatedConfig(random, canTransfer),
-    variables: {},
-    system_variables: {
-      channel,
-      timezone: 'UTC',
-      today: '2026-01-01',
-      language: 'en',
-      caller_number: '',
-      dialed_number: '',
-      caller_number_spoken: '',
-    },
-    first_message_override: null,
-    outreach: null,
-    tools: [],
-    knowledge: [],
-    llm_api_key: null,
-    llm_extra_body: null,
-    end_user_id: null,
     record_audio: false,
-    tool_events: true,
     world_context: false,
     max_duration_seconds: random.chance(0.1) ? 60 : 300,
-    is_preview: false,
-    traceparent: null,
     transfer: canTransfer
       ? {
           from_number: '+15550100001',
@@ -70,7 +46,7 @@ export function simulatedPlan(random: Random): CallPlan {
         }
       : null,
     transport: TRANSPORTS[channel],
-  };
+  });
 }
 
 function simulatedConfig(random: Random, canTransfer: boolean): CallPlan['config'] {

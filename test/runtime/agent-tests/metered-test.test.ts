@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createEgressGuard } from '#base/egress.ts';
-import { agentConfig } from '#config/agent-config.ts';
 import { costOf } from '#config/language-models.ts';
 import { testDefinition } from '#protocol/agent-test.ts';
 import { runMeteredTest } from '#runtime/agent-tests/metered-test.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
-import { callPlanOf } from '../call-plan-of.ts';
+import { testPlan } from '../test-plan.ts';
 
 it('security 16: a run reports its model cost at list price, and assumes a high price if unknown', async () => {
   const model: LanguageModel = {
@@ -24,7 +23,7 @@ it('security 16: a run reports its model cost at list price, and assumes a high 
   });
   const job = {
     run_id: 'r',
-    plan: callPlanOf({ config: agentConfig.parse({ llm: { model: model.id } }) }),
+    plan: testPlan({ llm: { model: model.id } }),
     test,
     stored_mocks: [],
   };

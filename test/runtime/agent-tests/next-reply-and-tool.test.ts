@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { callTool } from '#test/fakes/openai-server.ts';
-import { toolOf } from '../call-plan-of.ts';
+import { testTool } from '../test-plan.ts';
 import { openTestBench, type TestBench } from './test-bench.ts';
 
 const opened: TestBench[] = [];
@@ -86,14 +86,14 @@ describe('next_reply', () => {
     const scripts = { agent: [callTool('book', { day: 'Friday' }), 'Booked.'], judge: [verdict('success')] };
     const mocked = await open(scripts);
     const stored = [{ tool_id: 't1', status_code: 200, body: '{"ok":true,"mocked":1}' }];
-    expect(await mocked.run(nextReply, { tools: [toolOf()], storedMocks: stored })).toMatchObject({
+    expect(await mocked.run(nextReply, { tools: [testTool()], storedMocks: stored })).toMatchObject({
       status: 'passed',
       agent_reply: 'Booked.',
       mock_gaps: [],
     });
     expect(mocked.asked('agent')[1]).toContain('"mocked":1');
     const bare = await open(scripts);
-    expect(await bare.run(nextReply, { tools: [toolOf()] })).toMatchObject({
+    expect(await bare.run(nextReply, { tools: [testTool()] })).toMatchObject({
       status: 'failed',
       needs_review: true,
       mock_gaps: [{ tool_name: 'book', source: 'missing', calls: 1 }],
@@ -168,7 +168,7 @@ describe('a tool test', () => {
     ['no tool may be called but one is', [friday], test({ referenced_tool: null }), 'failed'],
   ])('has the documented result when %s', async (_, agent, subject, status) => {
     const bench = await open({ agent });
-    expect(await bench.run(subject, { tools: [toolOf()] })).toMatchObject({
+    expect(await bench.run(subject, { tools: [testTool()] })).toMatchObject({
       status,
       needs_review: false,
       mock_gaps: [],
@@ -178,7 +178,7 @@ describe('a tool test', () => {
   });
 
   it('continues through mocked tools, and needs a person when a tool has no mock', async () => {
-    const tools = [toolOf(), toolOf({ tool_id: 't2', function_name: 'look_up', name: 'Look up' })];
+    const tools = [testTool(), testTool({ tool_id: 't2', function_name: 'look_up', name: 'Look up' })];
     const script = { agent: [callTool('look_up', {}), friday] };
     const storedMocks = [{ tool_id: 't2', status_code: 200, body: 'free' }];
     expect(await (await open(script)).run(test(), { tools, storedMocks })).toMatchObject({

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { callTool } from '#test/fakes/openai-server.ts';
 import { openWebhookReceiver } from '#test/fakes/webhook-receiver.ts';
-import { toolOf } from '../call-plan-of.ts';
+import { testTool } from '../test-plan.ts';
 import { openTestBench, type TestBench } from './test-bench.ts';
 
 const opened: { close(): Promise<void> }[] = [];
@@ -37,7 +37,7 @@ const booking = {
   agent: [callTool('book', { day: 'Friday' }), 'It is booked.'],
   judge: [judged('success')],
 };
-const tools = [toolOf()];
+const tools = [testTool()];
 const mock = (over: object = {}) => ({ tool: 'book', result: { booking: 7 }, ...over });
 
 describe('a simulation', () => {
@@ -295,7 +295,7 @@ describe('tools of a simulation', () => {
     ] as const) {
       const bench = await open(booking);
       await bench.run(simulationOf({ tool_mocks: { tools: [mock({ status: 503, error: true })] } }), {
-        tools: [toolOf({ error_handling: handling })],
+        tools: [testTool({ error_handling: handling })],
       });
       expect(bench.asked('agent')[1]).toContain(shown);
     }
@@ -305,7 +305,7 @@ describe('tools of a simulation', () => {
     const bench = await open(booking);
     const tool_mocks = { tools: [mock({ status: 503, error: true, result: 'planted stack trace' })] };
     const result = await bench.run(simulationOf({ tool_mocks }), {
-      tools: [toolOf({ error_handling: 'hide' })],
+      tools: [testTool({ error_handling: 'hide' })],
     });
     expect(bench.asked('judge')[0]).toContain('failed, The tool failed.');
     expect(bench.asked('judge').join()).not.toContain('planted');
@@ -317,7 +317,7 @@ describe('tools of a simulation', () => {
     opened.push(receiver);
     receiver.answer = () => ({ status: 200, body: 'real answer' });
     const real = [
-      toolOf({ url: `${receiver.url}/book`, execution_mode: 'background', timeout_seconds: 300 }),
+      testTool({ url: `${receiver.url}/book`, execution_mode: 'background', timeout_seconds: 300 }),
     ];
     for (const toolMocks of [
       { strategy: 'none' },
@@ -338,12 +338,12 @@ describe('tools of a simulation', () => {
   });
 
   it('a real tool call goes through the egress guard', async () => {
-    const real = [toolOf({ url: 'http://10.0.0.1/book' })];
+    const real = [testTool({ url: 'http://10.0.0.1/book' })];
     expect((await sources({ strategy: 'none' }, { tools: real })).slice(0, 2)).toEqual(['real', null]);
   });
 
   it('client tools are offered only on the web, and answered only by mocks', async () => {
-    const client = [toolOf({ tool_type: 'client', url: '' })];
+    const client = [testTool({ tool_type: 'client', url: '' })];
     expect((await sources({}, { tools: client })).slice(0, 2)).toEqual(['tool', 'stored']);
     expect((await sources({ fallback: 'real' }, { tools: client, storedMocks: [] }))[0]).toBe('missing');
     expect((await sources({ strategy: 'none' }, { tools: client }))[0]).toBe('missing');

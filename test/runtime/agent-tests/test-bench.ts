@@ -6,14 +6,13 @@
 import { type Clock, systemClock } from '#base/clock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger } from '#base/log.ts';
-import { agentConfig } from '#config/agent-config.ts';
 import { readSettings } from '#config/env.ts';
 import { type AgentTestJob, type AgentTestResult, testDefinition } from '#protocol/agent-test.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { type AgentTestDeps, runAgentTest } from '#runtime/agent-tests/run-agent-test.ts';
 import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
 import { type ChatScript, type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
-import { callPlanOf } from '../call-plan-of.ts';
+import { testPlan, WEB } from '../test-plan.ts';
 
 /** The fake server and the functions that run tests against it. */
 export interface TestBench {
@@ -73,12 +72,12 @@ export async function openTestBench(
         wrap = (model: Model) => model,
       } = {},
     ) => {
-      const whole = {
+      const sections = {
         llm: { model: 'openai/test' },
         prompt: { system_prompt: 'You take bookings.', first_message_mode: 'off' },
         ...config,
       };
-      const plan = callPlanOf({ config: agentConfig.parse(whole), tools, channel });
+      const plan = testPlan(sections, { ...WEB, tools, channel });
       const job: AgentTestJob = {
         run_id: 'r1',
         plan,

@@ -1,13 +1,12 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
-import { agentConfig } from '#config/agent-config.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { AnalysisJob } from '#protocol/worker-link.ts';
 import { analyse } from '#runtime/analysis/analysis.ts';
 import { createDemoModel } from '#runtime/llm/demo.ts';
 import { type ChatRequest, type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
-import { callPlanOf, toolOf } from '../call-plan-of.ts';
+import { testPlan, testTool } from '../test-plan.ts';
 
 const created_at = '2026-01-01T00:00:00.000Z';
 const said = (role: 'user' | 'assistant', content: string): SessionItem => ({
@@ -37,7 +36,7 @@ const analysis = {
 function job(items: readonly SessionItem[], over: object = analysis): AnalysisJob {
   return {
     job_id: 'j',
-    plan: callPlanOf({ config: agentConfig.parse({ analysis: over }) }),
+    plan: testPlan({ analysis: over }),
     items: [...items],
   };
 }
@@ -111,8 +110,8 @@ it('security 20: a failure hidden by its tool is kept from the model', async () 
   });
   const { plan, ...rest } = job([...conversation, failed('1', 'hidden'), failed('2', 'open')]);
   const tools = [
-    toolOf({ function_name: 'hidden', error_handling: 'hide' }),
-    toolOf({ function_name: 'open' }),
+    testTool({ function_name: 'hidden', error_handling: 'hide' }),
+    testTool({ function_name: 'open' }),
   ];
   const model = scripted('{"summary": "x"}');
   await run({ ...rest, plan: { ...plan, tools } }, model);

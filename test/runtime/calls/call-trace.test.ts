@@ -32,7 +32,7 @@ function traced(reports: readonly DurableReport[], traceparent: string | null = 
       record: (span) => `${spans.push(span)}`,
       close: async () => undefined,
     },
-    { ...testPlan({}), traceparent } as CallPlan,
+    testPlan({}, { traceparent } as Partial<CallPlan>),
     START,
   );
   for (const report of reports) trace.note(report);

@@ -12,8 +12,7 @@ import { replay } from '#runtime/replay/replay.ts';
 import { readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import { SimulatedClock } from '../../simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '../../simulation/simulated-leg.ts';
-import { toolOf } from '../call-plan-of.ts';
-import { testPlan } from '../test-plan.ts';
+import { testPlan, testTool } from '../test-plan.ts';
 
 const FIXED = { prompt: { first_message_mode: 'fixed', first_message: 'Hello {{name}}, how are you?' } };
 
@@ -173,7 +172,7 @@ describe('a call', () => {
 
   it('says the disclosure first, and confirms and reports an opt-out before the end', async () => {
     const optOut = { key: '9', phrases: [], confirmation: 'Goodbye then.' };
-    const plan = { ...testPlan(FIXED), outreach: { disclosure: 'This is {{name}}.', opt_out: optOut } };
+    const plan = testPlan(FIXED, { outreach: { disclosure: 'This is {{name}}.', opt_out: optOut } });
     const { call, openLeg, run, reports, messages, world } = setUp(plan);
     const leg = openLeg();
     await run(3_000);
@@ -239,7 +238,7 @@ describe('a call', () => {
       text: 'Fine, thank you.',
       final: true,
     });
-    expect(requests[0]).toMatchObject({ speculative: false, sessionId: 'session' });
+    expect(requests[0]).toMatchObject({ speculative: false, sessionId: 's1' });
   });
 
   it('sends captions in step with the playout, ending with the spoken words', async () => {
@@ -550,7 +549,7 @@ describe('recording and flight log', () => {
     [true, 1],
     [false, 0],
   ])('record_audio %s stores %i segments', async (record_audio, kept) => {
-    const { openLeg, run, world, segments, reports } = setUp({ ...testPlan(FIXED), record_audio });
+    const { openLeg, run, world, segments, reports } = setUp(testPlan(FIXED, { record_audio }));
     const leg = openLeg();
     leg.tell({
       type: 'recording',
@@ -572,7 +571,7 @@ describe('recording and flight log', () => {
     await run(5_100);
     expect(flightLog).toHaveLength(1);
     const [whole] = readFlightLog(flightLog);
-    expect(whole.header).toMatchObject({ session_id: 'session', config: { greeting: { mode: 'say' } } });
+    expect(whole.header).toMatchObject({ session_id: 's1', config: { greeting: { mode: 'say' } } });
     expect(readFlightLog([...flightLog, Buffer.from('{"type":"voice.sta')])[0].inputs).toEqual(whole.inputs);
     const text = Buffer.concat(flightLog).toString();
     expect(() =>
@@ -633,7 +632,7 @@ describe('recording and flight log', () => {
     };
     const plan = testPlan(FIXED);
     const successor = setUp(
-      { ...plan, tools: [toolOf({ function_name: 'look_up', error_handling: 'hide' })] },
+      { ...plan, tools: [testTool({ function_name: 'look_up', error_handling: 'hide' })] },
       null,
       null,
       failoverState,

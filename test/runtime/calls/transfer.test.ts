@@ -3,7 +3,6 @@ import { systemClock } from '#base/clock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger } from '#base/log.ts';
 import { speak } from '#caller/spoken.ts';
-import { agentConfig } from '#config/agent-config.ts';
 import { decodeG711 } from '#media/dsp/g711.ts';
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
@@ -179,16 +178,14 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
   let humanDialog: DialogFacts | null = null;
 
   function planOf(destination: object, way: Partial<TransferRoute>): CallPlan {
-    const plan = testPlan({ voice: { speed: 2 } });
-    const config = agentConfig.parse({
-      ...plan.config,
-      conversation: {
-        ...plan.config.conversation,
-        transfer_destinations: [{ phone_number: SALES, ...destination }],
-      },
-    });
     const route = transferRoute({ number: SALES, headers: { 'X-Service-Session-Id': 's1' }, ...way });
-    return { ...plan, config, transfer: { from_number: '+15550100001', is_counted: false, routes: [route] } };
+    return testPlan(
+      {
+        voice: { speed: 2 },
+        conversation: { transfer_destinations: [{ phone_number: SALES, ...destination }] },
+      },
+      { transfer: { from_number: '+15550100001', is_counted: false, routes: [route] } },
+    );
   }
 
   /** The caller does not hang up: both phones end as their scenarios specify. */

@@ -55,7 +55,7 @@ describe('knowledge above 8 KB', () => {
     opened.push(knowledge);
     return knowledge;
   }
-  const plan = { ...testPlan(on), knowledge: sources };
+  const plan = testPlan(on, { knowledge: sources });
   const found = (call: CallKnowledge | null, query: string) =>
     expect.poll(async () => (await call?.search(query))?.[0]?.knowledge_source_id, { timeout: 20_000 });
 
@@ -82,7 +82,7 @@ describe('knowledge above 8 KB', () => {
     expect([
       knowledge.open({ ...plan, knowledge: [] }),
       knowledge.open({ ...plan, knowledge: small }),
-      knowledge.open({ ...testPlan(), knowledge: sources }),
+      knowledge.open(testPlan({}, { knowledge: sources })),
     ]).toEqual([null, null, null]);
   });
 });

@@ -9,7 +9,7 @@ import { hangUpCallTool } from '#runtime/tools/call-tools.ts';
 import { createClientTools } from '#runtime/tools/client-tool.ts';
 import { createToolRunner, type ToolRunnerOptions } from '#runtime/tools/tool-runner.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
-import { callPlanOf, systemVariables, toolOf } from '../call-plan-of.ts';
+import { testPlan, testTool } from '../test-plan.ts';
 
 interface Seen {
   readonly method: string;
@@ -59,7 +59,7 @@ function runner(over: Partial<ToolRunnerOptions>, allow = ['127.0.0.1']) {
   return createToolRunner({
     tools: [],
     variables: () => ({}),
-    systemVariables,
+    systemVariables: testPlan().system_variables,
     egress,
     clientTools: null,
     clock: systemClock,
@@ -77,7 +77,7 @@ const call = (input: object | string = {}, toolName = 'book', callId = 'c1') => 
 describe('webhook tools', () => {
   it('placeholders are filled in URL, headers and body: encoded, plain and JSON-escaped', async () => {
     const server = await tenant();
-    const tool = toolOf({
+    const tool = testTool({
       url: `${server.url}/{{day}}?from={{system.caller_number}}`,
       headers: [
         { name: 'X-Day', value: 'day {{day}}' },
@@ -106,7 +106,7 @@ describe('webhook tools', () => {
   it('a session variable overrides an argument of its name, and inserted text is not scanned again', async () => {
     const server = await tenant();
     const tools = runner({
-      tools: [toolOf({ url: server.url, content_type: 'text/plain', body_template: '{{day}} {{note}}' })],
+      tools: [testTool({ url: server.url, content_type: 'text/plain', body_template: '{{day}} {{note}}' })],
       variables: () => ({ day: 'friday' }),
     });
     await tools.run(call({ day: 'monday', note: '{{system.today}} "q"' }), { signal: signal() });
@@ -117,7 +117,7 @@ describe('webhook tools', () => {
     const server = await tenant();
     const tools = runner({
       tools: [
-        toolOf({ url: server.url, content_type: 'text/plain', body_template: '{{note}}'.repeat(10_000) }),
+        testTool({ url: server.url, content_type: 'text/plain', body_template: '{{note}}'.repeat(10_000) }),
       ],
     });
     const outcome = await tools.run(call({ note: 'x'.repeat(10_000) }), { signal: signal() });
@@ -137,7 +137,7 @@ describe('webhook tools', () => {
     async (content_type, headers, isEscaped) => {
       const server = await tenant();
       const tools = runner({
-        tools: [toolOf({ url: server.url, content_type, headers, body_template: '{"a":"{{day}}"}' })],
+        tools: [testTool({ url: server.url, content_type, headers, body_template: '{"a":"{{day}}"}' })],
       });
       await tools.run(call({ day: '"' }), { signal: signal() });
       expect(server.requests[0]?.body).toBe(isEscaped ? '{"a":"\\""}' : '{"a":"""}');
@@ -148,8 +148,8 @@ describe('webhook tools', () => {
     const server = await tenant();
     const tools = runner({
       tools: [
-        toolOf({ url: server.url, method: 'GET' }),
-        toolOf({ function_name: 'bare', url: server.url, body_template: '' }),
+        testTool({ url: server.url, method: 'GET' }),
+        testTool({ function_name: 'bare', url: server.url, body_template: '' }),
       ],
     });
     await tools.run(call({}), { signal: signal() });
@@ -166,8 +166,8 @@ describe('webhook tools', () => {
     const server = await tenant((response) => response.writeHead(500).end('stack trace'));
     const tools = runner({
       tools: [
-        toolOf({ url: server.url }),
-        toolOf({ function_name: 'hidden', url: server.url, error_handling: 'hide' }),
+        testTool({ url: server.url }),
+        testTool({ function_name: 'hidden', url: server.url, error_handling: 'hide' }),
       ],
     });
     const open = await tools.run(call({}), { signal: signal() });
@@ -184,7 +184,7 @@ describe('webhook tools', () => {
 
   it('a non-public address is rejected', async () => {
     const server = await tenant();
-    const outcome = await runner({ tools: [toolOf({ url: server.url })] }, []).run(call({}), {
+    const outcome = await runner({ tools: [testTool({ url: server.url })] }, []).run(call({}), {
       signal: signal(),
     });
     expect(outcome).toMatchObject({ status: 'failed', error: 'The host is not a public address' });
@@ -193,7 +193,7 @@ describe('webhook tools', () => {
 
   it('an endless answer is cut at 256 KB', async () => {
     const server = await tenant((response) => response.end('x'.repeat(300_000)));
-    const outcome = await runner({ tools: [toolOf({ url: server.url })] }).run(call({}), {
+    const outcome = await runner({ tools: [testTool({ url: server.url })] }).run(call({}), {
       signal: signal(),
     });
     expect(outcome.output).toHaveLength(256 * 1024);
@@ -203,7 +203,7 @@ describe('webhook tools', () => {
   it('a tool that never answers fails at its own timeout, an aborted one at once', async () => {
     const server = await tenant(() => {});
     const clock = new ManualClock();
-    const tools = runner({ tools: [toolOf({ url: server.url, timeout_seconds: 7 })], clock });
+    const tools = runner({ tools: [testTool({ url: server.url, timeout_seconds: 7 })], clock });
     const abort = new AbortController();
     const [late, aborted] = [
       tools.run(call({}), { signal: signal() }),
@@ -225,8 +225,8 @@ describe('limits', () => {
     });
     const tools = runner({
       tools: [
-        toolOf({ url: server.url, execution_mode: 'background' }),
-        toolOf({ function_name: 'fast', url: `${server.url}/fast` }),
+        testTool({ url: server.url, execution_mode: 'background' }),
+        testTool({ function_name: 'fast', url: `${server.url}/fast` }),
       ],
     });
     const waiting = Array.from({ length: 10 }, () => tools.run(call({}), { signal: signal() }));
@@ -245,7 +245,7 @@ describe('limits', () => {
     ['broken arguments', call('{"day":')],
     ['arguments that are no object', call('[1]')],
   ])('%s is a failed outcome the model can react to', async (_, bad) => {
-    const outcome = await runner({ tools: [toolOf()] }).run(bad, { signal: signal() });
+    const outcome = await runner({ tools: [testTool()] }).run(bad, { signal: signal() });
     expect(outcome.status).toBe('failed');
     expect(JSON.parse(outcome.modelText)).toHaveProperty('error');
   });
@@ -253,8 +253,8 @@ describe('limits', () => {
   it('reports how each tool runs and where it is defined', () => {
     const tools = runner({
       tools: [
-        toolOf({ execution_mode: 'background' }),
-        toolOf({ function_name: 'ui', tool_type: 'client', expects_response: false }),
+        testTool({ execution_mode: 'background' }),
+        testTool({ function_name: 'ui', tool_type: 'client', expects_response: false }),
       ],
       clientTools: createClientTools(() => {}),
     });
@@ -266,7 +266,7 @@ describe('limits', () => {
 
 describe('client tools', () => {
   function browser(
-    over: Partial<Parameters<typeof toolOf>[0]> = {},
+    over: Partial<Parameters<typeof testTool>[0]> = {},
     clock = systemClock as ToolRunnerOptions['clock'],
   ) {
     const events: AgentEvent[] = [];
@@ -275,7 +275,7 @@ describe('client tools', () => {
       events,
       clientTools,
       tools: runner({
-        tools: [toolOf({ function_name: 'show', tool_type: 'client', ...over })],
+        tools: [testTool({ function_name: 'show', tool_type: 'client', ...over })],
         clientTools,
         clock,
       }),
@@ -328,7 +328,7 @@ describe('client tools', () => {
 
   it('they are not offered when there is no client', () => {
     expect(
-      runner({ tools: [toolOf({ tool_type: 'client' }), toolOf()] }).definitions.map(
+      runner({ tools: [testTool({ tool_type: 'client' }), testTool()] }).definitions.map(
         (definition) => definition.name,
       ),
     ).toEqual(['book']);
@@ -337,13 +337,13 @@ describe('client tools', () => {
 
 describe('hanging up', () => {
   const offered = (tools: object) => {
-    const { config } = callPlanOf();
+    const { config } = testPlan();
     return hangUpCallTool({ ...config, tools: { ...config.tools, ...tools } });
   };
 
   it('is offered only when the agent is allowed to', () => {
     expect(offered({})).toBeNull();
-    const system_tools = { ...callPlanOf().config.tools.system_tools, hang_up_call: true };
+    const system_tools = { ...testPlan().config.tools.system_tools, hang_up_call: true };
     expect(offered({ system_tools })?.arguments.map((argument) => argument.name)).toEqual(['farewell']);
     expect(
       offered({ system_tools: { ...system_tools, hang_up_call_farewell_mode: 'off' } })?.arguments,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { JobTable, JobWithdrawn } from '#runtime/worker/job-table.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
-import { callPlanOf } from '../call-plan-of.ts';
+import { testPlan } from '../test-plan.ts';
 
 const phone = { sessionId: 's1', epoch: 1, kind: 'phone', sipCallId: 'call@peer' } as const;
 
@@ -23,7 +23,7 @@ describe('job table', () => {
     const clock = new ManualClock();
     const jobs = new JobTable(clock);
     jobs.reserve(phone);
-    const plan = callPlanOf();
+    const plan = testPlan();
     await expect(jobs.assign('s1', 1, plan)?.plan).resolves.toBe(plan);
     await clock.advance(60_000);
     expect(jobs.size).toBe(1);
@@ -39,7 +39,7 @@ describe('job table', () => {
   it('a plan for another epoch finds no job', () => {
     const jobs = new JobTable(new ManualClock());
     jobs.reserve(phone);
-    expect(jobs.assign('s1', 2, callPlanOf())).toBeNull();
+    expect(jobs.assign('s1', 2, testPlan())).toBeNull();
   });
 
   it('each INVITE gets its own job, even if two share a Call-ID', () => {

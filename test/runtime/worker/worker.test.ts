@@ -11,7 +11,6 @@ import { createLogger } from '#base/log.ts';
 import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
 import type { Leg } from '#media/leg/leg.ts';
 import { type SpeechChunk, SpeechError } from '#media/speech/speech.ts';
-import type { CallPlan } from '#protocol/call-plan.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
 import { openSpool, type Spool } from '#runtime/link/spool.ts';
 import { createUploads } from '#runtime/link/uploads.ts';
@@ -22,7 +21,7 @@ import { MemorySink } from '../../fakes/memory-sink.ts';
 import { SilentMedia } from '../../fakes/silent-media.ts';
 import { createTestHub, type TestHub } from '../../fakes/test-hub.ts';
 import { simulateCall } from '../../simulation/simulate-call.ts';
-import { callPlanOf } from '../call-plan-of.ts';
+import { testPlan, WEB } from '../test-plan.ts';
 
 const TOKEN = 'a-token-of-the-workers';
 const logger = createLogger({ level: 'silent', name: 'test' });
@@ -164,14 +163,11 @@ describe('a worker', () => {
     kind,
     sipCallId: kind === 'phone' ? `${sessionId}@peer` : null,
   });
-  const planOf = (sessionId: string): CallPlan => {
-    const plan = callPlanOf({ session_id: sessionId });
-    const conversation = { ...plan.config.conversation, hangup_after_seconds: 600 };
-    return {
-      ...plan,
-      config: { ...plan.config, conversation, prompt: { ...plan.config.prompt, first_message_mode: 'off' } },
-    };
-  };
+  const planOf = (sessionId: string) =>
+    testPlan(
+      { conversation: { hangup_after_seconds: 600 }, prompt: { first_message_mode: 'off' } },
+      { ...WEB, session_id: sessionId },
+    );
   const reports = (sessionId: string): DurableReport[] =>
     sink.stored.filter((envelope) => envelope.session_id === sessionId).map((envelope) => envelope.report);
   const types = (sessionId: string) => reports(sessionId).map((report) => report.type);
