@@ -15,6 +15,7 @@ import { prepareScene, seededRandom } from '#caller/scene.ts';
 import { type Link, openLink } from '#test/fakes/link.ts';
 import { freeTcpPort } from '#test/free-port.ts';
 import { ApiClients, TOP_UP } from './api-clients.ts';
+import { IN_WORDS, LETHAL, STRIKES, type Strike } from './kill-strikes.ts';
 import { type Product, startProduct } from './product.ts';
 import { findFlaws } from './stored-books.ts';
 import { Tenant } from './tenant.ts';
@@ -25,7 +26,7 @@ const CALLS = 3;
 const PORTS = { first: 43_000, last: 43_199 };
 /** When the strike happens after calls and clients have begun, and how long the clients continue after it. */
 const STRIKE_WITHIN_MS = { first: 600, last: 2_800 };
-const CLIENTS_GO_ON_MS = 1_200;
+const CLIENTS_CONTINUE_MS = 1_200;
 const CUT_MS = { shortest: 100, longest: 3_000 };
 /** Below the 2 s after which the supervisor considers a stalled process hung. */
 const STALL_MS = { shortest: 300, longest: 1_000 };
@@ -36,21 +37,6 @@ const [PRICE_WEB, PRICE_PHONE, PRICE_NUMBER] = [60_000, 70_000, 40_000];
 const KEYED_BEFORE = '11';
 const KEYED_AFTER = '22';
 const ENDS_UNJOINED = ['room_join_timeout', 'cancelled'];
-
-/** Possible failures. */
-const STRIKES = ['control-plane', 'worker', 'supervisor', 'link', 'signalling', 'stall', 'machine'] as const;
-type Strike = (typeof STRIKES)[number];
-/** After these the next start calls back callers who are still there; calls it is too late for have ended. */
-const LETHAL: readonly Strike[] = ['supervisor', 'machine'];
-const IN_WORDS: Record<Strike, string> = {
-  'control-plane': 'kill -9 of the control plane: calls go on',
-  worker: 'kill -9 of the worker: another one takes its calls over',
-  supervisor: 'kill -9 of the supervisor: the next start puts everything in order',
-  link: 'the way to the control plane is cut: calls go on',
-  signalling: 'kill -9 of the signalling: answered calls keep their audio',
-  stall: 'the control plane stands still for a moment: calls go on',
-  machine: 'kill -9 of everything at once: the next start puts everything in order',
-};
 
 let dataDir: string;
 let product: Product;
@@ -140,7 +126,7 @@ async function run(seed: number, strike: Strike): Promise<void> {
     await decided({ startedAt, struckAt });
     hangUp.abort();
   }
-  await pause(CLIENTS_GO_ON_MS);
+  await pause(CLIENTS_CONTINUE_MS);
   await clients.stop();
   const records = await Promise.all(calls);
   await worksAgain();
