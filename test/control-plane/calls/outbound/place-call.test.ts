@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
-import { newId } from '#control-plane/platform/context.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '../../../fakes/webhook-receiver.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+import { insertNumber, sipOf } from '../../test-numbers.ts';
 
 const CALLED = '+14155550123';
 const TRUNK = {
@@ -19,7 +18,6 @@ let api: TestCalls;
 let user: TestUser;
 let agentId: string;
 let managed: string;
-let next = 15_550_130_000;
 
 beforeAll(async () => {
   api = await openTestCalls({ ...TRUNK, OUTBOUND_CALLS_PER_MINUTE: String(CALLS_PER_MINUTE) });
@@ -28,45 +26,20 @@ beforeEach(async () => {
   api.dispatch.reset();
   user = await api.createUser();
   agentId = await api.publishAgent(user);
-  // Inserted instead of bought, because these tests do not count rent.
-  managed = await number({});
+  managed = await number();
 });
 afterAll(() => api.close());
 
-async function number(over: Record<string, unknown>): Promise<string> {
-  const at = new Date();
-  const _id = newId();
-  const { teamId, workspaceId, userId } = user;
-  const owner = { team_id: teamId, workspace_id: workspaceId, user_id: userId };
-  const facts = {
-    phone_number: `+${next++}`,
-    provider: 'managed',
-    status: 'active',
-    is_proven: true,
-    created_at: at,
-    updated_at: at,
-  };
-  await api.context.models.numbers.collection.insertOne({
-    _id,
-    ...owner,
-    agent_id: null,
-    sip: null,
-    ...facts,
-    ...over,
-  } as never);
-  return _id;
-}
-const sip = (over: Record<string, unknown> = {}) => ({
-  inbound_auth_username: null,
-  inbound_auth_password: null,
-  inbound_allowed_addresses: [],
-  termination_uri: 'pbx.example.com',
-  termination_transport: 'tcp',
-  termination_auth_username: 'u',
-  termination_auth_password: api.context.secretBox.seal('p'),
-  termination_headers: { 'X-Plan': 'gold', 'X-Site': 'berlin' },
-  ...over,
-});
+const number = (changes?: Record<string, unknown>) => insertNumber(api, user, changes);
+const managedNumber = async () => (await api.context.models.numbers.findById(managed).lean())?.phone_number;
+const sip = (changes: Record<string, unknown> = {}) =>
+  sipOf({
+    termination_uri: 'pbx.example.com',
+    termination_auth_username: 'u',
+    termination_auth_password: api.context.secretBox.seal('p'),
+    termination_headers: { 'X-Plan': 'gold', 'X-Site': 'berlin' },
+    ...changes,
+  });
 const imported = (over: Record<string, unknown> = {}) => number({ provider: 'sip', sip: sip(over) });
 const call = (over: Record<string, unknown> = {}, headers: Record<string, string> = {}, key = user.key) =>
   api.request('POST', '/v1/agent/phone-calls', {
@@ -191,7 +164,7 @@ describe('an outbound call', () => {
     expect(await refusal({ ...bad, sip_headers: { 'X-A': 'b' } })).toEqual([422, 'sip_headers_unsupported']);
     for (const to_number of ['x', '', '4155550123', '+0155', '+1234567890123456'])
       expect(await refusal({ to_number })).toEqual([422, 'destination_invalid']);
-    expect(await refusal({ to_number: `+${next - 1}` })).toEqual([422, 'self_call_blocked']);
+    expect(await refusal({ to_number: await managedNumber() })).toEqual([422, 'self_call_blocked']);
     expect(await refusal({ to_number: '+4930123456' })).toEqual([422, 'destination_not_allowed']);
     expect(await refusal({ to_number: '+19005550123' })).toEqual([422, 'premium_destination_blocked']);
     await api.context.ledger.post({
@@ -242,7 +215,7 @@ describe('an outbound call', () => {
   });
 
   it('cannot be placed from an imported number to a number hosted here either', async () => {
-    expect(await refusal({ phone_number_id: await imported(), to_number: `+${next - 2}` })).toEqual([
+    expect(await refusal({ phone_number_id: await imported(), to_number: await managedNumber() })).toEqual([
       422,
       'self_call_blocked',
     ]);
@@ -319,88 +292,6 @@ describe('an outbound call', () => {
   });
 });
 
-describe('an Idempotency-Key', () => {
-  const keyed = (key: string, over: Record<string, unknown> = {}) => call(over, { 'idempotency-key': key });
-
-  it('returns the call already placed if the body is the same, for 24 hours', async () => {
-    const first = await keyed('k');
-    const again = await keyed('k');
-    expect([again.status, again.body]).toEqual([201, first.body]);
-    expect([await sessions(), await api.balance(user.userId)]).toEqual([1, CREDIT - HOLD]);
-    // The key is scoped to the team.
-    const { key } = user;
-    user = await api.createUser();
-    const other = { agent_id: await api.publishAgent(user), phone_number_id: await number({}) };
-    expect((await keyed('k', other)).body.session_id).not.toBe(first.body.session_id);
-    await api.clock.advance(24 * 60 * 60 * 1000);
-    const later = await call({}, { 'idempotency-key': 'k' }, key);
-    expect([later.status, later.body.session_id === first.body.session_id]).toEqual([201, false]);
-  });
-
-  it('is rejected with another body', async () => {
-    await keyed('k');
-    const { status, body } = await keyed('k', { to_number: '+14155550124' });
-    expect([status, body.reason]).toEqual([422, 'idempotency_key_reuse']);
-  });
-
-  it('places one call if it is used twenty times at once; the others get its session or a conflict', async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => keyed('k')));
-    const placed = answers.filter(({ status }) => status === 201);
-    expect(new Set(placed.map(({ body }) => body.session_id)).size).toBe(1);
-    for (const { body } of answers.filter(({ status }) => status !== 201))
-      expect(body).toMatchObject({ status: 409, reason: 'idempotency_key_conflict' });
-    expect([await sessions(), api.dispatch.plans.length]).toEqual([1, 1]);
-  });
-
-  it('can be used again after a rejected attempt', async () => {
-    api.dispatch.room = 0;
-    expect((await keyed('k')).status).toBe(503);
-    api.dispatch.reset();
-    expect((await keyed('k', { to_number: '+14155550124' })).status).toBe(201);
-  });
-
-  describe('that was used in an attempt that crashed', () => {
-    /** Leaves the key as a crash would; `session` sets how far the call had got. */
-    async function crashed(session: Record<string, unknown> | null): Promise<string> {
-      const id = (await keyed('k')).body.session_id;
-      const { idempotencyKeys, sessions: stored } = api.context.models;
-      await idempotencyKeys.updateOne({ _id: `${user.teamId}:k` }, { $set: { state: 'in_flight' } });
-      if (session) await stored.updateOne({ _id: id }, { $set: session });
-      const { status, body } = await keyed('k');
-      expect([status, body.reason]).toEqual([409, 'idempotency_key_conflict']);
-      await api.clock.advance(30_000);
-      return id;
-    }
-
-    it('returns the call if it had been placed', async () => {
-      const id = await crashed(null);
-      expect((await keyed('k')).body.session_id).toBe(id);
-      expect(await sessions()).toBe(1);
-    });
-
-    it.each([
-      ['before the charge was confirmed', { status: 'creating', 'billing.state': 'hold_due', worker: null }],
-      ['before a worker took it', { worker: null }],
-    ])(
-      'drops that attempt, returns its charge and places the call if the crash was %s',
-      async (_name, session) => {
-        const id = await crashed(session);
-        const { status, body } = await keyed('k');
-        expect([status, body.session_id === id]).toEqual([201, false]);
-        expect((await loadSession(api.context, id))?.is_listed).toBe(false);
-        expect(await api.balance(user.userId)).toBe(CREDIT - HOLD);
-        expect((await keyed('k')).body.session_id).toBe(body.session_id);
-      },
-    );
-
-    it('places the call if nothing had been written', async () => {
-      const id = await crashed(null);
-      await api.context.models.sessions.deleteOne({ _id: id });
-      expect((await keyed('k')).body.session_id).toBe(id);
-    });
-  });
-});
-
 describe('SIP_TRUNK_URI', () => {
   it('is required for managed numbers: without it a call fails, is reported once and costs nothing', async () => {
     const receiver: WebhookReceiver = await openWebhookReceiver();
@@ -425,8 +316,10 @@ describe('SIP_TRUNK_URI', () => {
         dial_status: 'failed',
       });
       expect(await bare.balance(account.userId)).toBe(before);
-      const told = await bare.context.models.deliveries.find({ session_id: placed.body.session_id }).lean();
-      expect(told.map(({ event }) => event)).toEqual(['phone_call.dial_finished']);
+      const deliveries = await bare.context.models.deliveries
+        .find({ session_id: placed.body.session_id })
+        .lean();
+      expect(deliveries.map(({ event }) => event)).toEqual(['phone_call.dial_finished']);
     } finally {
       await bare.close();
       await receiver.close();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newId } from '#control-plane/platform/context.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+import { insertNumber } from '../../test-numbers.ts';
 
 let api: TestCalls;
 beforeAll(async () => {
@@ -9,30 +9,10 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-let next = 15_550_150_000;
 /** An account with an agent and a managed number. */
 async function account() {
   const user = await api.createUser();
-  const agentId = await api.publishAgent(user);
-  const owner = { team_id: user.teamId, workspace_id: user.workspaceId, user_id: user.userId };
-  const numberId = newId();
-  const at = new Date();
-  const facts = {
-    phone_number: `+${next++}`,
-    provider: 'managed',
-    status: 'active',
-    is_proven: true,
-    created_at: at,
-    updated_at: at,
-  };
-  await api.context.models.numbers.collection.insertOne({
-    _id: numberId,
-    ...owner,
-    agent_id: null,
-    sip: null,
-    ...facts,
-  } as never);
-  return { user, agentId, numberId };
+  return { user, agentId: await api.publishAgent(user), numberId: await insertNumber(api, user) };
 }
 const call = ({
   user,

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { newId } from '#control-plane/platform/context.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+import { insertNumber, sipOf } from '../../test-numbers.ts';
 
 let api: TestCalls;
 let user: TestUser;
 let agentId: string;
-let next = 15_550_160_000;
 
 beforeAll(async () => {
   api = await openTestCalls();
@@ -19,37 +18,8 @@ beforeEach(async () => {
 afterAll(() => api.close());
 
 /** An imported number that dials through this address. */
-async function number(termination_uri: string, over: Record<string, unknown> = {}): Promise<string> {
-  const [_id, at] = [newId(), new Date()];
-  const owner = { team_id: user.teamId, workspace_id: user.workspaceId, user_id: user.userId };
-  const sip = {
-    inbound_auth_username: null,
-    inbound_auth_password: null,
-    inbound_allowed_addresses: [],
-    termination_uri,
-    termination_transport: 'tcp',
-    termination_auth_username: null,
-    termination_auth_password: null,
-    termination_headers: {},
-  };
-  const facts = {
-    phone_number: `+${next++}`,
-    provider: 'sip',
-    status: 'active',
-    is_proven: true,
-    created_at: at,
-    updated_at: at,
-  };
-  await api.context.models.numbers.collection.insertOne({
-    _id,
-    ...owner,
-    agent_id: null,
-    sip,
-    ...facts,
-    ...over,
-  } as never);
-  return _id;
-}
+const number = (termination_uri: string, changes: Record<string, unknown> = {}) =>
+  insertNumber(api, user, { provider: 'sip', sip: sipOf({ termination_uri }), ...changes });
 const limit = (numberId: string, concurrent_calls: number | null) =>
   api.request('PUT', `/v1/agent/phone-numbers/${numberId}/limits`, {
     key: user.key,

@@ -2,9 +2,10 @@
  * Batches under test: a tenant with an agent and a number that can call, and a runner driven pass by pass.
  */
 import { runBatches } from '#control-plane/jobs/batch-calls/batch-runner.ts';
-import { type Context, newId } from '#control-plane/platform/context.ts';
+import type { Context } from '#control-plane/platform/context.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+import { insertNumber } from '../../test-numbers.ts';
 
 const TRUNK = { SIP_TRUNK_URI: 'trunk.example.com:5080' };
 
@@ -17,11 +18,11 @@ export interface TestBatches extends TestCalls {
   /**
    * Starts a batch of these numbers, without calling hours unless a schedule is given; returns its record.
    */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came back
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary fields of the answer
   start(numbers: readonly string[], over?: Record<string, unknown>): Promise<any>;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came back
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary fields of the answer
   batch(id: string): Promise<any>;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came back
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary fields of the answer
   rows(id: string): Promise<any[]>;
   /** Runs passes of one process. */
   pass(context?: Context, runner?: string): Promise<void>;
@@ -39,7 +40,6 @@ export async function openTestBatches(environment: Record<string, string> = {}):
   let user: TestUser;
   let agent = '';
   let number = '';
-  let next = 15_550_140_000;
   const get = async (url: string) => (await api.request('GET', url, { key: user.key })).body;
   const ringingAt = (toNumber: string) => {
     const plan = api.dispatch.plans.findLast(
@@ -54,22 +54,7 @@ export async function openTestBatches(environment: Record<string, string> = {}):
       api.dispatch.reset();
       user = await api.createUser();
       agent = await api.publishAgent(user);
-      number = newId();
-      const at = new Date();
-      await api.context.models.numbers.collection.insertOne({
-        _id: number,
-        team_id: user.teamId,
-        workspace_id: user.workspaceId,
-        user_id: user.userId,
-        phone_number: `+${next++}`,
-        provider: 'managed',
-        status: 'active',
-        is_proven: true,
-        agent_id: null,
-        sip: null,
-        created_at: at,
-        updated_at: at,
-      } as never);
+      number = await insertNumber(api, user);
       return user;
     },
     numberId: () => number,
