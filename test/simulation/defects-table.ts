@@ -26,11 +26,7 @@ const COPIED = [
   'tsconfig.json',
   'vitest.config.ts',
 ];
-const LOOP_TESTS = [
-  'test/runtime/turn',
-  'test/runtime/calls/call.test.ts',
-  'test/simulation/orderings.test.ts',
-];
+const LOOP_TESTS = ['test/runtime/turn', 'test/runtime/calls/call', 'test/simulation/orderings.test.ts'];
 
 const { values } = parseArgs({
   options: { calls: { type: 'string', default: '300' }, only: { type: 'string' } },

@@ -2,13 +2,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger } from '#base/log.ts';
-import { speak } from '#caller/spoken.ts';
-import { decodeG711 } from '#media/dsp/g711.ts';
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { RecordingEvent } from '#media/leg/recorder.ts';
 import { type FliteSynthesizer, openFlite } from '#media/speech/local/flite.ts';
-import type { RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
+import type { Recognizer } from '#media/speech/speech.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import type { CallPlan, TransferRoute } from '#protocol/call-plan.ts';
 import { startTransfer, type Transfer } from '#runtime/calls/transfer.ts';
@@ -23,40 +21,23 @@ import { type PhoneManner, type SippPhone, startSippPhone } from '../../fakes/si
 import { power, tone } from '../../fakes/tone.ts';
 import { describeNeeds, itNeeds } from '../../needs.ts';
 import { testPlan } from '../test-plan.ts';
+import {
+  CALLER_HZ,
+  expectHearsAgent,
+  HEARD,
+  HUMAN_HZ,
+  heardBy,
+  hears,
+  isLoud,
+  portOf,
+  repeatedYes,
+  WITHIN,
+} from './transfer-audio.ts';
 import { transferRoute } from './transfer-route.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
 const SALES = '+14155550123';
-const CALLER_HZ = 440;
-const HUMAN_HZ = 1_000;
-const AGENT_HZ = 600;
-/** Tone power above which the tone counts as heard. */
-const HEARD = 100_000;
-/** Real signalling and real audio take time, much of it on a busy machine. */
-const WITHIN = { timeout: 30_000 };
-
-const heardBy = (peer: RtpPeer) =>
-  Int16Array.from(
-    peer.heard.flatMap(({ payload, payloadType }) => {
-      const samples = new Int16Array(payloadType === 0 ? payload.length : 0);
-      if (payloadType === 0) decodeG711('PCMU', payload, samples);
-      return [...samples];
-    }),
-  );
 const egress = createEgressGuard({ allow: [], clock: systemClock });
-const isLoud = (peer: RtpPeer) => peer.heard.some(({ peak }) => peak > 1_000);
-
-/** A recogniser that returns one sentence after each speech; voice is detected by the real detector. */
-const hears = (text: string): Recognizer => ({
-  id: 'test',
-  givesInterims: false,
-  expectedFinalMs: 0,
-  open: ({ onEvent }: RecognitionOptions) => ({
-    write: () => undefined,
-    finalise: () => onEvent({ type: 'final', text, startMs: null, endMs: null, language: null }),
-    close: () => undefined,
-  }),
-});
 
 describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
   let media: LegFactory;
@@ -216,26 +197,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     expect(power(heardBy(peers.human), HUMAN_HZ)).toBeLessThan(power(heardBy(peers.human), CALLER_HZ) / 50);
   }
 
-  /** The caller is off hold and hears only the agent again. */
-  async function expectWithAgent(): Promise<void> {
-    const isQuiet = () =>
-      peers.caller.heard.length > 20 && peers.caller.heard.slice(-10).every(({ peak }) => peak <= 200);
-    await expect.poll(isQuiet, WITHIN).toBe(true);
-    peers.caller.heard.length = 0;
-    callerLeg.send({
-      do: 'play',
-      replyId: 'r',
-      pieceId: 0,
-      samples: tone(AGENT_HZ, 1_000),
-      marks: Int32Array.of(),
-      last: true,
-    });
-    await expect
-      .poll(() => peers.caller.heard.filter(({ peak }) => peak > 1_000).length, WITHIN)
-      .toBeGreaterThan(45);
-    expect(power(heardBy(peers.caller), AGENT_HZ)).toBeGreaterThan(HEARD);
-    expect(power(heardBy(peers.caller), CALLER_HZ)).toBeLessThan(power(heardBy(peers.caller), AGENT_HZ) / 50);
-  }
+  const expectWithAgent = () => expectHearsAgent(peers.caller, callerLeg);
 
   /** The human is recorded, and the caller is not on that track. */
   function expectHumanRecorded(): void {
@@ -292,7 +254,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await expectOver();
   }, 40_000);
 
-  it('cold: the carrier refuses the REFER; the worker dials, joins both and records the human', async () => {
+  it('cold: the carrier rejects the REFER; the worker dials, joins both and records the human', async () => {
     const running = await transfer({
       caller: { does: 'refer', to: SALES.slice(1), status: 405, notifies: [] },
       human: { does: 'answer' },
@@ -333,7 +295,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await expectOver();
   }, 40_000);
 
-  it('cold: the carrier refuses and no call can be placed', async () => {
+  it('cold: the carrier rejects and no call can be placed', async () => {
     await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 603, notifies: [] } });
     await finished();
     expect(facts).toEqual([
@@ -343,7 +305,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await expectOver();
   }, 40_000);
 
-  it('cold: the carrier refuses, and the worker’s callee is busy: the caller returns to the agent', async () => {
+  it('cold: the carrier rejects, and the worker’s callee is busy: the caller returns to the agent', async () => {
     await transfer({
       caller: { does: 'refer', to: SALES.slice(1), status: 405, notifies: [] },
       human: { does: 'refuse', status: 486 },
@@ -425,13 +387,6 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
 
   /** The human repeats the answer, as real people do until they are understood. */
   function answerWhenAsked(): void {
-    const words = speak('yes, go ahead.', { rateHz: 8_000, beforeMs: 300, afterMs: 1_500 }).samples;
-    const repeated = new Int16Array(words.length * 12);
-    for (let n = 0; n < 12; n++) repeated.set(words, n * words.length);
-    void peers.human.speak(portOf(humanDialog?.localSdp ?? ''), repeated);
+    void peers.human.speak(portOf(humanDialog?.localSdp ?? ''), repeatedYes());
   }
 });
-
-function portOf(sdp: string): number {
-  return Number(/m=audio (\d+)/.exec(sdp)?.[1]);
-}

@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { putSegment } from '#control-plane/calls/recordings/recording-store.ts';
+import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
+import { newId } from '#control-plane/platform/context.ts';
+import type { TestUser } from '../../test-api.ts';
+import { DAY_MS, openTestPrivacy, type TestPrivacy } from './test-privacy.ts';
+
+let api: TestPrivacy;
+let user: TestUser;
+beforeAll(async () => {
+  api = await openTestPrivacy();
+});
+beforeEach(async () => {
+  user = await api.newTenant();
+});
+afterAll(() => api.close());
+
+describe('retention', () => {
+  it('stores everything but deliveries without limit until a team sets limits, field by field', async () => {
+    const read = async () => (await api.request('GET', '/v1/agent/privacy', { key: user.key })).body;
+    expect(await read()).toEqual({
+      recordings_days: null,
+      transcripts_days: null,
+      flight_logs_days: null,
+      deliveries_days: 30,
+      test_runs_days: null,
+      batch_calls_days: null,
+    });
+    expect((await api.patch({ recordings_days: 7 })).body).toEqual({
+      recordings_days: 7,
+      transcripts_days: null,
+      flight_logs_days: null,
+      deliveries_days: 30,
+      test_runs_days: null,
+      batch_calls_days: null,
+    });
+    await api.patch({ recordings_days: null, deliveries_days: null });
+    expect(await read()).toMatchObject({ recordings_days: null, deliveries_days: null });
+    const other = await api.createUser();
+    expect((await api.request('GET', '/v1/agent/privacy', { key: other.key })).body.deliveries_days).toBe(30);
+    for (const body of [
+      { recordings_days: 0 },
+      { recordings_days: 1.5 },
+      { recordings_days: 3_651 },
+      { other: 1 },
+    ]) {
+      expect((await api.patch(body)).status).toBe(422);
+    }
+  });
+
+  it('removes each kind of data by its own setting, and leaves newer data', async () => {
+    const [old, fresh] = [await api.call(), await api.call()];
+    await api.age(old, 8);
+    await api.age(fresh, 6);
+    await api.patch({ recordings_days: 7 });
+    await enforceRetention(api.context);
+    expect([(await api.recording(old)).status, (await api.recording(fresh)).status]).toEqual([404, 200]);
+    expect((await api.detail(old)).body.items).toHaveLength(1);
+    expect((await api.blobs(old)).every((key) => key.includes('flight-log'))).toBe(true);
+    await api.patch({ transcripts_days: 7, flight_logs_days: 7 });
+    await enforceRetention(api.context);
+    expect((await api.detail(old)).body).toMatchObject({ status: 'completed', items: [] });
+    expect(await api.blobs(old)).toEqual([]);
+    expect(await api.context.models.sessionAttachments.countDocuments({ session_id: old })).toBe(0);
+    expect((await api.detail(fresh)).body.items).toHaveLength(1);
+  });
+
+  it('resumes where it stopped, and also removes what a shorter setting adds', async () => {
+    const id = await api.call();
+    await api.age(id, 5);
+    await api.patch({ recordings_days: 7 });
+    await enforceRetention(api.context);
+    expect((await api.recording(id)).status).toBe(200);
+    await api.patch({ recordings_days: 3 });
+    await enforceRetention(api.context);
+    expect((await api.recording(id)).status).toBe(404);
+    const late = (await api.stored(id))!;
+    await putSegment(
+      api.context,
+      late,
+      { role: 'user', epoch: 1, index: 9, startMs: 0, rateHz: 8_000, samples: 2 },
+      Buffer.alloc(4),
+    );
+    await enforceRetention(api.context);
+    expect(await api.context.blobs.list(`sessions/${id}/recording/`)).toHaveLength(1);
+  });
+
+  it('does not apply one team’s settings to another', async () => {
+    const id = await api.call();
+    await api.age(id, 100);
+    const other = await api.createUser();
+    await api.patch(
+      { recordings_days: 1, transcripts_days: 1, flight_logs_days: 1, deliveries_days: 1 },
+      other.key,
+    );
+    await enforceRetention(api.context);
+    expect((await api.recording(id)).status).toBe(200);
+  });
+
+  it('removes finished deliveries after 30 days or the team’s setting; pending ones stay', async () => {
+    const id = await api.call();
+    const { deliveries } = api.context.models;
+    const finish = (days: number) =>
+      deliveries.updateMany(
+        { session_id: id },
+        { $set: { state: 'delivered', finished_at: new Date(api.clock.wallTime() - days * DAY_MS) } },
+      );
+    await enforceRetention(api.context);
+    expect(await deliveries.countDocuments({ session_id: id })).toBe(1);
+    await finish(29);
+    await enforceRetention(api.context);
+    expect(await deliveries.countDocuments({ session_id: id })).toBe(1);
+    await api.patch({ deliveries_days: null });
+    await finish(400);
+    await enforceRetention(api.context);
+    expect(await deliveries.countDocuments({ session_id: id })).toBe(1);
+    await api.patch({ deliveries_days: 30 });
+    await enforceRetention(api.context);
+    expect(await deliveries.countDocuments({ session_id: id })).toBe(0);
+  });
+});
+
+describe('the retention of agent tests', () => {
+  it('removes finished batches with their runs; running and newer ones and other teams’ stay', async () => {
+    const post = async (url: string, key: string, body: object) =>
+      (await api.request('POST', url, { key, body })).body;
+    const batchOf = async ({ key }: TestUser, agent: string): Promise<string> => {
+      const test = {
+        name: 'Greets',
+        test_type: 'next_reply',
+        conversation: [{ role: 'user', text: 'Hi' }],
+        expectation: 'A greeting',
+      };
+      const { test_id } = await post('/v1/agent/tests', key, test);
+      return (
+        await post(`/v1/agent/agents/${agent}/tests/run`, key, { test_ids: [test_id], repeat_count: 2 })
+      ).batch_id;
+    };
+    const { testBatches, testRuns } = api.context.models;
+    const finish = (id: string, days: number) =>
+      testBatches.updateOne(
+        { _id: id },
+        { $set: { status: 'completed', finished_at: new Date(api.clock.wallTime() - days * DAY_MS) } },
+      );
+    const other = await api.createUser();
+    const [old, newer, running] = [
+      await batchOf(user, api.agentId()),
+      await batchOf(user, api.agentId()),
+      await batchOf(user, api.agentId()),
+    ];
+    const others = await batchOf(other, await api.publishAgent(other));
+    for (const id of [old, others]) await finish(id, 8);
+    await finish(newer, 6);
+    const left = async () =>
+      (await testBatches.find({ _id: { $in: [old, newer, running, others] } }, { _id: 1 }).lean())
+        .map(({ _id }) => _id)
+        .sort();
+    await enforceRetention(api.context);
+    expect(await left()).toHaveLength(4);
+    await api.patch({ test_runs_days: 7 });
+    await enforceRetention(api.context);
+    expect(await left()).toEqual([newer, running, others].sort());
+    expect(await testRuns.countDocuments({ batch_id: old })).toBe(0);
+    expect(await testRuns.countDocuments({ batch_id: newer })).toBe(2);
+    expect(
+      (await api.request('GET', `/v1/agent/test-runs?batch_id=${old}`, { key: user.key })).body.test_runs,
+    ).toEqual([]);
+    expect(
+      (await api.request('GET', `/v1/agent/agents/${api.agentId()}/test-batches/${old}`, { key: user.key }))
+        .status,
+    ).toBe(404);
+  });
+});
+
+describe('the retention of many sessions', () => {
+  it('store 12: resumes where it was cut off, and examines each session once', async () => {
+    const id = await api.call();
+    const { _id: _, ...session } = (await api.stored(id))!;
+    const at = (index: number) => new Date(api.clock.wallTime() - 60 * DAY_MS + Math.floor(index / 3));
+    const old = Array.from({ length: 250 }, (_, index) => ({
+      ...session,
+      _id: `old-${String(index).padStart(3, '0')}`,
+      ended_at: at(index),
+    }));
+    await api.context.models.sessions.collection.insertMany(old as never[]);
+    await api.patch({ flight_logs_days: 30 });
+    const looked: string[] = [];
+    let broken = 170;
+    const deletePrefix = async (prefix: string): Promise<void> => {
+      broken -= 1;
+      if (broken === 0) throw new Error('the store of blobs is away');
+      looked.push(prefix);
+    };
+    const context = { ...api.context, blobs: { ...api.context.blobs, deletePrefix } };
+    await expect(enforceRetention(context)).rejects.toThrow('away');
+    await enforceRetention(context);
+    // It may examine the interrupted page again, and sessions of the same millisecond as the end of the page
+    // before.
+    expect(new Set(looked).size).toBe(250);
+    expect(looked.length).toBeLessThan(250 + 100 + 3);
+    expect(looked.lastIndexOf(looked[0] ?? '')).toBe(0);
+    await enforceRetention(context);
+    expect(looked.length).toBeLessThan(250 + 100 + 3);
+  });
+});
+
+describe('the retention of batch calls', () => {
+  it('removes finished ones with their rows; running and newer ones and other teams’ stay', async () => {
+    const { batchCalls, batchRows } = api.context.models;
+    const batchOf = async ({ teamId }: TestUser, finishedDaysAgo: number | null): Promise<string> => {
+      const id = newId();
+      const at = new Date(api.clock.wallTime() - (finishedDaysAgo ?? 0) * DAY_MS);
+      const batch = {
+        _id: id,
+        team_id: teamId,
+        status: 'completed',
+        created_at: at,
+        finished_at: finishedDaysAgo === null ? null : at,
+      };
+      await batchCalls.collection.insertOne(batch as never);
+      await batchRows.collection.insertOne({
+        _id: newId(),
+        team_id: teamId,
+        batch_id: id,
+        to_number: '+14155551000',
+      } as never);
+      return id;
+    };
+    const [old, newer, running, others] = [
+      await batchOf(user, 8),
+      await batchOf(user, 6),
+      await batchOf(user, null),
+      await batchOf(await api.createUser(), 8),
+    ];
+    await api.patch({ batch_calls_days: 7 });
+    await enforceRetention(api.context);
+    const left = await batchCalls.find({ _id: { $in: [old, newer, running, others] } }, { _id: 1 }).lean();
+    expect(left.map(({ _id }) => _id).sort()).toEqual([newer, running, others].sort());
+    expect([
+      await batchRows.countDocuments({ batch_id: old }),
+      await batchRows.countDocuments({ batch_id: newer }),
+    ]).toEqual([0, 1]);
+  });
+});

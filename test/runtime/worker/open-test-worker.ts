@@ -1,0 +1,241 @@
+/** A worker on a real link to a hub, with silent media and engines that fail on demand. */
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, vi } from 'vitest';
+import { type Clock, systemClock } from '#base/clock.ts';
+import { createEgressGuard } from '#base/egress.ts';
+import { createLogger } from '#base/log.ts';
+import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
+import type { Leg } from '#media/leg/leg.ts';
+import { type SpeechChunk, SpeechError } from '#media/speech/speech.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
+import type { DurableReport } from '#protocol/worker-link.ts';
+import { openSpool, type Spool } from '#runtime/link/spool.ts';
+import { createUploads } from '#runtime/link/uploads.ts';
+import { Worker } from '#runtime/worker/worker.ts';
+import type { IncomingInvite, Signalling } from '#telephony/signalling.ts';
+import { ManualClock } from '../../fakes/manual-clock.ts';
+import { MemorySink } from '../../fakes/memory-sink.ts';
+import { SilentMedia } from '../../fakes/silent-media.ts';
+import { createTestHub, type TestHub } from '../../fakes/test-hub.ts';
+import { testPlan, WEB } from '../test-plan.ts';
+
+const TOKEN = 'a-token-of-the-workers';
+const logger = createLogger({ level: 'silent', name: 'test' });
+
+/** Media that also answers browsers, with the same silent legs. */
+class Media extends SilentMedia {
+  override async openWebrtcLeg(): Promise<never> {
+    const { leg } = await this.openRtpLeg({ remote: null });
+    return { leg: { ...leg, kind: 'webrtc' } as Leg, answerSdp: 'answer' } as never;
+  }
+}
+
+/** Opens a hub; `start` connects the worker to it. */
+export async function openTestWorker(): Promise<TestWorker> {
+  // Accepts and discards recordings and flight logs.
+  const server = createServer((request, response) =>
+    request.resume().on('end', () => response.writeHead(204).end()),
+  );
+  const bench = new TestWorker(server, await mkdtemp(join(tmpdir(), 'parley-worker-')));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return bench;
+}
+
+/** Waits until the check passes. */
+export function until(check: () => void): Promise<void> {
+  return vi.waitFor(check, { timeout: 5_000 });
+}
+
+/** The worker `w`, its hub, and what it has reported. */
+export class TestWorker {
+  worker!: Worker;
+  media!: Media;
+  spool!: Spool;
+  hasSignalling = true;
+  brokenEngines = false;
+  /** Delay that the event loop of the worker reports. */
+  loopLagMs = 0;
+  receiveInvite!: (invite: IncomingInvite) => void;
+  readonly #server: Server;
+  readonly #directory: string;
+  readonly #sink = new MemorySink();
+  readonly #hub: TestHub = createTestHub({ clock: systemClock, logger, sink: this.#sink });
+  readonly #connections = new Set<Socket>();
+  readonly #closeLink: () => Promise<void>;
+
+  constructor(server: Server, directory: string) {
+    this.#server = server;
+    this.#directory = directory;
+    server.on('connection', (socket) => this.#connections.add(socket));
+    this.#closeLink = serveWorkerLink(server, this.#hub.hub, TOKEN).close;
+  }
+
+  /** Speech of the agent; it fails unless the test replaces it. */
+  voice: () => AsyncIterable<SpeechChunk> = async function* () {
+    yield* [];
+    throw new SpeechError('connectivity', 'no voice');
+  };
+
+  get dispatch(): TestHub['dispatch'] {
+    return this.#hub.dispatch;
+  }
+
+  async start({
+    capacity = 2,
+    drainMs = 0,
+    clock = systemClock,
+  }: {
+    capacity?: number;
+    drainMs?: number;
+    clock?: Clock;
+  } = {}): Promise<void> {
+    const url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    this.media = new Media(clock);
+    this.spool = await openSpool(this.#directory, 'w');
+    const isConnected = () => this.hasSignalling;
+    const signalling: Pick<Signalling, 'isConnected' | 'onInvite'> = {
+      get isConnected() {
+        return isConnected();
+      },
+      onInvite: (listener) => {
+        this.receiveInvite = listener;
+      },
+    };
+    this.worker = new Worker({
+      identity: {
+        instanceId: 'w',
+        supervisorRun: null,
+        kinds: ['phone', 'web', 'analysis'],
+        sipTag: 'w',
+        capacity: capacity,
+      },
+      controlPlaneUrl: url,
+      token: TOKEN,
+      clock,
+      logger,
+      random: () => 0.5,
+      spool: this.spool,
+      adopted: new Map(),
+      uploads: createUploads({ url, token: TOKEN, clock, logger }),
+      media: this.media,
+      tracing: null,
+      drainMs: drainMs,
+      loopLagMs: () => this.loopLagMs,
+      engines: {
+        forCall: () => {
+          if (this.brokenEngines) throw new Error('the plan names a missing engine');
+          return {
+            recognizer: null,
+            synthesizer: { id: 'hoarse', voices: [], synthesise: () => this.voice() },
+            model: { id: 'test/model', isCustom: false, stream: async function* () {} },
+            createTools: () => ({
+              runner: {
+                definitions: [],
+                traits: () => null,
+                run: () => Promise.reject(new Error('none')),
+                close() {},
+              },
+              settle: null,
+            }),
+            knowledge: null,
+          };
+        },
+        modelFor: () => {
+          throw new Error('the model is unavailable');
+        },
+      },
+      egress: createEgressGuard({ allow: [], clock }),
+      phone: {
+        signalling: signalling as Signalling,
+        clock: systemClock,
+        logger,
+        media: this.media,
+        sipHost: '127.0.0.1',
+        sipPublicIp: undefined,
+        random: () => 0.5,
+      },
+    });
+    await vi.waitFor(() => expect(this.dispatch.hasWorker()).toBe(true));
+  }
+
+  session(sessionId: string) {
+    return { sessionId, epoch: 1 };
+  }
+
+  offer(sessionId: string, kind: 'web' | 'phone' | 'analysis' = 'web') {
+    return {
+      ...this.session(sessionId),
+      kind,
+      sipCallId: kind === 'phone' ? `${sessionId}@peer` : null,
+    };
+  }
+
+  planOf(sessionId: string): CallPlan {
+    return testPlan(
+      { conversation: { hangup_after_seconds: 600 }, prompt: { first_message_mode: 'off' } },
+      { ...WEB, session_id: sessionId },
+    );
+  }
+
+  reports(sessionId: string): DurableReport[] {
+    return this.#sink.stored
+      .filter((envelope) => envelope.session_id === sessionId)
+      .map((envelope) => envelope.report);
+  }
+
+  types(sessionId: string): string[] {
+    return this.reports(sessionId).map((report) => report.type);
+  }
+
+  /**
+   * Three late heartbeats in a row, with calls to protect; a single one may be a busy moment of the machine.
+   */
+  async makeLate(clock: ManualClock, lagMs = 500): Promise<void> {
+    this.loopLagMs = lagMs;
+    await clock.advance(3_000);
+    await until(() => expect(this.#hub.workers.describe()).toMatchObject([{ freeSlots: 0 }]));
+  }
+
+  /** Starts the worker with one job and a late event loop. */
+  async startLate({
+    capacity,
+    lagMs,
+  }: {
+    readonly capacity: number;
+    readonly lagMs?: number;
+  }): Promise<ManualClock> {
+    const clock = new ManualClock();
+    await this.start({ capacity, clock });
+    await this.dispatch.place(this.offer('s1'));
+    await this.makeLate(clock, lagMs);
+    return clock;
+  }
+
+  async startWebCall(sessionId: string): Promise<void> {
+    const placement = await this.dispatch.place(this.offer(sessionId));
+    this.dispatch.assign(placement, this.session(sessionId), this.planOf(sessionId));
+    expect(await this.dispatch.offerWebrtc('w', this.session(sessionId), 'offer')).toEqual({ sdp: 'answer' });
+    this.media.legs.at(-1)?.emit({ type: 'connected', atMs: systemClock.now() });
+    await until(() => expect(this.types(sessionId)).toContain('joined'));
+  }
+
+  /** Cuts every connection to the control plane, and accepts no new one. */
+  loseControlPlane(): void {
+    this.#server.close();
+    for (const socket of this.#connections) socket.destroy();
+    this.#connections.clear();
+  }
+
+  async close(): Promise<void> {
+    await this.#closeLink();
+    this.#server.close();
+    await this.worker.close();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { IncomingInvite } from '#telephony/signalling.ts';
+import { openTestWorker, type TestWorker, until } from './open-test-worker.ts';
+
+const SDP_OFFER = [
+  'v=0',
+  'o=- 1 1 IN IP4 127.0.0.1',
+  's=-',
+  'c=IN IP4 127.0.0.1',
+  't=0 0',
+  'm=audio 40000 RTP/AVP 0',
+  '',
+].join('\r\n');
+
+let bench: TestWorker;
+beforeEach(async () => {
+  bench = await openTestWorker();
+});
+afterEach(() => bench.close());
+
+/** An INVITE as delivered by signalling. */
+function inviteOf(bench: TestWorker, sessionId: string) {
+  const seen: string[] = [];
+  let cancel: () => void = () => undefined;
+  const facts = {
+    sipCallId: `${sessionId}@peer`,
+    localTag: 'l',
+    remoteTag: 'r',
+    localParty: '<sip:l>;tag=l',
+    remoteParty: '<sip:r>;tag=r',
+    routeSet: [],
+    localCseq: 1,
+    remoteTarget: '',
+    localContact: '',
+  };
+  const invite: IncomingInvite = {
+    sipCallId: `${sessionId}@peer`,
+    sourceAddress: '127.0.0.1',
+    sdpOffer: SDP_OFFER,
+    isOverTls: false,
+    ring: () => seen.push('180'),
+    answer: async (sdp) => {
+      seen.push('200');
+      return {
+        facts: { ...facts, localSdp: sdp, remoteSdp: SDP_OFFER },
+        listen: () => undefined,
+        hangUp: async () => void seen.push('BYE'),
+        refer: () => undefined,
+      };
+    },
+    refuse: (status) => seen.push(String(status)),
+    onCancel: (listener) => {
+      cancel = listener;
+    },
+  };
+  return { seen, take: () => bench.receiveInvite(invite), cancel: () => cancel() };
+}
+
+describe('the phone calls of a worker', () => {
+  it('ring while the plan is in transit, are answered when it arrives, and report the dialog', async () => {
+    await bench.start();
+    const placement = await bench.dispatch.place(bench.offer('s1', 'phone'));
+    const invite = inviteOf(bench, 's1');
+    invite.take();
+    await until(() => expect(invite.seen).toEqual(['180']));
+    bench.dispatch.assign(placement, bench.session('s1'), bench.planOf('s1'));
+    await until(() => expect(bench.types('s1')).toContain('dialog'));
+    expect(invite.seen).toEqual(['180', '200']);
+    bench.dispatch.end('w', bench.session('s1'), 'user_hangup');
+    await until(() => expect(bench.types('s1').at(-1)).toBe('ended'));
+    expect(invite.seen).toEqual(['180', '200', 'BYE']);
+  });
+
+  it('accept the plan before the INVITE', async () => {
+    await bench.start();
+    bench.dispatch.assign(
+      await bench.dispatch.place(bench.offer('s1', 'phone')),
+      bench.session('s1'),
+      bench.planOf('s1'),
+    );
+    await bench.dispatch.place(bench.offer('s2'));
+    const invite = inviteOf(bench, 's1');
+    invite.take();
+    await until(() => expect(invite.seen).toEqual(['180', '200']));
+  });
+
+  it('do not accept a second INVITE with the Call-ID of a running call', async () => {
+    await bench.start();
+    bench.dispatch.assign(
+      await bench.dispatch.place(bench.offer('s1', 'phone')),
+      bench.session('s1'),
+      bench.planOf('s1'),
+    );
+    await bench.dispatch.place(bench.offer('s2'));
+    const [first, second] = [inviteOf(bench, 's1'), inviteOf(bench, 's1')];
+    first.take();
+    second.take();
+    await until(() => expect(first.seen).toEqual(['180', '200']));
+    expect(second.seen).toEqual(['503']);
+    expect(bench.media.legs).toHaveLength(1);
+  });
+
+  it('release the slot when the caller gives up during ringing', async () => {
+    await bench.start({ capacity: 1 });
+    await bench.dispatch.place(bench.offer('s1', 'phone'));
+    const invite = inviteOf(bench, 's1');
+    invite.take();
+    await until(() => expect(invite.seen).toEqual(['180']));
+    invite.cancel();
+    await until(() =>
+      expect(bench.reports('s1')).toEqual([
+        expect.objectContaining({ type: 'ended', end_reason: 'cancelled' }),
+      ]),
+    );
+    await bench.dispatch.place(bench.offer('s2'));
+  });
+
+  it('are rejected when their engines cannot be created, and reported once as our failure', async () => {
+    await bench.start({ capacity: 1 });
+    bench.brokenEngines = true;
+    const placement = await bench.dispatch.place(bench.offer('s1', 'phone'));
+    const invite = inviteOf(bench, 's1');
+    invite.take();
+    bench.dispatch.assign(placement, bench.session('s1'), bench.planOf('s1'));
+    await until(() =>
+      expect(bench.reports('s1')).toEqual([
+        expect.objectContaining({ type: 'ended', end_reason: 'internal_error' }),
+      ]),
+    );
+    expect(invite.seen).toEqual(['180', '480']);
+    await bench.dispatch.place(bench.offer('s2'));
+    expect(bench.types('s1')).toEqual(['ended']);
+  });
+
+  it('are not accepted while the worker has no connection to signalling', async () => {
+    await bench.start();
+    bench.hasSignalling = false;
+    await expect(bench.dispatch.place(bench.offer('s1', 'phone'))).rejects.toMatchObject({
+      code: 'no_capacity',
+    });
+    expect((await bench.dispatch.place(bench.offer('s2'))).instanceId).toBe('w');
+  });
+});

@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { simulateCall } from '../../simulation/simulate-call.ts';
+import { openTestWorker, type TestWorker } from './open-test-worker.ts';
+
+let bench: TestWorker;
+beforeEach(async () => {
+  bench = await openTestWorker();
+});
+afterEach(() => bench.close());
+
+describe('a finished call', () => {
+  // A separate thread reloads the turn machine, which takes seconds on a busy machine.
+  const patience = { timeout: 60_000 };
+  const logOf = async (seed: number) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
+
+  it(
+    'is rerun with other settings, and the point of divergence is reported in wall time',
+    patience,
+    async () => {
+      await bench.start();
+      const log = await logOf(1);
+      expect(await bench.dispatch.replay(log, {})).toEqual({ divergence: null });
+      const { divergence } = await bench.dispatch.replay(log, { hangup_after_seconds: 10 });
+      const began = Date.parse(JSON.parse(log.slice(0, log.indexOf('\n'))).wall_time);
+      expect(Date.parse(divergence?.was?.at ?? divergence?.would_be?.at ?? '')).toBeGreaterThan(began);
+      expect(divergence?.judged).toBeGreaterThan(0);
+      expect(divergence?.judged).toBeLessThan(1);
+    },
+  );
+
+  it('is rejected if its log has another version or is not a log', patience, async () => {
+    await bench.start();
+    const log = await logOf(1);
+    const older = log.replace(/"machine_version":\d+/, '"machine_version":0');
+    await expect(bench.dispatch.replay(older, {})).rejects.toMatchObject({ code: 'not_replayable' });
+    await expect(bench.dispatch.replay('torn', {})).rejects.toMatchObject({ code: 'not_replayable' });
+  });
+
+  it('does not wait when there is no worker', async () => {
+    await expect(bench.dispatch.replay(await logOf(1), {})).rejects.toMatchObject({
+      code: 'no_capacity',
+    });
+    await bench.start();
+  });
+});
