@@ -78,16 +78,16 @@ describe('a finished call', () => {
   });
 
   it('is compared with the result of another setting', async () => {
-    const told = await parley('replay', '1', '--set', 'conversation.hangup_after_seconds=10');
-    expect(told).toMatch(
+    const output = await parley('replay', '1', '--set', 'conversation.hangup_after_seconds=10');
+    expect(output).toMatch(
       /^As it was +\d+\.\d{3} s {2}\w+[\s\S]*^Would have been +\d+\.\d{3} s {2}\w+[\s\S]*\d+ % of the call was the same/m,
     );
   });
 
   it('tunes an agent together with its other calls', async () => {
-    const told = await parley('tune', 'Ann');
-    expect(told).toMatch(/SETTINGS +CUT OFF +SAVED/);
-    expect(told).toMatch(/3 calls, \d+ % of their pauses judged/);
-    expect(told).toMatch(/Recommended: /);
+    const output = await parley('tune', 'Ann');
+    expect(output).toMatch(/SETTINGS +CUT OFF +SAVED/);
+    expect(output).toMatch(/3 calls, \d+ % of their pauses judged/);
+    expect(output).toMatch(/Recommended: /);
   });
 });

@@ -87,7 +87,7 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
         .poll(async () => before - (await balance()), LONG)
         .toBe(perMinute(PRICE_PHONE, session.duration_seconds));
       await expectWholeRecording(session);
-      await product.until('the tenant was told', () => tenant.eventsOf(sessionId).length >= 2);
+      await product.until('the webhooks have arrived', () => tenant.eventsOf(sessionId).length >= 2);
       expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['call.ended', 'call.analyzed']);
     },
   );
@@ -194,14 +194,14 @@ async function expectWholeRecording(session: {
     expect(Math.abs(startMs - Date.parse(session.started_at))).toBeLessThan(1_000);
     // The duration is rounded up to a second, and a leg takes a moment to close.
     expect(duration_ms).toBeGreaterThan((session.duration_seconds - 3) * 1_000);
-    const isTold = ({ lost_at, taken_over_at }: Takeover) =>
+    const isMarked = ({ lost_at, taken_over_at }: Takeover) =>
       gaps.some(
         (gap: { start_ms: number; duration_ms: number }) =>
           startMs + gap.start_ms <= Date.parse(lost_at) &&
           startMs + gap.start_ms + gap.duration_ms >= Date.parse(taken_over_at),
       );
     expect(
-      session.takeovers.every(isTold),
+      session.takeovers.every(isMarked),
       JSON.stringify({ gaps, started_at, takeovers: session.takeovers }),
     ).toBe(true);
   }

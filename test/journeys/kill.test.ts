@@ -141,7 +141,7 @@ async function run(seed: number, strike: Strike): Promise<void> {
   for (const id of clients.agents)
     expect((await product.api('GET', `/v1/agent/agents/${id}`)).status).toBe(200);
   await expectCalls(records, { sessions, strike, struckAt });
-  await expectTold(sessions);
+  await expectReported(sessions);
   const bought = (await numbersOf(clients)).filter(({ status }) => status === 'active').length;
   const cost = sessions.reduce((sum, session) => sum + costOf(session), 0);
   expect(await balance()).toBe(
@@ -252,11 +252,7 @@ async function settled(since: Date): Promise<void> {
     (await sessionsSince(since)).filter(
       (session) => session.status === 'completed' && tenant.eventsOf(session.session_id).length === 0,
     );
-  await product.until(
-    'the tenant was told of every call',
-    async () => (await untold()).length === 0,
-    SETTLE_MS,
-  );
+  await product.until('every call was reported', async () => (await untold()).length === 0, SETTLE_MS);
 }
 
 /** Every session has ended once, for a valid reason. */
@@ -318,7 +314,7 @@ function expectTalkedOut(session: Session, { items }: Details, strike: Strike): 
 }
 
 /** The tenant received webhooks for every call and nothing else; repeated deliveries are identical. */
-async function expectTold(sessions: readonly Session[]): Promise<void> {
+async function expectReported(sessions: readonly Session[]): Promise<void> {
   for (const { session_id, status } of sessions) {
     const ends = tenant.eventsOf(session_id).filter(({ event }) => event === 'call.ended');
     expect(new Set(ends.map(({ raw }) => raw.toString('latin1'))).size).toBe(status === 'completed' ? 1 : 0);

@@ -30,7 +30,7 @@ describeNeeds(NEEDED)('an outbound call', { concurrent: true }, () => {
 
   itNeeds(NEEDED)('sends all three events when the callee hangs up', { timeout: 120_000 }, async () => {
     const { sessionId, phone } = await call({ does: 'hangUp', afterMs: 2_000 });
-    await untilTold(sessionId, ['phone_call.dial_finished', 'call.ended', 'call.analyzed']);
+    await untilReported(sessionId, ['phone_call.dial_finished', 'call.ended', 'call.analyzed']);
     expect(await session(sessionId)).toMatchObject({
       status: 'completed',
       end_reason: 'user_hangup',
@@ -48,7 +48,7 @@ describeNeeds(NEEDED)('an outbound call', { concurrent: true }, () => {
       const { sessionId, phone } = await call({ does: 'answer', digest: 407 });
       await product.until('it is answered', async () => (await session(sessionId)).status === 'active');
       await product.ask('POST', `/v1/agent/sessions/${sessionId}/end`);
-      await untilTold(sessionId, ['phone_call.dial_finished', 'call.ended', 'call.analyzed']);
+      await untilReported(sessionId, ['phone_call.dial_finished', 'call.ended', 'call.analyzed']);
       expect((await phone.ended).code).toBe(0);
     },
   );
@@ -67,11 +67,11 @@ describeNeeds(NEEDED)('an outbound call', { concurrent: true }, () => {
         },
       );
       expect([code, err]).toEqual([0, '']);
-      const [, sessionId, toldAfterwards] =
+      const [, sessionId, progress] =
         new RegExp(
           `^Calling \\${CALLED} from \\${number.phone_number} \\(session (\\w+)\\)([\\s\\S]*)$`,
         ).exec(out) ?? [];
-      expect(toldAfterwards).toMatch(/Agent {3}[\s\S]*\nHanging up\n/);
+      expect(progress).toMatch(/Agent {3}[\s\S]*\nHanging up\n/);
       expect((await phone.ended).code).toBe(0);
       expect(await session(sessionId as string)).toMatchObject({
         status: 'completed',
@@ -136,8 +136,8 @@ function session(sessionId: string) {
   return product.ask('GET', `/v1/agent/sessions/${sessionId}`);
 }
 
-async function untilTold(sessionId: string, events: readonly string[]): Promise<void> {
-  await product.until('the tenant was told', () => tenant.eventsOf(sessionId).length >= events.length);
+async function untilReported(sessionId: string, events: readonly string[]): Promise<void> {
+  await product.until('the webhooks have arrived', () => tenant.eventsOf(sessionId).length >= events.length);
   expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(events);
 }
 
@@ -146,7 +146,7 @@ async function expectUnanswered(
   expected: Record<string, unknown>,
   phone: SippPhone,
 ): Promise<void> {
-  await untilTold(sessionId, ['phone_call.dial_finished']);
+  await untilReported(sessionId, ['phone_call.dial_finished']);
   const { code, screen } = await phone.ended;
   expect(code, screen).toBe(0);
   await product.until('the session is over', async () => (await session(sessionId)).status === 'failed');

@@ -80,7 +80,7 @@ async function expectSettled(callerNumber: string): Promise<void> {
   };
   await product.until('the session is completed', async () => (await find()) !== undefined);
   const sessionId: string = (await find()).session_id;
-  await product.until('the tenant was told', () => tenant.eventsOf(sessionId).length >= 2);
+  await product.until('the webhooks have arrived', () => tenant.eventsOf(sessionId).length >= 2);
 
   const session = await product.ask('GET', `/v1/agent/sessions/${sessionId}`);
   expect(session).toMatchObject({

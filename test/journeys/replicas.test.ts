@@ -126,13 +126,13 @@ describe('two control planes on one store', () => {
       ).toBe(201);
       await callTimes(number, CALLS);
       const ended = () => tenant.received.filter(({ body }) => body.event === 'call.ended');
-      const told = () => new Set(ended().map(({ body }) => body.session.id)).size;
-      await product.until('every call was told', () => told() === CALLS, 60_000);
+      const reported = () => new Set(ended().map(({ body }) => body.session.id)).size;
+      await product.until('every call was reported', () => reported() === CALLS, 60_000);
       expect(new Set(ended().map(({ raw }) => raw.toString('utf8'))).size).toBe(CALLS);
 
       await second.program.close();
       await callTimes(number, 1);
-      await product.until('the call after the kill was told', () => told() === CALLS + 1, 60_000);
+      await product.until('the call after the kill was reported', () => reported() === CALLS + 1, 60_000);
       expect((await product.ask('GET', '/admin/wallets/verify')).flaws).toEqual([]);
     },
   );

@@ -190,7 +190,7 @@ for (const { program, start } of PROXIES) {
       });
       while (!seen.includes(session_id)) {
         const { value, done } = await events.next();
-        if (done) throw new Error(`the stream ended before the session was told: ${seen}`);
+        if (done) throw new Error(`the stream ended before the session was reported: ${seen}`);
         seen += value;
       }
       await events.return?.();

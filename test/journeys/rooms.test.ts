@@ -85,7 +85,7 @@ describeConversation('a conversation in the browser, in a LiveKit room', ROOMS, 
       await guest.press('Talk to Parley demo');
       await guest.press('Type instead');
       await guest.line(GREETING);
-      const sessionId = String((await guest.told()).find(({ name }) => name === 'connect')?.['sessionId']);
+      const sessionId = String((await guest.events()).find(({ name }) => name === 'connect')?.['sessionId']);
       const colleague = await ConsolePage.open(browser, product, { key: product.rootKey });
       await colleague.page.addInitScript(WATCH_CONNECTIONS);
       await colleague.go(`/calls/${sessionId}`);
@@ -102,7 +102,7 @@ describeConversation('a conversation in the browser, in a LiveKit room', ROOMS, 
       await colleague.press('End call');
       await colleague.press('End call', colleague.page.getByRole('dialog'));
       await guest.status('The conversation has ended');
-      expect((await guest.told()).map(({ name }) => name)).toEqual(['call', 'connect', 'disconnect']);
+      expect((await guest.events()).map(({ name }) => name)).toEqual(['call', 'connect', 'disconnect']);
       expect((await settled(product, sessionId)).status).toBe('completed');
       await colleague.page.getByRole('region', { name: 'Replay with other settings' }).waitFor();
       await Promise.all([guest.close(), colleague.close()]);

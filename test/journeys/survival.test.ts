@@ -72,7 +72,7 @@ describeNeeds(NEEDED)('a call whose control plane is killed', () => {
       'user: what are your opening hours',
       expect.stringMatching(/^assistant: We are open every day/),
     ]);
-    await product.until('the tenant was told', () => tenant.eventsOf(sessionId).length >= 2);
+    await product.until('the webhooks have arrived', () => tenant.eventsOf(sessionId).length >= 2);
     expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['call.ended', 'call.analyzed']);
   });
 });

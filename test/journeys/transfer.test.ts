@@ -62,7 +62,10 @@ describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, ()
     async () => {
       const caller = await call('+15557655001', '1');
       // The agent announces the caller and their subject to the person.
-      await product.until('the person is told', () => voicedSeconds(agreeing.heard(), RATE_HZ) > 2);
+      await product.until(
+        'the person hears the briefing',
+        () => voicedSeconds(agreeing.heard(), RATE_HZ) > 2,
+      );
       await hearsTone(agreeing, CALLERS_HZ);
       await hearsTone(caller, PERSONS_HZ);
       await caller.hangUp();

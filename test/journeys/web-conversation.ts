@@ -194,6 +194,6 @@ async function expectKept(product: Product, tenant: Tenant, sessionId: string): 
   for (const turn of session.turns) expectWaterfall(turn);
   expect(session.turns.length).toBeGreaterThanOrEqual(1);
   await expectRecorded(product, sessionId, { agent: 8, user: 1 });
-  await product.until('the tenant was told', () => tenant.eventsOf(sessionId).length >= 2);
+  await product.until('the webhooks have arrived', () => tenant.eventsOf(sessionId).length >= 2);
   expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['call.ended', 'call.analyzed']);
 }

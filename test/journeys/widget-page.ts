@@ -14,17 +14,17 @@ const PATIENCE = { timeout: 60_000 };
 
 /** Records the widget's events and the connections it opens. */
 const WATCH = `
-  window.told = [];
+  window.events = [];
   for (const name of ['call', 'connect', 'disconnect', 'error'])
-    document.addEventListener('voice-agent:' + name, (event) => window.told.push({ name, ...(name === 'call' ? {} : event.detail) }));
-  document.addEventListener('securitypolicyviolation', (event) => window.told.push({ name: 'violation', blocked: event.blockedURI, by: event.effectiveDirective }));
+    document.addEventListener('voice-agent:' + name, (event) => window.events.push({ name, ...(name === 'call' ? {} : event.detail) }));
+  document.addEventListener('securitypolicyviolation', (event) => window.events.push({ name: 'violation', blocked: event.blockedURI, by: event.effectiveDirective }));
   window.connections = [];
   window.RTCPeerConnection = class extends RTCPeerConnection {
     constructor(...args) { super(...args); window.connections.push(this); }
   };`;
 
 /** A widget event received by its page. */
-export interface Told {
+export interface WidgetEvent {
   readonly name: string;
   readonly [detail: string]: unknown;
 }
@@ -150,8 +150,8 @@ export class WidgetPage {
   }
 
   /** Events the page has received so far. */
-  told(): Promise<Told[]> {
-    return this.page.evaluate<Told[]>('window.told');
+  events(): Promise<WidgetEvent[]> {
+    return this.page.evaluate<WidgetEvent[]>('window.events');
   }
 
   /**

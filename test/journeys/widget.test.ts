@@ -69,10 +69,10 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       expect(await guest.button('Mute').getAttribute('aria-pressed')).toBe('true');
       await guest.press('End call');
       await guest.status('The conversation has ended');
-      const told = await guest.told();
-      expect(told.map(({ name }) => name)).toEqual(['call', 'connect', 'disconnect']);
-      expect(told[2]).toMatchObject({ reason: 'user_hangup' });
-      const session = await settled(product, String(told[1]?.['sessionId']));
+      const events = await guest.events();
+      expect(events.map(({ name }) => name)).toEqual(['call', 'connect', 'disconnect']);
+      expect(events[2]).toMatchObject({ reason: 'user_hangup' });
+      const session = await settled(product, String(events[1]?.['sessionId']));
       expect(session.items).toContainEqual(
         expect.objectContaining({ role: 'user', content: expect.stringMatching(ASKED) }),
       );
@@ -159,7 +159,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
         await guest.type('Who are you?');
         await guest.line('Who are you?');
         expect(await seriousFindings(guest.page)).toEqual([]);
-        expect((await guest.told()).filter(({ name }) => name === 'violation')).toEqual([]);
+        expect((await guest.events()).filter(({ name }) => name === 'violation')).toEqual([]);
         await guest.close();
       }
     },
@@ -186,10 +186,10 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       );
       expect(direction).toBe('rtl');
       expect([panel.x >= 0, panel.x + panel.width <= 360, panel.y < 100]).toEqual([true, true, true]);
-      // The agent does not let pages choose its language; the developer is told which switch allows it.
+      // The agent does not let pages choose its language; the message names the switch that allows it.
       await start.click();
       expect(await guest.problem()).toBe('تعذّر بدء المكالمة. حاول مجدداً.');
-      expect((await guest.told()).at(-1)).toMatchObject({
+      expect((await guest.events()).at(-1)).toMatchObject({
         name: 'error',
         code: 'session_request_failed',
         statusCode: 400,
@@ -208,7 +208,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       await refused.press('Talk to Luigi');
       await refused.press('Type instead');
       expect(await refused.problem()).toBe('This page may not use this agent.');
-      expect((await refused.told()).at(-1)).toMatchObject({
+      expect((await refused.events()).at(-1)).toMatchObject({
         code: 'origin_forbidden',
         statusCode: 403,
         message: 'Origin not allowed',
@@ -231,19 +231,19 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       );
       await refused.press('Type instead');
       await expect.poll(() => refused.problem()).toBe('The call did not start in time. Please start again.');
-      expect((await refused.told()).at(-1)).toMatchObject({ code: 'session_expired' });
+      expect((await refused.events()).at(-1)).toMatchObject({ code: 'session_expired' });
       await refused.close();
       const empty = await site.visit(browser, '<voice-agent></voice-agent>');
       await empty.press('Talk to Agent');
       await empty.press('Type instead');
       expect(await empty.problem()).toBe('The call could not be started. Please try again.');
-      expect((await empty.told()).at(-1)).toMatchObject({ message: expect.stringContaining('agent-id') });
+      expect((await empty.events()).at(-1)).toMatchObject({ message: expect.stringContaining('agent-id') });
       await empty.close();
     },
   );
 
   itNeeds(NEEDS)('shows a visitor with a blocked or missing microphone what to do', PATIENCE, async () => {
-    for (const [microphone, told] of [
+    for (const [microphone, advice] of [
       ['blocked', 'The microphone is blocked. Allow it for this page'],
       [null, 'No microphone was found. Connect one and start again'],
     ] as const) {
@@ -251,8 +251,8 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       const guest = await site.visit(mute, element());
       await guest.press('Talk to Parley demo');
       await guest.press('Start a call');
-      expect(await guest.problem()).toContain(told);
-      expect((await guest.told()).at(-1)).toMatchObject({ code: 'mic_permission_denied' });
+      expect(await guest.problem()).toContain(advice);
+      expect((await guest.events()).at(-1)).toMatchObject({ code: 'mic_permission_denied' });
       await guest.press('Type instead');
       await guest.line(GREETING);
       await mute.close();
@@ -289,7 +289,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       await guest.page.getByRole('dialog', { name: 'One' }).getByRole('button', { name: 'Send' }).click();
       await guest.line(NAME);
       await guest.page.evaluate(`document.querySelector('main voice-agent').remove()`);
-      const connects = (await guest.told()).filter(({ name }) => name === 'connect');
+      const connects = (await guest.events()).filter(({ name }) => name === 'connect');
       expect(connects).toHaveLength(1);
       expect(await settled(product, String(connects[0]?.['sessionId']))).toMatchObject({
         end_reason: 'user_hangup',
@@ -316,7 +316,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       expect(await guest.page.evaluate('window.connections.length')).toBeGreaterThan(1);
       await guest.line(NAME);
       await guest.press('End call');
-      const connect = (await guest.told()).find(({ name }) => name === 'connect');
+      const connect = (await guest.events()).find(({ name }) => name === 'connect');
       expect(await settled(product, String(connect?.['sessionId']))).toMatchObject({
         status: 'completed',
         end_reason: 'user_hangup',

@@ -13,14 +13,14 @@ const program = new URL('../fakes/child-program.ts', import.meta.url).pathname;
 describe('supervisor', () => {
   let supervisor: Supervisor;
   const directory = mkdtempSync(join(tmpdir(), 'parley-supervisor-'));
-  const toldFile = join(directory, 'told');
+  const reportedFile = join(directory, 'reported');
   afterEach(() => {
     supervisor.kill();
-    rmSync(toldFile, { force: true });
+    rmSync(reportedFile, { force: true });
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
   /** Each instance reported to the control plane; reports may repeat after a restart. */
-  const told = () => [...new Set(readFileSync(toldFile, 'utf8').trim().split('\n'))];
+  const reported = () => [...new Set(readFileSync(reportedFile, 'utf8').trim().split('\n'))];
 
   interface Started {
     readonly ready: { readonly name: string; readonly facts: Readonly<Record<string, unknown>> }[];
@@ -38,7 +38,7 @@ describe('supervisor', () => {
       clock: systemClock,
       logger: createLogger({ level: 'silent', name: 'test' }),
       program,
-      baseEnvironment: { ...process.env, TOLD_FILE: toldFile },
+      baseEnvironment: { ...process.env, TOLD_FILE: reportedFile },
       onReady: ({ name, facts }) => started.ready.push({ name, facts }),
       onStartFailed: (name) => started.failed.push(name),
       ...over,
@@ -66,7 +66,9 @@ describe('supervisor', () => {
     await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
     process.kill(pids(started, 'worker')[0]!, 'SIGKILL');
     await vi.waitFor(() => expect(pids(started, 'worker')).toHaveLength(2), { timeout: 10_000 });
-    await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(/^worker-/)]), { timeout: 10_000 });
+    await vi.waitFor(() => expect(reported()).toEqual([expect.stringMatching(/^worker-/)]), {
+      timeout: 10_000,
+    });
     expect(supervisor.deadWorkers).toHaveLength(1);
   });
 
@@ -76,7 +78,9 @@ describe('supervisor', () => {
     process.kill(pids(started, 'worker')[0]!, 'SIGKILL');
     process.kill(pids(started, 'control-plane')[0]!, 'SIGKILL');
     await vi.waitFor(() => expect(pids(started, 'control-plane')).toHaveLength(2), { timeout: 10_000 });
-    await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(/^worker-/)]), { timeout: 10_000 });
+    await vi.waitFor(() => expect(reported()).toEqual([expect.stringMatching(/^worker-/)]), {
+      timeout: 10_000,
+    });
   });
 
   it('reports that a worker which can no longer start will have no successor', async () => {
@@ -85,9 +89,9 @@ describe('supervisor', () => {
     );
     await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
     process.kill(pids(started, 'worker')[0]!, 'SIGKILL');
-    await vi.waitFor(() => expect(told().length).toBeGreaterThanOrEqual(3), { timeout: 10_000 });
+    await vi.waitFor(() => expect(reported().length).toBeGreaterThanOrEqual(3), { timeout: 10_000 });
     expect(
-      told()
+      reported()
         .slice(0, 3)
         .map((line) => line.endsWith(' for good')),
     ).toEqual([false, false, true]);
@@ -126,7 +130,9 @@ describe('supervisor', () => {
         role === 'worker' && starts === 1 ? (hanging as Record<string, string>) : {},
       );
       // Time in which a busy machine does not schedule the process is not counted.
-      await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(expected)]), { timeout: 60_000 });
+      await vi.waitFor(() => expect(reported()).toEqual([expect.stringMatching(expected)]), {
+        timeout: 60_000,
+      });
     },
     70_000,
   );
@@ -151,8 +157,8 @@ describe('supervisor', () => {
       processorWaitMs,
     });
     await vi.waitFor(() => expect(started.ready).toHaveLength(1), { timeout: 15_000 });
-    await expect.poll(() => existsSync(toldFile), { timeout: 20_000 }).toBe(true);
-    expect(readFileSync(toldFile, 'utf8')).toBe('hung\n');
+    await expect.poll(() => existsSync(reportedFile), { timeout: 20_000 }).toBe(true);
+    expect(readFileSync(reportedFile, 'utf8')).toBe('hung\n');
     expect(supervisor.deadWorkers).toEqual([]);
   });
 

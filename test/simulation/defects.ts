@@ -207,8 +207,8 @@ const LIST: readonly (readonly [
     '',
   ],
   [
-    'cut-not-told',
-    'the model is not told that it was cut off',
+    'cut-not-shown',
+    'the model does not learn that it was interrupted',
     'floor/generating.ts',
     'if (isCut && last',
     'if (!isCut && last',

@@ -167,11 +167,11 @@ function takeoverViolations({ acts, effects, endedMs, played, reports, takeover 
   const before = takeover.failoverState.items;
   const after = reports.flatMap((report): SessionItem[] => (report.type === 'items' ? report.items : []));
   // A caller who talks over it hears less of it, or nothing.
-  const told = effects.find((effect) => effect.do === 'say' || effect.do === 'generate');
+  const firstWords = effects.find((effect) => effect.do === 'say' || effect.do === 'generate');
   const first = effects.find((effect) => effect.do === 'play');
-  if (told?.do !== 'say' || !told.text.startsWith(BACK))
+  if (firstWords?.do !== 'say' || !firstWords.text.startsWith(BACK))
     found.push('the successor does not begin with a word that it is back');
-  else if (first?.do === 'play' && first.replyId !== told.replyId)
+  else if (first?.do === 'play' && first.replyId !== firstWords.replyId)
     found.push(`${first.replyId} is played before the word that the agent is back`);
   const isHeard = played.some(
     ({ startedMs }) => startedMs !== null && startedMs <= takeover.backMs + LONGEST_SILENCE_MS,

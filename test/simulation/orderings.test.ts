@@ -33,10 +33,11 @@ function wrongAfter(script: TurnScript, facts: readonly Fact[], gapMs: number): 
   const hasWords = facts.some((fact) => fact === 'interim' || fact === 'final');
   if (hasWords !== asked.length > 0) wrong.push(`${asked.length} answers`);
   if (asked.filter(({ replyId }) => !discarded.has(replyId)).length > 1) wrong.push('two answers at once');
-  const told = asked.flatMap(({ messages }) => messages.map(({ content }) => content)).join(' ');
+  const requested = asked.flatMap(({ messages }) => messages.map(({ content }) => content)).join(' ');
   const waits = script.state.waiting.map(({ text }) => text).join(' ');
   facts.forEach((fact, index) => {
-    if (fact === 'final' && !`${told} ${waits}`.includes(`word${index}`)) wrong.push(`word${index} was lost`);
+    if (fact === 'final' && !`${requested} ${waits}`.includes(`word${index}`))
+      wrong.push(`word${index} was lost`);
   });
   return wrong;
 }

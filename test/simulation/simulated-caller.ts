@@ -149,16 +149,16 @@ export function startSimulatedCaller(options: {
   /** Emits the detector's events for a stretch of voice. */
   function voice(startMs: number, endMs: number): void {
     const voicedMs = endMs - startMs;
-    clock.after(64, () => line.tell({ type: 'voice.onset', atMs: startMs, decidedAtMs: clock.now() }));
+    clock.after(64, () => line.emit({ type: 'voice.onset', atMs: startMs, decidedAtMs: clock.now() }));
     for (const reachMs of [128, 256, 512, 700].filter((ms) => ms <= voicedMs)) {
       clock.after(reachMs, () => {
         if (line.reachMs === reachMs)
-          line.tell({ type: 'voice.reached', atMs: clock.now(), voicedMs: reachMs });
+          line.emit({ type: 'voice.reached', atMs: clock.now(), voicedMs: reachMs });
       });
     }
     clock.after(Math.max(70, voicedMs + 100), () => {
       note('voice', startMs);
-      line.tell({ type: 'voice.offset', atMs: endMs, decidedAtMs: clock.now(), voicedMs });
+      line.emit({ type: 'voice.offset', atMs: endMs, decidedAtMs: clock.now(), voicedMs });
       next();
     });
   }
@@ -169,16 +169,16 @@ export function startSimulatedCaller(options: {
     const atMs = clock.now();
     if (what === 'digits')
       for (const digit of ['1', '2', '#'].slice(0, Math.ceil(random.between(0, 3))))
-        line.tell({ type: 'digit', atMs, digit, durationMs: 80, source: 'rfc4733' });
+        line.emit({ type: 'digit', atMs, digit, durationMs: 80, source: 'rfc4733' });
     else if (what === 'message')
-      line.tell({
+      line.emit({
         type: 'message',
         atMs,
         text: JSON.stringify({ type: 'user.message', text: 'typed words', audio: random.chance(0.8) }),
       });
-    else if (what === 'interrupt') line.tell({ type: 'message', atMs, text: '{"type":"user.interrupt"}' });
-    else if (what === 'activity') line.tell({ type: 'message', atMs, text: '{"type":"user.activity"}' });
-    else line.tell({ type: 'message', atMs, text: '{"type":' });
+    else if (what === 'interrupt') line.emit({ type: 'message', atMs, text: '{"type":"user.interrupt"}' });
+    else if (what === 'activity') line.emit({ type: 'message', atMs, text: '{"type":"user.activity"}' });
+    else line.emit({ type: 'message', atMs, text: '{"type":' });
     next();
   }
 

@@ -116,7 +116,7 @@ export class SimulatedLeg implements Leg {
   }
 
   /** Emits an event to the call loop, with the latency of a message between threads. */
-  tell(event: LegEvent): void {
+  emit(event: LegEvent): void {
     if (this.#isClosed && event.type !== 'closed') return;
     this.#clock.after(this.#latencyMs, () => {
       if (this.#listener) this.#listener([event]);
@@ -127,7 +127,7 @@ export class SimulatedLeg implements Leg {
   /** The far end can hear from now on: pending audio is played. */
   connect(): void {
     this.#isHeld = false;
-    this.tell({ type: 'connected', atMs: this.#clock.now() });
+    this.emit({ type: 'connected', atMs: this.#clock.now() });
     this.#go();
   }
 
@@ -143,7 +143,7 @@ export class SimulatedLeg implements Leg {
     if (this.#isClosed) return;
     this.#stop();
     this.#isClosed = true;
-    this.tell({
+    this.emit({
       type: 'closed',
       atMs: this.#clock.now(),
       reason,
@@ -160,7 +160,7 @@ export class SimulatedLeg implements Leg {
       case 'pause':
         this.#stop();
         this.#isPaused = true;
-        this.tell({
+        this.emit({
           type: 'playout.paused',
           atMs: this.#clock.now(),
           position: this.#where() ?? { replyId: '', pieceId: 0, sample: 0 },
@@ -212,7 +212,7 @@ export class SimulatedLeg implements Leg {
 
   #clear(): void {
     this.#stop();
-    this.tell({ type: 'playout.cleared', atMs: this.#clock.now(), position: this.#where() });
+    this.emit({ type: 'playout.cleared', atMs: this.#clock.now(), position: this.#where() });
     for (const { replyId } of this.#queue) this.#reply(replyId).isOver = true;
     const last = this.played.at(-1);
     if (last) last.isOver = true;
@@ -244,7 +244,7 @@ export class SimulatedLeg implements Leg {
     const reply = this.#reply(piece.replyId);
     if (reply.startedMs === null && piece.samples.length > 0) {
       reply.startedMs = this.#clock.now();
-      this.tell({ type: 'playout.started', atMs: this.#clock.now(), replyId: piece.replyId });
+      this.emit({ type: 'playout.started', atMs: this.#clock.now(), replyId: piece.replyId });
     }
     this.#resumedMs = this.#clock.now();
     const until = Math.min(piece.samples.length, piece.marks[this.#mark] ?? piece.samples.length);
@@ -254,7 +254,7 @@ export class SimulatedLeg implements Leg {
   #reach(piece: Play): void {
     this.#stop();
     while (this.#mark < piece.marks.length && (piece.marks[this.#mark] as number) <= this.#position) {
-      this.tell({
+      this.emit({
         type: 'playout.mark',
         atMs: this.#clock.now(),
         replyId: piece.replyId,
@@ -275,7 +275,7 @@ export class SimulatedLeg implements Leg {
     if (piece.last) {
       this.#reply(piece.replyId).isOver = true;
       this.#lastPosition = null;
-      this.tell({ type: 'playout.finished', atMs: this.#clock.now(), replyId: piece.replyId });
+      this.emit({ type: 'playout.finished', atMs: this.#clock.now(), replyId: piece.replyId });
     }
   }
 

@@ -71,8 +71,8 @@ export class SimulatedLine {
     this.#isAbandoned = true;
   }
 
-  tell(event: LegEvent): void {
-    if (!this.#lost) this.#leg.tell(event);
+  emit(event: LegEvent): void {
+    if (!this.#lost) this.#leg.emit(event);
   }
 
   close(reason: LegCloseReason): void {

@@ -166,9 +166,9 @@ export class StepInvariants {
     for (const message of messages) {
       if (message.role === 'assistant') for (const { callId } of message.toolCalls ?? []) asked.add(callId);
       else if (message.role === 'tool' && !asked.delete(message.callId))
-        this.#found(`the model is told a result of ${message.callId} it did not ask for`);
+        this.#found(`the model gets a result of ${message.callId} that it did not request`);
     }
-    if (asked.size > 0) this.#found(`the model is not told the result of ${[...asked].join(', ')}`);
+    if (asked.size > 0) this.#found(`the model does not get the result of ${[...asked].join(', ')}`);
     if (messages.at(-1)?.role === 'assistant') this.#found('the model is asked to answer itself');
   }
 

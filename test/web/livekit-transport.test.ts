@@ -87,22 +87,22 @@ const settle = () => new Promise((done) => setImmediate(done));
 describe('a page in a LiveKit room', () => {
   let transport: Transport;
   let room: FakeRoom;
-  let told: unknown[];
+  let notices: unknown[];
 
   beforeEach(async () => {
-    told = [];
+    notices = [];
     const listener = {
-      onEvent: (event: unknown) => told.push(event),
+      onEvent: (event: unknown) => notices.push(event),
       onVoice: () => undefined,
-      onReconnecting: (isReconnecting: boolean) => told.push(isReconnecting ? 'reconnecting' : 'whole'),
-      onLost: () => told.push('lost'),
+      onReconnecting: (isReconnecting: boolean) => notices.push(isReconnecting ? 'reconnecting' : 'whole'),
+      onLost: () => notices.push('lost'),
     };
     const { createLivekitTransport } = await import(TRANSPORT);
     transport = createLivekitTransport({ livekit_url: '', token: '' }, listener) as Transport;
     room = transport.room as FakeRoom;
     room.agentComes({ ...LISTENING });
     await transport.connect(null);
-    told.length = 0;
+    notices.length = 0;
   });
 
   it('keeps messages while the room reconnects, even with the agent listed, and sends them once', async () => {
@@ -122,13 +122,13 @@ describe('a page in a LiveKit room', () => {
     room.isBack();
     transport.send(message('Who are you?'));
     await settle();
-    expect([told, room.arrived]).toEqual([['reconnecting'], []]);
+    expect([notices, room.arrived]).toEqual([['reconnecting'], []]);
     room.agentComes({});
     await settle();
-    expect([told, room.arrived]).toEqual([['reconnecting', 'whole'], []]);
+    expect([notices, room.arrived]).toEqual([['reconnecting', 'whole'], []]);
     room.agentTells('listening');
     await settle();
-    expect([told.at(-1), room.arrived]).toEqual([{ type: 'state', state: 'listening' }, ['Who are you?']]);
+    expect([notices.at(-1), room.arrived]).toEqual([{ type: 'state', state: 'listening' }, ['Who are you?']]);
   });
 
   it('waits for the agent as long as the room exists, and drops messages tied to their moment', async () => {

@@ -13,11 +13,11 @@ const SAMPLE = toWav(speak('This is my own voice.', { rateHz: 16_000, afterMs: 3
 let vendor: Awaited<ReturnType<typeof startOpenaiServer>>;
 let api: TestApi;
 let user: TestUser;
-let stranger: TestUser;
+let otherUser: TestUser;
 beforeAll(async () => {
   vendor = await startOpenaiServer({ transcripts: ['This is my own voice.'] });
   api = await openTestApi({ ASR_PROVIDER: 'openai', OPENAI_BASE_URL: vendor.url });
-  [user, stranger] = [await api.createUser(), await api.createUser()];
+  [user, otherUser] = [await api.createUser(), await api.createUser()];
 });
 afterAll(async () => {
   await api.close();
@@ -117,15 +117,19 @@ it('a model can be changed and deleted by its own team only; private ones are hi
   const path = `/model/${body._id}`;
   const ask = async (key: string, method: 'GET' | 'PATCH' | 'DELETE', change?: object) =>
     (await api.request(method, path, { key, ...(change ? { body: change } : {}) })).status;
-  expect(await ask(stranger.key, 'GET')).toBe(404);
+  expect(await ask(otherUser.key, 'GET')).toBe(404);
   expect(
-    (await api.request('POST', '/v1/tts', { key: stranger.key, body: { text: 'a', reference_id: body._id } }))
-      .status,
+    (
+      await api.request('POST', '/v1/tts', {
+        key: otherUser.key,
+        body: { text: 'a', reference_id: body._id },
+      })
+    ).status,
   ).toBe(400);
   expect(await ask(user.key, 'PATCH', { visibility: 'unlist', title: 'Shared' })).toBe(200);
-  expect(await ask(stranger.key, 'GET')).toBe(200);
-  expect(await ask(stranger.key, 'PATCH', { title: 'Stolen' })).toBe(404);
-  expect(await ask(stranger.key, 'DELETE')).toBe(404);
+  expect(await ask(otherUser.key, 'GET')).toBe(200);
+  expect(await ask(otherUser.key, 'PATCH', { title: 'Stolen' })).toBe(404);
+  expect(await ask(otherUser.key, 'DELETE')).toBe(404);
   expect(await ask(user.key, 'DELETE')).toBe(200);
   expect(await ask(user.key, 'GET')).toBe(404);
   expect(await api.context.blobs.list(`voices/${body._id}/`)).toEqual([]);
@@ -150,12 +154,12 @@ it('models have their own paging; unlisted ones and other teams’ private ones 
     window_limited: false,
   });
   expect((await list(owner.key, 'self=true&page_size=1&page_number=2')).items).toHaveLength(1);
-  const titles = (await list(stranger.key, 'page_size=100')).items.map(
+  const titles = (await list(otherUser.key, 'page_size=100')).items.map(
     ({ title }: { title: string }) => title,
   );
   expect(titles).not.toContain('One');
   expect(titles).not.toContain('Two');
-  expect((await list(stranger.key, 'title=rms')).items.map(({ _id }: { _id: string }) => _id)).toEqual([
+  expect((await list(otherUser.key, 'title=rms')).items.map(({ _id }: { _id: string }) => _id)).toEqual([
     'local:rms',
   ]);
 });

@@ -98,10 +98,10 @@ describe('OpenAI, live', () => {
       heard.stream.finalise();
     }
     await heard.until('finalised', 2);
-    const told = heard.events.flatMap((event) =>
+    const order = heard.events.flatMap((event) =>
       event.type === 'interim' ? [] : event.type === 'final' ? [event.text] : [event.type],
     );
-    expect(told).toEqual(['first', 'finalised', 'second', 'finalised']);
+    expect(order).toEqual(['first', 'finalised', 'second', 'finalised']);
     heard.stream.close();
   });
 

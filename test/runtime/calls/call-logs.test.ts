@@ -10,7 +10,7 @@ describe('the recording and the flight log of a call', () => {
   it('segments are numbered over all legs of the call, and reported once at the end', async () => {
     const { openLeg, run, world, segments, reports } = setUp();
     const record = (leg: SimulatedLeg, segment: number) =>
-      leg.tell({
+      leg.emit({
         type: 'recording',
         track: 'user',
         segment,
@@ -42,7 +42,7 @@ describe('the recording and the flight log of a call', () => {
   ])('record_audio %s stores %i segments', async (record_audio, kept) => {
     const { openLeg, run, world, segments, reports } = setUp(testPlan(FIXED, { record_audio }));
     const leg = openLeg();
-    leg.tell({
+    leg.emit({
       type: 'recording',
       track: 'user',
       segment: 0,

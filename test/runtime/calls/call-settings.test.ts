@@ -24,9 +24,9 @@ describe('keypad menu', () => {
     const { openLeg, run, world, messages, requests, toolVariables } = setUp(planWithMenu({}));
     const leg = openLeg();
     await run(510);
-    leg.tell({ type: 'digit', atMs: world.now(), digit: '1', durationMs: 100, source: 'rfc4733' });
+    leg.emit({ type: 'digit', atMs: world.now(), digit: '1', durationMs: 100, source: 'rfc4733' });
     await run(3_000);
-    leg.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"hi"}' });
+    leg.emit({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"hi"}' });
     await run(3_000);
     expect(messages().slice(0, 3)).toEqual([
       'user: Keypad entry: 1',
@@ -134,10 +134,10 @@ describe('asr.strict_language', () => {
     const { openLeg, run, requests, world } = setUp(plan, null, listening(opened));
     const leg = openLeg();
     await run(100);
-    leg.tell({ type: 'voice.onset', atMs: world.now(), decidedAtMs: world.now() });
+    leg.emit({ type: 'voice.onset', atMs: world.now(), decidedAtMs: world.now() });
     hear({ type: 'interim', text: 'bonjour' });
     await run(500);
-    leg.tell({ type: 'voice.offset', atMs: world.now(), decidedAtMs: world.now(), voicedMs: 500 });
+    leg.emit({ type: 'voice.offset', atMs: world.now(), decidedAtMs: world.now(), voicedMs: 500 });
     await run(5_000);
     expect(
       requests.flatMap(({ messages }) =>

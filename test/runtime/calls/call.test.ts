@@ -26,13 +26,13 @@ describe('a call', () => {
     });
     const leg = openLeg();
     await run(5_000);
-    leg.tell({
+    leg.emit({
       type: 'message',
       atMs: world.now(),
       text: JSON.stringify({ type: 'user.message', text: 'hi', audio: true }),
     });
     await run(3_000);
-    leg.tell({ type: 'digit', atMs: world.now(), digit: '9', durationMs: 100, source: 'rfc4733' });
+    leg.emit({ type: 'digit', atMs: world.now(), digit: '9', durationMs: 100, source: 'rfc4733' });
     await run(3_000);
     await call.ended;
     expect(asked.filter(({ isFixed }) => isFixed).map(({ text }) => text)).toEqual([
@@ -56,7 +56,7 @@ describe('a call', () => {
     const { call, openLeg, run, reports, messages, world } = setUp(plan);
     const leg = openLeg();
     await run(3_000);
-    leg.tell({ type: 'digit', atMs: world.now(), digit: '9', durationMs: 100, source: 'rfc4733' });
+    leg.emit({ type: 'digit', atMs: world.now(), digit: '9', durationMs: 100, source: 'rfc4733' });
     await run(3_000);
     expect(await call.ended).toBe('agent_hangup');
     expect(messages()).toEqual([
@@ -103,7 +103,7 @@ describe('a call', () => {
     const { openLeg, run, world, messages, requests } = setUp();
     const leg = openLeg('webrtc');
     await run(3_000);
-    leg.tell({
+    leg.emit({
       type: 'message',
       atMs: world.now(),
       text: '{"type":"user.message","text":"how are you","audio":false}',
@@ -147,7 +147,7 @@ describe('a call', () => {
     });
     const leg = openLeg('webrtc');
     await run(3_000);
-    leg.tell({
+    leg.emit({
       type: 'message',
       atMs: world.now(),
       text: '{"type":"user.message","text":"how long are you open"}',
@@ -170,7 +170,7 @@ describe('a call', () => {
   it('reports the tokens of each model run', async () => {
     const { openLeg, run, world, reports } = setUp();
     const leg = openLeg();
-    leg.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"hi"}' });
+    leg.emit({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"hi"}' });
     await run(5_000);
     expect(reports).toContainEqual({
       type: 'usage',
@@ -192,7 +192,7 @@ describe('a call of a browser that reconnects', () => {
     first.close('failed');
     await run(1_000);
     const second = openLeg('webrtc');
-    second.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"back again"}' });
+    second.emit({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"back again"}' });
     await run(3_000);
     expect(messages()).toEqual(['assistant: Hello Ann,', 'user: back again', 'assistant: Fine, thank you.']);
     expect(second.played.map(({ words }) => words.join(' ')).filter((words) => words !== '')).toEqual([
@@ -219,7 +219,7 @@ describe('a call of a browser that reconnects', () => {
     const { openLeg, run, world, messages } = setUp();
     const first = openLeg('webrtc');
     await run(3_000);
-    first.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"how are you"}' });
+    first.emit({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"how are you"}' });
     await run(20);
     first.close('failed');
     // Longer than any step of a call with a leg may take.

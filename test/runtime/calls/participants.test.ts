@@ -16,7 +16,7 @@ function setUp() {
   const openLeg = () => new SimulatedLeg({ clock: world, words, latencyMs: 1, kind: 'webrtc' });
   const caller = openLeg();
   const items: SessionItem[] = [];
-  const told: string[] = [];
+  const orders: string[] = [];
   const agent = { yields: true };
   const ears: ((event: RecognitionEvent) => void)[] = [];
   const recognizer = {
@@ -32,11 +32,11 @@ function setUp() {
     recognizer,
     caller: () => caller,
     startTakeover: () => {
-      told.push('take over');
+      orders.push('take over');
       return agent.yields;
     },
-    endTakeover: () => told.push('hand back'),
-    said: (text) => told.push(`said ${text}`),
+    endTakeover: () => orders.push('hand back'),
+    said: (text) => orders.push(`said ${text}`),
     record: (item) => items.push(item),
     onRecording: () => undefined,
   });
@@ -55,7 +55,7 @@ function setUp() {
   };
   const events = () =>
     items.flatMap((item) => (item.type === 'participant' ? [`${item.participant_id} ${item.event}`] : []));
-  return { world, caller, participants, run, join, slot, events, told, agent, ears, openLeg };
+  return { world, caller, participants, run, join, slot, events, orders, agent, ears, openLeg };
 }
 
 const mixed = (leg: SimulatedLeg) => leg.mixed.map(({ source, sample }) => `${source} ${sample}`);
@@ -64,31 +64,31 @@ const mode = (leg: SimulatedLeg) =>
 
 describe('colleagues in a call', () => {
   it('receive their mode again when they request it again, with no other effect', async () => {
-    const { participants, join, run, events, told } = setUp();
+    const { participants, join, run, events, orders } = setUp();
     const leg = await join('ann', 'take_over');
-    const tellings = () =>
+    const writings = () =>
       leg.messages.filter(({ type }) => type === 'participant.mode').map((message) => message['mode']);
     participants.change('ann', 'take_over');
     await run();
-    expect(tellings()).toEqual(['take_over', 'take_over']);
+    expect(writings()).toEqual(['take_over', 'take_over']);
     participants.change('ann', 'listen');
     participants.change('ann', 'listen');
     await run();
-    expect(tellings()).toEqual(['take_over', 'take_over', 'listen', 'listen']);
+    expect(writings()).toEqual(['take_over', 'take_over', 'listen', 'listen']);
     expect(events()).toEqual(['ann joined', 'ann took_over', 'ann handed_back']);
-    expect(told).toEqual(['take over', 'hand back']);
+    expect(orders).toEqual(['take over', 'hand back']);
   });
 
   it('hear both sides without being heard', async () => {
-    const { caller, events, join, slot, told, run } = setUp();
+    const { caller, events, join, slot, orders, run } = setUp();
     const ann = await join('ann');
     expect([caller.isRelaying, mode(ann)]).toEqual([true, 'listen']);
     await slot();
     expect(mixed(ann)).toEqual(['caller 1', 'caller.sent 2']);
-    ann.tell({ type: 'relayed', voice: Int16Array.of(3), sent: Int16Array.of(4) });
+    ann.emit({ type: 'relayed', voice: Int16Array.of(3), sent: Int16Array.of(4) });
     await run();
     expect(mixed(caller)).toEqual([]);
-    expect(told).toEqual([]);
+    expect(orders).toEqual([]);
     ann.close('remote');
     await run();
     expect(events()).toEqual(['ann joined', 'ann left']);
@@ -96,51 +96,51 @@ describe('colleagues in a call', () => {
   });
 
   it('can take over one at a time, hearing only the caller; the others hear both', async () => {
-    const { caller, events, join, participants, slot, told, run } = setUp();
+    const { caller, events, join, participants, slot, orders, run } = setUp();
     const [ann, bob] = [await join('ann'), await join('bob')];
     expect(participants.change('ann', 'take_over')).toBeNull();
     await run();
     expect([ann.isRelaying, mode(ann), mode(bob)]).toEqual([true, 'take_over', 'listen']);
     await slot();
     expect([mixed(ann), mixed(bob)]).toEqual([['caller 1'], ['caller 1', 'caller.sent 2']]);
-    ann.tell({ type: 'relayed', voice: Int16Array.of(3), sent: Int16Array.of(4) });
+    ann.emit({ type: 'relayed', voice: Int16Array.of(3), sent: Int16Array.of(4) });
     await run();
     expect(mixed(caller)).toEqual(['colleague 3']);
     expect(participants.change('bob', 'take_over')).toBe('call_taken');
     expect(participants.change('ann', 'listen')).toBeNull();
     await run();
-    expect([ann.isRelaying, mode(ann), told]).toEqual([false, 'listen', ['take over', 'hand back']]);
+    expect([ann.isRelaying, mode(ann), orders]).toEqual([false, 'listen', ['take over', 'hand back']]);
     expect(events()).toEqual(['ann joined', 'bob joined', 'ann took_over', 'ann handed_back']);
   });
 
   it('return the call when they leave or lose their connection during a takeover', async () => {
-    const { events, join, participants, told, run } = setUp();
+    const { events, join, participants, orders, run } = setUp();
     const ann = await join('ann', 'take_over');
     ann.close('failed');
     await run();
-    expect([told, events()]).toEqual([
+    expect([orders, events()]).toEqual([
       ['take over', 'hand back'],
       ['ann joined', 'ann took_over', 'ann left'],
     ]);
     expect(participants.isEmpty).toBe(true);
     const bob = await join('bob', 'take_over');
-    bob.tell({ type: 'message', atMs: 0, text: '{"type":"user.hangup"}' });
+    bob.emit({ type: 'message', atMs: 0, text: '{"type":"user.hangup"}' });
     await run();
-    expect(told).toEqual(['take over', 'hand back', 'take over', 'hand back']);
+    expect(orders).toEqual(['take over', 'hand back', 'take over', 'hand back']);
   });
 
   it('keep the call when they reconnect', async () => {
-    const { caller, events, openLeg, join, participants, told, run } = setUp();
+    const { caller, events, openLeg, join, participants, orders, run } = setUp();
     const first = await join('ann', 'take_over');
     const second = openLeg();
     participants.join({ id: 'ann', name: null, mode: 'take_over' }, second);
     second.connect();
     await run();
-    first.tell({ type: 'relayed', voice: Int16Array.of(8), sent: Int16Array.of(9) });
-    second.tell({ type: 'relayed', voice: Int16Array.of(3), sent: Int16Array.of(4) });
+    first.emit({ type: 'relayed', voice: Int16Array.of(8), sent: Int16Array.of(9) });
+    second.emit({ type: 'relayed', voice: Int16Array.of(3), sent: Int16Array.of(4) });
     await run();
     expect(mixed(caller)).toEqual(['colleague 3']);
-    expect([mode(second), second.isRelaying, told, events()]).toEqual([
+    expect([mode(second), second.isRelaying, orders, events()]).toEqual([
       'take_over',
       true,
       ['take over'],
@@ -149,14 +149,14 @@ describe('colleagues in a call', () => {
   });
 
   it('are on record while they talk to the caller; listeners are not even recognised', async () => {
-    const { ears, join, participants, told } = setUp();
+    const { ears, join, participants, orders } = setUp();
     await join('ann');
     expect(ears).toHaveLength(0);
     participants.change('ann', 'take_over');
     ears[0]?.({ type: 'final', text: ' I can help. ', language: null } as RecognitionEvent);
     participants.change('ann', 'listen');
     ears[0]?.({ type: 'final', text: 'late', language: null } as RecognitionEvent);
-    expect(told).toEqual(['take over', 'said I can help.', 'hand back']);
+    expect(orders).toEqual(['take over', 'said I can help.', 'hand back']);
   });
 
   it('cannot take over if the agent cannot leave or they are not connected, nor join a full call', async () => {

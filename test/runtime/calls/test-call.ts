@@ -97,7 +97,7 @@ export function setUp(
   const openLeg = (kind: 'rtp' | 'webrtc' = 'rtp') => {
     const leg = new SimulatedLeg({ clock: world, words, latencyMs: 1, kind });
     call.attach(leg);
-    leg.tell({ type: 'connected', atMs: world.now() });
+    leg.emit({ type: 'connected', atMs: world.now() });
     return leg;
   };
   const run = (ms: number) => world.run(() => false, world.now() + ms);

@@ -92,11 +92,11 @@ async function tryTransfers(of: {
       .flatMap((item) => (item.type === 'tool_result' ? [item.error] : []));
   const leg = new SimulatedLeg({ clock: world, words, latencyMs: 1, kind: 'rtp' });
   call.attach(leg);
-  leg.tell({ type: 'connected', atMs: world.now() });
+  leg.emit({ type: 'connected', atMs: world.now() });
   const run = (ms: number) => world.run(() => false, world.now() + ms);
   await run(2_000);
   for (let tried = 0; tried < of.tries; tried++) {
-    leg.tell({ type: 'digit', atMs: world.now(), digit: '1', durationMs: 100, source: 'rfc4733' });
+    leg.emit({ type: 'digit', atMs: world.now(), digit: '1', durationMs: 100, source: 'rfc4733' });
     await run(5_000);
   }
   call.end('agent_hangup');

@@ -79,7 +79,7 @@ function namedCall() {
   });
   const leg = new SimulatedLeg({ clock: world, words, latencyMs: 1, kind: 'webrtc' });
   call.attach(leg);
-  leg.tell({ type: 'connected', atMs: world.now() });
+  leg.emit({ type: 'connected', atMs: world.now() });
   return {
     call,
     leg,
@@ -94,7 +94,7 @@ function namedCall() {
 it('security 3: all work of a call is attributed to it: leg events, timers, model and tools', async () => {
   const { leg, named, nameless, run, world } = namedCall();
   await run(2_000);
-  leg.tell({
+  leg.emit({
     type: 'message',
     atMs: world.now(),
     text: JSON.stringify({ type: 'user.message', text: 'look it up', audio: true }),
@@ -119,7 +119,7 @@ it('security 3: all work of a call is attributed to it: leg events, timers, mode
 it('security 3: work resumed after a wait is not attributed, nor is work between turns of a call', async () => {
   const { isNamed, leg, nameless, run, world } = namedCall();
   await run(2_000);
-  leg.tell({
+  leg.emit({
     type: 'message',
     atMs: world.now(),
     text: JSON.stringify({ type: 'user.message', text: 'look it up', audio: true }),

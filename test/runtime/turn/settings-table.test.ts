@@ -101,9 +101,9 @@ function endsOf(schema: Schema): Pick<Setting, 'ends' | 'shownBy'> {
     };
   if (!schema.enum) return { ends: 'text', shownBy: [/./] };
   const values = schema.enum.length > FEW ? [schema.enum[0] ?? '', schema.enum.at(-1) ?? ''] : schema.enum;
-  const told = values.map((value) => `\`${value || '""'}\``);
+  const names = values.map((value) => `\`${value || '""'}\``);
   return {
-    ends: schema.enum.length > FEW ? `${told.join(' … ')} (${schema.enum.length})` : told.join(', '),
+    ends: schema.enum.length > FEW ? `${names.join(' … ')} (${schema.enum.length})` : names.join(', '),
     shownBy: values.map(quoted),
   };
 }

@@ -46,12 +46,12 @@ async function voiced(text: string, chunks: readonly SpeechChunk[], failure: Spe
 
 /** The result of these sentences when Japanese text normalisation fails. */
 function unworded(...texts: readonly string[]) {
-  const told = playedReply(async function* () {
+  const spoken = playedReply(async function* () {
     yield sound(100);
   }, 'no language');
-  for (const text of texts) told.reply.add({ text, emotion: null });
-  told.reply.complete();
-  return told;
+  for (const text of texts) spoken.reply.add({ text, emotion: null });
+  spoken.reply.complete();
+  return spoken;
 }
 
 const sound = (ms: number): SpeechChunk => ({
@@ -85,11 +85,11 @@ it('when synthesis of a sentence fails, only its synthesised part counts as hear
     [sound(1_000)],
     new SpeechError('connectivity', 'the line is gone'),
   );
-  const told = [
+  const texts = [
     reply.wholeText,
     reply.heardAt({ replyId: 'r1', pieceId: plays.at(-1)?.pieceId ?? 0, sample: 0 }).text,
   ];
-  for (const heard of told) {
+  for (const heard of texts) {
     expect(text.startsWith(heard)).toBe(true);
     expect(heard.split(' ').length).toBeGreaterThanOrEqual(2);
     expect(heard.split(' ').length).toBeLessThanOrEqual(8);

@@ -125,7 +125,7 @@ describe('a caller and the person of a transfer after their worker died', () => 
       ),
     ]);
   }
-  const toldOfPerson = () => reports.findLast((report) => report.type === 'person')?.person;
+  const reportedPerson = () => reports.findLast((report) => report.type === 'person')?.person;
 
   it('are joined again if they were talking, and reported, which lets a third worker do the same', async () => {
     await failOver(true, { caller: 200, person: 200 });
@@ -134,14 +134,14 @@ describe('a caller and the person of a transfer after their worker died', () => 
       dialog: { sip_call_id: `call-${person.port}` },
     });
     expect(rejoined).toHaveLength(1);
-    expect(toldOfPerson()).toEqual(startedWith?.person);
+    expect(reportedPerson()).toEqual(startedWith?.person);
     expect([...caller.requests, ...person.requests]).not.toContain('BYE');
   });
 
   it('are separated if the person has hung up: the caller returns to the agent', async () => {
     await failOver(true, { caller: 200, person: 481 });
     expect(startedWith).toMatchObject({ person: null });
-    expect([rejoined, toldOfPerson()]).toEqual([[], null]);
+    expect([rejoined, reportedPerson()]).toEqual([[], null]);
   });
 
   it('are both hung up on if the caller has hung up, because the call had been handed over', async () => {
@@ -155,6 +155,6 @@ describe('a caller and the person of a transfer after their worker died', () => 
     await failOver(false, { caller: 200, person: 200 });
     expect(startedWith).toMatchObject({ person: null });
     await person.incoming('BYE', LONG_MS);
-    expect([rejoined, toldOfPerson(), caller.requests.includes('BYE')]).toEqual([[], null, false]);
+    expect([rejoined, reportedPerson(), caller.requests.includes('BYE')]).toEqual([[], null, false]);
   });
 });

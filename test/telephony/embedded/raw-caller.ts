@@ -91,7 +91,7 @@ export class RawCaller {
     const type = body === '' ? [] : ['Content-Type: application/sdp'];
     this.send(
       [
-        `SIP/2.0 ${status} As Told`,
+        `SIP/2.0 ${status} Test`,
         ...copied,
         contact,
         ...type,

@@ -14,14 +14,14 @@ const peer = (transport: 'udp' | 'tcp'): Peer => ({ transport, address: '127.0.0
 describe('transactions (RFC 3261 §17)', () => {
   let clock: ManualClock;
   let sent: { text: string; atMs: number }[];
-  let told: string[];
+  let calls: string[];
   const times = (text: string) => sent.filter((entry) => entry.text === text).map((entry) => entry.atMs);
   const deps = () => ({ clock, send: (text: string) => void sent.push({ text, atMs: clock.now() }) });
 
   beforeEach(() => {
     clock = new ManualClock();
     sent = [];
-    told = [];
+    calls = [];
   });
 
   const server = (method: string, transport: 'udp' | 'tcp' = 'udp') =>
@@ -29,10 +29,10 @@ describe('transactions (RFC 3261 §17)', () => {
       deps(),
       { key: 'k', message, method, peer: peer(transport) },
       {
-        onAckTimeout: () => told.push('no ack'),
-        onPrackTimeout: () => told.push('no prack'),
-        onUnanswered: () => told.push('unanswered'),
-        onDone: () => told.push('done'),
+        onAckTimeout: () => calls.push('no ack'),
+        onPrackTimeout: () => calls.push('no prack'),
+        onUnanswered: () => calls.push('unanswered'),
+        onDone: () => calls.push('done'),
       },
     );
   const client = (method: string, transport: 'udp' | 'tcp' = 'udp') => {
@@ -40,8 +40,8 @@ describe('transactions (RFC 3261 §17)', () => {
       deps(),
       { key: 'k', message, text: 'request', method, peer: peer(transport) },
       {
-        onFailed: (status) => told.push(status === 408 ? 'timeout' : 'unreachable'),
-        onDone: () => told.push('done'),
+        onFailed: (status) => calls.push(status === 408 ? 'timeout' : 'unreachable'),
+        onDone: () => calls.push('done'),
       },
     );
     transaction.start();
@@ -58,7 +58,7 @@ describe('transactions (RFC 3261 §17)', () => {
       transaction.acknowledge();
       await clock.advance(60_000);
       expect(times('ok')).toHaveLength(5);
-      expect(told).toEqual(['done']);
+      expect(calls).toEqual(['done']);
       expect(clock.pendingTimers).toBe(0);
     },
   );
@@ -66,9 +66,9 @@ describe('transactions (RFC 3261 §17)', () => {
   it('§13.3.1.4 an unacknowledged 2xx is abandoned after 32 s, once', async () => {
     server('INVITE').respond(200, 'ok');
     await clock.advance(31_999);
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
     await clock.advance(60_000);
-    expect(told).toEqual(['no ack', 'done']);
+    expect(calls).toEqual(['no ack', 'done']);
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -78,7 +78,7 @@ describe('transactions (RFC 3261 §17)', () => {
     await clock.advance(40_000);
     expect(times('busy udp').length).toBeGreaterThan(5);
     expect(times('busy tcp')).toEqual([0]);
-    expect(told).toEqual(['done', 'done']);
+    expect(calls).toEqual(['done', 'done']);
   });
 
   it('§17.2.2 a retransmitted request gets the last response, and no second final one is sent', async () => {
@@ -91,7 +91,7 @@ describe('transactions (RFC 3261 §17)', () => {
     expect(sent.map((entry) => entry.text)).toEqual(['ok', 'ok']);
     expect(transaction.status).toBe(200);
     await clock.advance(32_000);
-    expect(told).toEqual(['done']);
+    expect(calls).toEqual(['done']);
   });
 
   it('§17.1.1.2 an INVITE doubles its wait, stops at a provisional response, and may then ring long', async () => {
@@ -101,16 +101,16 @@ describe('transactions (RFC 3261 §17)', () => {
     expect(transaction.receive(180)).toBe(true);
     await clock.advance(120_000);
     expect(times('request')).toHaveLength(4);
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
   });
 
   it('§17.1.2.2 other requests wait 4 s at most, and time out after 32 s', async () => {
     client('BYE');
     await clock.advance(32_000);
     expect(times('request').slice(0, 6)).toEqual([0, 500, 1_500, 3_500, 7_500, 11_500]);
-    expect(told).toEqual(['timeout']);
+    expect(calls).toEqual(['timeout']);
     await clock.advance(60_000);
-    expect(told).toEqual(['timeout', 'done']);
+    expect(calls).toEqual(['timeout', 'done']);
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -118,7 +118,7 @@ describe('transactions (RFC 3261 §17)', () => {
     client('BYE', 'tcp');
     await clock.advance(32_000);
     expect(times('request')).toEqual([0]);
-    expect(told).toEqual(['timeout']);
+    expect(calls).toEqual(['timeout']);
   });
 
   it('§13.2.2.4 a retransmitted final response gets the stored ACK and is not reported again', async () => {
@@ -132,13 +132,13 @@ describe('transactions (RFC 3261 §17)', () => {
 
   it('§9.1 a CANCEL waits for a provisional response, and is not sent after a final one', () => {
     const ringing = client('INVITE');
-    ringing.whenProceeding(() => told.push('cancel'));
-    expect(told).toEqual([]);
+    ringing.whenProceeding(() => calls.push('cancel'));
+    expect(calls).toEqual([]);
     ringing.receive(180);
-    expect(told).toEqual(['cancel']);
+    expect(calls).toEqual(['cancel']);
     const answered = client('INVITE');
     answered.receive(486);
-    answered.whenProceeding(() => told.push('late'));
-    expect(told).toEqual(['cancel']);
+    answered.whenProceeding(() => calls.push('late'));
+    expect(calls).toEqual(['cancel']);
   });
 });

@@ -137,9 +137,9 @@ beforeEach(() => {
 
 describe('a call out through a relay', () => {
   it('reports early media before the answer based on it, however slow the relay is', async () => {
-    const told: string[] = [];
+    const earlyMedia: string[] = [];
     const invite = signalling.dial(REQUEST);
-    invite.onEarlyMedia((sdp) => told.push(sdp));
+    invite.onEarlyMedia((sdp) => earlyMedia.push(sdp));
     await settle();
     const { promise, resolve } = Promise.withResolvers<void>();
     relay.held = promise;
@@ -153,7 +153,7 @@ describe('a call out through a relay', () => {
     expect(isAnswered).toBe(false);
     resolve();
     expect((await invite.answered).facts.remoteSdp).toBe('');
-    expect(told).toEqual([audio(5_000).replaceAll('192.0.2.1', '203.0.113.1')]);
+    expect(earlyMedia).toEqual([audio(5_000).replaceAll('192.0.2.1', '203.0.113.1')]);
   });
 
   it.each([

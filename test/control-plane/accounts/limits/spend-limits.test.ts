@@ -168,9 +168,9 @@ describe('the limits of an agent', () => {
     const read = (key: string) => api.request('GET', `/v1/agent/agents/${agentId}/limits`, { key });
     expect((await read(user.key)).body).toEqual({ daily_cap: '1.50', concurrent_calls: 3 });
     expect((await api.request('GET', `/v1/agent/agents/${agentId}`, { key: user.key })).body).toEqual(before);
-    const stranger = await api.createUser();
-    expect((await read(stranger.key)).status).toBe(404);
-    expect((await limit({ daily_cap: null, concurrent_calls: null }, stranger.key)).status).toBe(404);
+    const otherUser = await api.createUser();
+    expect((await read(otherUser.key)).status).toBe(404);
+    expect((await limit({ daily_cap: null, concurrent_calls: null }, otherUser.key)).status).toBe(404);
     for (const body of [
       { daily_cap: '-1', concurrent_calls: null },
       { daily_cap: 5, concurrent_calls: null },

@@ -46,8 +46,8 @@ describe('the ledger of a wallet', () => {
   });
 
   it('is readable by its owner and the operator only', async () => {
-    const stranger = await api.createUser();
-    expect((await read('', stranger.key, user.userId)).status).toBe(404);
+    const otherUser = await api.createUser();
+    expect((await read('', otherUser.key, user.userId)).status).toBe(404);
     expect((await read('', api.rootKey, user.userId)).body.entries).toHaveLength(3);
   });
 });

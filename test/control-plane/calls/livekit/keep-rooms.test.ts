@@ -116,12 +116,12 @@ describeNeeds(NEEDS)('the rooms of sessions', () => {
 
   const tell = async (
     news: object,
-    { secret = server.environment.LIVEKIT_API_SECRET, told = JSON.stringify(news) } = {},
+    { secret = server.environment.LIVEKIT_API_SECRET, payload = JSON.stringify(news) } = {},
   ) => {
     const token = new AccessToken(server.environment.LIVEKIT_API_KEY, secret);
     token.sha256 = createHash('sha256').update(JSON.stringify(news)).digest('base64');
     const headers = { 'content-type': 'application/webhook+json', authorization: await token.toJwt() };
-    return (await api.request('POST', '/webhooks/livekit', { raw: told, headers })).status;
+    return (await api.request('POST', '/webhooks/livekit', { raw: payload, headers })).status;
   };
 
   itNeeds(NEEDS)('follow LiveKit’s webhooks, which must be signed with our secret', async () => {
@@ -132,7 +132,7 @@ describeNeeds(NEEDS)('the rooms of sessions', () => {
       rings++;
     });
     expect(await tell(news, { secret: 'a-secret-of-another-product-that-is-long-enough' })).toBe(401);
-    expect(await tell(news, { told: body.replace('user-r', 'user-x') })).toBe(401);
+    expect(await tell(news, { payload: body.replace('user-r', 'user-x') })).toBe(401);
     expect((await api.request('POST', '/webhooks/livekit', { raw: body })).status).toBe(401);
     expect(rings).toBe(0);
     expect(await tell(news)).toBe(200);

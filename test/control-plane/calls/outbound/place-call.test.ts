@@ -176,8 +176,8 @@ describe('an outbound call', () => {
     expect(await refusal()).toEqual([402, 'insufficient_credit']);
     expect([await sessions(), await api.balance(user.userId)]).toEqual([0, HOLD - 1]);
     const { body } = await api.request('GET', '/v1/agent/refusals', { key: user.key });
-    const told = { kind: 'outbound_call', reason: 'insufficient_credit', dialed_number: CALLED };
-    expect(body.refusals).toContainEqual(expect.objectContaining(told));
+    const refused = { kind: 'outbound_call', reason: 'insufficient_credit', dialed_number: CALLED };
+    expect(body.refusals).toContainEqual(expect.objectContaining(refused));
   });
 
   it('is limited per minute and account from managed numbers, but not from imported ones', async () => {

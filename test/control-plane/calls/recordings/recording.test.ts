@@ -287,8 +287,8 @@ describe('a recording', () => {
   it('is treated as missing if it belongs to another team', async () => {
     const id = await call();
     await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 10) });
-    const stranger = await api.createUser();
-    const foreign = await api.request('GET', `/v1/agent/sessions/${id}/recording`, { key: stranger.key });
+    const otherUser = await api.createUser();
+    const foreign = await api.request('GET', `/v1/agent/sessions/${id}/recording`, { key: otherUser.key });
     expect([foreign.status, foreign.body.message]).toEqual([404, 'Not found']);
   });
 });
@@ -306,9 +306,9 @@ describe('a flight log', () => {
     expect(await put([chunkOf(id, 1, 'two')])).toBe('stored');
     const log = await api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: user.key });
     expect([log.status, log.text]).toEqual([200, 'one two ten']);
-    const stranger = await api.createUser();
+    const otherUser = await api.createUser();
     expect(
-      (await api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: stranger.key })).status,
+      (await api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: otherUser.key })).status,
     ).toBe(404);
     expect(
       (await api.request('GET', `/v1/agent/sessions/${await call()}/flight-log`, { key: user.key })).status,
@@ -335,9 +335,9 @@ describe('a flight log', () => {
     });
     expect((await replay({ response_wait_ms: 1 })).status).toBe(422);
     expect((await replay({ max_duration_seconds: 60 })).status).toBe(422);
-    const stranger = await api.createUser();
+    const otherUser = await api.createUser();
     const foreign = await api.request('POST', `/v1/agent/sessions/${id}/replay`, {
-      key: stranger.key,
+      key: otherUser.key,
       body: { conversation: {} },
     });
     expect(foreign.status).toBe(404);

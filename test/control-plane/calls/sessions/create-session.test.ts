@@ -147,8 +147,8 @@ describe('a session created with a key', () => {
   });
 
   it('treats another team’s agent as missing', async () => {
-    const stranger = await api.createUser();
-    const agentId = await api.publishAgent(stranger);
+    const otherUser = await api.createUser();
+    const agentId = await api.publishAgent(otherUser);
     const foreign = await create({ agent_id: agentId });
     const missing = await create({ agent_id: 'nothing' });
     expect([foreign.status, foreign.text]).toEqual([404, missing.text]);

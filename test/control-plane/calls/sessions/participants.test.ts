@@ -121,13 +121,13 @@ describe('colleagues in calls, without LiveKit', () => {
   });
 
   it('may join only active calls of their own team', async () => {
-    const stranger = await api.createUser();
-    expect((await join({}, stranger.key)).status).toBe(404);
+    const otherUser = await api.createUser();
+    expect((await join({}, otherUser.key)).status).toBe(404);
     const { participant_id: id, token } = (await join()).body;
     expect(
-      (await api.request('PATCH', path(id), { key: stranger.key, body: { mode: 'take_over' } })).status,
+      (await api.request('PATCH', path(id), { key: otherUser.key, body: { mode: 'take_over' } })).status,
     ).toBe(404);
-    expect((await api.request('DELETE', path(id), { key: stranger.key })).status).toBe(404);
+    expect((await api.request('DELETE', path(id), { key: otherUser.key })).status).toBe(404);
     await end();
     expect([(await join()).body.message, (await offer(id, token)).body.message]).toEqual([
       'Session has ended',

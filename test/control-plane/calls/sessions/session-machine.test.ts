@@ -30,20 +30,20 @@ const active = { ...pending, status: 'active' as const, started_at: at(10) };
 function run(
   start: SessionFacts,
   events: readonly SessionEvent[],
-): { session: SessionFacts; told: string[] } {
+): { session: SessionFacts; events: string[] } {
   const lives = history(start, events);
-  return { session: lives.at(-1)?.session ?? start, told: lives.flatMap((life) => life.told) };
+  return { session: lives.at(-1)?.session ?? start, events: lives.flatMap((life) => life.events) };
 }
 
 const isOver = ({ status }: SessionFacts) => status === 'completed' || status === 'failed';
 
 /** Each change the events make, in order, with the resulting session. */
 function history(start: SessionFacts, events: readonly SessionEvent[]) {
-  const lives: { event: string; session: SessionFacts; told: readonly string[] }[] = [];
+  const lives: { event: string; session: SessionFacts; events: readonly string[] }[] = [];
   for (const event of events) {
     const now = lives.at(-1)?.session ?? start;
     const change = step(now, event);
-    if (change) lives.push({ event: event.type, session: { ...now, ...change.set }, told: change.events });
+    if (change) lives.push({ event: event.type, session: { ...now, ...change.set }, events: change.events });
   }
   return lives;
 }
@@ -169,16 +169,16 @@ describe('the session machine', () => {
       { type: 'dialled', at: at(5), dialStatus: 'busy' },
       { type: 'ended', at: at(5), reason: 'dial_failed' },
     ]);
-    expect([busy.told, busy.session.dial_status, busy.session.status]).toEqual([
+    expect([busy.events, busy.session.dial_status, busy.session.status]).toEqual([
       ['phone_call.dial_finished'],
       'busy',
       'failed',
     ]);
-    const told = step(
+    const hungUp = step(
       { ...outbound, dial_status: 'busy' },
       { type: 'ended', at: at(5), reason: 'dial_failed' },
     );
-    expect(told, 'its only event comes with the end of the call').toMatchObject({
+    expect(hungUp, 'its only event comes with the end of the call').toMatchObject({
       set: { status: 'failed', end_reason: 'dial_failed' },
       events: ['phone_call.dial_finished'],
     });
@@ -187,9 +187,9 @@ describe('the session machine', () => {
       { type: 'joined', at: at(5) },
       { type: 'ended', at: at(9), reason: 'user_hangup' },
     ]);
-    expect(answered.told).toEqual(['phone_call.dial_finished', 'call.ended']);
+    expect(answered.events).toEqual(['phone_call.dial_finished', 'call.ended']);
     const cancelled = run(outbound, [{ type: 'ended', at: at(5), reason: 'cancelled' }]);
-    expect([cancelled.told, cancelled.session.dial_status]).toEqual([
+    expect([cancelled.events, cancelled.session.dial_status]).toEqual([
       ['phone_call.dial_finished'],
       'no_answer',
     ]);
@@ -216,7 +216,11 @@ describe('the session machine', () => {
       { type: 'analysis.started', at: at(51), worker, epoch: 7, jobId: 'x' },
       { type: 'analysis.finished', at: at(52), outcome: 'completed', result: null },
     ]);
-    expect([again.told, again.session.analysis.runs, again.session.epoch]).toEqual([['call.analyzed'], 2, 7]);
+    expect([again.events, again.session.analysis.runs, again.session.epoch]).toEqual([
+      ['call.analyzed'],
+      2,
+      7,
+    ]);
   });
 
   it('any event order reports and settles a session once, never revives it, and conserves money', () => {
@@ -237,7 +241,7 @@ describe('the session machine', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 25 }), fc.boolean(), (events, isOutbound) => {
         const lives = history(session({ direction: isOutbound ? 'outbound' : 'inbound' }), events);
-        const told = lives.flatMap((life) => life.told);
+        const emitted = lives.flatMap((life) => life.events);
         const firstOver = lives.findIndex((life) => isOver(life.session));
         expect(lives.slice(firstOver).some((life) => firstOver >= 0 && isLive(life.session.status))).toBe(
           false,
@@ -245,8 +249,8 @@ describe('the session machine', () => {
         expect(lives.filter((life) => life.event === 'settled').length).toBeLessThanOrEqual(1);
         expect(lives.every((life) => life.session.billing.due <= PRICE)).toBe(true);
         for (const once of ['call.ended', 'phone_call.dial_finished'])
-          expect(told.filter((name) => name === once).length).toBeLessThanOrEqual(1);
-        expect(told.includes('call.ended')).toBe(lives.at(-1)?.session.status === 'completed');
+          expect(emitted.filter((name) => name === once).length).toBeLessThanOrEqual(1);
+        expect(emitted.includes('call.ended')).toBe(lives.at(-1)?.session.status === 'completed');
       }),
       { numRuns: 2_000 },
     );

@@ -105,8 +105,8 @@ describe('a session whose workers have died', () => {
     await workerDies();
     expect(await read(id, user.key)).toMatchObject({ status: 'completed', end_reason: 'internal_error' });
     expect(api.dispatch.offers.filter(({ sessionId }) => sessionId === id)).toHaveLength(2);
-    const [told] = await api.context.models.deliveries.find({ session_id: id }).lean();
-    expect(told?.event).toBe('call.ended');
+    const [delivery] = await api.context.models.deliveries.find({ session_id: id }).lean();
+    expect(delivery?.event).toBe('call.ended');
     expect((await givenUp()) - before).toBe(1);
   });
 
@@ -152,12 +152,12 @@ describe('a session whose workers have died', () => {
 
   it('security 3: has its dead workers counted in the log', async () => {
     const { neighbour, poison } = await twoOnOneWorker();
-    const told = vi.spyOn(api.context.logger, 'error');
+    const delivery = vi.spyOn(api.context.logger, 'error');
     for (const stoodIn of [poison, poison, poison, null, null]) await workerDies('worker-1', stoodIn);
-    const lines = told.mock.calls
+    const lines = delivery.mock.calls
       .filter(([about]) => (about as { sessionId?: string }).sessionId === neighbour)
       .map(([, text]) => text);
-    told.mockRestore();
+    delivery.mockRestore();
     expect(lines).toEqual(['5 workers died with this session, 3 of them in another; it goes to no other']);
   });
 

@@ -96,8 +96,8 @@ describe('the delivery log of a session', () => {
 
   it('is visible to its team only: another team’s session is treated as missing', async () => {
     const id = await endedCall([`${receiver.url}/good`]);
-    const stranger = await api.createUser();
-    const [foreign, missing] = [await log(id, '', stranger.key), await log('f'.repeat(32))];
+    const otherUser = await api.createUser();
+    const [foreign, missing] = [await log(id, '', otherUser.key), await log('f'.repeat(32))];
     expect(foreign.status).toBe(404);
     expect(foreign.body).toEqual(missing.body);
     expect((await log(id)).body.deliveries).toHaveLength(1);

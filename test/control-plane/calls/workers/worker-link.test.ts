@@ -108,12 +108,12 @@ describe('the worker link', () => {
   });
 
   it('a worker that does not answer an offer is skipped, and instructed to free the slot', async () => {
-    const told: string[] = [];
-    await connect('mute', (message) => told.push(message.type), { capacity: 9 });
+    const received: string[] = [];
+    await connect('mute', (message) => received.push(message.type), { capacity: 9 });
     await connect('free', accepting);
     await vi.waitFor(() => expect(testHub.workers.describe()).toHaveLength(2));
     expect((await testHub.dispatch.place(offer('s1'))).instanceId).toBe('free');
-    await vi.waitFor(() => expect(told).toContain('withdraw'));
+    await vi.waitFor(() => expect(received).toContain('withdraw'));
   });
 
   it('a worker with a slow event loop gets extra time when all others have declined', async () => {

@@ -12,12 +12,12 @@ const NUMBER = '+4930123456';
 const [STRANGERS, OWNERS, CARRIERS] = ['198.51.100.1', '198.51.100.2', '198.51.100.3'];
 
 let api: TestCalls;
-let stranger: TestUser;
+let otherUser: TestUser;
 let owner: TestUser;
 
 beforeEach(async () => {
   api = await openTestCalls({ SIP_TRUNK_URI: 'trunk.example.com', OUTBOUND_COUNTRIES: 'DE' });
-  [stranger, owner] = [await api.createUser(), await api.createUser()];
+  [otherUser, owner] = [await api.createUser(), await api.createUser()];
 });
 afterEach(() => api.close());
 
@@ -82,14 +82,14 @@ const refusals = (user: TestUser) => api.context.models.refusals.countDocuments(
 
 describe('an unproven import', () => {
   it('security 13: does not keep other teams from importing the number', async () => {
-    expect((await importNumber(stranger, from(STRANGERS))).status).toBe(201);
+    expect((await importNumber(otherUser, from(STRANGERS))).status).toBe(201);
     expect((await importNumber(owner, from(OWNERS))).status).toBe(201);
     // A team can import a number once.
     expect((await importNumber(owner, from(OWNERS))).status).toBe(409);
   });
 
   it('security 13: blocks calls and transfers to the number for its own team only', async () => {
-    await importNumber(stranger, from(STRANGERS));
+    await importNumber(otherUser, from(STRANGERS));
     const placeCall = async (user: TestUser) => {
       const agent_id = await api.publishAgent(user);
       const imported = { ...from(OWNERS), termination_uri: 'pbx.example.com' };
@@ -98,12 +98,12 @@ describe('an unproven import', () => {
       return api.request('POST', '/v1/agent/phone-calls', { key: user.key, body });
     };
     expect((await placeCall(owner)).status).toBe(201);
-    const own = await placeCall(stranger);
+    const own = await placeCall(otherUser);
     expect([own.status, own.body.reason]).toEqual([422, 'self_call_blocked']);
   });
 
   it('security 13: receives no calls of another team that imported the same number', async () => {
-    const theirs = await importNumber(stranger, from(STRANGERS));
+    const theirs = await importNumber(otherUser, from(STRANGERS));
     const ours = await importNumber(owner, from(OWNERS));
     expect([await call(OWNERS), await call(STRANGERS), await call(CARRIERS)]).toEqual([
       ours.agentId,
@@ -111,21 +111,21 @@ describe('an unproven import', () => {
       403,
     ]);
     // A refused caller is shown to neither team, because the call may have been meant for the other.
-    expect([await refusals(stranger), await refusals(owner)]).toEqual([0, 0]);
+    expect([await refusals(otherUser), await refusals(owner)]).toEqual([0, 0]);
   });
 
   it('security 13: receives no call that proves another team’s password', async () => {
-    const theirs = await importNumber(stranger, password('stranger'));
+    const theirs = await importNumber(otherUser, password('other-user'));
     const ours = await importNumber(owner, password('owner'));
     expect([
       await call(CARRIERS, 'owner'),
-      await call(CARRIERS, 'stranger'),
+      await call(CARRIERS, 'other-user'),
       await call(CARRIERS, 'nobody'),
     ]).toEqual([ours.agentId, theirs.agentId, 407]);
   });
 
   it('security 13: does not block callers from another team’s list if it has a password and no list', async () => {
-    await importNumber(stranger, password('stranger'));
+    await importNumber(otherUser, password('other-user'));
     const ours = await importNumber(owner, from(OWNERS));
     expect(await call(OWNERS)).toBe(ours.agentId);
   });
@@ -133,7 +133,7 @@ describe('an unproven import', () => {
 
 describe('a proven number', () => {
   it('security 13: gets all its calls, and other teams can neither import nor call it', async () => {
-    const theirs = await importNumber(stranger, from(CARRIERS));
+    const theirs = await importNumber(otherUser, from(CARRIERS));
     const ours = await importNumber(owner, from(CARRIERS));
     expect(await call(CARRIERS)).toBe(theirs.agentId);
     expect([await prove(ours.id, owner.key), await prove(ours.id)]).toEqual([403, 200]);
@@ -144,7 +144,7 @@ describe('a proven number', () => {
 
   it('security 13: includes every bought number, whatever other teams claim', async () => {
     const bought = '+15550100001';
-    expect((await importNumber(stranger, from(STRANGERS), bought)).status).toBe(201);
+    expect((await importNumber(otherUser, from(STRANGERS), bought)).status).toBe(201);
     const buy = { provider: 'managed', phone_number: bought };
     expect((await api.request('POST', '/v1/agent/phone-numbers', { key: owner.key, body: buy })).status).toBe(
       201,

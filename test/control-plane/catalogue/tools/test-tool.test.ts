@@ -229,8 +229,8 @@ describe('a tool test', () => {
     expect((await api.request('POST', route, { key: user.key, body: { arguments: [] } })).status).toBe(422);
     expect((await api.request('POST', route, { key: user.key, body: { args: {} } })).status).toBe(422);
     expect((await api.request('POST', route, { key: user.key })).status).toBe(415);
-    const stranger = await api.createUser();
-    expect((await run(route, {}, stranger.key)).status).toBe(404);
+    const otherUser = await api.createUser();
+    expect((await run(route, {}, otherUser.key)).status).toBe(404);
     expect((await run('/v1/agent/tools/missing/test')).status).toBe(404);
     expect(seen).toHaveLength(0);
   });

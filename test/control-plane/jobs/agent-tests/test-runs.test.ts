@@ -144,9 +144,9 @@ describe('a batch of test runs', () => {
       mock_gaps: [],
       simulation_result: null,
     });
-    const stranger = await api.createUser();
+    const otherUser = await api.createUser();
     expect(
-      (await api.request('GET', `/v1/agent/test-runs/${row.run_id}`, { key: stranger.key })).status,
+      (await api.request('GET', `/v1/agent/test-runs/${row.run_id}`, { key: otherUser.key })).status,
     ).toBe(404);
   });
 

@@ -102,14 +102,14 @@ async function playKilled(writes: number, isAfter: boolean): Promise<boolean> {
   expect(dialled, where).toEqual([...new Set(dialled)]);
   // A call that was on its way to its worker may have rung: it is reported as not answered and never
   // redialled.
-  const told = (number: string) => ({
+  const refusalOf = (number: string) => ({
     to_number: number,
     state: dialled.includes(number) ? 'completed' : 'no_answer',
     attempts: [expect.anything()],
   });
   expect(await api.rows(id), where).toEqual([
-    expect.objectContaining(told(A)),
-    expect.objectContaining(told(B)),
+    expect.objectContaining(refusalOf(A)),
+    expect.objectContaining(refusalOf(B)),
   ]);
   return true;
 }

@@ -32,10 +32,10 @@ describe('/v1/agent/do-not-call', () => {
       return body.do_not_call.map(({ phone_number }: { phone_number: string }) => phone_number);
     };
     expect(await list()).toEqual([B, A]);
-    const stranger = { key: (await api.createUser()).key };
-    expect((await api.request('GET', '/v1/agent/do-not-call', stranger)).body.do_not_call).toEqual([]);
+    const otherUser = { key: (await api.createUser()).key };
+    expect((await api.request('GET', '/v1/agent/do-not-call', otherUser)).body.do_not_call).toEqual([]);
     expect(
-      (await api.request('DELETE', `/v1/agent/do-not-call/${encodeURIComponent(A)}`, stranger)).status,
+      (await api.request('DELETE', `/v1/agent/do-not-call/${encodeURIComponent(A)}`, otherUser)).status,
     ).toBe(404);
     expect(await list(`?phone_number=${A.slice(1)}`)).toEqual([A]);
     const remove = () =>

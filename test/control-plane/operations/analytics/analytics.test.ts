@@ -94,8 +94,8 @@ describe('GET /v1/agent/analytics', () => {
   });
 
   it('is visible to its team only', async () => {
-    const stranger = await api.createUser();
-    expect((await read('', stranger.key)).body.totals.calls).toBe(0);
+    const otherUser = await api.createUser();
+    expect((await read('', otherUser.key)).body.totals.calls).toBe(0);
   });
 
   it('refuses ranges that are too long or reversed', async () => {

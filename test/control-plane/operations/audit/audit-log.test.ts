@@ -91,8 +91,8 @@ describe('the audit log', () => {
   });
 
   it('is visible to its team only, and is paged in both ways', async () => {
-    const stranger = await api.createUser();
-    expect((await log(stranger.key)).entries).toEqual([]);
+    const otherUser = await api.createUser();
+    expect((await log(otherUser.key)).entries).toEqual([]);
     const first = await log(user.key, '?page_size=2');
     const second = await log(user.key, `?page_size=2&cursor=${first.next_cursor}`);
     expect((await log(user.key, '?page_size=2&page=2')).entries).toEqual(second.entries);

@@ -274,7 +274,7 @@ it.each([
 ])(
   'security 18: a database %s at the backup’s source does not replace the keys beside the backup',
   PATIENCE,
-  async (_what, credentials, told) => {
+  async (_what, credentials, message) => {
     const id = await callOf('u-1');
     await parley('backup', 'a.tar');
     mkdirSync(join(folder, 'database'));
@@ -290,7 +290,7 @@ it.each([
       folder,
       environment: {},
     });
-    expect(ran).toMatchObject({ code: 0, err: told === '' ? '' : expect.stringContaining(told) });
+    expect(ran).toMatchObject({ code: 0, err: message === '' ? '' : expect.stringContaining(message) });
     expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
   },
 );

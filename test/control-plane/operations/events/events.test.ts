@@ -50,7 +50,7 @@ async function joinedCall(agentId: string): Promise<string> {
 }
 
 /** Lets time pass, then returns the rows received so far. */
-async function told(listener: Listener): Promise<{ session_id: string; status: string }[]> {
+async function changesOf(listener: Listener): Promise<{ session_id: string; status: string }[]> {
   await api.clock.advance(250);
   return [...listener.text().matchAll(/event: session\ndata: (.*)\n\n/g)].map(([, data]) =>
     JSON.parse(data ?? '{}'),
@@ -60,22 +60,25 @@ async function told(listener: Listener): Promise<{ session_id: string; status: s
 describe('GET /v1/agent/events', () => {
   it('sends a call’s changes, in the form of list rows, to its own team only', async () => {
     const agentId = await api.publishAgent(user);
-    const stranger = await api.createUser();
-    const [own, foreign] = await Promise.all([listen(user.key), listen(stranger.key)]);
+    const otherUser = await api.createUser();
+    const [own, foreign] = await Promise.all([listen(user.key), listen(otherUser.key)]);
     const id = await joinedCall(agentId);
     await vi.waitFor(
       async () =>
-        expect(await told(own)).toContainEqual(expect.objectContaining({ session_id: id, status: 'active' })),
+        expect(await changesOf(own)).toContainEqual(
+          expect.objectContaining({ session_id: id, status: 'active' }),
+        ),
       WAIT,
     );
     await api.report(id, { type: 'ended', at: api.at(), end_reason: 'agent_hangup' });
     await vi.waitFor(
-      async () => expect((await told(own)).at(-1)).toMatchObject({ session_id: id, status: 'completed' }),
+      async () =>
+        expect((await changesOf(own)).at(-1)).toMatchObject({ session_id: id, status: 'completed' }),
       WAIT,
     );
     const { body } = await api.request('GET', '/v1/agent/sessions', { key: user.key });
-    expect((await told(own)).at(-1)).toEqual(body.sessions[0]);
-    expect(await told(foreign)).toEqual([]);
+    expect((await changesOf(own)).at(-1)).toEqual(body.sessions[0]);
+    expect(await changesOf(foreign)).toEqual([]);
     for (const listener of [own, foreign]) listener.close();
   });
 

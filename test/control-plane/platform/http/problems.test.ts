@@ -3,12 +3,12 @@ import { openTestApi, type TestApi, type TestUser } from '../../test-api.ts';
 
 let api: TestApi;
 let user: TestUser;
-let stranger: TestUser;
+let otherUser: TestUser;
 
 beforeAll(async () => {
   api = await openTestApi();
   user = await api.createUser();
-  stranger = await api.createUser();
+  otherUser = await api.createUser();
 });
 afterAll(() => api.close());
 
@@ -165,8 +165,8 @@ describe('the isolation of teams', () => {
       [`/wallet/${user.userId}/api-credit`, '/wallet/missing/api-credit'],
     ];
     for (const [foreign, missing] of pairs) {
-      const seen = await api.request('GET', foreign ?? '', { key: stranger.key });
-      const unseen = await api.request('GET', missing ?? '', { key: stranger.key });
+      const seen = await api.request('GET', foreign ?? '', { key: otherUser.key });
+      const unseen = await api.request('GET', missing ?? '', { key: otherUser.key });
       expect(seen.status).toBe(404);
       expect(seen.text).toBe(unseen.text);
     }

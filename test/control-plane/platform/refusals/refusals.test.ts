@@ -164,8 +164,8 @@ describe('the log of refused calls', () => {
     api.dispatch.room = 0;
     await create(user.key);
     await logged(1);
-    const stranger = await api.createUser();
-    expect((await list('', stranger.key)).body.refusals).toEqual([]);
+    const otherUser = await api.createUser();
+    expect((await list('', otherUser.key)).body.refusals).toEqual([]);
   });
 
   it('stores a bounded number of a flood, and counts them all', async () => {
@@ -196,7 +196,7 @@ describe('the log of refused calls', () => {
     await ring();
     await logged(2);
     const { collection } = api.context.models.refusals;
-    const stranger = {
+    const otherUser = {
       _id: 'other',
       team_id: user.teamId,
       reason: 'other',
@@ -204,7 +204,7 @@ describe('the log of refused calls', () => {
       numbers: [],
       created_at: new Date(0),
     };
-    await collection.insertOne(stranger as never);
+    await collection.insertOne(otherUser as never);
     for (const filter of [{ reason: 'no_capacity' }, { agent_id: agentId }, { numbers: CALLER }]) {
       const found = await collection
         .find({ team_id: user.teamId, ...filter }, { sort: { created_at: -1, _id: -1 } })

@@ -11,7 +11,7 @@ let store: TestStore;
 let clock: ManualClock;
 let enrolled: ReplicaRegistration[];
 /** Writes of replicas that the store has not yet completed. */
-let told: Promise<unknown>[];
+let writes: Promise<unknown>[];
 
 beforeAll(async () => {
   store = await openTestStore();
@@ -20,11 +20,11 @@ afterAll(() => store.close());
 beforeEach(() => {
   clock = new ManualClock();
   enrolled = [];
-  told = [];
+  writes = [];
 });
 afterEach(async () => {
   for (const replica of enrolled) await replica.close();
-  await Promise.all(told);
+  await Promise.all(writes);
   await store.models.replicas.deleteMany({});
 });
 
@@ -36,12 +36,12 @@ async function start(id: string, isShared: boolean): Promise<ReplicaRegistration
   const { replicas } = store.models;
   const sleep = async (ms: number) => {
     await clock.advance(ms);
-    await Promise.all(told.splice(0));
+    await Promise.all(writes.splice(0));
   };
   const updateOne = (...args: Parameters<typeof replicas.updateOne>) => {
-    const telling = replicas.updateOne(...args).exec();
-    told.push(telling);
-    return telling;
+    const writing = replicas.updateOne(...args).exec();
+    writes.push(writing);
+    return writing;
   };
   const watched = {
     updateOne,

@@ -29,14 +29,14 @@ async function writeAndKill(round: number): Promise<string[]> {
   const child = spawn(process.execPath, [program, dataDir, String(round)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let told = '';
+  let output = '';
   child.stdout.on('data', (chunk) => {
-    told += chunk;
-    if (told.split('\n').length > 10 + round * 10) child.kill('SIGKILL');
+    output += chunk;
+    if (output.split('\n').length > 10 + round * 10) child.kill('SIGKILL');
   });
   const [, signal] = await once(child, 'close');
   expect(signal).toBe('SIGKILL');
-  return told.split('\n').slice(0, -1);
+  return output.split('\n').slice(0, -1);
 }
 
 it('kill -9 loses no acknowledged write, and the file stays intact', async () => {
