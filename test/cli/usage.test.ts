@@ -18,7 +18,7 @@ beforeAll(async () => {
     else
       response
         .writeHead(200, { 'content-type': 'text/html' })
-        .end('<!doctype html><title>Somebody else</title>');
+        .end('<!doctype html><title>Another program</title>');
   }).listen(0, '127.0.0.1');
   await once(other, 'listening');
 });

@@ -109,7 +109,7 @@ describe('settings', () => {
       expect(problemsOf({ ...others, [name]: 'change-me-and-everything-behind' })).toEqual([
         `${name}: must be a secret of your own, not the published example`,
       ]);
-      expect(problemsOf({ ...others, [name]: 'a-secret-that-nobody-published' })).toEqual([]);
+      expect(problemsOf({ ...others, [name]: 'a-secret-that-is-not-published' })).toEqual([]);
     },
   );
 

@@ -75,7 +75,7 @@ onEveryDatabase('free JSON', (database) => {
     api.request(method, `/v1/agent/${path}`, { key: user.key, ...(body === undefined ? {} : { body }) });
 
   /** Sends the arbitrary's values: each is refused with 422, or accepted and read back unchanged. */
-  async function comesBack<T>(
+  async function roundTrips<T>(
     values: fc.Arbitrary<T>,
     send: (value: T) => Promise<{ status: number; read(): Promise<unknown> }>,
   ): Promise<void> {
@@ -115,7 +115,7 @@ onEveryDatabase('free JSON', (database) => {
   afterAll(() => api.close());
 
   it('store 1: session metadata round-trips unchanged in the detail and in the list', async () => {
-    await comesBack(object, async (metadata) => {
+    await roundTrips(object, async (metadata) => {
       const created = await ask('POST', 'sessions', { agent_id: agentId, metadata });
       return {
         status: created.status,
@@ -153,14 +153,14 @@ onEveryDatabase('free JSON', (database) => {
   });
 
   it('store 1: variable values reach the call unchanged', async () => {
-    await comesBack(scalars, async (dynamic_variables) => {
+    await roundTrips(scalars, async (dynamic_variables) => {
       const { status } = await ask('POST', 'sessions', { agent_id: agentId, dynamic_variables });
       return { status, read: async () => api.dispatch.plans.at(-1)?.plan.variables };
     });
   });
 
   it('store 1: an agent’s default variables round-trip unchanged', async () => {
-    await comesBack(scalars, async (defaults) => {
+    await roundTrips(scalars, async (defaults) => {
       const { status } = await ask('PATCH', `agents/${agentId}/config`, { variables: { defaults } });
       return {
         status,
@@ -170,7 +170,7 @@ onEveryDatabase('free JSON', (database) => {
   });
 
   it('store 1: a tool’s headers and mock responses round-trip unchanged', async () => {
-    await comesBack(fc.record({ name: key, value: text, body: text }), async ({ name, value, body }) => {
+    await roundTrips(fc.record({ name: key, value: text, body: text }), async ({ name, value, body }) => {
       const created = await ask('POST', 'tools', {
         name: 'look up',
         url: 'https://a.example.com',
@@ -200,7 +200,7 @@ onEveryDatabase('free JSON', (database) => {
         { maxKeys: 3 },
       ),
     });
-    await comesBack(fixtures, async ({ result, params }) => {
+    await roundTrips(fixtures, async ({ result, params }) => {
       const created = await ask('POST', 'tests', {
         name: 't',
         test_type: 'simulation',
@@ -224,7 +224,7 @@ onEveryDatabase('free JSON', (database) => {
   it('store 1: the termination headers of an imported number round-trip unchanged', async () => {
     let next = 15550200000;
     const names = fc.oneof(key, fc.constantFrom('X-Order', 'x-__proto__', 'X-constructor', 'X-$ref'));
-    await comesBack(
+    await roundTrips(
       fc.dictionary(names, text, { maxKeys: 3, noNullPrototype: true }),
       async (termination_headers) => {
         const created = await ask('POST', 'phone-numbers', {
@@ -250,7 +250,7 @@ onEveryDatabase('free JSON', (database) => {
       termination_uri: 'sip.example.com',
     });
     const batch = { agent_id: agentId, phone_number_id: number.body.phone_number_id };
-    await comesBack(object, async (metadata) => {
+    await roundTrips(object, async (metadata) => {
       const created = await ask('POST', 'batch-calls', {
         ...batch,
         recipients: [{ to_number: '+14155550123', metadata }],

@@ -33,7 +33,7 @@ import { openTestStore, type TestStore } from './test-store.ts';
 export interface TestResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came back
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary fields of the answer
   readonly body: any;
   readonly text: string;
 }

@@ -32,7 +32,7 @@ export interface Phone {
   /** Presses one key (RFC 4733). */
   press(key: string): Promise<void>;
   hangUp(): Promise<void>;
-  /** Audio received in its last call so far, 8 kHz mono; complete once the call is over. */
+  /** Audio received in its last call so far, 8 kHz mono; complete once the call has ended. */
   heard(): Int16Array;
   close(): Promise<void>;
 }

@@ -92,7 +92,7 @@ export class BrowserPeer {
       await systemClock.sleep(5);
     }
     throw new Error(
-      `the browser did not reach that state; it reported ${JSON.stringify(this.#news.map((news) => news.type))}`,
+      `not reported in time; the browser reported ${JSON.stringify(this.#news.map((news) => news.type))}`,
     );
   }
 }

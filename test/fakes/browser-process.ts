@@ -51,7 +51,7 @@ class Peer {
   #speech: Int16Array = new Int16Array(0);
   #spoken = 0;
 
-  constructor(tell: (news: PeerNews) => void) {
+  constructor(report: (news: PeerNews) => void) {
     const library = createRequire(import.meta.url)('@roamhq/wrtc') as WebrtcLibrary;
     this.peer = new library.RTCPeerConnection({
       iceServers: [],
@@ -61,13 +61,13 @@ class Peer {
     this.#track = this.#source.createTrack();
     this.peer.addTrack(this.#track, new library.MediaStream());
     this.channel = this.peer.createDataChannel('events');
-    this.channel.onmessage = ({ data }) => tell({ type: 'message', text: String(data) });
-    this.channel.onopen = () => tell({ type: 'channelOpen' });
-    this.peer.onconnectionstatechange = () => tell({ type: 'state', state: this.peer.connectionState });
+    this.channel.onmessage = ({ data }) => report({ type: 'message', text: String(data) });
+    this.channel.onopen = () => report({ type: 'channelOpen' });
+    this.peer.onconnectionstatechange = () => report({ type: 'state', state: this.peer.connectionState });
     this.peer.ontrack = ({ track }) => {
       this.#sink = new library.nonstandard.RTCAudioSink(track);
       this.#sink.ondata = (block: AudioBlock) =>
-        tell({ type: 'heard', atMs: systemClock.now(), samples: block.samples.slice() });
+        report({ type: 'heard', atMs: systemClock.now(), samples: block.samples.slice() });
     };
     let blocks = 0;
     const startMs = systemClock.now();
@@ -119,12 +119,12 @@ class Peer {
 const peers = new Map<number, Peer>();
 
 process.on('message', async ({ id, order }: { id: number; order: PeerOrder }) => {
-  const tell = (news: PeerNews) => process.send?.({ id, news });
-  const peer = peers.get(id) ?? new Peer(tell);
+  const report = (news: PeerNews) => process.send?.({ id, news });
+  const peer = peers.get(id) ?? new Peer(report);
   peers.set(id, peer);
-  if (order.do === 'offer') tell({ type: 'offer', sdp: await peer.offer() });
+  if (order.do === 'offer') report({ type: 'offer', sdp: await peer.offer() });
   if (order.do === 'accept') await peer.accept(order.answerSdp);
-  if (order.do === 'speak') tell({ type: 'speaking', atMs: peer.speak(order.samples) });
+  if (order.do === 'speak') report({ type: 'speaking', atMs: peer.speak(order.samples) });
   if (order.do === 'send') peer.channel.send(order.text);
   if (order.do !== 'close') return;
   peer.close();

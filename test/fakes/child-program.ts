@@ -18,7 +18,7 @@ const services: ManagedProcess = {
   drain: async () => undefined,
   close: async () => undefined,
   workerDied: ({ instanceId, isReplaced, hungIn }) =>
-    tell(`${instanceId}${hungIn === null ? '' : ` in ${hungIn}`}${isReplaced ? '' : ' for good'}`),
+    report(`${instanceId}${hungIn === null ? '' : ` in ${hungIn}`}${isReplaced ? '' : ' for good'}`),
 };
 const logger = createLogger({ level: 'silent', name: role });
 /** Session in whose turn the program hangs, and a session whose work is finished before it hangs. */
@@ -32,7 +32,7 @@ if (behaviour === 'hang' && process.env['HANG_ONCE'] !== undefined) setTimeout(h
 if (behaviour === 'hang' && process.env['HANG_MS'] !== undefined) {
   setTimeout(() => {
     standFor(Number(process.env['HANG_MS']));
-    tell('hung');
+    report('hung');
   }, 200);
 }
 
@@ -51,6 +51,6 @@ function standFor(ms: number): void {
   while (performance.now() < untilMs);
 }
 
-function tell(line: string): void {
-  appendFileSync(process.env['TOLD_FILE'] ?? '/dev/null', `${line}\n`);
+function report(line: string): void {
+  appendFileSync(process.env['REPORTS_FILE'] ?? '/dev/null', `${line}\n`);
 }

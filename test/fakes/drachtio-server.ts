@@ -159,7 +159,7 @@ async function untilAnswered(
     probe.heard.some(({ start }) => start.kind === 'response' && statuses.includes(start.status));
   for (let cseq = probe.heard.length + 1; !isAnswered(); cseq++) {
     if (hasEnded() || systemClock.now() > untilMs)
-      throw new Error(`${DRACHTIO_PROGRAM} did not start, or knows of nobody who answers`);
+      throw new Error(`${DRACHTIO_PROGRAM} did not start, or its admission does not answer`);
     probe.request({ method: 'OPTIONS', cseq, callId: `probe-${randomUUID()}` });
     await systemClock.sleep(50);
   }

@@ -66,7 +66,7 @@ request_route {
   if (is_method("REGISTER")) { save("location"); exit; }
   t_check_trans();
   if (is_method("INVITE")) record_route();
-  if (!lookup("location") && !ds_select_dst("1", "4")) { sl_send_reply("503", "Nobody There"); exit; }
+  if (!lookup("location") && !ds_select_dst("1", "4")) { sl_send_reply("503", "No Destination"); exit; }
   t_relay();
 }
 `;

@@ -21,7 +21,7 @@ const POLL_MS = 200;
 export interface Linphone {
   dial(uri: string): void;
   hangUp(): void;
-  /** Audio received in its last call, 8 kHz mono; complete once the call is over. */
+  /** Audio received in its last call, 8 kHz mono; complete once the call has ended. */
   heard(): Int16Array;
   close(): Promise<void>;
 }
@@ -51,29 +51,29 @@ export async function startLinphone(
   let printed = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (printed += text));
-  const tell = (command: string) => child.stdin.write(`${command}\n`);
+  const send = (command: string) => child.stdin.write(`${command}\n`);
   const close = async () => {
     child.kill('SIGKILL');
     await ended;
     rmSync(folder, { recursive: true, force: true });
   };
   for (const command of ['soundcard use files', `play ${microphoneFile}`, `record ${heardFile}`])
-    tell(command);
+    send(command);
   const deadlineMs = systemClock.now() + REGISTERED_MS;
   while (!printed.includes('registered, identity')) {
     if (systemClock.now() > deadlineMs || child.exitCode !== null) {
       await close();
       throw new Error(`Linphone did not register:\n${printed}`);
     }
-    tell('status register');
+    send('status register');
     await systemClock.sleep(POLL_MS);
   }
   return {
     dial(uri) {
       rmSync(heardFile, { force: true });
-      tell(`call ${uri}`);
+      send(`call ${uri}`);
     },
-    hangUp: () => tell('terminate all'),
+    hangUp: () => send('terminate all'),
     heard() {
       if (!existsSync(heardFile)) return new Int16Array(0);
       const { samples, rateHz, channels } = parseWav(readFileSync(heardFile));

@@ -231,7 +231,7 @@ async function start(numbers: readonly string[], pacing: object = {}) {
 
 async function untilOver(id: string): Promise<void> {
   await product.until(
-    'the batch is over',
+    'the batch has completed',
     async () => (await product.ask('GET', `${URL}/${id}`)).finished_at !== null,
     120_000,
   );

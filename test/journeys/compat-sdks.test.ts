@@ -116,13 +116,13 @@ describe('the general vendor’s SDK', () => {
     expect(models).toContain('parley/s2.1-pro');
     const unknown = client().audio.speech.create({ model: 'gpt-9', voice: 'default', input: 'Hello.' });
     await expect(unknown).rejects.toBeInstanceOf(OpenAI.BadRequestError);
-    const stranger = new OpenAI({
+    const unauthorised = new OpenAI({
       baseURL: `${product.url}/compat/openai/v1`,
       apiKey: 'nope',
       maxRetries: 0,
     });
     await expect(
-      stranger.audio.speech.create({ model: 'tts-1', voice: 'default', input: 'a' }),
+      unauthorised.audio.speech.create({ model: 'tts-1', voice: 'default', input: 'a' }),
     ).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
   });
 

@@ -70,7 +70,7 @@ describeNeeds(['chromium'])('the console', () => {
     'reports a key that was revoked elsewhere, and returns to the same page after a sign-in with another key',
     { timeout: 180_000 },
     async () => {
-      const { key_id, api_key } = await product.ask('POST', '/v1/keys', { name: 'Of somebody who left' });
+      const { key_id, api_key } = await product.ask('POST', '/v1/keys', { name: 'Of a former colleague' });
       const visitor = await ConsolePage.open(browser, product);
       await visitor.go('/tools');
       await visitor.fill('API key', api_key);
@@ -210,7 +210,7 @@ async function callFromTheTalkPage(agentId: string): Promise<TalkedCall> {
   await visitor.page.waitForTimeout(SILENCE_MS);
   await visitor.press('Hang up');
   await product.until(
-    'the call is over',
+    'the call has ended',
     async () => (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).status === 'completed',
   );
   await caller.close();

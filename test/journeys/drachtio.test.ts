@@ -146,7 +146,7 @@ describeWhereThere([DRACHTIO_PROGRAM, 'baresip', 'sipp'])('the product on a drac
     await standby.printed(/connected to the control plane/);
   }
 
-  async function expectGoneOnWith(
+  async function expectContinuedWith(
     { phone, sessionId }: { readonly phone: Phone; readonly sessionId: string },
     killedAt: number,
   ): Promise<void> {
@@ -172,7 +172,7 @@ describeWhereThere([DRACHTIO_PROGRAM, 'baresip', 'sipp'])('the product on a drac
     await startStandby();
     expect(product.kill('worker')).toBeGreaterThan(0);
     const killedAt = talkers.map(({ phone }) => phone.heard().length + LEFT_OVER);
-    await Promise.all(talkers.map((talker, index) => expectGoneOnWith(talker, killedAt[index] ?? 0)));
+    await Promise.all(talkers.map((talker, index) => expectContinuedWith(talker, killedAt[index] ?? 0)));
     for (const { phone, sessionId } of talkers) {
       await phone.hangUp();
       expect(await settled(product, sessionId)).toMatchObject({

@@ -98,7 +98,7 @@ describeNeeds(NEEDED)('every call of a worker that is killed', () => {
       const both = { caller: since(pair.phone), person: since(talking) };
       const alone = talkers.map(({ phone }) => since(phone));
       await Promise.all([
-        ...talkers.map((talker, index) => expectGoneOnWith(talker, alone[index]?.from ?? 0)),
+        ...talkers.map((talker, index) => expectContinuedWith(talker, alone[index]?.from ?? 0)),
         expectStillJoined(pair.sessionId, both),
       ]);
       await Promise.all([...talkers.map(expectEnded), expectHandedOver(pair.sessionId, talking)]);
@@ -307,7 +307,7 @@ async function withColleague(agent: Agent): Promise<Talker> {
 }
 
 /** They hear the agent instead of their former partner, and the agent answers their key. */
-async function expectGoneOnWith({ phone, sessionId }: Talker, killedAt: number): Promise<void> {
+async function expectContinuedWith({ phone, sessionId }: Talker, killedAt: number): Promise<void> {
   await hears(phone, 0.8, killedAt);
   const detail = () => product.ask('GET', `/v1/agent/sessions/${sessionId}`);
   await expect.poll(async () => (await detail()).takeovers.length, PATIENCE).toBe(1);

@@ -212,7 +212,7 @@ async function decided({
   readonly startedAt: Date;
   readonly struckAt: Date;
 }): Promise<void> {
-  await product.until('every call is over, or gone on with', async () => {
+  await product.until('every call has ended or continues', async () => {
     const calls = (await sessionsSince(startedAt)).filter(
       (session) =>
         isLive(session) &&
@@ -223,7 +223,7 @@ async function decided({
     const details = await Promise.all(
       calls.map(({ session_id }) => product.ask('GET', `/v1/agent/sessions/${session_id}`)),
     );
-    return details.every(isGoneOnWith);
+    return details.every(isContinued);
   });
 }
 
@@ -231,7 +231,7 @@ async function decided({
  * The agent has spoken since the failover: to report that it is back, or to answer the key that interrupted
  * it.
  */
-function isGoneOnWith({ items, takeovers }: Details): boolean {
+function isContinued({ items, takeovers }: Details): boolean {
   const since = takeovers.at(-1)?.taken_over_at;
   return (
     since !== undefined && items.some(({ role, created_at }) => role === 'assistant' && created_at > since)
@@ -244,7 +244,7 @@ function isLive({ status }: Session): boolean {
 
 async function settled(since: Date): Promise<void> {
   await product.until(
-    'every session is over',
+    'every session has ended',
     async () => !(await sessionsSince(since)).some(isLive),
     SETTLE_MS,
   );
@@ -284,7 +284,7 @@ async function expectCalls(
     const details: Details = await product.ask('GET', `/v1/agent/sessions/${session.session_id}`);
     if (LETHAL.includes(strike))
       expectCalledBack(session, {
-        isGoneOnWith: isGoneOnWith(details),
+        isContinued: isContinued(details),
         struckAt,
         hasStayed: outcome.endedBy !== 'lost',
       });
@@ -298,10 +298,10 @@ async function expectCalls(
  */
 function expectCalledBack(
   session: Session,
-  call: { readonly isGoneOnWith: boolean; readonly struckAt: Date; readonly hasStayed: boolean },
+  call: { readonly isContinued: boolean; readonly struckAt: Date; readonly hasStayed: boolean },
 ): void {
   const { hasStayed, struckAt } = call;
-  if (hasStayed) expect(session.end_reason).toBe(call.isGoneOnWith ? 'user_hangup' : 'heartbeat_timeout');
+  if (hasStayed) expect(session.end_reason).toBe(call.isContinued ? 'user_hangup' : 'heartbeat_timeout');
   if (session.end_reason === 'heartbeat_timeout')
     expect(Date.parse(session.ended_at ?? '') - struckAt.getTime()).toBeLessThan(20_000);
 }

@@ -149,7 +149,7 @@ async function expectUnanswered(
   await untilReported(sessionId, ['phone_call.dial_finished']);
   const { code, screen } = await phone.ended;
   expect(code, screen).toBe(0);
-  await product.until('the session is over', async () => (await session(sessionId)).status === 'failed');
+  await product.until('the session has ended', async () => (await session(sessionId)).status === 'failed');
   expect(await session(sessionId)).toMatchObject({
     ...expected,
     answered_by: null,

@@ -206,7 +206,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       root_api_key: string;
     };
     expect((await fetch(`${url}/readyz`)).status).toBe(503);
-    const stranger = run('worker', { CONTROL_PLANE_URL: url, WORKER_TOKEN: 'not-the-token-of-the-workers' });
+    const rejected = run('worker', { CONTROL_PLANE_URL: url, WORKER_TOKEN: 'not-the-token-of-the-workers' });
     const worker = run('worker', {
       CONTROL_PLANE_URL: url,
       WORKER_TOKEN: credentials.worker_token,
@@ -215,7 +215,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     await worker.printed(/^Works for .*\d$/m);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     await expectWebSession(url, credentials.root_api_key);
-    await stranger.printed(/401/);
+    await rejected.printed(/401/);
 
     plane.signal('SIGTERM');
     expect(await plane.ended()).toBe(0);

@@ -61,7 +61,7 @@ function stateFlaws({ status, billing, outbox }: SessionDocument): string[] {
   return [
     ...(status === 'completed' || status === 'failed' ? [] : ['is not over']),
     ...(billing.state === 'settled' ? [] : [`has its billing ${billing.state}`]),
-    ...(outbox.length === 0 ? [] : ['still has events to tell']),
+    ...(outbox.length === 0 ? [] : ['still has unsent events']),
   ];
 }
 

@@ -168,7 +168,7 @@ export async function expectTakenOverAtConsole(
 /** Waits for the session's end and returns it. */
 export async function settled(product: Product, sessionId: string) {
   const session = () => product.ask('GET', `/v1/agent/sessions/${sessionId}`);
-  await product.until('the session is over', async () =>
+  await product.until('the session has ended', async () =>
     ['completed', 'failed'].includes((await session()).status),
   );
   return session();

@@ -38,7 +38,7 @@ describe('supervisor', () => {
       clock: systemClock,
       logger: createLogger({ level: 'silent', name: 'test' }),
       program,
-      baseEnvironment: { ...process.env, TOLD_FILE: reportedFile },
+      baseEnvironment: { ...process.env, REPORTS_FILE: reportedFile },
       onReady: ({ name, facts }) => started.ready.push({ name, facts }),
       onStartFailed: (name) => started.failed.push(name),
       ...over,

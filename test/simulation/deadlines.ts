@@ -33,9 +33,9 @@ const RULES: readonly Rule[] = [
     holds: (state) => isPhase('listening', 'answering', 'speaking')(state) && state.caller.is === 'stopped',
     timers: ['judge', 'commit'],
   },
-  { what: 'nobody speaks', holds: isQuiet, timers: ['idle'] },
+  { what: 'silence', holds: isQuiet, timers: ['idle'] },
   { what: 'digits are entered', holds: (state) => isTalk(state) && state.digits !== '', timers: ['keypad'] },
-  { what: 'the call goes on', holds: isTalk, timers: ['maxDuration'] },
+  { what: 'the call is active', holds: isTalk, timers: ['maxDuration'] },
 ];
 
 function isQuiet({ caller, digits, isLegLost, phase, runningTools }: TurnState): boolean {

@@ -170,9 +170,9 @@ function takeoverViolations({ acts, effects, endedMs, played, reports, takeover 
   const firstWords = effects.find((effect) => effect.do === 'say' || effect.do === 'generate');
   const first = effects.find((effect) => effect.do === 'play');
   if (firstWords?.do !== 'say' || !firstWords.text.startsWith(BACK))
-    found.push('the successor does not begin with a word that it is back');
+    found.push('the successor does not announce that the agent is back');
   else if (first?.do === 'play' && first.replyId !== firstWords.replyId)
-    found.push(`${first.replyId} is played before the word that the agent is back`);
+    found.push(`${first.replyId} is played before the announcement that the agent is back`);
   const isHeard = played.some(
     ({ startedMs }) => startedMs !== null && startedMs <= takeover.backMs + LONGEST_SILENCE_MS,
   );
@@ -180,7 +180,7 @@ function takeoverViolations({ acts, effects, endedMs, played, reports, takeover 
     ({ atMs, untilMs }) => untilMs >= takeover.backMs && atMs <= takeover.backMs + LONGEST_SILENCE_MS,
   );
   if (!isHeard && !isExcused && (endedMs ?? 0) > takeover.backMs + LONGEST_SILENCE_MS)
-    found.push('nobody tells the caller that the call goes on');
+    found.push('the caller does not hear that the call continues');
   const messagesBefore = new Set(before.flatMap((item) => (item.type === 'message' ? [item.id] : [])));
   if (after.some((item) => item.type === 'message' && messagesBefore.has(item.id)))
     found.push('a message of the successor has the name of an earlier one');

@@ -198,7 +198,7 @@ export class SimulatedLeg implements Leg {
   #play(piece: Play): void {
     const last = this.played.at(-1);
     let reply = this.played.find(({ replyId }) => replyId === piece.replyId);
-    if (reply?.isOver) this.violations.push(`${piece.replyId} is played after it was over`);
+    if (reply?.isOver) this.violations.push(`${piece.replyId} is played after its end`);
     if (!reply) {
       if (last && !last.isOver && !this.#given.has(last.replyId))
         this.violations.push(`${piece.replyId} begins before the end of ${last.replyId} was given`);

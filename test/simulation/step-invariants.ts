@@ -203,7 +203,7 @@ export class StepInvariants {
       this.#found(`the leg stays paused while ${phase.is}`);
     // A postponed turn is taken as soon as the floor is free.
     if (phase.is === 'listening' && caller.is === 'silent' && waiting.length > 0)
-      this.#found(`"${waiting[0]?.text}" waits while nobody speaks`);
+      this.#found(`"${waiting[0]?.text}" waits during silence`);
     if (speculation && this.#replies.get(speculation.generation.replyId)?.isGivenUp)
       this.#found('a speculation that was given up is kept');
     if (phase.is !== 'answering') return;

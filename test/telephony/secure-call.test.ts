@@ -109,10 +109,10 @@ describeNeeds(['baresip', 'openssl'])(
     });
 
     it('outbound: a trunk with an untrusted certificate is not called', async () => {
-      const stranger = makeCertificate();
+      const untrusted = makeCertificate();
       try {
         phone = await answerPhone(tone(PHONE_HZ, 1_000), {
-          security: { certificate: stranger.file, authority: ours.file },
+          security: { certificate: untrusted.file, authority: ours.file },
         });
         const request = {
           toUri: phone.uri,
@@ -129,7 +129,7 @@ describeNeeds(['baresip', 'openssl'])(
         );
         expect(call).toMatchObject({ outcome: 'failed', error: { status: 503 } });
       } finally {
-        stranger.remove();
+        untrusted.remove();
       }
     });
 

@@ -135,7 +135,7 @@ export async function fuzzRtp({
       !heard.some((event) => event.type === 'audio' && event.samples.some((sample) => sample > 4_000));
       frame++
     ) {
-      if (systemClock.now() > untilMs) throw new Error('what is well-formed is not heard any more');
+      if (systemClock.now() > untilMs) throw new Error('well-formed packets are no longer received');
       const at = (frame * FRAME_SAMPLES) % (speech.length - FRAME_SAMPLES);
       peer.send(
         audio(frame, 0x7777_0001, speech.subarray(at, at + FRAME_SAMPLES)),

@@ -23,7 +23,7 @@ console.log(
   `SDP: ${descriptions.answered} of ${runs} answered, the rest refused; ${memory(descriptions.heap)}`,
 );
 const rtp = await fuzzRtp({ seed, runs });
-console.log(`RTP: ${runs} datagrams, and the call goes on; ${memory(rtp.heap)}`);
+console.log(`RTP: ${runs} datagrams, and the call continues; ${memory(rtp.heap)}`);
 
 function memory({ early, late }: HeapUse): string {
   return `heap after a fifth ${(early / MB).toFixed(1)} MB, at the end ${(late / MB).toFixed(1)} MB`;

@@ -207,12 +207,12 @@ describe('an RTP session', () => {
 
   it('sends RTCP multiplexed with the media when negotiated, and ignores RTCP from other addresses', async () => {
     const { clock, leg, report, port } = await open();
-    const [far, stranger] = [
+    const [far, unrelated] = [
       await bindRtpSockets('127.0.0.1', new PortPool(23_100, 23_139)),
       await bindRtpSockets('127.0.0.2', new PortPool(23_100, 23_139)),
     ];
     closers.push(() => {
-      for (const socket of [far.media, far.reports, stranger.media, stranger.reports]) socket.close();
+      for (const socket of [far.media, far.reports, unrelated.media, unrelated.reports]) socket.close();
     });
     const codec = { codec: 'PCMU', payloadType: 0, digitPayloadType: null, sending: true } as const;
     leg.command({
@@ -234,7 +234,7 @@ describe('an RTP session', () => {
       lastReport: 1,
       sinceLastReport: 0,
     };
-    stranger.media.send(writeRtcp({ ssrc: 5, sent: null, reception: block }, 'stranger'), port, '127.0.0.1');
+    unrelated.media.send(writeRtcp({ ssrc: 5, sent: null, reception: block }, 'stranger'), port, '127.0.0.1');
     const audio = new Uint8Array(RTP_HEADER_BYTES + 160);
     writeRtpHeader(audio, { marker: true, payloadType: 0, sequence: 1, timestamp: 0, ssrc: 5 });
     far.media.send(audio, port, '127.0.0.1');

@@ -48,14 +48,14 @@ describe('SRTP (RFC 3711)', () => {
     (suite) => {
       const sender = new SrtpSender(suite, KEY);
       const receiver = new SrtpReceiver(keys({ suite }));
-      const stranger = new SrtpReceiver(keys({ suite, receiveKey: newSrtpKey() }));
+      const otherReceiver = new SrtpReceiver(keys({ suite, receiveKey: newSrtpKey() }));
       const protectedPacket = sealed(sender, packet(1));
       expect(protectedPacket.length).toBe(packet(1).length + (suite.endsWith('80') ? 10 : 4));
       expect(protectedPacket.includes('voice')).toBe(false);
-      expect(open(stranger, protectedPacket)).toBeNull();
+      expect(open(otherReceiver, protectedPacket)).toBeNull();
       expect(Buffer.from(open(receiver, protectedPacket) ?? [])).toEqual(packet(1));
       const report = Buffer.concat([hex('81c8000b00000007'), Buffer.from('0123456789abcdef')]);
-      expect(openReport(stranger, sender.protectReport(report))).toBeNull();
+      expect(openReport(otherReceiver, sender.protectReport(report))).toBeNull();
       expect(Buffer.from(openReport(receiver, sender.protectReport(report)) ?? [])).toEqual(report);
     },
   );

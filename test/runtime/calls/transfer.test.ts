@@ -170,7 +170,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
   }
 
   /** The caller does not hang up: both phones end as their scenarios specify. */
-  async function expectOver(): Promise<void> {
+  async function expectEnded(): Promise<void> {
     callerLeg.send({ do: 'close' });
     for (const { ended } of phones) {
       const { code, screen } = await ended;
@@ -243,7 +243,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     });
     await finished();
     expect(facts).toEqual([{ type: 'transfer.finished', isDone: true, message: '' }]);
-    await expectOver();
+    await expectEnded();
   }, 40_000);
 
   it('cold: the person called by the carrier is busy; the caller returns to the agent', async () => {
@@ -251,7 +251,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await finished();
     expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The person is busy.' }]);
     await expectWithAgent();
-    await expectOver();
+    await expectEnded();
   }, 40_000);
 
   it('cold: the carrier rejects the REFER; the worker dials, joins both and records the human', async () => {
@@ -262,7 +262,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await expectJoined();
     await running.stop();
     expectHumanRecorded();
-    await expectOver();
+    await expectEnded();
   }, 60_000);
 
   it('security 4: cold, to a host barred for REFER: the worker dials without asking the carrier', async () => {
@@ -273,7 +273,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     });
     await expectJoined();
     await running.stop();
-    await expectOver();
+    await expectEnded();
   }, 40_000);
 
   it('security 12: cold, to a barred host: no call; the model gets the reason, the agent the caller', async () => {
@@ -292,7 +292,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
       },
     ]);
     await expectWithAgent();
-    await expectOver();
+    await expectEnded();
   }, 40_000);
 
   it('cold: the carrier rejects and no call can be placed', async () => {
@@ -302,7 +302,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
       { type: 'transfer.finished', isDone: false, message: 'The carrier refused the transfer.' },
     ]);
     await expectWithAgent();
-    await expectOver();
+    await expectEnded();
   }, 40_000);
 
   it('cold: the carrier rejects, and the worker’s callee is busy: the caller returns to the agent', async () => {
@@ -313,7 +313,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await finished();
     expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The person is busy.' }]);
     await expectWithAgent();
-    await expectOver();
+    await expectEnded();
   }, 40_000);
 
   it('warm: the caller hears music, the briefed human says yes, and both are joined', async () => {
@@ -330,7 +330,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await expectJoined();
     await running.stop();
     expectHumanRecorded();
-    await expectOver();
+    await expectEnded();
   }, 60_000);
 
   it.each([
@@ -353,7 +353,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
       ]);
       await expect.poll(() => persons.at(-1), WITHIN).toBeNull();
       await expectWithAgent();
-      await expectOver();
+      await expectEnded();
     },
     60_000,
   );
@@ -367,7 +367,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await finished();
     expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'Nobody answered.' }]);
     await expectWithAgent();
-    await expectOver();
+    await expectEnded();
   }, 40_000);
 
   it('warm: a caller hangs up on hold; the human is notified, then hung up on', async () => {
@@ -382,7 +382,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     await phones[1]?.ended;
     expect(peers.human.heard.slice(before).filter(({ peak }) => peak > 1_000).length).toBeGreaterThan(20);
     expect(facts).toEqual([]);
-    await expectOver();
+    await expectEnded();
   }, 60_000);
 
   /** The human repeats the answer, as real people do until they are understood. */

@@ -70,7 +70,7 @@ describeServers([], 'a caller who gives up (RFC 3261 §9.2)', (start) => {
     cancel();
     await expectTerminated();
     asked.resolve(route);
-    // The worker still receives the call, and learns that it is over with its first response.
+    // The worker still receives the call, and learns of its end with its first response.
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
     invites[0]!.ring();
     await cancelled(invites[0]);

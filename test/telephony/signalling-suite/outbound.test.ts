@@ -53,7 +53,7 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     );
   }
 
-  async function expectOver(): Promise<void> {
+  async function expectEnded(): Promise<void> {
     const { code, screen } = await phone.ended;
     expect(code, screen).toBe(0);
     await expectDialogs(server, 0);
@@ -70,7 +70,7 @@ describeServers(['sipp'], 'an outbound call', (start) => {
       await log.next('connected');
       call.leg.send({ do: 'close' });
       expect((await log.next('closed')).reason).toBe('local');
-      await expectOver();
+      await expectEnded();
     },
   );
 
@@ -78,7 +78,7 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     const call = await dial({ does: 'hangUp', afterMs: 50 });
     if (call.outcome !== 'answered') throw new Error(call.outcome);
     expect((await new LegLog(call.leg).next('closed')).reason).toBe('remote');
-    await expectOver();
+    await expectEnded();
   });
 
   it.each([
@@ -93,7 +93,7 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     [603, 'failed'],
   ])('has for the answer %i the outcome %s', async (status, outcome) => {
     expect((await dial({ does: 'refuse', status })).outcome).toBe(outcome);
-    await expectOver();
+    await expectEnded();
   });
 
   it.each<[string, PhoneManner, ReferOutcome]>([
@@ -122,7 +122,7 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     };
     expect(await referCall({ clock: systemClock, refer: call.refer }, request)).toEqual(outcome);
     call.leg.send({ do: 'close' });
-    await expectOver();
+    await expectEnded();
   });
 
   it('plays early media before the answer, separate from the call, and continues with the answer', async () => {
@@ -134,12 +134,12 @@ describeServers(['sipp'], 'an outbound call', (start) => {
         .map((command) => command.isEarly === true),
     ).toEqual([true, false]);
     call.leg.send({ do: 'close' });
-    await expectOver();
+    await expectEnded();
   });
 
   it('is cancelled as not answered if it rings too long', async () => {
     expect((await dial({ does: 'ring' }, { ringMs: 1_500 })).outcome).toBe('no_answer');
-    await expectOver();
+    await expectEnded();
   });
 
   it('is cancelled when it is abandoned while ringing', async () => {
@@ -147,18 +147,18 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     await systemClock.sleep(1_500);
     abort.abort();
     expect((await call).outcome).toBe('cancelled');
-    await expectOver();
+    await expectEnded();
   });
 
   it('is hung up if it is abandoned at the moment of the answer (RFC 3261 §9.1)', async () => {
     // Rings long enough for sipp to wait for the CANCEL; it accepts one at no other time.
     expect((await dial({ does: 'answerTooLate' }, { ringMs: 3_000 })).outcome).toBe('no_answer');
-    await expectOver();
+    await expectEnded();
   });
 
   it('fails and is hung up if it is answered with unsupported audio', async () => {
     expect((await dial({ does: 'answerBadly' })).outcome).toBe('failed');
-    await expectOver();
+    await expectEnded();
   });
 
   it('fails without a connection to signalling', async () => {

@@ -117,7 +117,7 @@ describeServers(
     }
 
     beyond(
-      'a callee that rings reliably gets one PRACK; the second to answer a forked INVITE gets its ACK and a BYE',
+      'each reliable ringing gets one PRACK, and the second answer to a forked INVITE gets its ACK and a BYE',
       async () => {
         const { invite, call, as, reliable, pracks } = await calledOut();
         reliable('one');

@@ -114,7 +114,7 @@ describeNeeds(NEEDS)('the rooms of sessions', () => {
     },
   );
 
-  const tell = async (
+  const postNews = async (
     news: object,
     { secret = server.environment.LIVEKIT_API_SECRET, payload = JSON.stringify(news) } = {},
   ) => {
@@ -131,11 +131,11 @@ describeNeeds(NEEDS)('the rooms of sessions', () => {
     const stop = api.context.workSignals.on('rooms', () => {
       rings++;
     });
-    expect(await tell(news, { secret: 'a-secret-of-another-product-that-is-long-enough' })).toBe(401);
-    expect(await tell(news, { payload: body.replace('user-r', 'user-x') })).toBe(401);
+    expect(await postNews(news, { secret: 'a-secret-of-another-product-that-is-long-enough' })).toBe(401);
+    expect(await postNews(news, { payload: body.replace('user-r', 'user-x') })).toBe(401);
     expect((await api.request('POST', '/webhooks/livekit', { raw: body })).status).toBe(401);
     expect(rings).toBe(0);
-    expect(await tell(news)).toBe(200);
+    expect(await postNews(news)).toBe(200);
     expect(rings).toBe(1);
     stop();
   });
@@ -151,7 +151,7 @@ describeNeeds(NEEDS)('the rooms of sessions', () => {
       await room.connect(server.environment.LIVEKIT_URL, token, { autoSubscribe: false, dynacast: false });
       const left = once(room, RoomEvent.Disconnected);
       const joined = (name: string) =>
-        tell({ event: 'participant_joined', room: { name }, participant: { identity: `user-${id}` } });
+        postNews({ event: 'participant_joined', room: { name }, participant: { identity: `user-${id}` } });
       await rooms.create('of-another-product', 60);
       expect([await joined('of-another-product'), await joined(id)]).toEqual([200, 200]);
       await left;

@@ -54,3 +54,19 @@ describe('lists of sessions', () => {
     ).toEqual([]);
   });
 });
+
+it('a session of a deleted agent can still be read, listed and ended', async () => {
+  const id = await api.joined();
+  const agentId = api.agentId();
+  expect((await api.request('DELETE', `/v1/agent/agents/${agentId}`, { key: user.key })).status).toBe(204);
+  await api.report(id, { type: 'ended', at: api.at(10_000), end_reason: 'user_hangup' });
+  expect(await api.read(id)).toMatchObject({
+    agent_id: agentId,
+    agent_name: 'Ada',
+    status: 'completed',
+    end_reason: 'user_hangup',
+    duration_seconds: 10,
+  });
+  const listed = await api.request('GET', `/v1/agent/sessions?agent_id=${agentId}`, { key: user.key });
+  expect(listed.body.sessions.map((row: { session_id: string }) => row.session_id)).toEqual([id]);
+});

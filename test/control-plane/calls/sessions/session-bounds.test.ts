@@ -81,23 +81,3 @@ describe('the bounds of a session request', () => {
     }
   });
 });
-
-it('sessions of a deleted agent are kept', async () => {
-  const id = await api.publishAgent(user);
-  const { session_id } = (
-    await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: id } })
-  ).body;
-  await api.report(session_id, { type: 'joined', at: api.at() });
-  expect((await api.request('DELETE', `/v1/agent/agents/${id}`, { key: user.key })).status).toBe(204);
-  await api.report(session_id, { type: 'ended', at: api.at(10_000), end_reason: 'user_hangup' });
-  const kept = await api.request('GET', `/v1/agent/sessions/${session_id}`, { key: user.key });
-  expect(kept.body).toMatchObject({
-    agent_id: id,
-    agent_name: 'Ada',
-    status: 'completed',
-    end_reason: 'user_hangup',
-    duration_seconds: 10,
-  });
-  const listed = await api.request('GET', `/v1/agent/sessions?agent_id=${id}`, { key: user.key });
-  expect(listed.body.sessions.map((row: { session_id: string }) => row.session_id)).toEqual([session_id]);
-});

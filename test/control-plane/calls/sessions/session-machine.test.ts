@@ -35,7 +35,7 @@ function run(
   return { session: lives.at(-1)?.session ?? start, events: lives.flatMap((life) => life.events) };
 }
 
-const isOver = ({ status }: SessionFacts) => status === 'completed' || status === 'failed';
+const hasEnded = ({ status }: SessionFacts) => status === 'completed' || status === 'failed';
 
 /** Each change the events make, in order, with the resulting session. */
 function history(start: SessionFacts, events: readonly SessionEvent[]) {
@@ -242,8 +242,8 @@ describe('the session machine', () => {
       fc.property(fc.array(event, { maxLength: 25 }), fc.boolean(), (events, isOutbound) => {
         const lives = history(session({ direction: isOutbound ? 'outbound' : 'inbound' }), events);
         const emitted = lives.flatMap((life) => life.events);
-        const firstOver = lives.findIndex((life) => isOver(life.session));
-        expect(lives.slice(firstOver).some((life) => firstOver >= 0 && isLive(life.session.status))).toBe(
+        const firstEnded = lives.findIndex((life) => hasEnded(life.session));
+        expect(lives.slice(firstEnded).some((life) => firstEnded >= 0 && isLive(life.session.status))).toBe(
           false,
         );
         expect(lives.filter((life) => life.event === 'settled').length).toBeLessThanOrEqual(1);

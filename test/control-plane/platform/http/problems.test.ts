@@ -61,6 +61,7 @@ describe('"Order of checks"', () => {
     ['no body', {}],
     ['another content type', { raw: 'x', headers: { 'content-type': 'text/plain' } }],
     ['a JSON content type without a body', { raw: '' }],
+    ['raw bytes', { raw: 'x', headers: { 'content-type': 'application/octet-stream' } }],
   ])('%s is a bare 415', async (_name, request) => {
     const { status, text } = await api.request('POST', '/v1/agent/agents', { key: user.key, ...request });
     expect(status).toBe(415);

@@ -76,9 +76,9 @@ it('the in-memory coordination forgets expired entries and leaves no timer when 
 
 itNeeds(NEEDS)('a Redis that cannot be reached is an error at the start', async () => {
   const logger = createLogger({ level: 'silent', name: 'test' });
-  const nobody = await freeTcpPort();
+  const unusedPort = await freeTcpPort();
   await expect(
-    connectSharedCoordination({ url: `redis://127.0.0.1:${nobody}`, clock: systemClock, logger }),
+    connectSharedCoordination({ url: `redis://127.0.0.1:${unusedPort}`, clock: systemClock, logger }),
   ).rejects.toThrow();
 });
 

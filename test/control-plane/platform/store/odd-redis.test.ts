@@ -123,11 +123,11 @@ itNeeds(['redis-server'])(
     const coordination = await join(port);
     const heard: unknown[] = [];
     await coordination.subscribe('news', (message) => heard.push(message));
-    const stranger = connect(port, '127.0.0.1');
-    await once(stranger, 'connect');
-    stranger.write('PUBLISH parley:news {oops\r\n');
-    await once(stranger, 'data');
-    stranger.destroy();
+    const publisher = connect(port, '127.0.0.1');
+    await once(publisher, 'connect');
+    publisher.write('PUBLISH parley:news {oops\r\n');
+    await once(publisher, 'data');
+    publisher.destroy();
     await coordination.publish('news', { a: 1 });
     await expect.poll(() => heard).toEqual([{ a: 1 }]);
   },

@@ -192,7 +192,7 @@ describe('audio/transcriptions', () => {
     ['an unknown form', { response_format: 'diarized_json' }, {}],
     ['a stream', { stream: true }, {}],
     ['a native parameter', {}, { 'x-service-temperature': '0.5' }],
-    ['what is no audio', { file: Buffer.from('not audio at all, only words') }, {}],
+    ['text instead of audio', { file: Buffer.from('not audio at all, only words') }, {}],
     ['a damaged header', { file: WAV.subarray(0, 30) }, {}],
     ['no file', { file: 'text' }, {}],
     ['a language that is none', { language: '!!' }, {}],

@@ -244,7 +244,7 @@ describe('stream-input', () => {
   });
 
   it.each([
-    ['what is no JSON', 'nonsense'],
+    ['text that is not JSON', 'nonsense'],
     ['no text', '{"word":"a"}'],
     ['a setting out of range', '{"text":" ","voice_settings":{"stability":7}}'],
   ])('%s is reported and closes the socket', async (_, raw) => {

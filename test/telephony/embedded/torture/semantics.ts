@@ -1,4 +1,4 @@
-/** The messages of RFC 4475 section 3.2 to 3.4: transaction layer, application layer and backward compatibility. */
+/** The messages of RFC 4475 sections 3.2 to 3.4: transaction layer, application layer, RFC 2543. */
 import { sdp, type TortureMessage, torture } from './torture-message.ts';
 
 export const SEMANTICS: readonly TortureMessage[] = [

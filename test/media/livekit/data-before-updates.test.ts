@@ -42,7 +42,7 @@ vi.mock('@livekit/rtc-node', async (original) => ({
 }));
 
 const CALLER = { identity: 'user-1', trackPublications: new Map() };
-const STRANGER = { identity: 'somebody', trackPublications: new Map() };
+const OTHER = { identity: 'other', trackPublications: new Map() };
 
 describe('a leg in a room whose data overtakes participant updates', () => {
   const events = new EventBatcher();
@@ -92,20 +92,20 @@ describe('a leg in a room whose data overtakes participant updates', () => {
   });
 
   it('ignores other participants and, while the caller is present, unlisted senders', () => {
-    send('a stranger', STRANGER);
+    send('from another participant', OTHER);
     room.emit('participantConnected', CALLER);
-    send('a stranger', STRANGER);
-    send('nobody', undefined);
+    send('from another participant', OTHER);
+    send('from no participant', undefined);
     expect(messages()).toEqual([]);
   });
 
   it('sends no state while reconnecting, because clients expect data with it; sends the latest after', () => {
-    const tell = (state: string) =>
+    const sendState = (state: string) =>
       leg.command({ do: 'sendMessage', json: JSON.stringify({ type: 'state', state }) });
-    tell('speaking');
+    sendState('speaking');
     room.emit('reconnecting');
-    tell('thinking');
-    tell('listening');
+    sendState('thinking');
+    sendState('listening');
     expect(room.attributes).toEqual([{ 'lk.agent.state': 'speaking' }]);
     room.emit('reconnected');
     expect(room.attributes).toEqual([{ 'lk.agent.state': 'speaking' }, { 'lk.agent.state': 'listening' }]);

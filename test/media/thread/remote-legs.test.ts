@@ -14,12 +14,12 @@ const openRtp = (leg: number): ToMediaThread => ({
   options: { localAddress: '127.0.0.1', remote: null, recording: null },
 });
 
-/** An engine whose threads are simulated by the test. */
+/** An remoteLegs whose threads are simulated by the test. */
 function start() {
   const clock = new ManualClock();
   const runs: { listener: RunnerListener; posted: ToMediaThread[]; isKilled: boolean }[] = [];
   const crashes: Error[] = [];
-  const engine = new RemoteLegs({
+  const remoteLegs = new RemoteLegs({
     run: (listener) => {
       const run = { listener, posted: [] as ToMediaThread[], isKilled: false };
       runs.push(run);
@@ -36,21 +36,21 @@ function start() {
     logger: createLogger({ level: 'silent', name: 'test' }),
     onCrash: (error) => crashes.push(error),
   });
-  const tell = (message: FromMediaThread) => runs.at(-1)?.listener.onMessage(message);
+  const deliver = (message: FromMediaThread) => runs.at(-1)?.listener.onMessage(message);
   const posted = () => runs.at(-1)?.posted ?? [];
   const open = async () => {
-    const opening = engine.open('rtp', openRtp);
+    const opening = remoteLegs.open('rtp', openRtp);
     const asked = posted().at(-1);
-    tell({ type: 'opened', leg: asked?.type === 'openRtp' ? asked.leg : 0, opened });
+    deliver({ type: 'opened', leg: asked?.type === 'openRtp' ? asked.leg : 0, opened });
     return (await opening).leg;
   };
-  return { clock, runs, crashes, engine, tell, posted, open };
+  return { clock, runs, crashes, remoteLegs, deliver, posted, open };
 }
 
-describe('the media engine', () => {
+describe('the remote legs of the media thread', () => {
   it('sends commands issued together in one message, and at most one message per 5 ms', async () => {
-    const { clock, tell, posted, open } = start();
-    tell({ type: 'ready' });
+    const { clock, deliver, posted, open } = start();
+    deliver({ type: 'ready' });
     const leg = await open();
     await clock.advance(10);
     leg.send({ do: 'pause' });
@@ -71,7 +71,7 @@ describe('the media engine', () => {
   });
 
   it('buffers events until a listener is attached, and delivers each leg its own events in order', async () => {
-    const { tell, open } = start();
+    const { deliver, open } = start();
     const [first, second] = [await open(), await open()];
     const batcher = new EventBatcher();
     batcher.add(2, { type: 'connected', atMs: 1 });
@@ -80,7 +80,7 @@ describe('the media engine', () => {
     batcher.add(1, { type: 'connected', atMs: 7 });
     const taken = batcher.take(10);
     expect(batcher.take(80)).toBeNull();
-    if (taken) tell({ type: 'events', batch: taken.batch });
+    if (taken) deliver({ type: 'events', batch: taken.batch });
     const heard: LegEvent[][] = [[], []];
     first.listen((events) => heard[0]?.push(...events));
     second.listen((events) => heard[1]?.push(...events));
@@ -166,29 +166,29 @@ describe('the media engine', () => {
   });
 
   it('closes every leg as failed when the thread dies, reports it, and uses another for new legs', async () => {
-    const { clock, runs, crashes, engine, tell, open } = start();
-    tell({ type: 'ready' });
+    const { clock, runs, crashes, remoteLegs, deliver, open } = start();
+    deliver({ type: 'ready' });
     const leg = await open();
     const events: LegEvent[] = [];
     leg.listen((batch) => events.push(...batch));
-    const opening = engine.open('rtp', openRtp);
+    const opening = remoteLegs.open('rtp', openRtp);
     runs[0]?.listener.onEnded(new Error('gone'));
     await expect(opening).rejects.toMatchObject({ code: 'internal' });
     expect(events).toMatchObject([{ type: 'closed', reason: 'failed' }]);
     expect(crashes.map((error) => error.message)).toEqual(['gone']);
-    await expect(engine.open('rtp', openRtp)).rejects.toMatchObject({ code: 'no_capacity' });
+    await expect(remoteLegs.open('rtp', openRtp)).rejects.toMatchObject({ code: 'no_capacity' });
     await clock.advance(200);
     expect(runs).toHaveLength(2);
     await open();
   });
 
   it('starts only one replacement, however soon another leg is requested', async () => {
-    const { clock, runs, engine, tell, posted, open } = start();
-    tell({ type: 'ready' });
+    const { clock, runs, remoteLegs, deliver, posted, open } = start();
+    deliver({ type: 'ready' });
     const leg = await open();
     let reopening: Promise<unknown> = Promise.resolve();
     leg.listen(() => {
-      reopening = engine.open('rtp', openRtp);
+      reopening = remoteLegs.open('rtp', openRtp);
     });
     runs[0]?.listener.onEnded(new Error('gone'));
     await expect(reopening).rejects.toMatchObject({ code: 'no_capacity' });
@@ -205,9 +205,9 @@ describe('the media engine', () => {
   });
 
   it('reports a failed first start, and retries with the next leg', async () => {
-    const { clock, runs, crashes, engine, open } = start();
+    const { clock, runs, crashes, remoteLegs, open } = start();
     runs[0]?.listener.onEnded(new Error('cannot load'));
-    await expect(engine.started).rejects.toThrow('cannot load');
+    await expect(remoteLegs.started).rejects.toThrow('cannot load');
     await clock.advance(1000);
     expect([runs.length, crashes.length]).toEqual([1, 0]);
     await open();
@@ -216,17 +216,17 @@ describe('the media engine', () => {
 
   it('stops the thread gracefully, or terminates it when it does not answer', async () => {
     const orderly = start();
-    orderly.tell({ type: 'ready' });
-    const closing = orderly.engine.close();
+    orderly.deliver({ type: 'ready' });
+    const closing = orderly.remoteLegs.close();
     expect(orderly.posted().at(-1)).toEqual({ type: 'stop' });
     expect(orderly.runs[0]?.isKilled).toBe(false);
-    orderly.tell({ type: 'stopped' });
+    orderly.deliver({ type: 'stopped' });
     await closing;
     expect(orderly.runs[0]?.isKilled).toBe(true);
     expect(orderly.clock.pendingTimers).toBe(0);
-    await expect(orderly.engine.open('rtp', openRtp)).rejects.toMatchObject({ code: 'draining' });
+    await expect(orderly.remoteLegs.open('rtp', openRtp)).rejects.toMatchObject({ code: 'draining' });
     const stuck = start();
-    const forced = stuck.engine.close();
+    const forced = stuck.remoteLegs.close();
     await stuck.clock.advance(5000);
     await forced;
     expect(stuck.runs[0]?.isKilled).toBe(true);
