@@ -138,9 +138,10 @@ describe('POST /v1/agent/batch-calls', () => {
   });
 
   it('reports every row that cannot be called with its line and reason, and creates nothing', async () => {
+    const hosted = await api.context.models.numbers.findById(api.numberId()).lean();
     const { status, body } = await upload(
       `to_number,name\n${A},fine\n14155550123,no plus\n${A},again\n+4915112345678,country\n+19005550123,` +
-        'premium\n+15550140000,short\n',
+        `premium\n${hosted?.phone_number},hosted here\n`,
     );
     expect(status).toBe(422);
     expect(
