@@ -60,9 +60,16 @@ async function createMp3(sampleRate: number, bitRate: 64_000 | 128_000 | 192_000
   });
   return {
     // A copy: the result is in the encoder's own memory, which the next call overwrites.
-    encode: (samples) => encoder.encode([Float32Array.from(samples, (sample) => sample / 32_768)]).slice(),
+    encode: (samples) => encoder.encode([toFloats(samples)]).slice(),
     finish: () => encoder.finalize().slice(),
   };
+}
+
+/** Not `Float32Array.from`: it asks an iterator for each sample, which takes ten times as long. */
+function toFloats(samples: Int16Array): Float32Array {
+  const floats = new Float32Array(samples.length);
+  for (let index = 0; index < samples.length; index++) floats[index] = (samples[index] ?? 0) / 32_768;
+  return floats;
 }
 
 function createOpus(bitRate: number | null): AudioEncoder {

@@ -41,9 +41,13 @@ export class Loudness {
     this.#gain = to;
     if (from === 1 && to === 1) return samples;
     const step = (to - from) / samples.length;
-    return Int16Array.from(samples, (sample, index) =>
-      Math.max(-32_768, Math.min(32_767, Math.round(sample * (from + step * index)))),
-    );
+    const levelled = new Int16Array(samples.length);
+    // Not `Int16Array.from`: it asks an iterator for each sample, which takes ten times as long.
+    for (let index = 0; index < samples.length; index++) {
+      const wanted = Math.round((samples[index] ?? 0) * (from + step * index));
+      levelled[index] = Math.max(-32_768, Math.min(32_767, wanted));
+    }
+    return levelled;
   }
 
   #gainDb(): number {
