@@ -154,6 +154,22 @@ it('a full disk refuses writes with the reason, still reads, and writes again on
   expect(store.sqlite.pragma('integrity_check')).toEqual({ integrity_check: 'ok' });
 });
 
+it('the reader answers an aggregation sooner than a plain read: it decodes every document', async () => {
+  await things().insertMany(Array.from({ length: 100 }, (_, index) => ({ _id: index, n: 1 })));
+  const sumBelow = async (id: number) =>
+    (
+      await things()
+        .aggregate([{ $match: { _id: { $lt: id } } }, { $group: { _id: null, n: { $sum: '$n' } } }])
+        .toArray()
+    )[0]?.['n'];
+  handedOver = 0;
+  expect([await sumBelow(20), handedOver]).toEqual([20, 0]);
+  expect(await things().find({ unindexed: 1 }).toArray()).toEqual([]);
+  expect(await things().countDocuments({})).toBe(100);
+  expect(handedOver).toBe(0);
+  expect([await sumBelow(50), handedOver]).toEqual([50, 1]);
+});
+
 it('the writer answers short reads; the reader answers long ones and sees all acknowledged writes', async () => {
   await things().createIndex({ team: 1, n: -1 });
   await things().insertMany(
