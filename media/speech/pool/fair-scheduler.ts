@@ -19,6 +19,11 @@ const UNRESTED = { burst: HEAD_START_SECONDS, perSecond: 3 };
  * Rest per millisecond of work for an account that must share: such an account gets a third of the thread.
  */
 const REST = 2;
+/**
+ * Least time per second of audio for such an account: three times what all listeners of a thread hear. An
+ * engine that makes more costs little here, but every byte also passes through the API's event loop.
+ */
+const SECOND_MS = 1_000 / 60;
 const MAX_REST_MS = 500;
 
 /** The account that work belongs to. */
@@ -80,7 +85,7 @@ export class FairScheduler {
       const totalMs = workedMs();
       // Work that is already waiting has no rest to end.
       if (next.mustShare && this.#isOverdue(next) && !this.#queue.hasOthers(next.account))
-        await this.#rest(next.account, Math.min(REST * (totalMs - countedMs), MAX_REST_MS));
+        await this.#rest(next.account, restMs(next.seconds, totalMs - countedMs));
       countedMs = totalMs;
     }
     this.#isRunning = false;
@@ -101,4 +106,8 @@ export class FairScheduler {
     timer.cancel();
     this.#resting = null;
   }
+}
+
+function restMs(seconds: number, workedMs: number): number {
+  return Math.min(Math.max(REST * workedMs, seconds * SECOND_MS - workedMs), MAX_REST_MS);
 }

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { FairScheduler } from '#media/speech/pool/fair-scheduler.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
-/** A thread on which each piece of work takes 100 ms. */
-function openThread() {
+/** A thread on which each piece of work takes this long. */
+function openThread(workMs = 100) {
   const clock = new ManualClock();
   let worked = 0;
   const scheduler = new FairScheduler({ clock, nextRound: () => nextRound(), workedMs: () => worked });
@@ -14,7 +14,7 @@ function openThread() {
     done,
     ask: (account: string, mustShare: boolean) =>
       void scheduler.run({ account, mustShare }, 1, () => {
-        worked += 100;
+        worked += workMs;
         done.push(account);
       }),
   };
@@ -50,6 +50,19 @@ describe('the scheduler of a speech thread', () => {
     await clock.advance(1);
     await rounds();
     expect(done).toHaveLength(18);
+  });
+
+  it('makes at most sixty seconds of audio a second for an account that must share', async () => {
+    const { clock, ask, done } = openThread(0);
+    for (let n = 0; n < 100; n++) ask('ada', true);
+    await rounds();
+    expect(done).toHaveLength(17);
+    for (let ms = 0; ms < 1_000; ms++) {
+      await clock.advance(1);
+      await rounds();
+    }
+    expect(done.length).toBeGreaterThanOrEqual(17 + 58);
+    expect(done.length).toBeLessThanOrEqual(17 + 60);
   });
 
   it('ends the pause at once for work of another account, which goes first', async () => {
