@@ -13,7 +13,8 @@ import type { AudioPiece, Segment, SpeakOptions, TimedText } from './speech-jobs
 /** How to speak, for which account, and the scheduler of the thread. */
 export interface SpeakTerms {
   readonly options: SpeakOptions;
-  readonly of: WorkOwner;
+  /** As it is now. */
+  owner(): WorkOwner;
   readonly scheduler: FairScheduler;
   readonly signal: AbortSignal;
 }
@@ -27,11 +28,8 @@ export async function* speak(
   segments: AsyncIterable<Segment>,
   terms: SpeakTerms,
 ): AsyncGenerator<AudioPiece> {
-  const {
-    options,
-    signal,
-    of: { account },
-  } = terms;
+  const { options, signal } = terms;
+  const { account } = terms.owner();
   const line = new Line(await createAudioEncoder(options.output), terms);
   let isFirst = true;
   for await (const { text, voiceId } of segments) {
@@ -130,11 +128,11 @@ class Line {
       });
     }
     this.#loudness.hear(chunk.samples, chunk.sampleRateHz);
-    const { of, scheduler, signal } = this.#terms;
+    const { owner, scheduler, signal } = this.#terms;
     // A thread serves many streams: none may occupy it for longer than a second of audio takes.
     for (let at = 0; at < chunk.samples.length; at += chunk.sampleRateHz) {
       const block = chunk.samples.subarray(at, at + chunk.sampleRateHz);
-      yield await scheduler.run(of, block.length / chunk.sampleRateHz, () => {
+      yield await scheduler.run(owner(), block.length / chunk.sampleRateHz, () => {
         signal.throwIfAborted();
         const samples = this.#converter.convert(this.#loudness.level(block), chunk.sampleRateHz);
         this.#samples += samples.length;

@@ -99,8 +99,8 @@ export type ToThread =
       readonly audio: Uint8Array<ArrayBuffer>;
       readonly options: TranscribeOptions;
     }
-  /** A piece was taken: one more may be sent. */
-  | { readonly type: 'taken'; readonly id: number }
+  /** A piece was taken: one more may be sent. The stream's account must share from now on, or no longer. */
+  | { readonly type: 'taken'; readonly id: number; readonly mustShare: boolean }
   | { readonly type: 'cancel'; readonly id: number }
   /** Answered with `alive` at once. */
   | { readonly type: 'ping' }

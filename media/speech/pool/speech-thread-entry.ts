@@ -32,6 +32,8 @@ export interface SpeechThreadData {
 /** A running job. */
 class Job {
   readonly stop = new AbortController();
+  /** Other accounts may come and go while a long text is spoken. */
+  mustShare = false;
   #segments: (Segment | null)[] = [];
   #credit = PIECES_IN_FLIGHT;
   #wake: () => void = () => {};
@@ -41,7 +43,8 @@ class Job {
     this.#wake();
   }
 
-  taken(): void {
+  taken(mustShare: boolean): void {
+    this.mustShare = mustShare;
     this.#credit++;
     this.#wake();
   }
@@ -112,10 +115,11 @@ async function run(message: Extract<ToThread, { type: 'speak' | 'transcribe' }>)
       send({ type: 'transcript', id, transcript });
       return;
     }
-    const { account, mustShare, options } = message;
+    const { account, options } = message;
+    job.mustShare = message.mustShare;
     for await (const piece of speak(engines.synthesizerFor, job.segments(), {
       options,
-      of: { account, mustShare },
+      owner: () => ({ account, mustShare: job.mustShare }),
       scheduler,
       signal: job.stop.signal,
     })) {
@@ -158,7 +162,7 @@ parentPort?.on('message', (message: ToThread) => {
       jobs.get(message.id)?.add(message.segment);
       break;
     case 'taken':
-      jobs.get(message.id)?.taken();
+      jobs.get(message.id)?.taken(message.mustShare);
       break;
     case 'cancel':
       jobs.get(message.id)?.cancel();

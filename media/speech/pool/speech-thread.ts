@@ -87,7 +87,10 @@ export class SpeechThread {
     return !this.#isClosed && this.load < this.#options.places;
   }
 
-  /** `hasOthers` and `onWork` are called when the place gets work, `onRelease` once. */
+  /**
+   * `hasOthers` is called when the place gets speech and for each piece of it, `onWork` when it gets work,
+   * `onRelease` once.
+   */
   take(
     account: string,
     {
@@ -101,7 +104,7 @@ export class SpeechThread {
     return {
       speak: (options, signal) => {
         onWork();
-        return this.#speak({ account, mustShare: hasOthers(), options }, signal);
+        return this.#speak({ account, options }, hasOthers, signal);
       },
       transcribe: (audio, options, signal) => {
         onWork();
@@ -159,13 +162,14 @@ export class SpeechThread {
   }
 
   #speak(
-    asked: { readonly account: string; readonly mustShare: boolean; readonly options: SpeakOptions },
+    asked: { readonly account: string; readonly options: SpeakOptions },
+    mustShare: () => boolean,
     signal: AbortSignal,
   ): Speaking {
     const id = this.#nextId++;
-    const pieces = new PieceQueue(() => this.#send({ type: 'taken', id }));
+    const pieces = new PieceQueue(() => this.#send({ type: 'taken', id, mustShare: mustShare() }));
     this.#begin(id, pieces, signal);
-    this.#send({ type: 'speak', id, ...asked });
+    this.#send({ type: 'speak', id, ...asked, mustShare: mustShare() });
     return {
       say: (segment) => this.#send({ type: 'segment', id, segment }),
       end: () => this.#send({ type: 'segment', id, segment: null }),

@@ -220,6 +220,26 @@ it('half of the threads are reserved for others, however much one account reques
   );
 });
 
+it('a stream that began alone shares once another account requests speech, and no longer than that', async () => {
+  const clock = new ManualClock();
+  const pool = stuckPool(clock);
+  const speaking = pool.take('synthesis', 'long')?.speak(OPTIONS, new AbortController().signal);
+  const pieces = speaking?.[Symbol.asyncIterator]();
+  const mustShare = async () => {
+    // The thread learns of a change with the piece that is taken next.
+    speaking?.say({ text: 'a', voiceId: null });
+    await pieces?.next();
+    speaking?.say({ text: 'must share', voiceId: null });
+    return (await pieces?.next())?.value?.chunk.text;
+  };
+  expect(await mustShare()).toBe('false');
+  pool.take('synthesis', 'other')?.release();
+  expect(await mustShare()).toBe('true');
+  await clock.advance(10_000);
+  expect(await mustShare()).toBe('false');
+  await pool.close();
+});
+
 it('requests of a lone account are spread over all threads', async () => {
   const pool = stuckPool(new ManualClock(), 5);
   const slots = Array.from({ length: 4 }, () => pool.take('synthesis', 'alone'));
