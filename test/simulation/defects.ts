@@ -23,9 +23,9 @@ const LIST: readonly (readonly [
   [
     'no-progress-watch',
     'an answer may hang for ever',
-    'floor/floor.ts',
-    "startTimer(draft, 'progress', quietMs + PROGRESS_MS);",
-    '',
+    'timers.ts',
+    "deadline: () => 'progress',",
+    'deadline: () => null,',
   ],
   [
     'unheard-counts',
@@ -44,16 +44,16 @@ const LIST: readonly (readonly [
   [
     'no-false-interruption',
     'a cough silences the agent permanently',
-    'floor/floor.ts',
-    "startTimer(draft, 'falseInterruption', draft.atMs + FALSE_INTERRUPTION_MS);",
-    '',
+    'timers.ts',
+    "deadline: () => 'falseInterruption',",
+    'deadline: () => null,',
   ],
   [
     'no-judge',
     'the end of speech is not judged',
     'endpointing/voice.ts',
-    "{ do: 'startTimer', name: 'judge', atMs: input.speechEndMs + JUDGE_AFTER_MS }",
-    "{ do: 'stopTimer', name: 'judge' }",
+    "startTimer(draft, 'judge', input.speechEndMs + JUDGE_AFTER_MS);",
+    '',
   ],
   [
     'resumed-is-new',
@@ -231,8 +231,8 @@ const LIST: readonly (readonly [
     'resume-forgotten',
     'the agent does not resume after a cough',
     'floor/floor.ts',
-    "    emit(draft, { do: 'resume' });\n    enter(draft, { is: 'speaking'",
-    "    enter(draft, { is: 'speaking'",
+    "    emit(draft, { do: 'resume' });\n    progress(draft);\n    enter(draft, { is: 'speaking'",
+    "    progress(draft);\n    enter(draft, { is: 'speaking'",
   ],
   [
     'waiting-forgotten',
@@ -329,8 +329,8 @@ const LIST: readonly (readonly [
     'no-end-cap',
     'a farewell that cannot be played keeps the call open',
     'ending/ending.ts',
-    "startTimer(draft, 'endCap', draft.atMs + FAREWELL_GOES_ON_WITHIN_MS);",
-    "stopTimers(draft, 'endCap');",
+    "startPhaseTimer(draft, 'endCap', draft.atMs + FAREWELL_GOES_ON_WITHIN_MS);",
+    "draft.effects.push({ do: 'stopTimer', name: 'endCap' });",
   ],
   [
     'digits-dropped',

@@ -2,8 +2,8 @@
  * The next state under construction: handlers assign new values to the draft's fields and add effects. Values
  * inside a field are never mutated.
  */
+import type { ConversationTimer } from './timers.ts';
 import type { Decision, Effect, TimelineItem } from './turn-effects.ts';
-import type { TimerName } from './turn-inputs.ts';
 import type { Phase, TurnState } from './turn-state.ts';
 
 /** A state during a step. Only `enter` changes the phase. */
@@ -25,6 +25,8 @@ export function createDraft(state: TurnState, atMs: number): Draft {
 export function finishDraft(draft: Draft): { state: TurnState; effects: readonly Effect[] } {
   const state: TurnState = {
     config: draft.config,
+    texts: draft.texts,
+    hasOptedOut: draft.hasOptedOut,
     phase: draft.phase,
     caller: draft.caller,
     isLegLost: draft.isLegLost,
@@ -53,18 +55,21 @@ export function finishDraft(draft: Draft): { state: TurnState; effects: readonly
   return { state, effects: draft.effects };
 }
 
-/** Adds effects. */
-export function emit(draft: Draft, ...effects: readonly Effect[]): void {
+/** Adds effects other than those on timers, which have functions of their own. */
+export function emit(
+  draft: Draft,
+  ...effects: readonly Exclude<Effect, { do: 'startTimer' | 'stopTimer' }>[]
+): void {
   draft.effects.push(...effects);
 }
 
-/** Starts a timer, or moves a running one. */
-export function startTimer(draft: Draft, name: TimerName, atMs: number): void {
+/** Starts a timer of the conversation, or moves a running one. Timers of a phase: phases.ts. */
+export function startTimer(draft: Draft, name: ConversationTimer, atMs: number): void {
   draft.effects.push({ do: 'startTimer', name, atMs });
 }
 
-/** Stops timers, running or not. */
-export function stopTimers(draft: Draft, ...names: readonly TimerName[]): void {
+/** Stops timers of the conversation, running or not. */
+export function stopTimers(draft: Draft, ...names: readonly ConversationTimer[]): void {
   for (const name of names) draft.effects.push({ do: 'stopTimer', name });
 }
 

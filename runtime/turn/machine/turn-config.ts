@@ -164,6 +164,9 @@ function menuOf(plan: CallPlan, render: (text: string) => string): KeypadMenu | 
   };
 }
 
+/** Length of voice that interrupts by itself when no words can arrive in time. */
+export const WORDLESS_INTERRUPTION_MS = 700;
+
 /** Voiced audio that pauses the agent, in ms by sensitivity. */
 export const INTERRUPTION_VOICE_MS = { high: 128, balanced: 256, low: 512 } as const satisfies Record<
   TurnConfig['sensitivity'],

@@ -6,7 +6,7 @@ import type { AgentState } from '#protocol/session-events.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { ChatMessage, ToolCall } from '../../llm/llm.ts';
 import type { Greeting } from './opening/answering-machine.ts';
-import type { TurnConfig } from './turn-config.ts';
+import type { TurnConfig, VariableTexts } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
 /** Increase when equal inputs would give different effects; a flight log names the version that wrote it. */
@@ -171,7 +171,9 @@ export type Phase =
       readonly is: 'voicemail';
       readonly cut: Utterance | null;
       readonly answer: Answer | null;
-      readonly isOpen: boolean;
+      /** When it began to record; null before. */
+      readonly openMs: number | null;
+      /** The latest end of its greeting. */
       readonly capMs: number;
     }
   /** Nothing to say: the caller has the floor. */
@@ -236,7 +238,11 @@ export type Phase =
 
 /** The whole state. */
 export interface TurnState {
+  /** The same throughout the call. */
   readonly config: TurnConfig;
+  /** The texts that use variables, as last rendered. */
+  readonly texts: VariableTexts;
+  readonly hasOptedOut: boolean;
   readonly phase: Phase;
   readonly caller: Caller;
   /** The caller is disconnected until another leg connects; replies wait for it. */
@@ -300,8 +306,11 @@ export const USUAL_PAUSE_MS = 600;
 
 /** The state of a call before its first input. */
 export function initialState(config: TurnConfig): TurnState {
+  const { greeting, hangUpFarewell, transfer } = config;
   return {
     config,
+    texts: { greeting, hangUpFarewell, transfer },
+    hasOptedOut: false,
     phase: { is: 'connecting', answer: null, notice: null },
     caller: { is: 'silent' },
     isLegLost: false,

@@ -240,6 +240,24 @@ describe('outbound.voicemail', () => {
     expect(played(script)).toEqual(['Your cake is ready.']);
   });
 
+  it('a message that is still being composed is said as far as it got 10 s after the beep', () => {
+    const script = machine({ action: 'leave_prompt_message', message: 'Say that the cake is ready.' });
+    const replyId = script.last('generate')?.replyId ?? '';
+    script.take({ type: 'tone.heard', tone: 'beep' });
+    const beepMs = script.nowMs;
+    script.after(9_000).take({ type: 'reply.piece', replyId, text: 'Your cake is ready.' });
+    expect(script.at(beepMs + 9_999).all('play')).toHaveLength(0);
+    expect(played(script.at(beepMs + 10_000))).toEqual(['Your cake is ready.']);
+    expect(script.last('discard')?.replyId).toBe(replyId);
+  });
+
+  it('a mailbox whose message is never begun is hung up on 10 s after the beep', () => {
+    const script = machine({ action: 'leave_prompt_message', message: 'Say it.' });
+    script.take({ type: 'tone.heard', tone: 'beep' }).after(11_000);
+    expect(script.all('play')).toHaveLength(0);
+    expect(script.last('hangUp')?.reason).toBe('agent_hangup');
+  });
+
   it('a message that cannot be composed is not left', () => {
     const script = machine({ action: 'leave_prompt_message', message: 'Say it.' }).take({
       type: 'tone.heard',

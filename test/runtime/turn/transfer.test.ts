@@ -187,6 +187,12 @@ describe('the outcome of a transfer', () => {
     expect(results(script)).toEqual([['failed', expect.stringContaining('hung up')]]);
   });
 
+  it('the caller presses the page’s button to hang up: the call ends as when their connection closes', () => {
+    const script = heard(asked(ONE)).take({ type: 'user.hung_up' });
+    expect(script.all('stopTransfer')).toHaveLength(1);
+    expect(script.after(1_000).last('hangUp')?.reason).toBe('user_hangup');
+  });
+
   it('ended externally or by the time limit: the caller gets a goodbye', () => {
     const ended = heard(asked(ONE)).take({
       type: 'end.requested',

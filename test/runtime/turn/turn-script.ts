@@ -1,6 +1,6 @@
 /**
  * Drives the turn machine manually: facts at given times, timers fired when due, and a leg and engines that
- * answer only with what the test provides.
+ * answer only with what the test provides. Throws when a step leaves a state without a deadline.
  */
 
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
@@ -9,6 +9,7 @@ import type { TimerName, TurnFact, TurnInput } from '#runtime/turn/machine/turn-
 import { step } from '#runtime/turn/machine/turn-machine.ts';
 import { initialState, type TurnState } from '#runtime/turn/machine/turn-state.ts';
 import { phrasesFor } from '#runtime/turn/text/phrases.ts';
+import { timerFaults } from '../../simulation/deadlines.ts';
 
 const CONFIG: TurnConfig = {
   greeting: { mode: 'off' },
@@ -149,5 +150,7 @@ export class TurnScript {
       if (effect.do === 'startTimer') this.#timers.set(effect.name, Math.max(effect.atMs, this.nowMs));
       if (effect.do === 'stopTimer') this.#timers.delete(effect.name);
     }
+    const faults = timerFaults(state, new Set(this.#timers.keys()));
+    if (faults.length > 0) throw new Error(`after ${fact.type}: ${faults.join('; ')}`);
   }
 }

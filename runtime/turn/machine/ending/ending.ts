@@ -6,7 +6,7 @@
 
 import type { LegCloseReason } from '#media/leg/leg.ts';
 import type { EndReason } from '#protocol/session-record.ts';
-import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
+import { type Draft, emit, explain, stopTimers } from '../draft.ts';
 import {
   closeAnswer,
   dropPendingGeneration,
@@ -18,28 +18,13 @@ import {
 } from '../floor/floor.ts';
 import { answerOf, setAnswer } from '../floor/generating.ts';
 import { noteResult, withResult } from '../floor/tool-calls.ts';
-import { enter } from '../phases.ts';
-import type { TimerName, TurnInput } from '../turn-inputs.ts';
+import { enter, restartDeadline, startPhaseTimer } from '../phases.ts';
+import { LISTENING_TIMERS } from '../timers.ts';
+import type { TurnInput } from '../turn-inputs.ts';
 import type { Answer, CallWithResult, Phase, Utterance } from '../turn-state.ts';
 
-/** Longest wait for the farewell to become audible. */
-const FAREWELL_STARTS_WITHIN_MS = 8_000;
 /** Longest gap between two words of the farewell. */
 const FAREWELL_GOES_ON_WITHIN_MS = 2_000;
-/** Longest wait for the leg to report what was heard of a stopped reply. */
-const CLEARED_WITHIN_MS = 500;
-
-/** Timers of a conversation that belong to no phase. */
-const CONVERSATION_TIMERS: readonly TimerName[] = [
-  'judge',
-  'commit',
-  'speculate',
-  'talk',
-  'unheard',
-  'idle',
-  'keypad',
-  'reopen',
-];
 
 type Ending = Extract<Phase, { is: 'ending' }>;
 
@@ -69,20 +54,16 @@ export function beginEnding(draft: Draft, reason: EndReason, farewell: string | 
   const hasLeg = phase.is !== 'connecting';
   dropPendingGeneration(draft, answer, audible);
   if (audible && phase.is !== 'clearing') silence(draft, audible, phase.is === 'paused');
-  enter(draft, { is: 'ending', reason, cut: audible, utterance: null, answer });
-  if (farewell !== null && farewell.trim() !== '' && hasLeg) sayFarewell(draft, farewell);
-  capEnding(draft);
+  const isSaid = farewell !== null && farewell.trim() !== '' && hasLeg;
+  const utterance = isSaid ? sayFarewell(draft, farewell, answer) : null;
+  enter(draft, { is: 'ending', reason, cut: audible, utterance, answer });
   finishEnding(draft);
 }
 
-function sayFarewell(draft: Draft, text: string): void {
-  if (draft.phase.is !== 'ending') return;
-  const utterance = prepare(draft, text, {
-    kind: 'farewell',
-    turnId: draft.phase.answer?.turn.turnId ?? null,
-  });
-  enter(draft, { ...draft.phase, utterance });
+function sayFarewell(draft: Draft, text: string, answer: Answer | null): Utterance {
+  const utterance = prepare(draft, text, { kind: 'farewell', turnId: answer?.turn.turnId ?? null });
   emit(draft, { do: 'play', replyId: utterance.replyId });
+  return utterance;
 }
 
 /**
@@ -90,7 +71,7 @@ function sayFarewell(draft: Draft, text: string): void {
  * the hang-up: then the call continues and the model is told why.
  */
 export function hangUpBy(draft: Draft, answer: Answer): 'ends' | 'asks' {
-  const { mode, message } = draft.config.hangUpFarewell;
+  const { mode, message } = draft.texts.hangUpFarewell;
   const asked = answer.generation.calls.find((entry) => entry.mode === 'hang_up');
   if (!asked) return 'asks';
   const said = answer.generation.text.trim();
@@ -153,7 +134,6 @@ function endAfterReply(draft: Draft, hasWords: boolean, closing: string): void {
     playing !== null && !isOther ? playing : utteranceOf(draft, answer.turn, answer.generation);
   enter(draft, { is: 'ending', reason: 'agent_hangup', cut: isOther ? playing : null, utterance, answer });
   draft.farewell = closing;
-  capEnding(draft);
 }
 
 function farewellArgument(asked: CallWithResult): string {
@@ -171,7 +151,7 @@ function farewellArgument(asked: CallWithResult): string {
 
 /** Stops taking caller speech; with `isForGood` false until the transfer fails. */
 export function stopListening(draft: Draft, { isForGood }: { readonly isForGood: boolean }): void {
-  stopTimers(draft, ...CONVERSATION_TIMERS);
+  stopTimers(draft, ...LISTENING_TIMERS);
   if (isForGood) stopTimers(draft, 'maxDuration');
   emit(draft, { do: 'closeRecognizer' });
   if (draft.speculation) emit(draft, { do: 'discard', replyId: draft.speculation.generation.replyId });
@@ -180,12 +160,6 @@ export function stopListening(draft: Draft, { isForGood }: { readonly isForGood:
   draft.pendingTranscript = null;
   draft.waiting = [];
   draft.digits = '';
-}
-
-function capEnding(draft: Draft): void {
-  if (draft.phase.is !== 'ending') return;
-  const waitMs = draft.phase.utterance ? FAREWELL_STARTS_WITHIN_MS : CLEARED_WITHIN_MS;
-  startTimer(draft, 'endCap', draft.atMs + waitMs);
 }
 
 /** Handles one input during the ending. */
@@ -229,14 +203,14 @@ function onStalled(draft: Draft, phase: Ending): void {
   emit(draft, { do: 'clear', replyId: phase.utterance.replyId });
   draft.farewell = '';
   enter(draft, { ...phase, cut: phase.utterance, utterance: null });
-  capEnding(draft);
+  restartDeadline(draft);
 }
 
 /** Nothing more can be played; the report of the heard text follows. */
 function onLegGone(draft: Draft, phase: Ending): void {
   draft.farewell = '';
   enter(draft, { ...phase, cut: phase.cut ?? phase.utterance, utterance: null });
-  capEnding(draft);
+  restartDeadline(draft);
   finishEnding(draft);
 }
 
@@ -247,7 +221,7 @@ function onFarewellProgress(
 ): void {
   if (phase.utterance?.replyId !== input.replyId) return;
   draft.progressMs = draft.atMs;
-  startTimer(draft, 'endCap', draft.atMs + FAREWELL_GOES_ON_WITHIN_MS);
+  startPhaseTimer(draft, 'endCap', draft.atMs + FAREWELL_GOES_ON_WITHIN_MS);
   if (input.type !== 'playout.started' || phase.utterance.startedMs !== null) return;
   enter(draft, { ...phase, utterance: { ...phase.utterance, startedMs: input.wireMs } });
   if (phase.answer) setAnswer(draft, recordUser(draft, phase.answer));
@@ -266,14 +240,14 @@ function onHeard(
         : null;
   if (!which) return;
   recordHeard(draft, which, heard);
-  if (draft.phase.is !== 'ending') return;
-  const isCut = which === phase.cut;
-  enter(draft, { ...draft.phase, ...(isCut ? { cut: null } : { utterance: null }) });
-  if (!isCut && draft.farewell !== '') {
-    const farewell = draft.farewell;
+  // The answer now contains what was heard of it.
+  const answer = answerOf(draft);
+  if (which === phase.cut) enter(draft, { ...phase, answer, cut: null });
+  else if (draft.farewell === '') enter(draft, { ...phase, answer, utterance: null });
+  else {
+    enter(draft, { ...phase, answer, utterance: sayFarewell(draft, draft.farewell, answer) });
+    restartDeadline(draft);
     draft.farewell = '';
-    sayFarewell(draft, farewell);
-    capEnding(draft);
   }
   finishEnding(draft);
 }

@@ -17,7 +17,14 @@ import { beginEnding } from './ending.ts';
 export function optsOut(draft: Draft, input: TurnInput): boolean {
   const { optOut, phrases } = draft.config;
   const { is } = draft.phase;
-  if (!optOut || is === 'connecting' || is === 'voicemail' || is === 'transferring' || is === 'joined')
+  if (
+    !optOut ||
+    draft.hasOptedOut ||
+    is === 'connecting' ||
+    is === 'voicemail' ||
+    is === 'transferring' ||
+    is === 'joined'
+  )
     return false;
   const said =
     input.type === 'digit.pressed'
@@ -26,7 +33,7 @@ export function optsOut(draft: Draft, input: TurnInput): boolean {
         ? spoken(draft, optOut, input.text)
         : null;
   if (said === null) return false;
-  draft.config = { ...draft.config, optOut: null };
+  draft.hasOptedOut = true;
   recordMessage(draft, { role: 'user', content: said, turnId: null, createdAtMs: draft.atMs });
   emit(draft, { do: 'optOut', by: input.type === 'digit.pressed' ? 'key' : 'voice' });
   beginEnding(draft, 'agent_hangup', optOut.confirmation === '' ? phrases.goodbye : optOut.confirmation);

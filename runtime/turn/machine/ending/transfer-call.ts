@@ -5,7 +5,7 @@
 import { parseJson } from '#base/parse-json.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 import { isTransferCall, transferWish } from '../../../tools/call-tools.ts';
-import { type Draft, emit, startTimer } from '../draft.ts';
+import { type Draft, emit } from '../draft.ts';
 import { prepare, recordUser, utteranceOf } from '../floor/floor.ts';
 import { setAnswer } from '../floor/generating.ts';
 import { noteResult, withResult } from '../floor/tool-calls.ts';
@@ -14,8 +14,6 @@ import type { Answer, CallWithResult, Utterance } from '../turn-state.ts';
 import { stopListening } from './ending.ts';
 import type { TransferRule, TransferRules } from './transfer-rules.ts';
 
-/** Longest wait for the announcement to become audible. */
-const ANNOUNCEMENT_STARTS_WITHIN_MS = 8_000;
 const ASKS = 'Not transferred: your words ask the caller something. Wait for the answer first.';
 
 /**
@@ -23,7 +21,7 @@ const ASKS = 'Not transferred: your words ask the caller something. Wait for the
  * first. `refused`: it is impossible, and the model is told why.
  */
 export function transferBy(draft: Draft, answer: Answer): 'begun' | 'asks' | 'refused' {
-  const rules = draft.config.transfer;
+  const rules = draft.texts.transfer;
   const asked = answer.generation.calls.find(({ mode, result }) => mode === 'transfer' && result === null);
   if (!asked) return 'refused';
   const wish = parseJson(transferWish, asked.call.input) ?? { destination: '', announcement: '', notes: '' };
@@ -152,8 +150,7 @@ function begin(
     cut: isOther ? playing : null,
     utterance,
   });
-  if (utterance) startTimer(draft, 'progress', draft.atMs + ANNOUNCEMENT_STARTS_WITHIN_MS);
-  else emit(draft, { do: 'stopTimer', name: 'progress' }, { do: 'transfer', destination: index, notes });
+  if (!utterance) emit(draft, { do: 'transfer', destination: index, notes });
 }
 
 function wordsBefore(

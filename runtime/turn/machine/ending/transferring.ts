@@ -4,13 +4,13 @@
  * deadlines of its own.
  */
 import type { EndReason } from '#protocol/session-record.ts';
-import { type Draft, emit, startTimer, stopTimers } from '../draft.ts';
+import { type Draft, emit, stopTimers } from '../draft.ts';
 import { followTools } from '../floor/answering.ts';
-import { closeAnswer, recordHeard, say, watchProgress } from '../floor/floor.ts';
+import { closeAnswer, progress, recordHeard, say } from '../floor/floor.ts';
 import { answerOf } from '../floor/generating.ts';
 import { onToolFinished } from '../floor/tool-calls.ts';
-import { enter } from '../phases.ts';
-import type { TurnInput } from '../turn-inputs.ts';
+import { enter, startPhaseTimer } from '../phases.ts';
+import type { TimerName, TurnInput } from '../turn-inputs.ts';
 import type { Phase } from '../turn-state.ts';
 import { beginEnding, closedReason } from './ending.ts';
 import { settleTransfer } from './transfer-call.ts';
@@ -29,7 +29,7 @@ export function stepTransfer(draft: Draft, phase: Transferring, input: TurnInput
     case 'playout.started':
     case 'playout.progressed':
       if (phase.utterance?.replyId === input.replyId)
-        startTimer(draft, 'progress', draft.atMs + ANNOUNCEMENT_GOES_ON_WITHIN_MS);
+        startPhaseTimer(draft, 'progress', draft.atMs + ANNOUNCEMENT_GOES_ON_WITHIN_MS);
       return;
     case 'playout.finished':
     case 'playout.cleared':
@@ -52,40 +52,38 @@ export function stepTransfer(draft: Draft, phase: Transferring, input: TurnInput
       else onFailed(draft, phase, input.message);
       return;
     case 'timer.fired':
+      onTimer(draft, phase, input.name);
+      return;
     case 'leg.closed':
-    case 'end.requested':
+      giveUp(draft, phase, { why: CALLER_GONE, reason: closedReason(draft, input.reason), farewell: null });
+      return;
     case 'user.hung_up':
-      onOther(draft, phase, input);
+      giveUp(draft, phase, { why: CALLER_GONE, reason: 'user_hangup', farewell: null });
+      return;
+    case 'end.requested':
+      giveUp(draft, phase, {
+        why: CALL_OVER,
+        reason: input.reason,
+        farewell: input.sayGoodbye ? draft.config.phrases.goodbye : null,
+      });
       return;
     default:
       return;
   }
 }
 
-function onOther(
-  draft: Draft,
-  phase: Transferring,
-  input: Extract<TurnInput, { type: 'timer.fired' | 'leg.closed' | 'end.requested' | 'user.hung_up' }>,
-): void {
-  if (input.type === 'timer.fired' && input.name === 'progress' && phase.utterance) {
+function onTimer(draft: Draft, phase: Transferring, name: TimerName): void {
+  if (name === 'progress' && phase.utterance) {
     emit(draft, { do: 'clear', replyId: phase.utterance.replyId });
     // The report of its heard text comes later; the transfer need not wait for it.
     enter(draft, { ...phase, cut: phase.utterance, utterance: null });
     beginTransfer(draft, phase);
-  } else if (input.type === 'timer.fired' && input.name === 'maxDuration')
+  } else if (name === 'maxDuration')
     giveUp(draft, phase, {
       why: CALL_OVER,
       reason: 'conversation_timeout',
       farewell: draft.config.phrases.timeIsUp,
     });
-  else if (input.type === 'end.requested')
-    giveUp(draft, phase, {
-      why: CALL_OVER,
-      reason: input.reason,
-      farewell: input.sayGoodbye ? draft.config.phrases.goodbye : null,
-    });
-  else if (input.type === 'leg.closed')
-    giveUp(draft, phase, { why: CALLER_GONE, reason: closedReason(draft, input.reason), farewell: null });
 }
 
 /** The call ends during the transfer: the person called is informed or hung up on. */
@@ -106,20 +104,21 @@ function onHeard(
   phase: Transferring,
   { replyId, heard }: { readonly replyId: string; readonly heard: string },
 ): void {
-  if (phase.cut?.replyId === replyId) {
-    recordHeard(draft, phase.cut, heard);
-    if (draft.phase.is === 'transferring') enter(draft, { ...draft.phase, cut: null });
+  const which = [phase.cut, phase.utterance].find((utterance) => utterance?.replyId === replyId);
+  if (!which) return;
+  recordHeard(draft, which, heard);
+  // The answer now contains what was heard of it.
+  const answer = answerOf(draft) ?? phase.answer;
+  if (which === phase.cut) {
+    enter(draft, { ...phase, answer, cut: null });
     return;
   }
-  if (phase.utterance?.replyId !== replyId) return;
-  recordHeard(draft, phase.utterance, heard);
-  if (draft.phase.is !== 'transferring') return;
-  enter(draft, { ...draft.phase, utterance: null });
+  enter(draft, { ...phase, answer, utterance: null });
   beginTransfer(draft, phase);
 }
 
 function beginTransfer(draft: Draft, { destination, notes }: Transferring): void {
-  emit(draft, { do: 'stopTimer', name: 'progress' }, { do: 'transfer', destination, notes });
+  emit(draft, { do: 'transfer', destination, notes });
 }
 
 /** Caller and person are joined: the agent has left, and its timers stop. */
@@ -136,7 +135,7 @@ function onTransferred(draft: Draft, phase: Transferring): void {
 
 /** The transfer failed: the agent is back and says so, in its own words or those of the configuration. */
 function onFailed(draft: Draft, phase: Transferring, message: string): void {
-  const rule = draft.config.transfer?.destinations[phase.destination]?.onFailure;
+  const rule = draft.texts.transfer?.destinations[phase.destination]?.onFailure;
   settle(draft, phase, { isDone: false, text: message });
   if (rule?.action === 'end_call') {
     beginEnding(draft, 'agent_hangup', rule.message || draft.config.phrases.goodbye);
@@ -153,8 +152,8 @@ function onFailed(draft: Draft, phase: Transferring, message: string): void {
     say(draft, rule.message, { kind: 'notice', turnId: answer.turn.turnId, answer: null });
     return;
   }
+  progress(draft);
   enter(draft, { is: 'answering', answer });
-  watchProgress(draft);
   followTools(draft);
 }
 

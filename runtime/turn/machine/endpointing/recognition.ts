@@ -1,5 +1,5 @@
 /** Reopens a failed recogniser and keeps the words so far. Timer: `reopen`. */
-import { type Draft, emit, explain, startTimer } from '../draft.ts';
+import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
 
 /** Failures in a row before attempts are delayed. */
 const IMMEDIATE_REOPENINGS = 3;
@@ -31,5 +31,6 @@ export function onRecognizerFailed(draft: Draft, isRetryable: boolean): void {
 export function reopenRecognizer(draft: Draft): void {
   if (draft.recognizer.is !== 'reopening') return;
   draft.recognizer = { ...draft.recognizer, is: 'open' };
-  emit(draft, { do: 'stopTimer', name: 'reopen' }, { do: 'openRecognizer' });
+  stopTimers(draft, 'reopen');
+  emit(draft, { do: 'openRecognizer' });
 }

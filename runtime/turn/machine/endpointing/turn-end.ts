@@ -7,10 +7,10 @@
 import { normalised } from '../../text/normalised.ts';
 import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
 import { freeFloor } from '../floor/answering.ts';
-import { PROGRESS_MS } from '../floor/floor.ts';
 import { dropSpeculation, startGeneration } from '../floor/generating.ts';
-import { WORDLESS_INTERRUPTION_MS } from '../interruption/interruption.ts';
 import { resumeAfterListening, settleOverlap } from '../interruption/overlap.ts';
+import { PROGRESS_MS } from '../timers.ts';
+import { WORDLESS_INTERRUPTION_MS } from '../turn-config.ts';
 import { type PendingTranscript, speechText, type Turn } from '../turn-state.ts';
 import { judge, waitMs } from './endpointing.ts';
 import { rejectedEndpoints } from './rejected-endpoints.ts';

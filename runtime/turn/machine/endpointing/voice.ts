@@ -7,8 +7,9 @@
 
 import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
 import { freeFloor } from '../floor/answering.ts';
-import { PROGRESS_MS, say } from '../floor/floor.ts';
+import { say } from '../floor/floor.ts';
 import { forgetQuiet } from '../floor/silence.ts';
+import { PROGRESS_MS } from '../timers.ts';
 import { JUDGE_AFTER_MS } from '../turn-config.ts';
 import type { TurnInput } from '../turn-inputs.ts';
 import type { Speech } from '../turn-state.ts';
@@ -69,8 +70,8 @@ export function onTalkDue(draft: Draft): void {
   }
   if (!speech.wasPressed && draft.recognizer.is === 'open') {
     draft.caller = { is: 'talking', speech: { ...speech, wasPressed: true } };
-    const withinMs = Math.max(PRESSED_MS, draft.config.recognition.finalWithinMs);
-    emit(draft, { do: 'finalise' }, { do: 'startTimer', name: 'talk', atMs: draft.atMs + withinMs });
+    emit(draft, { do: 'finalise' });
+    startTimer(draft, 'talk', draft.atMs + Math.max(PRESSED_MS, draft.config.recognition.finalWithinMs));
     return;
   }
   explain(draft, { about: 'progress', rule: 'stalled_talking', anchorMs: speech.movedMs, deadlineMs: dueMs });
@@ -95,11 +96,8 @@ export function onVoiceStopped(draft: Draft, input: Extract<TurnInput, { type: '
     return;
   }
   draft.caller = { is: 'stopped', speech, endMs: input.speechEndMs, endpoint: UNJUDGED };
-  emit(
-    draft,
-    { do: 'stopTimer', name: 'talk' },
-    { do: 'startTimer', name: 'judge', atMs: input.speechEndMs + JUDGE_AFTER_MS },
-  );
+  stopTimers(draft, 'talk');
+  startTimer(draft, 'judge', input.speechEndMs + JUDGE_AFTER_MS);
 }
 
 /** A voice long enough for words produced none: the waiting caller is asked to repeat. */

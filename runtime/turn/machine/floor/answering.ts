@@ -5,24 +5,24 @@
  */
 
 import { normalised } from '../../text/normalised.ts';
-import { type Draft, emit, explain, record, startTimer } from '../draft.ts';
+import { type Draft, emit, explain, record } from '../draft.ts';
 import { beginEnding, hangUpBy } from '../ending/ending.ts';
 import { transferBy } from '../ending/transfer-call.ts';
-import { enter } from '../phases.ts';
+import { enter, startPhaseTimer } from '../phases.ts';
 import type { TurnInput } from '../turn-inputs.ts';
 import type { Answer, Generation, Turn } from '../turn-state.ts';
 import {
   closeAnswer,
   moved,
   playAnswer,
+  prepare,
   progress,
   recordUser,
   say,
   speak,
   utteranceOf,
-  watchProgress,
 } from './floor.ts';
-import { answerOf, isUnnoticed, setAnswer, startGeneration } from './generating.ts';
+import { answerOf, isUnnoticed, newAnswer, setAnswer, startGeneration } from './generating.ts';
 import { holdDueMs } from './hold-line.ts';
 import { runCall } from './tool-calls.ts';
 import { reportWaterfall } from './waterfall.ts';
@@ -63,19 +63,10 @@ export function takeTurn(draft: Draft, turn: Turn): void {
   const generation = isReusable
     ? speculation.generation
     : startGeneration(draft, turn, { rounds: [], attempt: 1, isSpeculative: false });
-  const answer: Answer = {
-    turn,
-    rounds: [],
-    generation,
-    isSpeculative: isReusable,
-    isRecorded: false,
-    isMeasured: false,
-    hasHoldLine: false,
-    heard: {},
-  };
+  const answer = newAnswer(turn, generation, { isSpeculative: isReusable });
+  progress(draft);
   enter(draft, { is: 'answering', answer });
-  watchProgress(draft);
-  startTimer(draft, 'hold', holdDueMs(turn));
+  startPhaseTimer(draft, 'hold', holdDueMs(turn));
   playAnswer(draft, answer);
   // Tool calls the speculation was not allowed to run.
   for (const { call } of generation.calls) runCall(draft, call.callId);
@@ -145,7 +136,8 @@ export function followTools(draft: Draft): void {
   const { generation, turn, rounds } = answer;
   if (generation.status !== 'done' || generation.calls.length === 0) return;
   if (generation.calls.some(({ result }) => result === null)) {
-    if (!answer.hasHoldLine && generation.text === '') startTimer(draft, 'hold', draft.atMs + TOOL_FILLER_MS);
+    if (!answer.hasHoldLine && generation.text === '')
+      startPhaseTimer(draft, 'hold', draft.atMs + TOOL_FILLER_MS);
     return;
   }
   if (rounds.length >= MAX_ROUNDS) {
@@ -192,7 +184,7 @@ export function onUtteranceDone(draft: Draft, replyId: string): void {
   const isWaiting = generation.calls.some(({ result, mode }) => result === null && mode !== 'hang_up');
   if (isWaiting || generation.status !== 'done') {
     enter(draft, { is: 'answering', answer });
-    if (isWaiting && !answer.hasHoldLine) startTimer(draft, 'hold', draft.atMs + TOOL_FILLER_MS);
+    if (isWaiting && !answer.hasHoldLine) startPhaseTimer(draft, 'hold', draft.atMs + TOOL_FILLER_MS);
     return;
   }
   closeAnswer(draft, answer, false);
@@ -302,7 +294,11 @@ function giveUp(draft: Draft, answer: Answer): void {
   const isBusy = (phase.is === 'speaking' || phase.is === 'paused') && phase.utterance !== null;
   if (isBusy) {
     // Its hold line is still playing: the line after it becomes the answer.
-    const replyId = sayLater(draft, line, answer.turn.wantsAudio);
+    const { replyId } = prepare(draft, line, {
+      kind: 'reply',
+      turnId: answer.turn.turnId,
+      isSpoken: answer.turn.wantsAudio,
+    });
     setAnswer(draft, { ...answer, generation: replacement(draft, replyId, line) });
     return;
   }
@@ -313,13 +309,6 @@ function giveUp(draft: Draft, answer: Answer): void {
     answer: null,
     isSpoken: answer.turn.wantsAudio,
   });
-}
-
-function sayLater(draft: Draft, text: string, isSpoken: boolean): string {
-  draft.lastReply += 1;
-  const replyId = `r${draft.lastReply}`;
-  emit(draft, { do: 'say', replyId, text, isSpoken });
-  return replyId;
 }
 
 function replacement(draft: Draft, replyId: string, text: string): Generation {

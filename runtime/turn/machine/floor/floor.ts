@@ -2,16 +2,13 @@
  * The agent's side of the floor: speaking, pausing, resuming, being cut off, and recording what was heard. At
  * most one utterance at a time.
  */
-import { type Draft, emit, explain, nextReplyId, recordMessage, startTimer, stopTimers } from '../draft.ts';
-import { FALSE_INTERRUPTION_MS, WORDLESS_INTERRUPTION_MS } from '../interruption/interruption.ts';
-import { enter } from '../phases.ts';
+import { type Draft, emit, explain, nextReplyId, recordMessage } from '../draft.ts';
+import { enter, stopPhaseTimer } from '../phases.ts';
+import { WORDLESS_INTERRUPTION_MS } from '../turn-config.ts';
 import type { Answer, Generation, Turn, Utterance } from '../turn-state.ts';
 import { answerMessages, answerOf, setAnswer } from './generating.ts';
 
-/** Longest silence of the agent while it has the floor before the watchdog acts. */
-export const PROGRESS_MS = 3_500;
-
-/** The caller hears the agent, or has just given it the floor: restarts the watchdog. */
+/** The caller hears the agent, or has just given it the floor: the watchdog counts from now. */
 export function progress(draft: Draft): void {
   draft.progressMs = draft.atMs;
 }
@@ -23,12 +20,6 @@ export function progress(draft: Draft): void {
 export function moved(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || !phase.answer.turn.wantsAudio) progress(draft);
-}
-
-/** Starts the watchdog when the agent takes the floor; the caller has heard nothing since `quietMs`. */
-export function watchProgress(draft: Draft, quietMs = draft.atMs): void {
-  draft.progressMs = quietMs;
-  startTimer(draft, 'progress', quietMs + PROGRESS_MS);
 }
 
 /** How a fixed text is spoken. */
@@ -79,9 +70,10 @@ export function utteranceOf(draft: Draft, turn: Turn, run: Pick<Generation, 'rep
 
 /** Gives the floor to an utterance whose audio is on its way to the wire. */
 export function speak(draft: Draft, utterance: Utterance, answer: Answer | null): void {
+  progress(draft);
   enter(draft, { is: 'speaking', utterance, answer });
-  stopTimers(draft, 'hold');
-  watchProgress(draft);
+  // Its words fill the wait that a hold line was for.
+  stopPhaseTimer(draft, 'hold');
   const { caller } = draft;
   if (
     caller.is !== 'talking' ||
@@ -92,7 +84,7 @@ export function speak(draft: Draft, utterance: Utterance, answer: Answer | null)
     return;
   // The caller spoke first: the agent's first word waits until that is judged.
   pause(draft);
-  waitForWords(draft);
+  watchForWordlessVoice(draft);
 }
 
 /** Plays the next part of an answer: words before a tool ran, then its generation. */
@@ -115,14 +107,15 @@ export function pause(draft: Draft): void {
     emit(draft, { do: 'pause' });
     enter(draft, { is: 'paused', utterance: phase.utterance, answer: phase.answer, sinceMs: draft.atMs });
   } else if (phase.is === 'answering') {
-    emit(draft, { do: 'hold', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'hold' });
+    emit(draft, { do: 'hold', replyId: phase.answer.generation.replyId });
+    // The caller speaks instead of waiting for words.
+    stopPhaseTimer(draft, 'hold');
     enter(draft, { is: 'paused', utterance: null, answer: phase.answer, sinceMs: draft.atMs });
   }
 }
 
-/** Longest wait for the words of an overlap; if none can arrive in time, the voice alone decides. */
-export function waitForWords(draft: Draft): void {
-  startTimer(draft, 'falseInterruption', draft.atMs + FALSE_INTERRUPTION_MS);
+/** If no words can arrive during the pause, the voice alone decides. */
+export function watchForWordlessVoice(draft: Draft): void {
   if (!hasInterims(draft)) emit(draft, { do: 'watchVoice', reachMs: WORDLESS_INTERRUPTION_MS });
 }
 
@@ -137,11 +130,11 @@ export function resume(draft: Draft): void {
   if (phase.is !== 'paused') return;
   if (phase.utterance) {
     emit(draft, { do: 'resume' });
+    progress(draft);
     enter(draft, { is: 'speaking', utterance: phase.utterance, answer: phase.answer });
-    watchProgress(draft);
   } else if (phase.answer) {
     // The caller heard nothing during the pause either.
-    watchProgress(draft, phase.sinceMs);
+    draft.progressMs = phase.sinceMs;
     playAnswer(draft, phase.answer);
   }
 }
@@ -159,8 +152,8 @@ export function cut(draft: Draft, rule: string): void {
     anchorMs: phase.is === 'paused' ? phase.sinceMs : draft.atMs,
     deadlineMs: draft.atMs,
   });
+  progress(draft);
   enter(draft, { is: 'clearing', utterance, answer, next: null });
-  watchProgress(draft);
 }
 
 /**

@@ -16,6 +16,24 @@ export function answerOf(draft: Draft): Answer | null {
   return 'answer' in draft.phase ? draft.phase.answer : null;
 }
 
+/** The answer to a turn before anything of it was heard. */
+export function newAnswer(
+  turn: Turn,
+  generation: Generation,
+  { isSpeculative = false, hasHoldLine = false }: Partial<Pick<Answer, 'isSpeculative' | 'hasHoldLine'>> = {},
+): Answer {
+  return {
+    turn,
+    rounds: [],
+    generation,
+    isSpeculative,
+    isRecorded: false,
+    isMeasured: false,
+    hasHoldLine,
+    heard: {},
+  };
+}
+
 /** Puts a changed answer into the phase. */
 export function setAnswer(draft: Draft, answer: Answer): void {
   if ('answer' in draft.phase) enter(draft, { ...draft.phase, answer });

@@ -1,5 +1,6 @@
 /** What the agent says while the caller waits for an answer. Timer: `hold`. */
-import { type Draft, emit, explain, startTimer } from '../draft.ts';
+import { type Draft, emit, explain } from '../draft.ts';
+import { startPhaseTimer } from '../phases.ts';
 import type { Answer, Turn } from '../turn-state.ts';
 import { recordUser, say } from './floor.ts';
 import { setAnswer } from './generating.ts';
@@ -19,7 +20,7 @@ export function onHold(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || phase.answer.hasHoldLine) return;
   // The caller is disconnected: they hear it on their return if the answer is still missing.
-  if (draft.isLegLost) startTimer(draft, 'hold', draft.atMs + HOLD_AFTER_COMMIT_MS);
+  if (draft.isLegLost) startPhaseTimer(draft, 'hold', draft.atMs + HOLD_AFTER_COMMIT_MS);
   else bridge(draft, phase.answer);
 }
 
@@ -28,7 +29,7 @@ export function promiseWord(draft: Draft, turn: Turn): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || phase.answer.turn.wantsAudio || !turn.wantsAudio) return;
   setAnswer(draft, { ...phase.answer, hasHoldLine: false });
-  startTimer(draft, 'hold', holdDueMs(turn));
+  startPhaseTimer(draft, 'hold', holdDueMs(turn));
 }
 
 /** Says a hold line. Not for readers, who see the answer being written (`audio: false`). */

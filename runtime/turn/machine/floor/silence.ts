@@ -6,6 +6,7 @@
 
 import { type Draft, explain, startTimer, stopTimers } from '../draft.ts';
 import { beginEnding } from '../ending/ending.ts';
+import { isQuiet } from '../timers.ts';
 import { takeTurn } from './answering.ts';
 import { eventTurn } from './event-turn.ts';
 
@@ -14,16 +15,12 @@ const TWO_PROMPTS_FROM_MS = 15_000;
 
 /** Starts or stops counting silence, after every step. */
 export function countQuiet(draft: Draft): void {
-  const isQuiet =
-    draft.phase.is === 'listening' &&
-    draft.caller.is === 'silent' &&
-    draft.digits === '' &&
-    Object.keys(draft.runningTools).length === 0;
   const { beforeMs, sinceMs, prompts } = draft.quiet;
-  if (isQuiet && sinceMs === null) {
+  const quiet = isQuiet(draft);
+  if (quiet && sinceMs === null) {
     draft.quiet = { beforeMs, sinceMs: draft.atMs, prompts };
     startTimer(draft, 'idle', draft.atMs + Math.max(0, nextThresholdMs(draft) - beforeMs));
-  } else if (!isQuiet && sinceMs !== null) {
+  } else if (!quiet && sinceMs !== null) {
     draft.quiet = { beforeMs: beforeMs + draft.atMs - sinceMs, sinceMs: null, prompts };
     stopTimers(draft, 'idle');
   }
@@ -58,7 +55,6 @@ export function onIdle(draft: Draft): void {
     beginEnding(draft, 'agent_hangup', draft.config.idleFarewell ? draft.config.phrases.goodbye : null);
     return;
   }
-  draft.quiet = { beforeMs: quietMs, sinceMs: null, prompts: prompts + 1 };
   takeEvent(
     draft,
     '[The caller has said nothing for a while. Briefly ask whether they are still there.]',

@@ -1,22 +1,22 @@
 /** The watchdog of every phase in which the agent has the floor. Timer: `progress`. */
 
-import { type Draft, emit, explain, startTimer } from '../draft.ts';
-import { PHASE_TIMERS } from '../phases.ts';
+import { type Draft, emit, explain } from '../draft.ts';
+import { startPhaseTimer } from '../phases.ts';
+import { PROGRESS_MS, timersOf } from '../timers.ts';
 import type { Answer, Generation } from '../turn-state.ts';
 import { onFailed } from './answering.ts';
-import { cut, PROGRESS_MS, playAnswer, recordHeard, watchProgress } from './floor.ts';
+import { cut, playAnswer, progress, recordHeard } from './floor.ts';
 import { bridge } from './hold-line.ts';
 import { onCleared } from './reply-and-playout.ts';
 
 /** Every such phase makes progress, or is forced to. */
 export function onProgressDue(draft: Draft): void {
   const { phase } = draft;
-  if (!PHASE_TIMERS[phase.is].owns.includes('progress')) return;
+  if (!timersOf(phase).owns.includes('progress')) return;
   const dueMs = draft.progressMs + PROGRESS_MS;
-  startTimer(draft, 'progress', draft.atMs < dueMs ? dueMs : draft.atMs + PROGRESS_MS);
-  // Without a leg nothing can be played, and the call itself limits that time. A pause has a deadline of its
-  // own.
-  if (draft.atMs < dueMs || phase.is === 'paused' || (draft.isLegLost && phase.is === 'speaking')) return;
+  startPhaseTimer(draft, 'progress', draft.atMs < dueMs ? dueMs : draft.atMs + PROGRESS_MS);
+  // Without a leg nothing can be played, and the call itself limits that time.
+  if (draft.atMs < dueMs || (draft.isLegLost && phase.is === 'speaking')) return;
   explain(draft, {
     about: 'progress',
     rule: `stalled_${phase.is}`,
@@ -86,7 +86,7 @@ function onSpeechStalled(draft: Draft, answer: Answer | null): void {
   if (utterance.kind === 'hold' && utterance.startedMs === null && answer) {
     // Only the hold line is discarded, never the answer behind it.
     emit(draft, { do: 'discard', replyId: utterance.replyId });
+    progress(draft);
     playAnswer(draft, answer);
-    watchProgress(draft);
   } else cut(draft, 'stalled');
 }

@@ -55,7 +55,7 @@ export function stepWithHuman(draft: Draft, phase: Taken, input: TurnInput): boo
       if (phase.cut?.replyId === input.replyId) onCutHeard(draft, phase, input.heard);
       return true;
     case 'timer.fired':
-      if (input.name !== 'maxDuration') return input.name === 'progress';
+      if (input.name !== 'maxDuration') return false;
       enter(draft, { ...phase, isTimeUp: true });
       return true;
     case 'colleague.said':

@@ -4,11 +4,6 @@ import { acknowledgementsFor } from '../../text/phrases.ts';
 import { INTERRUPTION_VOICE_MS, type TurnConfig } from '../turn-config.ts';
 import type { Speech } from '../turn-state.ts';
 
-/** Longest wait of a paused agent for words before it resumes. */
-export const FALSE_INTERRUPTION_MS = 900;
-/** Length of voice that interrupts by itself when no words can arrive in time. */
-export const WORDLESS_INTERRUPTION_MS = 700;
-
 /** Kind of words spoken over the agent. `open`: could still become an ignorable phrase. */
 export type OverlapJudgement = 'none' | 'ignore_phrase' | 'acknowledgement' | 'echo' | 'open' | 'words';
 

@@ -3,19 +3,14 @@
  * or is cut off. Timer: `falseInterruption` starts with the pause, waits for an open endpoint decision, and
  * is cancelled by the decision.
  */
-import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
-import { cut, hasInterims, PROGRESS_MS, pause, resume, waitForWords } from '../floor/floor.ts';
+import { type Draft, emit, explain, stopTimers } from '../draft.ts';
+import { cut, hasInterims, pause, resume, watchForWordlessVoice } from '../floor/floor.ts';
 import { isUnnoticed } from '../floor/generating.ts';
-import { enter } from '../phases.ts';
-import { INTERRUPTION_VOICE_MS } from '../turn-config.ts';
+import { enter, startPhaseTimer } from '../phases.ts';
+import { FALSE_INTERRUPTION_MS, PROGRESS_MS } from '../timers.ts';
+import { INTERRUPTION_VOICE_MS, WORDLESS_INTERRUPTION_MS } from '../turn-config.ts';
 import { type Phase, type Speech, speechText } from '../turn-state.ts';
-import {
-  FALSE_INTERRUPTION_MS,
-  isIgnorable,
-  isMeant,
-  judgeOverlap,
-  WORDLESS_INTERRUPTION_MS,
-} from './interruption.ts';
+import { isIgnorable, isMeant, judgeOverlap } from './interruption.ts';
 
 /** The speech is long enough for the configured sensitivity. */
 export function onVoiceReached(draft: Draft, voicedMs: number): void {
@@ -44,7 +39,7 @@ function beginOverlap(draft: Draft): void {
     anchorMs: draft.atMs,
     deadlineMs: draft.atMs + FALSE_INTERRUPTION_MS,
   });
-  waitForWords(draft);
+  watchForWordlessVoice(draft);
   wordsOverSpeech(draft, false);
 }
 
@@ -105,7 +100,7 @@ export function onFalseInterruption(draft: Draft): void {
   if (caller.is === 'stopped' && !caller.endpoint.isSettled && draft.recognizer.is === 'open') {
     const lastMs = caller.endMs + draft.config.recognition.finalWithinMs;
     if (draft.atMs < lastMs) {
-      startTimer(draft, 'falseInterruption', lastMs);
+      startPhaseTimer(draft, 'falseInterruption', lastMs);
       return;
     }
   }
@@ -118,7 +113,7 @@ export function onFalseInterruption(draft: Draft): void {
   ) {
     // Without interims the voice decides at 700 ms, and the words at the end of speech; a sound that reaches
     // neither must not silence the agent.
-    startTimer(draft, 'falseInterruption', draft.atMs + FALSE_INTERRUPTION_MS);
+    startPhaseTimer(draft, 'falseInterruption', draft.atMs + FALSE_INTERRUPTION_MS);
     return;
   }
   settleOverlap(draft);

@@ -6,17 +6,18 @@
 import { type Draft, emit } from '../draft.ts';
 import { freeFloor, onGenerated } from '../floor/answering.ts';
 import { eventTurn } from '../floor/event-turn.ts';
-import { playAnswer, prepare, speak, watchProgress } from '../floor/floor.ts';
-import { startGeneration } from '../floor/generating.ts';
+import { playAnswer, prepare, speak } from '../floor/floor.ts';
+import { newAnswer, startGeneration } from '../floor/generating.ts';
 import { runCall } from '../floor/tool-calls.ts';
-import type { Answer, Prepared } from '../turn-state.ts';
+import type { Prepared } from '../turn-state.ts';
 
 /**
  * Prepares the greeting without playing it. The disclosure comes first; a fixed greeting is spoken together
  * with it.
  */
 export function prepareGreeting(draft: Draft): Prepared {
-  const { greeting, phrases, disclosure = '' } = draft.config;
+  const { phrases, disclosure = '' } = draft.config;
+  const { greeting } = draft.texts;
   const opening = [disclosure, greeting.mode === 'say' ? greeting.text : '']
     .filter((text) => text !== '')
     .join(' ');
@@ -31,17 +32,7 @@ export function prepareGreeting(draft: Draft): Prepared {
     greeting.fallback === '' ? phrases.trouble : greeting.fallback,
   );
   const generation = startGeneration(draft, turn, { rounds: [], attempt: 1, isSpeculative: false });
-  const answer: Answer = {
-    turn,
-    rounds: [],
-    generation,
-    isSpeculative: false,
-    isRecorded: false,
-    isMeasured: false,
-    hasHoldLine: true,
-    heard: {},
-  };
-  return { answer, notice };
+  return { answer: newAnswer(turn, generation, { hasHoldLine: true }), notice };
 }
 
 /** Speaks the prepared greeting, or listens without one. Both sides have been silent since `quietMs`. */
@@ -50,7 +41,7 @@ export function greet(draft: Draft, { answer, notice }: Prepared, quietMs = draf
     emit(draft, { do: 'play', replyId: notice.replyId });
     speak(draft, notice, answer);
   } else if (answer) {
-    watchProgress(draft, quietMs);
+    draft.progressMs = quietMs;
     playAnswer(draft, answer);
   } else freeFloor(draft);
   if (!answer) return;

@@ -5,20 +5,18 @@
  * wait for the prompt to stop.
  */
 import { type KeypadMenu, keypadMessage, menuText, optionOfKey, optionOfWords } from '../../text/keypad.ts';
-import { type Draft, emit, explain, recordMessage, startTimer, stopTimers } from '../draft.ts';
+import { type Draft, emit, explain, recordMessage } from '../draft.ts';
 import { beginEnding, closedReason, endFromOutside } from '../ending/ending.ts';
 import { onRecognizerFailed, reopenRecognizer } from '../endpointing/recognition.ts';
 import { prepare, recordHeard } from '../floor/floor.ts';
 import { judgeOverlap } from '../interruption/interruption.ts';
-import { enter } from '../phases.ts';
-import type { TurnInput } from '../turn-inputs.ts';
+import { enter, restartDeadline, startPhaseTimer } from '../phases.ts';
+import type { TimerName, TurnInput } from '../turn-inputs.ts';
 import type { Phase, Prepared, Utterance } from '../turn-state.ts';
 import { greet, prepareGreeting } from './greeting.ts';
 
 type Menu = Extract<Phase, { is: 'menu' }>;
 
-/** Longest wait for the leg to report what was heard of the stopped prompt. */
-const CLEARED_WITHIN_MS = 500;
 /**
  * Voice that named no option by then costs an attempt; otherwise a television would hold the menu forever.
  */
@@ -37,7 +35,6 @@ function promptOf(draft: Draft, menu: KeypadMenu, attempt: number): Utterance {
 export function beginMenu(draft: Draft, prompt: Utterance | null): void {
   enter(draft, { is: 'menu', utterance: prompt, attempt: 1, after: 'input', isReady: false });
   if (prompt) emit(draft, { do: 'play', replyId: prompt.replyId });
-  else awaitInput(draft);
 }
 
 /** Handles one input during the menu. */
@@ -53,11 +50,11 @@ export function stepMenu(draft: Draft, phase: Menu, input: TurnInput): void {
       return;
     case 'voice.started':
       // A speaking caller is giving input, but endless noise is not.
-      if (isAwaited) startTimer(draft, 'menu', draft.atMs + LONGEST_WORDS_MS);
+      if (isAwaited) startPhaseTimer(draft, 'menu', draft.atMs + LONGEST_WORDS_MS);
       return;
     case 'voice.stopped':
       if (draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });
-      if (isAwaited) awaitInput(draft);
+      if (isAwaited) restartDeadline(draft);
       return;
     case 'playout.started':
       if (phase.utterance?.replyId === input.replyId)
@@ -74,7 +71,7 @@ export function stepMenu(draft: Draft, phase: Menu, input: TurnInput): void {
       onVariable(draft, phase, input);
       return;
     case 'timer.fired':
-      onTimer(draft, phase, input);
+      onTimer(draft, phase, input.name);
       return;
     case 'recognizer.failed':
       onRecognizerFailed(draft, input.isRetryable);
@@ -90,14 +87,22 @@ export function stepMenu(draft: Draft, phase: Menu, input: TurnInput): void {
   }
 }
 
-function onTimer(draft: Draft, phase: Menu, input: Extract<TurnInput, { type: 'timer.fired' }>): void {
-  if (input.name === 'maxDuration')
-    endFromOutside(draft, 'conversation_timeout', draft.config.phrases.timeIsUp);
-  else if (input.name === 'reopen') reopenRecognizer(draft);
-  else if (input.name !== 'menu') return;
-  // The leg did not report what was heard of the prompt: continue without it.
-  else if (phase.utterance) onPrompted(draft, phase, phase.utterance.replyId, '');
-  else if (phase.after === 'input') failAttempt(draft, phase, 'no_input');
+function onTimer(draft: Draft, phase: Menu, name: TimerName): void {
+  switch (name) {
+    case 'maxDuration':
+      endFromOutside(draft, 'conversation_timeout', draft.config.phrases.timeIsUp);
+      return;
+    case 'reopen':
+      reopenRecognizer(draft);
+      return;
+    case 'menu':
+      // The leg did not report what was heard of the prompt: continue without it.
+      if (phase.utterance) onPrompted(draft, phase, phase.utterance.replyId, '');
+      else if (phase.after === 'input') failAttempt(draft, phase, 'no_input');
+      return;
+    default:
+      return;
+  }
 }
 
 /** Any key stops the prompt; an unknown one costs an attempt. */
@@ -125,31 +130,25 @@ function onWords(
     failAttempt(draft, phase, 'unknown_words');
 }
 
-function awaitInput(draft: Draft): void {
-  startTimer(draft, 'menu', draft.atMs + (draft.config.menu?.noInputMs ?? 0));
-}
-
 /** The prompt has ended, complete or cut. */
 function onPrompted(draft: Draft, phase: Menu, replyId: string, heard: string): void {
   if (phase.utterance?.replyId !== replyId) return;
   recordHeard(draft, phase.utterance, heard);
   enter(draft, { ...phase, utterance: null });
-  goOn(draft);
+  continueAfterPrompt(draft);
 }
 
-/** Continues after the end of the prompt. */
-function goOn(draft: Draft): void {
+/** What follows the prompt, once it has ended. */
+function continueAfterPrompt(draft: Draft): void {
   const { phase } = draft;
   const { menu } = draft.config;
   if (phase.is !== 'menu' || phase.utterance !== null || !menu) return;
-  stopTimers(draft, 'menu');
-  if (phase.after === 'input') awaitInput(draft);
-  else if (phase.after === 'retry') {
+  if (phase.after === 'retry') {
     const attempt = phase.attempt + 1;
     const prompt = promptOf(draft, menu, attempt);
     emit(draft, { do: 'play', replyId: prompt.replyId });
     enter(draft, { ...phase, utterance: prompt, attempt, after: 'input' });
-  } else if (phase.isReady) {
+  } else if (phase.after === 'greeting' && phase.isReady) {
     const greeting = prepareGreeting(draft);
     enter(draft, { is: 'listening' });
     greet(draft, greeting);
@@ -192,13 +191,8 @@ function choose(
 function leavePrompt(draft: Draft, phase: Menu): void {
   const isCut = draft.phase.is === 'menu' && draft.phase.after !== 'input';
   enter(draft, phase);
-  if (phase.utterance && !isCut)
-    emit(
-      draft,
-      { do: 'clear', replyId: phase.utterance.replyId },
-      { do: 'startTimer', name: 'menu', atMs: draft.atMs + CLEARED_WITHIN_MS },
-    );
-  goOn(draft);
+  if (phase.utterance && !isCut) emit(draft, { do: 'clear', replyId: phase.utterance.replyId });
+  continueAfterPrompt(draft);
 }
 
 /** The texts that use the choice have been rendered. */
@@ -207,7 +201,7 @@ function onVariable(
   phase: Menu,
   { greeting, hangUpFarewell, transfer }: Extract<TurnInput, { type: 'variables.changed' }>,
 ): void {
-  draft.config = { ...draft.config, greeting, hangUpFarewell, transfer };
+  draft.texts = { greeting, hangUpFarewell, transfer };
   enter(draft, { ...phase, isReady: true });
-  goOn(draft);
+  continueAfterPrompt(draft);
 }

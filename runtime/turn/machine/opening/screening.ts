@@ -6,12 +6,12 @@
  * end of its greeting.
  */
 
-import { type Draft, emit, explain, recordMessage, startTimer } from '../draft.ts';
+import { type Draft, emit, explain, recordMessage } from '../draft.ts';
 import { beginEnding, stopListening } from '../ending/ending.ts';
 import { eventTurn } from '../floor/event-turn.ts';
 import { dropPendingGeneration, recordHeard, silence } from '../floor/floor.ts';
-import { answerOf, changeGeneration, startGeneration } from '../floor/generating.ts';
-import { enter } from '../phases.ts';
+import { answerOf, changeGeneration, newAnswer, setAnswer, startGeneration } from '../floor/generating.ts';
+import { enter, restartDeadline, startPhaseTimer } from '../phases.ts';
 import type { TurnInput } from '../turn-inputs.ts';
 import type { Answer, Phase, Screening } from '../turn-state.ts';
 import {
@@ -111,7 +111,7 @@ function judge(draft: Draft, greeting: Greeting): void {
   if (phase.is !== 'connecting') return;
   const verdict = whoAnswered(greeting, draft.atMs);
   if (verdict.is === 'undecided') {
-    startTimer(draft, 'screening', verdict.untilMs);
+    startPhaseTimer(draft, 'screening', verdict.untilMs);
     return;
   }
   if (verdict.is === 'machine') {
@@ -177,7 +177,7 @@ function onMachine(draft: Draft, greeting: Greeting, rule: string): void {
     is: 'voicemail',
     cut,
     answer: voicemail.action === 'leave_prompt_message' ? composed(draft, voicemail.message) : null,
-    isOpen: rule === 'beep',
+    openMs: rule === 'beep' ? draft.atMs : null,
     capMs: draft.atMs + LONGEST_GREETING_MS,
   };
   enter(draft, phase);
@@ -203,24 +203,14 @@ function composed(draft: Draft, instruction: string): Answer {
     null,
   );
   const generation = startGeneration(draft, turn, { rounds: [], attempt: 1, isSpeculative: false });
-  return {
-    turn,
-    rounds: [],
-    generation,
-    isSpeculative: false,
-    isRecorded: false,
-    isMeasured: false,
-    hasHoldLine: true,
-    heard: {},
-  };
+  return newAnswer(turn, generation, { hasHoldLine: true });
 }
 
 /** Handles one input in a mailbox, until the message has been spoken. */
 export function stepVoicemail(draft: Draft, phase: Voicemail, input: TurnInput): void {
   switch (input.type) {
     case 'tone.heard':
-      enter(draft, { ...phase, isOpen: true });
-      leaveMessage(draft);
+      beginRecording(draft, phase);
       return;
     case 'voice.started':
       awaitSilence(draft, phase, null);
@@ -230,8 +220,8 @@ export function stepVoicemail(draft: Draft, phase: Voicemail, input: TurnInput):
       return;
     case 'timer.fired':
       if (input.name !== 'screening') return;
-      enter(draft, { ...phase, isOpen: true });
-      leaveMessage(draft);
+      if (phase.openMs === null) beginRecording(draft, phase);
+      else if (draft.atMs >= phase.openMs + draft.config.generationCapMs) onMessageStalled(draft, phase);
       return;
     case 'reply.piece':
       changeGeneration(draft, input.replyId, (generation) => ({
@@ -249,7 +239,7 @@ export function stepVoicemail(draft: Draft, phase: Voicemail, input: TurnInput):
     case 'playout.cleared':
       if (phase.cut?.replyId !== input.replyId) return;
       recordHeard(draft, phase.cut, input.heard);
-      enter(draft, { ...phase, cut: null });
+      enter(draft, { ...phase, answer: answerOf(draft), cut: null });
       return;
     case 'leg.closed':
       beginEnding(draft, input.reason === 'failed' ? 'internal_error' : 'user_hangup', null);
@@ -263,8 +253,28 @@ export function stepVoicemail(draft: Draft, phase: Voicemail, input: TurnInput):
 }
 
 /** A mailbox without a beep records some time after its greeting ended; `endMs` null: it is still talking. */
-function awaitSilence(draft: Draft, { capMs }: Voicemail, endMs: number | null): void {
-  startTimer(draft, 'screening', endMs === null ? capMs : Math.min(capMs, endMs + MAILBOX_SILENCE_MS));
+function awaitSilence(draft: Draft, { capMs, openMs }: Voicemail, endMs: number | null): void {
+  if (openMs !== null) return;
+  startPhaseTimer(draft, 'screening', endMs === null ? capMs : Math.min(capMs, endMs + MAILBOX_SILENCE_MS));
+}
+
+/** The mailbox records: a message that is still being composed must be ready soon. */
+function beginRecording(draft: Draft, phase: Voicemail): void {
+  enter(draft, { ...phase, openMs: phase.openMs ?? draft.atMs });
+  if (phase.openMs === null) restartDeadline(draft);
+  leaveMessage(draft);
+}
+
+/** The composed message is late: the text so far is all there is. */
+function onMessageStalled(draft: Draft, { answer, openMs }: Voicemail): void {
+  explain(draft, {
+    about: 'progress',
+    rule: 'stalled_voicemail',
+    anchorMs: openMs ?? draft.atMs,
+    deadlineMs: draft.atMs,
+  });
+  if (answer) setAnswer(draft, { ...answer, generation: { ...answer.generation, status: 'done' } });
+  leaveMessage(draft);
 }
 
 /** Speaks the message once the mailbox records and the text is ready; the call ends after its last word. */
@@ -272,7 +282,7 @@ function leaveMessage(draft: Draft): void {
   const { phase } = draft;
   if (
     phase.is !== 'voicemail' ||
-    !phase.isOpen ||
+    phase.openMs === null ||
     (phase.answer && phase.answer.generation.status !== 'done')
   )
     return;
