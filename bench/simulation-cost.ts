@@ -5,7 +5,7 @@
 
 import { replay } from '#runtime/replay/replay.ts';
 import { createFlightLog, type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
-import { SilenceLog } from '#runtime/turn/machine/silence-log.ts';
+import { SilenceLog } from '#runtime/turn/loop/silence-log.ts';
 import { simulateCall } from '#test/simulation/simulate-call.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 

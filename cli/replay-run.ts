@@ -5,7 +5,13 @@
 import { turnSettings } from '#protocol/conversation-settings.ts';
 import { replaySettings } from '#protocol/replay.ts';
 import { replay } from '#runtime/replay/replay.ts';
-import { CANDIDATES, judgedShare, recommended, type Tried, tried } from '#runtime/replay/tuning.ts';
+import {
+  CANDIDATES,
+  judgedShare,
+  recommended,
+  resultOf,
+  type SettingResult,
+} from '#runtime/replay/tuning.ts';
 import { type Divergence, firstDivergence, judgePauses } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
@@ -137,7 +143,7 @@ export async function tune(common: CommandContext, agent: string, most: number):
     name,
     calls: logs.flat().map((log) => judgePauses(log, changes)),
   }));
-  const rows = judged.map(({ name, calls }) => tried(name, calls));
+  const rows = judged.map(({ name, calls }) => resultOf(name, calls));
   const result = {
     calls: logs.length,
     judged: judgedShare(judged[0]?.calls ?? []),
@@ -152,7 +158,7 @@ const BAR_CHARS = 30;
 function printTuning(result: {
   calls: number;
   judged: number;
-  rows: readonly Tried[];
+  rows: readonly SettingResult[];
   recommended: string | null;
 }): void {
   const most = Math.max(0.01, ...result.rows.map(({ cutOffs }) => cutOffs));

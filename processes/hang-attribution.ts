@@ -5,7 +5,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '#base/log.ts';
-import { nameless, type Within } from '#runtime/event-loop/within.ts';
+import { nameless, type Within } from '#runtime/event-loop/session-attribution.ts';
 
 /** The shared memory: a change counter, and the id, padded with zeros. */
 export const COUNT_BYTES = 4;

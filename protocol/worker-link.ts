@@ -28,14 +28,14 @@ export const jobKind = z.enum(['phone', 'web', 'analysis', 'agent_test']);
 export type JobKind = z.infer<typeof jobKind>;
 const sessionEpoch = { session_id: z.string(), epoch: z.number().int() };
 
-/** An answered SIP dialog (RFC 3261 §12): enough for another worker to take it over. */
+/** An answered SIP dialog (RFC 3261 §12): enough for another worker to continue the call. */
 const sipDialog = {
   sip_call_id: z.string(),
   local_tag: z.string(),
   remote_tag: z.string(),
   /**
    * From and To as this side writes them, with their tags. Empty from workers one version older, whose calls
-   * cannot be taken over.
+   * cannot fail over.
    */
   local_party: z.string().default(''),
   remote_party: z.string().default(''),
@@ -185,7 +185,7 @@ export const analysisJob = z.object({
 });
 export type AnalysisJob = z.output<typeof analysisJob>;
 
-/** State of a call for the worker that takes it over from a dead one. */
+/** State of a call for the worker that continues it after a failover. */
 export const failoverState = z.object({
   /** The timeline so far, including the heard part of an interrupted reply. */
   items: z.array(sessionItem),
@@ -232,6 +232,7 @@ export const controlMessage = z.discriminatedUnion('type', [
     type: z.literal('assign'),
     ...sessionEpoch,
     plan: callPlan,
+    /** The name is from before failover had its word: control plane and workers are not upgraded at once. */
     handover: failoverState.nullable().default(null),
   }),
   z.object({ type: z.literal('assign_analysis'), ...sessionEpoch, job: analysisJob }),

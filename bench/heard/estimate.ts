@@ -2,13 +2,7 @@
  * Measures the error, in words, of the estimate of heard words for a voice whose true word times are known
  * but hidden from the estimate.
  */
-import {
-  addAudio,
-  completePiece,
-  createPiece,
-  heardText,
-  type VoicePace,
-} from '#runtime/turn/machine/heard.ts';
+import { addAudio, completePiece, createPiece, heardText, type VoicePace } from '#runtime/turn/loop/heard.ts';
 import type { SpeakableText } from '#runtime/turn/text/speakable-text.ts';
 import type { Random } from '#test/simulation/random.ts';
 

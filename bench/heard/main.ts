@@ -10,7 +10,7 @@ import { LOCAL_VOICES } from '#config/platform-models.ts';
 import { RateConverter } from '#media/dsp/pcm.ts';
 import { createEspeak, detectEspeakVoices } from '#media/speech/local/espeak.ts';
 import type { SpokenWord } from '#media/speech/speech.ts';
-import { VoicePace } from '#runtime/turn/machine/heard.ts';
+import { VoicePace } from '#runtime/turn/loop/heard.ts';
 import { speakable } from '#runtime/turn/text/speakable-text.ts';
 import { createRandom } from '#test/simulation/random.ts';
 import { bias, joined, partWithin, type VoicedSentence, type WordsOff, wordsOff } from './estimate.ts';

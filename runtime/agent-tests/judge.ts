@@ -10,7 +10,7 @@ import {
   type TestDefinition,
 } from '#protocol/agent-test.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
-import { askJson, type TestContext } from './ask.ts';
+import { askJson, type TestContext } from './ask-model.ts';
 import type { RecordedCall } from './test-tools.ts';
 
 const MAX_OUTPUT_TOKENS = 2_000;

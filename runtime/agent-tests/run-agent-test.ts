@@ -15,7 +15,7 @@ import {
 } from '#protocol/agent-test.ts';
 import { isHangUpCall } from '#runtime/llm/hang-up-call.ts';
 import { type LanguageModel, ModelError, type ToolCall } from '#runtime/llm/llm.ts';
-import type { TestContext } from './ask.ts';
+import type { TestContext } from './ask-model.ts';
 import { verdictOf } from './assertions.ts';
 import { judgeReply } from './judge.ts';
 import { asText, parsedArguments } from './patterns.ts';

@@ -4,7 +4,7 @@
  */
 import type { AgentTestResult, Simulation, TestDefinition } from '#protocol/agent-test.ts';
 import { type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
-import { ask, type TestContext } from './ask.ts';
+import { ask, type TestContext } from './ask-model.ts';
 import { checkAssertions, verdictOf } from './assertions.ts';
 import { judgeConversation } from './judge.ts';
 import type { RecordedCall, TestTools } from './test-tools.ts';

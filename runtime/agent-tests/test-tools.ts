@@ -17,7 +17,7 @@ import type { PlannedTool } from '#protocol/call-plan.ts';
 import type { ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
 import { shownCalls } from '#runtime/tools/hidden-failure.ts';
 import { createToolRunner, type ToolRunner, worded } from '#runtime/tools/tool-runner.ts';
-import type { TestContext } from './ask.ts';
+import type { TestContext } from './ask-model.ts';
 import { argumentsMatch, parsedArguments } from './patterns.ts';
 
 /** Characters kept of a tool's answer. */

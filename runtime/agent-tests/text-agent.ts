@@ -6,7 +6,7 @@ import type { ChatMessage, LanguageModel, ToolCall, ToolDefinition } from '#runt
 import { hangUpCallTool } from '#runtime/tools/call-tools.ts';
 import { stablePrompt, systemMessages } from '../prompt/prompt.ts';
 import { renderText } from '../turn/text/variables.ts';
-import { ask, type TestContext } from './ask.ts';
+import { ask, type TestContext } from './ask-model.ts';
 import { asText, parsedArguments } from './patterns.ts';
 import type { TestTools } from './test-tools.ts';
 

@@ -8,7 +8,7 @@ import type { AgentConfig } from '#config/agent-config.ts';
 import { DEMO_MODEL_ID } from '#config/language-models.ts';
 import type { AnalysisResult, SessionItem } from '#protocol/session-record.ts';
 import type { AnalysisJob } from '#protocol/worker-link.ts';
-import { nameless, type Within } from '../event-loop/within.ts';
+import { nameless, type Within } from '../event-loop/session-attribution.ts';
 import { type ChatMessage, type LanguageModel, ModelError } from '../llm/llm.ts';
 import { shownItems } from '../tools/hidden-failure.ts';
 import { extractiveAnalysis } from './extractive-analysis.ts';

@@ -12,17 +12,17 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import type { AgentEvent } from '#protocol/session-events.ts';
 import type { EndReason, MediaQuality } from '#protocol/session-record.ts';
 import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
-import { nameless, type Within } from '../event-loop/within.ts';
+import { nameless, type Within } from '../event-loop/session-attribution.ts';
 import type { CallKnowledge } from '../knowledge/knowledge-search.ts';
 import type { LanguageModel } from '../llm/llm.ts';
 import { stablePrompt } from '../prompt/prompt.ts';
 import { hangUpCallTool, transferCallTool } from '../tools/call-tools.ts';
 import { shownItems } from '../tools/hidden-failure.ts';
+import { failoverConfig } from '../turn/loop/failover-config.ts';
 import { createFlightLog, type FlightLog } from '../turn/loop/flight-log.ts';
 import type { CallTools } from '../turn/loop/running-tools.ts';
 import { TurnLoop } from '../turn/loop/turn-loop.ts';
 import { transfersBegun } from '../turn/machine/ending/transfer-call.ts';
-import { resumedConfig } from '../turn/machine/resume.ts';
 import { renderedTexts, turnConfig } from '../turn/machine/turn-config.ts';
 import type { TurnInput } from '../turn/machine/turn-inputs.ts';
 import type { StepResult } from '../turn/machine/turn-machine.ts';
@@ -142,7 +142,7 @@ class RunningCall implements Call {
     const render = (text: string) => renderText(text, { ...rules, variables });
     const ownConfig = turnConfig(plan, recognizer, render);
     const config = deps.failoverState
-      ? resumedConfig(ownConfig, {
+      ? failoverConfig(ownConfig, {
           ...deps.failoverState,
           items: shownItems(plan.tools, deps.failoverState.items),
         })

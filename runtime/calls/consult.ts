@@ -5,11 +5,11 @@
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
-import type { Within } from '../event-loop/within.ts';
-import { addWhole } from '../turn/loop/in-stretches.ts';
+import type { Within } from '../event-loop/session-attribution.ts';
+import { VoicePace } from '../turn/loop/heard.ts';
 import { RecognitionFeed } from '../turn/loop/recognition-feed.ts';
 import { SpokenReply, type SpokenReplyOptions } from '../turn/loop/spoken-reply.ts';
-import { VoicePace } from '../turn/machine/heard.ts';
+import { addWholeText } from '../turn/loop/text-in-batches.ts';
 import { type ConsultPhrases, consultAnswer } from './consult-phrases.ts';
 
 /** How a consultation ended. */
@@ -203,7 +203,7 @@ export class Consult {
     line.play();
     this.#startTimer(LINE_MS, { is: 'said' });
     // Last: if it fails immediately, the next step has already run when it returns.
-    void addWhole(line, text, within);
+    void addWholeText(line, text, within);
   }
 
   /** Stops the current line. */

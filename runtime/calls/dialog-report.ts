@@ -1,4 +1,4 @@
-/** Converts an answered dialog to a report and back, for the worker that takes it over. */
+/** Converts an answered dialog to a report and back, for the worker that continues it after a failover. */
 import type { ReportedDialog } from '#protocol/worker-link.ts';
 import type { DialogFacts } from '#telephony/signalling.ts';
 

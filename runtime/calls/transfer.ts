@@ -14,7 +14,7 @@ import type { CallPlan, TransferRoute } from '#protocol/call-plan.ts';
 import type { OutboundCall, OutboundCallRequest } from '#telephony/outbound-call.ts';
 import { type DialogFacts, InviteRefused, type SipDialog } from '#telephony/signalling.ts';
 import { type ReferOutcome, referCall } from '#telephony/transfer.ts';
-import { nameless, type Within } from '../event-loop/within.ts';
+import { nameless, type Within } from '../event-loop/session-attribution.ts';
 import type { TurnFact } from '../turn/machine/turn-inputs.ts';
 import { Consult, type ConsultOutcome } from './consult.ts';
 import { consultPhrases } from './consult-phrases.ts';

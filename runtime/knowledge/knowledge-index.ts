@@ -22,9 +22,8 @@ const STOP_WORDS = new Set(
   (
     'a an and are as at be but by can could do does for from had has have hello help hi how i if in is it ' +
     'its like me my no not of on or our please so tell thanks that the their there they this to us want ' +
-    'was ' +
-    'we what when where which who will with would yes you your und der die das ist ein eine ich wie was zu ' +
-    'mit für el la los las un una de que y en es para con le les des et est pour avec je'
+    'was we what when where which who will with would yes you your und der die das ist ein eine ich wie ' +
+    'was zu mit für el la los las un una de que y en es para con le les des et est pour avec je'
   ).split(' '),
 );
 

@@ -15,9 +15,9 @@ import { LANGUAGE_VENDORS, type LanguageVendor } from '#config/vendors.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { createCustomModel } from './custom.ts';
 import { createDemoModel } from './demo.ts';
+import { hedgedModel } from './hedged-model.ts';
 import type { LanguageModel } from './llm.ts';
 import { createSdkModel } from './sdk-model.ts';
-import { withSecondAttempt } from './second-attempt.ts';
 import { sendByRequest } from './send-request.ts';
 import { withProgressDeadline } from './stalled-fetch.ts';
 
@@ -60,7 +60,7 @@ function withFallback(model: LanguageModel, settings: Settings, clock: Clock): L
   );
   const fallback =
     other === undefined ? null : platformModel(settings, clock, `${other}/${languageModelsOf(other)[0]}`);
-  return withSecondAttempt(model, fallback, clock);
+  return hedgedModel(model, fallback, clock);
 }
 
 /** The model with this id; null when this deployment does not have it. */

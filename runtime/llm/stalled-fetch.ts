@@ -3,7 +3,7 @@
  * answer's size. A vendor that accepts a request and never answers must not block a call.
  */
 import type { Clock } from '#base/clock.ts';
-import { answerInTurns, beginningOf } from './answer-in-turns.ts';
+import { beginningOf, limitedAnswer } from './limited-answer.ts';
 import type { ByteSource, SendRequest } from './send-request.ts';
 
 /** The reason with which the request is aborted or its body broken. */
@@ -34,7 +34,7 @@ export function withProgressDeadline(
         timer.cancel();
         return new Response(null, { status, headers });
       }
-      const watched = watch(status < 400 ? answerInTurns(body) : beginningOf(body), signal, {
+      const watched = watch(status < 400 ? limitedAnswer(body) : beginningOf(body), signal, {
         onBytes: () => {
           timer.cancel();
           timer = arm();

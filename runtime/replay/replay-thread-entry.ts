@@ -10,19 +10,19 @@ import { type Divergence, firstDivergence } from './what-if.ts';
 treatThisThreadAsOthers();
 
 const { log, settings } = workerData as ReplayRequest;
-parentPort?.postMessage(replayed(readFlightLog([Buffer.from(log)])));
+parentPort?.postMessage(outcomeOf(readFlightLog([Buffer.from(log)])));
 
 /** For a call with several workers, reports the first part that differs. */
-function replayed(parts: readonly ReadFlightLog[]): ReplayOutcome {
+function outcomeOf(parts: readonly ReadFlightLog[]): ReplayOutcome {
   const changes = turnSettings(settings);
   for (const part of parts) {
     const divergence = firstDivergence(part, changes);
-    if (divergence) return { divergence: told(part, divergence) };
+    if (divergence) return { divergence: describedDivergence(part, divergence) };
   }
   return { divergence: null };
 }
 
-function told(
+function describedDivergence(
   { header, inputs }: ReadFlightLog,
   { was, wouldBe, judged }: Divergence,
 ): ReplayOutcome['divergence'] {

@@ -18,7 +18,7 @@ export interface Candidate {
 }
 
 /** What a setting would have done to the calls. */
-export interface Tried {
+export interface SettingResult {
   readonly name: string;
   /** Share of judged pauses in which the agent would have interrupted the caller. */
   readonly cutOffs: number;
@@ -38,7 +38,7 @@ export const CANDIDATES: readonly Candidate[] = [
 ];
 
 /** Sums the calls for one setting. */
-export function tried(name: string, calls: readonly JudgedPauses[]): Tried {
+export function resultOf(name: string, calls: readonly JudgedPauses[]): SettingResult {
   const pairs = calls.flatMap(({ was, wouldBe }) =>
     was.map((before, index) => ({ before, after: wouldBe[index] as PauseOutcome })),
   );
@@ -62,7 +62,7 @@ function isCutOff({ takenAfterMs, wentOnAfterMs }: PauseOutcome): boolean {
  * The fastest setting that cuts off no more callers than the current one, within the tolerance. The first row
  * is the current setting.
  */
-export function recommended(rows: readonly Tried[]): Tried | null {
+export function recommended(rows: readonly SettingResult[]): SettingResult | null {
   const [own] = rows;
   if (!own) return null;
   const most = Math.max(own.cutOffs, TOLERATED);

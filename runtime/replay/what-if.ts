@@ -14,11 +14,11 @@ import type { ReplayedStep } from './replay.ts';
 /**
  * Effects that a caller would notice or that go to the model: everything after a difference here may differ.
  */
-type Noticed = Extract<
+type NoticeableEffect = Extract<
   Effect,
   { do: 'play' | 'pause' | 'resume' | 'clear' | 'transfer' | 'hangUp' | 'generate' }
 >;
-const NOTICED: readonly Effect['do'][] = [
+const NOTICEABLE: readonly Effect['do'][] = [
   'play',
   'pause',
   'resume',
@@ -30,8 +30,8 @@ const NOTICED: readonly Effect['do'][] = [
 
 /** The first difference; times are ms since the call's first input. */
 export interface Divergence {
-  readonly was: { readonly atMs: number; readonly did: Noticed } | null;
-  readonly wouldBe: { readonly atMs: number; readonly did: Noticed } | null;
+  readonly was: { readonly atMs: number; readonly did: NoticeableEffect } | null;
+  readonly wouldBe: { readonly atMs: number; readonly did: NoticeableEffect } | null;
   /** Share of the call before the difference, which is the part that could be judged. */
   readonly judged: number;
 }
@@ -80,19 +80,19 @@ function* freeRun(log: ReadFlightLog, changes: Partial<TurnConfig>): Generator<R
   for (const input of log.inputs) yield* run.take(input);
 }
 
-function* noticed(
+function* noticeableEffects(
   log: ReadFlightLog,
   changes: Partial<TurnConfig>,
-): Generator<{ atMs: number; did: Noticed }> {
+): Generator<{ atMs: number; did: NoticeableEffect }> {
   for (const { input, effects } of freeRun(log, changes))
     for (const effect of effects)
-      if (NOTICED.includes(effect.do)) yield { atMs: input.atMs, did: effect as Noticed };
+      if (NOTICEABLE.includes(effect.do)) yield { atMs: input.atMs, did: effect as NoticeableEffect };
 }
 
 /** The first difference; null without one. */
 export function firstDivergence(log: ReadFlightLog, changes: Partial<TurnConfig>): Divergence | null {
   const [originMs, endMs] = [log.inputs[0]?.atMs ?? 0, log.inputs.at(-1)?.atMs ?? 0];
-  const [before, after] = [noticed(log, {}), noticed(log, changes)];
+  const [before, after] = [noticeableEffects(log, {}), noticeableEffects(log, changes)];
   for (;;) {
     const [was, wouldBe] = [before.next().value ?? null, after.next().value ?? null];
     if (!was && !wouldBe) return null;
@@ -115,7 +115,7 @@ export function firstDivergence(log: ReadFlightLog, changes: Partial<TurnConfig>
 }
 
 /** Distinguishes two effects of the same kind, apart from their time. */
-function textOf(effect: Noticed): string {
+function textOf(effect: NoticeableEffect): string {
   if (effect.do === 'generate') return `${effect.isSpeculative} ${effect.messages.at(-1)?.content}`;
   return 'replyId' in effect ? effect.replyId : '';
 }

@@ -39,7 +39,7 @@ export async function failOverJob(
   if (caller.outcome !== 'answered') {
     logger.warn(
       { err: caller.error, sessionId: job.sessionId, outcome: caller.outcome },
-      'call not taken over',
+      'failover of a call failed',
     );
     person?.leg.send({ do: 'close' });
     const leftAs = failoverState.person?.is_joined ? 'escalated' : 'user_hangup';
@@ -88,7 +88,7 @@ async function reachPerson(
   if (result.outcome === 'answered') return result;
   deps.logger.warn(
     { err: result.error, sessionId: plan.session_id, outcome: result.outcome },
-    'a joined person was not taken over',
+    'failover of a joined person failed',
   );
   return null;
 }

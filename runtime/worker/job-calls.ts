@@ -13,7 +13,7 @@ import { dialOutboundCall, type OutboundCallDeps } from '#telephony/outbound-cal
 import { type Call, type CallDeps, startCall } from '../calls/call.ts';
 import { traceCall } from '../calls/call-trace.ts';
 import { askForTransfer } from '../calls/transfer-permission.ts';
-import { nameless, type Within } from '../event-loop/within.ts';
+import { nameless, type Within } from '../event-loop/session-attribution.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { Uploads } from '../link/uploads.ts';
 import type { Job, JobTable } from './job-table.ts';

@@ -12,7 +12,7 @@ import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { ControlMessage, FailoverState, JobKind } from '#protocol/worker-link.ts';
-import type { Within } from '../event-loop/within.ts';
+import type { Within } from '../event-loop/session-attribution.ts';
 import { type ControlPlaneClient, connectControlPlane } from '../link/control-plane-client.ts';
 import type { Spool } from '../link/spool.ts';
 import type { Uploads } from '../link/uploads.ts';

@@ -10,7 +10,7 @@ import { parsePhones } from '#media/speech/local/flite.ts';
 import { decodeWav } from '#media/speech/pool/decode-wav.ts';
 import { chunkText } from '#protocol/knowledge-chunks.ts';
 import { placeholderProblem } from '#protocol/placeholders.ts';
-import { judge } from '#runtime/turn/machine/endpointing/endpointing.ts';
+import { judgeCompleteness } from '#runtime/turn/machine/endpointing/endpointing.ts';
 import { whoAnswered } from '#runtime/turn/machine/opening/answering-machine.ts';
 import { withoutCues } from '#runtime/turn/text/cues.ts';
 import { normalised } from '#runtime/turn/text/normalised.ts';
@@ -72,9 +72,9 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   'cues of a model': (text) => withoutCues(`[${text}`),
   'what was heard, compared': normalised,
   'the end of a turn': (text) => [
-    judge(text, 'en'),
-    judge(`my email is ${text}`, 'en'),
-    judge(`${text}at gmail dot`, 'ja'),
+    judgeCompleteness(text, 'en'),
+    judgeCompleteness(`my email is ${text}`, 'en'),
+    judgeCompleteness(`${text}at gmail dot`, 'ja'),
   ],
   'how a word sounds': soundsOf,
 };

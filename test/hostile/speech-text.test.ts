@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cutSentences } from '#media/speech/text/sentences.ts';
-import { createPieceCutter } from '#runtime/turn/loop/reply.ts';
+import { createPieceCutter } from '#runtime/turn/loop/piece-cutter.ts';
 import { readable, speakable } from '#runtime/turn/text/speakable-text.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS } from './tokens.ts';

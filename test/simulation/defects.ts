@@ -321,7 +321,7 @@ const LIST: readonly (readonly [
   [
     'idle-forgotten',
     'the call of a silent caller never ends',
-    'floor/silence.ts',
+    'floor/idle.ts',
     "startTimer(draft, 'idle', draft.atMs + Math.max(0, nextThresholdMs(draft) - beforeMs));",
     '',
   ],

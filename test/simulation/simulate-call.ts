@@ -6,7 +6,7 @@ import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
 import { type Call, startCall } from '#runtime/calls/call.ts';
 import type { PlaceCall } from '#runtime/calls/transfer.ts';
 import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';
-import { withSecondAttempt } from '#runtime/llm/second-attempt.ts';
+import { hedgedModel } from '#runtime/llm/hedged-model.ts';
 import type { Effect } from '#runtime/turn/machine/turn-effects.ts';
 import { createRandom, type Random } from './random.ts';
 import { type CallerAct, startSimulatedCaller } from './simulated-caller.ts';
@@ -126,7 +126,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
       words,
       givesWordTimes: isWordTimed,
     }),
-    model: random.chance(0.5) ? withSecondAttempt(model, null, world) : model,
+    model: random.chance(0.5) ? hedgedModel(model, null, world) : model,
     knowledge: random.chance(0.3) ? simulatedKnowledge(world, random.fork()) : null,
     createTools: () => ({
       runner: createSimulatedTools({ clock: world, random: random.fork() }),

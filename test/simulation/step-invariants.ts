@@ -118,7 +118,7 @@ export class StepInvariants {
         if (effect.do === 'generate') this.#checkRun(effect);
         return;
       case 'play':
-      case 'hold':
+      case 'holdBack':
       case 'commit':
       case 'discard':
       case 'clear':
@@ -146,7 +146,7 @@ export class StepInvariants {
   #changeReply({
     do: what,
     replyId,
-  }: Extract<Effect, { do: 'play' | 'hold' | 'commit' | 'discard' | 'clear' }>): void {
+  }: Extract<Effect, { do: 'play' | 'holdBack' | 'commit' | 'discard' | 'clear' }>): void {
     const reply = this.#replies.get(replyId);
     if (!reply) {
       this.#found(`${what} of an unknown reply ${replyId}`);

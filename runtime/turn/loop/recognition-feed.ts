@@ -5,7 +5,7 @@
  */
 import type { RecognitionEvent, RecognitionStream, Recognizer } from '#media/speech/speech.ts';
 import { SpeechError } from '#media/speech/speech.ts';
-import { KeptAudio } from './kept-audio.ts';
+import { SampleRing } from './sample-ring.ts';
 
 /** Audio kept for a replacement stream… */
 const KEPT_MS = 5_000;
@@ -38,7 +38,7 @@ export class RecognitionFeed {
    */
   #isAhead = false;
   #rateHz = 8_000;
-  readonly #kept = new KeptAudio();
+  readonly #kept = new SampleRing();
   #wantsFinal = false;
   #hasVoice = false;
   /** Number of newest samples not yet written to the stream. */

@@ -6,7 +6,7 @@
 import type { LegCommand, LegEvent } from '#media/leg/leg.ts';
 import type { Synthesizer } from '#media/speech/speech.ts';
 import type { AgentEvent } from '#protocol/session-events.ts';
-import type { Within } from '../../event-loop/within.ts';
+import type { Within } from '../../event-loop/session-attribution.ts';
 import {
   type ChatDelta,
   type ChatRequest,
@@ -15,12 +15,12 @@ import {
   ModelError,
   type ToolCall,
 } from '../../llm/llm.ts';
-import { VoicePace } from '../machine/heard.ts';
 import type { Effect } from '../machine/turn-effects.ts';
 import type { ToolMode, TurnFact } from '../machine/turn-inputs.ts';
-import { addWhole, inStretches } from './in-stretches.ts';
-import { createPieceCutter, type Piece } from './reply.ts';
+import { VoicePace } from './heard.ts';
+import { createPieceCutter, type Piece } from './piece-cutter.ts';
 import { SpokenReply } from './spoken-reply.ts';
+import { addWholeText, inBatches } from './text-in-batches.ts';
 import { WrittenReply } from './written-reply.ts';
 
 /** Token usage of one generation. */
@@ -103,7 +103,7 @@ export class ReplyRunner {
       writtenChars: 0,
       isNoted: true,
     });
-    void addWhole(voice, text, this.#options.within);
+    void addWholeText(voice, text, this.#options.within);
   }
 
   /** Runs the model and speaks what it writes. */
@@ -140,8 +140,8 @@ export class ReplyRunner {
     run.voice.play();
   }
 
-  hold(replyId: string): void {
-    this.#runs.get(replyId)?.voice.hold();
+  holdBack(replyId: string): void {
+    this.#runs.get(replyId)?.voice.holdBack();
   }
 
   /** Discards a reply that has not been heard. */
@@ -171,7 +171,7 @@ export class ReplyRunner {
 
   /** A leg is back: replies that were waiting are sent. */
   joinLeg(): void {
-    for (const { voice } of this.#runs.values()) if (voice instanceof SpokenReply) voice.goOn();
+    for (const { voice } of this.#runs.values()) if (voice instanceof SpokenReply) voice.resumeSending();
   }
 
   /** Ends every reply; nothing more is reported. */
@@ -272,7 +272,7 @@ export class ReplyRunner {
       });
     try {
       const asked = await request(effect, signal);
-      for await (const delta of inStretches(model.stream(asked))) {
+      for await (const delta of inBatches(model.stream(asked))) {
         if (signal.aborted) return;
         within(() => onDelta(delta));
       }

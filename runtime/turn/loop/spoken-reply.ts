@@ -6,7 +6,8 @@
 import { RateConverter } from '#media/dsp/pcm.ts';
 import type { LegCommand, PlayoutPosition } from '#media/leg/leg.ts';
 import { type SpeechChunk, SpeechError, type Synthesizer } from '#media/speech/speech.ts';
-import { nameless, type Within } from '../../event-loop/within.ts';
+import { nameless, type Within } from '../../event-loop/session-attribution.ts';
+import { speakable } from '../text/speakable-text.ts';
 import {
   addAudio,
   addWordTime,
@@ -18,9 +19,8 @@ import {
   type VoicedPiece,
   type VoicePace,
   wholeText,
-} from '../machine/heard.ts';
-import { speakable } from '../text/speakable-text.ts';
-import type { Piece } from './reply.ts';
+} from './heard.ts';
+import type { Piece } from './piece-cutter.ts';
 
 /** Audio synthesised beyond the playout position; an interruption would discard more. */
 const AHEAD_MS = 4_000;
@@ -48,7 +48,7 @@ export interface SpokenReplyOptions {
   readonly pace: VoicePace;
   readonly rateHz: number;
   readonly send: (command: LegCommand) => void;
-  /** False while the call has no leg: audio waits until `goOn`. */
+  /** False while the call has no leg: audio waits until `resumeSending`. */
   readonly canSend: () => boolean;
   readonly onAudible: () => void;
   readonly onFailed: (error: unknown) => void;
@@ -58,7 +58,7 @@ export interface SpokenReplyOptions {
   readonly within?: Within | undefined;
 }
 
-interface Queued {
+interface QueuedAudio {
   readonly command: Extract<LegCommand, { do: 'play' }>;
   readonly durationMs: number;
 }
@@ -82,7 +82,7 @@ export class SpokenReply {
    */
   readonly #pieces: VoicedPiece[] = [];
   readonly #waiting: Piece[] = [];
-  readonly #queued: Queued[] = [];
+  readonly #queued: QueuedAudio[] = [];
   readonly #sent = new Map<number, SentPiece>();
   #isPlaying = false;
   #isSpeculative: boolean;
@@ -154,12 +154,12 @@ export class SpokenReply {
   }
 
   /** A leg is back. */
-  goOn(): void {
+  resumeSending(): void {
     this.#flush();
   }
 
   /** Undoes `play`; audio already on the leg stays there. */
-  hold(): void {
+  holdBack(): void {
     this.#isPlaying = false;
   }
 
@@ -209,8 +209,8 @@ export class SpokenReply {
   /** Synthesises the next piece if there is one, there is room for it, and it is allowed. */
   #work(): void {
     if (this.#isSynthesising || this.#abort.signal.aborted) return;
-    const mayGoOn = this.#madeMs - this.#playedMs < AHEAD_MS && !(this.#isSpeculative && this.#hasAudio);
-    const piece = mayGoOn ? this.#waiting.shift() : undefined;
+    const mayContinue = this.#madeMs - this.#playedMs < AHEAD_MS && !(this.#isSpeculative && this.#hasAudio);
+    const piece = mayContinue ? this.#waiting.shift() : undefined;
     if (piece) {
       this.#isSynthesising = true;
       void this.#synthesise(piece).finally(() => {
@@ -220,7 +220,7 @@ export class SpokenReply {
     } else this.#flush();
   }
 
-  #worded({ text, emotion }: Piece): VoicedPiece {
+  #createPiece({ text, emotion }: Piece): VoicedPiece {
     const { pace, synthesizer, voice } = this.#options;
     const speech = speakable(text, { language: voice.language, needsWords: synthesizer.needsWords === true });
     const piece = createPiece(text, speech, pace, voice.isExpressive === true ? emotion : null);
@@ -232,16 +232,16 @@ export class SpokenReply {
     try {
       // Awaited, so that a piece whose text cannot be prepared fails after `add` has returned, like any
       // other.
-      await this.#made(piece);
+      await this.#synthesiseWithRetry(piece);
     } catch (error) {
       if (!this.#voicing.signal.aborted) this.#onFailed(error);
     }
   }
 
   /** Prepares the text of a piece and synthesises it. Rejects on failure. */
-  async #made(next: Piece): Promise<void> {
+  async #synthesiseWithRetry(next: Piece): Promise<void> {
     const { pace, within = nameless } = this.#options;
-    const piece = within(() => this.#worded(next));
+    const piece = within(() => this.#createPiece(next));
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#voice(piece);

@@ -13,22 +13,22 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import { parseClientEvent } from '#protocol/session-events.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
-import { nameless, type Within } from '../../event-loop/within.ts';
+import { nameless, type Within } from '../../event-loop/session-attribution.ts';
 import type { CallKnowledge } from '../../knowledge/knowledge-search.ts';
 import type { LanguageModel, ToolDefinition } from '../../llm/llm.ts';
-import { fixedTexts } from '../machine/fixed-texts.ts';
-import { SilenceLog } from '../machine/silence-log.ts';
 import { type TurnConfig, unsureReachMs, type VariableTexts } from '../machine/turn-config.ts';
 import type { Effect } from '../machine/turn-effects.ts';
 import type { TurnFact, TurnInput } from '../machine/turn-inputs.ts';
 import { type StepResult, step } from '../machine/turn-machine.ts';
 import { initialState, type TurnState } from '../machine/turn-state.ts';
 import { ChatRequests } from './chat-requests.ts';
+import { fixedTexts } from './fixed-texts.ts';
 import type { FlightLog } from './flight-log.ts';
-import { admittedText, keytermsOf, voiceOf } from './plan-speech.ts';
 import { RecognitionFeed } from './recognition-feed.ts';
 import { ReplyRunner } from './reply-runner.ts';
 import { type CallTools, RunningTools } from './running-tools.ts';
+import { SilenceLog } from './silence-log.ts';
+import { admittedText, keytermsOf, voiceOf } from './speech-settings.ts';
 import { TurnReports } from './turn-reports.ts';
 import { TurnTimers } from './turn-timers.ts';
 
@@ -296,7 +296,7 @@ export class TurnLoop {
         break;
       case 'commit':
       case 'play':
-      case 'hold':
+      case 'holdBack':
       case 'discard':
       case 'clear':
         this.#replies[effect.do](effect.replyId);

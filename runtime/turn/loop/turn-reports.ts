@@ -7,9 +7,9 @@ import type { Logger } from '#base/log.ts';
 import type { AgentEvent } from '#protocol/session-events.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
-import type { NotedSilence } from '../machine/silence-log.ts';
 import type { Effect, TimelineItem, TurnWaterfall } from '../machine/turn-effects.ts';
 import type { ChatRequests } from './chat-requests.ts';
+import type { NotedSilence } from './silence-log.ts';
 
 /** Where a call's reports go. */
 export interface TurnReportsOptions {

@@ -3,9 +3,9 @@
  * counts as heard once shown.
  */
 import type { AgentEvent } from '#protocol/session-events.ts';
-import type { HeardText } from '../machine/heard.ts';
 import type { TurnFact } from '../machine/turn-inputs.ts';
-import type { Piece } from './reply.ts';
+import type { HeardText } from './heard.ts';
+import type { Piece } from './piece-cutter.ts';
 
 /** Options of a written reply. */
 interface WrittenReplyOptions {
@@ -61,7 +61,7 @@ export class WrittenReply {
     this.#show();
   }
 
-  hold(): void {
+  holdBack(): void {
     this.#isShown = false;
   }
 

@@ -28,12 +28,12 @@ export interface OptOut {
   readonly confirmation: string;
 }
 
-/** State of a call that is continued. */
-export interface Resumed {
+/** Where the conversation starts after a failover. */
+export interface FailoverStart {
   readonly history: readonly ChatMessage[];
   /**
-   * What the agent must answer after saying that it is back: the caller's words, or the event of the
-   * interruption.
+   * What the agent must answer after saying that it is back: the caller's words, or an event that describes
+   * the interruption.
    */
   readonly owed: string | null;
   readonly lastTurn: number;
@@ -67,8 +67,8 @@ export interface TurnConfig extends TurnSettings {
    * the end of speech.
    */
   readonly recognition: { readonly has: 'interims' | 'finals' | 'none'; readonly finalWithinMs: number };
-  /** State of a call taken over from a dead worker; null, or absent from older logs, otherwise. */
-  readonly resumed?: Resumed | null;
+  /** After a failover; otherwise null, or absent from older logs. Flight logs know it by this name. */
+  readonly resumed?: FailoverStart | null;
   /** Longest wait for a generation's next output (ten seconds for a custom model). */
   readonly generationCapMs: number;
 }

@@ -66,7 +66,7 @@ export type Effect =
   | { readonly do: 'commit'; readonly replyId: string }
   | { readonly do: 'play'; readonly replyId: string }
   /** Undoes `play` while the reply has no audio. */
-  | { readonly do: 'hold'; readonly replyId: string }
+  | { readonly do: 'holdBack'; readonly replyId: string }
   /** Stops generation and synthesis of a reply that was not played. */
   | { readonly do: 'discard'; readonly replyId: string }
   | { readonly do: 'pause' }

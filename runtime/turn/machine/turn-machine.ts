@@ -8,7 +8,7 @@
 import { createDraft, type Draft, emit, finishDraft, stopTimers } from './draft.ts';
 import { beginEnding, closedReason, endFromOutside, stepEnding } from './ending/ending.ts';
 import { stepJoined } from './ending/joined-transfer.ts';
-import { optsOut } from './ending/opt-out.ts';
+import { handleOptOut } from './ending/opt-out.ts';
 import { stepTransfer } from './ending/transferring.ts';
 import { onRecognizerFailed, reopenRecognizer } from './endpointing/recognition.ts';
 import { onTranscript } from './endpointing/transcript.ts';
@@ -22,8 +22,8 @@ import {
 } from './endpointing/typed-and-keyed-input.ts';
 import { onTalkDue, onUnheard, onVoiceStarted, onVoiceStopped } from './endpointing/voice.ts';
 import { onHold } from './floor/hold-line.ts';
+import { countQuiet, forgetQuiet, onIdle } from './floor/idle.ts';
 import { onPlayout, onReply, onTool } from './floor/reply-and-playout.ts';
-import { countQuiet, forgetQuiet, onIdle } from './floor/silence.ts';
 import { onProgressDue } from './floor/watchdog.ts';
 import { onHumanTakeover, stepWithHuman } from './interruption/human-takeover.ts';
 import { onBack, onLegLost, onLegReplaced } from './interruption/leg-loss.ts';
@@ -45,17 +45,17 @@ export interface StepResult {
 export function step(state: TurnState, input: TurnInput): StepResult {
   if (state.phase.is === 'ended') return { state, effects: [] };
   const draft = createDraft(state, input.atMs);
-  route(draft, input);
+  dispatchByPhase(draft, input);
   countQuiet(draft);
-  tellAgentState(draft);
+  reportAgentState(draft);
   return finishDraft(draft);
 }
 
 /**
  * Phases with a procedure of their own receive every input; the conversation's inputs are dispatched by type.
  */
-function route(draft: Draft, input: TurnInput): void {
-  if (optsOut(draft, input)) return;
+function dispatchByPhase(draft: Draft, input: TurnInput): void {
+  if (handleOptOut(draft, input)) return;
   if (draft.screening && screen(draft, draft.screening, input)) return;
   const { phase } = draft;
   if (phase.is === 'ending') stepEnding(draft, phase, input);
@@ -65,11 +65,11 @@ function route(draft: Draft, input: TurnInput): void {
   else if (phase.is === 'joined') stepJoined(draft, phase, input);
   else if (phase.is === 'withHuman' && stepWithHuman(draft, phase, input)) return;
   else if (input.type === 'colleague.took_over') onHumanTakeover(draft);
-  else dispatch(draft, input);
+  else dispatchByType(draft, input);
 }
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one case for each input, in the order of their declaration
-function dispatch(draft: Draft, input: TurnInput): void {
+function dispatchByType(draft: Draft, input: TurnInput): void {
   switch (input.type) {
     case 'call.started':
       onStarted(draft);
@@ -240,7 +240,7 @@ function onTimer(draft: Draft, name: TimerName): void {
 }
 
 /** Reports the agent's state to the page whenever it changes. */
-function tellAgentState(draft: Draft): void {
+function reportAgentState(draft: Draft): void {
   const shown = {
     connecting: 'initializing',
     menu: 'speaking',

@@ -19,16 +19,16 @@ export interface Speech {
   /** Interim words after the finals; replaced by the next final. */
   readonly interim: string;
   /** True once it was long enough to pause the agent. */
-  readonly hasReached: boolean;
+  readonly isLongEnoughToPause: boolean;
   /** The agent already waited for its words and resumed. */
   readonly wasIgnored: boolean;
   readonly voicedMs: number;
   /** Voice shortly before it whose words are still missing: one sentence with a breath in it. */
   readonly unheardMs: number;
   /** Time of its start or of its latest new words. */
-  readonly movedMs: number;
+  readonly newWordsMs: number;
   /** Its words were requested since then, although the voice continued. */
-  readonly wasPressed: boolean;
+  readonly wordsRequested: boolean;
   readonly speculations: number;
   /** The turn this speech continues, if that had no audible answer yet. */
   readonly continues: Turn | null;
@@ -142,15 +142,15 @@ export interface Utterance {
   readonly text: string;
 }
 
-/** The first words, prepared before they may be spoken: the notice, then the answer. */
-export interface Prepared {
+/** The agent's first words, prepared before they may be spoken: the notice, then the answer. */
+export interface OpeningWords {
   readonly answer: Answer | null;
   readonly notice: Utterance | null;
 }
 
 /** Who has the floor. */
 export type Phase =
-  | ({ readonly is: 'connecting' } & Prepared)
+  | ({ readonly is: 'connecting' } & OpeningWords)
   /**
    * The keypad menu before the conversation: `utterance` is its prompt while playing, `after` what follows
    * it.

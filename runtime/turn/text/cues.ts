@@ -15,10 +15,7 @@ const SOUND =
 
 /** Instruction for an expressive agent's model. */
 export const CUE_INSTRUCTION =
-  'Where the tone should change, begin the sentence with one of these cues, ' +
-  'and ' +
-  'use no ' +
-  'other: ' +
+  'Where the tone should change, begin the sentence with one of these cues, and use no other: ' +
   `${EMOTIONS.map((emotion) => `[${emotion}]`).join(' ')}. Cues are never read aloud.`;
 
 /** The text without cues, and its last emotion; null without one. */

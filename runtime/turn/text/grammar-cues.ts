@@ -29,8 +29,7 @@ export const HANGING: Readonly<Record<string, string>> = {
     'está estoy yo no',
   pt:
     'e ou mas porque se quando que o a os as um uma meu minha de do da para por com sem em no na ao é ' +
-    'são ' +
-    'está eu nós não',
+    'são está eu nós não',
   it:
     'e o ma perché se quando che il lo la i gli le un una mio mia di del della per con senza in nel a al ' +
     'è sono sta io noi non',

@@ -17,8 +17,8 @@ export const STEP_MS = 20;
 export const AFTER_GAP = 9;
 /** After a pause of the voice. */
 export const AFTER_PAUSE = 10;
-/** Voice without further information. */
-export const UNTOLD = 11;
+/** Voice whose features could not be measured. */
+export const UNCLASSIFIED = 11;
 
 const FRAMES_PER_STEP = 2;
 const FRAME_MS = STEP_MS / FRAMES_PER_STEP;
@@ -100,7 +100,7 @@ export class VoiceListener {
   #heard(rateHz: number): number {
     if (this.#gapMs >= PAUSE_MS) return AFTER_PAUSE;
     if (this.#gapMs >= GAP_MS) return AFTER_GAP;
-    if (rateHz < LEAST_RATE_HZ) return UNTOLD;
+    if (rateHz < LEAST_RATE_HZ) return UNCLASSIFIED;
     return (
       3 * levelIn(HISS_HZ, this.#crossingsHz / FRAMES_PER_STEP) +
       levelIn(LOUDNESS, this.#amplitude / FRAMES_PER_STEP / this.#loudest)

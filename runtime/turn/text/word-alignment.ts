@@ -3,7 +3,7 @@
  * are aligned with the sounds heard (voice-sounds.ts) along the likeliest path near the voice's usual speed
  * (Viterbi, in steps of 20 ms).
  */
-import { AFTER_GAP, AFTER_PAUSE, STEP_MS, UNTOLD, type VoiceStep } from './voice-sounds.ts';
+import { AFTER_GAP, AFTER_PAUSE, STEP_MS, UNCLASSIFIED, type VoiceStep } from './voice-sounds.ts';
 import type { Sound, SoundKind } from './word-sounds.ts';
 
 /** A word of the text, in speaking order. */
@@ -30,13 +30,13 @@ const LIKELIHOOD: Readonly<Record<SoundKind, readonly number[]>> = {
 const BEFORE_WORD = { gap: 1.54, pause: 0.13 };
 const AFTER_MARK = { gap: 1.95, pause: 5.14 };
 /**
- * Scores of each observation for each kind of sound: within a word, at its start, and at its start after
- * punctuation.
+ * Emission scores of the model: of each observation for each kind of sound, within a word, at its start, and
+ * at its start after punctuation.
  */
-const TOLD = Array.from({ length: UNTOLD + 1 }, (_, heard) => {
+const EMISSIONS = Array.from({ length: UNCLASSIFIED + 1 }, (_, heard) => {
   const rows = Object.values(LIKELIHOOD).map((likelihood) => likelihood[heard] ?? 0);
   const first = ({ gap, pause }: typeof BEFORE_WORD) =>
-    rows.map((told) => (heard === AFTER_GAP ? gap : heard === AFTER_PAUSE ? pause : told));
+    rows.map((score) => (heard === AFTER_GAP ? gap : heard === AFTER_PAUSE ? pause : score));
   return Float64Array.from([...rows, ...first(BEFORE_WORD), ...first(AFTER_MARK)]);
 });
 const KINDS = Object.keys(LIKELIHOOD);
@@ -56,8 +56,8 @@ interface Places {
   readonly expected: Uint8Array;
 }
 
-/** Places considered after a step, starting at `from`; all others are out of reach. */
-interface Reached {
+/** The beam: the places considered after a step, starting at `from`; all others are out of reach. */
+interface Beam {
   from: number;
   /** The score of each place. */
   readonly scores: Float64Array;
@@ -79,8 +79,8 @@ export class WordAlignment {
   readonly #places: Places;
   readonly #trace: Trace = { froms: [], moves: new Uint8Array(FIRST_STEPS * WIDTH), endsMs: [] };
   /** Scores after the last step; the next step writes to the other buffer. */
-  #last: Reached = { from: 0, scores: new Float64Array(WIDTH), length: 1 };
-  #next: Reached = { from: 0, scores: new Float64Array(WIDTH), length: 0 };
+  #last: Beam = { from: 0, scores: new Float64Array(WIDTH), length: 1 };
+  #next: Beam = { from: 0, scores: new Float64Array(WIDTH), length: 0 };
 
   /** `letterMs` is the voice's speed: voiced ms per letter. */
   constructor(words: readonly AlignedWord[], letterMs: number) {
@@ -135,17 +135,17 @@ export class WordAlignment {
     const from = Math.max(0, centre - REACH);
     after.from = from;
     after.length = Math.min(expected.length, centre + REACH + 1) - from;
-    const told = TOLD[heard] as Float64Array;
-    let leapt = scoreAt(before, from - 2);
-    let went = scoreAt(before, from - 1);
+    const emissions = EMISSIONS[heard] as Float64Array;
+    let skipped = scoreAt(before, from - 2);
+    let advanced = scoreAt(before, from - 1);
     for (let index = 0; index < after.length; index++) {
-      const stood = scoreAt(before, from + index);
-      const offPace = (stood > leapt ? stood : leapt) - OFF_PACE;
-      const likelihood = told[expected[from + index] as number] as number;
-      moves[step * WIDTH + index] = went >= offPace ? 1 : stood > leapt ? 0 : 2;
-      after.scores[index] = (went >= offPace ? went : offPace) + likelihood;
-      leapt = went;
-      went = stood;
+      const stayed = scoreAt(before, from + index);
+      const offPace = (stayed > skipped ? stayed : skipped) - OFF_PACE;
+      const likelihood = emissions[expected[from + index] as number] as number;
+      moves[step * WIDTH + index] = advanced >= offPace ? 1 : stayed > skipped ? 0 : 2;
+      after.scores[index] = (advanced >= offPace ? advanced : offPace) + likelihood;
+      skipped = advanced;
+      advanced = stayed;
     }
   }
 
@@ -205,12 +205,12 @@ function placesOf(words: readonly AlignedWord[], stepsPerLetter: number): Places
 /** Far below the score of any reachable place. */
 const OUT_OF_REACH = -1e9;
 
-function scoreAt({ from, scores, length }: Reached, place: number): number {
+function scoreAt({ from, scores, length }: Beam, place: number): number {
   const index = place - from;
   return index >= 0 && index < length ? (scores[index] as number) : OUT_OF_REACH;
 }
 
-function bestOf({ from, scores, length }: Reached): number {
+function bestOf({ from, scores, length }: Beam): number {
   let best = 0;
   for (let index = 1; index < length; index++)
     if ((scores[index] as number) > (scores[best] as number)) best = index;

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import type { Recognizer } from '#media/speech/speech.ts';
 import { consultPhrases } from '#runtime/calls/consult-phrases.ts';
 import { startTransfer } from '#runtime/calls/transfer.ts';
-import type { Within } from '#runtime/event-loop/within.ts';
+import type { Within } from '#runtime/event-loop/session-attribution.ts';
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '#test/simulation/simulated-leg.ts';

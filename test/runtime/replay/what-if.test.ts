@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { judgedShare, recommended, tried } from '#runtime/replay/tuning.ts';
+import { judgedShare, recommended, resultOf } from '#runtime/replay/tuning.ts';
 import { firstDivergence, judgePauses } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
@@ -62,8 +62,8 @@ describe('tuning', () => {
   const judged = (changes: Partial<TurnConfig>) => calls.map((log) => judgePauses(log, changes));
 
   it('counts the callers a shorter wait would have interrupted, and the time it would have saved', () => {
-    const quick = tried('quick', judged({ responseWaitMs: 250, responseMaxWaitMs: 250 }));
-    const own = tried('own', judged({}));
+    const quick = resultOf('quick', judged({ responseWaitMs: 250, responseMaxWaitMs: 250 }));
+    const own = resultOf('own', judged({}));
     expect([own.cutOffs, own.savedMs]).toEqual([0, 0]);
     expect(quick.cutOffs).toBe(0.5);
     expect(quick.savedMs).toBeGreaterThan(200);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
-import { judge } from '#runtime/turn/machine/endpointing/endpointing.ts';
+import { judgeCompleteness } from '#runtime/turn/machine/endpointing/endpointing.ts';
 import { DIGITS } from '#runtime/turn/text/digit-words.ts';
 import { HANGING as CUES } from '#runtime/turn/text/grammar-cues.ts';
 import { TurnScript } from './turn-script.ts';
@@ -31,7 +31,7 @@ describe('completeness of a turn', () => {
     ['it is spelled s m i', 'spelling'],
     ['Ich hätte gern einen Tisch und', 'plain'],
   ])('of "%s" is judged by the rule %s', (text, rule) => {
-    expect(judge(text, 'en').rule).toBe(rule);
+    expect(judgeCompleteness(text, 'en').rule).toBe(rule);
   });
 
   it.each([
@@ -53,7 +53,7 @@ describe('completeness of a turn', () => {
     ['it', 'la mia email è anna chiocciola', 'half_email'],
     ['de', 'meine e-mail ist', 'half_email'],
   ])('in %s of "%s" is judged by the rule %s', (language, text, rule) => {
-    expect(judge(text, language).rule).toBe(rule);
+    expect(judgeCompleteness(text, language).rule).toBe(rule);
   });
 
   it('is judged by cues and digits of every language an agent can speak', () => {

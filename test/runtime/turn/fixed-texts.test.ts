@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CallPlan } from '#protocol/call-plan.ts';
-import { fixedTexts } from '#runtime/turn/machine/fixed-texts.ts';
+import { fixedTexts } from '#runtime/turn/loop/fixed-texts.ts';
 import { turnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { growthOf, MOST_GROWTH, repeated } from '#test/hostile/growth.ts';

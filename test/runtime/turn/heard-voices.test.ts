@@ -7,7 +7,7 @@ import { bias, joined, partWithin, wordsOff } from '#bench/heard/estimate.ts';
 import { SENTENCES } from '#bench/heard/sentences.ts';
 import { speak } from '#caller/spoken.ts';
 import { LOCAL_VOICES } from '#config/platform-models.ts';
-import { VoicePace } from '#runtime/turn/machine/heard.ts';
+import { VoicePace } from '#runtime/turn/loop/heard.ts';
 import { speakable } from '#runtime/turn/text/speakable-text.ts';
 import { createRandom } from '#test/simulation/random.ts';
 

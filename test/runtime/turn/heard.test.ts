@@ -7,7 +7,7 @@ import {
   heardText,
   type VoicedPiece,
   VoicePace,
-} from '#runtime/turn/machine/heard.ts';
+} from '#runtime/turn/loop/heard.ts';
 import { speakable } from '#runtime/turn/text/speakable-text.ts';
 
 const RATE_HZ = 1_000;

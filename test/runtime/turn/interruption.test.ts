@@ -139,7 +139,7 @@ describe('an interruption', () => {
       { type: 'reply.piece', replyId: 'r1', text: 'Done.' },
       { type: 'reply.audible', replyId: 'r1' },
     );
-    expect(script.all('hold').map(({ replyId }) => replyId)).toEqual(['r1']);
+    expect(script.all('holdBack').map(({ replyId }) => replyId)).toEqual(['r1']);
     script.take(
       { type: 'transcript.interim', text: 'for two' },
       { type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 300 },

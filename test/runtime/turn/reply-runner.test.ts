@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LIMITS } from '#config/limits.ts';
 import { resample } from '#media/dsp/pcm.ts';
 import type { LegCommand } from '#media/leg/leg.ts';
-import { nameless } from '#runtime/event-loop/within.ts';
+import { nameless } from '#runtime/event-loop/session-attribution.ts';
 import type { ChatDelta } from '#runtime/llm/llm.ts';
 import { ReplyRunner, type ReplyRunnerOptions, type UsageNote } from '#runtime/turn/loop/reply-runner.ts';
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type NotedSilence, SilenceLog } from '#runtime/turn/machine/silence-log.ts';
+import { type NotedSilence, SilenceLog } from '#runtime/turn/loop/silence-log.ts';
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { TurnScript } from './turn-script.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
-import { createPieceCutter } from '#runtime/turn/loop/reply.ts';
+import { createPieceCutter } from '#runtime/turn/loop/piece-cutter.ts';
 import { readable, speakable } from '#runtime/turn/text/speakable-text.ts';
 
 const spoken = (text: string, language: string, needsWords: boolean) =>

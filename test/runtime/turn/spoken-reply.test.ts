@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { LegCommand } from '#media/leg/leg.ts';
 import { type SpeechChunk, SpeechError } from '#media/speech/speech.ts';
+import { VoicePace } from '#runtime/turn/loop/heard.ts';
 import { SpokenReply } from '#runtime/turn/loop/spoken-reply.ts';
-import { VoicePace } from '#runtime/turn/machine/heard.ts';
 
 const RATE_HZ = 8_000;
 

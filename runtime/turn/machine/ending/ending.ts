@@ -8,12 +8,12 @@ import type { LegCloseReason } from '#media/leg/leg.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import { type Draft, emit, explain, stopTimers } from '../draft.ts';
 import {
+  clearUtterance,
   closeAnswer,
   dropPendingGeneration,
   prepare,
   recordHeard,
   recordUser,
-  silence,
   utteranceOf,
 } from '../floor/floor.ts';
 import { answerOf, setAnswer } from '../floor/generating.ts';
@@ -53,7 +53,7 @@ export function beginEnding(draft: Draft, reason: EndReason, farewell: string | 
   const audible = 'utterance' in phase ? phase.utterance : null;
   const hasLeg = phase.is !== 'connecting';
   dropPendingGeneration(draft, answer, audible);
-  if (audible && phase.is !== 'clearing') silence(draft, audible, phase.is === 'paused');
+  if (audible && phase.is !== 'clearing') clearUtterance(draft, audible, phase.is === 'paused');
   const isSaid = farewell !== null && farewell.trim() !== '' && hasLeg;
   const utterance = isSaid ? sayFarewell(draft, farewell, answer) : null;
   enter(draft, { is: 'ending', reason, cut: audible, utterance, answer });
@@ -68,7 +68,7 @@ function sayFarewell(draft: Draft, text: string, answer: Answer | null): Utteran
 
 /**
  * Carries out the model's hang-up. Returns `asks` when its closing words ask a question and questions hold
- * the hang-up: then the call continues and the model is told why.
+ * the hang-up: then the call continues and the model reads why.
  */
 export function hangUpBy(draft: Draft, answer: Answer): 'ends' | 'asks' {
   const { mode, message } = draft.texts.hangUpFarewell;

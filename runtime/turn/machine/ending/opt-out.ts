@@ -14,7 +14,7 @@ import { beginEnding } from './ending.ts';
  * Handles an opt-out; true when the input was one. Not before a person has answered, who alone can know how,
  * and not while the caller talks with another person.
  */
-export function optsOut(draft: Draft, input: TurnInput): boolean {
+export function handleOptOut(draft: Draft, input: TurnInput): boolean {
   const { optOut, phrases } = draft.config;
   const { is } = draft.phase;
   if (

@@ -18,7 +18,7 @@ const ASKS = 'Not transferred: your words ask the caller something. Wait for the
 
 /**
  * Carries out the model's request. `asks`: the words before it ask a question, which the caller answers
- * first. `refused`: it is impossible, and the model is told why.
+ * first. `refused`: it is impossible, and the model reads why.
  */
 export function transferBy(draft: Draft, answer: Answer): 'begun' | 'asks' | 'refused' {
   const rules = draft.texts.transfer;
@@ -113,7 +113,7 @@ function announcementOf(
   return fixed || generated || draft.config.phrases.transferring;
 }
 
-interface Beginning {
+interface TransferStart {
   readonly asked: CallWithResult;
   readonly index: number;
   readonly notes: string;
@@ -125,7 +125,7 @@ interface Beginning {
 function begin(
   draft: Draft,
   answer: Answer,
-  { asked, index, notes, hasWords, announcement }: Beginning,
+  { asked, index, notes, hasWords, announcement }: TransferStart,
 ): void {
   const { phase, waiting } = draft;
   stopListening(draft, { isForGood: false });

@@ -50,7 +50,7 @@ const LOCAL_NUMBER_DIGITS = 7;
 const SHORTEST_DICTATION = 3;
 
 /** Judges a transcript. */
-export function judge(text: string, language: string): Judgement {
+export function judgeCompleteness(text: string, language: string): Judgement {
   const trimmed = text.trim();
   const tokens = trimmed
     .toLowerCase()

@@ -2,7 +2,7 @@
 
 import type { TurnConfig } from '../turn-config.ts';
 import type { Decision } from '../turn-effects.ts';
-import { judge, waitMs } from './endpointing.ts';
+import { judgeCompleteness, waitMs } from './endpointing.ts';
 
 /** The rejected moments for `text`, whose speech ended at `endMs`. */
 export function rejectedEndpoints(
@@ -11,7 +11,7 @@ export function rejectedEndpoints(
   pauseMs: number,
   endMs: number,
 ): NonNullable<Decision['rejected']> {
-  const judgement = judge(text, config.language);
+  const judgement = judgeCompleteness(text, config.language);
   const takenMs = waitMs(judgement, config, pauseMs);
   const because = `${judgement.rule}: completeness ${judgement.score}, eagerness ${config.eagerness}`;
   const others = [

@@ -2,7 +2,7 @@
 import { type Caller, type Endpoint, type Speech, speechText } from '../turn-state.ts';
 
 /** The caller has stopped; the end of the turn is being decided. */
-export type Stopped = Extract<Caller, { is: 'stopped' }>;
+export type StoppedCaller = Extract<Caller, { is: 'stopped' }>;
 
 /** An end of speech without a judgement yet. */
 export const UNJUDGED: Endpoint = {
@@ -19,12 +19,12 @@ export function newSpeech(startMs: number): Speech {
     startMs,
     finals: [],
     interim: '',
-    hasReached: false,
+    isLongEnoughToPause: false,
     wasIgnored: false,
     voicedMs: 0,
     unheardMs: 0,
-    movedMs: startMs,
-    wasPressed: false,
+    newWordsMs: startMs,
+    wordsRequested: false,
     speculations: 0,
     continues: null,
   };

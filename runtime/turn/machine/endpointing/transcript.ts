@@ -6,10 +6,10 @@ import { normalised } from '../../text/normalised.ts';
 import { type Draft, emit, explain } from '../draft.ts';
 import { takeTurn } from '../floor/answering.ts';
 import { isUnnoticed } from '../floor/generating.ts';
-import { wordsOverSpeech } from '../interruption/overlap.ts';
+import { judgeOverlappingWords } from '../interruption/overlap.ts';
 import type { TurnInput } from '../turn-inputs.ts';
 import type { Speech } from '../turn-state.ts';
-import { newSpeech, type Stopped, UNJUDGED, wholeText } from './speech.ts';
+import { newSpeech, type StoppedCaller, UNJUDGED, wholeText } from './speech.ts';
 import { judgeTurn, tryCommit } from './turn-end.ts';
 
 /** Handles interim and final words. */
@@ -23,16 +23,16 @@ export function onTranscript(
     return;
   }
   const text = input.text.trim();
-  if (text === '' || isForLateTurn(draft, input.type, text)) return;
-  if (draft.caller.is === 'silent' && !speechWithoutVoice(draft, text)) return;
+  if (text === '' || handleLateWords(draft, input.type, text)) return;
+  if (draft.caller.is === 'silent' && !startSpeechFromWords(draft, text)) return;
   const { caller } = draft;
   if (caller.is === 'silent') return;
   const isFinal = input.type === 'transcript.final';
   const { speech } = caller;
-  const moved = text === speech.interim ? {} : { movedMs: draft.atMs, wasPressed: false };
+  const ifNew = text === speech.interim ? {} : { newWordsMs: draft.atMs, wordsRequested: false };
   const heard: Speech = {
     ...speech,
-    ...moved,
+    ...ifNew,
     ...(isFinal ? { finals: [...speech.finals, text], interim: '' } : { interim: text }),
   };
   draft.unheardInARow = 0;
@@ -51,16 +51,16 @@ export function onTranscript(
       final: false,
     },
   });
-  wordsOverSpeech(draft, isFinal);
+  judgeOverlappingWords(draft, isFinal);
   judgeTurn(draft);
 }
 
 function withWords(
   draft: Draft,
-  caller: Stopped,
+  caller: StoppedCaller,
   speech: Speech,
   isSettled: boolean,
-): Pick<Stopped, 'speech' | 'endMs' | 'endpoint'> {
+): Pick<StoppedCaller, 'speech' | 'endMs' | 'endpoint'> {
   // Speech the detector missed has no measured end: the last change of its words stands in for it.
   const endMs = speech.voicedMs === 0 ? draft.atMs : caller.endMs;
   if (isSettled) learnFinal(draft, caller);
@@ -80,12 +80,12 @@ function onFinalised(draft: Draft): void {
 /**
  * A turn's words became final: from its first final word on, later ones are no longer a reply to the request.
  */
-function learnFinal(draft: Draft, { endpoint }: Stopped): void {
+function learnFinal(draft: Draft, { endpoint }: StoppedCaller): void {
   if (endpoint.askedMs !== null && !endpoint.isSettled) draft.finalTookMs = draft.atMs - endpoint.askedMs;
 }
 
 /** True for words of speech that was already handled. */
-function isForLateTurn(draft: Draft, type: TurnInput['type'], text: string): boolean {
+function handleLateWords(draft: Draft, type: TurnInput['type'], text: string): boolean {
   const { caller, pendingTranscript: pending } = draft;
   if (pending?.is === 'committed') {
     const isSame = normalised(text) === normalised(pending.text);
@@ -131,7 +131,7 @@ function growTurn(draft: Draft, interim: string, final: string): void {
  * Words without voice: too quiet for the detector, or later than their speech. Returns false when they are
  * dropped.
  */
-function speechWithoutVoice(draft: Draft, text: string): boolean {
+function startSpeechFromWords(draft: Draft, text: string): boolean {
   const { pendingTranscript: pending, phase } = draft;
   if (pending?.is === 'unheard') {
     draft.caller = {
@@ -147,7 +147,7 @@ function speechWithoutVoice(draft: Draft, text: string): boolean {
   if (isOverSpeech && text.split(/\s+/).length < 2) return false;
   draft.caller = {
     is: 'stopped',
-    speech: { ...newSpeech(draft.atMs), hasReached: isOverSpeech },
+    speech: { ...newSpeech(draft.atMs), isLongEnoughToPause: isOverSpeech },
     endMs: draft.atMs,
     endpoint: { ...UNJUDGED, isJudged: true },
   };

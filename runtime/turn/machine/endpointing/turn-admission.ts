@@ -7,7 +7,7 @@ import { type Draft, emit, explain } from '../draft.ts';
 import { takeTurn, yieldToCaller } from '../floor/answering.ts';
 import { resume } from '../floor/floor.ts';
 import { dropSpeculation, isUnnoticed } from '../floor/generating.ts';
-import { promiseWord } from '../floor/hold-line.ts';
+import { allowAnotherHoldLine } from '../floor/hold-line.ts';
 import { overhear } from '../interruption/human-takeover.ts';
 import { isIgnorable, isMeant, judgeOverlap } from '../interruption/interruption.ts';
 import { interrupt, settleOverlap } from '../interruption/overlap.ts';
@@ -76,7 +76,7 @@ function admitWritten(
   const { answer } = phase;
   if (answer && isUnnoticed(answer) && answer.turn.source !== 'event') answerBoth(draft, answer, turn);
   else draft.waiting = [...draft.waiting, turn];
-  promiseWord(draft, turn);
+  allowAnotherHoldLine(draft, turn);
   if (draft.phase.is === 'paused') resume(draft);
 }
 
@@ -103,8 +103,8 @@ function joinTurn(draft: Draft, phase: Extract<Phase, { is: 'answering' }>, turn
     return;
   }
   if (!isUnnoticed(answer) || answer.turn.source === 'event') {
-    wait(draft, turn);
-    promiseWord(draft, turn);
+    queueTurn(draft, turn);
+    allowAnotherHoldLine(draft, turn);
     return;
   }
   answerBoth(draft, answer, turn);
@@ -136,12 +136,12 @@ function settleSpoken(draft: Draft, phase: Extract<Phase, { is: 'speaking' | 'pa
     admitTurn(draft, turn);
     return;
   }
-  if (isProtected && !isIgnorable(judgement)) wait(draft, turn);
+  if (isProtected && !isIgnorable(judgement)) queueTurn(draft, turn);
   else drop(draft, isIgnorable(judgement) ? judgement : 'too_short', turn);
   settleOverlap(draft);
 }
 
-function wait(draft: Draft, turn: Turn): void {
+function queueTurn(draft: Draft, turn: Turn): void {
   draft.lastTurn = Math.max(draft.lastTurn, turn.turnId);
   const [last, others] = [draft.waiting.at(-1), draft.waiting.slice(0, -1)];
   const joined =

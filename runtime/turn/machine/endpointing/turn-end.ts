@@ -12,9 +12,9 @@ import { resumeAfterListening, settleOverlap } from '../interruption/overlap.ts'
 import { PROGRESS_MS } from '../timers.ts';
 import { WORDLESS_INTERRUPTION_MS } from '../turn-config.ts';
 import { type PendingTranscript, speechText, type Turn } from '../turn-state.ts';
-import { judge, waitMs } from './endpointing.ts';
+import { judgeCompleteness, waitMs } from './endpointing.ts';
 import { rejectedEndpoints } from './rejected-endpoints.ts';
-import { type Stopped, wholeText } from './speech.ts';
+import { type StoppedCaller, wholeText } from './speech.ts';
 import { admitTurn } from './turn-admission.ts';
 
 /** Speculative generations per turn. */
@@ -43,7 +43,7 @@ export function onJudge(draft: Draft): void {
 export function judgeTurn(draft: Draft): void {
   const { caller } = draft;
   if (caller.is !== 'stopped' || !caller.endpoint.isJudged) return;
-  const judgement = judge(wholeText(caller.speech), draft.config.language);
+  const judgement = judgeCompleteness(wholeText(caller.speech), draft.config.language);
   // Words that never arrived are not an unfinished thought: they are requested again before the caller has
   // waited too long.
   const longestMs = speechText(caller.speech) === '' ? PROGRESS_MS : Number.POSITIVE_INFINITY;
@@ -54,7 +54,7 @@ export function judgeTurn(draft: Draft): void {
   if (draft.atMs >= dueMs) tryCommit(draft);
 }
 
-function speculate(draft: Draft, caller: Stopped): void {
+function speculate(draft: Draft, caller: StoppedCaller): void {
   const { speech } = caller;
   const text = wholeText(speech);
   const words = normalised(text);
@@ -84,7 +84,7 @@ function speculate(draft: Draft, caller: Stopped): void {
  * When final words are expected, if that is soon enough for a speculation to wait: on words that change it
  * would waste a generation and a piece of speech.
  */
-function settledSoonMs({ atMs, finalTookMs }: Draft, { endpoint }: Stopped): number | null {
+function settledSoonMs({ atMs, finalTookMs }: Draft, { endpoint }: StoppedCaller): number | null {
   const { askedMs, isSettled } = endpoint;
   if (askedMs === null || isSettled || finalTookMs === null || finalTookMs > QUICK_FINAL_MS) return null;
   return atMs < askedMs + QUICK_FINAL_MS ? askedMs + QUICK_FINAL_MS : null;
@@ -108,7 +108,7 @@ export function tryCommit(draft: Draft): void {
   commit(draft, caller);
 }
 
-function commit(draft: Draft, caller: Stopped): void {
+function commit(draft: Draft, caller: StoppedCaller): void {
   stopTimers(draft, 'commit', 'judge');
   const { speech, endMs, endpoint } = caller;
   const text = wholeText(speech);
@@ -135,14 +135,14 @@ function commit(draft: Draft, caller: Stopped): void {
   admitTurn(draft, { ...turnOf(draft, caller, text), rule });
 }
 
-function lateAfter({ speech, endMs, endpoint }: Stopped): PendingTranscript | null {
+function lateAfter({ speech, endMs, endpoint }: StoppedCaller): PendingTranscript | null {
   if (speechText(speech) === '') return speech.continues === null ? { is: 'unheard', speech, endMs } : null;
   return endpoint.isSettled
     ? null
     : { is: 'committed', text: speech.interim === '' ? speechText(speech) : speech.interim };
 }
 
-function turnOf(draft: Draft, caller: Stopped, text: string): Turn {
+function turnOf(draft: Draft, caller: StoppedCaller, text: string): Turn {
   const { speech, endMs, endpoint } = caller;
   return {
     turnId: speech.continues?.turnId ?? draft.lastTurn + 1,

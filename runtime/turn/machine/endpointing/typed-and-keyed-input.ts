@@ -6,7 +6,7 @@ import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
 import { beginEnding } from '../ending/ending.ts';
 import { freeFloor, yieldToCaller } from '../floor/answering.ts';
 import { closeAnswer, cut } from '../floor/floor.ts';
-import { forgetQuiet } from '../floor/silence.ts';
+import { forgetQuiet } from '../floor/idle.ts';
 import type { Turn } from '../turn-state.ts';
 import { admitTurn } from './turn-admission.ts';
 

@@ -8,7 +8,7 @@
 import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
 import { freeFloor } from '../floor/answering.ts';
 import { say } from '../floor/floor.ts';
-import { forgetQuiet } from '../floor/silence.ts';
+import { forgetQuiet } from '../floor/idle.ts';
 import { PROGRESS_MS } from '../timers.ts';
 import { JUDGE_AFTER_MS } from '../turn-config.ts';
 import type { TurnInput } from '../turn-inputs.ts';
@@ -26,7 +26,7 @@ const SPOKEN_FROM_MS = 400;
  */
 const TALK_STALL_MS = { interims: PROGRESS_MS, finals: 10_000, none: 10_000 } as const;
 /** Minimum time the recogniser gets after that request. */
-const PRESSED_MS = 1_000;
+const WORDS_REQUESTED_WITHIN_MS = 1_000;
 /** Requests to repeat in a row; after that the agent suggests other ways. */
 const ASKED_AGAIN = 2;
 
@@ -51,7 +51,7 @@ function unheardBefore({ pendingTranscript: pending }: Draft, startMs: number): 
 }
 
 function talk(draft: Draft, speech: Speech): void {
-  draft.caller = { is: 'talking', speech: { ...speech, movedMs: draft.atMs, wasPressed: false } };
+  draft.caller = { is: 'talking', speech: { ...speech, newWordsMs: draft.atMs, wordsRequested: false } };
   startTimer(draft, 'talk', draft.atMs + TALK_STALL_MS[draft.config.recognition.has]);
 }
 
@@ -63,22 +63,31 @@ export function onTalkDue(draft: Draft): void {
   const { caller } = draft;
   if (caller.is !== 'talking') return;
   const { speech } = caller;
-  const dueMs = speech.movedMs + TALK_STALL_MS[draft.config.recognition.has];
+  const dueMs = speech.newWordsMs + TALK_STALL_MS[draft.config.recognition.has];
   if (draft.atMs < dueMs) {
     startTimer(draft, 'talk', dueMs);
     return;
   }
-  if (!speech.wasPressed && draft.recognizer.is === 'open') {
-    draft.caller = { is: 'talking', speech: { ...speech, wasPressed: true } };
+  if (!speech.wordsRequested && draft.recognizer.is === 'open') {
+    draft.caller = { is: 'talking', speech: { ...speech, wordsRequested: true } };
     emit(draft, { do: 'finalise' });
-    startTimer(draft, 'talk', draft.atMs + Math.max(PRESSED_MS, draft.config.recognition.finalWithinMs));
+    startTimer(
+      draft,
+      'talk',
+      draft.atMs + Math.max(WORDS_REQUESTED_WITHIN_MS, draft.config.recognition.finalWithinMs),
+    );
     return;
   }
-  explain(draft, { about: 'progress', rule: 'stalled_talking', anchorMs: speech.movedMs, deadlineMs: dueMs });
+  explain(draft, {
+    about: 'progress',
+    rule: 'stalled_talking',
+    anchorMs: speech.newWordsMs,
+    deadlineMs: dueMs,
+  });
   draft.caller = {
     is: 'stopped',
     speech,
-    endMs: speech.movedMs,
+    endMs: speech.newWordsMs,
     endpoint: { rule: 'stalled_talking', dueMs: draft.atMs, isJudged: true, askedMs: null, isSettled: false },
   };
   tryCommit(draft);
@@ -90,7 +99,7 @@ export function onVoiceStopped(draft: Draft, input: Extract<TurnInput, { type: '
   const speech = { ...draft.caller.speech, voicedMs: input.voicedMs };
   if (draft.recognizer.is === 'none' && speech.continues === null) {
     draft.caller = { is: 'silent' };
-    if (input.voicedMs >= SPOKEN_FROM_MS) admitDeafness(draft);
+    if (input.voicedMs >= SPOKEN_FROM_MS) sayCannotHear(draft);
     // A result that waited for the caller to finish may speak now.
     if (draft.phase.is === 'listening') freeFloor(draft);
     return;
@@ -108,14 +117,14 @@ export function onUnheard(draft: Draft): void {
   draft.unheardInARow += 1;
   explain(draft, { about: 'silence', rule: 'unheard', anchorMs: pending.endMs, deadlineMs: draft.atMs });
   if (draft.unheardInARow > ASKED_AGAIN) {
-    admitDeafness(draft);
+    sayCannotHear(draft);
     return;
   }
   forgetQuiet(draft);
   say(draft, draft.config.phrases.trouble, { kind: 'notice', turnId: null, answer: null });
 }
 
-function admitDeafness(draft: Draft): void {
+function sayCannotHear(draft: Draft): void {
   if (draft.hasSaidCannotHear || draft.phase.is !== 'listening') return;
   draft.hasSaidCannotHear = true;
   say(draft, draft.config.phrases.cannotHear, { kind: 'notice', turnId: null, answer: null });

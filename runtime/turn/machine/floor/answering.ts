@@ -13,7 +13,7 @@ import type { TurnInput } from '../turn-inputs.ts';
 import type { Answer, Generation, Turn } from '../turn-state.ts';
 import {
   closeAnswer,
-  moved,
+  noteBackendProgress,
   playAnswer,
   prepare,
   progress,
@@ -155,14 +155,14 @@ export function followTools(draft: Draft): void {
     }),
   };
   setAnswer(draft, next);
-  moved(draft);
+  noteBackendProgress(draft);
   if (draft.phase.is === 'answering') playAnswer(draft, next);
 }
 
 /** The first audio of a reply exists. */
 export function onAudible(draft: Draft, replyId: string): void {
   const { phase } = draft;
-  moved(draft);
+  noteBackendProgress(draft);
   if (phase.is === 'answering' && phase.answer.generation.replyId === replyId)
     speak(draft, utteranceOf(draft, phase.answer.turn, phase.answer.generation), phase.answer);
 }
@@ -263,14 +263,14 @@ export function onFailed(
       }),
     };
     setAnswer(draft, next);
-    moved(draft);
+    noteBackendProgress(draft);
     if (draft.phase.is === 'answering') playAnswer(draft, next);
     return;
   }
   giveUp(draft, answer);
 }
 
-/** The model will not answer: the caller is told. */
+/** The model will not answer: the agent says so. */
 function giveUp(draft: Draft, answer: Answer): void {
   draft.failedGenerations += 1;
   const isLast = draft.failedGenerations >= FAILURES_IN_A_ROW;

@@ -17,13 +17,13 @@ export function progress(draft: Draft): void {
  * The model, a tool or the voice made progress. To a caller who hears nothing that is still silence; a reader
  * sees the text grow.
  */
-export function moved(draft: Draft): void {
+export function noteBackendProgress(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || !phase.answer.turn.wantsAudio) progress(draft);
 }
 
 /** How a fixed text is spoken. */
-interface Saying {
+interface FixedSpeech {
   readonly kind: Utterance['kind'];
   readonly turnId: number | null;
   /** False: only written to the client. Default: spoken. */
@@ -31,7 +31,11 @@ interface Saying {
 }
 
 /** Speaks a fixed text at once. The floor must be free of other speech. */
-export function say(draft: Draft, text: string, options: Saying & { readonly answer: Answer | null }): void {
+export function say(
+  draft: Draft,
+  text: string,
+  options: FixedSpeech & { readonly answer: Answer | null },
+): void {
   const utterance = prepare(draft, text, options);
   emit(draft, { do: 'play', replyId: utterance.replyId });
   speak(draft, utterance, options.answer);
@@ -41,7 +45,7 @@ export function say(draft: Draft, text: string, options: Saying & { readonly ans
 export function prepare(
   draft: Draft,
   text: string,
-  options: Saying & { readonly isHeardOut?: boolean },
+  options: FixedSpeech & { readonly isHeardOut?: boolean },
 ): Utterance {
   const replyId = nextReplyId(draft);
   emit(draft, { do: 'say', replyId, text, isSpoken: options.isSpoken !== false });
@@ -77,7 +81,7 @@ export function speak(draft: Draft, utterance: Utterance, answer: Answer | null)
   const { caller } = draft;
   if (
     caller.is !== 'talking' ||
-    !caller.speech.hasReached ||
+    !caller.speech.isLongEnoughToPause ||
     caller.speech.wasIgnored ||
     !utterance.isInterruptible
   )
@@ -107,7 +111,7 @@ export function pause(draft: Draft): void {
     emit(draft, { do: 'pause' });
     enter(draft, { is: 'paused', utterance: phase.utterance, answer: phase.answer, sinceMs: draft.atMs });
   } else if (phase.is === 'answering') {
-    emit(draft, { do: 'hold', replyId: phase.answer.generation.replyId });
+    emit(draft, { do: 'holdBack', replyId: phase.answer.generation.replyId });
     // The caller speaks instead of waiting for words.
     stopPhaseTimer(draft, 'hold');
     enter(draft, { is: 'paused', utterance: null, answer: phase.answer, sinceMs: draft.atMs });
@@ -144,7 +148,7 @@ export function cut(draft: Draft, rule: string): void {
   const { phase } = draft;
   if ((phase.is !== 'speaking' && phase.is !== 'paused') || !phase.utterance) return;
   const { utterance, answer } = phase;
-  silence(draft, utterance, phase.is === 'paused');
+  clearUtterance(draft, utterance, phase.is === 'paused');
   dropPendingGeneration(draft, answer, utterance);
   explain(draft, {
     about: 'interruption',
@@ -160,7 +164,7 @@ export function cut(draft: Draft, rule: string): void {
  * Takes an utterance off the leg. One that never reached the leg leaves the leg paused, so the pause ends
  * here in any case.
  */
-export function silence(draft: Draft, { replyId }: Utterance, isPaused: boolean): void {
+export function clearUtterance(draft: Draft, { replyId }: Utterance, isPaused: boolean): void {
   emit(draft, { do: 'clear', replyId });
   if (isPaused) emit(draft, { do: 'resume' });
 }

@@ -21,11 +21,11 @@ export function onHold(draft: Draft): void {
   if (phase.is !== 'answering' || phase.answer.hasHoldLine) return;
   // The caller is disconnected: they hear it on their return if the answer is still missing.
   if (draft.isLegLost) startPhaseTimer(draft, 'hold', draft.atMs + HOLD_AFTER_COMMIT_MS);
-  else bridge(draft, phase.answer);
+  else sayHoldLine(draft, phase.answer);
 }
 
 /** A spoken turn waits behind an answer that is only read: its caller gets a hold line if that takes long. */
-export function promiseWord(draft: Draft, turn: Turn): void {
+export function allowAnotherHoldLine(draft: Draft, turn: Turn): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || phase.answer.turn.wantsAudio || !turn.wantsAudio) return;
   setAnswer(draft, { ...phase.answer, hasHoldLine: false });
@@ -33,14 +33,14 @@ export function promiseWord(draft: Draft, turn: Turn): void {
 }
 
 /** Says a hold line. Not for readers, who see the answer being written (`audio: false`). */
-export function bridge(draft: Draft, answer: Answer): void {
+export function sayHoldLine(draft: Draft, answer: Answer): void {
   if (!answer.turn.wantsAudio && !draft.waiting.some(({ wantsAudio }) => wantsAudio)) {
     setAnswer(draft, { ...answer, hasHoldLine: true });
     return;
   }
   const { generation, heard } = answer;
   const isTool = generation.calls.some(({ result }) => result === null);
-  if (heard[generation.replyId] === undefined) emit(draft, { do: 'hold', replyId: generation.replyId });
+  if (heard[generation.replyId] === undefined) emit(draft, { do: 'holdBack', replyId: generation.replyId });
   explain(draft, {
     about: 'silence',
     rule: isTool ? 'tool_filler' : 'hold_line',

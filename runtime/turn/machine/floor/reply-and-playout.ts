@@ -21,7 +21,7 @@ import {
   onUtteranceDone,
   takeTurn,
 } from './answering.ts';
-import { closeAnswer, moved, progress, recordHeard } from './floor.ts';
+import { closeAnswer, noteBackendProgress, progress, recordHeard } from './floor.ts';
 import { answerOf, changeGeneration, isUnnoticed } from './generating.ts';
 import { onToolFinished, runCall } from './tool-calls.ts';
 
@@ -41,7 +41,7 @@ export function onReply(draft: Draft, input: ReplyInput): void {
         status: 'streaming',
         tokenMs: draft.atMs,
       }));
-      moved(draft);
+      noteBackendProgress(draft);
       return;
     case 'reply.piece':
       changeGeneration(draft, replyId, (generation) => ({
@@ -50,7 +50,7 @@ export function onReply(draft: Draft, input: ReplyInput): void {
         text: joined(generation.text, input.text),
       }));
       growUtterance(draft, replyId, input.text);
-      moved(draft);
+      noteBackendProgress(draft);
       return;
     case 'reply.tool_called': {
       const { call, mode, source } = input;
@@ -60,7 +60,7 @@ export function onReply(draft: Draft, input: ReplyInput): void {
       });
       if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting')
         runCall(draft, call.callId);
-      moved(draft);
+      noteBackendProgress(draft);
       return;
     }
     case 'reply.generated':
@@ -166,15 +166,15 @@ export function onCleared(draft: Draft, isUnheard: boolean): void {
   const answer = answerOf(draft);
   const next = phase.is === 'clearing' ? phase.next : null;
   enter(draft, { is: 'listening' });
-  const goesOn =
+  const turnContinues =
     answer !== null &&
     isUnheard &&
     isUnnoticed(answer) &&
     answer.turn.source !== 'event' &&
     (next !== null || draft.caller.is !== 'silent');
-  if (answer && !goesOn) closeAnswer(draft, answer, true);
-  if (goesOn && next === null) continueWith(draft, answer.turn);
-  if (next) takeTurn(draft, goesOn ? mergedTurn(answer.turn, next) : next);
+  if (answer && !turnContinues) closeAnswer(draft, answer, true);
+  if (turnContinues && next === null) continueWith(draft, answer.turn);
+  if (next) takeTurn(draft, turnContinues ? mergedTurn(answer.turn, next) : next);
   else if (draft.caller.is === 'stopped') tryCommit(draft);
   else freeFloor(draft);
 }
@@ -182,7 +182,7 @@ export function onCleared(draft: Draft, isUnheard: boolean): void {
 /** A tool finished. */
 export function onTool(draft: Draft, input: Extract<TurnInput, { type: 'tool.finished' }>): void {
   const event = onToolFinished(draft, input);
-  moved(draft);
+  noteBackendProgress(draft);
   if (event) draft.waiting = [...draft.waiting, event];
   if (event && draft.phase.is === 'listening') {
     explain(draft, {

@@ -6,7 +6,7 @@ import { PROGRESS_MS, timersOf } from '../timers.ts';
 import type { Answer, Generation } from '../turn-state.ts';
 import { onFailed } from './answering.ts';
 import { cut, playAnswer, progress, recordHeard } from './floor.ts';
-import { bridge } from './hold-line.ts';
+import { sayHoldLine } from './hold-line.ts';
 import { onCleared } from './reply-and-playout.ts';
 
 /** Every such phase makes progress, or is forced to. */
@@ -45,9 +45,9 @@ function onAnswerStalled(draft: Draft, answer: Answer): void {
     });
     return;
   }
-  const movedMs = Math.max(generation.startedMs, generation.tokenMs ?? 0, generation.pieceMs ?? 0);
-  if (isTool || draft.atMs - movedMs < draft.config.generationCapMs || !answer.hasHoldLine) {
-    bridge(draft, answer);
+  const lastOutputMs = Math.max(generation.startedMs, generation.tokenMs ?? 0, generation.pieceMs ?? 0);
+  if (isTool || draft.atMs - lastOutputMs < draft.config.generationCapMs || !answer.hasHoldLine) {
+    sayHoldLine(draft, answer);
     return;
   }
   emit(draft, { do: 'discard', replyId: generation.replyId });
@@ -58,7 +58,7 @@ function onAnswerStalled(draft: Draft, answer: Answer): void {
     isRetryable: true,
   });
   // The model is asked again, which also takes time.
-  if (draft.phase.is === 'answering') bridge(draft, draft.phase.answer);
+  if (draft.phase.is === 'answering') sayHoldLine(draft, draft.phase.answer);
 }
 
 function isHeard({ heard }: Answer): boolean {

@@ -8,16 +8,16 @@ import { type Draft, emit, explain, recordMessage, stopTimers } from '../draft.t
 import { endFromOutside } from '../ending/ending.ts';
 import { freeFloor } from '../floor/answering.ts';
 import { eventTurn } from '../floor/event-turn.ts';
-import { closeAnswer, dropPendingGeneration, recordHeard, silence } from '../floor/floor.ts';
+import { clearUtterance, closeAnswer, dropPendingGeneration, recordHeard } from '../floor/floor.ts';
 import { answerOf } from '../floor/generating.ts';
 import { enter } from '../phases.ts';
 import type { TurnInput } from '../turn-inputs.ts';
 import type { Phase, Turn } from '../turn-state.ts';
 
-type Taken = Extract<Phase, { is: 'withHuman' }>;
+type WithHuman = Extract<Phase, { is: 'withHuman' }>;
 
 /** Characters of the talk given to the model, from its end. */
-const TOLD_CHARS = 4_000;
+const TALK_CHARS = 4_000;
 
 /**
  * A colleague asks for the call. Ignored while the call is being connected, transferred or ended, or is in a
@@ -25,16 +25,16 @@ const TOLD_CHARS = 4_000;
  */
 export function onHumanTakeover(draft: Draft): void {
   const { phase, speculation, waiting } = draft;
-  const isAgents =
+  const agentHasFloor =
     phase.is === 'listening' || phase.is === 'answering' || phase.is === 'speaking' || phase.is === 'paused';
-  if (!isAgents && phase.is !== 'clearing' && phase.is !== 'menu') return;
+  if (!agentHasFloor && phase.is !== 'clearing' && phase.is !== 'menu') return;
   explain(draft, { about: 'interruption', rule: 'taken_over', anchorMs: draft.atMs, deadlineMs: draft.atMs });
   stopTimers(draft, 'keypad', 'unheard');
   if (speculation) emit(draft, { do: 'discard', replyId: speculation.generation.replyId });
   const answer = answerOf(draft);
   const cut = 'utterance' in phase ? phase.utterance : null;
   dropPendingGeneration(draft, answer, cut);
-  if (cut && phase.is !== 'clearing') silence(draft, cut, phase.is === 'paused');
+  if (cut && phase.is !== 'clearing') clearUtterance(draft, cut, phase.is === 'paused');
   draft.speculation = null;
   draft.screening = null;
   draft.digits = '';
@@ -48,7 +48,7 @@ export function onHumanTakeover(draft: Draft): void {
 }
 
 /** Handles inputs that mean something else during a takeover; true when handled. */
-export function stepWithHuman(draft: Draft, phase: Taken, input: TurnInput): boolean {
+export function stepWithHuman(draft: Draft, phase: WithHuman, input: TurnInput): boolean {
   switch (input.type) {
     case 'playout.finished':
     case 'playout.cleared':
@@ -92,7 +92,7 @@ function note(draft: Draft, line: string): void {
 }
 
 /** The heard text of the cut utterance is known. */
-function onCutHeard(draft: Draft, { cut }: Taken, heard: string): void {
+function onCutHeard(draft: Draft, { cut }: WithHuman, heard: string): void {
   if (cut) recordHeard(draft, cut, heard);
   settleAnswer(draft);
 }
@@ -108,19 +108,18 @@ function settleAnswer(draft: Draft): void {
 /**
  * The agent has the call again and continues with what was said meanwhile. Pending background results follow.
  */
-function onHandedBack(draft: Draft, { cut, isTimeUp, lines }: Taken): void {
-  if (cut) onCutHeard(draft, draft.phase as Taken, '');
+function onHandedBack(draft: Draft, { cut, isTimeUp, lines }: WithHuman): void {
+  if (cut) onCutHeard(draft, draft.phase as WithHuman, '');
   enter(draft, { is: 'listening' });
   emit(draft, { do: 'takeBack' });
   if (isTimeUp) {
     endFromOutside(draft, 'conversation_timeout', draft.config.phrases.timeIsUp);
     return;
   }
-  const talk = lines.length === 0 ? '' : ` They said:\n${lines.join('\n').slice(-TOLD_CHARS)}\n`;
+  const talk = lines.length === 0 ? '' : ` They said:\n${lines.join('\n').slice(-TALK_CHARS)}\n`;
   const text =
-    `[A colleague has spoken with the caller and has handed the call back to you.${talk} Go on ` +
-    'from ' +
-    'there, briefly.]';
+    `[A colleague has spoken with the caller and has handed the call back to you.${talk} ` +
+    'Go on from there, briefly.]';
   draft.waiting = [eventTurn(draft, text, null), ...draft.waiting];
   freeFloor(draft);
 }

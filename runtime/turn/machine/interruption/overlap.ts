@@ -16,19 +16,19 @@ import { isIgnorable, isMeant, judgeOverlap } from './interruption.ts';
 export function onVoiceReached(draft: Draft, voicedMs: number): void {
   const { caller, config, phase } = draft;
   if (caller.is !== 'talking' || draft.recognizer.is === 'none') return;
-  draft.caller = { ...caller, speech: { ...caller.speech, hasReached: true, voicedMs } };
+  draft.caller = { ...caller, speech: { ...caller.speech, isLongEnoughToPause: true, voicedMs } };
   if (phase.is === 'paused' && voicedMs >= WORDLESS_INTERRUPTION_MS && !hasInterims(draft)) {
     interrupt(draft, 'voice_without_words');
     return;
   }
   const isAudible = phase.is === 'speaking' && phase.utterance.isInterruptible;
-  const isAbout =
+  const isAboutToSpeak =
     phase.is === 'answering' &&
     config.interruptible &&
     isUnnoticed(phase.answer) &&
     phase.answer.turn.source === 'speech';
-  if (isAudible || isAbout) beginOverlap(draft);
-  else wordsOverSpeech(draft, false);
+  if (isAudible || isAboutToSpeak) beginOverlap(draft);
+  else judgeOverlappingWords(draft, false);
 }
 
 function beginOverlap(draft: Draft): void {
@@ -40,21 +40,21 @@ function beginOverlap(draft: Draft): void {
     deadlineMs: draft.atMs + FALSE_INTERRUPTION_MS,
   });
   watchForWordlessVoice(draft);
-  wordsOverSpeech(draft, false);
+  judgeOverlappingWords(draft, false);
 }
 
 /**
  * New words while the agent has the floor: do they interrupt? Words of a voice too short to pause the agent
  * interrupt once they are final, and pause it until then.
  */
-export function wordsOverSpeech(draft: Draft, isFinal: boolean): void {
+export function judgeOverlappingWords(draft: Draft, isFinal: boolean): void {
   const { phase, caller, config } = draft;
   if (caller.is === 'silent') return;
   if (phase.is !== 'paused' && !(phase.is === 'speaking' && phase.utterance.isInterruptible)) return;
   const spoken = phase.utterance?.text ?? '';
   const text = speechText(caller.speech);
   if (judgeOverlap(text, isFinal, spoken, config) !== 'words') return;
-  if (caller.speech.hasReached) interrupt(draft, 'words');
+  if (caller.speech.isLongEnoughToPause) interrupt(draft, 'words');
   else if (caller.is === 'stopped' && isMeant(caller.speech, text, spoken, config)) {
     if (isFinal) interrupt(draft, 'words');
     else if (phase.is === 'speaking') beginOverlap(draft);
@@ -65,12 +65,12 @@ export function wordsOverSpeech(draft: Draft, isFinal: boolean): void {
 export function interrupt(draft: Draft, rule: string): void {
   const { phase } = draft;
   emit(draft, { do: 'watchVoice', reachMs: INTERRUPTION_VOICE_MS[draft.config.sensitivity] });
-  if (phase.is === 'paused' && phase.utterance === null) takeBack(draft, phase, rule);
+  if (phase.is === 'paused' && phase.utterance === null) withdrawAnswer(draft, phase, rule);
   else cut(draft, rule);
 }
 
 /** Nothing of the answer was heard: its turn continues with the new words. */
-function takeBack(draft: Draft, phase: Extract<Phase, { is: 'paused' }>, rule: string): void {
+function withdrawAnswer(draft: Draft, phase: Extract<Phase, { is: 'paused' }>, rule: string): void {
   const { answer } = phase;
   explain(draft, {
     about: 'interruption',

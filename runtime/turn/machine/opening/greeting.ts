@@ -9,13 +9,13 @@ import { eventTurn } from '../floor/event-turn.ts';
 import { playAnswer, prepare, speak } from '../floor/floor.ts';
 import { newAnswer, startGeneration } from '../floor/generating.ts';
 import { runCall } from '../floor/tool-calls.ts';
-import type { Prepared } from '../turn-state.ts';
+import type { OpeningWords } from '../turn-state.ts';
 
 /**
  * Prepares the greeting without playing it. The disclosure comes first; a fixed greeting is spoken together
  * with it.
  */
-export function prepareGreeting(draft: Draft): Prepared {
+export function prepareGreeting(draft: Draft): OpeningWords {
   const { phrases, disclosure = '' } = draft.config;
   const { greeting } = draft.texts;
   const opening = [disclosure, greeting.mode === 'say' ? greeting.text : '']
@@ -36,7 +36,7 @@ export function prepareGreeting(draft: Draft): Prepared {
 }
 
 /** Speaks the prepared greeting, or listens without one. Both sides have been silent since `quietMs`. */
-export function greet(draft: Draft, { answer, notice }: Prepared, quietMs = draft.atMs): void {
+export function greet(draft: Draft, { answer, notice }: OpeningWords, quietMs = draft.atMs): void {
   if (notice) {
     emit(draft, { do: 'play', replyId: notice.replyId });
     speak(draft, notice, answer);

@@ -12,7 +12,7 @@ import { prepare, recordHeard } from '../floor/floor.ts';
 import { judgeOverlap } from '../interruption/interruption.ts';
 import { enter, restartDeadline, startPhaseTimer } from '../phases.ts';
 import type { TimerName, TurnInput } from '../turn-inputs.ts';
-import type { Phase, Prepared, Utterance } from '../turn-state.ts';
+import type { OpeningWords, Phase, Utterance } from '../turn-state.ts';
 import { greet, prepareGreeting } from './greeting.ts';
 
 type Menu = Extract<Phase, { is: 'menu' }>;
@@ -23,7 +23,7 @@ type Menu = Extract<Phase, { is: 'menu' }>;
 const LONGEST_WORDS_MS = 15_000;
 
 /** Prepares the prompt while it rings. */
-export function prepareMenu(draft: Draft, menu: KeypadMenu): Prepared {
+export function prepareMenu(draft: Draft, menu: KeypadMenu): OpeningWords {
   return { answer: null, notice: promptOf(draft, menu, 1) };
 }
 

@@ -9,7 +9,7 @@
 import { type Draft, emit, explain, recordMessage } from '../draft.ts';
 import { beginEnding, stopListening } from '../ending/ending.ts';
 import { eventTurn } from '../floor/event-turn.ts';
-import { dropPendingGeneration, recordHeard, silence } from '../floor/floor.ts';
+import { clearUtterance, dropPendingGeneration, recordHeard } from '../floor/floor.ts';
 import { answerOf, changeGeneration, newAnswer, setAnswer, startGeneration } from '../floor/generating.ts';
 import { enter, restartDeadline, startPhaseTimer } from '../phases.ts';
 import type { TurnInput } from '../turn-inputs.ts';
@@ -35,7 +35,7 @@ export function beginScreening(draft: Draft): void {
     finals: '',
     hasTalked: false,
   };
-  judge(draft, draft.screening.greeting);
+  judgeWhoAnswered(draft, draft.screening.greeting);
 }
 
 /** Handles inputs that show who answered; true when handled. */
@@ -55,7 +55,7 @@ export function screen(draft: Draft, screening: Screening, input: TurnInput): bo
       return false;
     case 'voice.stopped':
       if (draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });
-      judge(draft, greeting);
+      judgeWhoAnswered(draft, greeting);
       return true;
     case 'voice.started':
     case 'voice.reached':
@@ -63,10 +63,10 @@ export function screen(draft: Draft, screening: Screening, input: TurnInput): bo
     case 'transcript.final':
     case 'transcript.finalised':
     case 'tone.heard':
-      judge(draft, greeting);
+      judgeWhoAnswered(draft, greeting);
       return true;
     case 'timer.fired':
-      if (input.name === 'screening') judge(draft, greeting);
+      if (input.name === 'screening') judgeWhoAnswered(draft, greeting);
       return input.name === 'screening';
     default:
       return false;
@@ -106,7 +106,7 @@ function noted(screening: Screening, input: TurnInput): Screening {
   }
 }
 
-function judge(draft: Draft, greeting: Greeting): void {
+function judgeWhoAnswered(draft: Draft, greeting: Greeting): void {
   const { phase } = draft;
   if (phase.is !== 'connecting') return;
   const verdict = whoAnswered(greeting, draft.atMs);
@@ -192,7 +192,7 @@ function leaveFloor(draft: Draft): Voicemail['cut'] {
   const audible = 'utterance' in phase ? phase.utterance : null;
   stopListening(draft, { isForGood: false });
   dropPendingGeneration(draft, answerOf(draft), audible);
-  if (audible && phase.is !== 'clearing') silence(draft, audible, phase.is === 'paused');
+  if (audible && phase.is !== 'clearing') clearUtterance(draft, audible, phase.is === 'paused');
   return audible;
 }
 

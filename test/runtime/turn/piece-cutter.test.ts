@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPieceCutter, type Piece } from '#runtime/turn/loop/reply.ts';
+import { createPieceCutter, type Piece } from '#runtime/turn/loop/piece-cutter.ts';
 import { readable } from '#runtime/turn/text/speakable-text.ts';
 
 /** The pieces of a text received in deltas of `size` characters. */

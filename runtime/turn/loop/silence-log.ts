@@ -4,8 +4,8 @@
  * only: the machine does not depend on it.
  */
 import type { TurnSilence } from '#protocol/session-record.ts';
-import type { Decision, Effect, TurnWaterfall } from './turn-effects.ts';
-import type { TurnInput } from './turn-inputs.ts';
+import type { Decision, Effect, TurnWaterfall } from '../machine/turn-effects.ts';
+import type { TurnInput } from '../machine/turn-inputs.ts';
 
 /** Shorter gaps are the rhythm of speech. */
 const NOTED_FROM_MS = 700;
@@ -96,7 +96,7 @@ export class SilenceLog {
 
   #decided(decision: MadeDecision): void {
     if (decision.about === 'interruption' && decision.rule === 'user_interrupt') {
-      // The agent was told to be quiet: earlier waits are over.
+      // The caller stopped the agent: earlier waits are over.
       this.#decisions = [];
       this.#quietFrom(decision.atMs);
     }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { ReportedPerson } from '#protocol/worker-link.ts';
-import { resumedConfig } from '#runtime/turn/machine/resume.ts';
+import { failoverConfig } from '#runtime/turn/loop/failover-config.ts';
 import { type TurnConfig, turnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { testPlan } from '../test-plan.ts';
 import { TurnScript } from './turn-script.ts';
@@ -39,11 +39,11 @@ const settled = (status: 'completed' | 'failed'): SessionItem => ({
 });
 
 /**
- * The settings of a call that resumes from these items, with its caller connected to the agent or to a
+ * The settings of a call that continues from these items, with its caller connected to the agent or to a
  * person.
  */
-function resumed(items: readonly SessionItem[], person: ReportedPerson | null = null): TurnConfig {
-  const handover = {
+function afterFailover(items: readonly SessionItem[], person: ReportedPerson | null = null): TurnConfig {
+  const failoverState = {
     items: [...items],
     was_cut_off: false,
     elapsed_ms: 5_000,
@@ -51,15 +51,15 @@ function resumed(items: readonly SessionItem[], person: ReportedPerson | null = 
     dialog: null,
     person,
   };
-  return resumedConfig(
+  return failoverConfig(
     turnConfig(testPlan(), null, (text) => text),
-    handover,
+    failoverState,
   );
 }
 
-/** What the agent owes the caller when it resumes from these items. */
+/** What the agent owes the caller when the call continues from these items. */
 function owed(...items: SessionItem[]): string | null | undefined {
-  return resumed(items).resumed?.owed;
+  return afterFailover(items).resumed?.owed;
 }
 
 const wish = [message('assistant', 'Hello.'), message('user', 'a person please'), asked];
@@ -115,7 +115,7 @@ describe('a call resumed after its worker died', () => {
       { type: 'transfer.finished', isDone: true, message: '' },
     ] as const) {
       const script = TurnScript.listening(
-        resumed([...wish, settled('completed')], { dialog, is_joined: true }),
+        afterFailover([...wish, settled('completed')], { dialog, is_joined: true }),
       );
       script.say('can you hear me?').after(3_600_000);
       expect([script.all('generate'), script.all('say'), script.all('hangUp')]).toEqual([[], [], []]);

@@ -4,9 +4,9 @@
  * not be among them.
  */
 import type { CallPlan } from '#protocol/call-plan.ts';
+import { type TurnConfig, turnConfig } from '../machine/turn-config.ts';
 import { menuText } from '../text/keypad.ts';
 import { renderText } from '../text/variables.ts';
-import { type TurnConfig, turnConfig } from './turn-config.ts';
 
 /** Returns a test for the fixed texts of a plan's agent, and for several of them joined. */
 export function fixedTexts(plan: CallPlan): (text: string) => boolean {

@@ -1,12 +1,12 @@
-/** Sends a long text to a voice in stretches, so that the worker's other calls get their turn in between. */
+/** Sends a long text to a voice in batches, so that the worker's other calls get their turn in between. */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { LIMITS } from '#config/limits.ts';
-import { nameless, type Within } from '../../event-loop/within.ts';
+import { nameless, type Within } from '../../event-loop/session-attribution.ts';
 import type { ChatDelta } from '../../llm/llm.ts';
-import { createPieceCutter, type Piece } from './reply.ts';
+import { createPieceCutter, type Piece } from './piece-cutter.ts';
 
 /** Characters cut between two turns of the event loop. */
-const ROUND_CHARS = 2_048;
+const BATCH_CHARS = 2_048;
 
 /** Receives the pieces of a reply. */
 interface Voice {
@@ -19,13 +19,13 @@ interface Voice {
 }
 
 /** Gives a whole text to a voice, its beginning at once. Never rejects; a failure goes to the voice. */
-export async function addWhole(voice: Voice, text: string, within: Within = nameless): Promise<void> {
+export async function addWholeText(voice: Voice, text: string, within: Within = nameless): Promise<void> {
   const cutter = createPieceCutter();
   try {
-    for (let at = 0; at < text.length; at += ROUND_CHARS) {
+    for (let at = 0; at < text.length; at += BATCH_CHARS) {
       if (at > 0) await nextRound();
       if (voice.signal.aborted) return;
-      within(() => voice.add(...cutter.push(text.slice(at, at + ROUND_CHARS))));
+      within(() => voice.add(...cutter.push(text.slice(at, at + BATCH_CHARS))));
     }
     within(() => {
       voice.add(...cutter.finish());
@@ -40,9 +40,9 @@ export async function addWhole(voice: Voice, text: string, within: Within = name
  * A model's output in texts that are quick to cut. Text beyond the longest reply is dropped, because tools
  * and usage come after it.
  */
-export async function* inStretches(deltas: AsyncIterable<ChatDelta>): AsyncGenerator<ChatDelta> {
+export async function* inBatches(deltas: AsyncIterable<ChatDelta>): AsyncGenerator<ChatDelta> {
   let left: number = LIMITS.replyChars;
-  let roundChars = 0;
+  let batchChars = 0;
   for await (const delta of deltas) {
     if (delta.type !== 'text') {
       yield delta;
@@ -50,12 +50,12 @@ export async function* inStretches(deltas: AsyncIterable<ChatDelta>): AsyncGener
     }
     const written = delta.text.slice(0, left);
     left -= written.length;
-    for (let at = 0; at < written.length; at += ROUND_CHARS) {
-      const text = written.slice(at, at + ROUND_CHARS);
+    for (let at = 0; at < written.length; at += BATCH_CHARS) {
+      const text = written.slice(at, at + BATCH_CHARS);
       yield { type: 'text', text };
-      roundChars += text.length;
-      if (roundChars < ROUND_CHARS) continue;
-      roundChars = 0;
+      batchChars += text.length;
+      if (batchChars < BATCH_CHARS) continue;
+      batchChars = 0;
       await nextRound();
     }
   }

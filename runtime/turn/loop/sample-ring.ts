@@ -7,7 +7,7 @@
 const FIRST_SAMPLES = 4_096;
 
 /** Samples in order of arrival; copied in, read in place. */
-export class KeptAudio {
+export class SampleRing {
   #ring = new Int16Array(FIRST_SAMPLES);
   /** Index of the oldest sample. */
   #start = 0;

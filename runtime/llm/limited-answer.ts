@@ -15,7 +15,7 @@ const [LF, CR] = [10, 13];
  * The same bytes in short parts. Reading fails with `ModelError` when an event or the whole answer is too
  * long.
  */
-export function answerInTurns(body: ByteSource): ByteSource {
+export function limitedAnswer(body: ByteSource): ByteSource {
   const event = new EventLength();
   let [rest, roundBytes, allBytes]: [Uint8Array, number, number] = [new Uint8Array(0), 0, 0];
   return {

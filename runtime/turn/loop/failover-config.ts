@@ -1,13 +1,13 @@
 /**
- * How a conversation continues that another worker began: from what was said, with a short word to the
- * caller, then what they are still waiting for.
+ * How a conversation continues on another worker after a failover: from what was said, with a short word to
+ * the caller, then what they are still waiting for.
  */
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { FailoverState } from '#protocol/worker-link.ts';
 import type { ChatMessage } from '../../llm/llm.ts';
 import { isTransferCall } from '../../tools/call-tools.ts';
+import type { TurnConfig } from '../machine/turn-config.ts';
 import { CUT_OFF_MARK } from '../text/cues.ts';
-import type { TurnConfig } from './turn-config.ts';
 
 const CUT_OFF =
   '[The connection broke off while you were speaking. You have just told the caller that you are back. Go ' +
@@ -22,32 +22,32 @@ const TALK_CUT_OFF =
   'connect them again, briefly.]';
 
 /**
- * The settings of a continued call: no greeting, menu or machine detection, a disclosure if it is still due,
+ * The settings of a call after a failover: no greeting, menu or machine detection, a disclosure if it is still due,
  * and the remaining time.
  */
-export function resumedConfig(config: TurnConfig, handover: FailoverState): TurnConfig {
-  const messages = handover.items.filter((item) => item.type === 'message');
-  const history = historyOf(handover.items);
+export function failoverConfig(config: TurnConfig, failoverState: FailoverState): TurnConfig {
+  const messages = failoverState.items.filter((item) => item.type === 'message');
+  const history = historyOf(failoverState.items);
   const waiting = unanswered(history);
   const hasSpoken = messages.some(({ role }) => role === 'assistant');
   const { greeting, phrases } = config;
-  const isJoined = handover.person?.is_joined === true;
+  const isJoined = failoverState.person?.is_joined === true;
   const first = hasSpoken || waiting !== '' || greeting.mode !== 'say' ? '' : ` ${greeting.text}`;
-  const isCutOff = handover.was_cut_off || (!hasSpoken && greeting.mode === 'generate');
+  const isCutOff = failoverState.was_cut_off || (!hasSpoken && greeting.mode === 'generate');
   return {
     ...config,
     greeting: isJoined ? { mode: 'off' } : { mode: 'say', text: `${phrases.back}${first}` },
     disclosure: hasSpoken || isJoined ? '' : (config.disclosure ?? ''),
     menu: null,
     voicemail: null,
-    maxDurationMs: Math.max(0, config.maxDurationMs - handover.elapsed_ms),
+    maxDurationMs: Math.max(0, config.maxDurationMs - failoverState.elapsed_ms),
     resumed: {
       history:
         waiting === ''
-          ? withMark(history, handover.was_cut_off)
+          ? withMark(history, failoverState.was_cut_off)
           : history.slice(0, history.findLastIndex(({ role }) => role !== 'user') + 1),
-      owed: isJoined ? null : waiting || (transferCutOff(handover.items) ?? (isCutOff ? CUT_OFF : null)),
-      lastTurn: Math.max(0, ...handover.items.map(({ turn_id: turnId }) => turnId ?? 0)),
+      owed: isJoined ? null : waiting || (transferCutOff(failoverState.items) ?? (isCutOff ? CUT_OFF : null)),
+      lastTurn: Math.max(0, ...failoverState.items.map(({ turn_id: turnId }) => turnId ?? 0)),
       lastMessage: messages.length,
       isJoined,
     },

@@ -34,7 +34,7 @@ interface Winner {
  * Wraps the models of one call. Without a `fallback` the second attempt uses the same model, and only when it
  * is late: failures are retried by the turn loop.
  */
-export function withSecondAttempt(
+export function hedgedModel(
   primary: LanguageModel,
   fallback: LanguageModel | null,
   clock: Clock,

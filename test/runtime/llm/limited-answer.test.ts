@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '#config/limits.ts';
-import { answerInTurns, beginningOf } from '#runtime/llm/answer-in-turns.ts';
+import { beginningOf, limitedAnswer } from '#runtime/llm/limited-answer.ts';
 import { ModelError } from '#runtime/llm/llm.ts';
 import type { ByteSource } from '#runtime/llm/send-request.ts';
 import { turnsDuring } from '#test/turns-until.ts';
@@ -31,7 +31,7 @@ describe('the bytes of a model’s answer', () => {
     for (const chunks of [[text], text.match(/.{1,100}/gs) ?? []]) {
       let read: string[] = [];
       const turns = await turnsDuring(async () => {
-        read = await readAll(answerInTurns(bodyOf(chunks)));
+        read = await readAll(limitedAnswer(bodyOf(chunks)));
       });
       expect(read.join('')).toBe(text);
       expect(turns).toBeGreaterThan(text.length / 2_200);
@@ -41,7 +41,7 @@ describe('the bytes of a model’s answer', () => {
 
   it('are read without a wait for an ordinary answer', async () => {
     expect(
-      await turnsDuring(() => readAll(answerInTurns(bodyOf([EVENT, EVENT, EVENT])))),
+      await turnsDuring(() => readAll(limitedAnswer(bodyOf([EVENT, EVENT, EVENT])))),
     ).toBeLessThanOrEqual(1);
   });
 
@@ -49,7 +49,7 @@ describe('the bytes of a model’s answer', () => {
     'are unlimited in events of the permitted length, with any line endings: %j',
     async (end) => {
       const event = `data: ${'x'.repeat(LIMITS.modelEventBytes - 100)}${end}`;
-      expect((await readAll(answerInTurns(bodyOf([event, event, event])))).join('')).toHaveLength(
+      expect((await readAll(limitedAnswer(bodyOf([event, event, event])))).join('')).toHaveLength(
         3 * event.length,
       );
     },
@@ -59,7 +59,7 @@ describe('the bytes of a model’s answer', () => {
     ['one line', 'x'.repeat(LIMITS.modelEventBytes + 1)],
     ['many lines', 'data: x\r\n'.repeat(LIMITS.modelEventBytes / 9 + 1)],
   ])('are rejected when one event is too long: %s', async (_, text) => {
-    const failure = await readAll(answerInTurns(bodyOf([EVENT, text]))).catch((error: unknown) => error);
+    const failure = await readAll(limitedAnswer(bodyOf([EVENT, text]))).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ModelError);
     expect(failure).toMatchObject({ retryable: false });
   });
@@ -67,7 +67,7 @@ describe('the bytes of a model’s answer', () => {
   it('are rejected when the complete answer is too long', async () => {
     const chunk = EVENT.repeat(10_000);
     const chunks = Array.from({ length: Math.ceil(LIMITS.modelAnswerBytes / chunk.length) + 1 }, () => chunk);
-    await expect(readAll(answerInTurns(bodyOf(chunks)))).rejects.toThrow(ModelError);
+    await expect(readAll(limitedAnswer(bodyOf(chunks)))).rejects.toThrow(ModelError);
   });
 
   it('are read up to the explanation of the error if the model refuses', async () => {

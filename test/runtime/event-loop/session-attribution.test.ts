@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { startCall } from '#runtime/calls/call.ts';
-import type { Within } from '#runtime/event-loop/within.ts';
+import type { Within } from '#runtime/event-loop/session-attribution.ts';
 import { SimulatedClock } from '../../simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '../../simulation/simulated-leg.ts';
 import { testPlan } from '../test-plan.ts';
