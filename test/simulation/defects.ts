@@ -37,7 +37,7 @@ const LIST: readonly (readonly [
   [
     'no-hold-line',
     'the caller hears silence while a slow model works',
-    'floor/hold-line.ts',
+    'answering/hold-line.ts',
     "if (phase.is !== 'answering' || phase.answer.hasHoldLine) return;",
     'return;',
   ],
@@ -129,7 +129,7 @@ const LIST: readonly (readonly [
   [
     'no-commit',
     'a reply begun early is never released',
-    'floor/answering.ts',
+    'answering/answering.ts',
     "if (isReusable) emit(draft, { do: 'commit', replyId: speculation.generation.replyId });",
     '',
   ],
@@ -151,14 +151,14 @@ const LIST: readonly (readonly [
   [
     'parked-tool-lost',
     'a tool called by a speculation never runs',
-    'floor/answering.ts',
+    'answering/answering.ts',
     'for (const { call } of generation.calls) runCall(draft, call.callId);',
     '',
   ],
   [
     'tool-runs-early',
     'a tool runs before its turn ends',
-    'floor/reply-and-playout.ts',
+    'playout/reply-and-playout.ts',
     "if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting') " +
       'runCall(draft, call.callId);',
     "emit(draft, { do: 'runTool', call });\n      if (answerOf(draft)?.generation.replyId === replyId && " +
@@ -167,14 +167,14 @@ const LIST: readonly (readonly [
   [
     'tool-runs-twice',
     'a repeated call runs again',
-    'floor/reply-and-playout.ts',
+    'playout/reply-and-playout.ts',
     'isRepeated(call, generation.calls) ? REPEATED : null',
     'null',
   ],
   [
     'tools-not-followed',
     'the model does not continue after its tools',
-    'floor/answering.ts',
+    'answering/answering.ts',
     'else followTools(draft);',
     '',
   ],
@@ -188,7 +188,7 @@ const LIST: readonly (readonly [
   [
     'generated-as-heard',
     'the transcript contains words that the caller did not hear',
-    'floor/reply-and-playout.ts',
+    'playout/reply-and-playout.ts',
     'recordHeard(draft, phase.utterance, input.heard);',
     'recordHeard(draft, phase.utterance, phase.utterance.text);',
   ],
@@ -237,7 +237,7 @@ const LIST: readonly (readonly [
   [
     'waiting-forgotten',
     'speech over the agent is never answered',
-    'floor/answering.ts',
+    'answering/answering.ts',
     '  draft.waiting = rest;\n  takeTurn(draft, { ...first, committedMs: draft.atMs });',
     '  draft.waiting = rest;',
   ],
@@ -265,7 +265,7 @@ const LIST: readonly (readonly [
   [
     'waiting-repeated',
     'speech over the agent is answered repeatedly',
-    'floor/answering.ts',
+    'answering/answering.ts',
     '  draft.waiting = rest;\n',
     '',
   ],
@@ -307,21 +307,21 @@ const LIST: readonly (readonly [
   [
     'failures-uncounted',
     'a failed model keeps the call open for ever',
-    'floor/answering.ts',
+    'answering/answering.ts',
     'draft.failedGenerations += 1;\n  const isLast',
     'const isLast',
   ],
   [
     'no-retry',
     'a failed run is not tried again',
-    'floor/answering.ts',
+    'answering/answering.ts',
     'generation.attempt < ATTEMPTS',
     'generation.attempt < 1',
   ],
   [
     'idle-forgotten',
     'the call of a silent caller never ends',
-    'floor/idle.ts',
+    'answering/idle.ts',
     "startTimer(draft, 'idle', draft.atMs + Math.max(0, nextThresholdMs(draft) - beforeMs));",
     '',
   ],
@@ -342,7 +342,7 @@ const LIST: readonly (readonly [
   [
     'waterfall-overlaps',
     'the parts of a latency do not add up',
-    'floor/waterfall.ts',
+    'answering/waterfall.ts',
     '    reachedMs = untilMs;\n    return partMs;',
     '    return partMs;',
   ],

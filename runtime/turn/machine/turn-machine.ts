@@ -5,10 +5,12 @@
  * the inputs. Each rule has a file of its own in the folders beside this one.
  */
 
+import { followTools } from './answering/answering.ts';
+import { onHold } from './answering/hold-line.ts';
+import { countQuiet, forgetQuiet, onIdle } from './answering/idle.ts';
 import { createDraft, type Draft, emit, finishDraft, stopTimers } from './draft.ts';
 import { beginEnding, closedReason, endFromOutside, stepEnding } from './ending/ending.ts';
 import { stepJoined } from './ending/joined-transfer.ts';
-import { handleOptOut } from './ending/opt-out.ts';
 import { stepTransfer } from './ending/transferring.ts';
 import { onRecognizerFailed, reopenRecognizer } from './endpointing/recognition.ts';
 import { onTranscript } from './endpointing/transcript.ts';
@@ -21,16 +23,15 @@ import {
   onMessage,
 } from './endpointing/typed-and-keyed-input.ts';
 import { onTalkDue, onUnheard, onVoiceStarted, onVoiceStopped } from './endpointing/voice.ts';
-import { onHold } from './floor/hold-line.ts';
-import { countQuiet, forgetQuiet, onIdle } from './floor/idle.ts';
-import { onPlayout, onReply, onTool } from './floor/reply-and-playout.ts';
-import { onProgressDue } from './floor/watchdog.ts';
 import { onHumanTakeover, stepWithHuman } from './interruption/human-takeover.ts';
-import { onBack, onLegLost, onLegReplaced } from './interruption/leg-loss.ts';
+import { handleOptOut } from './interruption/opt-out.ts';
 import { onFalseInterruption, onVoiceReached } from './interruption/overlap.ts';
 import { stepMenu } from './opening/menu.ts';
 import { onConnected, onStarted } from './opening/opening.ts';
 import { screen, stepVoicemail } from './opening/screening.ts';
+import { onBack, onLegLost, onLegReplaced } from './playout/leg-loss.ts';
+import { onPlayout, onReply, onTool } from './playout/reply-and-playout.ts';
+import { onProgressDue } from './playout/watchdog.ts';
 import type { Effect } from './turn-effects.ts';
 import type { TimerName, TurnInput } from './turn-inputs.ts';
 import type { TurnState } from './turn-state.ts';
@@ -61,8 +62,9 @@ function dispatchByPhase(draft: Draft, input: TurnInput): void {
   if (phase.is === 'ending') stepEnding(draft, phase, input);
   else if (phase.is === 'menu') stepMenu(draft, phase, input);
   else if (phase.is === 'voicemail') stepVoicemail(draft, phase, input);
-  else if (phase.is === 'transferring') stepTransfer(draft, phase, input);
-  else if (phase.is === 'joined') stepJoined(draft, phase, input);
+  else if (phase.is === 'transferring') {
+    if (stepTransfer(draft, phase, input)) followTools(draft);
+  } else if (phase.is === 'joined') stepJoined(draft, phase, input);
   else if (phase.is === 'withHuman' && stepWithHuman(draft, phase, input)) return;
   else if (input.type === 'colleague.took_over') onHumanTakeover(draft);
   else dispatchByType(draft, input);

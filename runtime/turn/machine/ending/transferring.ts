@@ -5,7 +5,6 @@
  */
 import type { EndReason } from '#protocol/session-record.ts';
 import { type Draft, emit, stopTimers } from '../draft.ts';
-import { followTools } from '../floor/answering.ts';
 import { closeAnswer, progress, recordHeard, say } from '../floor/floor.ts';
 import { answerOf } from '../floor/generating.ts';
 import { onToolFinished } from '../floor/tool-calls.ts';
@@ -23,52 +22,55 @@ const CALL_OVER = 'The call ended before the transfer was done.';
 
 type Transferring = Extract<Phase, { is: 'transferring' }>;
 
-/** Handles one input of a call that is being transferred. */
-export function stepTransfer(draft: Draft, phase: Transferring, input: TurnInput): void {
+/**
+ * Handles one input of a call that is being transferred. True when the transfer has failed and the model must
+ * continue from its result.
+ */
+export function stepTransfer(draft: Draft, phase: Transferring, input: TurnInput): boolean {
   switch (input.type) {
     case 'playout.started':
     case 'playout.progressed':
       if (phase.utterance?.replyId === input.replyId)
         startPhaseTimer(draft, 'progress', draft.atMs + ANNOUNCEMENT_GOES_ON_WITHIN_MS);
-      return;
+      return false;
     case 'playout.finished':
     case 'playout.cleared':
       onHeard(draft, phase, input);
-      return;
+      return false;
     case 'reply.failed':
       if (phase.utterance?.replyId === input.replyId)
         onHeard(draft, phase, { replyId: input.replyId, heard: '' });
-      return;
+      return false;
     case 'tool.finished': {
       const event = onToolFinished(draft, input);
       if (event) draft.waiting = [...draft.waiting, event];
-      return;
+      return false;
     }
     case 'transfer.joined':
       onJoined(draft, phase);
-      return;
+      return false;
     case 'transfer.finished':
-      if (input.isDone) onTransferred(draft, phase);
-      else onFailed(draft, phase, input.message);
-      return;
+      if (!input.isDone) return onFailed(draft, phase, input.message);
+      onTransferred(draft, phase);
+      return false;
     case 'timer.fired':
       onTimer(draft, phase, input.name);
-      return;
+      return false;
     case 'leg.closed':
       giveUp(draft, phase, { why: CALLER_GONE, reason: closedReason(draft, input.reason), farewell: null });
-      return;
+      return false;
     case 'user.hung_up':
       giveUp(draft, phase, { why: CALLER_GONE, reason: 'user_hangup', farewell: null });
-      return;
+      return false;
     case 'end.requested':
       giveUp(draft, phase, {
         why: CALL_OVER,
         reason: input.reason,
         farewell: input.sayGoodbye ? draft.config.phrases.goodbye : null,
       });
-      return;
+      return false;
     default:
-      return;
+      return false;
   }
 }
 
@@ -133,13 +135,16 @@ function onTransferred(draft: Draft, phase: Transferring): void {
   beginEnding(draft, 'escalated', null);
 }
 
-/** The transfer failed: the agent is back and says so, in its own words or those of the configuration. */
-function onFailed(draft: Draft, phase: Transferring, message: string): void {
+/**
+ * The transfer failed: the agent is back and says so, in its own words or those of the configuration. True
+ * when the words are the model's.
+ */
+function onFailed(draft: Draft, phase: Transferring, message: string): boolean {
   const rule = draft.texts.transfer?.destinations[phase.destination]?.onFailure;
   settle(draft, phase, { isDone: false, text: message });
   if (rule?.action === 'end_call') {
     beginEnding(draft, 'agent_hangup', rule.message || draft.config.phrases.goodbye);
-    return;
+    return false;
   }
   if (draft.recognizer.is !== 'none') {
     draft.recognizer = { ...draft.recognizer, is: 'open' };
@@ -150,11 +155,11 @@ function onFailed(draft: Draft, phase: Transferring, message: string): void {
     closeAnswer(draft, answer, false);
     // Anything else that waits for the floor comes after it.
     say(draft, rule.message, { kind: 'notice', turnId: answer.turn.turnId, answer: null });
-    return;
+    return false;
   }
   progress(draft);
   enter(draft, { is: 'answering', answer });
-  followTools(draft);
+  return true;
 }
 
 function settle(

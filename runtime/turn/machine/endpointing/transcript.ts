@@ -3,8 +3,8 @@
  * without detected voice form speech of their own.
  */
 import { normalised } from '../../text/normalised.ts';
+import { takeTurn } from '../answering/answering.ts';
 import { type Draft, emit, explain } from '../draft.ts';
-import { takeTurn } from '../floor/answering.ts';
 import { isUnnoticed } from '../floor/generating.ts';
 import { judgeOverlappingWords } from '../interruption/overlap.ts';
 import type { TurnInput } from '../turn-inputs.ts';

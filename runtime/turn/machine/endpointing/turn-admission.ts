@@ -3,11 +3,11 @@
  * dropped. Speech may be an echo or a backchannel; typing and keys are always meant.
  */
 
+import { takeTurn, yieldToCaller } from '../answering/answering.ts';
+import { allowAnotherHoldLine } from '../answering/hold-line.ts';
 import { type Draft, emit, explain } from '../draft.ts';
-import { takeTurn, yieldToCaller } from '../floor/answering.ts';
 import { resume } from '../floor/floor.ts';
 import { dropSpeculation, isUnnoticed } from '../floor/generating.ts';
-import { allowAnotherHoldLine } from '../floor/hold-line.ts';
 import { overhear } from '../interruption/human-takeover.ts';
 import { isIgnorable, isMeant, judgeOverlap } from '../interruption/interruption.ts';
 import { interrupt, settleOverlap } from '../interruption/overlap.ts';

@@ -5,8 +5,8 @@
  * speculation.
  */
 import { normalised } from '../../text/normalised.ts';
+import { freeFloor } from '../answering/answering.ts';
 import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
-import { freeFloor } from '../floor/answering.ts';
 import { dropSpeculation, startGeneration } from '../floor/generating.ts';
 import { resumeAfterListening, settleOverlap } from '../interruption/overlap.ts';
 import { PROGRESS_MS } from '../timers.ts';

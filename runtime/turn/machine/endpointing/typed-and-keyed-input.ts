@@ -2,11 +2,11 @@
  * Caller input besides speech: keys, typed messages, the buttons of a web page, and the turns they create.
  */
 import { keypadMessage, pressKey } from '../../text/keypad.ts';
+import { freeFloor, yieldToCaller } from '../answering/answering.ts';
+import { forgetQuiet } from '../answering/idle.ts';
 import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
 import { beginEnding } from '../ending/ending.ts';
-import { freeFloor, yieldToCaller } from '../floor/answering.ts';
 import { closeAnswer, cut } from '../floor/floor.ts';
-import { forgetQuiet } from '../floor/idle.ts';
 import type { Turn } from '../turn-state.ts';
 import { admitTurn } from './turn-admission.ts';
 

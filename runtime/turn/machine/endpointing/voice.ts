@@ -5,10 +5,10 @@
  * turn.
  */
 
+import { freeFloor } from '../answering/answering.ts';
+import { forgetQuiet } from '../answering/idle.ts';
 import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
-import { freeFloor } from '../floor/answering.ts';
 import { say } from '../floor/floor.ts';
-import { forgetQuiet } from '../floor/idle.ts';
 import { PROGRESS_MS } from '../timers.ts';
 import { JUDGE_AFTER_MS } from '../turn-config.ts';
 import type { TurnInput } from '../turn-inputs.ts';

@@ -4,9 +4,9 @@
  * recorded instead of answered. The call's time limit waits until the agent is back.
  */
 
+import { freeFloor } from '../answering/answering.ts';
 import { type Draft, emit, explain, recordMessage, stopTimers } from '../draft.ts';
 import { endFromOutside } from '../ending/ending.ts';
-import { freeFloor } from '../floor/answering.ts';
 import { eventTurn } from '../floor/event-turn.ts';
 import { clearUtterance, closeAnswer, dropPendingGeneration, recordHeard } from '../floor/floor.ts';
 import { answerOf } from '../floor/generating.ts';

@@ -3,8 +3,8 @@
  * conversation begins.
  */
 
+import { freeFloor, onGenerated } from '../answering/answering.ts';
 import { type Draft, emit } from '../draft.ts';
-import { freeFloor, onGenerated } from '../floor/answering.ts';
 import { eventTurn } from '../floor/event-turn.ts';
 import { playAnswer, prepare, speak } from '../floor/floor.ts';
 import { newAnswer, startGeneration } from '../floor/generating.ts';

@@ -8,9 +8,6 @@ import { normalised } from '../../text/normalised.ts';
 import { type Draft, emit, explain, record } from '../draft.ts';
 import { beginEnding, hangUpBy } from '../ending/ending.ts';
 import { transferBy } from '../ending/transfer-call.ts';
-import { enter, startPhaseTimer } from '../phases.ts';
-import type { TurnInput } from '../turn-inputs.ts';
-import type { Answer, Generation, Turn } from '../turn-state.ts';
 import {
   closeAnswer,
   noteBackendProgress,
@@ -21,10 +18,13 @@ import {
   say,
   speak,
   utteranceOf,
-} from './floor.ts';
-import { answerOf, isUnnoticed, newAnswer, setAnswer, startGeneration } from './generating.ts';
+} from '../floor/floor.ts';
+import { answerOf, isUnnoticed, newAnswer, setAnswer, startGeneration } from '../floor/generating.ts';
+import { runCall } from '../floor/tool-calls.ts';
+import { enter, startPhaseTimer } from '../phases.ts';
+import type { TurnInput } from '../turn-inputs.ts';
+import type { Answer, Generation, Turn } from '../turn-state.ts';
 import { holdDueMs } from './hold-line.ts';
-import { runCall } from './tool-calls.ts';
 import { reportWaterfall } from './waterfall.ts';
 
 /** After this long a blocking tool gets a filler. */

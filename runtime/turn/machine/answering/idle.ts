@@ -6,9 +6,9 @@
 
 import { type Draft, explain, startTimer, stopTimers } from '../draft.ts';
 import { beginEnding } from '../ending/ending.ts';
+import { eventTurn } from '../floor/event-turn.ts';
 import { isQuiet } from '../timers.ts';
 import { takeTurn } from './answering.ts';
-import { eventTurn } from './event-turn.ts';
 
 /** With less time than this before the hang-up, one prompt is enough. */
 const TWO_PROMPTS_FROM_MS = 15_000;

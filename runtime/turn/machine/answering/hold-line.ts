@@ -1,9 +1,9 @@
 /** What the agent says while the caller waits for an answer. Timer: `hold`. */
 import { type Draft, emit, explain } from '../draft.ts';
+import { recordUser, say } from '../floor/floor.ts';
+import { setAnswer } from '../floor/generating.ts';
 import { startPhaseTimer } from '../phases.ts';
 import type { Answer, Turn } from '../turn-state.ts';
-import { recordUser, say } from './floor.ts';
-import { setAnswer } from './generating.ts';
 
 /** Silence since the end of speech after which the agent says a hold line. */
 const HOLD_AFTER_SPEECH_MS = 3_000;

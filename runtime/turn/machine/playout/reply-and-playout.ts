@@ -3,14 +3,6 @@
  * nothing.
  */
 import type { ToolCall } from '../../../llm/llm.ts';
-import { type Draft, emit, explain } from '../draft.ts';
-import { mergedTurn } from '../endpointing/merged-turn.ts';
-import { tryCommit } from '../endpointing/turn-end.ts';
-import { onBrokenOff } from '../interruption/leg-loss.ts';
-import { continueWith } from '../interruption/overlap.ts';
-import { enter } from '../phases.ts';
-import type { TurnInput } from '../turn-inputs.ts';
-import type { CallWithResult } from '../turn-state.ts';
 import {
   followTools,
   freeFloor,
@@ -20,10 +12,18 @@ import {
   onPlayoutStarted,
   onUtteranceDone,
   takeTurn,
-} from './answering.ts';
-import { closeAnswer, noteBackendProgress, progress, recordHeard } from './floor.ts';
-import { answerOf, changeGeneration, isUnnoticed } from './generating.ts';
-import { onToolFinished, runCall } from './tool-calls.ts';
+} from '../answering/answering.ts';
+import { type Draft, emit, explain } from '../draft.ts';
+import { mergedTurn } from '../endpointing/merged-turn.ts';
+import { tryCommit } from '../endpointing/turn-end.ts';
+import { closeAnswer, noteBackendProgress, progress, recordHeard } from '../floor/floor.ts';
+import { answerOf, changeGeneration, isUnnoticed } from '../floor/generating.ts';
+import { onToolFinished, runCall } from '../floor/tool-calls.ts';
+import { continueWith } from '../interruption/overlap.ts';
+import { enter } from '../phases.ts';
+import type { TurnInput } from '../turn-inputs.ts';
+import type { CallWithResult } from '../turn-state.ts';
+import { onBrokenOff } from './leg-loss.ts';
 
 /** The model's result for a call that repeats another one of the same reply. */
 const REPEATED = 'The same call as before; it runs once.';

@@ -5,10 +5,10 @@
 import { keypadMessage } from '../../text/keypad.ts';
 import { normalised } from '../../text/normalised.ts';
 import { type Draft, emit, recordMessage } from '../draft.ts';
-import { judgeOverlap } from '../interruption/interruption.ts';
+import { beginEnding } from '../ending/ending.ts';
 import type { OptOut } from '../turn-config.ts';
 import type { TurnInput } from '../turn-inputs.ts';
-import { beginEnding } from './ending.ts';
+import { judgeOverlap } from './interruption.ts';
 
 /**
  * Handles an opt-out; true when the input was one. Not before a person has answered, who alone can know how,

@@ -1,12 +1,12 @@
 /** The watchdog of every phase in which the agent has the floor. Timer: `progress`. */
 
+import { onFailed } from '../answering/answering.ts';
+import { sayHoldLine } from '../answering/hold-line.ts';
 import { type Draft, emit, explain } from '../draft.ts';
+import { cut, playAnswer, progress, recordHeard } from '../floor/floor.ts';
 import { startPhaseTimer } from '../phases.ts';
 import { PROGRESS_MS, timersOf } from '../timers.ts';
 import type { Answer, Generation } from '../turn-state.ts';
-import { onFailed } from './answering.ts';
-import { cut, playAnswer, progress, recordHeard } from './floor.ts';
-import { sayHoldLine } from './hold-line.ts';
 import { onCleared } from './reply-and-playout.ts';
 
 /** Every such phase makes progress, or is forced to. */
