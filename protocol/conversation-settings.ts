@@ -1,52 +1,83 @@
 /**
- * The settings of `conversation` that the turn machine uses: wire name, internal name, unit. A replay can
- * change each of them. Their schema is in config/agent-config.ts.
+ * Every setting of `conversation`, one row each: its name and unit inside the turn machine, whether a replay
+ * can change it, and where the console shows it. Schema, default and bounds are in config/agent-config.ts.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
 
 type Conversation = AgentConfig['conversation'];
 
-/** By wire name: the field of the machine's configuration, and the factor from the wire's unit to its own. */
+interface Row {
+  /** Its field in the turn machine's configuration; null: read in another form, or not at all. */
+  readonly field: string | null;
+  /** Unit of a time on the wire; the machine counts in ms. */
+  readonly unit?: 'ms' | 's';
+  readonly isReplayable: boolean;
+  /** Section of the console's form of an agent; null: not in that form. Replays show what they can change. */
+  readonly section: 'turns' | 'silence' | null;
+}
+
+const ELSEWHERE = { field: null, isReplayable: false, section: null } as const;
+
+/** The settings by wire name. */
 export const CONVERSATION_SETTINGS = {
-  response_wait_ms: { field: 'responseWaitMs' },
+  response_wait_ms: { field: 'responseWaitMs', unit: 'ms', isReplayable: true, section: 'turns' },
   /** Null: 2.5 × `responseWaitMs`, adjusted to this caller's pauses. */
-  response_max_wait_ms: { field: 'responseMaxWaitMs' },
-  eagerness: { field: 'eagerness' },
-  interruptible: { field: 'interruptible' },
-  interruption_sensitivity: { field: 'sensitivity' },
-  interruption_ignore_phrases: { field: 'ignorePhrases' },
-  speculative_response: { field: 'speculative' },
-  reengage_enabled: { field: 'reengage' },
-  hangup_after_seconds: { field: 'hangupAfterMs', perUnit: 1_000 },
-  hangup_farewell_enabled: { field: 'idleFarewell' },
-} as const satisfies {
-  readonly [Name in keyof Conversation]?: { readonly field: string; readonly perUnit?: number };
-};
+  response_max_wait_ms: { field: 'responseMaxWaitMs', unit: 'ms', isReplayable: true, section: null },
+  eagerness: { field: 'eagerness', isReplayable: true, section: 'turns' },
+  interruptible: { field: 'interruptible', isReplayable: true, section: 'turns' },
+  interruption_sensitivity: { field: 'sensitivity', isReplayable: true, section: 'turns' },
+  interruption_ignore_phrases: { field: 'ignorePhrases', isReplayable: true, section: 'turns' },
+  speculative_response: { field: 'speculative', isReplayable: true, section: 'turns' },
+  reengage_enabled: { field: 'reengage', isReplayable: true, section: 'silence' },
+  hangup_after_seconds: { field: 'hangupAfterMs', unit: 's', isReplayable: true, section: 'silence' },
+  hangup_farewell_enabled: { field: 'idleFarewell', isReplayable: true, section: 'silence' },
+  max_duration_seconds: { field: 'maxDurationMs', unit: 's', isReplayable: false, section: 'silence' },
+  record_audio: ELSEWHERE,
+  timezone: ELSEWHERE,
+  transfer_destinations: ELSEWHERE,
+  transfer_refuse_questions: ELSEWHERE,
+  outbound: ELSEWHERE,
+  keypad_menu: ELSEWHERE,
+  keypad_input: ELSEWHERE,
+} as const satisfies { readonly [Name in keyof Conversation]: Row };
 
-/** A setting's wire name. */
-export type ConversationSetting = keyof typeof CONVERSATION_SETTINGS;
+type Settings = typeof CONVERSATION_SETTINGS;
+type NamesWhere<Columns extends Partial<Row>> = {
+  [Name in keyof Settings]: Settings[Name] extends Columns ? Name : never;
+}[keyof Settings];
 
-export const CONVERSATION_SETTING_NAMES = Object.keys(CONVERSATION_SETTINGS) as ConversationSetting[];
+/** A setting that the turn machine reads as it is. */
+type MachineSetting = NamesWhere<{ field: string }>;
+/** A setting that a replay can change. */
+export type ReplayableSetting = NamesWhere<{ isReplayable: true }>;
+/** A setting that the console shows, for an agent or for a replay. */
+export type ShownSetting = ReplayableSetting | NamesWhere<{ section: 'turns' | 'silence' }>;
+
+const NAMES = Object.keys(CONVERSATION_SETTINGS) as (keyof Settings)[];
+
+export const REPLAYABLE_SETTINGS = NAMES.filter(
+  (name): name is ReplayableSetting => CONVERSATION_SETTINGS[name].isReplayable,
+);
 
 /** The settings in the machine's names and units. */
 export type TurnSettings = {
-  readonly [Name in ConversationSetting as (typeof CONVERSATION_SETTINGS)[Name]['field']]: Conversation[Name];
+  readonly [Name in MachineSetting as Settings[Name]['field']]: Conversation[Name];
 };
 
 /** Converts settings to the machine's names and units; absent ones stay absent. */
 export function turnSettings(conversation: Conversation): TurnSettings;
 export function turnSettings(
   changes: {
-    readonly [Name in ConversationSetting]?: Conversation[Name] | undefined;
+    readonly [Name in ReplayableSetting]?: Conversation[Name] | undefined;
   },
 ): Partial<TurnSettings>;
 export function turnSettings(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
-    CONVERSATION_SETTING_NAMES.flatMap((name) => {
+    NAMES.flatMap((name) => {
+      const { field, unit }: Row = CONVERSATION_SETTINGS[name];
       const value = values[name];
-      if (value === undefined) return [];
-      const row: { readonly field: string; readonly perUnit?: number } = CONVERSATION_SETTINGS[name];
-      return [[row.field, typeof value === 'number' ? value * (row.perUnit ?? 1) : value]];
+      if (field === null || value === undefined) return [];
+      return [[field, unit === 's' ? Number(value) * 1_000 : value]];
     }),
   );
 }

@@ -1,14 +1,14 @@
 /** Replay of an ended call with other settings: the settings that can change, and the outcome. */
 import { z } from 'zod';
 import { agentConfig } from '#config/agent-config.ts';
-import { CONVERSATION_SETTING_NAMES, type ConversationSetting } from './conversation-settings.ts';
+import { REPLAYABLE_SETTINGS, type ReplayableSetting } from './conversation-settings.ts';
 
 const { shape } = agentConfig.shape.conversation.unwrap();
 
 /** Settings a replay can change, as in the agent's configuration; absent ones keep the call's values. */
 export const replaySettings = z.strictObject(
-  Object.fromEntries(CONVERSATION_SETTING_NAMES.map((name) => [name, shape[name].unwrap().optional()])) as {
-    [Name in ConversationSetting]: z.ZodOptional<ReturnType<(typeof shape)[Name]['unwrap']>>;
+  Object.fromEntries(REPLAYABLE_SETTINGS.map((name) => [name, shape[name].unwrap().optional()])) as {
+    [Name in ReplayableSetting]: z.ZodOptional<ReturnType<(typeof shape)[Name]['unwrap']>>;
   },
 );
 export type ReplaySettings = z.output<typeof replaySettings>;

@@ -1,9 +1,11 @@
 /**
  * `npm run console:types`: generates the console's types of the API from the schemas its routes validate with
- * (`/openapi.json`), so that no shape is written twice.
+ * (`/openapi.json`), and the bounds of the conversation settings, so that nothing is written twice.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
+import { agentConfig } from '#config/agent-config.ts';
 import { openTestApi } from '#test/control-plane/test-api.ts';
 
 /** The console's names for a route's answer, or for the rows of a list. */
@@ -55,6 +57,9 @@ interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | JsonSchema;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
 }
 
 interface Operation {
@@ -86,7 +91,23 @@ export async function apiTypes(): Promise<string> {
   });
   return (
     "/** Made by `npm run console:types` from the routes' own schemas; not to be edited. " +
-    `*/\n\n${types.join('\n')}`
+    `*/\n\n${types.join('\n')}\n${conversationBounds()}`
+  );
+}
+
+/** Bounds of the conversation settings: `minimum` and `maximum` of a number, `maxItems` of a list. */
+function conversationBounds(): string {
+  const schema = z.toJSONSchema(agentConfig) as JsonSchema;
+  const bounds = Object.entries(schema.properties?.['conversation']?.properties ?? {}).flatMap(
+    ([name, { anyOf, ...own }]) => {
+      const { type, minimum, maximum, maxItems } = anyOf?.[0] ?? own;
+      if (type === 'integer') return [`  ${name}: { minimum: ${minimum}, maximum: ${maximum} },`];
+      return type === 'array' ? [`  ${name}: { maxItems: ${maxItems} },`] : [];
+    },
+  );
+  return (
+    '/** Bounds of the conversation settings. */\nexport const CONVERSATION_BOUNDS = ' +
+    `{\n${bounds.join('\n')}\n} as const;\n`
   );
 }
 

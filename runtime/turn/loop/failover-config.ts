@@ -22,8 +22,8 @@ const TALK_CUT_OFF =
   'connect them again, briefly.]';
 
 /**
- * The settings of a call after a failover: no greeting, menu or machine detection, a disclosure if it is still due,
- * and the remaining time.
+ * The settings of a call after a failover: no greeting, menu or machine detection, a disclosure if it is
+ * still due, and the remaining time.
  */
 export function failoverConfig(config: TurnConfig, failoverState: FailoverState): TurnConfig {
   const messages = failoverState.items.filter((item) => item.type === 'message');

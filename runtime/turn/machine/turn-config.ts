@@ -51,7 +51,6 @@ export interface TurnConfig extends TurnSettings {
   readonly optOut?: OptOut | null;
   readonly language: string;
   readonly phrases: Phrases;
-  readonly maxDurationMs: number;
   readonly hangUpFarewell: { readonly mode: 'generated' | 'fixed' | 'off'; readonly message: string };
   readonly hangUpRefuseQuestions: boolean;
   /** Null when digits are not taken: switched off, or not a phone call. */
@@ -93,6 +92,7 @@ export function turnConfig(
     language: voice.speaking_language,
     phrases: phrasesFor(voice.speaking_language),
     ...turnSettings(conversation),
+    // The limit of this call: a preview has a lower one than its agent.
     maxDurationMs: plan.max_duration_seconds * 1_000,
     hangUpRefuseQuestions: plan.config.tools.system_tools.hang_up_call_refuse_questions,
     keypad:

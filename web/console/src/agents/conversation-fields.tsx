@@ -1,103 +1,85 @@
-/** The settings of `conversation` people can change, one row each: in an agent's draft and for a replay. */
+/**
+ * The words and fields of the settings that protocol/conversation-settings.ts shows in the console: in an
+ * agent's draft and for a replay.
+ */
 import { NumberInput, Select, SimpleGrid, Stack, Switch, TagsInput } from '@mantine/core';
-import type { AgentConfig } from '../api/types.ts';
+import { CONVERSATION_SETTINGS, type ShownSetting } from '../../../../protocol/conversation-settings.ts';
+import { type AgentConfig, CONVERSATION_BOUNDS } from '../api/types.ts';
 
 type Conversation = AgentConfig['conversation'];
 
 type Section = 'turns' | 'silence';
 
-/** A row; without a section it is shown for replays only. */
-type Row = {
-  readonly section?: Section;
-  readonly label: string;
-  readonly description?: string;
-  readonly inReplay?: boolean;
-} & (
-  | { readonly kind: 'number'; readonly min: number; readonly max: number; readonly suffix: string }
+type Row = { readonly label: string; readonly description?: string } & (
+  | { readonly kind: 'number'; readonly bounds: { readonly minimum: number; readonly maximum: number } }
   | { readonly kind: 'choice'; readonly values: Readonly<Record<string, string>> }
   | { readonly kind: 'switch' }
-  | { readonly kind: 'phrases'; readonly maxTags: number }
+  | { readonly kind: 'phrases'; readonly bounds: { readonly maxItems: number } }
 );
 
 const ROWS = {
   response_wait_ms: {
-    section: 'turns',
     kind: 'number',
     label: 'Wait before answering',
     description: 'After a finished sentence.',
-    min: 300,
-    max: 2_000,
-    suffix: ' ms',
+    bounds: CONVERSATION_BOUNDS.response_wait_ms,
   },
   response_max_wait_ms: {
     kind: 'number',
     label: 'Longest wait',
     description: 'After an unfinished sentence.',
-    min: 0,
-    max: 4_000,
-    suffix: ' ms',
+    bounds: CONVERSATION_BOUNDS.response_max_wait_ms,
   },
   eagerness: {
-    section: 'turns',
     kind: 'choice',
     label: 'Eagerness',
     description: 'How certain it must be that the caller has finished.',
     values: { relaxed: 'Relaxed', balanced: 'Balanced', eager: 'Eager' },
   },
   interruption_sensitivity: {
-    section: 'turns',
     kind: 'choice',
     label: 'Interrupted by',
     values: { low: 'Clear speech only', balanced: 'Speech, except “uh-huh”', high: 'Any utterance' },
   },
   interruption_ignore_phrases: {
-    section: 'turns',
     kind: 'phrases',
     label: 'Phrases that never interrupt',
     description: 'Such as “go on”.',
-    maxTags: 50,
-    inReplay: false,
+    bounds: CONVERSATION_BOUNDS.interruption_ignore_phrases,
   },
-  interruptible: { section: 'turns', kind: 'switch', label: 'Callers may interrupt' },
+  interruptible: { kind: 'switch', label: 'Callers may interrupt' },
   speculative_response: {
-    section: 'turns',
     kind: 'switch',
     label: 'Think ahead',
     description:
       'Starts preparing the answer while the caller may still continue; nothing is said too early.',
   },
   hangup_after_seconds: {
-    section: 'silence',
     kind: 'number',
     label: 'Hang up after silence of',
-    min: 10,
-    max: 3_600,
-    suffix: ' s',
+    bounds: CONVERSATION_BOUNDS.hangup_after_seconds,
   },
   max_duration_seconds: {
-    section: 'silence',
     kind: 'number',
     label: 'Longest call',
-    min: 60,
-    max: 3_600,
-    suffix: ' s',
-    inReplay: false,
+    bounds: CONVERSATION_BOUNDS.max_duration_seconds,
   },
   reengage_enabled: {
-    section: 'silence',
     kind: 'switch',
     label: 'Ask a silent caller whether they are still there',
   },
   hangup_farewell_enabled: {
-    section: 'silence',
     kind: 'switch',
     label: 'Say goodbye before hanging up after silence',
   },
-} as const satisfies { readonly [Name in keyof Conversation]?: Row };
+} as const satisfies { readonly [Name in ShownSetting]: Row };
 
-type Setting = keyof typeof ROWS;
-const SETTINGS = Object.keys(ROWS) as Setting[];
-const rowOf = (name: Setting): Row => ROWS[name];
+const SETTINGS = Object.keys(ROWS) as ShownSetting[];
+const rowOf = (name: ShownSetting): Row => ROWS[name];
+const unitOf = (name: ShownSetting): string => {
+  const setting = CONVERSATION_SETTINGS[name];
+  return 'unit' in setting ? setting.unit : '';
+};
 
 interface DraftFieldsProps {
   readonly section: Section;
@@ -107,9 +89,9 @@ interface DraftFieldsProps {
 
 /** A section's settings in an agent's draft: values first, then switches. */
 export function DraftFields({ section, ...props }: DraftFieldsProps) {
-  const fields = SETTINGS.filter((name) => rowOf(name).section === section);
-  const isSwitch = (name: Setting) => rowOf(name).kind === 'switch';
-  const field = (name: Setting) => <DraftField key={name} name={name} {...props} />;
+  const fields = SETTINGS.filter((name) => CONVERSATION_SETTINGS[name].section === section);
+  const isSwitch = (name: ShownSetting) => rowOf(name).kind === 'switch';
+  const field = (name: ShownSetting) => <DraftField key={name} name={name} {...props} />;
   return (
     <Stack>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>{fields.filter((name) => !isSwitch(name)).map(field)}</SimpleGrid>
@@ -127,7 +109,7 @@ interface ReplayFieldsProps {
 export function ReplayFields(props: ReplayFieldsProps) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
-      {SETTINGS.filter((name) => rowOf(name).inReplay !== false).map((name) => (
+      {SETTINGS.filter((name) => CONVERSATION_SETTINGS[name].isReplayable).map((name) => (
         <ReplayField key={name} name={name} {...props} />
       ))}
     </SimpleGrid>
@@ -138,7 +120,7 @@ function DraftField({
   name,
   conversation,
   change,
-}: Omit<DraftFieldsProps, 'section'> & { readonly name: Setting }) {
+}: Omit<DraftFieldsProps, 'section'> & { readonly name: ShownSetting }) {
   const row = rowOf(name);
   const value: unknown = conversation[name];
   switch (row.kind) {
@@ -147,10 +129,10 @@ function DraftField({
         <NumberInput
           label={row.label}
           description={row.description}
-          min={row.min}
-          max={row.max}
-          suffix={row.suffix}
-          step={row.suffix === ' ms' ? 50 : 1}
+          min={row.bounds.minimum}
+          max={row.bounds.maximum}
+          suffix={` ${unitOf(name)}`}
+          step={unitOf(name) === 'ms' ? 50 : 1}
           value={value as number}
           onChange={(next) => typeof next === 'number' && change({ [name]: next })}
         />
@@ -180,7 +162,7 @@ function DraftField({
         <TagsInput
           label={row.label}
           description={row.description}
-          maxTags={row.maxTags}
+          maxTags={row.bounds.maxItems}
           value={value as string[]}
           onChange={(phrases) => change({ [name]: phrases })}
         />
@@ -190,7 +172,7 @@ function DraftField({
   }
 }
 
-function ReplayField({ name, settings, change }: ReplayFieldsProps & { readonly name: Setting }) {
+function ReplayField({ name, settings, change }: ReplayFieldsProps & { readonly name: ShownSetting }) {
   const row = rowOf(name);
   const value: unknown = settings[name];
   if (row.kind === 'number')
@@ -198,13 +180,14 @@ function ReplayField({ name, settings, change }: ReplayFieldsProps & { readonly 
       <NumberInput
         label={row.label}
         placeholder="As in the call"
-        min={row.min}
-        max={row.max}
-        suffix={row.suffix}
+        min={row.bounds.minimum}
+        max={row.bounds.maximum}
+        suffix={` ${unitOf(name)}`}
         value={(value as number | undefined) ?? ''}
         onChange={(next) => change({ [name]: typeof next === 'number' ? next : undefined })}
       />
     );
+  // An empty list could not be told from the call's own.
   if (row.kind === 'phrases') return null;
   const isSwitch = row.kind === 'switch';
   const choices = isSwitch ? { true: 'Yes', false: 'No' } : row.values;

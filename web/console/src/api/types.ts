@@ -1201,3 +1201,13 @@ export type Wallet = {
   has_phone_sha256: boolean;
   has_free_credit: boolean;
 };
+
+/** Bounds of the conversation settings. */
+export const CONVERSATION_BOUNDS = {
+  max_duration_seconds: { minimum: 60, maximum: 3600 },
+  response_wait_ms: { minimum: 300, maximum: 2000 },
+  response_max_wait_ms: { minimum: 0, maximum: 4000 },
+  interruption_ignore_phrases: { maxItems: 50 },
+  hangup_after_seconds: { minimum: 10, maximum: 3600 },
+  transfer_destinations: { maxItems: 50 },
+} as const;
