@@ -329,7 +329,7 @@ const LIST: readonly (readonly [
     'no-end-cap',
     'a farewell that cannot be played keeps the call open',
     'ending/ending.ts',
-    "startPhaseTimer(draft, 'endCap', draft.atMs + FAREWELL_GOES_ON_WITHIN_MS);",
+    "startPhaseTimer(draft, 'endCap', draft.atMs + FAREWELL_GAP_MS);",
     "draft.effects.push({ do: 'stopTimer', name: 'endCap' });",
   ],
   [

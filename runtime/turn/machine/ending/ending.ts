@@ -24,7 +24,7 @@ import type { TurnInput } from '../turn-inputs.ts';
 import type { Answer, CallWithResult, Phase, Utterance } from '../turn-state.ts';
 
 /** Longest gap between two words of the farewell. */
-const FAREWELL_GOES_ON_WITHIN_MS = 2_000;
+const FAREWELL_GAP_MS = 2_000;
 
 type Ending = Extract<Phase, { is: 'ending' }>;
 
@@ -221,7 +221,7 @@ function onFarewellProgress(
 ): void {
   if (phase.utterance?.replyId !== input.replyId) return;
   draft.progressMs = draft.atMs;
-  startPhaseTimer(draft, 'endCap', draft.atMs + FAREWELL_GOES_ON_WITHIN_MS);
+  startPhaseTimer(draft, 'endCap', draft.atMs + FAREWELL_GAP_MS);
   if (input.type !== 'playout.started' || phase.utterance.startedMs !== null) return;
   enter(draft, { ...phase, utterance: { ...phase.utterance, startedMs: input.wireMs } });
   if (phase.answer) setAnswer(draft, recordUser(draft, phase.answer));

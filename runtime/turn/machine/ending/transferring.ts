@@ -15,7 +15,7 @@ import { beginEnding, closedReason } from './ending.ts';
 import { settleTransfer } from './transfer-call.ts';
 
 /** Longest gap between two words of the announcement. */
-const ANNOUNCEMENT_GOES_ON_WITHIN_MS = 3_000;
+const ANNOUNCEMENT_GAP_MS = 3_000;
 const TRANSFERRED = 'The caller was transferred.';
 const CALLER_GONE = 'The caller hung up before the transfer was done.';
 const CALL_OVER = 'The call ended before the transfer was done.';
@@ -31,7 +31,7 @@ export function stepTransfer(draft: Draft, phase: Transferring, input: TurnInput
     case 'playout.started':
     case 'playout.progressed':
       if (phase.utterance?.replyId === input.replyId)
-        startPhaseTimer(draft, 'progress', draft.atMs + ANNOUNCEMENT_GOES_ON_WITHIN_MS);
+        startPhaseTimer(draft, 'progress', draft.atMs + ANNOUNCEMENT_GAP_MS);
       return false;
     case 'playout.finished':
     case 'playout.cleared':
