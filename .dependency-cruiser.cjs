@@ -1,6 +1,11 @@
-// Who may import whom: base ← config ← protocol ← media ← telephony ← runtime, with the control plane beside
-// them. processes composes all of them, and only main.ts imports it.
+// Import rules. The folders form a chain: base ← config ← protocol ← media ← telephony ← runtime. The control
+// plane stands beside media, telephony and runtime. Only processes composes all of them, and only main.ts
+// imports processes.
+const roomOrder = require('./scripts/room-order.json');
+
 const within = (...folders) => `^(${folders.join('|')})/`;
+
+/** The folders (or patterns of files) that a folder may import, besides itself. */
 const mayImport = {
   base: [],
   config: ['base'],
@@ -8,50 +13,112 @@ const mayImport = {
   media: ['protocol', 'config', 'base'],
   telephony: ['media', 'protocol', 'config', 'base'],
   runtime: ['telephony', 'media', 'protocol', 'config', 'base'],
-  'control-plane': ['telephony/carriers', 'telephony/(e164|sip-address|tenant-hosts)', 'media/speech', 'media/blobs', 'protocol', 'config', 'base'],
+  'control-plane': [
+    'telephony/carriers',
+    'telephony/(e164|sip-address|tenant-hosts)',
+    'media/speech',
+    'media/blobs',
+    'protocol',
+    'config',
+    'base',
+  ],
   processes: ['control-plane', 'runtime', 'telephony', 'media', 'protocol', 'config', 'base'],
-  // A caller of its own for the doctor, benchmarks and tests: it shares codecs and formats with the product,
-  // nothing that decides.
+  // The test caller of the doctor, the benchmarks and the tests. It shares codecs and formats with the
+  // product, but none of its decisions.
   caller: ['telephony', 'media', 'protocol', 'config', 'base'],
-  // The command line: the API over HTTP; of the program only what reads settings, locks, blobs and the keys
-  // of a backup, the engines and relays the doctor tries out, and the turn machine calls are replayed on.
-  cli: ['caller', 'media/speech', 'media/blobs', 'runtime/replay/', 'runtime/turn/(loop/flight-log|machine/turn-config).ts', 'telephony/relay/ng-client.ts', 'control-plane/operations/backup/withheld-keys.ts', 'control-plane/platform/secrets/secret-box.ts', 'protocol', 'config', 'base'],
+  // The command line uses the API over HTTP. Of the program itself it imports only the settings, the lock of
+  // DATA_DIR, blobs, the keys of a backup, the engines and relays that the doctor checks, and the turn
+  // machine that replays calls.
+  cli: [
+    'caller',
+    'media/speech',
+    'media/blobs',
+    'runtime/replay/',
+    'runtime/turn/(loop/flight-log|machine/turn-config).ts',
+    'telephony/relay/ng-client.ts',
+    'control-plane/operations/backup/withheld-keys.ts',
+    'control-plane/platform/secrets/secret-box.ts',
+    'protocol',
+    'config',
+    'base',
+  ],
 };
-// The rooms of a folder, lowest first: a room imports those before it only. Files beside the rooms compose
-// them; of the turn machine only the machine itself does, and the rooms share the others.
-const composers = { 'runtime/turn/machine': 'turn-machine' };
-const rooms = {
-  'control-plane': ['platform', 'accounts', 'catalogue', 'calls', 'speech', 'jobs', 'operations'],
-  'control-plane/calls': ['outbox', 'plans', 'workers', 'sessions', 'recordings', 'livekit', 'webhooks', 'outbound', 'admission', 'settlement'],
-  media: ['blobs', 'dsp', 'speech', 'voice-activity', 'leg', 'rtp', 'webrtc', 'livekit', 'thread'],
-  'runtime/turn/machine': ['floor', 'ending', 'answering', 'interruption', 'endpointing', 'playout', 'opening'],
-  runtime: ['event-loop', 'link', 'llm', 'tools', 'knowledge', 'turn/text', 'prompt', 'turn/machine', 'turn/loop', 'calls', 'replay', 'analysis', 'agent-tests', 'worker'],
-};
-const roomRules = Object.entries(rooms).flatMap(([folder, inOrder]) =>
-  inOrder.map((room, floor) => ({
+const layers = Object.keys(mayImport);
+
+const layerRules = layers.map((layer) => ({
+  name: `${layer}-imports-downwards`,
+  severity: 'error',
+  from: { path: within(layer) },
+  to: {
+    path: within(...layers, 'test', 'bench', 'scripts'),
+    pathNot: `^(${[`${layer}/`, ...mayImport[layer]].join('|')})`,
+  },
+}));
+
+/**
+ * A room imports only lower rooms of its folder, and not the files that compose the rooms: all files directly
+ * in the folder, or only its `composer`, if the rooms share the others.
+ */
+const roomRules = Object.entries(roomOrder).flatMap(([folder, { rooms, composer }]) =>
+  rooms.map((room, index) => ({
     name: `${folder.replaceAll('/', '-')}-${room.replace('/', '-')}-imports-lower-rooms-only`,
     severity: 'error',
     from: { path: `^${folder}/${room}/` },
-    to: { path: [`^${folder}/${composers[folder] ?? '[^/]+'}\\.ts$`, ...inOrder.slice(floor + 1).map((higher) => `^${folder}/${higher}/`)] },
+    to: {
+      path: [
+        `^${folder}/${composer ?? '[^/]+\\.ts'}$`,
+        ...rooms.slice(index + 1).map((higher) => `^${folder}/${higher}/`),
+      ],
+    },
   })),
 );
-const layers = Object.keys(mayImport);
-const only = (name, library, home) => ({ name, severity: 'error', from: { pathNot: `^(${home}|test/|bench/|scripts/)` }, to: { path: `node_modules/${library}/` } });
+
+/** Only files under `home` may import this library. */
+const only = (name, library, home) => ({
+  name,
+  severity: 'error',
+  from: { pathNot: `^(${home}|test/|bench/|scripts/)` },
+  to: { path: `node_modules/${library}/` },
+});
+
 module.exports = {
   forbidden: [
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
-    // eSpeak NG is there only where somebody installed it.
-    { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: '^@echogarden/espeak-ng-emscripten$' } },
-    // It is under the GPL: its program runs by itself, and nobody imports that program either.
-    { name: 'espeak-stays-in-its-program', severity: 'error', from: { pathNot: '^media/speech/espeak/' }, to: { path: 'espeak-ng-emscripten|^media/speech/espeak/' } },
-    ...layers.map((layer) => ({
-      name: `${layer}-imports-downwards`,
+    // The eSpeak NG package is optional and may not be installed.
+    {
+      name: 'no-unresolvable',
       severity: 'error',
-      from: { path: within(layer) },
-      to: { path: within(...layers, 'test', 'bench', 'scripts'), pathNot: `^(${[`${layer}/`, ...mayImport[layer]].join('|')})` },
-    })),
+      from: {},
+      to: { couldNotResolve: true, pathNot: '^@echogarden/espeak-ng-emscripten$' },
+    },
+    // eSpeak NG is under the GPL, so it runs as a separate program that no other file imports.
+    {
+      name: 'espeak-stays-in-its-program',
+      severity: 'error',
+      from: { pathNot: '^media/speech/espeak/' },
+      to: { path: 'espeak-ng-emscripten|^media/speech/espeak/' },
+    },
+    ...layerRules,
     ...roomRules,
-    { name: 'web-imports-only-base-config-and-protocol', severity: 'error', from: { path: '^web/' }, to: { path: within('media', 'telephony', 'runtime', 'control-plane', 'processes', 'caller', 'cli', 'scripts', 'test', 'bench') } },
+    {
+      name: 'web-imports-only-base-config-and-protocol',
+      severity: 'error',
+      from: { path: '^web/' },
+      to: {
+        path: within(
+          'media',
+          'telephony',
+          'runtime',
+          'control-plane',
+          'processes',
+          'caller',
+          'cli',
+          'scripts',
+          'test',
+          'bench',
+        ),
+      },
+    },
     only('mongoose-stays-in-store', 'mongoose', 'control-plane/platform/store/'),
     only('ioredis-stays-in-shared-store', 'ioredis', 'control-plane/platform/store/shared.ts'),
     only('drachtio-srf-stays-in-drachtio', 'drachtio-srf', 'telephony/drachtio/'),

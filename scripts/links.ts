@@ -13,7 +13,7 @@ const PAGES = [
   'deploy/*.md',
   'web/**/README.md',
 ];
-const FEWEST_LINKS = 100;
+const MIN_LINKS = 100;
 
 /** A relative link as written. */
 export interface Link {
@@ -89,5 +89,5 @@ if (import.meta.main) {
   const broken = brokenLinks(root, links);
   for (const { page, target } of broken) console.log(`${page}: ${target}`);
   console.log(`${links.length} links, ${broken.length} broken`);
-  process.exit(broken.length > 0 || links.length < FEWEST_LINKS ? 1 : 0);
+  process.exit(broken.length > 0 || links.length < MIN_LINKS ? 1 : 0);
 }

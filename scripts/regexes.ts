@@ -42,12 +42,12 @@ const ALLOWED: readonly Exception[] = [
 
 const SOURCES =
   '{base,config,protocol,media,telephony,runtime,control-plane,processes,cli,web}/**/*.{ts,tsx}';
-const FEWEST_FILES = 500;
-const FEWEST_PATTERNS = 250;
+const MIN_FILES = 500;
+const MIN_PATTERNS = 250;
 /** Only stops a run that would never end. */
 const TIMEOUT_MS = 300_000;
 
-interface Found {
+interface PatternUse {
   readonly file: string;
   readonly pattern: string;
   /** Null if the pattern is unknown before the program runs. */
@@ -92,12 +92,12 @@ async function main(): Promise<number> {
     `${judged.size} patterns in ${files.length} files, ${needed.size} exceptions, ${problems.length} ` +
       'problems',
   );
-  return problems.length > 0 || files.length < FEWEST_FILES || judged.size < FEWEST_PATTERNS ? 1 : 0;
+  return problems.length > 0 || files.length < MIN_FILES || judged.size < MIN_PATTERNS ? 1 : 0;
 }
 
 /** The problem of each pattern: null if its time is linear in its input. Earlier results are cached. */
-async function judgeAll(found: readonly Found[]): Promise<ReadonlyMap<string, string | null>> {
-  const known = remembered();
+async function judgeAll(found: readonly PatternUse[]): Promise<ReadonlyMap<string, string | null>> {
+  const known = readCache();
   const distinct = new Map(
     found.flatMap(({ pattern, flags }) =>
       flags === null ? [] : [[keyOf({ pattern, flags }), { pattern, flags }]],
@@ -123,7 +123,7 @@ function shares<T>(all: readonly T[]): T[][] {
   return Array.from({ length: count }, (_, share) => all.filter((__, index) => index % count === share));
 }
 
-function remembered(): Map<string, string | null> {
+function readCache(): Map<string, string | null> {
   return existsSync(MEMORY)
     ? new Map(JSON.parse(readFileSync(MEMORY, 'utf8')) as [string, string | null][])
     : new Map();
@@ -146,10 +146,10 @@ function keyOf({ pattern, flags }: { pattern: string; flags: string | null }): s
   return `/${pattern}/${flags}`;
 }
 
-function patternsOf(file: string): Found[] {
+function patternsOf(file: string): PatternUse[] {
   const code = readFileSync(join(root, file), 'utf8');
   const { body } = parseSync(code, { syntax: 'typescript', tsx: file.endsWith('x'), target: 'es2024' });
-  const patterns: Found[] = [];
+  const patterns: PatternUse[] = [];
   collect(body, (node) => {
     if (node.type === 'RegExpLiteral')
       patterns.push({ file, pattern: String(node['pattern']), flags: String(node['flags']) });
@@ -172,7 +172,7 @@ function isRegExpCall(node: Node): boolean {
 }
 
 /** The pattern of a call, if it is built from constants of its own file. */
-function madeBy(file: string, call: Node, body: unknown): Found {
+function madeBy(file: string, call: Node, body: unknown): PatternUse {
   const [pattern, flags] = (call['arguments'] as { expression: Node }[]).map(({ expression }) =>
     constant(expression, body),
   );

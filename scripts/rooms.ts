@@ -1,4 +1,7 @@
-/** Rooms of a folder and the imports between them. Pure. */
+/**
+ * Rooms of a folder and the imports between them, compared with their order (room-order.json, which the
+ * import rules use too). Pure.
+ */
 
 /** An import of one file by another; both as paths from the root. */
 export interface Import {
@@ -13,20 +16,34 @@ export interface Figures {
   readonly floors: number;
   /** Pairs of rooms of which one imports the other. */
   readonly arrows: number;
+  /** Imports of a room that is not below the importing one. */
+  readonly up: readonly Import[];
   /** Rooms that import one another, directly or indirectly. */
   readonly circles: readonly (readonly string[])[];
 }
 
-/** Folders whose subfolders are rooms. */
-const SPLIT: ReadonlySet<string> = new Set(['runtime/turn']);
+/** The order of a folder's rooms. */
+export interface RoomOrder {
+  /** Lowest first. */
+  readonly rooms: readonly string[];
+  /**
+   * The file that composes the rooms and is above them, if the rooms share the other files of the folder.
+   * Otherwise all files directly in the folder compose the rooms.
+   */
+  readonly composer?: string;
+}
 
-/** The figures of a folder. Files beside its rooms compose them and are not rooms. */
-export function figuresOf(house: string, imports: readonly Import[]): Figures {
+/** The figures of a folder. */
+export function figuresOf(folder: string, order: RoomOrder, imports: readonly Import[]): Figures {
   const arrows = new Map<string, Set<string>>();
+  const up: Import[] = [];
   for (const { from, to } of imports) {
-    const [room, other] = [roomOf(house, from), roomOf(house, to)];
-    if (room !== null && !arrows.has(room)) arrows.set(room, new Set());
-    if (room !== null && other !== null && room !== other) arrows.get(room)?.add(other);
+    const [room, other] = [roomOf(folder, order, from), roomOf(folder, order, to)];
+    if (room === null) continue;
+    if (!arrows.has(room)) arrows.set(room, new Set());
+    if (other !== null && room !== other) arrows.get(room)?.add(other);
+    if (room !== other && isWithin(folder, to) && levelOf(folder, order, to) >= levelOf(folder, order, from))
+      up.push({ from, to });
   }
   const circles = circlesOf(arrows);
   return {
@@ -36,15 +53,28 @@ export function figuresOf(house: string, imports: readonly Import[]): Figures {
         ? Number.POSITIVE_INFINITY
         : Math.max(0, ...[...arrows.keys()].map((room) => floorOf(room, arrows))),
     arrows: [...arrows.values()].reduce((sum, { size }) => sum + size, 0),
+    up,
     circles,
   };
 }
 
-function roomOf(house: string, file: string): string | null {
-  if (!file.startsWith(`${house}/`)) return null;
-  const [first, second, ...rest] = file.slice(house.length + 1).split('/');
-  if (first === undefined || second === undefined) return null;
-  return SPLIT.has(`${house}/${first}`) && rest.length > 0 ? `${first}/${second}` : first;
+/** Null for a file outside the folder or directly in it. A subfolder missing from the order is a room too. */
+function roomOf(folder: string, { rooms }: RoomOrder, file: string): string | null {
+  if (!isWithin(folder, file)) return null;
+  const path = file.slice(folder.length + 1);
+  const known = rooms.find((room) => path.startsWith(`${room}/`));
+  return known ?? (path.includes('/') ? (path.split('/')[0] ?? null) : null);
+}
+
+function isWithin(folder: string, file: string): boolean {
+  return file.startsWith(`${folder}/`);
+}
+
+/** Position from the bottom; files that compose the rooms, and rooms missing from the order, are on top. */
+function levelOf(folder: string, order: RoomOrder, file: string): number {
+  const room = roomOf(folder, order, file);
+  if (room !== null) return order.rooms.includes(room) ? order.rooms.indexOf(room) : order.rooms.length;
+  return order.composer === undefined || file === `${folder}/${order.composer}` ? order.rooms.length : -1;
 }
 
 function floorOf(room: string, arrows: ReadonlyMap<string, ReadonlySet<string>>): number {

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Chromium ahead of what it talks to, where that is allowed: the microphone it plays is part of it, and one that stutters on a busy machine says nothing of the product.
-# Where Linux shares the cores among sessions first (sched(7), autogroup), the product's own parts would come before it otherwise.
+# Runs Chromium with a higher priority than the product, if that is permitted: it also plays the caller's
+# microphone, which must not stutter on a busy machine. The first line is needed where Linux divides the cores
+# among sessions (sched(7), autogroup).
 { echo -10 > /proc/self/autogroup; } 2> /dev/null
 exec nice -n -10 /usr/bin/chromium "$@"
