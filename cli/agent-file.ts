@@ -73,14 +73,14 @@ export function parseAgentFile(text: string, name: string): AgentFile {
   return parsed.data;
 }
 
-/** Aliases in a file: each is expanded where it is used. */
-const MOST_ALIASES = 100;
-/** Nesting of lists and maps: the parser gets slower with every level. */
-const MOST_LEVELS = 100;
+/** Maximum aliases in a file; each is expanded where it is used. */
+const MAX_ALIASES = 100;
+/** Maximum nesting of lists and maps; the parser gets slower with every level. */
+const MAX_LEVELS = 100;
 
-/** A file may come from somebody else: parsing it takes time and memory linear in its length. */
+/** Files may be untrusted, so parsing takes time and memory linear in their length. */
 function readYaml(text: string, name: string): unknown {
-  if (isTooDeep(text)) throw new CommandError(`${name}: more than ${MOST_LEVELS} nested lists or maps`);
+  if (isTooDeep(text)) throw new CommandError(`${name}: more than ${MAX_LEVELS} nested lists or maps`);
   const lines = new LineCounter();
   // The parser's own check for duplicate keys compares each with all others.
   const document = parseDocument(text, { uniqueKeys: false, lineCounter: lines });
@@ -99,11 +99,11 @@ function readYaml(text: string, name: string): unknown {
     },
   });
   try {
-    return document.toJS({ maxAliasCount: MOST_ALIASES });
+    return document.toJS({ maxAliasCount: MAX_ALIASES });
   } catch (error) {
     throw new CommandError(
       error instanceof ReferenceError
-        ? `${name}: more than ${MOST_ALIASES} aliases: write out their values instead`
+        ? `${name}: more than ${MAX_ALIASES} aliases: write out their values instead`
         : `${name}: ${(error as Error).message}`,
     );
   }
@@ -118,11 +118,11 @@ function isTooDeep(text: string): boolean {
   for (const source of new Lexer().lex(text)) {
     const type = CST.tokenType(source);
     if (type === 'flow-map-start' || type === 'flow-seq-start') flow += 1;
-    // The lexer also reports an end where nothing was opened.
+    // The lexer also reports an end without a matching start.
     else if (type === 'flow-map-end' || type === 'flow-seq-end') flow = Math.max(0, flow - 1);
     else if (type === 'seq-item-ind' || type === 'explicit-key-ind') line += 1;
     else if (type === 'newline') line = 0;
-    if (flow > MOST_LEVELS || line > MOST_LEVELS) return true;
+    if (flow > MAX_LEVELS || line > MAX_LEVELS) return true;
   }
   return false;
 }
@@ -132,7 +132,7 @@ export function agentFileText(file: StoredFile): string {
   return stringify(file, { lineWidth: 0 });
 }
 
-/** The lines that would change, as a unified diff; empty if none. */
+/** Returns the lines that would change as a unified diff; empty if there are none. */
 export function diffOf(stored: StoredFile, wanted: AgentFile): string {
   const [before, after] = [agentFileText(stored), agentFileText(wanted)];
   if (before === after) return '';
@@ -149,7 +149,7 @@ const PLACEHOLDER = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
 type Visit = (
   holder: Record<string, unknown>,
   field: 'secret' | 'api_key' | 'value',
-  what: string,
+  description: string,
   address: string,
 ) => void;
 
@@ -172,7 +172,7 @@ function eachSecret(file: StoredFile, visit: Visit): void {
   }
 }
 
-/** True for a header whose value the API never returns. */
+/** Whether the API never returns the value of a header. */
 export function isSecretHeader(entry: z.output<typeof header>): boolean {
   return entry.kind !== undefined && entry.kind !== 'custom';
 }
@@ -183,7 +183,7 @@ export function isSecretHeader(entry: z.output<typeof header>): boolean {
  */
 export function fillSecrets(file: AgentFile, environment: NodeJS.ProcessEnv): AgentFile {
   const filled = structuredClone(file);
-  eachSecret(filled, (holder, field, what) => {
+  eachSecret(filled, (holder, field, description) => {
     const written = holder[field];
     if (written === undefined || written === null) {
       delete holder[field];
@@ -192,11 +192,12 @@ export function fillSecrets(file: AgentFile, environment: NodeJS.ProcessEnv): Ag
     const name = PLACEHOLDER.exec(String(written))?.[1];
     if (name === undefined)
       throw new CommandError(
-        `${what}: a file must not contain a secret: write ${field}: \${NAME} and set NAME in the environment`,
+        `${description}: a file must not contain a secret: write ${field}: \${NAME} and set NAME in the ` +
+          'environment',
       );
     const value = environment[name];
     if (value === undefined || value === '')
-      throw new CommandError(`${what}: set ${name} in the environment`);
+      throw new CommandError(`${description}: set ${name} in the environment`);
     holder[field] = value;
   });
   return filled;
@@ -222,12 +223,12 @@ export function overlay(
   const kept = secretsOf(stored);
   const wanted = structuredClone(full);
   const missing: string[] = [];
-  eachSecret(wanted, (holder, field, what, address) => {
+  eachSecret(wanted, (holder, field, description, address) => {
     const isGiven = typeof holder[field] === 'string';
-    const before = kept.get(what);
+    const before = kept.get(description);
     // A secret for one host is not sent to another: the API deletes it.
     const isKept = before !== undefined && !isOtherHost(before, address);
-    if (holder['has_secret'] === true && !isGiven && !isKept) missing.push(what);
+    if (holder['has_secret'] === true && !isGiven && !isKept) missing.push(description);
     delete holder[field];
     delete holder['has_secret'];
     if (isGiven || isKept) holder['has_secret'] = true;
@@ -238,8 +239,8 @@ export function overlay(
 /** The stored secret, with its address. */
 function secretsOf(stored: StoredFile): ReadonlyMap<string, string> {
   const addresses = new Map<string, string>();
-  eachSecret(structuredClone(stored), (holder, _field, what, address) => {
-    if (holder['has_secret'] === true) addresses.set(what, address);
+  eachSecret(structuredClone(stored), (holder, _field, description, address) => {
+    if (holder['has_secret'] === true) addresses.set(description, address);
   });
   return addresses;
 }

@@ -24,14 +24,12 @@ export function addFileCommands(program: Command, agents: Command, common: Comma
 
   agents
     .command('diff <file>')
-    .description(
-      `show what importing a file would change; exit ${EXIT.notRight} if it would change something`,
-    )
+    .description(`show what importing a file would change; exit ${EXIT.failed} if it would change something`)
     .option('--agent <agent>', 'compare with this agent instead of the one of the same name')
     .action(async (file: string, options: { agent?: string }) => {
       const { diff } = await compare(common.api(), file, options.agent);
       show({ diff }, common, () => console.log(diff === '' ? 'Nothing would change' : diff));
-      if (diff !== '') process.exitCode = EXIT.notRight;
+      if (diff !== '') process.exitCode = EXIT.failed;
     });
 
   addImport(agents, common);
@@ -106,7 +104,7 @@ async function importFile(
   }
   const hashBefore = stored.agentId ? await hashOf(api, stored.agentId) : null;
   const agentId = await applyFile(api, stored, filled);
-  // A changed secret appears in no diff, but in the hash.
+  // A changed secret does not appear in the diff, but changes the hash.
   const changed = diff !== '' || (await hashOf(api, agentId)) !== hashBefore;
   const isBehind =
     options.publish === true && (await api.get(`/v1/agent/agents/${agentId}`)).has_unpublished_changes;
@@ -129,7 +127,7 @@ async function hashOf(api: Api, agentId: string): Promise<string> {
   return (await api.get(`/v1/agent/agents/${agentId}/config`)).config_hash;
 }
 
-/** A file name made from an agent's name, numbered if two would be equal. */
+/** Derives a file name from an agent's name, numbered if it is already taken. */
 function fileNameOf(name: string, taken: readonly string[]): string {
   const base =
     name

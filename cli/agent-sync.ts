@@ -27,7 +27,7 @@ const TOOL = [
 ];
 const KNOWLEDGE = ['name', 'description', 'file_name', 'content'];
 
-/** The draft and what it uses, with the ids of the names. */
+/** A draft with its tools and knowledge, and the id of each name. */
 export interface StoredAgent {
   /** Null if there is no such agent. */
   readonly agentId: string | null;
@@ -36,12 +36,12 @@ export interface StoredAgent {
   readonly sourceIds: ReadonlyMap<string, string>;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: rows of the API, whose schemas are the API's own
+// biome-ignore lint/suspicious/noExplicitAny: rows of the API, which defines their schemas
 type Row = any;
 
 /** The agent with an id or a name. Throws `CommandError` if there is none, or several of that name. */
 export async function findAgentId(api: Api, idOrName: string): Promise<string> {
-  const found = await agentsNamed(api, idOrName);
+  const found = await findAgentsByName(api, idOrName);
   const [only] = found;
   if (only === undefined)
     throw new CommandError(`no agent has the id or name “${idOrName}”: see \`parley agents list\``);
@@ -52,7 +52,7 @@ export async function findAgentId(api: Api, idOrName: string): Promise<string> {
   return only;
 }
 
-async function agentsNamed(api: Api, idOrName: string): Promise<string[]> {
+async function findAgentsByName(api: Api, idOrName: string): Promise<string[]> {
   const ids: string[] = [];
   for await (const agent of api.list('/v1/agent/agents?include_archived=true', 'agents')) {
     if (agent.agent_id === idOrName) return [idOrName];
@@ -75,7 +75,7 @@ export async function readTarget(api: Api, file: AgentFile, idOrName?: string): 
     tools: [...file.tools.map(({ name }) => name), ...(file.config.tools?.tools ?? [])],
     knowledge: [...file.knowledge.map(({ name }) => name), ...(file.config.knowledge_base?.sources ?? [])],
   };
-  const isNew = idOrName === undefined && (await agentsNamed(api, file.agent.name)).length === 0;
+  const isNew = idOrName === undefined && (await findAgentsByName(api, file.agent.name)).length === 0;
   return readStored(api, {
     agentId: isNew ? null : await findAgentId(api, idOrName ?? file.agent.name),
     ...wanted,
@@ -149,7 +149,10 @@ interface Kind {
   readonly fields: readonly string[];
 }
 
-/** The records of ids and names, and the ids of the names. Throws `CommandError` if a name is ambiguous. */
+/**
+ * Reads the records with these ids and names; returns them and the id of each name. Throws `CommandError` if
+ * a name is ambiguous.
+ */
 async function readNamed(
   api: Api,
   { path, rows, idField, fields }: Kind,
@@ -169,7 +172,7 @@ async function readNamed(
     ids.set(row.name, row[idField]);
   }
   const attached = attachedIds.flatMap((id) => nameOf.get(id) ?? []);
-  // Attached ones in the agent's order, then those only defined in the file.
+  // Attached objects in the agent's order, then those that only the file defines.
   const ordered = [...new Set([...attached, ...ids.keys()])];
   const records = await Promise.all(
     ordered.map(async (name) => pick(await api.get(`${path}/${ids.get(name)}`), fields) as Row),

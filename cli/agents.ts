@@ -7,12 +7,12 @@ import { printFacts, printTable, show } from './output.ts';
 
 /** Adds the commands. */
 export function addAgentCommands(program: Command, common: CommandContext): void {
-  const agents = program.command('agents').description('agents, and agents as files');
+  const agents = program.command('agents').description('agents, and their import and export as files');
   addFileCommands(program, agents, common);
 
   agents
     .command('list')
-    .description('every agent that is not archived')
+    .description('list all agents that are not archived')
     .action(async () => {
       const rows = await common.api().all('/v1/agent/agents', 'agents');
       show(rows, common, () =>
@@ -30,7 +30,7 @@ export function addAgentCommands(program: Command, common: CommandContext): void
 
   agents
     .command('show <agent>')
-    .description('one agent by id or name, with its draft')
+    .description('show an agent, by id or name, with its draft')
     .action(async (idOrName: string) => {
       const api = common.api();
       const id = await findAgentId(api, idOrName);
@@ -58,7 +58,7 @@ export function addAgentCommands(program: Command, common: CommandContext): void
 
   agents
     .command('publish <agent>')
-    .description('make the draft the version that answers calls')
+    .description('publish the draft: new calls use it')
     .option('--title <text>', 'title of the version')
     .action(async (idOrName: string, options: { title?: string }) => {
       const api = common.api();

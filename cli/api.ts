@@ -7,9 +7,9 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 
 /** Exit codes, the same for every command (docs/operations.md). */
-export const EXIT = { ok: 0, notRight: 1, refused: 2, unreachable: 3 } as const;
+export const EXIT = { ok: 0, failed: 1, refused: 2, unreachable: 3 } as const;
 
-/** Ends the command with a message for people and an exit code. */
+/** Ends the command with a message for the user and an exit code. */
 export class CommandError extends Error {
   readonly exitCode: number;
 
@@ -26,7 +26,7 @@ export interface Access {
   readonly key: string;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: commands show what the API answers, whose schemas are the API's own
+// biome-ignore lint/suspicious/noExplicitAny: the API defines the schemas of its answers
 type Answer = any;
 
 const LIST_PAGE = 100;
@@ -182,6 +182,6 @@ async function refusalText(response: Response, path: string): Promise<string> {
       : parsed.data.message;
   if (response.status === 401)
     return `the API refuses this key (${said}): pass another with --key or PARLEY_API_KEY`;
-  // "Not found" alone does not say what: a misspelt id, or the address of another program.
+  // "Not found" alone is ambiguous: the id may be misspelt, or the address that of another program.
   return `${said}${response.status === 404 ? `: ${path}` : ''} (HTTP ${response.status})`;
 }

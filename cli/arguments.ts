@@ -11,14 +11,14 @@ export function countUpTo(most: number): (text: string) => number {
   };
 }
 
-/** Bytes: more than any file a command reads whole. */
-const LONGEST_FILE = 64 * 1_048_576;
+/** Maximum size of a file that is read at once, bytes. */
+const MAX_FILE_BYTES = 64 * 1_048_576;
 
 /** Reads a file. Throws `CommandError`. */
 export function readGiven(file: string): Buffer {
   try {
-    if (statSync(file).size > LONGEST_FILE)
-      throw new Error(`it has more than ${LONGEST_FILE / 1_048_576} MiB`);
+    if (statSync(file).size > MAX_FILE_BYTES)
+      throw new Error(`it has more than ${MAX_FILE_BYTES / 1_048_576} MiB`);
     return readFileSync(file);
   } catch (error) {
     throw new CommandError(`${file} cannot be read: ${why(error)}`);
@@ -34,7 +34,9 @@ export function writeNamed(file: string, text: string): void {
   }
 }
 
-/** `ENOENT: no such file or directory, open 'x'` without the path, which the message already has. */
+/**
+ * Removes the path from `ENOENT: no such file or directory, open 'x'`, because the message already names it.
+ */
 function why(error: unknown): string {
   return (error as Error).message.replace(/^[A-Z]+: ([^,]*),.*$/s, '$1');
 }

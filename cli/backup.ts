@@ -47,33 +47,9 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
         file = `parley-${new Date().toISOString().replace(/[:.]/g, '-')}.tar`,
         options: { keysOnly?: boolean },
       ) => {
-        if (options.keysOnly) {
-          const keys = await fetchKeys(common.api(), dirname(file));
-          show({ keys }, common, () => console.log(`Keys of sessions in ${keys}`));
-          return;
-        }
-        if (existsSync(file)) throw new CommandError(`${file} already exists: choose another file`);
-        const response = await common.api().send('POST', '/admin/backup');
-        const partial = `${file}.partial`;
-        try {
-          await pipeline(
-            withProgress(response.body as unknown as AsyncIterable<Uint8Array>),
-            createWriteStream(partial, PRIVATE),
-          );
-          showProgress('');
-        } catch (error) {
-          showProgress('');
-          await rm(partial, { force: true });
-          throw new CommandError(
-            `the backup failed (${(error as Error).message}): see the product’s log, then try again`,
-          );
-        }
-        await rename(partial, file);
-        const keys = await saveKeysBeside(file, common);
-        const { size } = await stat(file);
-        show({ file, bytes: size, keys }, common, () =>
-          console.log(`Backed up into ${file} (${mebibytes(size)}), its sessions' keys in ${keys}`),
-        );
+        if (!options.keysOnly) return writeBackup(common, file);
+        const keys = await fetchKeys(common.api(), dirname(file));
+        show({ keys }, common, () => console.log(`Keys of sessions in ${keys}`));
       },
     );
 
@@ -86,34 +62,67 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
       'newest keys of sessions; default: those of the original deployment if it is on this machine, or ' +
         `${KEYS_FILE} beside the backup`,
     )
-    .action(async (file: string, options: { dataDir?: string; keys?: string }) => {
-      const settings = readSettings({
-        ...process.env,
-        ...(options.dataDir === undefined ? {} : { DATA_DIR: options.dataDir }),
-      });
-      const restored = await restore(file, {
-        dataDir: settings.DATA_DIR,
-        blobsUrl: settings.BLOBS_URL,
-        keys: options.keys,
-      });
-      show({ ...restored, data_dir: settings.DATA_DIR }, common, () => {
-        console.log(
-          `Restored the backup of ${restored.created_at} into ${settings.DATA_DIR}, with ` +
-            `${restored.blobs} recordings and logs`,
-        );
-        if (restored.sessions.closed > 0)
-          console.log(
-            `${restored.sessions.closed} sessions stay unreadable: they were erased, or their keys were ` +
-              'not found (--keys)',
-          );
-        if (!restored.has_blobs)
-          console.log('Recordings were in a bucket and are not in the backup: set BLOBS_URL to that bucket');
-        console.log(`Start it with DATA_DIR=${settings.DATA_DIR} npm start`);
-      });
-    });
+    .action(async (file: string, options: RestoreOptions) => restoreBackup(common, file, options));
 }
 
-/** Passes a backup through and shows its progress. */
+/** Downloads a backup into a new file. Throws `CommandError`. */
+async function writeBackup(common: CommandContext, file: string): Promise<void> {
+  if (existsSync(file)) throw new CommandError(`${file} already exists: choose another file`);
+  const response = await common.api().send('POST', '/admin/backup');
+  const partial = `${file}.partial`;
+  try {
+    await pipeline(
+      withProgress(response.body as unknown as AsyncIterable<Uint8Array>),
+      createWriteStream(partial, PRIVATE),
+    );
+    showProgress('');
+  } catch (error) {
+    showProgress('');
+    await rm(partial, { force: true });
+    throw new CommandError(
+      `the backup failed (${(error as Error).message}): see the product’s log, then try again`,
+    );
+  }
+  await rename(partial, file);
+  const keys = await saveKeysBeside(file, common);
+  const { size } = await stat(file);
+  show({ file, bytes: size, keys }, common, () =>
+    console.log(`Backed up into ${file} (${mebibytes(size)}), its sessions' keys in ${keys}`),
+  );
+}
+
+interface RestoreOptions {
+  readonly dataDir?: string;
+  readonly keys?: string;
+}
+
+async function restoreBackup(common: CommandContext, file: string, options: RestoreOptions): Promise<void> {
+  const settings = readSettings({
+    ...process.env,
+    ...(options.dataDir === undefined ? {} : { DATA_DIR: options.dataDir }),
+  });
+  const restored = await restore(file, {
+    dataDir: settings.DATA_DIR,
+    blobsUrl: settings.BLOBS_URL,
+    keys: options.keys,
+  });
+  show({ ...restored, data_dir: settings.DATA_DIR }, common, () => {
+    console.log(
+      `Restored the backup of ${restored.created_at} into ${settings.DATA_DIR}, with ` +
+        `${restored.blobs} recordings and logs`,
+    );
+    if (restored.sessions.closed > 0)
+      console.log(
+        `${restored.sessions.closed} sessions cannot be read: they were erased, or their keys were not ` +
+          'found (--keys)',
+      );
+    if (!restored.has_blobs)
+      console.log('The backup contains no recordings, because they are in a bucket: set BLOBS_URL to it');
+    console.log(`Start it with DATA_DIR=${settings.DATA_DIR} npm start`);
+  });
+}
+
+/** Passes the stream of a backup through and shows its progress. */
 async function* withProgress(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const part of source) {
@@ -123,7 +132,10 @@ async function* withProgress(source: AsyncIterable<Uint8Array>): AsyncGenerator<
   }
 }
 
-/** Puts a backup in place; the database and the keys appear last, together. Throws `CommandError`. */
+/**
+ * Restores a backup into a data directory; the database and the keys appear last, together. Throws
+ * `CommandError`.
+ */
 async function restore(
   file: string,
   to: { readonly dataDir: string; readonly blobsUrl: string; readonly keys: string | undefined },
@@ -138,7 +150,7 @@ async function restore(
           `${to.dataDir} already contains a deployment: move it away, or restore into another directory`,
         );
     await mkdir(join(to.dataDir, 'database'), { recursive: true, mode: 0o700 });
-    // Remains of an interrupted restore would be taken for part of this one.
+    // Files left by an interrupted restore would be mistaken for part of this one.
     for (const end of ['', '-wal', '-shm']) await rm(`${database}.partial${end}`, { force: true });
     const found = await unpack(resolve(file), {
       database: `${database}.partial`,
@@ -152,7 +164,7 @@ async function restore(
       directory: dirname(resolve(file)),
       masterKey,
     });
-    const sessions = returned(`${database}.partial`, keys, masterKey);
+    const sessions = restoreKeys(`${database}.partial`, keys, masterKey);
     await rename(`${database}.partial`, database);
     await rename(`${credentials}.partial`, credentials);
     return { ...found, sessions };
@@ -177,7 +189,7 @@ async function saveKeysBeside(file: string, common: CommandContext): Promise<str
 }
 
 /** Restores the keys of sessions. Throws `CommandError` if the keys belong to another deployment. */
-function returned(database: string, keys: WrappedKeys, masterKey: Buffer) {
+function restoreKeys(database: string, keys: WrappedKeys, masterKey: Buffer) {
   try {
     return returnKeys(database, keys, createDataKeys(masterKey));
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * `parley batch` and `parley do-not-call`: lists of people to call, their progress, and who must not be
- * called (docs/batch-calls.md).
+ * `parley batch` and `parley do-not-call`: batches of calls, their progress, and the do-not-call list
+ * (docs/batch-calls.md).
  */
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,7 +15,7 @@ const URL = '/v1/agent/batch-calls';
 const LIST_URL = '/v1/agent/do-not-call';
 const POLL_MS = 2_000;
 
-// biome-ignore lint/suspicious/noExplicitAny: rows of the API, whose schemas are the API's own
+// biome-ignore lint/suspicious/noExplicitAny: rows of the API, which defines their schemas
 type Batch = any;
 
 interface StartOptions {
@@ -30,20 +30,20 @@ interface StartOptions {
 
 /** Adds the commands. */
 export function addBatchCommands(program: Command, common: CommandContext): void {
-  const batch = program.command('batch').description('calls to everyone on a list');
+  const batch = program.command('batch').description('batches: calls to every number of a list');
   batch
     .command('start <csv>')
     .description('call the numbers of a CSV file (column to_number; other columns are dynamic variables)')
-    .requiredOption('--agent <agent>', 'who calls, by id or name')
+    .requiredOption('--agent <agent>', 'the agent that calls, by id or name')
     .requiredOption('--from <number>', 'the phone number that calls, or its id')
     .option('--name <name>', 'name of the batch; default: the file’s name')
-    .option('--start-at <time>', 'not before, such as 2026-11-23T09:00:00Z')
-    .option('--disclosure <text>', 'said before anything else')
+    .option('--start-at <time>', 'start no earlier than this, such as 2026-11-23T09:00:00Z')
+    .option('--disclosure <text>', 'text the agent says first')
     .option(
       '--settings <json>',
       'a file with schedule, pacing, retry, disclosure and opt_out (docs/batch-calls.md)',
     )
-    .option('--watch', `show its progress until it ends; exit ${EXIT.notRight} unless everyone answered`)
+    .option('--watch', `show progress until the batch ends; exit ${EXIT.failed} unless every number answered`)
     .action(async (file: string, options: StartOptions) => {
       const api = common.api();
       const started = await api.form('POST', URL, await formOf(api, file, options));
@@ -52,9 +52,9 @@ export function addBatchCommands(program: Command, common: CommandContext): void
     });
   addViews(batch, common);
   for (const [change, description] of [
-    ['pause', 'stop dialling until it is resumed'],
-    ['resume', 'resume dialling'],
-    ['cancel', 'stop dialling for good'],
+    ['pause', 'pause a batch; calls in progress continue'],
+    ['resume', 'resume a paused batch'],
+    ['cancel', 'cancel a batch; calls in progress continue'],
   ] as const)
     batch
       .command(`${change} <batch>`)
@@ -69,7 +69,7 @@ export function addBatchCommands(program: Command, common: CommandContext): void
 function addViews(batch: Command, common: CommandContext): void {
   batch
     .command('list')
-    .description('newest first')
+    .description('list them, newest first')
     .action(async () => {
       const { batch_calls: rows } = await common.api().get(URL);
       show(rows, common, () =>
@@ -87,8 +87,8 @@ function addViews(batch: Command, common: CommandContext): void {
     });
   batch
     .command('show <batch>')
-    .description('show its progress')
-    .option('--watch', 'until it ends')
+    .description('show the progress of a batch')
+    .option('--watch', 'follow it until the batch ends')
     .action(async (id: string, options: { readonly watch?: boolean }) => {
       const api = common.api();
       if (options.watch) await watch(common, api, id);
@@ -99,8 +99,8 @@ function addViews(batch: Command, common: CommandContext): void {
     });
   batch
     .command('rows <batch>')
-    .description('list every number with its state and calls, in the order of the list')
-    .option('--state <state>', 'only these, such as busy')
+    .description('list the numbers of a batch with their states and calls')
+    .option('--state <state>', 'only numbers in this state, such as busy')
     .action(async (id: string, { state }: { readonly state?: string }) => {
       const rows = await common
         .api()
@@ -125,10 +125,10 @@ function addViews(batch: Command, common: CommandContext): void {
 }
 
 function addDoNotCallCommands(program: Command, common: CommandContext): void {
-  const list = program.command('do-not-call').description('numbers that batches do not call');
+  const list = program.command('do-not-call').description('the list of numbers that batches do not call');
   list
     .command('list')
-    .description('newest first')
+    .description('list them, newest first')
     .action(async () => {
       const rows = await common.api().all(LIST_URL, 'do_not_call');
       show(rows, common, () =>
@@ -214,7 +214,7 @@ async function watch(common: CommandContext, api: Api, id: string): Promise<void
     last = line;
     if (record.finished_at !== null) {
       show(record, common, () => printBatch(record));
-      if (record.counts.completed !== record.row_count) process.exitCode = EXIT.notRight;
+      if (record.counts.completed !== record.row_count) process.exitCode = EXIT.failed;
       return;
     }
     await sleep(POLL_MS);

@@ -1,10 +1,10 @@
-/** Results of the doctor's checks. */
-
-/** Result of one check. A `note` neither fails nor passes. */
-export interface Finding {
-  readonly what: string;
+/** Result of one of the doctor's checks. */
+export interface CheckResult {
+  /** The thing checked, such as `SIP port`. */
+  readonly subject: string;
+  /** A `note` is neither a success nor a failure. */
   readonly verdict: 'ok' | 'note' | 'failed';
-  readonly found: string;
-  /** What to do; empty if nothing. */
-  readonly advice?: string;
+  readonly result: string;
+  /** What the operator can do about it. */
+  readonly fix?: string;
 }

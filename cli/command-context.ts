@@ -1,4 +1,4 @@
-/** What every command gets. */
+/** Dependencies shared by all commands. */
 import type { Api } from './api.ts';
 
 /** Access to the API and the common options. */

@@ -1,7 +1,4 @@
-/**
- * The doctor's test call: phones an agent of the running product, and checks that both sides heard each
- * other.
- */
+/** The doctor's test call: calls an agent of the running product, and checks for audio in both directions. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hostPort } from '#base/public-address.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
@@ -9,31 +6,31 @@ import { CALLER_RATE_HZ, prepareScene } from '#caller/scene.ts';
 import { voicedSeconds } from '#caller/voiced.ts';
 import { parseWav } from '#caller/wav.ts';
 import type { Api } from './api.ts';
-import type { Finding } from './check-result.ts';
+import type { CheckResult } from './check-result.ts';
 
-/** Its own ports: below the RTP range's default and the ports of outgoing connections. */
+/** RTP ports of the caller: outside the default RTP range and below the ephemeral ports. */
 const PORTS = { first: 30_100, last: 30_199 };
 const SETTLE_MS = 30_000;
 const POLL_MS = 500;
-const WHAT = 'Test call';
-/** Least voice that counts as heard. */
+const SUBJECT = 'Test call';
+/** Minimum voice that counts as heard. */
 const HEARD_SECONDS = 0.3;
 
-// biome-ignore lint/suspicious/noExplicitAny: rows of the API, whose schemas are the API's own
+// biome-ignore lint/suspicious/noExplicitAny: rows of the API, which defines their schemas
 type Row = any;
 
-/** Calls, says a sentence, hangs up, and reads the product's record. */
+/** Calls, says a sentence, hangs up, and checks what each side heard. */
 export async function checkCall(
   api: Api,
   to: { readonly sip: { readonly host: string; readonly port: number }; readonly number: string | undefined },
-): Promise<Finding> {
+): Promise<CheckResult> {
   const number = to.number ?? (await answeredNumber(api));
   if (number === null)
     return {
-      what: WHAT,
+      subject: SUBJECT,
       verdict: 'note',
-      found: 'not made: no number has an agent',
-      advice: 'bind one (README, “Make an agent”), or give a number with --number',
+      result: 'skipped: no number has an agent',
+      fix: 'bind an agent to a number (README, “Make an agent”), or pass --number',
     };
   const scene = prepareScene({
     name: 'doctor',
@@ -51,45 +48,42 @@ export async function checkCall(
     const why =
       outcome.type === 'refused' ? `refused with ${outcome.status} ${outcome.reason}` : 'not answered';
     return {
-      what: WHAT,
+      subject: SUBJECT,
       verdict: 'failed',
-      found: `${number}: ${why}`,
-      advice: 'docs/errors.md says what a SIP status means; GET /v1/agent/refusals names the call',
+      result: `${number}: ${why}`,
+      fix: 'see GET /v1/agent/refusals for the reason, and docs/errors.md for the SIP status',
     };
   }
   const agentSeconds = voicedSeconds(heard, CALLER_RATE_HZ);
   if (agentSeconds < HEARD_SECONDS)
     return {
-      what: WHAT,
+      subject: SUBJECT,
       verdict: 'failed',
-      found: `${number} answered and nothing was heard`,
-      advice:
-        'the agent’s audio is lost on the way: check SIP_PUBLIC_IP, NAT, and the firewall for the RTP ' +
-        'range (UDP)',
+      result: `${number} answered, but the caller heard nothing`,
+      fix: 'its audio does not arrive: check SIP_PUBLIC_IP, NAT, and the firewall for the RTP range (UDP)',
     };
   const callerSeconds = await recordedSeconds(api, callId);
   if (callerSeconds === null)
     return {
-      what: WHAT,
+      subject: SUBJECT,
       verdict: 'note',
-      found:
-        `${number} was heard for ${agentSeconds.toFixed(1)} s; its agent does not record, so the ` +
-        'other ' +
+      result:
+        `${number} was heard for ${agentSeconds.toFixed(1)} s; its agent does not record, so the other ` +
         'direction was not measured',
     };
   if (callerSeconds < HEARD_SECONDS)
     return {
-      what: WHAT,
+      subject: SUBJECT,
       verdict: 'failed',
-      found: `${number} answered, but heard nothing`,
-      advice:
-        'the caller’s audio does not reach the RTP range: open it in the firewall (UDP), and forward it ' +
-        'where there is NAT',
+      result: `${number} answered, but the agent heard nothing`,
+      fix:
+        'the caller’s audio does not reach the RTP range: open the range in the firewall (UDP), and ' +
+        'forward it if the machine is behind NAT',
     };
   return {
-    what: WHAT,
+    subject: SUBJECT,
     verdict: 'ok',
-    found: `${number} was heard for ${agentSeconds.toFixed(1)} s and heard ${callerSeconds.toFixed(1)} s`,
+    result: `${number} was heard for ${agentSeconds.toFixed(1)} s and heard ${callerSeconds.toFixed(1)} s`,
   };
 }
 

@@ -1,95 +1,101 @@
-/** The doctor's checks of this machine: the addresses that settings announce, and the ports. */
+/** The doctor's checks of this machine: announced addresses, and ports. */
 import { createSocket } from 'node:dgram';
 import { connect, createServer, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { isPublicAddress } from '#base/public-address.ts';
 import type { Settings } from '#config/env.ts';
-import type { Finding } from './check-result.ts';
+import type { CheckResult } from './check-result.ts';
 
 const CONNECT_MS = 3_000;
-/** Media ports tried from the range. */
+/** Number of ports of the RTP range that are tried. */
 const TRIED_PORTS = 40;
 
-/** Whether the announced addresses are reachable for others. */
-export function* checkAddresses(settings: Settings): Generator<Finding> {
-  const what = 'Addresses';
+/** Checks whether other machines can reach the announced addresses. */
+export function* checkAddresses(settings: Settings): Generator<CheckResult> {
+  const subject = 'Addresses';
   const sipIsLocal = isLoopback(settings.SIP_HOST);
   const isPublic = Object.values(networkInterfaces()).some((list) =>
     list?.some(({ address }) => isPublicAddress(address)),
   );
   if (sipIsLocal && settings.SIP_PUBLIC_IP !== undefined)
     yield {
-      what,
+      subject,
       verdict: 'failed',
-      found: 'SIP_PUBLIC_IP is set, but SIP_HOST accepts calls from this machine only',
-      advice: 'set SIP_HOST=0.0.0.0',
+      result: 'SIP_PUBLIC_IP is set, but SIP_HOST accepts calls from this machine only',
+      fix: 'set SIP_HOST=0.0.0.0',
     };
   else if (sipIsLocal)
     yield {
-      what,
+      subject,
       verdict: 'note',
-      found: 'SIP accepts calls from this machine only',
-      advice: 'for carriers and other phones set SIP_HOST=0.0.0.0, and SIP_PUBLIC_IP behind NAT',
+      result: 'SIP accepts calls from this machine only',
+      fix: 'for carriers and other phones set SIP_HOST=0.0.0.0, and SIP_PUBLIC_IP behind NAT',
     };
   else if (settings.SIP_PUBLIC_IP === undefined && !isPublic)
     yield {
-      what,
+      subject,
       verdict: 'note',
-      found: 'no interface has a public address and SIP_PUBLIC_IP is not set',
-      advice:
-        'a carrier on the internet could not send audio here: set SIP_PUBLIC_IP to the address it can reach',
+      result: 'no interface has a public address and SIP_PUBLIC_IP is not set',
+      fix: 'carriers on the internet cannot send audio here: set SIP_PUBLIC_IP to a reachable address',
     };
   else
     yield {
-      what,
+      subject,
       verdict: 'ok',
-      found:
-        `SIP on ${settings.SIP_HOST}, as ` +
-        `${settings.SIP_PUBLIC_IP ?? 'the interface that faces the peer'}`,
+      result:
+        `SIP listens on ${settings.SIP_HOST} and announces ` +
+        `${settings.SIP_PUBLIC_IP ?? 'the address of the interface facing the peer'}`,
     };
   const { PUBLIC_URL, TLS_CERT, HOST } = settings;
   if (!isLoopback(HOST) && TLS_CERT === undefined && !PUBLIC_URL?.startsWith('https:'))
     yield {
-      what: 'Console',
+      subject: 'Console',
       verdict: 'note',
-      found: 'served without TLS',
-      advice:
+      result: 'served without TLS',
+      fix:
         'browsers allow microphones only over https: set TLS_CERT and TLS_KEY, or PUBLIC_URL of a proxy ' +
         'with TLS',
     };
 }
 
-/** The ports of HTTP and SIP: free while the product is stopped, answering while it runs. */
+/**
+ * Checks the HTTP and SIP ports: they must answer while the product runs, and be free while it is stopped.
+ */
 export async function* checkServerPorts(
   settings: Settings,
   isRunning: boolean,
   sip: { readonly host: string; readonly port: number },
-): AsyncGenerator<Finding> {
+): AsyncGenerator<CheckResult> {
   if (isRunning) {
     const answers = await answersTcp(sip.host, sip.port);
     const where = `${sip.host} port ${sip.port}`;
     yield answers
-      ? { what: 'SIP', verdict: 'ok', found: `answers on ${where}` }
+      ? { subject: 'SIP', verdict: 'ok', result: `answers on ${where}` }
       : {
-          what: 'SIP',
+          subject: 'SIP',
           verdict: 'failed',
-          found: `nothing answers on ${where} (TCP)`,
-          advice:
-            'give the address printed at the start (“Dial”) with --sip, or see the log of the signalling',
+          result: `nothing answers on ${where} (TCP)`,
+          fix: 'pass the address printed at start-up (“Dial”) with --sip, or see the log of signalling',
         };
     return;
   }
   const wanted = [
-    { what: 'HTTP port', setting: 'PORT', host: settings.HOST, port: settings.PORT, kinds: ['tcp'] as const },
     {
-      what: 'SIP port',
+      subject: 'HTTP port',
+      setting: 'PORT',
+      host: settings.HOST,
+      port: settings.PORT,
+      kinds: ['tcp'] as const,
+    },
+    {
+      subject: 'SIP port',
       setting: 'SIP_PORT',
       host: settings.SIP_HOST,
       port: settings.SIP_PORT,
       kinds: ['tcp', 'udp'] as const,
     },
   ];
-  for (const { what, setting, host, port, kinds } of wanted) {
+  for (const { subject, setting, host, port, kinds } of wanted) {
     const refusals = await Promise.all(
       kinds.map(async (kind) =>
         (await (kind === 'tcp' ? bindTcp : bindUdp)(host, port)) ? null : kind.toUpperCase(),
@@ -97,18 +103,18 @@ export async function* checkServerPorts(
     );
     const taken = refusals.filter((kind) => kind !== null);
     yield taken.length === 0
-      ? { what, verdict: 'ok', found: `${host} port ${port} is free` }
+      ? { subject, verdict: 'ok', result: `${host} port ${port} is free` }
       : {
-          what,
+          subject,
           verdict: 'failed',
-          found: `${host} port ${port} is not available (${taken.join(', ')})`,
-          advice: `stop what uses it (ss -lntup), or set another ${setting}`,
+          result: `${host} port ${port} is not available (${taken.join(', ')})`,
+          fix: `stop the program that uses it (ss -lntup), or set another ${setting}`,
         };
   }
 }
 
-/** Whether ports of the RTP range are free; a running product uses those of its calls. */
-export async function checkMediaPorts(settings: Settings): Promise<Finding> {
+/** Checks whether most ports of the RTP range are free; a running product uses some for its calls. */
+export async function checkMediaPorts(settings: Settings): Promise<CheckResult> {
   const { RTP_PORT_MIN: first, RTP_PORT_MAX: last } = settings;
   const step = Math.max(1, Math.floor((last - first) / TRIED_PORTS));
   const ports = Array.from(
@@ -118,14 +124,14 @@ export async function checkMediaPorts(settings: Settings): Promise<Finding> {
   const free = (await Promise.all(ports.map((port) => bindUdp(settings.SIP_HOST, port)))).filter(
     Boolean,
   ).length;
-  const found = `${free} of ${ports.length} ports tried between ${first} and ${last} are free`;
+  const result = `${free} of ${ports.length} ports tried between ${first} and ${last} are free`;
   return free > ports.length / 2
-    ? { what: 'RTP ports', verdict: 'ok', found }
+    ? { subject: 'RTP ports', verdict: 'ok', result }
     : {
-        what: 'RTP ports',
+        subject: 'RTP ports',
         verdict: 'failed',
-        found,
-        advice: 'set RTP_PORT_MIN and RTP_PORT_MAX to a free range, and open it in the firewall (UDP)',
+        result,
+        fix: 'set RTP_PORT_MIN and RTP_PORT_MAX to a free range, and open it in the firewall (UDP)',
       };
 }
 

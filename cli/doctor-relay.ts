@@ -3,22 +3,21 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '#base/clock.ts';
 import type { Settings } from '#config/env.ts';
 import { createNgClient } from '#telephony/relay/ng-client.ts';
-import type { Finding } from './check-result.ts';
+import type { CheckResult } from './check-result.ts';
 
-/** Whether each of them answers this machine; workers use them. */
-export async function* checkRelays({ RTPENGINE }: Settings): AsyncGenerator<Finding> {
+/** Checks that each relay (RTPENGINE) answers this machine. */
+export async function* checkRelays({ RTPENGINE }: Settings): AsyncGenerator<CheckResult> {
   for (const address of RTPENGINE) {
     const relay = createNgClient(address, { clock: systemClock, cookie: randomUUID });
     try {
       await relay.ask({ command: 'ping' });
-      yield { what: 'Media relay', verdict: 'ok', found: `rtpengine answers at ${relay.name}` };
+      yield { subject: 'Media relay', verdict: 'ok', result: `rtpengine answers at ${relay.name}` };
     } catch (error) {
       yield {
-        what: 'Media relay',
+        subject: 'Media relay',
         verdict: 'failed',
-        found: (error as Error).message,
-        advice:
-          'phone calls are refused while no relay answers: start it, and make its listen-ng match RTPENGINE',
+        result: (error as Error).message,
+        fix: 'start it, and set RTPENGINE to its listen-ng address; without a relay, phone calls are refused',
       };
     } finally {
       relay.close();

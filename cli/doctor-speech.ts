@@ -1,18 +1,18 @@
-/** The doctor's check of the speech engines: the configured engines speak a sentence and recognise it. */
+/** The doctor's check of the configured speech engines: synthesises a sentence and recognises it. */
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import type { Settings } from '#config/env.ts';
 import { openSpeechEngines } from '#media/speech/engines.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
-import type { Finding } from './check-result.ts';
+import type { CheckResult } from './check-result.ts';
 
 const SENTENCE = 'Hello, what are your opening hours?';
 const LANGUAGE = 'en';
 const WANTED_RATE_HZ = 16_000;
 const LIMIT_MS = 30_000;
 
-/** Speaks, then recognises. */
-export async function* checkSpeech(settings: Settings): AsyncGenerator<Finding> {
+/** Checks synthesis, then recognition of the synthesised audio. */
+export async function* checkSpeech(settings: Settings): AsyncGenerator<CheckResult> {
   const logger = createLogger({ level: 'silent', name: 'doctor' });
   const engines = await openSpeechEngines({
     settings,
@@ -23,20 +23,20 @@ export async function* checkSpeech(settings: Settings): AsyncGenerator<Finding> 
   try {
     const [synthesizer, recognizer] = [engines.synthesizerFor('default'), engines.recognizerFor('')];
     const spoken = await speak(synthesizer).catch((error: unknown) => messageOf(error));
-    const what = 'Speech synthesis';
+    const subject = 'Speech synthesis';
     if (typeof spoken === 'string') {
       yield {
-        what,
+        subject,
         verdict: 'failed',
-        found: `${synthesizer.id}: ${spoken}`,
-        advice: 'check TTS_PROVIDER and its key and base address',
+        result: `${synthesizer.id}: ${spoken}`,
+        fix: 'check TTS_PROVIDER and its key and base address',
       };
       return;
     }
     yield {
-      what,
+      subject,
       verdict: 'ok',
-      found: `${synthesizer.id} spoke ${(spoken.samples.length / spoken.rateHz).toFixed(1)} s`,
+      result: `${synthesizer.id} spoke ${(spoken.samples.length / spoken.rateHz).toFixed(1)} s`,
     };
     yield await recognise(recognizer, spoken);
   } finally {
@@ -68,24 +68,27 @@ async function speak(synthesizer: Synthesizer): Promise<Recording> {
   return { samples, rateHz };
 }
 
-async function recognise(recognizer: Recognizer | null, { samples, rateHz }: Recording): Promise<Finding> {
-  const what = 'Speech recognition';
+async function recognise(
+  recognizer: Recognizer | null,
+  { samples, rateHz }: Recording,
+): Promise<CheckResult> {
+  const subject = 'Speech recognition';
   if (!recognizer)
     return {
-      what,
+      subject,
       verdict: 'failed',
-      found: 'none: callers can only use keys',
-      advice: 'apt-get install pocketsphinx pocketsphinx-en-us, or set ASR_PROVIDER and its key',
+      result: 'no recogniser: callers can only press keys',
+      fix: 'apt-get install pocketsphinx pocketsphinx-en-us, or set ASR_PROVIDER and its key',
     };
-  const advice = 'check ASR_PROVIDER and its key and base address';
+  const fix = 'check ASR_PROVIDER and its key and base address';
   const heard = await listen(recognizer, { samples, rateHz }).catch((error: unknown) => ({
     error: messageOf(error),
   }));
   if (typeof heard !== 'string')
-    return { what, verdict: 'failed', found: `${recognizer.id}: ${heard.error}`, advice };
+    return { subject, verdict: 'failed', result: `${recognizer.id}: ${heard.error}`, fix };
   if (heard === '')
-    return { what, verdict: 'failed', found: `${recognizer.id} heard no words in “${SENTENCE}”`, advice };
-  return { what, verdict: 'ok', found: `${recognizer.id} heard “${heard}”` };
+    return { subject, verdict: 'failed', result: `${recognizer.id} heard no words in “${SENTENCE}”`, fix };
+  return { subject, verdict: 'ok', result: `${recognizer.id} heard “${heard}”` };
 }
 
 function listen(recognizer: Recognizer, { samples, rateHz }: Recording): Promise<string> {
@@ -105,13 +108,13 @@ function listen(recognizer: Recognizer, { samples, rateHz }: Recording): Promise
     });
     const end = (settle: () => void) => {
       clearTimeout(limit);
-      // Not within the engine's own callback.
+      // Closed outside the engine's own callback.
       setImmediate(() => stream.close());
       settle();
     };
     const frame = Math.round(rateHz / 50);
     for (let at = 0; at < samples.length; at += frame) stream.write(samples.subarray(at, at + frame));
-    // Engines that detect the end of speech find it in the silence after it.
+    // Engines that detect the end of speech need silence after it.
     for (let count = 0; count < 50; count++) stream.write(new Int16Array(frame));
     stream.finalise();
   });

@@ -1,94 +1,99 @@
-/** The doctor's check of SIP over TLS: the configured certificate, and who answers on its port. */
+/** The doctor's check of SIP over TLS: the configured certificate, and the one that the port presents. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
 import { readPem } from '#base/pem.ts';
 import type { Settings } from '#config/env.ts';
-import type { Finding } from './check-result.ts';
+import type { CheckResult } from './check-result.ts';
 
-const WHAT = 'SIP over TLS';
+const SUBJECT = 'SIP over TLS';
 const CONNECT_MS = 3_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Carriers refuse calls once a certificate has expired. */
-const SOON_MS = 14 * DAY_MS;
+/** A certificate that expires within this time is reported, because carriers refuse calls once it has. */
+const EXPIRY_WARNING_MS = 14 * DAY_MS;
 
 /**
- * Result as of `nowMs`; `canBind` tries a port while the product is stopped. Null if the embedded signalling
- * does not use TLS.
+ * Checks as of `nowMs` (wall clock); `canBind` tests whether the port is free while the product is stopped.
+ * Returns null if the embedded signalling does not use TLS.
  */
 export async function checkSipTls(
   settings: Settings,
-  of: {
+  {
+    host,
+    isRunning,
+    nowMs,
+    canBind,
+  }: {
     readonly host: string;
     readonly isRunning: boolean;
     readonly nowMs: number;
-    canBind(host: string, port: number): Promise<boolean>;
+    readonly canBind: (host: string, port: number) => Promise<boolean>;
   },
-): Promise<Finding | null> {
+): Promise<CheckResult | null> {
   const { SIP_TLS_CERT, SIP_TLS_KEY, SIP_TLS_PORT: port, DRACHTIO_HOST } = settings;
   if (SIP_TLS_CERT === undefined || SIP_TLS_KEY === undefined || DRACHTIO_HOST !== undefined) return null;
   const certificate = readCertificate(SIP_TLS_CERT, SIP_TLS_KEY);
   if (typeof certificate === 'string')
     return {
-      what: WHAT,
+      subject: SUBJECT,
       verdict: 'failed',
-      found: certificate,
-      advice: 'correct SIP_TLS_CERT and SIP_TLS_KEY',
+      result: certificate,
+      fix: 'correct SIP_TLS_CERT and SIP_TLS_KEY',
     };
-  const leftMs = certificate.validToDate.getTime() - of.nowMs;
-  const until = certificate.validToDate.toISOString().slice(0, 10);
+  const leftMs = certificate.validToDate.getTime() - nowMs;
+  const expiryDate = certificate.validToDate.toISOString().slice(0, 10);
   if (leftMs <= 0)
     return {
-      what: WHAT,
+      subject: SUBJECT,
       verdict: 'failed',
-      found: `the certificate expired on ${until}`,
-      advice: 'renew it, and start again',
+      result: `the certificate expired on ${expiryDate}`,
+      fix: 'renew it, then restart the product',
     };
   if (port === 0)
     return {
-      what: WHAT,
+      subject: SUBJECT,
       verdict: 'note',
-      found: 'SIP_TLS_PORT is 0: every start picks another port, which is not checked',
+      result: 'not checked: with SIP_TLS_PORT=0 every start picks another port',
     };
-  const where = `${of.host} port ${port}`;
-  if (!of.isRunning && !(await of.canBind(settings.SIP_HOST, port)))
+  const address = `${host} port ${port}`;
+  if (!isRunning && !(await canBind(settings.SIP_HOST, port)))
     return {
-      what: WHAT,
+      subject: SUBJECT,
       verdict: 'failed',
-      found: `${where} is not available (TCP)`,
-      advice: 'stop what uses it (ss -lntp), or set another SIP_TLS_PORT',
+      result: `${address} is not available (TCP)`,
+      fix: 'stop the program that uses it (ss -lntp), or set another SIP_TLS_PORT',
     };
-  const shown = of.isRunning ? await shownAt(of.host, port) : certificate.fingerprint256;
-  if (shown === null)
+  const presented = isRunning ? await presentedAt(host, port) : certificate.fingerprint256;
+  if (presented === null)
     return {
-      what: WHAT,
+      subject: SUBJECT,
       verdict: 'failed',
-      found: `nothing answers on ${where}`,
-      advice: 'see the log of the signalling, or set SIP_TLS_PORT to its port',
+      result: `nothing answers on ${address}`,
+      fix: 'see the log of the signalling process, and check SIP_TLS_PORT',
     };
-  if (shown !== certificate.fingerprint256)
+  if (presented !== certificate.fingerprint256)
     return {
-      what: WHAT,
+      subject: SUBJECT,
       verdict: 'failed',
-      found: `${where} presents another certificate than SIP_TLS_CERT`,
-      advice: 'start the product again',
+      result: `${address} does not present the certificate of SIP_TLS_CERT`,
+      fix: 'restart the product',
     };
-  if (leftMs < SOON_MS)
+  if (leftMs < EXPIRY_WARNING_MS)
     return {
-      what: WHAT,
+      subject: SUBJECT,
       verdict: 'note',
-      found: `the certificate expires on ${until}`,
-      advice: 'renew it, and start again',
+      result: `the certificate expires on ${expiryDate}`,
+      fix: 'renew it, then restart the product',
     };
   return {
-    what: WHAT,
+    subject: SUBJECT,
     verdict: 'ok',
-    found:
-      `${where} ${of.isRunning ? 'presents' : 'is free for'} the certificate, which is valid until ` +
-      `${until}`,
+    result: isRunning
+      ? `${address} presents the certificate, which is valid until ${expiryDate}`
+      : `${address} is free; the certificate is valid until ${expiryDate}`,
   };
 }
 
-/** The certificate, or the problem with it. */
+/** Returns the certificate, or a description of its problem. */
 function readCertificate(certificate: string, key: string): X509Certificate | string {
   try {
     const parsed = new X509Certificate(readPem('SIP_TLS_CERT', certificate));
@@ -101,8 +106,11 @@ function readCertificate(certificate: string, key: string): X509Certificate | st
   }
 }
 
-/** Fingerprint of the certificate that a server presents, whoever issued it; null if no server answers. */
-function shownAt(host: string, port: number): Promise<string | null> {
+/**
+ * Returns the fingerprint of the certificate that a server presents, without verifying its issuer; null if no
+ * server answers.
+ */
+function presentedAt(host: string, port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, rejectUnauthorized: false, timeout: CONNECT_MS });
     const end = (fingerprint: string | null) => {

@@ -1,11 +1,11 @@
 /**
- * `parley doctor`: checks what a working deployment needs, one by one, each with what to do about it; run it
- * with the product's settings.
+ * `parley doctor`: checks the parts of a deployment one by one, and suggests a fix for each that fails. Run
+ * it with the product's settings.
  */
 import type { Command } from 'commander';
 import { readSettings, type Settings, SettingsError } from '#config/env.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
-import type { Finding } from './check-result.ts';
+import type { CheckResult } from './check-result.ts';
 import type { CommandContext } from './command-context.ts';
 import { bindTcp, checkAddresses, checkMediaPorts, checkServerPorts } from './doctor-machine.ts';
 import { checkRelays } from './doctor-relay.ts';
@@ -20,20 +20,19 @@ export function addDoctorCommand(program: Command, common: CommandContext): void
     .command('doctor')
     .description(
       'check settings, ports, keys, database, speech engines and a call with audio in both directions; ' +
-        `exit ${EXIT.notRight} if something is wrong`,
+        `exit ${EXIT.failed} if a check fails`,
     )
     .option('--sip <host:port>', 'where the running product accepts calls; default: SIP_HOST and SIP_PORT')
     .option('--number <number>', 'number of the test call; default: the first one with an agent')
-    .option('--no-call', 'without the test call, which costs what a call costs')
+    .option('--no-call', 'skip the test call, which is charged like any call')
     .action(async (options: DoctorOptions) => {
-      const findings: Finding[] = [];
-      const tell = (finding: Finding) => {
-        findings.push(finding);
-        if (!common.json) printFinding(finding);
-      };
-      for await (const finding of examine(common, options)) tell(finding);
-      show(findings, common, () => undefined);
-      if (findings.some(({ verdict }) => verdict === 'failed')) process.exitCode = EXIT.notRight;
+      const results: CheckResult[] = [];
+      for await (const result of runChecks(common, options)) {
+        results.push(result);
+        if (!common.json) printResult(result);
+      }
+      show(results.map(toJson), common, () => undefined);
+      if (results.some(({ verdict }) => verdict === 'failed')) process.exitCode = EXIT.failed;
     });
 }
 
@@ -43,21 +42,26 @@ interface DoctorOptions {
   readonly call: boolean;
 }
 
-function printFinding({ what, verdict, found, advice }: Finding): void {
-  console.log(`${MARKS[verdict]} ${what}: ${found}`);
-  if (advice) console.log(`    ${advice}`);
+function printResult({ subject, verdict, result, fix }: CheckResult): void {
+  console.log(`${MARKS[verdict]} ${subject}: ${result}`);
+  if (fix) console.log(`    ${fix}`);
 }
 
-async function* examine(common: CommandContext, options: DoctorOptions): AsyncGenerator<Finding> {
+/** Field names of `--json`, on which scripts rely. */
+function toJson({ subject, verdict, result, fix }: CheckResult) {
+  return { what: subject, verdict, found: result, ...(fix === undefined ? {} : { advice: fix }) };
+}
+
+async function* runChecks(common: CommandContext, options: DoctorOptions): AsyncGenerator<CheckResult> {
   const settings = settingsOf(process.env);
   if (!('DATA_DIR' in settings)) {
     yield settings;
     return;
   }
-  yield { what: 'Settings', verdict: 'ok', found: 'every value is valid' };
+  yield { subject: 'Settings', verdict: 'ok', result: 'every value is valid' };
   yield* checkAddresses(settings);
-  const product = await reach(common);
-  yield product.finding;
+  const product = await checkApi(common);
+  yield product.result;
   const sip = sipAddress(settings, options.sip);
   yield* checkServerPorts(settings, product.api !== null, sip);
   const tls = await checkSipTls(settings, {
@@ -70,81 +74,81 @@ async function* examine(common: CommandContext, options: DoctorOptions): AsyncGe
   yield await checkMediaPorts(settings);
   yield* checkRelays(settings);
   if (product.api) yield* checkProduct(product.api);
-  // Loading the engines takes long, and no other command needs them.
+  // Imported on use: loading the engines is slow, and no other command needs them.
   const { checkSpeech } = await import('./doctor-speech.ts');
   yield* checkSpeech(settings);
   if (product.api && options.call) {
-    // Imported on use: loading the caller takes time that other commands save.
+    // Imported on use, for the same reason.
     const { checkCall } = await import('./doctor-call.ts');
     yield await checkCall(product.api, { sip, number: options.number });
   }
 }
 
-function settingsOf(environment: NodeJS.ProcessEnv): Settings | Finding {
+function settingsOf(environment: NodeJS.ProcessEnv): Settings | CheckResult {
   try {
     return readSettings(environment);
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     return {
-      what: 'Settings',
+      subject: 'Settings',
       verdict: 'failed',
-      found: error.problems.join('; '),
-      advice: 'correct them: the product does not start with these',
+      result: error.problems.join('; '),
+      fix: 'correct these settings: the product does not start with them',
     };
   }
 }
 
-async function reach(
+async function checkApi(
   common: CommandContext,
-): Promise<{ readonly api: Api | null; readonly finding: Finding }> {
-  const what = 'Product';
+): Promise<{ readonly api: Api | null; readonly result: CheckResult }> {
+  const subject = 'Product';
   try {
     const api = common.api();
     await api.get('/wallet/self/api-credit');
-    return { api, finding: { what, verdict: 'ok', found: `answers at ${api.url} and accepts the key` } };
+    return { api, result: { subject, verdict: 'ok', result: `answers at ${api.url} and accepts the key` } };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     return {
       api: null,
-      finding: {
-        what,
+      result: {
+        subject,
         verdict: 'failed',
-        found: error.message,
-        advice: 'checks that need a running product are skipped',
+        result: error.message,
+        fix: 'checks that need a running product are skipped',
       },
     };
   }
 }
 
-async function* checkProduct(api: Api): AsyncGenerator<Finding> {
+async function* checkProduct(api: Api): AsyncGenerator<CheckResult> {
   const response = await fetch(`${api.url}/readyz`);
   const state = (await response.json()) as { database?: boolean; worker?: boolean };
   yield {
-    what: 'Database',
+    subject: 'Database',
     ...(state.database
-      ? { verdict: 'ok', found: 'answers' }
-      : { verdict: 'failed', found: 'does not answer', advice: 'see the log of the control plane' }),
+      ? { verdict: 'ok', result: 'answers' }
+      : { verdict: 'failed', result: 'does not answer', fix: 'see the log of the control plane' }),
   };
   yield {
-    what: 'Workers',
+    subject: 'Workers',
     ...(state.worker
-      ? { verdict: 'ok', found: 'at least one accepts calls' }
+      ? { verdict: 'ok', result: 'at least one accepts calls' }
       : {
           verdict: 'failed',
-          found: 'none is connected',
-          advice: 'start one (`npm run start:worker`), or see the log of `npm start`',
+          result: 'none is connected',
+          fix: 'start one (`npm run start:worker`), or see the log of `npm start`',
         }),
   };
   const { llm } = await api.get('/v1/agent/models');
   const model = llm.find((offered: { default: boolean }) => offered.default)?.id;
   yield model === 'local/demo'
     ? {
-        what: 'Language model',
+        subject: 'Language model',
         verdict: 'note',
-        found: 'local/demo, a set of rules',
-        advice: 'set OPENAI_API_KEY or another vendor’s key (docs/settings.md)',
+        result: 'local/demo, a set of rules',
+        fix: 'set OPENAI_API_KEY or another vendor’s key (docs/settings.md)',
       }
-    : { what: 'Language model', verdict: 'ok', found: model };
+    : { subject: 'Language model', verdict: 'ok', result: model };
 }
 
 function sipAddress(

@@ -1,7 +1,7 @@
 /**
  * `parley`: the command line of a running product, over its public HTTP API (docs/operations.md). Exit codes:
- * 0 done; 1 the checked thing is not right (a failed test, a difference, a wallet that does not add up, an
- * unanswered call); 2 wrong usage, or the API refused; 3 nothing answers at the address.
+ * 0 success; 1 a check failed (a failed test, a difference, an inconsistent ledger, an unanswered call); 2
+ * wrong usage, or refused by the API; 3 the product cannot be reached.
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
@@ -9,12 +9,14 @@ import { addAgentCommands } from './agents.ts';
 import { Api, accessOf, CommandError, EXIT } from './api.ts';
 import { addBackupCommands } from './backup.ts';
 import { addBatchCommands } from './batch.ts';
-import { addBookCommands } from './books.ts';
 import type { CommandContext } from './command-context.ts';
 import { addDoctorCommand } from './doctor.ts';
+import { addEraseCommand } from './erase.ts';
 import { addModelCommands } from './models.ts';
 import { addReplayCommands } from './replay.ts';
 import { addSessionCommands } from './sessions.ts';
+import { addTestCommand } from './test.ts';
+import { addWalletCommands } from './wallet.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -31,7 +33,7 @@ const program = new Command('parley')
   .option('--json', 'print JSON, one value, for scripts')
   .addHelpText(
     'after',
-    '\nExit codes: 0 done, 1 what was checked is not right, 2 wrong usage or refused, 3 nothing answers',
+    '\nExit codes: 0 success, 1 a check failed, 2 wrong usage or refused by the API, 3 product not reachable',
   )
   .showHelpAfterError('(see parley --help)')
   .configureHelp({ showGlobalOptions: true })
@@ -47,7 +49,9 @@ for (const add of [
   addAgentCommands,
   addSessionCommands,
   addReplayCommands,
-  addBookCommands,
+  addWalletCommands,
+  addEraseCommand,
+  addTestCommand,
   addBatchCommands,
   addBackupCommands,
   addModelCommands,
@@ -55,7 +59,7 @@ for (const add of [
 ])
   add(program, common);
 
-// A reader that has seen enough, such as `head`, ends the command.
+// A reader that closes the pipe, such as `head`, ends the command.
 process.stdout.on('error', () => process.exit(EXIT.ok));
 try {
   await program.parseAsync();

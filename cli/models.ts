@@ -16,7 +16,7 @@ export function addModelCommands(program: Command, common: CommandContext): void
       'download models for local speech into DATA_DIR (all if none is named); the product uses them from ' +
         'its next start',
     )
-    .option('--list', 'only list them')
+    .option('--list', 'only list the models')
     .action(async (names: string[], { list }: { list?: boolean }) => {
       const unknown = names.find((name) => !PULLED_MODELS.some((model) => model.name === name));
       if (unknown !== undefined)

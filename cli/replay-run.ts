@@ -42,7 +42,7 @@ async function readLog(api: Api, sessionId: string): Promise<readonly ReadFlight
   } catch (error) {
     throw new CommandError(
       `the flight log of ${sessionId} cannot be replayed: ${error instanceof Error ? error.message : error}`,
-      EXIT.notRight,
+      EXIT.failed,
     );
   }
 }
@@ -119,7 +119,7 @@ function printDivergence(common: CommandContext, divergence: Divergence | null):
 }
 
 /**
- * Evaluates candidates on an agent's latest calls, at most `most`, and prints their effects. Throws
+ * Evaluates candidate settings on an agent's latest calls, at most `most`, and prints their effects. Throws
  * `CommandError`.
  */
 export async function tune(common: CommandContext, agent: string, most: number): Promise<void> {
@@ -138,7 +138,7 @@ export async function tune(common: CommandContext, agent: string, most: number):
   }
   showProgress('');
   if (logs.length === 0)
-    throw new CommandError('no call of this agent has a flight log that can be replayed', EXIT.notRight);
+    throw new CommandError('no call of this agent has a flight log that can be replayed', EXIT.failed);
   const judged = CANDIDATES.map(({ name, changes }) => ({
     name,
     calls: logs.flat().map((log) => judgePauses(log, changes)),

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { countUpTo } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 
-const MOST_TUNED = 1_000;
+const MAX_TUNED = 1_000;
 
 /** Adds the commands. */
 export function addReplayCommands(program: Command, common: CommandContext): void {
@@ -20,7 +20,7 @@ export function addReplayCommands(program: Command, common: CommandContext): voi
       [],
     )
     .action(async (id: string, { set }: { set: string[] }) =>
-      (await loaded()).replaySession(common, id, set),
+      (await loadReplay()).replaySession(common, id, set),
     );
   program
     .command('tune <agent>')
@@ -28,13 +28,13 @@ export function addReplayCommands(program: Command, common: CommandContext): voi
       'what other waits and eagerness would have done to an agent’s calls: callers cut off against time ' +
         'saved',
     )
-    .option('--calls <count>', 'how many of its latest calls', countUpTo(MOST_TUNED), 50)
+    .option('--calls <count>', 'number of latest calls to evaluate', countUpTo(MAX_TUNED), 50)
     .action(async (agent: string, options: { calls: number }) =>
-      (await loaded()).tune(common, agent, options.calls),
+      (await loadReplay()).tune(common, agent, options.calls),
     );
 }
 
-/** Imported on use: the turn machine takes a quarter of the program's start. */
-function loaded(): Promise<typeof import('./replay-run.ts')> {
+/** Imported on use: loading the turn machine takes a quarter of the program's start-up time. */
+function loadReplay(): Promise<typeof import('./replay-run.ts')> {
   return import('./replay-run.ts');
 }

@@ -49,7 +49,7 @@ export async function fetchKeys(api: Api, directory: string): Promise<string> {
     }
     const place = reason === null ? file : (outdated[0] ?? unusedName(file, apart));
     await rename(partial, place);
-    // Whatever these could still open was erased since.
+    // Everything that only these keys could decrypt has been erased since.
     for (const each of outdated) if (each !== place) await rm(each);
     if (reason !== null)
       throw new CommandError(
@@ -61,7 +61,7 @@ export async function fetchKeys(api: Api, directory: string): Promise<string> {
   return file;
 }
 
-/** Files with a deployment's keys from the time when the regular file was not theirs to replace. */
+/** Other files with a deployment's keys, written while the regular file belonged to another deployment. */
 async function separateKeyFiles(directory: string, deployment: string): Promise<string[]> {
   const start = keysFileOf(deployment).replace('.ndjson', '-afresh');
   const names = (await readdir(directory)).filter(
@@ -101,21 +101,21 @@ async function reasonToKeep(
  * The keys from the first of these places that has any: the named file, the deployment of the backup, the
  * keys file beside the backup.
  */
-export async function newestKeys(of: {
+export async function newestKeys(source: {
   readonly given: string | undefined;
   /** `DATA_DIR` of the deployment, which may no longer exist or belong to another. */
   readonly origin: string | undefined;
   readonly directory: string;
   readonly masterKey: Buffer;
 }): Promise<WrappedKeys> {
-  if (of.given !== undefined) return keysOf(of.given);
-  const live = of.origin === undefined ? null : liveKeys(of.origin, of.masterKey);
+  if (source.given !== undefined) return keysOf(source.given);
+  const live = source.origin === undefined ? null : liveKeys(source.origin, source.masterKey);
   if (live) return live;
-  const beside = join(of.directory, keysFileOf(deploymentOf(of.masterKey)));
+  const beside = join(source.directory, keysFileOf(deploymentOf(source.masterKey)));
   return existsSync(beside) ? keysOf(beside) : new Map();
 }
 
-/** Null if the deployment no longer exists, or cannot be read, which is printed. */
+/** Null if the deployment no longer exists or cannot be read; the latter is printed. */
 function liveKeys(dataDir: string, masterKey: Buffer): WrappedKeys | null {
   const database = join(dataDir, 'database', 'database.sqlite');
   if (!existsSync(database)) return null;

@@ -11,10 +11,10 @@ import { printFacts, printTable, show } from './output.ts';
 import { type Item, itemLine, waterfall } from './timeline.ts';
 
 const POLL_MS = 1_000;
-const MOST_LISTED = 10_000;
+const MAX_LISTED = 10_000;
 const ALL_STATUSES = 'pending,active,unknown,completed,failed';
 
-// biome-ignore lint/suspicious/noExplicitAny: rows of the API, whose schemas are the API's own
+// biome-ignore lint/suspicious/noExplicitAny: rows of the API, which defines their schemas
 type Session = any;
 
 /** Adds the commands. */
@@ -22,41 +22,19 @@ export function addSessionCommands(program: Command, common: CommandContext): vo
   const sessions = program.command('sessions').description('calls and web conversations');
   sessions
     .command('list')
-    .description('newest first')
-    .option('--agent <agent>', 'of this agent, by id or name')
+    .description('list them, newest first')
+    .option('--agent <agent>', 'only sessions of this agent, by id or name')
     .option('--status <statuses>', `of ${ALL_STATUSES}`)
     .option('--end-reason <reasons>')
     .option('--direction <direction>', 'inbound or outbound')
     .option('--caller <number>')
     .option('--after <time>', 'created after this time, such as 2026-11-21T00:00:00Z')
-    .option('--before <time>', 'created before it')
-    .option('--limit <count>', 'at most this many', countUpTo(MOST_LISTED), 20)
-    .action(async (options: ListOptions) => {
-      const api = common.api();
-      const rows: Session[] = [];
-      for await (const row of api.list(`/v1/agent/sessions?${await listQuery(api, options)}`, 'sessions')) {
-        rows.push(row);
-        if (rows.length === options.limit) break;
-      }
-      show(rows, common, () =>
-        printTable(
-          ['ID', 'CREATED', 'STATUS', 'ENDED BY', 'SECONDS', 'FROM', 'TO', 'AGENT'],
-          rows.map((row: Session) => [
-            row.session_id,
-            row.created_at,
-            row.status,
-            row.end_reason,
-            row.duration_seconds,
-            row.caller_number ?? row.source,
-            row.dialed_number,
-            row.agent_name,
-          ]),
-        ),
-      );
-    });
+    .option('--before <time>', 'created before this time')
+    .option('--limit <count>', 'maximum number of sessions', countUpTo(MAX_LISTED), 20)
+    .action(async (options: ListOptions) => listSessions(common, options));
   sessions
     .command('show <session>')
-    .description('what was said, as heard, and the latency of each turn')
+    .description('show the transcript as heard, and the latency of each turn')
     .action(async (id: string) => {
       const session = await common.api().get(`/v1/agent/sessions/${encodeURIComponent(id)}`);
       show(session, common, () => printSession(session));
@@ -73,7 +51,7 @@ export function addSessionCommands(program: Command, common: CommandContext): vo
     .command('call <number>')
     .description(
       'call a number, follow the call to its end and print what was said; Ctrl-C hangs up; exit ' +
-        `${EXIT.notRight} if nobody answered`,
+        `${EXIT.failed} if the call is not answered`,
     )
     .option('--agent <agent>', 'agent of the call, by id or name; default: the agent of --from')
     .option('--from <number>', 'number to call from; default: one that can place calls')
@@ -83,7 +61,7 @@ export function addSessionCommands(program: Command, common: CommandContext): vo
 
   program
     .command('logs')
-    .description('live sessions and what is said in them')
+    .description('show live sessions and their transcripts')
     .option('-f, --follow', 'follow until Ctrl-C')
     .action(async (options: { follow?: boolean }) => followAll(common, options.follow === true));
 }
@@ -97,6 +75,30 @@ interface ListOptions {
   readonly after?: string;
   readonly before?: string;
   readonly limit: number;
+}
+
+async function listSessions(common: CommandContext, options: ListOptions): Promise<void> {
+  const api = common.api();
+  const rows: Session[] = [];
+  for await (const row of api.list(`/v1/agent/sessions?${await listQuery(api, options)}`, 'sessions')) {
+    rows.push(row);
+    if (rows.length === options.limit) break;
+  }
+  show(rows, common, () =>
+    printTable(
+      ['ID', 'CREATED', 'STATUS', 'ENDED BY', 'SECONDS', 'FROM', 'TO', 'AGENT'],
+      rows.map((row: Session) => [
+        row.session_id,
+        row.created_at,
+        row.status,
+        row.end_reason,
+        row.duration_seconds,
+        row.caller_number ?? row.source,
+        row.dialed_number,
+        row.agent_name,
+      ]),
+    ),
+  );
 }
 
 async function listQuery(api: Api, options: ListOptions): Promise<URLSearchParams> {
@@ -152,8 +154,7 @@ async function placeCall(
     to_number: number,
   });
   say(`Calling ${number} from ${from.phone_number} (session ${id})`);
-  // Ctrl-C hangs up, so that nobody stays on the phone at the user's cost; a second one quits without
-  // waiting.
+  // Ctrl-C hangs up, so that the call does not continue at the user's cost; a second Ctrl-C quits at once.
   process.once('SIGINT', () => {
     say('Hanging up');
     void api
@@ -165,11 +166,11 @@ async function placeCall(
   do {
     if (session) await sleep(POLL_MS);
     session = await api.get(`/v1/agent/sessions/${id}`);
-    for (const line of seen.news(session)) say(line);
+    for (const line of seen.unprintedLines(session)) say(line);
   } while (isLive(session));
   if (common.json) console.log(JSON.stringify(session));
   else printBlock(waterfall(session.turns));
-  if (session.status !== 'completed') process.exitCode = EXIT.notRight;
+  if (session.status !== 'completed') process.exitCode = EXIT.failed;
 }
 
 async function callingNumber(api: Api, wanted: string | undefined) {
@@ -189,39 +190,39 @@ async function callingNumber(api: Api, wanted: string | undefined) {
 async function followAll(common: CommandContext, isEndless: boolean): Promise<void> {
   const api = common.api();
   const watched = new Map<string, ReturnType<typeof newWatch>>();
-  const tell = async (id: string) => {
+  const printUpdate = async (id: string) => {
     const watch = watched.get(id) ?? newWatch();
     watched.set(id, watch);
     const session = await api.get(`/v1/agent/sessions/${id}`);
-    for (const line of watch.news(session)) {
+    for (const line of watch.unprintedLines(session)) {
       if (common.json) console.log(JSON.stringify({ session_id: id, line }));
       else console.log(`${id.slice(0, 8)}  ${line}`);
     }
     if (!isLive(session)) watched.delete(id);
   };
-  const tellLive = async () => {
+  const printLive = async () => {
     const { sessions } = await api.get('/v1/agent/sessions?status=pending,active,unknown&page_size=100');
     for (const id of new Set<string>([
       ...watched.keys(),
       ...sessions.map(({ session_id }: Session) => session_id),
     ]))
-      await tell(id);
+      await printUpdate(id);
   };
-  if (!isEndless) return tellLive();
+  if (!isEndless) return printLive();
   for (;;) {
-    // Events between two streams are found by listing the sessions at the start of each.
+    // Listing the sessions at the start of each stream covers changes between two streams.
     for await (const event of api.events('/v1/agent/events'))
-      await (event.name === 'session' ? tell(event.data.session_id) : tellLive());
+      await (event.name === 'session' ? printUpdate(event.data.session_id) : printLive());
     await sleep(POLL_MS);
   }
 }
 
-/** Remembers what was printed of a session. */
+/** Tracks which lines of a session have been printed. */
 function newWatch() {
-  let told = '';
+  let printedState = '';
   let items = 0;
   return {
-    news(session: Session): string[] {
+    unprintedLines(session: Session): string[] {
       const state = [session.status, session.dial_status, session.end_reason]
         .filter((part) => part !== null)
         .join(', ');
@@ -229,15 +230,16 @@ function newWatch() {
       const lines = session.items.slice(items).map((item: Item) => itemLine(item, session.started_at));
       items = session.items.length;
       const head =
-        state === told
+        state === printedState
           ? []
           : [
               state +
-                (told === '' ? `, ${session.direction}, ${session.agent_name}` : '') +
+                (printedState === '' ? `, ${session.direction}, ${session.agent_name}` : '') +
                 (hasEnded ? `, ${session.duration_seconds ?? 0} s` : ''),
             ];
-      told = state;
-      // The end is printed after what was said before it; every other state before what is said in it.
+      printedState = state;
+      // The end of a session is printed after its last items; any other state before the items that follow
+      // it.
       return hasEnded ? [...lines, ...head] : [...head, ...lines];
     },
   };

@@ -1,4 +1,4 @@
-/** A session as text: what was said and done in order, and a latency waterfall of every turn. */
+/** Formats a session as text: its timeline, and a latency waterfall of each turn. */
 
 /** An entry of a session's timeline, as returned by the API. */
 export interface Item {

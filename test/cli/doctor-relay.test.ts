@@ -1,19 +1,19 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import type { Finding } from '#cli/check-result.ts';
+import type { CheckResult } from '#cli/check-result.ts';
 import { checkRelays } from '#cli/doctor-relay.ts';
 import { readSettings } from '#config/env.ts';
 import { freeUdpPort } from '../free-port.ts';
 
-async function findings(RTPENGINE: string): Promise<Finding[]> {
-  const found: Finding[] = [];
-  for await (const finding of checkRelays(readSettings({ RTPENGINE }))) found.push(finding);
-  return found;
+async function results(RTPENGINE: string): Promise<CheckResult[]> {
+  const results: CheckResult[] = [];
+  for await (const result of checkRelays(readSettings({ RTPENGINE }))) results.push(result);
+  return results;
 }
 
 it('the doctor does not mention relays if none is configured', async () => {
-  expect(await findings('')).toEqual([]);
+  expect(await results('')).toEqual([]);
 });
 
 it('the doctor checks each relay and gives advice for one that does not answer', async () => {
@@ -25,13 +25,17 @@ it('the doctor checks each relay and gives advice for one that does not answer',
   await once(relay, 'listening');
   const silent = await freeUdpPort();
   try {
-    expect(await findings(`127.0.0.1:${relay.address().port},127.0.0.1:${silent}`)).toEqual([
-      { what: 'Media relay', verdict: 'ok', found: `rtpengine answers at 127.0.0.1:${relay.address().port}` },
+    expect(await results(`127.0.0.1:${relay.address().port},127.0.0.1:${silent}`)).toEqual([
       {
-        what: 'Media relay',
+        subject: 'Media relay',
+        verdict: 'ok',
+        result: `rtpengine answers at 127.0.0.1:${relay.address().port}`,
+      },
+      {
+        subject: 'Media relay',
         verdict: 'failed',
-        found: `rtpengine at 127.0.0.1:${silent} does not answer`,
-        advice: expect.stringContaining('RTPENGINE'),
+        result: `rtpengine at 127.0.0.1:${silent} does not answer`,
+        fix: expect.stringContaining('RTPENGINE'),
       },
     ]);
   } finally {

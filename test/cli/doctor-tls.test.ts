@@ -47,16 +47,16 @@ describeNeeds(['openssl'])('the doctor on SIP over TLS', () => {
   it('finds the certificate served, one that expires soon, and an expired one', async () => {
     expect(await check({}, { daysOn: -30 })).toMatchObject({
       verdict: 'ok',
-      found: expect.stringContaining(`port ${port} presents the certificate`),
+      result: expect.stringContaining(`port ${port} presents the certificate`),
     });
     expect(await check({}, { daysOn: -30, isRunning: false })).toMatchObject({
       verdict: 'ok',
-      found: expect.stringContaining('is free'),
+      result: expect.stringContaining('is free'),
     });
-    expect(await check()).toMatchObject({ verdict: 'note', found: expect.stringContaining('expires on') });
+    expect(await check()).toMatchObject({ verdict: 'note', result: expect.stringContaining('expires on') });
     expect(await check({}, { daysOn: 3 })).toMatchObject({
       verdict: 'failed',
-      found: expect.stringContaining('expired on'),
+      result: expect.stringContaining('expired on'),
     });
     expect(await check({ SIP_TLS_PORT: '0' })).toMatchObject({ verdict: 'note' });
   });
@@ -64,21 +64,21 @@ describeNeeds(['openssl'])('the doctor on SIP over TLS', () => {
   it('reports a foreign key, an invalid or different certificate, no server, and a port in use', async () => {
     const other = makeCertificate();
     try {
-      expect((await check({ SIP_TLS_KEY: other.key }))?.found).toBe(
+      expect((await check({ SIP_TLS_KEY: other.key }))?.result).toBe(
         'SIP_TLS_KEY is not the key of SIP_TLS_CERT',
       );
-      expect((await check({ SIP_TLS_CERT: '/nowhere.pem' }))?.found).toBe(
+      expect((await check({ SIP_TLS_CERT: '/nowhere.pem' }))?.result).toBe(
         'SIP_TLS_CERT: the file it names cannot be read',
       );
-      expect((await check({ SIP_TLS_CERT: other.file, SIP_TLS_KEY: other.key }))?.found).toContain(
-        'presents another certificate',
+      expect((await check({ SIP_TLS_CERT: other.file, SIP_TLS_KEY: other.key }))?.result).toContain(
+        'does not present the certificate',
       );
-      expect((await check({}, { isRunning: false, canBind: false }))?.found).toContain('is not available');
+      expect((await check({}, { isRunning: false, canBind: false }))?.result).toContain('is not available');
       const mute = createPlain((socket) => socket.destroy()).listen(0, '127.0.0.1');
       await once(mute, 'listening');
       const answer = await check({ SIP_TLS_PORT: String((mute.address() as { port: number }).port) });
       mute.close();
-      expect(answer).toMatchObject({ verdict: 'failed', found: expect.stringContaining('nothing answers') });
+      expect(answer).toMatchObject({ verdict: 'failed', result: expect.stringContaining('nothing answers') });
     } finally {
       other.remove();
     }
