@@ -65,10 +65,14 @@ export class AgentSession extends Emitter {
     const microphone = options.microphone === false ? null : await Microphone.open(audio.inputDeviceId);
     const speaker = new Speaker();
     try {
-      if (audio.outputDeviceId !== undefined) await changed(speaker.setDevice(audio.outputDeviceId));
+      if (audio.outputDeviceId !== undefined)
+        await applyDeviceChange(speaker.setDevice(audio.outputDeviceId));
       const grant =
         options.sessionToken ??
-        (await requestSession(serverUrl.replace(/\/$/, ''), { ...options, agentId: required(agentId) }));
+        (await requestSession(serverUrl.replace(/\/$/, ''), {
+          ...options,
+          agentId: requireAgentId(agentId),
+        }));
       const open = await transportOf(grant);
       const session = new AgentSession(options, { sessionId: grant.session_id, microphone, speaker, open });
       await session.#connect(options.wakeLock !== false);
@@ -153,13 +157,13 @@ export class AgentSession extends Emitter {
     const microphone = this.#microphone;
     if (!microphone)
       throw new SessionError('device_change_failed', 'The conversation was started without a microphone');
-    await changed(microphone.change(deviceId, (stream) => this.#transport.setMicrophone(stream)));
+    await applyDeviceChange(microphone.change(deviceId, (stream) => this.#transport.setMicrophone(stream)));
     this.#levels.watch('input', microphone.stream);
   }
 
   /** Switches the agent's voice to another output device. Throws `SessionError` `device_change_failed`. */
   async setOutputDevice(deviceId: string): Promise<void> {
-    await changed(this.#speaker.setDevice(deviceId));
+    await applyDeviceChange(this.#speaker.setDevice(deviceId));
   }
 
   /** Starts playback that the browser blocked; call it from a click handler. */
@@ -221,7 +225,7 @@ export class AgentSession extends Emitter {
   }
 
   #onReconnecting(isReconnecting: boolean): void {
-    // Until the first connection is complete, the status stays `connecting`.
+    // The status stays `connecting` until the first connection is complete.
     if (this.#status !== 'connecting') this.#setStatus(isReconnecting ? 'reconnecting' : 'connected');
   }
 
@@ -321,7 +325,7 @@ async function transportOf(grant: SessionGrant): Promise<(listener: TransportLis
   return (listener) => createLivekitTransport(grant, listener);
 }
 
-async function changed(change: Promise<void>): Promise<void> {
+async function applyDeviceChange(change: Promise<void>): Promise<void> {
   try {
     await change;
   } catch (error) {
@@ -330,7 +334,7 @@ async function changed(change: Promise<void>): Promise<void> {
   }
 }
 
-function required(agentId: string | undefined): string {
+function requireAgentId(agentId: string | undefined): string {
   if (agentId === undefined)
     throw new SessionError('session_request_failed', 'Give agentId, or sessionToken from your backend');
   return agentId;

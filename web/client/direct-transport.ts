@@ -97,11 +97,11 @@ class DirectTransport implements Transport {
     try {
       this.#join(link);
       await connection.setLocalDescription(await connection.createOffer());
-      await gathered(connection);
+      await waitForCandidates(connection);
       await connection.setRemoteDescription(
         await exchangeOffer(this.#grant, connection.localDescription?.sdp ?? ''),
       );
-      await opened(link.channel);
+      await waitForOpen(link.channel);
     } catch (error) {
       connection.close();
       throw error;
@@ -197,7 +197,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function opened(channel: RTCDataChannel): Promise<void> {
+function waitForOpen(channel: RTCDataChannel): Promise<void> {
   if (channel.readyState === 'open') return Promise.resolve();
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
@@ -212,7 +212,7 @@ function opened(channel: RTCDataChannel): Promise<void> {
 }
 
 /** Waits until the offer contains all candidates: the server takes a complete offer only. */
-function gathered(connection: RTCPeerConnection): Promise<void> {
+function waitForCandidates(connection: RTCPeerConnection): Promise<void> {
   if (connection.iceGatheringState === 'complete') return Promise.resolve();
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, GATHER_MS);

@@ -60,7 +60,7 @@ class LivekitTransport implements Transport {
       .on(RoomEvent.Reconnected, () => void this.#becomeWhole())
       .on(RoomEvent.Disconnected, () => listener.onLost());
     this.room.registerTextStreamHandler(TRANSCRIPTION, (reader, { identity }) => {
-      // If a stream breaks, its segment stays as it was: the final one follows, or the session is over.
+      // If a stream breaks, its segment stays unchanged: the final text follows, or the session is over.
       this.#readSegment(reader, identity).catch(() => undefined);
     });
   }

@@ -5,7 +5,7 @@ const LOAD_PATIENCE_MS = 5_000;
 /** Maximum wait for a loaded page to become idle. */
 const IDLE_PATIENCE_MS = 500;
 
-/** Calls `then` once, when the page is loaded and idle. */
+/** Calls `then` once the page is loaded and idle. */
 export function whenPageIsReady(then: () => void): void {
   if (document.readyState === 'complete') {
     whenIdle(then);

@@ -103,7 +103,7 @@ function PublicAccess({ agent }: { agent: Agent }) {
             <Text size="sm" fw={500}>
               Paste this into the page
             </Text>
-            <Copy value={snippet} what="the snippet" />
+            <Copy value={snippet} label="the snippet" />
           </Group>
           <pre className="block">{snippet}</pre>
         </div>

@@ -38,7 +38,7 @@ export default function AgentPage() {
   const agent = useRead<Agent>(`/v1/agent/agents/${agentId}`);
   const config = useRead<AgentConfig>(`/v1/agent/agents/${agentId}/config`);
   return (
-    <LoadedPage query={agent} what="agent" all={['/agents', 'All agents']}>
+    <LoadedPage query={agent} kind="agent" all={['/agents', 'All agents']}>
       {(profile) => (
         <Loaded query={config}>
           {(draft) => <Editor key={draft.config_hash} agent={profile} saved={draft} />}
@@ -73,7 +73,7 @@ function Editor({ agent, saved }: { agent: Agent; saved: AgentConfig }) {
       intro={
         <Group gap="sm" mt={4}>
           <PublicationBadge agent={agent} />
-          <Id value={agent.agent_id} what="the agent’s id" />
+          <Id value={agent.agent_id} label="the agent’s id" />
         </Group>
       }
       actions={

@@ -1,13 +1,13 @@
 /** Lists all agents and creates one. */
-import { Button, Group, Modal, Stack, Switch, Table, Text, Textarea, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Switch, Table, Text, Textarea, TextInput } from '@mantine/core';
 import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
-import { type FormEvent, useState } from 'react';
-import { Link, useLocation } from 'wouter';
-import { call } from '../api/client.ts';
-import { useChange, useList } from '../api/queries.ts';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { useList } from '../api/queries.ts';
 import type { Agent } from '../api/types.ts';
 import { StateBadge } from '../parts/badges.tsx';
+import { CreateForm } from '../parts/create-form.tsx';
 import { dateTime } from '../parts/format.ts';
 import { Page } from '../parts/page.tsx';
 import { Empty, LoadedList } from '../parts/states.tsx';
@@ -105,44 +105,22 @@ export function PublicationBadge({ agent }: { agent: Agent }) {
 }
 
 function NewAgent() {
-  const [name, setName] = useState('');
   const [description, setDescription] = useState('');
-  const [, navigate] = useLocation();
-  const create = useChange(
-    () => call<Agent>('POST', '/v1/agent/agents', { name: name.trim(), description }),
-    {
-      touches: ['/v1/agent/agents'],
-      onDone: (agent) => navigate(`/agents/${agent.agent_id}`),
-    },
-  );
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    create.mutate();
-  };
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <TextInput
-          label="Name"
-          required
-          maxLength={120}
-          data-autofocus
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-        />
-        <Textarea
-          label="Description"
-          description="For your team; callers never hear it."
-          maxLength={2_000}
-          autosize
-          minRows={2}
-          value={description}
-          onChange={(event) => setDescription(event.currentTarget.value)}
-        />
-        <Button type="submit" loading={create.isPending} disabled={name.trim() === ''}>
-          Create
-        </Button>
-      </Stack>
-    </form>
+    <CreateForm<Agent>
+      path="/v1/agent/agents"
+      fields={{ description }}
+      pageOf={(agent) => `/agents/${agent.agent_id}`}
+    >
+      <Textarea
+        label="Description"
+        description="For your team; callers never hear it."
+        maxLength={2_000}
+        autosize
+        minRows={2}
+        value={description}
+        onChange={(event) => setDescription(event.currentTarget.value)}
+      />
+    </CreateForm>
   );
 }

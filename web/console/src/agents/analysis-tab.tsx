@@ -1,4 +1,4 @@
-/** Analysis after a call, and who is notified. */
+/** Analysis after a call, and its webhooks. */
 import { Group, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import type { AgentConfig } from '../api/types.ts';
 import { Add, Remove } from '../parts/list-buttons.tsx';
@@ -95,7 +95,7 @@ function Fields({ analysis, onChange }: { analysis: Analysis; onChange: (fields:
                 w={200}
               />
             )}
-            <Remove what={field.name} onClick={() => onChange(fields.filter((_, at) => at !== index))} />
+            <Remove label={field.name} onClick={() => onChange(fields.filter((_, at) => at !== index))} />
           </Group>
         ))}
       </Stack>
@@ -143,7 +143,7 @@ function Criteria({
               onChange={(event) => change(index, { description: event.currentTarget.value })}
               style={{ flex: 1, minWidth: 180 }}
             />
-            <Remove what={one.name} onClick={() => onChange(criteria.filter((_, at) => at !== index))} />
+            <Remove label={one.name} onClick={() => onChange(criteria.filter((_, at) => at !== index))} />
           </Group>
         ))}
       </Stack>

@@ -1,5 +1,5 @@
 /**
- * The words and fields of the settings that protocol/conversation-settings.ts shows in the console: in an
+ * Labels and fields of the settings that protocol/conversation-settings.ts shows in the console: in an
  * agent's draft and for a replay.
  */
 import { NumberInput, Select, SimpleGrid, Stack, Switch, TagsInput } from '@mantine/core';
@@ -105,7 +105,7 @@ interface ReplayFieldsProps {
   change(patch: Partial<Conversation>): void;
 }
 
-/** The settings of a replay: an empty one stays as it was. */
+/** The settings of a replay; an empty one keeps the value of the call. */
 export function ReplayFields(props: ReplayFieldsProps) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>

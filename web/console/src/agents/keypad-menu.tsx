@@ -98,13 +98,13 @@ function Options({
             style={{ flex: 1, minWidth: 140 }}
           />
           <Remove
-            what={`key ${option.key}`}
+            label={`key ${option.key}`}
             onClick={() => onChange(options.filter((_, at) => at !== index))}
           />
         </Group>
       ))}
       <Add
-        what="a key"
+        label="a key"
         disabled={free.length === 0}
         onClick={() => onChange([...options, { key: free[0] ?? '', label: '', value: '' }])}
       />

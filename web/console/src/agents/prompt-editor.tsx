@@ -1,13 +1,13 @@
 /**
- * The system prompt: its length in o200k_base tokens, counted as on the server, and completion of variables
+ * The editor of the system prompt: counts tokens as the server does (o200k_base), and completes variables
  * after `{{`.
  */
 import { Combobox, Group, Progress, Text, Textarea, useCombobox } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 
-/** Maximum and recommended number of tokens. */
-const LIMIT = 4_000;
-const RECOMMENDED = 2_000;
+const MAX_TOKENS = 4_000;
+/** Longer prompts delay the first word of an answer. */
+const RECOMMENDED_TOKENS = 2_000;
 
 const SYSTEM_VARIABLES = [
   'channel',
@@ -30,27 +30,29 @@ export function PromptEditor({
 }) {
   const area = useRef<HTMLTextAreaElement>(null);
   const combobox = useCombobox();
-  const [started, setStarted] = useState<string | null>(null);
-  const offered = [...variables, ...SYSTEM_VARIABLES].filter(
-    (name) => started !== null && name.toLowerCase().startsWith(started.toLowerCase()),
+  const [prefix, setPrefix] = useState<string | null>(null);
+  const completions = [...variables, ...SYSTEM_VARIABLES].filter(
+    (name) => prefix !== null && name.toLowerCase().startsWith(prefix.toLowerCase()),
   );
 
-  const look = () => {
+  /** Finds the part of a variable's name before the cursor, and opens the completions for it. */
+  const findPrefix = () => {
     const element = area.current;
-    const begun = element && /\{\{\s*([\w.]*)$/.exec(element.value.slice(0, element.selectionStart))?.[1];
-    setStarted(begun ?? null);
-    if (begun == null) combobox.closeDropdown();
+    const typed = element && /\{\{\s*([\w.]*)$/.exec(element.value.slice(0, element.selectionStart))?.[1];
+    setPrefix(typed ?? null);
+    if (typed == null) combobox.closeDropdown();
     else {
       combobox.openDropdown();
       combobox.updateSelectedOptionIndex();
     }
   };
+  /** Replaces the part before the cursor with the whole placeholder. */
   const complete = (name: string) => {
     const element = area.current;
     if (!element) return;
-    const at = element.selectionStart;
-    const before = element.value.slice(0, at).replace(/\{\{\s*[\w.]*$/, `{{${name}}}`);
-    onChange(before + element.value.slice(at).replace(/^\s*\}\}/, ''));
+    const cursor = element.selectionStart;
+    const before = element.value.slice(0, cursor).replace(/\{\{\s*[\w.]*$/, `{{${name}}}`);
+    onChange(before + element.value.slice(cursor).replace(/^\s*\}\}/, ''));
     combobox.closeDropdown();
     requestAnimationFrame(() => {
       element.focus();
@@ -60,7 +62,7 @@ export function PromptEditor({
 
   return (
     <Combobox store={combobox} onOptionSubmit={complete} position="bottom-start">
-      <Combobox.Target withKeyboardNavigation={offered.length > 0}>
+      <Combobox.Target withKeyboardNavigation={completions.length > 0}>
         <Textarea
           ref={area}
           label="System prompt"
@@ -72,15 +74,15 @@ export function PromptEditor({
           value={value}
           onChange={(event) => {
             onChange(event.currentTarget.value);
-            look();
+            findPrefix();
           }}
-          onClick={look}
+          onClick={findPrefix}
           onBlur={() => combobox.closeDropdown()}
         />
       </Combobox.Target>
-      <Combobox.Dropdown hidden={offered.length === 0}>
+      <Combobox.Dropdown hidden={completions.length === 0}>
         <Combobox.Options aria-label="Variables">
-          {offered.map((name) => (
+          {completions.map((name) => (
             <Combobox.Option key={name} value={name} className="mono">
               {`{{${name}}}`}
             </Combobox.Option>
@@ -94,19 +96,19 @@ export function PromptEditor({
 
 function TokenCount({ text }: { text: string }) {
   const tokens = useTokenCount(text);
-  const isOver = tokens !== null && tokens > LIMIT;
+  const isOver = tokens !== null && tokens > MAX_TOKENS;
   return (
     <Group gap="sm" mt="xs" wrap="nowrap">
       <Progress
-        value={((tokens ?? 0) / LIMIT) * 100}
+        value={((tokens ?? 0) / MAX_TOKENS) * 100}
         color={isOver ? 'red' : 'indigo'}
         w={120}
         aria-label="Tokens used"
       />
       <Text size="sm" c={isOver ? 'red' : 'dimmed'} className="tabular" role="status">
-        {tokens === null ? 'Counting…' : `${tokens} of ${LIMIT} tokens`}
-        {tokens !== null && tokens > RECOMMENDED && !isOver
-          ? ` (below ${RECOMMENDED} the agent answers faster)`
+        {tokens === null ? 'Counting…' : `${tokens} of ${MAX_TOKENS} tokens`}
+        {tokens !== null && tokens > RECOMMENDED_TOKENS && !isOver
+          ? ` (the agent answers faster below ${RECOMMENDED_TOKENS})`
           : ''}
       </Text>
     </Group>

@@ -40,7 +40,7 @@ function ToolsSection({ config, set }: EditorProps) {
         />
       }
     >
-      <LoadedList list={list} empty={<Nothing what="tool" to="/tools" />}>
+      <LoadedList list={list} empty={<Nothing kind="tool" to="/tools" />}>
         {(rows) => (
           <Stack gap="sm">
             {rows.map((tool) => (
@@ -53,7 +53,7 @@ function ToolsSection({ config, set }: EditorProps) {
                 checked={tools.tool_ids.includes(tool.tool_id)}
                 onChange={(event) =>
                   set('tools', {
-                    tool_ids: toggled(tools.tool_ids, tool.tool_id, event.currentTarget.checked),
+                    tool_ids: toggle(tools.tool_ids, tool.tool_id, event.currentTarget.checked),
                   })
                 }
               />
@@ -129,7 +129,7 @@ function KnowledgeSection({ config, set }: EditorProps) {
         />
       }
     >
-      <LoadedList list={list} empty={<Nothing what="knowledge source" to="/knowledge" />}>
+      <LoadedList list={list} empty={<Nothing kind="knowledge source" to="/knowledge" />}>
         {(rows) => (
           <Stack gap="sm">
             {rows.map((source) => (
@@ -140,7 +140,7 @@ function KnowledgeSection({ config, set }: EditorProps) {
                 checked={knowledge.knowledge_source_ids.includes(source.knowledge_source_id)}
                 onChange={(event) =>
                   set('knowledge_base', {
-                    knowledge_source_ids: toggled(
+                    knowledge_source_ids: toggle(
                       knowledge.knowledge_source_ids,
                       source.knowledge_source_id,
                       event.currentTarget.checked,
@@ -157,10 +157,10 @@ function KnowledgeSection({ config, set }: EditorProps) {
   );
 }
 
-function Nothing({ what, to }: { what: string; to: string }) {
+function Nothing({ kind, to }: { kind: string; to: string }) {
   return (
     <Text c="dimmed">
-      There is no {what} yet.{' '}
+      There is no {kind} yet.{' '}
       <Anchor component={Link} href={to} underline="always">
         Create one
       </Anchor>{' '}
@@ -169,6 +169,6 @@ function Nothing({ what, to }: { what: string; to: string }) {
   );
 }
 
-function toggled(ids: readonly string[], id: string, isOn: boolean): string[] {
+function toggle(ids: readonly string[], id: string, isOn: boolean): string[] {
   return isOn ? [...ids, id] : ids.filter((other) => other !== id);
 }

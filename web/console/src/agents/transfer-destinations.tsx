@@ -132,7 +132,10 @@ function Where({
           }
           style={{ flex: 1, minWidth: 180 }}
         />
-        <Remove what={destination.label === '' ? 'this destination' : destination.label} onClick={onRemove} />
+        <Remove
+          label={destination.label === '' ? 'this destination' : destination.label}
+          onClick={onRemove}
+        />
       </Group>
       <TextInput
         label="When to use it"

@@ -26,94 +26,108 @@ const LANGUAGES = (
 ).split(' ');
 const LANGUAGE_NAMES = new Intl.DisplayNames(undefined, { type: 'language' });
 
-export function VoiceTab({ config, set }: EditorProps) {
+export function VoiceTab(props: EditorProps) {
+  return (
+    <Stack>
+      <VoiceSection {...props} />
+      <HearingSection {...props} />
+    </Stack>
+  );
+}
+
+function VoiceSection({ config, set }: EditorProps) {
   const models = useRead<Models>('/v1/agent/models');
-  const { voice, asr } = config;
+  const { voice } = config;
   const voices = models.data?.voices ?? [];
+  return (
+    <Section title="Voice">
+      <Stack>
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          <Select
+            label="Voice"
+            searchable
+            allowDeselect={false}
+            data={voices.map(({ id, name, languages }) => ({
+              value: id,
+              label: `${name} · ${languages.join(', ')}`,
+            }))}
+            value={voice.voice_id}
+            onChange={(id) => id && set('voice', { voice_id: id })}
+          />
+          <Select
+            label="Language"
+            searchable
+            allowDeselect={false}
+            data={LANGUAGES.map((code) => ({ value: code, label: LANGUAGE_NAMES.of(code) ?? code }))}
+            value={voice.speaking_language}
+            onChange={(code) =>
+              code && set('voice', { speaking_language: code as AgentConfig['voice']['speaking_language'] })
+            }
+          />
+        </SimpleGrid>
+        <div>
+          <Text size="sm" fw={500} id="speed-label">
+            Speed: {voice.speed.toFixed(2)}×
+          </Text>
+          <Slider
+            min={0.5}
+            max={2}
+            step={0.05}
+            label={null}
+            thumbLabel="Speed"
+            value={voice.speed}
+            onChange={(speed) => set('voice', { speed })}
+            maw={360}
+          />
+        </div>
+        <Switch
+          label="Expressive"
+          description="The voice may perform cues such as laughter; they never appear in the transcript."
+          checked={voice.expressive}
+          onChange={(event) => set('voice', { expressive: event.currentTarget.checked })}
+        />
+        <Preview voiceId={voice.voice_id} speed={voice.speed} />
+      </Stack>
+    </Section>
+  );
+}
+
+function HearingSection({ config, set }: EditorProps) {
+  const models = useRead<Models>('/v1/agent/models');
+  const { asr } = config;
   const asrIds = [...new Set([...(models.data?.asr.map(({ id }) => id) ?? []), asr.model])].filter(
     (id) => id !== '',
   );
   return (
-    <Stack>
-      <Section title="Voice">
-        <Stack>
-          <SimpleGrid cols={{ base: 1, sm: 2 }}>
-            <Select
-              label="Voice"
-              searchable
-              allowDeselect={false}
-              data={voices.map(({ id, name, languages }) => ({
-                value: id,
-                label: `${name} · ${languages.join(', ')}`,
-              }))}
-              value={voice.voice_id}
-              onChange={(id) => id && set('voice', { voice_id: id })}
-            />
-            <Select
-              label="Language"
-              searchable
-              allowDeselect={false}
-              data={LANGUAGES.map((code) => ({ value: code, label: LANGUAGE_NAMES.of(code) ?? code }))}
-              value={voice.speaking_language}
-              onChange={(code) =>
-                code && set('voice', { speaking_language: code as AgentConfig['voice']['speaking_language'] })
-              }
-            />
-          </SimpleGrid>
-          <div>
-            <Text size="sm" fw={500} id="speed-label">
-              Speed: {voice.speed.toFixed(2)}×
-            </Text>
-            <Slider
-              min={0.5}
-              max={2}
-              step={0.05}
-              label={null}
-              thumbLabel="Speed"
-              value={voice.speed}
-              onChange={(speed) => set('voice', { speed })}
-              maw={360}
-            />
-          </div>
-          <Switch
-            label="Expressive"
-            description="The voice may perform cues such as laughter; they never appear in the transcript."
-            checked={voice.expressive}
-            onChange={(event) => set('voice', { expressive: event.currentTarget.checked })}
-          />
-          <Preview voiceId={voice.voice_id} speed={voice.speed} />
-        </Stack>
-      </Section>
-      <Section title="Hearing">
-        <Stack>
-          <Select
-            label="Recogniser"
-            data={asrIds}
-            allowDeselect={false}
-            value={asr.model}
-            onChange={(id) => id && set('asr', { model: id })}
-          />
-          <TagsInput
-            label="Words to recognise"
-            description="Names and terms the recogniser should prefer, up to 50."
-            maxTags={50}
-            value={asr.keyterms}
-            onChange={(keyterms) => set('asr', { keyterms })}
-          />
-          <Switch
-            label="Several languages"
-            checked={asr.multilingual}
-            onChange={(event) => set('asr', { multilingual: event.currentTarget.checked })}
-          />
-          <Switch
-            label="Only its own language"
-            description="The agent sees other languages as unintelligible speech."
-            checked={asr.strict_language}
-            onChange={(event) => set('asr', { strict_language: event.currentTarget.checked })}
-          />
-        </Stack>
-      </Section>
-    </Stack>
+    <Section title="Hearing">
+      <Stack>
+        <Select
+          label="Recogniser"
+          data={asrIds}
+          allowDeselect={false}
+          value={asr.model}
+          onChange={(id) => id && set('asr', { model: id })}
+        />
+        <TagsInput
+          label="Words to recognise"
+          description="Names and terms the recogniser should prefer, up to 50."
+          maxTags={50}
+          value={asr.keyterms}
+          onChange={(keyterms) => set('asr', { keyterms })}
+        />
+        <Switch
+          label="Several languages"
+          checked={asr.multilingual}
+          onChange={(event) => set('asr', { multilingual: event.currentTarget.checked })}
+        />
+        <Switch
+          label="Only its own language"
+          description="The agent sees other languages as unintelligible speech."
+          checked={asr.strict_language}
+          onChange={(event) => set('asr', { strict_language: event.currentTarget.checked })}
+        />
+      </Stack>
+    </Section>
   );
 }
 

@@ -1,5 +1,6 @@
 /**
- * Webhooks of an agent: the server asked before a phone call, and the server notified after any conversation.
+ * Webhooks of an agent: the server that is called before a phone call, and the servers notified after every
+ * conversation.
  */
 import { Group, NumberInput, Stack, Switch, Text, TextInput } from '@mantine/core';
 import type { AgentConfig } from '../api/types.ts';
@@ -8,13 +9,13 @@ import { Section } from '../parts/page.tsx';
 import type { EditorProps } from './draft.ts';
 
 /** An endpoint with the newly typed secret; the API never returns secrets. */
-type Sent<Endpoint> = Endpoint & { secret?: string };
+type EndpointInput<Endpoint> = Endpoint & { secret?: string };
 type Init = NonNullable<AgentConfig['webhooks']['conversation_init']>;
 
 const NO_INIT: Init = { url: '', has_secret: false, timeout_seconds: 5 };
 
 export function PostCallWebhooks({ config, set }: EditorProps) {
-  const endpoints: Sent<AgentConfig['webhooks']['post_call'][number]>[] = config.webhooks.post_call;
+  const endpoints: EndpointInput<AgentConfig['webhooks']['post_call'][number]>[] = config.webhooks.post_call;
   const change = (index: number, patch: { url?: string; secret?: string }) =>
     set('webhooks', {
       post_call: endpoints.map((endpoint, at) => (at === index ? { ...endpoint, ...patch } : endpoint)),
@@ -48,7 +49,7 @@ export function PostCallWebhooks({ config, set }: EditorProps) {
             />
             <Secret endpoint={endpoint} onChange={(secret) => change(index, { secret })} />
             <Remove
-              what={endpoint.url}
+              label={endpoint.url}
               onClick={() => set('webhooks', { post_call: endpoints.filter((_, at) => at !== index) })}
             />
           </Group>
@@ -59,8 +60,8 @@ export function PostCallWebhooks({ config, set }: EditorProps) {
 }
 
 export function InitWebhook({ config, set }: EditorProps) {
-  const init: Sent<Init> | null = config.webhooks.conversation_init;
-  const change = (patch: Partial<Sent<Init>>) =>
+  const init: EndpointInput<Init> | null = config.webhooks.conversation_init;
+  const change = (patch: Partial<EndpointInput<Init>>) =>
     set('webhooks', { conversation_init: { ...(init ?? NO_INIT), ...patch } });
   return (
     <Section
@@ -77,8 +78,8 @@ export function InitWebhook({ config, set }: EditorProps) {
     >
       <Stack>
         <Text size="sm" c="dimmed">
-          Your server is told who calls and returns variables for this one call. If it does not answer in
-          time, the call begins with their defaults.
+          Your server receives the caller’s number and returns variables for this call. If it does not answer
+          in time, the call begins with the defaults.
         </Text>
         {init && (
           <Group align="flex-end" gap="xs">
@@ -111,7 +112,7 @@ function Secret({
   endpoint,
   onChange,
 }: {
-  endpoint: Sent<{ has_secret: boolean }>;
+  endpoint: EndpointInput<{ has_secret: boolean }>;
   onChange: (secret: string) => void;
 }) {
   return (

@@ -12,7 +12,7 @@ import {
 } from '@tanstack/react-query';
 import { ApiError, call, isKeyRefusal, type Query, withQuery } from './client.ts';
 
-/** Fields that every list response has beside its rows. */
+/** Fields of every list response besides its rows. */
 interface PageInfo {
   readonly has_more: boolean;
   readonly next_cursor: string | null;

@@ -28,9 +28,9 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
-    // In some colours, a title in the colour of its alert lacks contrast.
+    // Some alert colours have too little contrast for the title.
     Alert: Alert.extend({ styles: { title: { color: 'var(--mantine-color-text)' } } }),
-    // Screen readers need a name for the cross.
+    // The close button needs a name for screen readers.
     CloseButton: { defaultProps: { 'aria-label': 'Close' } },
   },
 });

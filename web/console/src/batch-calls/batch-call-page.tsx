@@ -24,7 +24,7 @@ export default function BatchCallPage() {
   });
   if (!isOver && batch.data?.finished_at) setOver(true);
   return (
-    <LoadedPage query={batch} what="batch" all={['/batch-calls', 'All batches']}>
+    <LoadedPage query={batch} kind="batch" all={['/batch-calls', 'All batches']}>
       {(record) => <Batch batch={record} />}
     </LoadedPage>
   );
@@ -39,7 +39,7 @@ function Batch({ batch }: { batch: BatchCall }) {
       intro={
         <Group gap="sm" mt={4}>
           <StateBadge state={batch.status} />
-          <Id value={batch.batch_call_id} what="the batch’s id" />
+          <Id value={batch.batch_call_id} label="the batch’s id" />
         </Group>
       }
       actions={<Actions batch={batch} />}

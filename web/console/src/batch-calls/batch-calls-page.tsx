@@ -21,9 +21,8 @@ export default function BatchCallsPage() {
     <Page
       title="Batch calls"
       intro={
-        'An agent calls everyone on a list, within the calling hours of their location and as fast as ' +
-        'you ' +
-        'allow.'
+        'An agent calls every number of a list, within the calling hours of each number’s location and at ' +
+        'the pace you set.'
       }
       actions={<Button onClick={dialog.open}>New batch</Button>}
     >

@@ -1,4 +1,4 @@
-/** Numbers that batches do not call: shows who requested each entry; entries can be added and removed. */
+/** The do-not-call list: shows the origin of each entry; entries can be added and removed. */
 import { Button, Group, Table, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { call } from '../api/client.ts';

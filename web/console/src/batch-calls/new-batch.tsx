@@ -20,7 +20,7 @@ import { useChange, useRead } from '../api/queries.ts';
 import type { Agent, BatchCall, PhoneNumber } from '../api/types.ts';
 
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-/** A longer list is hard to read; the rest appear on the next attempt. */
+/** A longer list would be hard to read; the remaining problems appear on the next attempt. */
 const SHOWN_PROBLEMS = 20;
 
 const DEFAULTS = {
@@ -47,10 +47,6 @@ export function NewBatch({ onDone }: { onDone: (batch: BatchCall) => void }) {
   const [file, setFile] = useState<File | null>(null);
   const [fields, setFields] = useState(DEFAULTS);
   const set = (change: Partial<Fields>) => setFields({ ...fields, ...change });
-  const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', { query: { page_size: 100 } });
-  const numbers = useRead<{ phone_numbers: PhoneNumber[] }>('/v1/agent/phone-numbers', {
-    query: { page_size: 100 },
-  });
   const create = useChange(
     (list: File) => call<BatchCall>('POST', '/v1/agent/batch-calls', formOf(list, fields)),
     {
@@ -64,16 +60,14 @@ export function NewBatch({ onDone }: { onDone: (batch: BatchCall) => void }) {
     event.preventDefault();
     if (file) create.mutate(file);
   };
-  const callers = numbers.data?.phone_numbers.filter(({ supports_outbound }) => supports_outbound) ?? [];
   return (
     <form onSubmit={submit}>
       <Stack>
         <FileInput
           label="List"
           description={
-            'CSV: a column to_number (+14155550123), optionally end_user_id and metadata; every ' +
-            'other ' +
-            'column is a variable'
+            'CSV with a column to_number (+14155550123) and optionally end_user_id and metadata; every ' +
+            'other column is a variable'
           }
           placeholder="Choose a file"
           accept=".csv,text/csv"
@@ -87,32 +81,13 @@ export function NewBatch({ onDone }: { onDone: (batch: BatchCall) => void }) {
           placeholder={file?.name ?? ''}
           onChange={(event) => set({ name: event.currentTarget.value })}
         />
-        <SimpleGrid cols={{ base: 1, xs: 2 }}>
-          <Select
-            label="Agent"
-            required
-            data={agents.data?.agents.map(({ agent_id, name }) => ({ value: agent_id, label: name })) ?? []}
-            value={fields.agent_id}
-            onChange={(agent_id) => set({ agent_id })}
-          />
-          <Select
-            label="Calls from"
-            required
-            data={callers.map(({ phone_number_id, phone_number, label }) => ({
-              value: phone_number_id,
-              label: `${phone_number} ${label}`.trim(),
-            }))}
-            value={fields.phone_number_id}
-            onChange={(phone_number_id) => set({ phone_number_id })}
-          />
-        </SimpleGrid>
-        <When fields={fields} set={set} />
-        <HowFast fields={fields} set={set} />
+        <Caller fields={fields} set={set} />
+        <Schedule fields={fields} set={set} />
+        <Pacing fields={fields} set={set} />
         <Textarea
           label="Disclosure"
           description={
-            'Who calls, and that it is an automated call, where the law requires it. Callees ' +
-            'cannot ' +
+            'Who is calling, and that the call is automated, where the law requires it. Callees cannot ' +
             'interrupt it.'
           }
           autosize
@@ -158,7 +133,37 @@ function TextField({
   );
 }
 
-function When({ fields, set }: PartProps) {
+/** The agent that calls, and its number. */
+function Caller({ fields, set }: PartProps) {
+  const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', { query: { page_size: 100 } });
+  const numbers = useRead<{ phone_numbers: PhoneNumber[] }>('/v1/agent/phone-numbers', {
+    query: { page_size: 100 },
+  });
+  const callers = numbers.data?.phone_numbers.filter(({ supports_outbound }) => supports_outbound) ?? [];
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }}>
+      <Select
+        label="Agent"
+        required
+        data={agents.data?.agents.map(({ agent_id, name }) => ({ value: agent_id, label: name })) ?? []}
+        value={fields.agent_id}
+        onChange={(agent_id) => set({ agent_id })}
+      />
+      <Select
+        label="Calls from"
+        required
+        data={callers.map(({ phone_number_id, phone_number, label }) => ({
+          value: phone_number_id,
+          label: `${phone_number} ${label}`.trim(),
+        }))}
+        value={fields.phone_number_id}
+        onChange={(phone_number_id) => set({ phone_number_id })}
+      />
+    </SimpleGrid>
+  );
+}
+
+function Schedule({ fields, set }: PartProps) {
   const field = { fields, set };
   return (
     <>
@@ -184,7 +189,7 @@ function When({ fields, set }: PartProps) {
   );
 }
 
-function HowFast({ fields, set }: PartProps) {
+function Pacing({ fields, set }: PartProps) {
   const number = (
     name: 'concurrent_calls' | 'calls_per_minute' | 'max_attempts' | 'delay_minutes',
     label: string,
@@ -237,7 +242,7 @@ function OptOut({ fields, set }: PartProps) {
   );
 }
 
-/** Names every faulty row by its line. */
+/** Lists every invalid row with its line. */
 function Problems({ error }: { error: unknown }) {
   const problems =
     error instanceof ApiError && error.fields.length > 0

@@ -20,19 +20,19 @@ export function CallFacts({ session }: { session: SessionDetail }) {
     ['Came by', words(session.source)],
     ...(session.caller_number === null
       ? []
-      : ([['Caller', <Id key="caller" value={session.caller_number} what="the number" />]] as [
+      : ([['Caller', <Id key="caller" value={session.caller_number} label="the number" />]] as [
           string,
           ReactNode,
         ][])),
     ...(session.dialed_number === null
       ? []
-      : ([['Dialled', <Id key="dialled" value={session.dialed_number} what="the number" />]] as [
+      : ([['Dialled', <Id key="dialled" value={session.dialed_number} label="the number" />]] as [
           string,
           ReactNode,
         ][])),
     ...(session.sip_call_id === null
       ? []
-      : ([['SIP Call-ID', <Id key="sip" value={session.sip_call_id} what="the Call-ID" isShort />]] as [
+      : ([['SIP Call-ID', <Id key="sip" value={session.sip_call_id} label="the Call-ID" isShort />]] as [
           string,
           ReactNode,
         ][])),

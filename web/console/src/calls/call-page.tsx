@@ -1,7 +1,4 @@
-/**
- * One call: its waveform and transcript, the latency of each turn, tool calls, the result, and who was
- * notified.
- */
+/** One call: waveform and transcript, latency of each turn, tool calls, analysis and webhooks. */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { Link, useParams, useSearchParams } from 'wouter';
@@ -30,7 +27,7 @@ export default function CallPage() {
   const path = `/v1/agent/sessions/${sessionId}`;
   const session = useRead<SessionDetail>(path, { refetchMs: false });
   return (
-    <LoadedPage query={session} what="call" all={['/calls', 'All calls']}>
+    <LoadedPage query={session} kind="call" all={['/calls', 'All calls']}>
       {(detail) => <Call key={sessionId} path={path} session={detail} />}
     </LoadedPage>
   );
@@ -62,7 +59,7 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
             label={session.status === 'active' ? 'Running' : words(session.status)}
           />
           {session.end_reason !== null && <Text size="sm">{words(session.end_reason)}</Text>}
-          <Id value={session.session_id} what="the session’s id" />
+          <Id value={session.session_id} label="the session’s id" />
         </Group>
       }
       actions={

@@ -85,22 +85,16 @@ export default function CallsPage() {
   );
 }
 
-function Filters({
-  filters,
-  set,
-}: {
-  filters: Record<Filter, string>;
-  set: (name: Filter, value: string | null) => void;
-}) {
-  const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', {
-    query: { page_size: 100, include_archived: true },
-  });
-  const later = useDebouncedCallback(set, 300);
+interface FilterProps {
+  readonly filters: Record<Filter, string>;
+  readonly set: (name: Filter, value: string | null) => void;
+}
+
+function Filters({ filters, set }: FilterProps) {
   const [isOpen, open] = useDisclosure(false);
-  const listOf = (name: Filter) => (filters[name] === '' ? [] : filters[name].split(','));
   return (
     <>
-      {/* On a phone they would fill the window before the first call. */}
+      {/* On a phone the filters would fill the window, so they are closed at first. */}
       <Button variant="default" hiddenFrom="sm" aria-expanded={isOpen} onClick={open.toggle}>
         {isOpen ? 'Hide the filters' : 'Filters'}
       </Button>
@@ -112,70 +106,93 @@ function Filters({
         role="search"
         aria-label="Filters"
       >
-        <Select
-          label="Agent"
-          clearable
-          searchable
-          w={170}
-          data={agents.data?.agents.map(({ agent_id, name }) => ({ value: agent_id, label: name })) ?? []}
-          value={filters.agent_id || null}
-          onChange={(value) => set('agent_id', value)}
-        />
-        <MultiSelect
-          label="Status"
-          clearable
-          w={180}
-          data={STATUSES.map((value) => ({ value, label: value === 'active' ? 'Running' : words(value) }))}
-          value={listOf('status')}
-          onChange={(values) => set('status', values.join(','))}
-        />
-        <MultiSelect
-          label="Ended by"
-          clearable
-          w={180}
-          data={END_REASONS.map((value) => ({ value, label: words(value) }))}
-          value={listOf('end_reason')}
-          onChange={(values) => set('end_reason', values.join(','))}
-        />
-        <Select
-          label="Direction"
-          clearable
-          w={130}
-          data={[
-            { value: 'inbound', label: 'Inbound' },
-            { value: 'outbound', label: 'Outbound' },
-          ]}
-          value={filters.direction || null}
-          onChange={(value) => set('direction', value)}
-        />
-        <TextInput
-          label="Caller"
-          placeholder="+1415…"
-          w={140}
-          defaultValue={filters.caller_number}
-          onChange={(event) => later('caller_number', event.currentTarget.value.trim())}
-        />
-        <TextInput
-          label="SIP Call-ID"
-          w={140}
-          defaultValue={filters.sip_call_id}
-          onChange={(event) => later('sip_call_id', event.currentTarget.value.trim())}
-        />
-        <TextInput
-          type="datetime-local"
-          label="From"
-          w={200}
-          value={filters.created_after}
-          onChange={(event) => set('created_after', event.currentTarget.value)}
-        />
-        <TextInput
-          type="datetime-local"
-          label="To"
-          w={200}
-          value={filters.created_before}
-          onChange={(event) => set('created_before', event.currentTarget.value)}
-        />
+        <Choices filters={filters} set={set} />
+        <Entries filters={filters} set={set} />
       </Group>
+    </>
+  );
+}
+
+/** The filters with fixed values. */
+function Choices({ filters, set }: FilterProps) {
+  const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', {
+    query: { page_size: 100, include_archived: true },
+  });
+  const listOf = (name: Filter) => (filters[name] === '' ? [] : filters[name].split(','));
+  return (
+    <>
+      <Select
+        label="Agent"
+        clearable
+        searchable
+        w={170}
+        data={agents.data?.agents.map(({ agent_id, name }) => ({ value: agent_id, label: name })) ?? []}
+        value={filters.agent_id || null}
+        onChange={(value) => set('agent_id', value)}
+      />
+      <MultiSelect
+        label="Status"
+        clearable
+        w={180}
+        data={STATUSES.map((value) => ({ value, label: value === 'active' ? 'Running' : words(value) }))}
+        value={listOf('status')}
+        onChange={(values) => set('status', values.join(','))}
+      />
+      <MultiSelect
+        label="Ended by"
+        clearable
+        w={180}
+        data={END_REASONS.map((value) => ({ value, label: words(value) }))}
+        value={listOf('end_reason')}
+        onChange={(values) => set('end_reason', values.join(','))}
+      />
+      <Select
+        label="Direction"
+        clearable
+        w={130}
+        data={[
+          { value: 'inbound', label: 'Inbound' },
+          { value: 'outbound', label: 'Outbound' },
+        ]}
+        value={filters.direction || null}
+        onChange={(value) => set('direction', value)}
+      />
+    </>
+  );
+}
+
+/** The filters to type; text is applied when typing pauses. */
+function Entries({ filters, set }: FilterProps) {
+  const later = useDebouncedCallback(set, 300);
+  return (
+    <>
+      <TextInput
+        label="Caller"
+        placeholder="+1415…"
+        w={140}
+        defaultValue={filters.caller_number}
+        onChange={(event) => later('caller_number', event.currentTarget.value.trim())}
+      />
+      <TextInput
+        label="SIP Call-ID"
+        w={140}
+        defaultValue={filters.sip_call_id}
+        onChange={(event) => later('sip_call_id', event.currentTarget.value.trim())}
+      />
+      <TextInput
+        type="datetime-local"
+        label="From"
+        w={200}
+        value={filters.created_after}
+        onChange={(event) => set('created_after', event.currentTarget.value)}
+      />
+      <TextInput
+        type="datetime-local"
+        label="To"
+        w={200}
+        value={filters.created_before}
+        onChange={(event) => set('created_before', event.currentTarget.value)}
+      />
     </>
   );
 }

@@ -152,7 +152,7 @@ function Player({
           <Text size="sm" className="tabular">
             {duration(positionMs / 1_000)} / {duration(recording.durationMs / 1_000)}
           </Text>
-          <Copy value={linkToMoment(session, recording.startMs + positionMs)} what="a link to this moment" />
+          <Copy value={linkToMoment(session, recording.startMs + positionMs)} label="a link to this moment" />
           <Select
             aria-label="Speed"
             size="xs"

@@ -1,4 +1,4 @@
-/** Replays a call with other settings: finds where it would first have diverged, and links to that moment. */
+/** Replays a call with other settings: shows where it would first diverge, and links to that moment. */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { ReplayFields } from '../agents/conversation-fields.tsx';
@@ -89,7 +89,7 @@ function problemOf(error: unknown): string {
 
 function Outcome({ divergence, onSeek }: { divergence: Divergence | null; onSeek: (atMs: number) => void }) {
   if (!divergence) return <Text size="sm">No noticeable difference: the call would have been the same.</Text>;
-  const told = (moment: Divergence['was']) =>
+  const describeMoment = (moment: Divergence['was']) =>
     moment ? `${timeWithTenths(moment.at)}, ${DEEDS[moment.did]}` : 'nothing more happened';
   return (
     <Alert
@@ -101,8 +101,8 @@ function Outcome({ divergence, onSeek }: { divergence: Divergence | null; onSeek
       }
     >
       <Stack gap={4}>
-        <Text size="sm">In the call: {told(divergence.was)}.</Text>
-        <Text size="sm">With these settings: {told(divergence.would_be)}.</Text>
+        <Text size="sm">In the call: {describeMoment(divergence.was)}.</Text>
+        <Text size="sm">With these settings: {describeMoment(divergence.would_be)}.</Text>
         <Text size="sm" c="dimmed">
           The rest belongs to a different call and cannot be compared: {percent(divergence.judged)} of the
           call was the same.

@@ -62,7 +62,7 @@ export function Timeline({ session, nowMs, linkedMs, divergesAtMs, onSeek }: Tim
               <span className="said-link">
                 <Copy
                   value={linkToMoment(session, startOf(item, session))}
-                  what={`a link to ${timeOfDay(item.created_at)}`}
+                  label={`a link to ${timeOfDay(item.created_at)}`}
                 />
               </span>
             </Group>

@@ -2,7 +2,7 @@
  * A colleague's connection to a running call as React state: listening to both sides, talking to the caller
  * in the agent's place, and handing the call back.
  */
-import { useEffect, useRef, useState } from 'react';
+import { type RefObject, useEffect, useRef, useState } from 'react';
 import type { ParticipantMode } from '../../../../protocol/session-events.ts';
 import { AgentSession } from '../../../client/agent-session.ts';
 import { SessionError } from '../../../client/events.ts';
@@ -20,26 +20,19 @@ interface Connection {
   readonly hasMicrophone: boolean;
 }
 
-const ASK_AGAIN_MS = 1_500;
-const ASKED_TIMES = 10;
-const NOT_NOW =
+const RETRY_MS = 1_500;
+const RETRIES = 10;
+const TAKEOVER_REFUSED =
   'The call could not be taken over: a colleague has it, or it is being transferred. You are listening; ' +
   'try again.';
 
 export function useParticipant(sessionId: string) {
   const path = `/v1/agent/sessions/${sessionId}/participants`;
   const connection = useRef<Connection | null>(null);
-  const isGone = useRef(false);
+  const isGone = useEndOnUnmount(connection);
   const [state, setState] = useState<ParticipantState>('away');
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
-  useEffect(() => {
-    isGone.current = false;
-    return () => {
-      isGone.current = true;
-      connection.current?.session.end();
-    };
-  }, []);
 
   const leave = () => {
     const left = connection.current;
@@ -50,38 +43,41 @@ export function useParticipant(sessionId: string) {
 
   /** Opens a connection and, once connected, replaces the current one. */
   const open = async (mode: ParticipantMode) => {
-    let told: ParticipantMode | null = null;
+    let confirmedMode: ParticipantMode | null = null;
     let opened: Connection | null = null;
     const isCurrent = () => opened !== null && connection.current === opened;
     const show = (now: ParticipantMode) => {
-      told = now;
+      confirmedMode = now;
       if (!isCurrent()) return;
       if (now === 'take_over') setProblem(null);
       setState(now === 'take_over' ? 'talking' : 'listening');
       opened?.session.setMicMuted(now === 'listen');
     };
+    const onDisconnect = ({ reason }: { readonly reason: string }) => {
+      if (!isCurrent()) return;
+      connection.current = null;
+      setState(reason === 'connection_lost' ? 'away' : 'over');
+      if (reason === 'connection_lost') setProblem('The connection to the call was lost.');
+    };
     const joined = await join(path, mode, {
       onParticipantMode: ({ mode: now }) => {
-        if (told === null && mode === 'take_over' && now === 'listen') setProblem(NOT_NOW);
+        if (confirmedMode === null && mode === 'take_over' && now === 'listen') setProblem(TAKEOVER_REFUSED);
         show(now);
       },
-      onDisconnect: ({ reason }) => {
-        if (!isCurrent()) return;
-        connection.current = null;
-        setState(reason === 'connection_lost' ? 'away' : 'over');
-        if (reason === 'connection_lost') setProblem('The connection to the call was lost.');
-      },
+      onDisconnect,
     });
     opened = joined;
     connection.current?.session.end();
     connection.current = joined;
     if (isGone.current) leave();
-    else if (told === null) {
+    else if (confirmedMode === null) {
       setState('joining');
-      await ask(() =>
-        isCurrent() && told === null ? call('PATCH', `${path}/${joined.participantId}`, { mode }) : null,
+      await repeatUntilAnswered(() =>
+        isCurrent() && confirmedMode === null
+          ? call('PATCH', `${path}/${joined.participantId}`, { mode })
+          : null,
       );
-    } else show(told);
+    } else show(confirmedMode);
   };
 
   const change = async (mode: ParticipantMode) => {
@@ -101,14 +97,22 @@ export function useParticipant(sessionId: string) {
     }
   };
 
-  return {
-    state,
-    isBusy,
-    problem,
-    listen: () => void change('listen'),
-    takeOver: () => void change('take_over'),
-    leave,
-  };
+  const listen = () => void change('listen');
+  const takeOver = () => void change('take_over');
+  return { state, isBusy, problem, listen, takeOver, leave };
+}
+
+/** Ends the connection when the component unmounts; the result is then true. */
+function useEndOnUnmount(connection: RefObject<Connection | null>): RefObject<boolean> {
+  const isGone = useRef(false);
+  useEffect(() => {
+    isGone.current = false;
+    return () => {
+      isGone.current = true;
+      connection.current?.session.end();
+    };
+  }, [connection]);
+  return isGone;
 }
 
 async function join(
@@ -126,10 +130,10 @@ async function join(
  * A colleague who joins is sent their mode. If that message was lost, the request is repeated to have it sent
  * again.
  */
-async function ask(again: () => Promise<unknown> | null): Promise<void> {
-  for (let asked = 0; asked < ASKED_TIMES; asked++) {
-    await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
-    const answer = again();
+async function repeatUntilAnswered(request: () => Promise<unknown> | null): Promise<void> {
+  for (let attempt = 0; attempt < RETRIES; attempt++) {
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    const answer = request();
     if (answer === null) return;
     await answer.catch(() => undefined);
   }

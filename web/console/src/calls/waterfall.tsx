@@ -50,7 +50,7 @@ export function Waterfall({ turns, sessionId }: { turns: readonly Turn[]; sessio
   );
 }
 
-/** The short answer to why a call was slow. Empty if no spoken turn was answered. */
+/** Summarises why a call was slow. Empty if no spoken turn was answered. */
 export function Verdict({ turns, sessionId }: { turns: readonly Turn[]; sessionId: string }) {
   const slowest = slowestTurn(turns);
   if (!slowest) return null;

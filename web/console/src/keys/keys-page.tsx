@@ -108,7 +108,7 @@ function NewKey() {
         >
           <Group gap="xs" wrap="nowrap">
             <Code style={{ overflowWrap: 'anywhere' }}>{created.api_key}</Code>
-            <Copy value={created.api_key} what="the key" />
+            <Copy value={created.api_key} label="the key" />
           </Group>
         </Alert>
       )}

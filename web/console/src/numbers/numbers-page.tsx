@@ -85,7 +85,7 @@ function Row({ number, agents }: { number: PhoneNumber; agents: readonly Agent[]
           <Text fw={600} className="tabular">
             {number.phone_number}
           </Text>
-          <Copy value={number.phone_number} what="the number" />
+          <Copy value={number.phone_number} label="the number" />
         </Group>
         <Text size="sm" c="dimmed">
           {number.label}

@@ -3,18 +3,18 @@ import { ActionIcon, CopyButton, Group, Text, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 
 /** A button that copies `value`. */
-export function Copy({ value, what }: { value: string; what: string }) {
+export function Copy({ value, label }: { value: string; label: string }) {
   return (
     <CopyButton value={value}>
       {({ copied, copy }) => (
-        <Tooltip label={copied ? 'Copied' : `Copy ${what}`}>
+        <Tooltip label={copied ? 'Copied' : `Copy ${label}`}>
           <ActionIcon
             variant="subtle"
             color="gray"
             c="dimmed"
             size="sm"
             onClick={copy}
-            aria-label={copied ? 'Copied' : `Copy ${what}`}
+            aria-label={copied ? 'Copied' : `Copy ${label}`}
           >
             {copied ? <IconCheck size={14} /> : <IconCopy size={14} />}
           </ActionIcon>
@@ -27,11 +27,11 @@ export function Copy({ value, what }: { value: string; what: string }) {
 /** An id, complete or shortened, with its copy button. */
 export function Id({
   value,
-  what = 'the id',
+  label = 'the id',
   isShort = false,
 }: {
   value: string;
-  what?: string;
+  label?: string;
   isShort?: boolean;
 }) {
   return (
@@ -39,7 +39,7 @@ export function Id({
       <Text component="span" className="mono" c="dimmed">
         {isShort && value.length > 12 ? `${value.slice(0, 8)}…` : value}
       </Text>
-      <Copy value={value} what={what} />
+      <Copy value={value} label={label} />
     </Group>
   );
 }

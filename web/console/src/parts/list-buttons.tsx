@@ -2,13 +2,13 @@
 import { ActionIcon, Button } from '@mantine/core';
 import { IconTrash } from '@tabler/icons-react';
 
-/** Adds an entry; `what` names the list if a section has several. */
+/** Adds an entry; `label` names it if a section has several lists. */
 export function Add({
-  what,
+  label,
   disabled = false,
   onClick,
 }: {
-  what?: string;
+  label?: string;
   disabled?: boolean;
   onClick: () => void;
 }) {
@@ -20,15 +20,15 @@ export function Add({
       onClick={onClick}
       style={{ alignSelf: 'flex-start' }}
     >
-      {what === undefined ? 'Add' : `Add ${what}`}
+      {label === undefined ? 'Add' : `Add ${label}`}
     </Button>
   );
 }
 
 /** Removes the entry with this name. */
-export function Remove({ what, onClick }: { what: string; onClick: () => void }) {
+export function Remove({ label, onClick }: { label: string; onClick: () => void }) {
   return (
-    <ActionIcon variant="default" size="lg" aria-label={`Remove ${what}`} onClick={onClick}>
+    <ActionIcon variant="default" size="lg" aria-label={`Remove ${label}`} onClick={onClick}>
       <IconTrash size={16} />
     </ActionIcon>
   );

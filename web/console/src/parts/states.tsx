@@ -17,7 +17,7 @@ export function Loading() {
   );
 }
 
-/** An error and what can be done about it. */
+/** An error and kind can be done about it. */
 export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   return (
     <Alert
@@ -80,19 +80,19 @@ export function Loaded<Answer>({
 /** Shows the page of an item, or an explanation of why it is missing with a link to the others. */
 export function LoadedPage<Answer>({
   query,
-  what,
+  kind,
   all: [href, label],
   children,
 }: {
   query: UseQueryResult<Answer>;
-  what: string;
+  kind: string;
   all: readonly [href: string, label: string];
   children: (answer: Answer) => ReactNode;
 }) {
   if (query.data !== undefined || !query.error) return <Loaded query={query}>{children}</Loaded>;
   const isMissing = query.error instanceof ApiError && query.error.status === 404;
   return (
-    <Page title={isMissing ? `No such ${what}` : `This ${what} cannot be shown`}>
+    <Page title={isMissing ? `No such ${kind}` : `This ${kind} cannot be shown`}>
       {isMissing ? (
         <Text>It was deleted, belongs to another account, or the address is incomplete.</Text>
       ) : (

@@ -1,6 +1,6 @@
 /**
- * The circle in the middle of the page: it pulses with the voice of the current speaker; static with reduced
- * motion.
+ * The circle in the middle of the talk page. Pulses with the voice of the current speaker, unless the visitor
+ * prefers reduced motion.
  */
 import { useEffect, useRef } from 'react';
 import type { AgentMode } from '../../../client/events.ts';
@@ -18,12 +18,12 @@ export function Orb({
   useEffect(() => {
     if (!isLive || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
     let frame = 0;
-    let shown = 0;
+    let smoothed = 0;
     const draw = () => {
       const { input, output } = levels();
       const level = mode === 'speaking' ? output : input;
-      shown += (level - shown) * 0.25;
-      element.current?.style.setProperty('--level', shown.toFixed(3));
+      smoothed += (level - smoothed) * 0.25;
+      element.current?.style.setProperty('--level', smoothed.toFixed(3));
       frame = requestAnimationFrame(draw);
     };
     frame = requestAnimationFrame(draw);

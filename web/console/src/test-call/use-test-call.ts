@@ -61,24 +61,7 @@ export function useTestCall(agentId: string): TestCallState {
         session.current = started;
         started.on('statusChange', (change) => setStatus(change.status));
         started.on('modeChange', (change) => setMode(change.mode));
-        started.on('userTranscript', ({ segmentId, text, final }) =>
-          put({ kind: 'speech', id: segmentId, role: 'user', text, isFinal: final }),
-        );
-        started.on('agentResponseDelta', ({ segmentId, text }) =>
-          put({ kind: 'speech', id: segmentId, role: 'agent', text, isFinal: false }),
-        );
-        started.on('agentResponse', ({ segmentId, text }) =>
-          put({ kind: 'speech', id: segmentId, role: 'agent', text, isFinal: true }),
-        );
-        started.on('toolCallStarted', ({ callId, toolName, input }) =>
-          put({ kind: 'tool', id: callId, name: toolName, state: 'running', detail: input }),
-        );
-        started.on('toolCallCompleted', ({ callId, toolName, output }) =>
-          put({ kind: 'tool', id: callId, name: toolName, state: 'completed', detail: output }),
-        );
-        started.on('toolCallFailed', ({ callId, toolName, error }) =>
-          put({ kind: 'tool', id: callId, name: toolName, state: 'failed', detail: error }),
-        );
+        listenToEntries(started, put);
         started.on('disconnect', ({ reason }) => setEndReason(reason));
         started.on('error', (error) => setProblem(error.message));
         setMode(started.mode);
@@ -107,6 +90,28 @@ export function useTestCall(agentId: string): TestCallState {
     say: useCallback((text: string) => session.current?.sendUserMessage(text, { audio: true }), []),
     setMuted: useCallback((muted: boolean) => session.current?.setMicMuted(muted), []),
   };
+}
+
+/** Passes speech and tool calls of the session to `put`. */
+function listenToEntries(session: AgentSession, put: (entry: Entry) => void): void {
+  session.on('userTranscript', ({ segmentId, text, final }) =>
+    put({ kind: 'speech', id: segmentId, role: 'user', text, isFinal: final }),
+  );
+  session.on('agentResponseDelta', ({ segmentId, text }) =>
+    put({ kind: 'speech', id: segmentId, role: 'agent', text, isFinal: false }),
+  );
+  session.on('agentResponse', ({ segmentId, text }) =>
+    put({ kind: 'speech', id: segmentId, role: 'agent', text, isFinal: true }),
+  );
+  session.on('toolCallStarted', ({ callId, toolName, input }) =>
+    put({ kind: 'tool', id: callId, name: toolName, state: 'running', detail: input }),
+  );
+  session.on('toolCallCompleted', ({ callId, toolName, output }) =>
+    put({ kind: 'tool', id: callId, name: toolName, state: 'completed', detail: output }),
+  );
+  session.on('toolCallFailed', ({ callId, toolName, error }) =>
+    put({ kind: 'tool', id: callId, name: toolName, state: 'failed', detail: error }),
+  );
 }
 
 /** Replaces the entry with that id or appends it. Speech of which nothing was heard is removed. */

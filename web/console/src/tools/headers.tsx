@@ -7,7 +7,7 @@ import type { Tool } from '../api/types.ts';
 import { Add, Remove } from '../parts/list-buttons.tsx';
 
 /** A header as sent to the API. */
-export interface SentHeader {
+export interface HeaderInput {
   readonly name: string;
   readonly kind: Tool['headers'][number]['kind'];
   readonly value: string;
@@ -20,7 +20,7 @@ const KINDS = [
 ];
 
 /** Headers in editable form; the values of credentials are empty. */
-export function editableHeaders(headers: Tool['headers']): SentHeader[] {
+export function editableHeaders(headers: Tool['headers']): HeaderInput[] {
   return headers.map(({ name, kind, value }) => ({ name, kind, value: value ?? '' }));
 }
 
@@ -28,10 +28,10 @@ export function Headers({
   list,
   onChange,
 }: {
-  list: readonly SentHeader[];
-  onChange: (list: SentHeader[]) => void;
+  list: readonly HeaderInput[];
+  onChange: (list: HeaderInput[]) => void;
 }) {
-  const change = (index: number, patch: Partial<SentHeader>) =>
+  const change = (index: number, patch: Partial<HeaderInput>) =>
     onChange(list.map((one, at) => (at === index ? { ...one, ...patch } : one)));
   const hasCredential = list.some(({ kind }) => kind !== 'custom');
   return (
@@ -60,7 +60,7 @@ export function Headers({
             data={KINDS}
             allowDeselect={false}
             value={header.kind}
-            onChange={(kind) => kind && change(index, { kind: kind as SentHeader['kind'] })}
+            onChange={(kind) => kind && change(index, { kind: kind as HeaderInput['kind'] })}
             w={170}
           />
           <TextInput
@@ -74,12 +74,12 @@ export function Headers({
             style={{ flex: 1, minWidth: 160 }}
           />
           <Remove
-            what={header.name === '' ? 'this header' : header.name}
+            label={header.name === '' ? 'this header' : header.name}
             onClick={() => onChange(list.filter((_, at) => at !== index))}
           />
         </Group>
       ))}
-      <Add what="a header" onClick={() => onChange([...list, { name: '', kind: 'custom', value: '' }])} />
+      <Add label="a header" onClick={() => onChange([...list, { name: '', kind: 'custom', value: '' }])} />
     </Stack>
   );
 }

@@ -10,7 +10,7 @@ import { Id } from '../parts/copy.tsx';
 import { Add, Remove } from '../parts/list-buttons.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { LoadedPage } from '../parts/states.tsx';
-import { editableHeaders, Headers, type SentHeader } from './headers.tsx';
+import { editableHeaders, type HeaderInput, Headers } from './headers.tsx';
 import { ToolTester } from './tool-tester.tsx';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -25,7 +25,7 @@ const ERRORS = [
 ];
 
 /** Fields edited on this page. */
-interface Edited
+interface ToolForm
   extends Pick<
     Tool,
     | 'name'
@@ -38,20 +38,20 @@ interface Edited
     | 'error_handling'
     | 'arguments'
   > {
-  readonly headers: readonly SentHeader[];
+  readonly headers: readonly HeaderInput[];
 }
 
 export default function ToolPage() {
   const { toolId = '' } = useParams<{ toolId: string }>();
   const tool = useRead<Tool>(`/v1/agent/tools/${toolId}`);
   return (
-    <LoadedPage query={tool} what="tool" all={['/tools', 'All tools']}>
+    <LoadedPage query={tool} kind="tool" all={['/tools', 'All tools']}>
       {(saved) => <ToolEditor key={saved.updated_at} saved={saved} />}
     </LoadedPage>
   );
 }
 
-function editedOf(tool: Tool): Edited {
+function editedOf(tool: Tool): ToolForm {
   const {
     name,
     description,
@@ -81,7 +81,7 @@ function editedOf(tool: Tool): Edited {
 function ToolEditor({ saved }: { saved: Tool }) {
   const [tool, setTool] = useState(() => editedOf(saved));
   const [, navigate] = useLocation();
-  const set = (patch: Partial<Edited>) => setTool((before) => ({ ...before, ...patch }));
+  const set = (patch: Partial<ToolForm>) => setTool((before) => ({ ...before, ...patch }));
   const path = `/v1/agent/tools/${saved.tool_id}`;
   const isWebhook = saved.tool_type === 'webhook';
   const isDirty = JSON.stringify(tool) !== JSON.stringify(editedOf(saved));
@@ -101,7 +101,7 @@ function ToolEditor({ saved }: { saved: Tool }) {
   return (
     <Page
       title={saved.name}
-      intro={<Id value={saved.tool_id} what="the tool’s id" />}
+      intro={<Id value={saved.tool_id} label="the tool’s id" />}
       actions={
         <>
           <ConfirmButton
@@ -126,8 +126,8 @@ function ToolEditor({ saved }: { saved: Tool }) {
 }
 
 interface PartProps {
-  readonly tool: Edited;
-  set(patch: Partial<Edited>): void;
+  readonly tool: ToolForm;
+  set(patch: Partial<ToolForm>): void;
 }
 
 function ForAgent({ tool, set }: PartProps) {
@@ -166,7 +166,7 @@ function RequestSection({ tool, set }: PartProps) {
             allowDeselect={false}
             w={110}
             value={tool.method}
-            onChange={(value) => set({ method: (value ?? 'POST') as Edited['method'] })}
+            onChange={(value) => set({ method: (value ?? 'POST') as ToolForm['method'] })}
           />
           <TextInput
             label="Address"
@@ -190,7 +190,9 @@ function RequestSection({ tool, set }: PartProps) {
           data={ERRORS}
           allowDeselect={false}
           value={tool.error_handling}
-          onChange={(value) => set({ error_handling: (value ?? 'passthrough') as Edited['error_handling'] })}
+          onChange={(value) =>
+            set({ error_handling: (value ?? 'passthrough') as ToolForm['error_handling'] })
+          }
         />
       </Stack>
     </Section>
@@ -207,7 +209,7 @@ function HowItRuns({ tool, set }: PartProps) {
           allowDeselect={false}
           w={280}
           value={tool.execution_mode}
-          onChange={(value) => set({ execution_mode: (value ?? 'blocking') as Edited['execution_mode'] })}
+          onChange={(value) => set({ execution_mode: (value ?? 'blocking') as ToolForm['execution_mode'] })}
         />
         <NumberInput
           label="Timeout"
@@ -227,10 +229,10 @@ function Arguments({
   list,
   onChange,
 }: {
-  list: Edited['arguments'];
-  onChange: (list: Edited['arguments']) => void;
+  list: ToolForm['arguments'];
+  onChange: (list: ToolForm['arguments']) => void;
 }) {
-  const change = (index: number, patch: Partial<Edited['arguments'][number]>) =>
+  const change = (index: number, patch: Partial<ToolForm['arguments'][number]>) =>
     onChange(list.map((one, at) => (at === index ? { ...one, ...patch } : one)));
   return (
     <Stack gap="xs">
@@ -254,10 +256,10 @@ function Arguments({
             onChange={(event) => change(index, { description: event.currentTarget.value })}
             style={{ flex: 1, minWidth: 160 }}
           />
-          <Remove what={argument.name} onClick={() => onChange(list.filter((_, at) => at !== index))} />
+          <Remove label={argument.name} onClick={() => onChange(list.filter((_, at) => at !== index))} />
         </Group>
       ))}
-      <Add what="an argument" onClick={() => onChange([...list, { name: '', description: '' }])} />
+      <Add label="an argument" onClick={() => onChange([...list, { name: '', description: '' }])} />
     </Stack>
   );
 }

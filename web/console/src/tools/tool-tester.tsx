@@ -1,4 +1,4 @@
-/** Sends one real request of a tool and shows the response. */
+/** Sends one real request of a tool, and shows the response. */
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -17,8 +17,8 @@ export function ToolTester({ tool, isDirty }: { tool: Tool; isDirty: boolean }) 
     <Section title="Try it">
       <Stack>
         <Text size="sm" c="dimmed">
-          Sends a real request, as saved{isDirty ? ' (save your changes first to test them)' : ''}. The
-          address is sent with its placeholders unfilled.
+          Sends a real request of the saved tool{isDirty ? '; unsaved changes are not tested' : ''}.
+          Placeholders in the address are not replaced.
         </Text>
         {tool.arguments.map(({ name, description }) => (
           <TextInput
@@ -43,21 +43,21 @@ export function ToolTester({ tool, isDirty }: { tool: Tool; isDirty: boolean }) 
             {messageOf(test.error)}
           </Text>
         )}
-        {test.data && <Answer answer={test.data} />}
+        {test.data && <TestResult result={test.data} />}
       </Stack>
     </Section>
   );
 }
 
-function Answer({ answer }: { answer: ToolTest }) {
+function TestResult({ result }: { result: ToolTest }) {
   return (
     <Stack gap="xs" role="status">
       <Group gap="md">
-        <Text fw={600}>{answer.error ?? `Answered ${answer.status_code}`}</Text>
-        <Text c="dimmed">{milliseconds(answer.latency_ms)}</Text>
-        {answer.response_truncated && <Text c="dimmed">cut at 64 KB</Text>}
+        <Text fw={600}>{result.error ?? `Answered ${result.status_code}`}</Text>
+        <Text c="dimmed">{milliseconds(result.latency_ms)}</Text>
+        {result.response_truncated && <Text c="dimmed">truncated to 64 KB</Text>}
       </Group>
-      {answer.body !== '' && <pre className="block">{answer.body}</pre>}
+      {result.body !== '' && <pre className="block">{result.body}</pre>}
     </Stack>
   );
 }

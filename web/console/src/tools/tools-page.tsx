@@ -1,12 +1,12 @@
 /** Lists all tools and creates one. */
-import { Button, Modal, SegmentedControl, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Button, Modal, SegmentedControl, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
-import { type FormEvent, useState } from 'react';
-import { Link, useLocation } from 'wouter';
-import { call } from '../api/client.ts';
-import { useChange, useList } from '../api/queries.ts';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { useList } from '../api/queries.ts';
 import type { Tool, ToolList } from '../api/types.ts';
+import { CreateForm } from '../parts/create-form.tsx';
 import { dateTime, words } from '../parts/format.ts';
 import { Page } from '../parts/page.tsx';
 import { Empty, LoadedList } from '../parts/states.tsx';
@@ -78,60 +78,33 @@ export default function ToolsPage() {
 }
 
 function NewTool() {
-  const [name, setName] = useState('');
   const [kind, setKind] = useState('webhook');
   const [url, setUrl] = useState('');
-  const [, navigate] = useLocation();
-  const create = useChange(
-    () =>
-      call<Tool>('POST', '/v1/agent/tools', {
-        name: name.trim(),
-        tool_type: kind,
-        ...(kind === 'webhook' ? { url } : {}),
-      }),
-    {
-      touches: ['/v1/agent/tools'],
-      onDone: (tool) => navigate(`/tools/${tool.tool_id}`),
-    },
-  );
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    create.mutate();
-  };
   return (
-    <form onSubmit={submit}>
-      <Stack>
+    <CreateForm<Tool>
+      path="/v1/agent/tools"
+      fields={{ tool_type: kind, ...(kind === 'webhook' ? { url } : {}) }}
+      pageOf={(tool) => `/tools/${tool.tool_id}`}
+    >
+      <SegmentedControl
+        aria-label="Kind"
+        data={[
+          { value: 'webhook', label: 'Webhook' },
+          { value: 'client', label: 'In the caller’s page' },
+        ]}
+        value={kind}
+        onChange={setKind}
+      />
+      {kind === 'webhook' && (
         <TextInput
-          label="Name"
+          label="Address"
+          type="url"
           required
-          maxLength={120}
-          data-autofocus
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
+          placeholder="https://example.com/orders"
+          value={url}
+          onChange={(event) => setUrl(event.currentTarget.value)}
         />
-        <SegmentedControl
-          aria-label="Kind"
-          data={[
-            { value: 'webhook', label: 'Webhook' },
-            { value: 'client', label: 'In the caller’s page' },
-          ]}
-          value={kind}
-          onChange={setKind}
-        />
-        {kind === 'webhook' && (
-          <TextInput
-            label="Address"
-            type="url"
-            required
-            placeholder="https://example.com/orders"
-            value={url}
-            onChange={(event) => setUrl(event.currentTarget.value)}
-          />
-        )}
-        <Button type="submit" loading={create.isPending} disabled={name.trim() === ''}>
-          Create
-        </Button>
-      </Stack>
-    </form>
+      )}
+    </CreateForm>
   );
 }

@@ -32,11 +32,7 @@ export default function WalletPage() {
   return (
     <Page
       title="Wallet"
-      intro={
-        'Your credit, your limits and your spending. Caps of single agents are on the agent’s page, ' +
-        'under ' +
-        'Access.'
-      }
+      intro="Your credit, limits and spending. The limits of a single agent are on its page, under Access."
     >
       <Loaded query={wallet}>
         {({ credit, cumulative_top_up }) => (

@@ -26,9 +26,8 @@ export default function WebhooksPage() {
     <Page
       title="Webhooks"
       intro={
-        'Each event to each address, with up to three attempts. Addresses and secrets are set per ' +
-        'agent, ' +
-        'under Analysis and webhooks.'
+        'Deliveries of each event to each address, with up to three attempts. Addresses and secrets are ' +
+        'set per agent, under Analysis and webhooks.'
       }
     >
       <SegmentedControl
