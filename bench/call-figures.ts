@@ -1,6 +1,6 @@
 /** Compares the measurements of a load of phone calls with their budgets. */
 import { type LoadResult, RESPONSE_WAIT_MS } from './call-load.ts';
-import { type Figure, judged, judgedSamples, type TimedSample } from './figures.ts';
+import { type Figure, judge, judgeSamples, type TimedSample } from './figures.ts';
 
 /** Each figure of the load, with its budget. */
 export function callFigures(result: LoadResult): Figure[] {
@@ -14,7 +14,7 @@ export function callFigures(result: LoadResult): Figure[] {
     limits: Readonly<Record<string, number>>,
     waitMs = 0,
   ) =>
-    judgedSamples({ what, load, unit: 'ms' }, samples, limits, {
+    judgeSamples({ what, load, unit: 'ms' }, samples, limits, {
       stalls,
       windowMs: waitMs + Math.max(...Object.values(limits)),
       toleranceMs: 5,
@@ -22,7 +22,7 @@ export function callFigures(result: LoadResult): Figure[] {
   return [
     of('own share of a turn', result.turnShareMs, { p50: 30, p95: 50, p99: 80 }, RESPONSE_WAIT_MS),
     of('barge-in to silence', result.bargeInMs, { p95: 60, p99: 90 }),
-    judgedSamples(
+    judgeSamples(
       { what: 'packets off the 20 ms grid', load, unit: 'ms', digits: 2 },
       result.offGridMs,
       { p99: 2.5, 'p99.9': 6 },
@@ -31,10 +31,10 @@ export function callFigures(result: LoadResult): Figure[] {
     of('longest gap between packets', result.gapMs, { '': 40 }),
     of('INVITE to 200', result.inviteToAnswerMs, { p95: 150 }),
     of('200 to the greeting', result.answerToGreetingMs, { p95: 200 }),
-    judged({ what: 'CPU of all threads per call-minute, phone', ...calls }, [
+    judge({ what: 'CPU of all threads per call-minute, phone', ...calls }, [
       { name: '', value: result.cpu.perCallMinute, limit: 0.3 },
     ]),
-    judged({ what: 'CPU of all threads to set a call up, phone', ...calls }, [
+    judge({ what: 'CPU of all threads to set a call up, phone', ...calls }, [
       { name: '', value: result.cpu.perCallSetUp, limit: 0.3 },
     ]),
   ];

@@ -145,33 +145,37 @@ function summary(measured: readonly { readonly record: CallRecord; readonly meas
     troubles: measured.map(({ record }) => troubleOf(record.outcome)).filter((trouble) => trouble !== null),
     turnShareMs: all((measures) =>
       measures.turns.map(({ saidAtMs, replyAfterMs }) =>
-        timed(saidAtMs, replyAfterMs === null ? null : replyAfterMs - RESPONSE_WAIT_MS),
+        toTimedSample(saidAtMs, replyAfterMs === null ? null : replyAfterMs - RESPONSE_WAIT_MS),
       ),
     ),
     unanswered: turns.filter(({ replyAfterMs }) => replyAfterMs === null).length,
     bargeInMs: all((measures) =>
-      measures.bargeIns.map(({ dueAtMs, stoppedAfterMs }) => timed(dueAtMs, stoppedAfterMs)),
+      measures.bargeIns.map(({ dueAtMs, stoppedAfterMs }) => toTimedSample(dueAtMs, stoppedAfterMs)),
     ),
     offGridMs: all(
       ({ pacing }) =>
         pacing?.atMs.map((atMs, index) =>
-          timed(atMs - (pacing.offGridMs[index] ?? 0), pacing.offGridMs[index] ?? 0),
+          toTimedSample(atMs - (pacing.offGridMs[index] ?? 0), pacing.offGridMs[index] ?? 0),
         ) ?? [],
     ),
     gapMs: all(
       ({ pacing }) =>
         pacing?.atMs
           .slice(1)
-          .map((atMs, index) => timed(pacing.atMs[index] ?? atMs, atMs - (pacing.atMs[index] ?? atMs))) ?? [],
+          .map((atMs, index) =>
+            toTimedSample(pacing.atMs[index] ?? atMs, atMs - (pacing.atMs[index] ?? atMs)),
+          ) ?? [],
     ),
-    inviteToAnswerMs: all(({ invitedAtMs, inviteToAnswerMs }) => [timed(invitedAtMs, inviteToAnswerMs)]),
+    inviteToAnswerMs: all(({ invitedAtMs, inviteToAnswerMs }) => [
+      toTimedSample(invitedAtMs, inviteToAnswerMs),
+    ]),
     answerToGreetingMs: all(({ answeredAtMs, answerToGreetingMs }) => [
-      timed(answeredAtMs, answerToGreetingMs),
+      toTimedSample(answeredAtMs, answerToGreetingMs),
     ]),
   };
 }
 
-function timed(atMs: number | null, value: number | null): TimedSample | null {
+function toTimedSample(atMs: number | null, value: number | null): TimedSample | null {
   return atMs === null || value === null ? null : { atMs, value };
 }
 

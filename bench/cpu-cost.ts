@@ -26,7 +26,7 @@ export interface CpuCost {
 /** Set-up of a call lasts until its greeting has started: this long after the answer. */
 const SET_UP_MS = 2_000;
 /** The kernel counts CPU time in steps of 10 ms, so a shorter time with all calls up is too inaccurate. */
-const LEAST_MS = 5_000;
+const MIN_WINDOW_MS = 5_000;
 
 /** Splits the CPU used into the time while all calls were up and the time before. */
 export function cpuCost(
@@ -37,7 +37,7 @@ export function cpuCost(
   const placedMs = Math.min(...calls.map((call) => call.placedMs));
   const upMs = Math.max(...calls.map((call) => call.answeredMs)) + SET_UP_MS;
   const endedMs = Math.min(...calls.map((call) => call.endedMs));
-  if (calls.length === 0 || endedMs - upMs < LEAST_MS)
+  if (calls.length === 0 || endedMs - upMs < MIN_WINDOW_MS)
     return { perCallSetUp: Number.NaN, perCallMinute: Number.NaN };
   const used = (fromMs: number, untilMs: number) =>
     at(samples, untilMs) - at(samples, fromMs) - (idlePerSecond * (untilMs - fromMs)) / 1_000;

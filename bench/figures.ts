@@ -30,7 +30,7 @@ export const results = z.object({
 export type Results = z.infer<typeof results>;
 
 /** A quantile or single number, and its limit. */
-export interface Limited {
+export interface Measurement {
   /** Such as `p95`; empty for a single number. */
   readonly name: string;
   readonly value: number;
@@ -66,10 +66,10 @@ export interface StallRule {
 }
 
 /** Below this share, the undisturbed samples do not represent the rest. */
-const FEWEST_UNDISTURBED = 1 / 3;
+const MIN_UNDISTURBED = 1 / 3;
 
 /** Judges timed samples. `limits` are keyed by quantile (`p95`); an empty key means the maximum. */
-export function judgedSamples(
+export function judgeSamples(
   about: Omit<About, 'samples'>,
   samples: readonly TimedSample[],
   limits: Readonly<Record<string, number>>,
@@ -83,13 +83,13 @@ export function judgedSamples(
       value: quantile(values, name === '' ? 1 : Number(name.slice(1)) / 100),
     }));
   };
-  const all = judged({ ...about, samples: samples.length }, numbers(samples));
+  const all = judge({ ...about, samples: samples.length }, numbers(samples));
   if (!stalls || all.verdict === 'not measured') return all;
   const calm = samples.filter(({ atMs }) => stalls.within(atMs, atMs + windowMs) <= toleranceMs);
   if (calm.length === 0) return { ...all, undisturbed: 'n=0' };
-  const apart = judged({ ...about, samples: calm.length }, numbers(calm));
+  const apart = judge({ ...about, samples: calm.length }, numbers(calm));
   const isMetApart =
-    all.verdict === 'missed' && apart.verdict === 'met' && calm.length >= samples.length * FEWEST_UNDISTURBED;
+    all.verdict === 'missed' && apart.verdict === 'met' && calm.length >= samples.length * MIN_UNDISTURBED;
   return {
     ...all,
     undisturbed: `${apart.value} (n=${calm.length})`,
@@ -101,7 +101,7 @@ export function judgedSamples(
  * Builds a figure from numbers of one unit. It is met when all of them are within their limits, and `not
  * measured` without samples.
  */
-export function judged(about: About, numbers: readonly Limited[]): Figure {
+export function judge(about: About, numbers: readonly Measurement[]): Figure {
   const { what, load, unit, samples, digits = 1 } = about;
   const joined = (values: readonly { readonly name: string; readonly shown: string }[]) =>
     `${values.map(({ name, shown }) => `${name} ${shown}`.trim()).join(' · ')} ${unit}`;

@@ -30,13 +30,13 @@ async function beGreedy(job: GreedyJob): Promise<void> {
   await new Promise((resolve) => hanging.once('listening', resolve));
   const hangs = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}/`;
 
-  function count(what: string, status: number): void {
-    const ofKind = tally[what] ?? {};
-    tally[what] = { ...ofKind, [status]: (ofKind[status] ?? 0) + 1 };
+  function count(kind: string, status: number): void {
+    const ofKind = tally[kind] ?? {};
+    tally[kind] = { ...ofKind, [status]: (ofKind[status] ?? 0) + 1 };
   }
 
   async function ask(
-    what: string,
+    kind: string,
     method: 'POST' | 'PATCH',
     path: string,
     sent?: { readonly body: string | Buffer; readonly type: string },
@@ -44,7 +44,7 @@ async function beGreedy(job: GreedyJob): Promise<void> {
     const headers = { authorization: `Bearer ${job.key}`, ...(sent && { 'content-type': sent.type }) };
     const response = await pool.request({ method, path, headers, ...(sent && { body: sent.body }) });
     const text = await response.body.text();
-    count(what, response.statusCode);
+    count(kind, response.statusCode);
     return response.statusCode < 300 && text.startsWith('{') ? JSON.parse(text) : null;
   }
   const json = (value: unknown) => ({ body: JSON.stringify(value), type: 'application/json' });
@@ -121,8 +121,10 @@ async function beGreedy(job: GreedyJob): Promise<void> {
     const parts = Object.entries(fields).map(
       ([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
     );
-    const head =
-      `${parts.join('')}--b\r\nContent-Disposition: form-data; name="${file}"; ` + 'filename="a.wav"\r\n\r\n';
+    const head = [
+      ...parts,
+      `--b\r\nContent-Disposition: form-data; name="${file}"; filename="a.wav"\r\n\r\n`,
+    ].join('');
     return {
       body: Buffer.concat([Buffer.from(head), UPLOAD, Buffer.from('\r\n--b--\r\n')]),
       type: 'multipart/form-data; boundary=b',

@@ -18,15 +18,15 @@ export function watchCores(product: readonly Process[]): () => CoresTaken {
     capture: named('tcpdump'),
     probes: named('stall-probe-process'),
   };
-  const before = { atMs: performance.now(), seconds: mapped(parties, cpuSeconds) };
+  const before = { atMs: performance.now(), seconds: mapValues(parties, cpuSeconds) };
   return () => {
     const seconds = (performance.now() - before.atMs) / 1_000;
-    const after = mapped(parties, cpuSeconds);
-    return mapped(after, (used, party) => (used - before.seconds[party]) / seconds);
+    const after = mapValues(parties, cpuSeconds);
+    return mapValues(after, (used, party) => (used - before.seconds[party]) / seconds);
   };
 }
 
-function mapped<Key extends string, From, To>(
+function mapValues<Key extends string, From, To>(
   record: Readonly<Record<Key, From>>,
   change: (value: From, key: Key) => To,
 ): Record<Key, To> {

@@ -12,7 +12,7 @@ import {
   printTroubles,
   runCallLoad,
 } from './call-load.ts';
-import { type Figure, judged, toText } from './figures.ts';
+import { type Figure, judge, toText } from './figures.ts';
 import { startStandIns } from './stand-ins.ts';
 
 const NUMBER = '+15550100043';
@@ -57,7 +57,7 @@ async function run(loads: readonly number[]): Promise<void> {
 }
 
 function lostFigure({ calls, troubles }: LoadResult): Figure {
-  return judged(
+  return judge(
     { what: 'calls refused or dropped', load: `${calls} calls`, unit: 'calls', samples: calls, digits: 0 },
     [{ name: '', value: troubles.length, limit: 0 }],
   );

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:neighbours`: for two minutes one tenant does everything its limits allow, as fast as it can,
+ * `npm run bench:neighbours`: for two minutes, one tenant does everything its limits allow as fast as it can,
  * while another makes ordinary calls and requests. Prints the second tenant's figures with and without the
  * first. Budget: p95 at most twice as long, nothing refused, no process killed. `npm run bench:neighbours --
  * 30` measures for 30 seconds each; `-- 30 uploads,speech` runs only these kinds of load.
@@ -11,7 +11,7 @@ import { quantile } from '#caller/statistics.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { createMeasuredAgent, runCallLoad } from './call-load.ts';
-import { judged, toText } from './figures.ts';
+import { judge, toText } from './figures.ts';
 import { startStandIns } from './stand-ins.ts';
 
 const DEFAULT_SECONDS = 120;
@@ -22,7 +22,7 @@ const EVERY_MS = { session: 500, speech: 1_000 };
 /** Two calls at a time with two questions each, repeatedly. */
 const CALLS = { calls: 2, turns: 2 };
 /** Minimum limit, so that timer noise of a quiet machine does not fail the comparison. */
-const LEAST_MS = 20;
+const MIN_LIMIT_MS = 20;
 
 /** Job of the greedy tenant's process. */
 export interface GreedyJob {
@@ -38,7 +38,7 @@ export interface GreedyJob {
 export type GreedyTally = Record<string, Record<number, number>>;
 
 /** Times measured by the ordinary tenant, ms. */
-interface Measured {
+interface Measurements {
   readonly sessions: number[];
   readonly answers: number[];
   readonly speech: number[];
@@ -73,28 +73,29 @@ async function compare(
   await measure(product, { receiver, agentId, seconds: 5 });
   console.log(`alone, ${seconds} s …`);
   const alone = await measure(product, { receiver, agentId, seconds });
-  const killedBefore = killed(product).length;
+  const killedBefore = processDeaths(product).length;
   const greedy = await startGreedy(product, only);
   console.log(`beside a greedy tenant, ${seconds} s …`);
   const beside = await measure(product, { receiver, agentId, seconds });
   const tally = await greedy.stop();
-  for (const [what, statuses] of Object.entries(tally)) console.log(`  greedy ${what}: ${told(statuses)}`);
-  const figures = (['sessions', 'answers', 'speech', 'webhooks'] as const).map((what) => {
-    const before = quantile(alone[what], 0.95);
+  for (const [kind, statuses] of Object.entries(tally))
+    console.log(`  greedy ${kind}: ${formatStatuses(statuses)}`);
+  const figures = (['sessions', 'answers', 'speech', 'webhooks'] as const).map((kind) => {
+    const before = quantile(alone[kind], 0.95);
     const load =
-      `beside a greedy tenant; alone p50 ${quantile(alone[what], 0.5).toFixed(1)} · p95 ` +
-      `${before.toFixed(1)} ms (n=${alone[what].length})`;
-    const limit = Math.max(2 * before, LEAST_MS);
-    return judged({ what: NAMES[what], load, unit: 'ms', samples: beside[what].length }, [
-      { name: 'p50', value: quantile(beside[what], 0.5), limit },
-      { name: 'p95', value: quantile(beside[what], 0.95), limit },
+      `beside a greedy tenant; alone p50 ${quantile(alone[kind], 0.5).toFixed(1)} · p95 ` +
+      `${before.toFixed(1)} ms (n=${alone[kind].length})`;
+    const limit = Math.max(2 * before, MIN_LIMIT_MS);
+    return judge({ what: NAMES[kind], load, unit: 'ms', samples: beside[kind].length }, [
+      { name: 'p50', value: quantile(beside[kind], 0.5), limit },
+      { name: 'p95', value: quantile(beside[kind], 0.95), limit },
     ]);
   });
-  const count = (what: string, entries: readonly string[]) =>
-    judged({ what, load: 'beside a greedy tenant', unit: '', samples: 1, digits: 0 }, [
+  const count = (name: string, entries: readonly string[]) =>
+    judge({ what: name, load: 'beside a greedy tenant', unit: '', samples: 1, digits: 0 }, [
       { name: '', value: entries.length, limit: 0 },
     ]);
-  const killings = killed(product).slice(killedBefore);
+  const killings = processDeaths(product).slice(killedBefore);
   for (const line of new Set([...alone.refused, ...beside.refused, ...killings])) console.log(`  ${line}`);
   figures.push(
     count('refused or failed', [...alone.refused, ...beside.refused]),
@@ -117,7 +118,7 @@ const NAMES = {
  */
 async function setUp(product: Product, receiver: WebhookReceiver): Promise<string> {
   await createMeasuredAgent(product, NUMBER);
-  const { agents } = await product.ask('GET', '/v1/agent/agents?search=Measured');
+  const { agents } = await product.ask('GET', '/v1/agent/agents?search=Measurements');
   const agentId: string = agents[0].agent_id;
   await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
     webhooks: { post_call: [{ url: `${receiver.url}/` }] },
@@ -128,17 +129,25 @@ async function setUp(product: Product, receiver: WebhookReceiver): Promise<strin
 
 async function measure(
   product: Product,
-  of: { readonly receiver: WebhookReceiver; readonly agentId: string; readonly seconds: number },
-): Promise<Measured> {
-  const measured: Measured = { sessions: [], answers: [], speech: [], webhooks: [], refused: [] };
-  const endMs = performance.now() + of.seconds * 1_000;
-  of.receiver.answer = ({ body }) => {
+  {
+    receiver,
+    agentId,
+    seconds,
+  }: {
+    readonly receiver: WebhookReceiver;
+    readonly agentId: string;
+    readonly seconds: number;
+  },
+): Promise<Measurements> {
+  const measured: Measurements = { sessions: [], answers: [], speech: [], webhooks: [], refused: [] };
+  const endMs = performance.now() + seconds * 1_000;
+  receiver.answer = ({ body }) => {
     if (body.event === 'call.ended')
       measured.webhooks.push(Date.now() - Date.parse(body.session.conversation_ended_at));
     return { status: 200 };
   };
   await Promise.all([
-    every(EVERY_MS.session, endMs, () => createSession(product, of.agentId, measured)),
+    every(EVERY_MS.session, endMs, () => createSession(product, agentId, measured)),
     every(EVERY_MS.speech, endMs, () => speak(product, measured)),
     callUntil(product, endMs, measured),
   ]);
@@ -160,27 +169,27 @@ async function every(ms: number, endMs: number, work: () => Promise<void>): Prom
 async function createSession(
   product: Product,
   agentId: string,
-  { sessions, refused }: Measured,
+  { sessions, refused }: Measurements,
 ): Promise<void> {
   const startMs = performance.now();
   const { status, body } = await product
     .api('POST', '/v1/agent/sessions', { agent_id: agentId })
-    .catch(failed);
+    .catch(toFailure);
   sessions.push(performance.now() - startMs);
-  if (status === 201) await product.api('POST', `/v1/agent/sessions/${body.session_id}/end`).catch(failed);
+  if (status === 201) await product.api('POST', `/v1/agent/sessions/${body.session_id}/end`).catch(toFailure);
   else refused.push(`session: ${status} ${JSON.stringify(body)}`);
 }
 
-async function speak(product: Product, { speech, refused }: Measured): Promise<void> {
+async function speak(product: Product, { speech, refused }: Measurements): Promise<void> {
   const startMs = performance.now();
   const { status, body } = await product
     .api('POST', '/v1/tts', { text: 'Your table is booked for two.', format: 'wav' })
-    .catch(failed);
+    .catch(toFailure);
   speech.push(performance.now() - startMs);
   if (status !== 200) refused.push(`speech: ${status} ${JSON.stringify(body)}`);
 }
 
-async function callUntil(product: Product, endMs: number, { answers, refused }: Measured): Promise<void> {
+async function callUntil(product: Product, endMs: number, { answers, refused }: Measurements): Promise<void> {
   while (performance.now() < endMs) {
     const { turnShareMs, troubles, unanswered } = await runCallLoad(product, { ...CALLS, number: NUMBER });
     answers.push(...turnShareMs.map(({ value }) => value));
@@ -191,7 +200,7 @@ async function callUntil(product: Product, endMs: number, { answers, refused }: 
   }
 }
 
-function failed(error: unknown): { status: number; body: unknown } {
+function toFailure(error: unknown): { status: number; body: unknown } {
   return { status: 0, body: error instanceof Error ? error.message : 'failed' };
 }
 
@@ -231,17 +240,17 @@ async function startGreedy(
   };
 }
 
-function told(statuses: Readonly<Record<number, number>>): string {
+function formatStatuses(statuses: Readonly<Record<number, number>>): string {
   return Object.entries(statuses)
     .map(([status, count]) => `${status} × ${count}`)
     .join(', ');
 }
 
 /** Log lines of the supervisor about processes that hung or exited. */
-function killed(product: Product): string[] {
+function processDeaths(product: Product): string[] {
   return product.log
     .split('\n')
-    .filter((line) => line.includes('stood still') || line.includes('process ended'));
+    .filter((line) => line.includes(' hung for ') || line.includes('process ended'));
 }
 
 const [seconds = DEFAULT_SECONDS, only = ''] = process.argv.slice(2);

@@ -12,7 +12,7 @@ import { runApiLoad } from './api-load.ts';
 import { callFigures } from './call-figures.ts';
 import { createMeasuredAgent, type LoadResult, printTroubles, runCallLoad } from './call-load.ts';
 import { fdatasyncP50Ms } from './disk.ts';
-import { type Figure, judged, type Results, toText } from './figures.ts';
+import { type Figure, judge, type Results, toText } from './figures.ts';
 import { measureRecordings } from './recording-alignment.ts';
 import { measureSimulationCost } from './simulation-cost.ts';
 import { type StandIns, startStandIns } from './stand-ins.ts';
@@ -110,13 +110,13 @@ function memoryFigure(loads: readonly LoadResult[]): Figure[] {
     samples: to.calls,
     digits: 2,
   };
-  return [judged(about, [{ name: '', value: perCall, limit: 2 }])];
+  return [judge(about, [{ name: '', value: perCall, limit: 2 }])];
 }
 
 /** Uses the worst offset: one misplaced sentence makes the track wrong. */
 function recordingFigure(load: string, offsetsMs: readonly number[]): Figure {
   const value = Math.max(...offsetsMs.map(Math.abs));
-  return judged(
+  return judge(
     { what: 'recording off the call’s clock, worst', load, unit: 'ms', samples: offsetsMs.length },
     [{ name: '', value, limit: 20 }],
   );
@@ -132,11 +132,11 @@ function deathFigures({ silentMs, recordingOffsetsMs, settledMs }: WorkerDeath):
     digits: 0,
   });
   return [
-    judged(about('worker killed to the agent’s voice again', silentMs.length), [
+    judge(about('worker killed to the agent’s voice again', silentMs.length), [
       { name: 'p95', value: quantile(silentMs, 0.95), limit: 3_000 },
     ]),
     recordingFigure(`${kills} × ${calls} calls after failover`, recordingOffsetsMs),
-    judged(
+    judge(
       { ...about('worker killed and no other there, to its sessions settled', 1), load: `${calls} calls` },
       [{ name: '', value: settledMs, limit: 2_000 }],
     ),
@@ -155,7 +155,7 @@ async function measureApi(standIns: StandIns): Promise<Figure[]> {
       `${API_LOAD.perSecond} per s, fdatasync p50 ${diskMs.toFixed(2)} ` +
       `ms${failed > 0 ? `, ${failed} refused` : ''}`;
     return [
-      judged({ what: 'create session', load, unit: 'ms', samples: failed > 0 ? 0 : latenciesMs.length }, [
+      judge({ what: 'create session', load, unit: 'ms', samples: failed > 0 ? 0 : latenciesMs.length }, [
         { name: 'p99', value: quantile(latenciesMs, 0.99), limit: 10 + 5 * diskMs },
       ]),
     ];
@@ -178,7 +178,7 @@ async function measureStarts(): Promise<number[]> {
 }
 
 function startFigure(times: readonly number[]): Figure {
-  return judged(
+  return judge(
     { what: 'npm start to ready', load: 'fresh data directory', unit: 's', samples: times.length, digits: 2 },
     [{ name: 'p50', value: quantile(times, 0.5) / 1_000, limit: 4 }],
   );
@@ -188,7 +188,7 @@ async function simulationFigures(): Promise<Figure[]> {
   console.log('simulation …');
   const { loopMs, wholeMs } = await measureSimulationCost(SIMULATED_CALLS);
   const figure = (load: string, value: number) =>
-    judged({ what: 'a simulated five-minute call', load, unit: 'ms', samples: SIMULATED_CALLS }, [
+    judge({ what: 'a simulated five-minute call', load, unit: 'ms', samples: SIMULATED_CALLS }, [
       { name: '', value, limit: 6 },
     ]);
   return [figure('CPU of the turn loop', loopMs), figure('CPU of all that is simulated', wholeMs)];

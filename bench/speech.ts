@@ -9,7 +9,7 @@ import WebSocket from 'ws';
 import { quantile } from '#caller/statistics.ts';
 import { openFlite } from '#media/speech/local/flite.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
-import { type Figure, judged, toText } from './figures.ts';
+import { type Figure, judge, toText } from './figures.ts';
 
 const TEXT =
   'Thank you for calling the clinic. Our doctors are in from nine to five. How can I help you today?';
@@ -60,10 +60,10 @@ async function bareEngine(): Promise<Figure[]> {
   }
   await engine.close();
   return [
-    judged({ what: 'first audio of the bare engine', load: '1 request', unit: 'ms', samples: RUNS }, [
+    judge({ what: 'first audio of the bare engine', load: '1 request', unit: 'ms', samples: RUNS }, [
       { name: 'p50', value: quantile(first, 0.5), limit: 100 },
     ]),
-    judged(
+    judge(
       { what: 'real-time factor of the bare engine', load: '1 request', unit: '', samples: RUNS, digits: 3 },
       [{ name: 'p50', value: quantile(factors, 0.5), limit: 0.2 }],
     ),
@@ -95,11 +95,11 @@ async function measureRequests(product: Product, format: string): Promise<Figure
   const first = answers.map(({ firstMs }) => firstMs);
   const factors = answers.map(({ totalMs }) => totalMs / audioMs);
   return [
-    judged({ what: `first byte of ${format}`, load: '1 request', unit: 'ms', samples: RUNS }, [
+    judge({ what: `first byte of ${format}`, load: '1 request', unit: 'ms', samples: RUNS }, [
       { name: 'p50', value: quantile(first, 0.5), limit: 150 },
       { name: 'p95', value: quantile(first, 0.95), limit: 300 },
     ]),
-    judged({ what: `real-time factor of ${format}`, load: '1 request', unit: '', samples: RUNS, digits: 3 }, [
+    judge({ what: `real-time factor of ${format}`, load: '1 request', unit: '', samples: RUNS, digits: 3 }, [
       { name: 'p50', value: quantile(factors, 0.5), limit: 0.5 },
     ]),
   ];
@@ -159,11 +159,11 @@ async function measureStreams(product: Product): Promise<Figure[]> {
   const late = streams.filter((value) => value !== null);
   const load = `${STREAMS} streams, ${streams.length - late.length} refused, ${availableParallelism()} cores`;
   return [
-    judged(
+    judge(
       { what: 'latest audio of a live stream behind its listener', load, unit: 'ms', samples: late.length },
       [{ name: 'worst', value: Math.max(...late), limit: 200 }],
     ),
-    judged({ what: 'API beside them', load, unit: 'ms', samples: api.length }, [
+    judge({ what: 'API beside them', load, unit: 'ms', samples: api.length }, [
       { name: 'p99', value: quantile(api, 0.99), limit: 100 },
     ]),
   ];

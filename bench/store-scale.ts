@@ -9,7 +9,7 @@ import { encodeCursor } from '#control-plane/platform/http/lists.ts';
 import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { openTestCalls } from '#test/control-plane/test-calls.ts';
 import { fdatasyncP50Ms } from './disk.ts';
-import { type Figure, judged, toText } from './figures.ts';
+import { type Figure, judge, toText } from './figures.ts';
 
 const SEED_BATCH = 2_000;
 const PROGRESS_MS = 10_000;
@@ -116,12 +116,12 @@ async function compare(
   const latencies = { measured: await run(measured, SECONDS), reference: await run(reference, SECONDS) };
   const perSecond = Math.round(latencies.measured.length / SECONDS);
   const [p50, referenceP50] = [quantile(latencies.measured, 0.5), quantile(latencies.reference, 0.5)];
-  const line = (name: string, of: readonly number[]) =>
-    `${name} ${Math.round(of.length / SECONDS)} per s, p50 ${quantile(of, 0.5).toFixed(2)} ms, p99 ` +
-    `${quantile(of, 0.99).toFixed(2)} ms`;
+  const line = (name: string, values: readonly number[]) =>
+    `${name} ${Math.round(values.length / SECONDS)} per s, p50 ${quantile(values, 0.5).toFixed(2)} ms, p99 ` +
+    `${quantile(values, 0.99).toFixed(2)} ms`;
   console.log(`${what}: ${line('API', latencies.measured)}; ${line('reference', latencies.reference)}`);
   figures.push(
-    judged(
+    judge(
       {
         what,
         load: `${load}, ${perSecond} per s`,

@@ -11,7 +11,7 @@ import { type Product, startProduct } from '#test/journeys/product.ts';
 import { launchBrowser } from '#test/journeys/talk-page.ts';
 import { demoAgentId } from '#test/journeys/tenant.ts';
 import { Site } from '#test/journeys/widget-page.ts';
-import { type Figure, judged, toText } from './figures.ts';
+import { type Figure, judge, toText } from './figures.ts';
 
 const KIB = 1_024;
 const VISITS = 15;
@@ -74,7 +74,7 @@ async function run(): Promise<void> {
 
 function sizeFigure(what: string, files: readonly string[], limit: number): Figure {
   const bytes = files.map((file) => statSync(join(import.meta.dirname, '../web/dist', `${file}.br`)).size);
-  return judged({ what, load: 'once per page', unit: 'KiB', samples: 1 }, [
+  return judge({ what, load: 'once per page', unit: 'KiB', samples: 1 }, [
     { name: '', value: bytes.reduce((sum, size) => sum + size, 0) / KIB, limit },
   ]);
 }
@@ -99,20 +99,20 @@ async function measureVisits(
     seen.script.push(await visit(browser, site, '<script src="/empty.js" async></script>'));
     seen.widget.push(await visit(browser, site, widget));
   }
-  const p50 = (of: readonly Visit[], read: (seen: Visit) => number) => quantile(of.map(read), 0.5);
-  const loadMs = (of: readonly Visit[]) => p50(of, (one) => one.loadMs);
+  const p50 = (visits: readonly Visit[], read: (seen: Visit) => number) => quantile(visits.map(read), 0.5);
+  const loadMs = (visits: readonly Visit[]) => p50(visits, (one) => one.loadMs);
   const about = (what: string) => ({ what, load: 'fresh visit', unit: 'ms', samples: VISITS });
   return [
-    judged(about('page opened to the widget’s button'), [
+    judge(about('page opened to the widget’s button'), [
       { name: 'p50', value: p50(seen.widget, ({ buttonMs }) => buttonMs), limit: LIMITS.buttonMs },
     ]),
-    judged(about('added to the page’s load event'), [
+    judge(about('added to the page’s load event'), [
       { name: 'p50', value: loadMs(seen.widget) - loadMs(seen.bare), limit: LIMITS.loadMs },
     ]),
-    judged(about('of it, more than an empty script adds'), [
+    judge(about('of it, more than an empty script adds'), [
       { name: 'p50', value: loadMs(seen.widget) - loadMs(seen.script), limit: LIMITS.beyondScriptMs },
     ]),
-    judged(about('longest task with the widget'), [
+    judge(about('longest task with the widget'), [
       { name: 'p50', value: p50(seen.widget, ({ longTaskMs }) => longTaskMs), limit: LIMITS.longTaskMs },
     ]),
   ];
@@ -138,7 +138,7 @@ async function measureCalls(browser: Browser, site: Site, agentId: string): Prom
     await guest.press('End call');
     await guest.close();
   }
-  return judged(
+  return judge(
     {
       what: 'start pressed to connected',
       load: 'fresh visit, media client not loaded yet',

@@ -13,15 +13,15 @@ export interface CallOrder {
 }
 
 /** Messages of the process: each line as it begins, then the finished call. */
-export type CallNews =
+export type CallMessage =
   | { readonly line: { readonly text: string; readonly words: readonly CuedWord[] } }
   | { readonly call: RoomCall }
   | { readonly failed: string };
 
-const tell = (news: CallNews) => void process.send?.(news);
+const notifyParent = (message: CallMessage) => void process.send?.(message);
 process.once('message', async ({ grant, scene }: CallOrder) => {
-  const onLine = ({ text, words }: Line) => tell({ line: { text, words } });
-  const news: CallNews = await callInRoom(grant, prepareScene(scene), onLine).then(
+  const onLine = ({ text, words }: Line) => notifyParent({ line: { text, words } });
+  const news: CallMessage = await callInRoom(grant, prepareScene(scene), onLine).then(
     (call) => ({ call }),
     (error: unknown) => ({ failed: String(error) }),
   );

@@ -5,14 +5,14 @@ import { GREETING, LONG_REPLY, replyTo, WORD_MS } from './script.ts';
 
 const BLOCK_MS = 10;
 /** The agent should be silent this long after an interruption starts, ms. */
-const STOP_WITHIN_MS = 1_500;
+const STOP_TIMEOUT_MS = 1_500;
 /** A longer gap in the agent's speech is not a pause of its voice, ms. */
 const HELD_MS = 300;
 /** Speech that may be missing at the edges of a fully heard reply, ms. */
 const EDGE_MS = 500;
 
 /** Results of one call. Lists hold every sample. */
-export interface Heard {
+export interface CallResult {
   /** From joining to the agent's first sound. Null if the agent was never heard. */
   readonly greetingMs: number | null;
   /** From the end of a line that asks for an answer to the first sound of the answer. */
@@ -37,7 +37,7 @@ export interface Heard {
 }
 
 /** Judges one call. `said` holds the agent's stored messages; null if it stored none. */
-export function judgeCall(call: RoomCall, said: readonly string[] | null): Heard {
+export function judgeCall(call: RoomCall, said: readonly string[] | null): CallResult {
   const { agent, lines } = call;
   const asks = lines.flatMap((line, index) =>
     line.means === 'turn' || line.means === 'interruption' ? [{ line, next: lines[index + 1] }] : [],
@@ -62,7 +62,7 @@ export function judgeCall(call: RoomCall, said: readonly string[] | null): Heard
     ).length,
     stopMs: stops,
     interruptions: stops.length,
-    missed: stops.filter((ms) => ms > STOP_WITHIN_MS).length,
+    missed: stops.filter((ms) => ms > STOP_TIMEOUT_MS).length,
     listenedTo: listening,
     brokenOff: listening === 1 && !isHeardOut(call, said) ? 1 : 0,
     heldMs: asides.flatMap((line) => heldAt(call.voicedMs, line)),
@@ -109,7 +109,7 @@ function stopOf({ voicedMs }: RoomCall, line: TimedLine, question: TimedLine | u
   };
 }
 
-/** True if both the agent's stored messages and the caller's audio contain the whole reply. */
+/** Whether both the agent's stored messages and the caller's audio contain the whole reply. */
 function isHeardOut({ voicedMs, lines }: RoomCall, said: readonly string[] | null): boolean {
   const question = lines.find(({ means }) => means === 'turn');
   const heardMs =
@@ -126,7 +126,7 @@ function heldAt(voicedMs: readonly number[], line: TimedLine): number[] {
     (atMs, index) => (around[index + 1] ?? Number.POSITIVE_INFINITY) - atMs > HELD_MS,
   );
   const [last = 0, next] = [around[at], around[at + 1]];
-  return [next === undefined || last > line.lastMs + STOP_WITHIN_MS ? 0 : next - last];
+  return [next === undefined || last > line.lastMs + STOP_TIMEOUT_MS ? 0 : next - last];
 }
 
 function wordsOff(

@@ -52,7 +52,7 @@ export async function startLivekitAgents(livekit: Readonly<Record<string, string
       COMPARISON_INTERRUPT_MS: String(SETTINGS.interruptMs),
     },
   });
-  await registered(child);
+  await waitForRegistration(child);
   const dispatches = new AgentDispatchClient(
     (livekit['LIVEKIT_URL'] ?? '').replace(/^ws/, 'http'),
     livekit['LIVEKIT_API_KEY'],
@@ -70,7 +70,7 @@ export async function startLivekitAgents(livekit: Readonly<Record<string, string
       await dispatches.createDispatch(room, 'comparison');
       return {
         grant: { url: livekit['LIVEKIT_URL'] ?? '', token: await callerToken(livekit, room) },
-        said: () => kept(join(histories, `${room}.json`)),
+        said: () => readHistory(join(histories, `${room}.json`)),
       };
     },
     processes: () => processTree(child.pid ?? 0),
@@ -95,7 +95,7 @@ async function callerToken(livekit: Readonly<Record<string, string>>, room: stri
   return token.toJwt();
 }
 
-function registered(child: ChildProcess): Promise<void> {
+function waitForRegistration(child: ChildProcess): Promise<void> {
   const output: string[] = [];
   return new Promise((resolve, reject) => {
     const fail = () => {
@@ -117,7 +117,7 @@ function registered(child: ChildProcess): Promise<void> {
   });
 }
 
-async function kept(file: string): Promise<readonly string[] | null> {
+async function readHistory(file: string): Promise<readonly string[] | null> {
   const lastMs = performance.now() + KEPT_MS;
   while (!existsSync(file)) {
     if (performance.now() > lastMs) return null;

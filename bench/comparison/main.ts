@@ -12,7 +12,7 @@ import { quantile } from '#caller/statistics.ts';
 import { startLivekitServer } from '#test/fakes/livekit-server.ts';
 import { measureBusyShare, startCostMeter } from './cost.ts';
 import { type EngineFault, FAULTS } from './engines.ts';
-import { type Heard, judgeCall, ownWords, replyAfter } from './judge.ts';
+import { type CallResult, judgeCall, ownWords, replyAfter } from './judge.ts';
 import { installLivekitAgents, startLivekitAgents } from './livekit-agents-side.ts';
 import { startParley } from './parley-side.ts';
 import { placeCall } from './place-call.ts';
@@ -62,21 +62,21 @@ async function compare(): Promise<void> {
     open.push(() => side.close());
   }
   const results = new Map(sides.map((side) => [side, blank(side)]));
-  const of = (side: Side) => results.get(side) as Writable;
+  const resultsOf = (side: Side) => results.get(side) as Writable;
   // An aborted run keeps its results so far.
   const keep = () => write([...results.values()]);
   for (const side of sides) await warmUp(side);
-  for (const side of sides) of(side).idle = await whileIdle(side);
-  await playRounds(sides, of, keep);
-  for (const side of sides) of(side).load = await underLoad(side);
+  for (const side of sides) resultsOf(side).idle = await whileIdle(side);
+  await playRounds(sides, resultsOf, keep);
+  for (const side of sides) resultsOf(side).load = await underLoad(side);
   keep();
-  await breakEngines(sides, of);
+  await breakEngines(sides, resultsOf);
   keep();
   progress('docs/comparison.md is written');
 }
 
 type Writable = { -readonly [Key in keyof SideResults]: SideResults[Key] } & {
-  calls: { scene: string; heard: Heard }[];
+  calls: { scene: string; heard: CallResult }[];
   faults: FaultOutcome[];
   latenessMs: number[];
 };
@@ -101,7 +101,7 @@ function blank({ name, version }: Side): Writable {
 async function warmUp(side: Side): Promise<void> {
   for (let attempt = 1; attempt <= WARM_UPS; attempt++) {
     progress(`${side.name}: a first call, not counted`);
-    const call = await played(side, SCENES[0] as SceneFile).catch((error: unknown) => {
+    const call = await playScene(side, SCENES[0] as SceneFile).catch((error: unknown) => {
       progress(`${side.name}: ${error}`);
       return null;
     });
@@ -123,7 +123,7 @@ async function whileIdle(side: Side) {
 /** Plays each scene on both sides; the side that goes first alternates with every round. */
 async function playRounds(
   sides: readonly Side[],
-  of: (side: Side) => Writable,
+  resultsOf: (side: Side) => Writable,
   keep: () => void,
 ): Promise<void> {
   const rounds = Number(values.rounds);
@@ -132,11 +132,11 @@ async function playRounds(
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
         progress(`round ${round + 1} of ${rounds}: ${scene.name}, ${side.name}`);
         try {
-          const { heard, latenessMs } = await played(side, { ...scene, seed: round + 1 });
-          of(side).calls.push({ scene: scene.name, heard });
-          of(side).latenessMs.push(quantile(latenessMs, 0.99));
+          const { heard, latenessMs } = await playScene(side, { ...scene, seed: round + 1 });
+          resultsOf(side).calls.push({ scene: scene.name, heard });
+          resultsOf(side).latenessMs.push(quantile(latenessMs, 0.99));
         } catch (error) {
-          of(side).failed++;
+          resultsOf(side).failed++;
           progress(`${side.name}: no call: ${error}`);
         }
       }
@@ -145,7 +145,7 @@ async function playRounds(
   }
 }
 
-async function played(side: Side, scene: SceneFile) {
+async function playScene(side: Side, scene: SceneFile) {
   const { grant, said } = await side.prepare();
   const call = await placeCall({ grant, scene }, (words) =>
     side.engines.order({ cue: { words, isStanding: false } }),
@@ -184,17 +184,17 @@ async function underLoad(side: Side): Promise<SideResults['load']> {
  * Runs both sides at the same time: the result is measured in seconds, so interference of milliseconds does
  * not matter.
  */
-async function breakEngines(sides: readonly Side[], of: (side: Side) => Writable): Promise<void> {
+async function breakEngines(sides: readonly Side[], resultsOf: (side: Side) => Writable): Promise<void> {
   for (const fault of FAULTS) {
     for (let round = 0; round < Number(values['fault-rounds']); round++) {
       progress(`${fault.name} (${round + 1})`);
       await Promise.all(
         sides.map(async (side) => {
           try {
-            of(side).faults.push(await withFault(side, fault));
+            resultsOf(side).faults.push(await withFault(side, fault));
           } catch (error) {
             progress(`${side.name}: no call: ${error}`);
-            of(side).failed++;
+            resultsOf(side).failed++;
           }
         }),
       );

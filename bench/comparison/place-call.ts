@@ -1,7 +1,7 @@
 /** Places one call from a separate process. */
 import { fork } from 'node:child_process';
 import type { RoomCall } from '#caller/room-caller.ts';
-import type { CallNews, CallOrder } from './caller-process.ts';
+import type { CallMessage, CallOrder } from './caller-process.ts';
 import type { CuedWord } from './recogniser.ts';
 
 /** No scene takes this long, including the time for the agent to join the room. */
@@ -22,10 +22,10 @@ export function placeCall(
   let lines = 0;
   return new Promise((resolve, reject) => {
     const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
-    child.on('message', (news: CallNews) => {
-      if ('line' in news) onLine(news.line.words, lines++);
-      else if ('call' in news) resolve(news.call);
-      else reject(new Error(news.failed));
+    child.on('message', (message: CallMessage) => {
+      if ('line' in message) onLine(message.line.words, lines++);
+      else if ('call' in message) resolve(message.call);
+      else reject(new Error(message.failed));
     });
     child.once('exit', (code, signal) => {
       clearTimeout(limit);

@@ -10,11 +10,11 @@ import { type WebSocket, WebSocketServer } from 'ws';
 
 const BLOCK_MS = 10;
 const VOICED_RMS = 200;
-const LEAST_VOICED_MS = 40;
+const MIN_VOICED_MS = 40;
 const INTERIM_EVERY_MS = 200;
 /** A word counts as spoken this long before its end. */
 const EARLY_MS = 80;
-/** Voice after this much silence restarts a standing line. */
+/** Voice after this much silence starts a standing cue again. */
 const AGAIN_AFTER_MS = 500;
 /**
  * If a cue arrives up to this long after its voice began, the line starts at the beginning of that voice: on
@@ -153,7 +153,7 @@ class CuedEar {
     this.#heardMs += BLOCK_MS;
     if (rmsOf(block) < VOICED_RMS) {
       this.#silentMs += BLOCK_MS;
-      const hasEnded = this.#voicedMs >= LEAST_VOICED_MS && this.#silentMs >= this.#endpointingMs;
+      const hasEnded = this.#voicedMs >= MIN_VOICED_MS && this.#silentMs >= this.#endpointingMs;
       return hasEnded ? this.#result({ is_final: true, speech_final: true }) : null;
     }
     const cue = this.#cue();
@@ -165,8 +165,8 @@ class CuedEar {
       this.#line = { cue, startMs: isLate ? this.#voiceStartMs : this.#heardMs - BLOCK_MS, given: 0 };
     }
     this.#voicedMs += BLOCK_MS;
-    if (this.#voicedMs === LEAST_VOICED_MS && this.#tellsStarts)
-      return { type: 'SpeechStarted', channel: [0, 1], timestamp: (this.#heardMs - LEAST_VOICED_MS) / 1_000 };
+    if (this.#voicedMs === MIN_VOICED_MS && this.#tellsStarts)
+      return { type: 'SpeechStarted', channel: [0, 1], timestamp: (this.#heardMs - MIN_VOICED_MS) / 1_000 };
     if (this.#voicedMs - this.#reportedMs < INTERIM_EVERY_MS) return null;
     this.#reportedMs = this.#voicedMs;
     return this.#result({ is_final: false, speech_final: false });

@@ -1,13 +1,13 @@
 /** Generates docs/comparison.md from the results of one run. Pure. */
 import { quantile } from '#caller/statistics.ts';
-import type { Heard } from './judge.ts';
+import type { CallResult } from './judge.ts';
 import type { SETTINGS } from './side.ts';
 
 const MIB = 1_048_576;
 /** If the caller's process runs this late, its timings are unreliable, ms. */
 const LATE_MS = 30;
 /** Timings are also unreliable if other programs use more than this share of the machine. */
-const MOST_OTHERS = 0.1;
+const MAX_OTHERS_SHARE = 0.1;
 /** An answer sooner than this did not wait for the longest silence. */
 const AT_ONCE_MS = 1_500;
 
@@ -30,7 +30,7 @@ export interface FaultOutcome {
 export interface SideResults {
   readonly name: string;
   readonly version: string;
-  readonly calls: readonly { readonly scene: string; readonly heard: Heard }[];
+  readonly calls: readonly { readonly scene: string; readonly heard: CallResult }[];
   readonly faults: readonly FaultOutcome[];
   /** 99th percentile, per call, of how late the caller's process ran. */
   readonly latenessMs: readonly number[];
@@ -81,7 +81,7 @@ export function toMarkdown(results: ComparisonResults): string {
       ],
       [
         'Answers within 1.5 s: the question was judged finished',
-        (side) => `${atOnce(side).length} of ${all(side, 'replyMs').length}`,
+        (side) => `${immediateReplies(side).length} of ${all(side, 'replyMs').length}`,
       ],
       [
         'Questions without an answer',
@@ -138,7 +138,7 @@ export function toMarkdown(results: ComparisonResults): string {
 
 function provenance({ at, command, machine, settings, sides }: ComparisonResults): string {
   const late = Math.max(0, ...sides.flatMap(({ latenessMs }) => latenessMs));
-  const isLoaded = machine.othersShare > MOST_OTHERS || late > LATE_MS;
+  const isLoaded = machine.othersShare > MAX_OTHERS_SHARE || late > LATE_MS;
   return [
     `\`${command}\`, ${at.slice(0, 10)}, ${machine.cores} cores (${machine.cpu}),`,
     `Node ${machine.node}; ${sides.map(({ name, version }) => `${name} ${version}`).join(', ')}.`,
@@ -206,7 +206,7 @@ function all({ calls }: SideResults, list: Lists): number[] {
   return calls.flatMap(({ heard }) => heard[list]);
 }
 
-function atOnce(side: SideResults): number[] {
+function immediateReplies(side: SideResults): number[] {
   return all(side, 'replyMs').filter((ms) => ms < AT_ONCE_MS);
 }
 

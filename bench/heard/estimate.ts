@@ -81,7 +81,7 @@ export function wordsOff(
 }
 
 /** Merges several results. */
-export function joined(all: readonly WordsOff[]): WordsOff {
+export function merge(all: readonly WordsOff[]): WordsOff {
   return {
     whole: all.flatMap(({ whole }) => whole),
     ahead: all.flatMap(({ ahead }) => ahead),

@@ -13,7 +13,7 @@ import type { SpokenWord } from '#media/speech/speech.ts';
 import { VoicePace } from '#runtime/turn/loop/heard.ts';
 import { speakable } from '#runtime/turn/text/speakable-text.ts';
 import { createRandom } from '#test/simulation/random.ts';
-import { bias, joined, partWithin, type VoicedSentence, type WordsOff, wordsOff } from './estimate.ts';
+import { bias, merge, partWithin, type VoicedSentence, type WordsOff, wordsOff } from './estimate.ts';
 import { SENTENCES } from './sentences.ts';
 
 /** Telephone sample rate. */
@@ -57,7 +57,7 @@ if (detectEspeakVoices().length > 0) {
   // The eSpeak process must not delay the exit of this one.
   void espeak.close();
 }
-print('all', joined(all));
+print('all', merge(all));
 
 function report(voice: string, sentences: readonly VoicedSentence[]): void {
   const random = createRandom(5);
@@ -67,7 +67,7 @@ function report(voice: string, sentences: readonly VoicedSentence[]): void {
     return wordsOff(sentence, pace, random);
   });
   all.push(...off);
-  print(voice, joined(off));
+  print(voice, merge(off));
 }
 
 function print(voice: string, off: WordsOff): void {

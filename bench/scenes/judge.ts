@@ -2,12 +2,12 @@
 import type { Stretch, TimedLine, Timeline } from '#caller/timeline.ts';
 
 /** The agent should be silent this long after an interruption starts, ms. */
-const STOP_WITHIN_MS = 1_500;
+const STOP_TIMEOUT_MS = 1_500;
 /**
  * A reply is late when it takes this much longer than the longest endpointing wait, ms. Covers model, voice
  * and line.
  */
-const ANSWER_WITHIN_MS = 900;
+const MAX_REPLY_DELAY_MS = 900;
 const LONG_SILENCE_MS = 4_000;
 /** The session explains silences of at least this length. */
 const EXPLAINED_FROM_MS = 700;
@@ -28,10 +28,10 @@ export interface SessionView {
   }[];
 }
 
-/** What the scene expects of the agent. */
-export interface Expected {
+/** The expectations of a scene. */
+export interface Expectation {
   readonly reply: string;
-  /** Longest time the agent may wait for more speech, ms. */
+  /** Maximum time the agent may wait for more speech, ms. */
   readonly longestWaitMs: number;
   /** False: caller speech during a reply is kept and answered after it. */
   readonly isInterruptible: boolean;
@@ -62,7 +62,7 @@ export interface Verdict {
 }
 
 /** Judges one call. */
-export function judgeScene({ agent, lines }: Timeline, session: SessionView, expected: Expected): Verdict {
+export function judgeScene({ agent, lines }: Timeline, session: SessionView, expected: Expectation): Verdict {
   const answered = lines.flatMap((line, index) =>
     line.means === 'turn' || line.means === 'interruption'
       ? [{ line, reply: replyTo(agent, line, lines[index + 1]) }]
@@ -79,9 +79,9 @@ export function judgeScene({ agent, lines }: Timeline, session: SessionView, exp
   const words = compareWords(meant, contentsOf(session, 'user'));
   return {
     falseInterruptions: Math.max(0, cut.length - stops.length),
-    missedInterruptions: stops.filter((ms) => ms === null || ms > STOP_WITHIN_MS).length,
+    missedInterruptions: stops.filter((ms) => ms === null || ms > STOP_TIMEOUT_MS).length,
     premature: lines.filter((line, index) => isSpokenInto(agent, line, lines[index + 1])).length,
-    late: replyMs.filter((ms) => ms > expected.longestWaitMs + ANSWER_WITHIN_MS).length,
+    late: replyMs.filter((ms) => ms > expected.longestWaitMs + MAX_REPLY_DELAY_MS).length,
     unanswered: answered.filter(({ reply }) => reply === null).length,
     ...words,
     silencesOver4s: replyMs.filter((ms) => ms > LONG_SILENCE_MS).length + silencesOfAgent(agent, lines),
@@ -152,12 +152,12 @@ function hesitationOver(agent: readonly Stretch[], line: TimedLine): number {
   const index = agent.findLastIndex(({ firstMs }) => firstMs <= line.firstMs);
   const gaps = agent.slice(index).map((stretch, at, rest) => {
     const gap = (rest[at + 1]?.firstMs ?? stretch.lastMs) - stretch.lastMs;
-    return stretch.lastMs < line.lastMs + STOP_WITHIN_MS && gap > HESITATION_MS ? gap : 0;
+    return stretch.lastMs < line.lastMs + STOP_TIMEOUT_MS && gap > HESITATION_MS ? gap : 0;
   });
   return gaps.reduce((sum, gap) => sum + gap, 0);
 }
 
-function heardWordsOff({ agent, lines }: Timeline, cut: readonly string[], expected: Expected): number[] {
+function heardWordsOff({ agent, lines }: Timeline, cut: readonly string[], expected: Expectation): number[] {
   const interruption = lines.findIndex(({ means }) => means === 'interruption');
   const question = lines[interruption - 1];
   const [content] = cut;

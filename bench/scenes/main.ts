@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { prepareScene } from '#caller/scene.ts';
 import { startProduct } from '#test/journeys/product.ts';
 import { SCENES, type SceneCase } from './catalogue.ts';
-import { judgeCase, type Observed, playCase, type Stage } from './play.ts';
+import { judgeCase, type Observation, playCase, type Stage } from './play.ts';
 import { type SceneResult, summaryText, writeReport } from './report.ts';
 import { startSceneStandIns } from './stand-ins.ts';
 
@@ -58,7 +58,7 @@ async function main(): Promise<void> {
     PUBLIC_RATE_PER_IP: '100000',
   };
   const product = await startProduct({ environment });
-  const observed = new Map<SceneCase, Observed[]>();
+  const observed = new Map<SceneCase, Observation[]>();
   const failures: string[] = [];
   const waiting = [...prepared];
   let done = 0;

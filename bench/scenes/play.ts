@@ -18,10 +18,10 @@ import type { SceneStandIns } from './stand-ins.ts';
 import { piecesOf, wordsHeard } from './voice.ts';
 
 /**
- * Longest wait as a multiple of `response_wait_ms`: includes the factor for turns that seem unfinished and
+ * Maximum wait as a multiple of `response_wait_ms`: includes the factor for turns that seem unfinished and
  * the extra time for slow speakers.
  */
-const LONGEST_WAIT = 3;
+const MAX_WAIT_FACTOR = 3;
 const PORTS_PER_CALL = 2;
 
 /** Everything needed to play scenes. */
@@ -33,7 +33,7 @@ export interface Stage {
 }
 
 /** One call of a scene and the data for judging it. */
-export interface Observed {
+export interface Observation {
   /** Offset of the recording's tracks from the line, ms; null if not checked. */
   readonly alignmentMs: number | null;
   /**
@@ -46,7 +46,7 @@ export interface Observed {
 }
 
 /** A judged call. */
-export interface Played {
+export interface JudgedCall {
   readonly verdict: Verdict;
   readonly alignmentMs: number | null;
 }
@@ -56,7 +56,7 @@ export async function playCase(
   stage: Stage,
   item: SceneCase,
   call: { readonly scene: Scene; readonly number: string },
-): Promise<Observed> {
+): Promise<Observation> {
   const { product, standIns } = stage;
   const { scene } = call;
   const agentId = await createAgent(product, item, scene.name);
@@ -71,25 +71,25 @@ export async function playCase(
   };
   const { timeline, sessionId, recordingMs } =
     item.over === 'phone'
-      ? await byPhone(stage, { agentId, scene, onLine, number: call.number })
-      : await byWeb(product, { agentId, scene, onLine });
+      ? await callByPhone(stage, { agentId, scene, onLine, number: call.number })
+      : await callByWeb(product, { agentId, scene, onLine });
   lateness.disable();
-  const session = await settled(product, sessionId);
+  const session = await waitForEnd(product, sessionId);
   return { alignmentMs: recordingMs, latenessMs: lateness.max / 1e6, timeline, session };
 }
 
 /** Judges a call. `spoken` holds all texts the voice received. */
 export function judgeCase(
   item: SceneCase,
-  { timeline, session, alignmentMs: alignment }: Observed,
+  { timeline, session, alignmentMs: alignment }: Observation,
   spoken: ReadonlySet<string>,
-): Played {
+): JudgedCall {
   const { reply, conversation } = item.agent;
   const waitMs = Number(conversation['response_wait_ms'] ?? RESPONSE_WAIT_MS);
   const pieces = piecesOf(reply, spoken);
   const verdict = judgeScene(timeline, session, {
     reply,
-    longestWaitMs: LONGEST_WAIT * waitMs,
+    longestWaitMs: MAX_WAIT_FACTOR * waitMs,
     isInterruptible: conversation['interruptible'] !== false,
     wordsHeard: (heardMs) => wordsHeard(pieces, heardMs),
   });
@@ -102,16 +102,16 @@ interface Placing {
   readonly onLine: (line: Line) => void;
 }
 
-interface Heard {
+interface CallCapture {
   readonly timeline: Timeline;
   readonly sessionId: string;
   readonly recordingMs: number | null;
 }
 
-async function byPhone(
+async function callByPhone(
   { product, firstPort }: Stage,
   { agentId, scene, onLine, number }: Placing & { readonly number: string },
-): Promise<Heard> {
+): Promise<CallCapture> {
   await product.ask('POST', '/v1/agent/phone-numbers', {
     provider: 'managed',
     phone_number: number,
@@ -125,7 +125,7 @@ async function byPhone(
     throw new Error(`the call was not answered: ${JSON.stringify(record.outcome)}`);
   const timeline = timelineOf(datagrams, record);
   const sessionId = await sessionOf(product, agentId);
-  await settled(product, sessionId);
+  await waitForEnd(product, sessionId);
   const hasNoise = scene.conditions.background !== null || scene.conditions.echo !== null;
   if (hasNoise) return { timeline, sessionId, recordingMs: null };
   const [line] = record.lines;
@@ -137,7 +137,7 @@ async function byPhone(
   return { timeline, sessionId, recordingMs: await alignmentMs(product, sessionId, onWire) };
 }
 
-async function byWeb(product: Product, { agentId, scene, onLine }: Placing): Promise<Heard> {
+async function callByWeb(product: Product, { agentId, scene, onLine }: Placing): Promise<CallCapture> {
   const grant = await product.ask('POST', '/v1/agent/sessions', { agent_id: agentId });
   const timeline = await callOverWeb(grant, scene, onLine);
   return { timeline, sessionId: grant.session_id, recordingMs: null };
@@ -166,7 +166,7 @@ async function sessionOf(product: Product, agentId: string): Promise<string> {
 }
 
 /** Returns the session once it has ended and its last reports have arrived. */
-async function settled(product: Product, sessionId: string): Promise<SessionView> {
+async function waitForEnd(product: Product, sessionId: string): Promise<SessionView> {
   const session = () => product.ask('GET', `/v1/agent/sessions/${sessionId}`);
   await product.until(
     'the session is over',

@@ -7,7 +7,7 @@ import { cpus, loadavg } from 'node:os';
 import { quantile } from '#caller/statistics.ts';
 import { FIRST_TOKEN_MS, type SceneCase, SPECULATION_PAIR } from './catalogue.ts';
 import type { Verdict } from './judge.ts';
-import type { Played } from './play.ts';
+import type { JudgedCall } from './play.ts';
 
 const DOCUMENT = new URL('../../docs/measuring.md', import.meta.url);
 const IMAGES = new URL('../../docs/images/scenes/', import.meta.url);
@@ -18,7 +18,7 @@ const BAR = { height: 16, gap: 6, left: 330, width: 430, axis: 26 };
 /** All calls of one scene. */
 export interface SceneResult {
   readonly item: SceneCase;
-  readonly played: readonly Played[];
+  readonly played: readonly JudgedCall[];
 }
 
 type Count = { [K in keyof Verdict]: Verdict[K] extends number ? K : never }[keyof Verdict];
@@ -48,8 +48,8 @@ export function summaryText(results: readonly SceneResult[]): string {
       ([name, count]) => `${name} ${sum(result, count)}`,
     );
     const times =
-      `reply ${shown(all(result, 'replyMs'))}, stop ${shown(all(result, 'stopMs'))}, needless pause ` +
-      `${shown(all(result, 'hesitationMs'))}`;
+      `reply ${formatValues(all(result, 'replyMs'))}, stop ${formatValues(all(result, 'stopMs'))}, ` +
+      `needless pause ${formatValues(all(result, 'hesitationMs'))}`;
     return `${titleOf(result).padEnd(52)} ${times}  ${faults.join(', ') || 'ok'}`;
   });
   return [...rows, '', ...totals(results)].join('\n');
@@ -96,7 +96,7 @@ export function toMarkdown(results: readonly SceneResult[]): string {
     titleOf(result),
     String(result.played.length),
     ...COUNTS.map(([, count]) => (sum(result, count) === 0 ? '·' : String(sum(result, count)))),
-    ...(['replyMs', 'stopMs', 'hesitationMs'] as const).map((list) => shown(all(result, list))),
+    ...(['replyMs', 'stopMs', 'hesitationMs'] as const).map((list) => formatValues(all(result, list))),
   ]);
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   const plots = [
@@ -155,7 +155,7 @@ function speculationSaves(results: readonly SceneResult[]): string[] {
   ];
 }
 
-function shown(values: readonly number[]): string {
+function formatValues(values: readonly number[]): string {
   return values.length === 0 ? '' : `${quantile(values, 0.5).toFixed(0)} / ${Math.max(...values).toFixed(0)}`;
 }
 
@@ -184,7 +184,7 @@ function plot(title: string, results: readonly SceneResult[], list: 'replyMs' | 
       const [from, to] = [x(Math.min(...values)), x(Math.max(...values))];
       const middle = y(row) + BAR.height / 2;
       return [
-        `<text x="${BAR.left - 8}" y="${middle + 4}" text-anchor="end" fill="#333">${escaped(name)}</text>`,
+        `<text x="${BAR.left - 8}" y="${middle + 4}" text-anchor="end" fill="#333">${escapeXml(name)}</text>`,
         `<rect x="${from - 2}" y="${y(row) + 4}" width="${Math.max(4, to - from + 4)}" ` +
           `height="${BAR.height - 8}" rx="4" fill="#9db8e8"/>`,
         `<circle cx="${x(quantile(values, 0.5))}" cy="${middle}" r="5" fill="#2f5bb7"/>`,
@@ -199,6 +199,6 @@ function plot(title: string, results: readonly SceneResult[], list: 'replyMs' | 
   );
 }
 
-function escaped(text: string): string {
+function escapeXml(text: string): string {
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;');
 }

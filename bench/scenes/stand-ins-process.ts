@@ -16,13 +16,13 @@ export interface ToStandIns {
   readonly words: readonly ScriptedWord[];
 }
 
-const tell = (message: FromStandIns) => void process.send?.(message);
+const notifyParent = (message: FromStandIns) => void process.send?.(message);
 const [openai, deepgram] = await Promise.all([
   startOpenaiServer({
     chat: ({ messages }) => say(replyIn(messages.find(({ role }) => role === 'system')?.content)),
     chatFirstByteMs: FIRST_TOKEN_MS,
     voice: (text) => {
-      tell({ spoken: text });
+      notifyParent({ spoken: text });
       return voicePiece(text).samples;
     },
   }),
@@ -30,7 +30,7 @@ const [openai, deepgram] = await Promise.all([
 ]);
 process.on('message', ({ call, words }: ToStandIns) => deepgram.hear(call, words));
 process.on('disconnect', () => process.exit(0));
-tell({ openai: openai.url, deepgram: deepgram.url });
+notifyParent({ openai: openai.url, deepgram: deepgram.url });
 
 function replyIn(prompt: unknown): string {
   const text = typeof prompt === 'string' ? prompt : JSON.stringify(prompt ?? '');

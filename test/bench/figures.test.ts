@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { judgedSamples, results, toHeadlines } from '#bench/figures.ts';
+import { judgeSamples, results, toHeadlines } from '#bench/figures.ts';
 import { MachineStalls, watchStalls } from '#bench/machine-stalls.ts';
 
 const about = { what: 'reply', load: '1 call', unit: 'ms' };
@@ -37,7 +37,7 @@ describe('a figure', () => {
     const stalls = new MachineStalls(
       [3, 4].map((index) => ({ fromMs: 100 * index, toMs: 100 * index + 30 })),
     );
-    const figure = judgedSamples(about, samples([3, 4]), limits, { stalls, ...rule });
+    const figure = judgeSamples(about, samples([3, 4]), limits, { stalls, ...rule });
     expect(figure).toMatchObject({
       value: 'p95 200.0 ms',
       undisturbed: 'p95 20.0 ms (n=18)',
@@ -49,8 +49,8 @@ describe('a figure', () => {
     const late = new MachineStalls(
       [3, 4].map((index) => ({ fromMs: 100 * index + 60, toMs: 100 * index + 90 })),
     );
-    expect(judgedSamples(about, samples([3, 4]), limits, { stalls: late, ...rule }).verdict).toBe('missed');
-    expect(judgedSamples(about, samples([3, 4]), limits, { stalls: null, ...rule })).toMatchObject({
+    expect(judgeSamples(about, samples([3, 4]), limits, { stalls: late, ...rule }).verdict).toBe('missed');
+    expect(judgeSamples(about, samples([3, 4]), limits, { stalls: null, ...rule })).toMatchObject({
       verdict: 'missed',
       undisturbed: '',
     });
@@ -58,7 +58,7 @@ describe('a figure', () => {
 
   it('is not met by undisturbed samples if there are hardly any', () => {
     const stalls = new MachineStalls([{ fromMs: 0, toMs: 1_000 }]);
-    expect(judgedSamples(about, samples([3, 4], 25), limits, { stalls, ...rule })).toMatchObject({
+    expect(judgeSamples(about, samples([3, 4], 25), limits, { stalls, ...rule })).toMatchObject({
       verdict: 'missed',
       undisturbed: 'p95 20.0 ms (n=5)',
     });

@@ -3,7 +3,7 @@
  * `npm run bench:heard` prints the figures.
  */
 import { describe, expect, it } from 'vitest';
-import { bias, joined, partWithin, wordsOff } from '#bench/heard/estimate.ts';
+import { bias, merge, partWithin, wordsOff } from '#bench/heard/estimate.ts';
 import { SENTENCES } from '#bench/heard/sentences.ts';
 import { speak } from '#caller/spoken.ts';
 import { LOCAL_VOICES } from '#config/platform-models.ts';
@@ -26,9 +26,9 @@ describe('the heard text of a voice without word times', () => {
       const speech = speakable(text, { language: 'en', needsWords: true });
       return wordsOff({ text, speech, ...speak(speech.spoken, { rateHz, voice: id }) }, pace, random);
     });
-    return { id, ...joined(sentences) };
+    return { id, ...merge(sentences) };
   });
-  const { whole, ahead, edge } = joined(calls);
+  const { whole, ahead, edge } = merge(calls);
 
   for (const { id, ...off } of calls)
     it(`is known within one word (p95) for ${id}`, () => {
