@@ -8,10 +8,8 @@ import type { Clock } from './clock.ts';
 const LOOK_MS = 50;
 /** Timers are always slightly late, ms. */
 const TOLERANCE_MS = 10;
-/**
- * Longest extension, as a share of the requested time: those who wait for this thread wait for it as well.
- */
-const MOST_EXTENSION = 2;
+/** Maximum extension, as a share of the requested time, because callers of this thread wait longer too. */
+const MAX_EXTENSION = 2;
 
 /**
  * `now`, `wallTime`, `every` and `sleep` are those of `clock`; `after` adds the time by which timers of this
@@ -33,13 +31,13 @@ export function attentiveClock(clock: Clock): Clock {
     after(ms, callback) {
       let dueMs = clock.now() + ms;
       let countedMs = heldUp();
-      const latestMs = dueMs + MOST_EXTENSION * ms;
+      const latestMs = dueMs + MAX_EXTENSION * ms;
       const fire = () => {
         const missedMs = heldUp() - countedMs;
         if (missedMs < 1 || dueMs >= latestMs) return callback();
         countedMs += missedMs;
         dueMs = Math.min(latestMs, dueMs + missedMs);
-        // At least a moment, in which waiting data is read.
+        // At least briefly, so that data that has already arrived is read.
         timer = clock.after(Math.max(1, dueMs - clock.now()), fire);
       };
       let timer = clock.after(ms, fire);

@@ -13,7 +13,7 @@ export interface DataDirLock {
 }
 
 /**
- * Locks a data directory for the life of this process; creates it if missing. Throws with one line for people
+ * Locks a data directory for the life of this process; creates it if missing. Throws a one-line error message
  * if another program holds it.
  */
 export function lockDataDir(dataDir: string): DataDirLock {

@@ -1,5 +1,5 @@
 /**
- * A tenant's regular expression, matched in time linear in its input, so that none can hold up the calls of a
+ * A tenant's regular expression, matched in time linear in its input, so that it cannot block the calls of a
  * worker.
  */
 import { RE2JS } from 're2js';

@@ -1,7 +1,7 @@
 /**
  * Structured logging (pino) with redaction. Levels: `info` is exactly one line per lifecycle transition of a
- * call or a process (admitted, answered, first audio, turn, ended); `debug` everything else; `warn` what the
- * program recovered from by itself; `error` what someone should look at. Personal data (transcripts, numbers,
+ * call or a process (admitted, answered, first audio, turn, ended); `debug` everything else; `warn` a problem
+ * the program recovered from; `error` a problem that needs attention. Personal data (transcripts, numbers,
  * digits, prompts, tool values) appears only in the fields listed in `REDACTED`.
  */
 import { type DestinationStream, type Logger, pino } from 'pino';

@@ -1,7 +1,7 @@
 /** A certificate or key in a setting: a file name, or the text itself. */
 import { readFileSync } from 'node:fs';
 
-/** Its text; throws with the setting's name if the file cannot be read. */
+/** Returns the text. Throws an error that names the setting if the file cannot be read. */
 export function readPem(setting: string, value: string): string {
   if (value.includes('-----BEGIN')) return value;
   try {

@@ -1,4 +1,4 @@
-/** A token bucket: an amount at once, refilled at a rate per second. */
+/** A token bucket: a capacity that refills at a rate per second. */
 import type { Clock } from './clock.ts';
 
 /** Capacity and rate. */
@@ -21,7 +21,7 @@ export class TokenBucket {
     this.#atMs = clock.now();
   }
 
-  /** Whether this much is available now. */
+  /** Whether this amount is available now. */
   has(amount: number): boolean {
     const nowMs = this.#clock.now();
     const { burst, perSecond } = this.#allowance;
@@ -30,7 +30,7 @@ export class TokenBucket {
     return this.#tokens >= amount;
   }
 
-  /** Milliseconds until this much is available; 0 if it is now. */
+  /** Milliseconds until this amount is available; 0 if it is available now. */
   waitMs(amount: number): number {
     return this.has(amount) ? 0 : Math.ceil(((amount - this.#tokens) * 1_000) / this.#allowance.perSecond);
   }

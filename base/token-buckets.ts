@@ -1,4 +1,4 @@
-/** Token buckets of many clients; full ones are dropped. */
+/** Token buckets by client; full buckets are dropped. */
 import type { Clock } from './clock.ts';
 import { type Allowance, TokenBucket } from './token-bucket.ts';
 

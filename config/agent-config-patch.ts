@@ -1,7 +1,7 @@
 /**
- * How a draft configuration is changed: the closed schema of a patch, derived from the configuration's
- * schema, and the merge. Objects merge deeply; lists and `variables.defaults` are replaced; null is allowed
- * only where it is the field's default. A patch may contain secrets; the merged configuration contains only
+ * Changes to a draft configuration: the strict schema of a patch, derived from the configuration's schema,
+ * and the merge. Objects merge deeply; lists and `variables.defaults` are replaced; null is allowed only
+ * where it is the field's default. A patch may contain secrets; the merged configuration contains only
  * `has_secret`.
  */
 import { z } from 'zod';

@@ -27,8 +27,8 @@ export interface Credentials {
 
 /**
  * Reads the credentials and generates missing ones once. A first start with `ROOT_API_KEY` derives the master
- * key from it, so that replicas on several machines agree; a stored master key stays, even if the key
- * changes. Throws if the file exists and is invalid.
+ * key from it, so that replicas on several machines use the same one; a stored master key is kept even if
+ * `ROOT_API_KEY` changes. Throws if the file exists and is invalid.
  */
 export function loadCredentials(settings: Settings): Credentials {
   const file = join(settings.DATA_DIR, 'credentials.json');
@@ -91,7 +91,7 @@ function readStored(file: string): z.infer<typeof stored> | null {
   try {
     return stored.parse(JSON.parse(text));
   } catch {
-    // Omits the text and the parser's message, which would quote a secret.
+    // Omits the text and the parser's message, which could contain a secret.
     throw new Error(
       `${file} is damaged: restore a copy of it, or move it away to have new secrets generated (data ` +
         'encrypted with the old ones stays unreadable)',

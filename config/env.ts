@@ -7,8 +7,9 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { parseMoney } from '#base/money.ts';
 import { hostPort, isAllowListEntry, isPort } from '#base/public-address.ts';
+import { contradictions } from './contradictions.ts';
 import { isCountry } from './countries.ts';
-import { DEMO_MODEL_ID, isModelAllowed, vendorOfModel } from './language-models.ts';
+import { DEMO_MODEL_ID, vendorOfModel } from './language-models.ts';
 import { limitSettings } from './limit-settings.ts';
 import {
   LANGUAGE_VENDORS,
@@ -262,7 +263,7 @@ const environmentSchema = z.object({
     .default(20),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
-  // Set by the supervisor for its processes; not for people.
+  // Set by the supervisor for its processes, not by operators.
   INTERNAL_PORT: port.optional(),
   WORKER_INSTANCE: z.string().min(1).optional(),
   SUPERVISOR_RUN: z.string().min(1).optional(),
@@ -324,7 +325,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 
 const INTERNAL = new Set(['INTERNAL_PORT', 'WORKER_INSTANCE', 'SUPERVISOR_RUN', 'WORKER_KINDS']);
 
-/** Names of every setting for people; the table in docs/settings.md is checked against it. */
+/** Names of all settings for operators; the table in docs/settings.md is checked against it. */
 export const SETTING_NAMES = Object.keys(environmentSchema.shape).filter((name) => !INTERNAL.has(name));
 
 /** Base of links: `PUBLIC_URL`, or the bound address of the HTTP server. */
@@ -335,60 +336,11 @@ export function publicUrl(settings: Settings, boundPort: number): string {
   return `${scheme}://${hostPort(host, boundPort)}`;
 }
 
-type VendorSettings = Pick<Settings, keyof typeof vendorSettings>;
-
-/** Key and base address of one vendor, as configured. */
-export function vendorAccess(
-  settings: VendorSettings,
-  vendor: Vendor,
-): { readonly apiKey: string | undefined; readonly baseUrl: string | undefined } {
-  const prefix = vendor.toUpperCase() as Uppercase<Vendor>;
-  return { apiKey: settings[`${prefix}_API_KEY`], baseUrl: settings[`${prefix}_BASE_URL`] };
-}
-
-/** True if a key or a base address of this vendor is set; with a base address the key may be absent. */
-export function isVendorConfigured(settings: VendorSettings, vendor: Vendor): boolean {
-  const access = vendorAccess(settings, vendor);
-  return access.apiKey !== undefined || access.baseUrl !== undefined;
-}
-
 /** Secrets that still have the value of a published example. */
 function publishedSecrets(given: Readonly<Record<string, unknown>>): string[] {
   return SETTING_NAMES.filter(
     (name) => /_(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) && /^change-?me/i.test(String(given[name] ?? '')),
   ).map((name) => `${name}: must be a secret of your own, not the published example`);
-}
-
-function contradictions(settings: z.output<typeof environmentSchema>): string[] {
-  const problems: string[] = [];
-  const together = (names: readonly (keyof typeof settings)[]) => {
-    const missing = names.filter((name) => settings[name] === undefined);
-    if (missing.length > 0 && missing.length < names.length)
-      problems.push(
-        `${missing.join(', ')}: must be set together with ` +
-          `${names.filter((name) => !missing.includes(name)).join(', ')}`,
-      );
-  };
-  together(['LIVEKIT_URL', 'LIVEKIT_API_KEY', 'LIVEKIT_API_SECRET']);
-  together(['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN']);
-  together(['TLS_CERT', 'TLS_KEY']);
-  together(['SIP_TLS_CERT', 'SIP_TLS_KEY']);
-  together(['SIP_TRUNK_USERNAME', 'SIP_TRUNK_PASSWORD']);
-  if (settings.RTPENGINE_INTERFACES !== undefined && settings.RTPENGINE.length === 0)
-    problems.push('RTPENGINE_INTERFACES: must be set together with RTPENGINE');
-  const needs = (name: keyof typeof settings, vendor: Vendor | 'local' | null) => {
-    if (vendor === null || vendor === 'local' || isVendorConfigured(settings, vendor)) return;
-    const prefix = vendor.toUpperCase();
-    problems.push(`${name}: needs ${prefix}_API_KEY, or ${prefix}_BASE_URL for a server of your own`);
-  };
-  needs('LLM_DEFAULT', vendorOfModel(settings.LLM_DEFAULT ?? DEMO_MODEL_ID));
-  if (settings.LLM_DEFAULT !== undefined && !isModelAllowed(settings.LLM_ALLOWED, settings.LLM_DEFAULT))
-    problems.push('LLM_DEFAULT: must be one of LLM_ALLOWED');
-  needs('TTS_PROVIDER', settings.TTS_PROVIDER);
-  needs('ASR_PROVIDER', settings.ASR_PROVIDER);
-  if (settings.RTP_PORT_MAX - settings.RTP_PORT_MIN < 9)
-    problems.push('RTP_PORT_MAX: must be at least 9 above RTP_PORT_MIN');
-  return problems;
 }
 
 function safeJson(text: string): unknown {

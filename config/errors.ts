@@ -1,7 +1,8 @@
 /**
  * The table of faults: code → HTTP status, message, machine-readable reason and SIP status. `throw
  * fault('agent_not_published')` is how any code reports a problem to a caller; any other throw is a
- * programming error. Statuses, messages and reasons are part of the API and do not change.
+ * programming error. Codes, statuses and reasons are part of the API and do not change, nor do the messages
+ * that clients rely on; other messages may be reworded.
  */
 
 interface FaultEntry {

@@ -4,7 +4,7 @@ import { LANGUAGE_VENDORS, type LanguageVendor, type ModelFacts, VENDORS } from 
 /** The rule-based model that needs no vendor. */
 export const DEMO_MODEL_ID = 'local/demo';
 
-/** A self-hosted model of unknown size usually has at least this many tokens. */
+/** Context size assumed for a self-hosted model: most have at least this many tokens. */
 const UNKNOWN_CONTEXT_TOKENS = 32_768;
 
 /** Assumed for a model without a list price: above every listed one. */

@@ -58,7 +58,7 @@ export const LIMITS = {
   /** our choice: the same as for agents */
   knowledgeNameChars: 120,
   knowledgeDescriptionChars: 2_000,
-  /** our choice: a plan is one frame of the worker link, and JSON at most doubles a text */
+  /** our choice: a plan is one frame of the worker link, and JSON at most doubles the length of a text */
   planKnowledgeBytes: 24 * 1024 * 1024,
   testAgents: 100,
   testRunsPerBatch: 200,

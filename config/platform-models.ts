@@ -2,8 +2,9 @@
  * Language models, recognition models and voices that a deployment offers to agents, and the defaults of new
  * agents (`GET /v1/agent/models`).
  */
-import { isVendorConfigured, type Settings, vendorAccess } from './env.ts';
+import type { Settings } from './env.ts';
 import { DEMO_MODEL_ID, isModelAllowed, languageModelsOf, vendorOfModel } from './language-models.ts';
+import { isVendorConfigured, vendorAccess } from './vendor-access.ts';
 import {
   LANGUAGE_VENDORS,
   type LanguageVendor,

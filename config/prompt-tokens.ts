@@ -4,7 +4,7 @@ import { LIMITS } from './limits.ts';
 
 /** Longest run without a break that is tokenised as one piece: the tokeniser's time grows with its square. */
 const PIECE_CHARS = 256;
-/** Characters counted between two turns of the event loop, about. */
+/** Approximate characters counted per iteration of the event loop. */
 const ROUND_CHARS = 2_048;
 const PIECES = /.{1,256}/gsu;
 
@@ -40,7 +40,7 @@ function piecesOf(text: string): string[] {
   return [...pieces, text.slice(from)];
 }
 
-/** The 422 text for a prompt that is too long, or null. */
+/** Returns the 422 message for a prompt that is too long, or null. */
 export async function systemPromptProblem(text: string): Promise<string | null> {
   // No token is shorter than a byte.
   if (Buffer.byteLength(text) <= LIMITS.systemPromptTokens) return null;

@@ -1,6 +1,6 @@
 /**
- * Tracing with OpenTelemetry. Every span is recorded after its work has ended, so no context is passed
- * through the code. The SDK is loaded only if an OTLP endpoint is set.
+ * Tracing with OpenTelemetry. Every span is recorded after its work has ended, so no tracing context is
+ * passed through the code. The SDK is loaded only if an OTLP endpoint is set.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '#base/clock.ts';
@@ -17,7 +17,7 @@ export interface FinishedSpan {
   readonly endMs: number;
   /** The parent span, as a `traceparent` (W3C Trace Context); without a valid one the span begins a trace. */
   readonly parent?: string | null;
-  /** The span's own `traceparent`, if others had to know it in advance. */
+  /** The span's own `traceparent`, if it was handed out before the span was recorded. */
   readonly as?: string;
   /** Linked traces. */
   readonly links?: readonly string[];
@@ -31,7 +31,7 @@ export interface FinishedSpan {
 export interface Tracing {
   /** Records a span; returns its `traceparent`, for child spans. */
   record(span: FinishedSpan): string;
-  /** Sends the remaining spans. */
+  /** Sends the remaining spans and stops tracing. */
   close(): Promise<void>;
 }
 
@@ -39,8 +39,8 @@ const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-
 const SAMPLED = 1;
 /** How long a span waits to be sent in a batch. */
 const SEND_EVERY_MS = 1_000;
-/** Longest wait at exit for a collector that does not answer. */
-const CLOSE_WITHIN_MS = 2_000;
+/** Maximum wait at exit for a collector that does not answer. */
+const CLOSE_TIMEOUT_MS = 2_000;
 
 /** Root of a call's trace. The trace id is the session's id, so that each leads to the other. */
 export function callTraceparent(sessionId: string): string {
@@ -66,10 +66,10 @@ export async function openTracing(
     'service.instance.id': part.instance,
   });
   // OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME take precedence over our values.
-  const told = resources.detectResources({ detectors: [resources.envDetector] });
+  const fromEnvironment = resources.detectResources({ detectors: [resources.envDetector] });
   const chosen: { traceId: string | null; spanId: string | null } = { traceId: null, spanId: null };
   const provider = new sdk.TracerProvider({
-    resource: resources.defaultResource().merge(named).merge(told),
+    resource: resources.defaultResource().merge(named).merge(fromEnvironment),
     // The exporter reads address, headers, compression and the rest from the OTEL_ variables.
     spanProcessors: [
       new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter(), scheduledDelayMillis: SEND_EVERY_MS }),
@@ -79,20 +79,7 @@ export async function openTracing(
       generateSpanId: () => chosen.spanId ?? randomBytes(8).toString('hex'),
     },
   });
-  let isToldOfTrouble = false;
-  const tell = (message: string) => {
-    if (!isToldOfTrouble)
-      logger.warn(
-        { cause: message.slice(0, 300) },
-        'traces could not be sent; later failures are not logged',
-      );
-    isToldOfTrouble = true;
-  };
-  const ignore = () => undefined;
-  api.diag.setLogger(
-    { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore },
-    { logLevel: api.DiagLogLevel.WARN },
-  );
+  logFirstFailure(api, logger);
   const tracer = provider.getTracer('parley');
   const kinds = { server: api.SpanKind.SERVER, client: api.SpanKind.CLIENT, internal: api.SpanKind.INTERNAL };
 
@@ -119,27 +106,15 @@ export async function openTracing(
           startTime: startMs,
           root: above === null,
           links: links.map(contextOf).flatMap((context) => (context ? [{ context }] : [])),
-          attributes: Object.fromEntries(
-            Object.entries(attributes).filter(
-              (entry): entry is [string, string | number | boolean] => entry[1] !== null,
-            ),
-          ),
+          attributes: withoutNulls(attributes),
         },
         above ? api.trace.setSpanContext(api.ROOT_CONTEXT, { ...above, isRemote: true }) : api.ROOT_CONTEXT,
       );
       if (error !== null) span.setStatus({ code: api.SpanStatusCode.ERROR, message: error });
       span.end(Math.max(startMs, endMs));
-      const { traceId, spanId, traceFlags } = span.spanContext();
-      return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+      return traceparentOf(span.spanContext());
     },
-    async close() {
-      const limit = new AbortController();
-      await Promise.race([
-        provider.shutdown().catch(() => undefined),
-        clock.sleep(CLOSE_WITHIN_MS, limit.signal).catch(() => undefined),
-      ]);
-      limit.abort();
-    },
+    close: () => within(CLOSE_TIMEOUT_MS, clock, provider.shutdown()),
   };
 }
 
@@ -148,4 +123,36 @@ function contextOf(traceparent: string): { traceId: string; spanId: string; trac
   return traceId !== undefined && spanId !== undefined
     ? { traceId, spanId, traceFlags: Number.parseInt(flags ?? '', 16) & SAMPLED }
     : null;
+}
+
+function traceparentOf({ traceId, spanId, traceFlags }: import('@opentelemetry/api').SpanContext): string {
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+}
+
+function withoutNulls<Value>(values: Readonly<Record<string, Value | null>>): Record<string, Value> {
+  return Object.fromEntries(
+    Object.entries(values).filter((entry): entry is [string, Value] => entry[1] !== null),
+  );
+}
+
+/** Waits for `work` for at most `ms`; ignores its errors. */
+async function within(ms: number, clock: Clock, work: Promise<unknown>): Promise<void> {
+  const limit = new AbortController();
+  await Promise.race([work.catch(() => undefined), clock.sleep(ms, limit.signal).catch(() => undefined)]);
+  limit.abort();
+}
+
+/** Logs the first error of the SDK, such as a collector that does not answer. */
+function logFirstFailure(api: typeof import('@opentelemetry/api'), logger: Logger): void {
+  let hasWarned = false;
+  const warnOnce = (message: string) => {
+    if (!hasWarned)
+      logger.warn({ cause: message.slice(0, 300) }, 'failed to send traces; further failures are not logged');
+    hasWarned = true;
+  };
+  const ignore = () => undefined;
+  api.diag.setLogger(
+    { error: warnOnce, warn: warnOnce, info: ignore, debug: ignore, verbose: ignore },
+    { logLevel: api.DiagLogLevel.WARN },
+  );
 }

@@ -6,7 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { systemClock } from '#base/clock.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
-import { createLogger } from '#base/log.ts';
+import { createLogger, type Logger } from '#base/log.ts';
 import { hostPort } from '#base/public-address.ts';
 import { loadCredentials } from '#config/credentials.ts';
 import { publicUrl, type Settings } from '#config/env.ts';
@@ -67,45 +67,16 @@ export async function startAll(settings: Settings): Promise<void> {
     DRACHTIO_SECRET: drachtio.secret,
   };
 
-  const started: StartFacts = {
-    port,
-    sipPort: usesEmbeddedSignalling ? sipPort : null,
-    demoNumber: null,
-    engines: [],
-  };
-  const waitingFor = new Set([
-    'control-plane',
-    ...(usesEmbeddedSignalling ? ['signalling'] : []),
-    ...range(workers).map((index) => `worker-${index}`),
-  ]);
-  const supervisor = new Supervisor({
-    clock: systemClock,
+  const supervisor = createSupervisor(settings, {
     logger,
-    program: new URL('../main.ts', import.meta.url).pathname,
-    baseEnvironment: process.env,
-    onReady: ({ name, facts }) => {
-      if (typeof facts['demoNumber'] === 'string') started.demoNumber = facts['demoNumber'];
-      if (Array.isArray(facts['engines'])) started.engines = facts['engines'].map(String);
-      if (waitingFor.delete(name) && waitingFor.size === 0)
-        announce(settings, started, { credentialsFile: credentials.file, startedMs });
-    },
-    onStartFailed: (name) => {
-      console.error(`${name} could not start; see the lines above`);
-      supervisor.kill();
-      process.exit(1);
-    },
-  });
-  onStopSignal({
-    first: () => {
-      supervisor.stop(settings.DRAIN_SECONDS * 1000).then(
-        () => process.exit(0),
-        () => process.exit(1),
-      );
-    },
-    second: () => {
-      supervisor.kill();
-      process.exit(1);
-    },
+    started: { port, sipPort: usesEmbeddedSignalling ? sipPort : null, demoNumber: null, engines: [] },
+    waitingFor: new Set([
+      'control-plane',
+      ...(usesEmbeddedSignalling ? ['signalling'] : []),
+      ...range(workers).map((index) => `worker-${index}`),
+    ]),
+    credentialsFile: credentials.file,
+    startedMs,
   });
 
   const internal = internalPort === null ? {} : { INTERNAL_PORT: String(internalPort) };
@@ -129,6 +100,58 @@ export async function startAll(settings: Settings): Promise<void> {
       environment: (instanceId) => ({ ...shared, ...own, WORKER_INSTANCE: instanceId }),
     });
   }
+}
+
+/**
+ * Creates the supervisor. It announces the start once all processes in `waitingFor` are ready, and stops them
+ * on a stop signal.
+ */
+function createSupervisor(
+  settings: Settings,
+  {
+    logger,
+    started,
+    waitingFor,
+    credentialsFile,
+    startedMs,
+  }: {
+    readonly logger: Logger;
+    readonly started: StartFacts;
+    readonly waitingFor: Set<string>;
+    readonly credentialsFile: string;
+    readonly startedMs: number;
+  },
+): Supervisor {
+  const supervisor = new Supervisor({
+    clock: systemClock,
+    logger,
+    program: new URL('../main.ts', import.meta.url).pathname,
+    baseEnvironment: process.env,
+    onReady: ({ name, facts }) => {
+      if (typeof facts['demoNumber'] === 'string') started.demoNumber = facts['demoNumber'];
+      if (Array.isArray(facts['engines'])) started.engines = facts['engines'].map(String);
+      if (waitingFor.delete(name) && waitingFor.size === 0)
+        announce(settings, started, { credentialsFile, startedMs });
+    },
+    onStartFailed: (name) => {
+      console.error(`${name} could not start; see the lines above`);
+      supervisor.kill();
+      process.exit(1);
+    },
+  });
+  onStopSignal({
+    first: () => {
+      supervisor.stop(settings.DRAIN_SECONDS * 1000).then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
+    },
+    second: () => {
+      supervisor.kill();
+      process.exit(1);
+    },
+  });
+  return supervisor;
 }
 
 /** Addresses of the product for the outside and for its own processes. */

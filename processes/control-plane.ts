@@ -15,8 +15,8 @@ import { platformModels } from '#config/platform-models.ts';
 import { openTracing } from '#config/tracing.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { countPosting } from '#control-plane/accounts/wallet/low-credit.ts';
-import { startRoomKeeper } from '#control-plane/calls/livekit/keep-rooms.ts';
-import { openPulse } from '#control-plane/calls/sessions/pulse.ts';
+import { startRoomReconciliation } from '#control-plane/calls/livekit/reconcile-rooms.ts';
+import { openHeartbeatFile } from '#control-plane/calls/sessions/heartbeat-file.ts';
 import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
 import { startSweeper } from '#control-plane/calls/settlement/sweep.ts';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
@@ -29,13 +29,14 @@ import { WorkerDispatch } from '#control-plane/calls/workers/worker-dispatch.ts'
 import { WorkerHub } from '#control-plane/calls/workers/worker-hub.ts';
 import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
 import { addWorkerMetrics } from '#control-plane/calls/workers/worker-metrics.ts';
-import { startNumberKeeper } from '#control-plane/catalogue/numbers/keep-numbers.ts';
+import { startNumberMaintenance } from '#control-plane/catalogue/numbers/maintain-numbers.ts';
 import { startControlPlane } from '#control-plane/control-plane.ts';
 import { startTestRunner } from '#control-plane/jobs/agent-tests/test-runner.ts';
 import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runner.ts';
 import { startBatchRunner } from '#control-plane/jobs/batch-calls/batch-runner.ts';
-import { jobsOfCalls } from '#control-plane/jobs/of-calls.ts';
+import { createCallJobs } from '#control-plane/jobs/create-call-jobs.ts';
 import { startRetention } from '#control-plane/operations/privacy/retention.ts';
+import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
@@ -48,8 +49,8 @@ import { type Coordination, createMemoryCoordination } from '#control-plane/plat
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
 import { migrate } from '#control-plane/platform/store/migrations.ts';
 import { buildIndexes, defineModels, type Models } from '#control-plane/platform/store/models.ts';
-import { createReadMemories } from '#control-plane/platform/store/read-memory.ts';
-import { enrol } from '#control-plane/platform/store/replica-roll.ts';
+import { createReadCaches } from '#control-plane/platform/store/read-cache.ts';
+import { registerReplica } from '#control-plane/platform/store/replica-register.ts';
 import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
 import { openBlobs } from '#media/blobs/blobs.ts';
 import { detectLocalRecognition } from '#media/speech/engines.ts';
@@ -78,25 +79,11 @@ async function compose(
 ): Promise<ManagedProcess> {
   const clock = systemClock;
   const credentials = loadCredentials(settings);
-  const database = await openDatabase({
-    mongodbUrl: settings.MONGODB_URL,
-    dataDir: settings.DATA_DIR,
-    clock,
-    logger,
-    onFatal: (error) => {
-      logger.fatal({ err: error }, 'the database has failed; the control plane stops');
-      process.exit(1);
-    },
-  });
+  const database = await openProcessDatabase(settings, clock, logger);
   const models = await openModels(database, clock);
   const coordination = await openCoordination(settings, clock, logger);
-  const workers = new ConnectedWorkers(logger);
   const hasOthers = settings.REDIS_URL !== undefined;
-  const others = hasOthers
-    ? new SharedReplicas({ coordination, clock, logger, own: workers })
-    : NO_OTHER_REPLICAS;
-  const speaking = new SpeakingAgents(clock);
-  const dispatch = new WorkerDispatch({ workers, others, speaking });
+  const { workers, others, speaking, dispatch } = createDispatch({ coordination, clock, logger }, hasOthers);
   const publicAddress = new PublicAddress(settings);
   const context = await buildContext(settings, {
     clock,
@@ -110,14 +97,14 @@ async function compose(
     noteActivity,
   });
   // The data directory is locked: a process that starts with it is the same replica.
-  const enrolled = await enrol(context, {
+  const enrolled = await registerReplica(context, {
     id: `${hostname()}:${settings.DATA_DIR}`,
     isShared: hasOthers,
   });
-  const sink = createReportSink(context, jobsOfCalls(context));
+  const sink = createReportSink(context, createCallJobs(context));
   const hub = new WorkerHub({ clock, logger, workers, others, dispatch, speaking, sink });
   // Cleans up after an earlier process before anything new is created or a worker returns.
-  const sweeper = startSweeper(context, openPulse(settings.DATA_DIR));
+  const sweeper = startSweeper(context, openHeartbeatFile(settings.DATA_DIR));
   await sweeper.idle();
   await others.join();
   const server = await startControlPlane(context).catch((error: unknown) => {
@@ -125,40 +112,24 @@ async function compose(
   });
   // After it is ready: until then the other processes need the CPU.
   const warmUp = clock.after(WARM_UP_AFTER_MS, () => context.speech.warm());
-  const chores = [
+  const backgroundWork = [
     sweeper,
-    startDeliverer(context),
-    startAnalysisRunner(context),
-    startTestRunner(context),
-    startBatchRunner(context),
-    startNumberKeeper(context),
-    startRoomKeeper(context),
-    startRetention(context),
+    ...startBackgroundWork(context),
     ...(hasOthers ? [startLinkWatch(context, dispatch, sink)] : []),
   ];
   addWorkerMetrics(context.metrics.registry, workers);
-  const internal =
-    settings.INTERNAL_PORT === undefined ? null : await serveInternal(settings.INTERNAL_PORT, server.handle);
+  const { INTERNAL_PORT } = settings;
+  const internal = INTERNAL_PORT === undefined ? null : await serveInternal(INTERNAL_PORT, server.handle);
   const links = [server.server, ...(internal ? [internal] : [])].map((http) =>
     serveWorkerLink(http, hub, credentials.workerToken),
   );
   return {
     facts: { outlivesDrain: true, port: server.port, demoNumber: server.seeded.demoNumber },
-    lines: [
-      `Console      ${publicAddress.url}/console`,
-      `API docs     ${publicAddress.url}/docs`,
-      `Credentials  in ${credentials.file} (root_api_key; worker_token for the workers)`,
-      ...(hasOthers
-        ? []
-        : ['Replicas     this one only: more than one control plane needs REDIS_URL (and MONGODB_URL)']),
-      `ready ${JSON.stringify({ port: server.port })}`,
-    ],
-    workerDied: ({ instanceId, isReplaced, hungIn }) => {
-      hub
-        .workerDied(instanceId, { isReplaced, stoodIn: hungIn })
-        .catch((error: unknown) =>
-          logger.error({ err: error, instanceId }, 'the sessions of a dead worker could not be settled'),
-        );
+    lines: startLines({ port: server.port, url: publicAddress.url, file: credentials.file, hasOthers }),
+    workerDied: ({ instanceId, ...death }) => {
+      hub.workerDied(instanceId, death).catch((error: unknown) => {
+        logger.error({ err: error, instanceId }, 'failed to settle the sessions of a dead worker');
+      });
     },
     drain: async () => workers.drain(),
     async close() {
@@ -167,13 +138,72 @@ async function compose(
       internal?.close();
       await others.close();
       await server.close();
-      await Promise.all(chores.map((chore) => chore.close()));
+      await Promise.all(backgroundWork.map((loop) => loop.close()));
       await Promise.all([context.coordination.close(), context.egress.close(), context.speech.close()]);
       await context.tracing?.close();
       await enrolled.close();
       await database.close();
     },
   };
+}
+
+/** Opens the database; ends this process if the embedded database fails later. */
+function openProcessDatabase(settings: Settings, clock: Clock, logger: Logger): Promise<Database> {
+  return openDatabase({
+    mongodbUrl: settings.MONGODB_URL,
+    dataDir: settings.DATA_DIR,
+    clock,
+    logger,
+    onFatal: (error) => {
+      logger.fatal({ err: error }, 'the database has failed; the control plane stops');
+      process.exit(1);
+    },
+  });
+}
+
+/** The access to the workers of this replica and, with `hasOthers`, to those of the others. */
+function createDispatch(deps: Pick<Context, 'coordination' | 'clock' | 'logger'>, hasOthers: boolean) {
+  const workers = new ConnectedWorkers(deps.logger);
+  const others = hasOthers ? new SharedReplicas({ ...deps, own: workers }) : NO_OTHER_REPLICAS;
+  const speaking = new SpeakingAgents(deps.clock);
+  return { workers, others, speaking, dispatch: new WorkerDispatch({ workers, others, speaking }) };
+}
+
+/** The background loops of every control plane. */
+function startBackgroundWork(context: Context): readonly BackgroundLoop[] {
+  return [
+    startDeliverer(context),
+    startAnalysisRunner(context),
+    startTestRunner(context),
+    startBatchRunner(context),
+    startNumberMaintenance(context),
+    startRoomReconciliation(context),
+    startRetention(context),
+  ];
+}
+
+/** The lines printed once the control plane is ready. */
+function startLines({
+  port,
+  url,
+  file,
+  hasOthers,
+}: {
+  readonly port: number;
+  readonly url: string;
+  /** The file of the generated credentials. */
+  readonly file: string;
+  readonly hasOthers: boolean;
+}): string[] {
+  return [
+    `Console      ${url}/console`,
+    `API docs     ${url}/docs`,
+    `Credentials  in ${file} (root_api_key; worker_token for the workers)`,
+    ...(hasOthers
+      ? []
+      : ['Replicas     this one only: more than one control plane needs REDIS_URL (and MONGODB_URL)']),
+    `ready ${JSON.stringify({ port })}`,
+  ];
 }
 
 async function openModels({ connection }: Database, clock: Clock): Promise<Models> {
@@ -218,7 +248,7 @@ async function buildContext(
   return {
     ...parts,
     settings,
-    remembered: createReadMemories(models, database.kind === 'embedded'),
+    caches: createReadCaches(models, database.kind === 'embedded'),
     secretBox: createSecretBox(credentials.masterKey),
     dataKeys: createDataKeys(credentials.masterKey),
     blobs: openBlobs(

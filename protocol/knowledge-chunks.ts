@@ -3,7 +3,7 @@
  * Pure and linear in the text's length; shared, so that the API counts what a call searches.
  */
 
-import { atOnce } from '#base/in-turns.ts';
+import { runAtOnce } from '#base/run-steps.ts';
 
 /** Longest chunk, characters: a few paragraphs, so that the best three leave room in a prompt. */
 export const CHUNK_CHARS = 1_200;
@@ -23,7 +23,7 @@ interface Block {
  * sentence ends or spaces. Only white space between chunks is dropped.
  */
 export function chunkText(text: string): string[] {
-  return atOnce(chunking(text));
+  return runAtOnce(chunking(text));
 }
 
 /** The same in short steps. */

@@ -10,7 +10,7 @@ import { accountCalls } from '../accounts/limits/spend-limits.ts';
 import { amount, toWalletRecord, walletRecord } from '../accounts/wallet/wallet-record.ts';
 import type { Context } from '../platform/context.ts';
 import type { ApiServer } from '../platform/http/server.ts';
-import { recountPlaces } from '../platform/store/places.ts';
+import { recountPlaces } from '../platform/store/counted-places.ts';
 
 const OPERATOR = { access: 'operator' } as const;
 const userPath = z.object({ user_id: z.string() });

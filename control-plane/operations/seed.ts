@@ -13,7 +13,7 @@ import { hashKey } from '../platform/http/auth.ts';
 import { isDuplicateKey } from '../platform/store/duplicate-key.ts';
 import type { AgentDocument } from '../platform/store/models/agent-model.ts';
 
-/** Fixed ids, so that a second start or a second replica finds them. */
+/** Fixed ids, so that later starts and other replicas find them. */
 const ROOT = { userId: fixedId(1), teamId: fixedId(2), workspaceId: fixedId(3), keyId: fixedId(4) };
 /** The demo agent, in every deployment. */
 export const DEMO_AGENT_ID = fixedId(5);

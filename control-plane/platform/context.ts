@@ -25,7 +25,7 @@ import type { DataKeys, SecretBox } from './secrets/secret-box.ts';
 import type { Coordination } from './store/coordination.ts';
 import type { Database } from './store/database.ts';
 import type { Models } from './store/models.ts';
-import type { ReadMemories } from './store/read-memory.ts';
+import type { ReadCaches } from './store/read-cache.ts';
 
 /** Shared dependencies of the control plane. */
 export interface Context {
@@ -35,8 +35,8 @@ export interface Context {
   readonly logger: Logger;
   readonly database: Pick<Database, 'ping' | 'copyTo' | 'scrub'>;
   readonly models: Models;
-  /** Caches of frequent reads, used only where that is safe. */
-  readonly remembered: ReadMemories;
+  /** Caches of frequent reads; without effect unless this process is the only writer. */
+  readonly caches: ReadCaches;
   readonly coordination: Coordination;
   readonly secretBox: SecretBox;
   /** Per-session encryption keys. */

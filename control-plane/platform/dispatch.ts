@@ -1,6 +1,6 @@
 /**
- * `Dispatch`: how the rest of the control plane reaches the workers: it places jobs, hands over plans and
- * passes commands on. Implemented by `worker-dispatch.ts` over the worker link.
+ * `Dispatch`: the control plane's interface to the workers: places jobs, sends plans and forwards commands.
+ * Implemented by `worker-dispatch.ts` over the worker link.
  */
 
 import type { AgentTestJob } from '#protocol/agent-test.ts';
@@ -28,7 +28,7 @@ export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   replay: 30_000,
 };
 
-/** Names one attempt at a session's job: a later worker runs it under a later epoch. */
+/** Identifies one attempt at a session's job: each further worker runs it under a higher epoch. */
 export interface SessionKey {
   readonly sessionId: string;
   readonly epoch: number;
@@ -85,13 +85,13 @@ export interface Dispatch {
    * `Fault('no_capacity')`, or `Fault('draining')` during shutdown.
    */
   place(offer: JobOffer): Promise<Placement>;
-  /** `failoverState` is what a call has been so far that another worker began. */
+  /** `failoverState` is the state of a call that another worker began. */
   assign(placement: Placement, session: SessionKey, plan: CallPlan, failoverState?: FailoverState): void;
   assignAnalysis(placement: Placement, session: SessionKey, job: AnalysisJob): void;
   assignAgentTest(placement: Placement, session: SessionKey, job: AgentTestJob): void;
-  /** Frees the slot of an accepted job that is not coming. */
+  /** Frees the slot of an accepted job that is not going to be assigned. */
   withdraw(placement: Placement, session: SessionKey): void;
-  /** Tells the worker to end the call; the session changes by the worker's own `ended` report. */
+  /** Tells the worker to end the call; the session ends with the worker's `ended` report. */
   end(instanceId: string, session: SessionKey, reason: EndReason): void;
   /** Passes a browser's offer to the session's worker and returns its answer. */
   offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }>;
@@ -118,8 +118,7 @@ export interface Dispatch {
    */
   replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome>;
   /**
-   * The heard part of the reply in progress, as far as this replica has been notified; null while the agent
-   * is silent.
+   * The heard part of the reply in progress, as far as this replica knows; null while the agent is silent.
    */
   heardSoFar(sessionId: string): HeardSoFar | null;
   /** True when at least one worker is registered (readyz). */

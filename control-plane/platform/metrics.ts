@@ -1,4 +1,4 @@
-/** The control plane's Prometheus metrics; every part registers its meters here. */
+/** The control plane's Prometheus metrics; every part of the control plane registers its meters here. */
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 
 /** The registry and the meters updated by the control plane. */
@@ -12,7 +12,7 @@ export interface Metrics {
   readonly callsCreated: Counter<'channel'>;
   /** Ended sessions, each counted once. */
   readonly callsEnded: Counter<'reason'>;
-  /** Calls ended because too many workers had died while running them (`calls/losses.ts`). */
+  /** Calls ended because too many workers had died while running them (`worker-losses.ts`). */
   readonly sessionsGivenUp: Counter;
   /** Finished webhooks: delivered, or dropped after the last attempt. */
   readonly webhooks: Counter<'outcome'>;

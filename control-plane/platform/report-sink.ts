@@ -35,8 +35,8 @@ export interface ReportSink {
   workerBack(instanceId: string, sessions: readonly SessionKey[]): Promise<void>;
   /**
    * The worker process is known to be dead and its spool has been read. Other workers take over its calls;
-   * those that cannot be taken over end with `heartbeat_timeout`. `stoodIn` is the session in which it hung
-   * and was killed.
+   * those that cannot be taken over end with `heartbeat_timeout`. `hungIn` is the session that had blocked
+   * its event loop when it was killed.
    */
-  workerDead(instanceId: string, diedAt: Date, stoodIn?: string | null): Promise<void>;
+  workerDead(instanceId: string, diedAt: Date, hungIn?: string | null): Promise<void>;
 }

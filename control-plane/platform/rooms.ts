@@ -33,7 +33,7 @@ export interface RoomTokenOptions {
 }
 
 /** A signed webhook from the LiveKit server. */
-export interface RoomNews {
+export interface RoomEvent {
   readonly event: string;
   readonly room: string | null;
   readonly identity: string | null;
@@ -65,7 +65,7 @@ export interface Rooms {
   participants(room: string): Promise<readonly string[]>;
   token(options: RoomTokenOptions): Promise<string>;
   /** Parses a webhook; null if it was not signed with our secret. */
-  readNews(body: string, authorization: string | undefined): Promise<RoomNews | null>;
+  readEvent(body: string, authorization: string | undefined): Promise<RoomEvent | null>;
 }
 
 /** Audio only: the server refuses every track that is not from a microphone. */
@@ -150,7 +150,7 @@ export function openRooms(settings: Settings, logger: Logger): Rooms | null {
       if (role === 'agent') token.kind = 'agent';
       return token.toJwt();
     },
-    async readNews(body, authorization) {
+    async readEvent(body, authorization) {
       try {
         const { event, room, participant } = await receiver.receive(body, authorization);
         return { event, room: room?.name ?? null, identity: participant?.identity ?? null };

@@ -4,8 +4,9 @@
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { isVendorConfigured, type Settings } from '#config/env.ts';
+import type { Settings } from '#config/env.ts';
 import { LOCAL_RECOGNITION_ID, type LocalRecognition, platformModels } from '#config/platform-models.ts';
+import { isVendorConfigured } from '#config/vendor-access.ts';
 import { type RecognitionVendor, SYNTHESIS_VENDORS, type SynthesisVendor } from '#config/vendors.ts';
 import { EngineHealth } from './engine-health.ts';
 import { failOverRecognizer, failOverSynthesizer } from './fail-over.ts';

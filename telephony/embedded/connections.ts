@@ -4,8 +4,8 @@
  * idle for longest is closed.
  */
 import type { Socket } from 'node:net';
+import { networkOf } from '#base/client-network.ts';
 import type { Clock, Timer } from '#base/clock.ts';
-import { networkOf } from '#base/network-of.ts';
 import { LIMITS } from '#config/limits.ts';
 
 /** Most connections, and how long one may stay silent. */

@@ -20,7 +20,7 @@ import { createMetrics } from '#control-plane/platform/metrics.ts';
 import { PublicAddress } from '#control-plane/platform/public-address.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
 import { createMemoryCoordination } from '#control-plane/platform/store/coordination.ts';
-import { createReadMemories } from '#control-plane/platform/store/read-memory.ts';
+import { createReadCaches } from '#control-plane/platform/store/read-cache.ts';
 import { registerRoutes } from '#control-plane/routes.ts';
 import { compatAnswersOf } from '#control-plane/speech/compat/compat-examples.ts';
 import type { Blobs } from '#media/blobs/blobs.ts';
@@ -106,7 +106,7 @@ export async function openTestApi(
     logger: createLogger({ level: 'silent', name: 'test' }),
     database: store.database,
     models: store.models,
-    remembered: createReadMemories(store.models, true),
+    caches: createReadCaches(store.models, true),
     coordination: createMemoryCoordination(clock),
     secretBox: createSecretBox(masterKey),
     dataKeys: createDataKeys(masterKey),

@@ -4,7 +4,7 @@
  */
 
 import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
-import { jobsOfCalls } from '#control-plane/jobs/of-calls.ts';
+import { createCallJobs } from '#control-plane/jobs/create-call-jobs.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import type { ReportOutcome, ReportSink } from '#control-plane/platform/report-sink.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
@@ -41,7 +41,7 @@ export async function openTestCalls(
 ): Promise<TestCalls> {
   const dispatch = new FakeDispatch();
   const api = await openTestApi({ EGRESS_ALLOW: '127.0.0.1', ...environment }, { dispatch, ...over }, stored);
-  const sink = createReportSink(api.context, jobsOfCalls(api.context));
+  const sink = createReportSink(api.context, createCallJobs(api.context));
   return {
     ...api,
     dispatch,

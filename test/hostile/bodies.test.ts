@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { atOnce, inTurns } from '#base/in-turns.ts';
+import { runAtOnce, runInTurns } from '#base/run-steps.ts';
 import { Fault } from '#config/errors.ts';
 import { readingUrlencoded } from '#control-plane/platform/http/urlencoded.ts';
 import { turnsDuring } from '#test/turns-until.ts';
@@ -33,7 +33,7 @@ describe('security 2: a form is read in linear time', () => {
 });
 
 describe('a form', () => {
-  const read = (text: string) => atOnce(readingUrlencoded(Buffer.from(text)));
+  const read = (text: string) => runAtOnce(readingUrlencoded(Buffer.from(text)));
 
   it.each([
     'a=1&b=2&a=3',
@@ -53,14 +53,14 @@ describe('a form', () => {
   it('yields to other work at the maximum length; an ordinary form is parsed at once', async () => {
     for (const token of ['+', '%', '%41', 'x', 'é']) {
       const bytes = Buffer.from(`a=${repeated(token, 1_000_000)}`);
-      const turns = await turnsDuring(() => inTurns(readingUrlencoded(bytes)));
+      const turns = await turnsDuring(() => runInTurns(readingUrlencoded(bytes)));
       expect(turns, token).toBeGreaterThan(5);
       expect(turns, token).toBeLessThan(80);
     }
     const fields = Array.from({ length: 80 }, (_, index) => `f${index}=${'%C3%A9'.repeat(2_000)}`).join('&');
-    expect(await turnsDuring(() => inTurns(readingUrlencoded(Buffer.from(fields))))).toBeGreaterThan(5);
+    expect(await turnsDuring(() => runInTurns(readingUrlencoded(Buffer.from(fields))))).toBeGreaterThan(5);
     expect(
-      await turnsDuring(() => inTurns(readingUrlencoded(Buffer.from('model=a&language=de')))),
+      await turnsDuring(() => runInTurns(readingUrlencoded(Buffer.from('model=a&language=de')))),
     ).toBeLessThanOrEqual(1);
   });
 });

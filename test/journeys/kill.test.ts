@@ -343,8 +343,8 @@ interface Details {
 
 /** Reads all pages: until clients are stopped they create sessions, each of which shifts the others back. */
 async function sessionsSince(since: Date): Promise<Session[]> {
-  const query =
-    'status=pending,active,unknown,completed,' + `failed&page_size=100&created_after=${since.toISOString()}`;
+  const after = since.toISOString();
+  const query = `status=pending,active,unknown,completed,failed&page_size=100&created_after=${after}`;
   const found = new Map<string, Session>();
   for (let page = 1, isLast = false; !isLast; page++) {
     const { sessions, has_more }: { sessions: Session[]; has_more: boolean } = await product.ask(

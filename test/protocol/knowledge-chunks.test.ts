@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inTurns } from '#base/in-turns.ts';
+import { runInTurns } from '#base/run-steps.ts';
 import { CHUNK_CHARS, chunking, chunkText } from '#protocol/knowledge-chunks.ts';
 import { turnsDuring } from '../turns-until.ts';
 
@@ -68,7 +68,7 @@ describe('chunkText', () => {
       const text = unit.repeat(262_144 / unit.length);
       let chunks: string[] = [];
       const turns = await turnsDuring(async () => {
-        chunks = await inTurns(chunking(text));
+        chunks = await runInTurns(chunking(text));
       });
       expect(chunks).toEqual(chunkText(text));
       expect(turns, JSON.stringify(unit)).toBeGreaterThan(text.length / 20_000);

@@ -1,6 +1,6 @@
 /** One simulated call from its seed: the whole call of the product in a random environment. */
 import { pino } from 'pino';
-import { brokenOffItem } from '#control-plane/calls/settlement/broken-off.ts';
+import { interruptedReplyItem } from '#control-plane/calls/settlement/interrupted-reply.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
 import { type Call, startCall } from '#runtime/calls/call.ts';
@@ -257,7 +257,7 @@ function failoverStateOf(of: {
   const last = captions.at(-1);
   const text = last && last.event['final'] !== true ? String(last.event['text']) : '';
   const heard = last && text !== '' ? { text, atMs: SIMULATED_EPOCH_MS + last.atMs } : null;
-  const brokenOff = brokenOffItem(items, heard);
+  const brokenOff = interruptedReplyItem(items, heard);
   const joined = of.reports.find(({ type }) => type === 'joined');
   const joinedMs = joined?.type === 'joined' ? Date.parse(joined.at) - SIMULATED_EPOCH_MS : of.lostMs;
   return {

@@ -75,8 +75,8 @@ describe('SRTP keys in descriptions (RFC 4568)', () => {
   });
 
   it('an offer with plain and protected sections is answered in the first supported one', () => {
-    const both =
-      `${offer('RTP/SAVP', line('AES_CM_128_HMAC_SHA1_80 inline:AAAA'))}m=audio 4002 RTP/AVP ` + '8\r\n';
+    const encrypted = offer('RTP/SAVP', line('AES_CM_128_HMAC_SHA1_80 inline:AAAA'));
+    const both = `${encrypted}m=audio 4002 RTP/AVP 8\r\n`;
     const { sdp, remote } = answerAudio(both, local);
     expect(remote).toMatchObject({ port: 4002, codec: 'PCMA' });
     expect(remote.srtp).toBeUndefined();

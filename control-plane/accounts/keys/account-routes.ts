@@ -21,7 +21,13 @@ const ownAccount = accountRecord.extend({
 export function registerAccountRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/v1/account',
-    { schema: { tags: ['keys'], summary: 'Whose key this is', response: { 200: ownAccount } } },
+    {
+      schema: {
+        tags: ['keys'],
+        summary: 'Returns the account the key belongs to',
+        response: { 200: ownAccount },
+      },
+    },
     async (request) => {
       const { userId, keyId, isOperator } = callerOf(request);
       const [user, wallet] = await Promise.all([

@@ -20,7 +20,7 @@ export interface NewAccount {
 /** Ledger key of an account's starting credit. */
 export const START_KEY = 'start';
 
-/** Creates a user with a wallet and a first key. The key is returned only here. */
+/** Creates a user with a wallet and a first key. This is the only time the key is returned. */
 export async function createAccount(
   context: Context,
   account: NewAccount,
@@ -47,7 +47,7 @@ export async function postStartingCredit(context: Context, userId: string, micro
   await context.ledger.post({ userId, key: START_KEY, kind: 'top_up', amountMicros: micros });
 }
 
-/** Creates a key for a user. `apiKey` is returned only here. Throws `quota_reached`. */
+/** Creates a key for a user. This is the only time `apiKey` is returned. Throws `quota_reached`. */
 export async function createKey(
   context: Context,
   userId: string,

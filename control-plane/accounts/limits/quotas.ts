@@ -4,8 +4,8 @@
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
+import { freePlace, takePlace } from '../../platform/store/counted-places.ts';
 import { idsOf } from '../../platform/store/ids-of.ts';
-import { freePlace, takePlace } from '../../platform/store/places.ts';
 
 /** Counted kinds: display name, setting of the limit, collection, and the field with the owner's id. */
 const COUNTED = {
@@ -33,23 +33,23 @@ type Parts = Pick<Context, 'models' | 'clock' | 'settings'>;
  */
 export async function withinQuota<Stored>(
   context: Parts,
-  of: CountedObject,
+  object: CountedObject,
   store: () => Promise<Stored>,
 ): Promise<Stored> {
-  const { what, setting, model, owner: field } = COUNTED[of.kind];
+  const { what, setting, model, owner: field } = COUNTED[object.kind];
   const limit = context.settings[setting];
   const places = {
-    id: `${of.kind}:${of.owner}`,
+    id: `${object.kind}:${object.owner}`,
     limit,
     statesOf: async (ids: readonly string[]) =>
       new Map((await idsOf(context.models, model, { _id: { $in: ids } })).map((id) => [id, true])),
-    earlier: () => idsOf(context.models, model, { [field]: of.owner }),
+    earlier: () => idsOf(context.models, model, { [field]: object.owner }),
   };
-  if (!(await takePlace(context, places, of.id))) throw fault('quota_reached', { limit, what, setting });
+  if (!(await takePlace(context, places, object.id))) throw fault('quota_reached', { limit, what, setting });
   try {
     return await store();
   } catch (error) {
-    await freePlace(context, places.id, of.id);
+    await freePlace(context, places.id, object.id);
     throw error;
   }
 }

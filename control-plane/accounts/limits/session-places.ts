@@ -4,9 +4,9 @@
  */
 import type { Fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
+import { addHolder, type CountedPlaces, freePlace, takePlace } from '../../platform/store/counted-places.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import type { SessionDocument, StoredStatus } from '../../platform/store/models/session-model.ts';
-import { addHolder, type CountedPlaces, freePlace, takePlace } from '../../platform/store/places.ts';
 
 type Parts = Pick<Context, 'models' | 'clock'>;
 
@@ -22,10 +22,10 @@ export type CountedSessions = Pick<CountedPlaces, 'id' | 'limit' | 'earlier'> & 
  */
 export async function holdingPlaces<Created>(
   context: Parts,
-  of: { readonly counted: readonly CountedSessions[]; readonly sessionId: string },
+  request: { readonly counted: readonly CountedSessions[]; readonly sessionId: string },
   create: () => Promise<Created>,
 ): Promise<Created> {
-  const { counted, sessionId } = of;
+  const { counted, sessionId } = request;
   const taken: string[] = [];
   try {
     for (const places of counted) {
@@ -42,7 +42,7 @@ export async function holdingPlaces<Created>(
     }
     return await create();
   } catch (error) {
-    // One that is there already keeps its places.
+    // An existing session keeps its places.
     if (!isDuplicateKey(error)) for (const id of taken) await freePlace(context, id, sessionId);
     throw error;
   }
@@ -54,10 +54,10 @@ export async function holdingPlaces<Created>(
  */
 export async function countedIn<Created>(
   context: Parts,
-  of: { readonly places: Pick<CountedSessions, 'id' | 'statuses'>; readonly sessionId: string },
+  request: { readonly places: Pick<CountedSessions, 'id' | 'statuses'>; readonly sessionId: string },
   create: () => Promise<Created>,
 ): Promise<Created> {
-  const { places, sessionId } = of;
+  const { places, sessionId } = request;
   const counted = {
     id: places.id,
     statesOf: (ids: readonly string[]) => statesOf(context, ids, places.statuses),
@@ -65,7 +65,7 @@ export async function countedIn<Created>(
   await addHolder(context, counted, sessionId);
   try {
     const created = await create();
-    // Covers a list that was started after the first call and did not yet see this session in the store.
+    // Covers a list created after the first `addHolder`, before this session was stored.
     await addHolder(context, counted, sessionId);
     return created;
   } catch (error) {

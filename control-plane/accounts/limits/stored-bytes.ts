@@ -5,13 +5,13 @@
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
+import { beginList, ON_ITS_WAY_MS, ROUNDS } from '../../platform/store/counted-places.ts';
 import type { PlaceHolder, PlacesDocument } from '../../platform/store/models/place-model.ts';
-import { beginList, ON_ITS_WAY_MS, ROUNDS } from '../../platform/store/places.ts';
 import { START_KEY } from '../keys/accounts.ts';
 
 type Parts = Pick<Context, 'models' | 'clock' | 'settings' | 'ledger'>;
 
-/** Something that is about to be stored. */
+/** An object that is about to be stored. */
 interface StoredBytesOf {
   readonly userId: string;
   readonly teamId: string;

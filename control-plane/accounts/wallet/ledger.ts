@@ -1,13 +1,13 @@
 /**
- * The ledger. A wallet consists only of its entries, and a posting is one insert checked by two unique
- * indexes, so a crash leaves nothing to recover. Within a process, postings of one user are serialised;
- * between processes, the loser of an index conflict retries.
+ * Implements the ledger. A wallet consists only of its entries, and a posting is one insert checked by two
+ * unique indexes, so a crash leaves nothing to recover. Within a process, postings of one user are
+ * serialised; between processes, the loser of an index conflict retries.
  */
 import type { Clock } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
 import type { Ledger, LedgerEntry, LedgerFlaw, Posting } from '../../platform/ledger.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
-import { insertWhole } from '../../platform/store/insert-whole.ts';
+import { insertDocument } from '../../platform/store/insert-documents.ts';
 import type { LedgerDocument } from '../../platform/store/models/ledger-model.ts';
 import type { Models } from '../../platform/store/models.ts';
 
@@ -94,7 +94,7 @@ async function insert(
 ): Promise<LedgerEntry | null> {
   newestKnown.delete(entry.user_id);
   try {
-    await insertWhole(deps.entries, entry);
+    await insertDocument(deps.entries, entry);
   } catch (error) {
     if (isDuplicateKey(error)) return null;
     throw error;

@@ -1,4 +1,4 @@
-/** The low-credit alert: a wallet below one dollar, the price of a quarter of an hour, is low. */
+/** The low-credit alert: a wallet below one dollar, the price of a quarter of an hour of calls. */
 import type { Metrics } from '../../platform/metrics.ts';
 
 const LOW_CREDIT_MICROS = 1_000_000;

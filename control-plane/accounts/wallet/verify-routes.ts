@@ -21,7 +21,7 @@ export function registerVerifyRoutes(app: ApiServer, context: Context): void {
       config: { access: 'operator' },
       schema: {
         tags: ['operator'],
-        summary: 'Reads every ledger and names what does not add up',
+        summary: 'Verifies every ledger and lists the inconsistent ones',
         response: { 200: proof },
       },
     },

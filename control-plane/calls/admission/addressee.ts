@@ -17,18 +17,18 @@ import {
 } from './sip-digest.ts';
 
 /**
- * Result of the lookup. `holder` is the number whose team is notified of a refusal; null when several teams
- * claim the number, because none may learn of another's calls.
+ * Result of the lookup. `holder` is the number whose team sees the refusal; null when several teams claim the
+ * number, because none may learn of another's calls.
  */
 export type Addressee =
-  | { readonly is: 'nobody' }
+  | { readonly is: 'unknown_number' }
   | { readonly is: 'number'; readonly number: NumberDocument }
   | { readonly is: 'source_refused'; readonly holder: NumberDocument | null }
-  /** `isWrong`: the caller sent credentials, but they are invalid. */
+  /** `hasWrongCredentials`: the caller sent credentials, and they were invalid. */
   | {
       readonly is: 'challenged';
       readonly holder: NumberDocument | null;
-      readonly isWrong: boolean;
+      readonly hasWrongCredentials: boolean;
       readonly challenges: string[];
     };
 
@@ -36,7 +36,7 @@ export type Addressee =
 export async function findAddressee(context: Context, request: AdmissionRequest): Promise<Addressee> {
   const claims = await findCalledNumbers(context, request.to_user);
   const [first] = claims;
-  if (!first) return { is: 'nobody' };
+  if (!first) return { is: 'unknown_number' };
   const holder = claims.length === 1 ? first : null;
   const open = claims.filter((number) => isSourceAllowed(context, number, request.source_address));
   if (open.length === 0) return { is: 'source_refused', holder };
@@ -51,11 +51,11 @@ export async function findAddressee(context: Context, request: AdmissionRequest)
     if (verdict === 'none') break;
   }
   const isStale = verdicts.includes('stale');
-  const isWrong = !isStale && !verdicts.includes('none');
+  const hasWrongCredentials = !isStale && !verdicts.includes('none');
   return {
     is: 'challenged',
     holder,
-    isWrong,
+    hasWrongCredentials,
     challenges: digestChallenges(scopeOf(context, first), isStale),
   };
 }
@@ -97,12 +97,12 @@ async function proofOf(
   return (await isFirstUse(context, verdict.use)) ? 'right' : 'stale';
 }
 
-/** If the shared store is unavailable, the call is admitted, as it is for the limits kept there. */
+/** If the shared store is unavailable, the call is admitted; the limits kept there do the same. */
 async function isFirstUse({ coordination, logger }: Context, use: string): Promise<boolean> {
   try {
     return await coordination.claim(`sip-digest:${use}`, NONCE_USE_MS);
   } catch (error) {
-    logger.warn({ err: error }, 'the use of a digest could not be noted');
+    logger.warn({ err: error }, 'failed to record the use of a digest');
     return true;
   }
 }

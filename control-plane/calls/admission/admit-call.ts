@@ -5,13 +5,13 @@
  * webhook has finished.
  */
 
-import { networkOf } from '#base/network-of.ts';
+import { networkOf } from '#base/client-network.ts';
 import { Fault, fault } from '#config/errors.ts';
 import { type AdmissionAnswer, type AdmissionRequest, keptHeaders } from '#protocol/sip-admission.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { withinLimits } from '../../accounts/limits/spend-limits.ts';
 import { loadPublished } from '../../catalogue/agents/publish.ts';
-import { plannedKnowledge } from '../../catalogue/knowledge/planned-knowledge.ts';
+import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import { type Context, newId } from '../../platform/context.ts';
 import { logRefusal } from '../../platform/refusals/log-refusal.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
@@ -21,13 +21,8 @@ import { isLive } from '../../platform/store/session-status.ts';
 import { planTransfers } from '../outbound/transfer-plan.ts';
 import { buildPlan } from '../plans/build-plan.ts';
 import { sessionTimezone } from '../plans/session-timezone.ts';
-import { keepPlan, sessionDraft } from '../sessions/new-session.ts';
-import {
-  assignSession,
-  openPlacedSession,
-  type PlacedSession,
-  refuseSession,
-} from '../sessions/place-session.ts';
+import { sessionDraft, storePlan } from '../sessions/new-session.ts';
+import { assignSession, type PlacedSession, placeSession, refuseSession } from '../sessions/place-session.ts';
 import { loadSession } from '../sessions/session-store.ts';
 import { findAddressee } from './addressee.ts';
 import { askInitWebhook } from './init-webhook.ts';
@@ -45,13 +40,13 @@ const REASONS: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
-/** The answer to signalling; `planned` resolves when the call has its plan or was given up. */
+/** The answer to signalling; `planned` resolves when the plan has been sent or the call was given up. */
 export interface Admission {
   readonly answer: AdmissionAnswer;
   readonly planned: Promise<void>;
 }
 
-/** Extra headers of a refusal; an array becomes one header row per value. */
+/** Headers added to a refusal; an array is sent as one header line per value. */
 type RefusalHeaders = Record<string, string | string[]>;
 
 /** The destination of an admissible call, before the charge. */
@@ -62,9 +57,9 @@ interface Callee {
 }
 
 /**
- * Admits or refuses an INVITE; throws only for programming errors and database failures. `isAwaited` tells
- * whether signalling still waits for the answer: a call it has given up on must not delay the next one or
- * keep a charge and a worker's slot.
+ * Admits or refuses an INVITE; throws only for programming errors and database failures. `isAwaited` returns
+ * false once signalling has stopped waiting for the answer: such a call must not delay the next one, be
+ * charged or occupy a worker.
  */
 export async function admitCall(
   context: Context,
@@ -73,18 +68,18 @@ export async function admitCall(
 ): Promise<Admission> {
   const addressee = await findAddressee(context, request);
   switch (addressee.is) {
-    case 'nobody':
-      await context.refusals.takeForCall(networkOf(request.source_address));
-      return rejection(404);
+    case 'unknown_number':
+      await context.refusals.throttleCall(networkOf(request.source_address));
+      return refusal(404);
     case 'source_refused':
-      return refuseAndLog(context, { request, number: addressee.holder }, fault('source_refused'));
+      return refuse(context, { request, number: addressee.holder }, fault('source_refused'));
     case 'challenged': {
       const challenge = { 'Proxy-Authenticate': addressee.challenges };
       // A first request without credentials, or one with only a stale nonce, will be retried by the caller
       // and is not counted as a refusal.
-      return addressee.isWrong
-        ? refuseAndLog(context, { request, number: addressee.holder }, fault('digest_refused'), challenge)
-        : rejection(407, challenge);
+      return addressee.hasWrongCredentials
+        ? refuse(context, { request, number: addressee.holder }, fault('digest_refused'), challenge)
+        : refusal(407, challenge);
     }
     default:
       return admitTo(context, addressee.number, { request, isAwaited });
@@ -100,16 +95,19 @@ async function admitTo(
     const callee = await findCallee(context, number);
     const call = { agent: callee.agent, payer: { userId: number.user_id }, sessionId: newId() };
     const { placed, tag } = await withinLimits(context, call, () =>
-      openCall(context, { request, callee, isAwaited, sessionId: call.sessionId }),
+      placeRoutableCall(context, { request, callee, isAwaited, sessionId: call.sessionId }),
     );
     context.logger.info({ sessionId: placed.session._id, agentId: callee.agent._id }, 'call admitted');
     const planned = sendPlan(context, { request, callee, placed }).catch((error: unknown) => {
-      context.logger.error({ err: error, sessionId: placed.session._id }, 'admitted call got no plan');
+      context.logger.error(
+        { err: error, sessionId: placed.session._id },
+        'failed to send the plan of an admitted call',
+      );
     });
     return { answer: { action: 'route', data: { tag } }, planned };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return refuseAndLog(
+    return refuse(
       context,
       { request, number },
       error,
@@ -119,14 +117,14 @@ async function admitTo(
 }
 
 /** Refusals are rate-limited: callers that retry at once would take event-loop time from all other calls. */
-async function refuseAndLog(
+async function refuse(
   context: Context,
   { request, number }: { request: AdmissionRequest; number: NumberDocument | null },
   reason: Fault,
   headers?: RefusalHeaders,
 ): Promise<Admission> {
-  await context.refusals.takeForCall(number?.user_id ?? networkOf(request.source_address));
-  if (!number) return rejection(reason.sipStatus, headers);
+  await context.refusals.throttleCall(number?.user_id ?? networkOf(request.source_address));
+  if (!number) return refusal(reason.sipStatus, headers);
   const call = {
     agentId: number.agent_id,
     callerNumber: request.from_user,
@@ -134,11 +132,11 @@ async function refuseAndLog(
     sipCallId: request.call_id,
   };
   logRefusal(context, { kind: 'inbound_call', teamId: number.team_id, ...call }, reason);
-  return rejection(reason.sipStatus, headers);
+  return refusal(reason.sipStatus, headers);
 }
 
 /** The answer that refuses a call. */
-function rejection(status: number, headers?: RefusalHeaders): Admission {
+function refusal(status: number, headers?: RefusalHeaders): Admission {
   const data = { status, reason: REASONS[status] ?? 'Refused', ...(headers ? { headers } : {}) };
   return { answer: { action: 'reject', data }, planned: Promise.resolve() };
 }
@@ -152,29 +150,32 @@ async function findCallee(context: Context, number: NumberDocument): Promise<Cal
   return { number, agent: published.agent, version: published.version };
 }
 
-interface AwaitedCall {
+interface InboundCall {
   readonly request: AdmissionRequest;
   readonly callee: Callee;
   readonly sessionId: string;
   readonly isAwaited: () => boolean;
 }
 
-/** Opens the call's session while signalling waits; it routes by `tag`. */
-async function openCall(context: Context, of: AwaitedCall): Promise<{ placed: PlacedSession; tag: string }> {
-  const placed = await openSession(context, of);
-  const tag = of.isAwaited() ? placed.placement.sipTag : null;
-  if (tag !== null && of.request.is_answerable !== false) return { placed, tag };
+/** Places the call while signalling waits; signalling routes it by `tag`. */
+async function placeRoutableCall(
+  context: Context,
+  call: InboundCall,
+): Promise<{ placed: PlacedSession; tag: string }> {
+  const placed = await placeInboundCall(context, call);
+  const tag = call.isAwaited() ? placed.placement.sipTag : null;
+  if (tag !== null && call.request.is_answerable !== false) return { placed, tag };
   await withdrawCall(context, placed);
   throw fault(tag === null ? 'no_capacity' : 'no_common_codec');
 }
 
-/** Drafts the session, charges it and places it on a worker. */
-async function openSession(context: Context, of: AwaitedCall): Promise<PlacedSession> {
-  if (!of.isAwaited()) throw fault('no_capacity');
-  const { request, callee } = of;
+/** Charges the session and places it on a worker. */
+async function placeInboundCall(context: Context, call: InboundCall): Promise<PlacedSession> {
+  if (!call.isAwaited()) throw fault('no_capacity');
+  const { request, callee } = call;
   const { number, agent, version } = callee;
   const draft = sessionDraft(context, {
-    sessionId: of.sessionId,
+    sessionId: call.sessionId,
     agent,
     version,
     userId: number.user_id,
@@ -193,7 +194,7 @@ async function openSession(context: Context, of: AwaitedCall): Promise<PlacedSes
     recordAudio: version.config.conversation.record_audio,
     tokenHash: null,
   });
-  return openPlacedSession(context, draft, { kind: 'phone' });
+  return placeSession(context, draft, { kind: 'phone' });
 }
 
 /** Withdraws a placed call that cannot be routed: releases the worker's slot and refunds the charge. */
@@ -213,18 +214,16 @@ function timezoneOf(request: AdmissionRequest, version: VersionDocument): string
 }
 
 /**
- * Calls the init webhook, then sends the plan to the worker that is ringing. If the caller has hung up
- * meanwhile, no plan is built.
+ * Calls the init webhook, then sends the plan to the worker, unless the caller has hung up in the meantime.
  */
 async function sendPlan(
   context: Context,
-  of: { request: AdmissionRequest; callee: Callee; placed: PlacedSession },
+  { request, callee, placed }: { request: AdmissionRequest; callee: Callee; placed: PlacedSession },
 ): Promise<void> {
-  const { request, callee, placed } = of;
   const { number, agent, version } = callee;
   const [variables, knowledge, transfer] = await Promise.all([
     initVariables(context, request, callee),
-    plannedKnowledge(context, version),
+    planKnowledge(context, version),
     planTransfers(context, number, {
       sessionId: placed.session._id,
       config: version.config,
@@ -259,7 +258,7 @@ async function sendPlan(
     isPreview: false,
     transfer,
   });
-  await keepPlan(context, session, plan);
+  await storePlan(context, session, plan);
   await assignSession(context, { session, placement: placed.placement }, plan);
 }
 

@@ -9,7 +9,7 @@ import { callerOf } from '../../platform/http/auth.ts';
 import { sendBare } from '../../platform/http/problems.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { findSession } from '../sessions/find-session.ts';
-import { closeIfOver } from './keep-rooms.ts';
+import { closeRoomIfSessionEnded } from './reconcile-rooms.ts';
 
 const MONITOR_TOKEN_SECONDS = 60;
 const BODY_LIMIT_BYTES = 256 * 1024;
@@ -42,18 +42,18 @@ export async function registerRoomRoutes(app: ApiServer, context: Context): Prom
       { config: { access: 'none' }, schema: { hide: true } },
       async (request, reply) => {
         const body = typeof request.body === 'string' ? request.body : '';
-        const news = await context.rooms?.readNews(body, request.headers.authorization);
-        if (!context.rooms || !news) {
+        const event = await context.rooms?.readEvent(body, request.headers.authorization);
+        if (!context.rooms || !event) {
           sendBare(reply, 401);
           return reply;
         }
         context.logger.debug(
-          { event: news.event, room: news.room, identity: news.identity },
-          'LiveKit tells',
+          { event: event.event, room: event.room, identity: event.identity },
+          'received a LiveKit webhook',
         );
-        if (DEPARTURES.has(news.event)) context.workSignals.notify('rooms');
-        if (news.event === 'participant_joined' && news.room !== null)
-          await closeIfOver(context, context.rooms, news.room);
+        if (DEPARTURES.has(event.event)) context.workSignals.notify('rooms');
+        if (event.event === 'participant_joined' && event.room !== null)
+          await closeRoomIfSessionEnded(context, context.rooms, event.room);
         return reply.code(200).send();
       },
     );
@@ -66,7 +66,7 @@ export async function registerRoomRoutes(app: ApiServer, context: Context): Prom
       config: { bodyOptional: true },
       schema: {
         tags: ['sessions'],
-        summary: 'A token with which to listen to a running web session, unseen, in its LiveKit room',
+        summary: 'Returns a token to listen, unseen, to a running web session in its LiveKit room',
         params: z.object({ session_id: z.string() }),
         response: { 201: monitorGrant },
       },

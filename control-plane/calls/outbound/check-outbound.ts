@@ -1,6 +1,6 @@
 /**
- * Permission checks of an outbound call, in fixed order: agent and publication before the number, the number
- * before the destination. Each refusal has a reason that clients can act on.
+ * Checks whether an outbound call is allowed, in a fixed order: first the agent and its publication, then the
+ * number, then the destination. Each refusal has a machine-readable reason.
  */
 import { fault } from '#config/errors.ts';
 import { countryOf, isE164, isPremium, withoutTrunkZero } from '#telephony/e164.ts';
@@ -23,50 +23,50 @@ export interface AllowedCall {
   readonly toNumber: string;
 }
 
-/** The calling account: the holder of the API key, or the owner of a batch. */
-export type OutboundCaller = Pick<Caller, 'userId' | 'teamId' | 'outboundEnabled' | 'spendLimits'>;
+/** The account that places the call: the holder of the API key, or the owner of the batch. */
+export type OutboundAccount = Pick<Caller, 'userId' | 'teamId' | 'outboundEnabled' | 'spendLimits'>;
 
 /** Checks a request; throws the `Fault` of the first failed check. */
 export async function checkOutbound(
   context: Context,
-  caller: OutboundCaller,
+  account: OutboundAccount,
   request: PhoneCallRequest,
 ): Promise<AllowedCall> {
-  const { agent, version } = await findCallingAgent(context, caller, request);
-  const number = await findCallingNumber(context, caller, request);
+  const { agent, version } = await findCallingAgent(context, account, request);
+  const number = await findCallingNumber(context, account, request);
   const toNumber = await checkDestination(context, number, request.to_number);
   return { agent, version, number, toNumber };
 }
 
-/** Finds the calling agent and its published version. */
+/** Finds the agent that places the call, and its published version. */
 export async function findCallingAgent(
   context: Context,
-  caller: OutboundCaller,
+  account: OutboundAccount,
   request: Pick<PhoneCallRequest, 'agent_id' | 'overrides'>,
 ): Promise<Pick<AllowedCall, 'agent' | 'version'>> {
   const agent = await context.models.agents
-    .findOne({ _id: request.agent_id, team_id: caller.teamId })
+    .findOne({ _id: request.agent_id, team_id: account.teamId })
     .lean<AgentDocument>();
   if (!agent) throw fault('agent_not_found');
   const refused = overrideFields(request.overrides ?? {}).find(
     (field) => !agent.overrides_allowed.includes(field),
   );
   if (refused) throw fault('override_not_allowed', { field: refused });
-  if (!caller.outboundEnabled) throw fault('outbound_disabled');
+  if (!account.outboundEnabled) throw fault('outbound_disabled');
   const version = await newestVersion(context, agent._id);
   if (!version) throw fault('call_agent_not_published');
   if (agent.status === 'archived') throw fault('agent_archived');
   return { agent, version };
 }
 
-/** Finds the calling number. */
+/** Finds the number to call from. */
 export async function findCallingNumber(
   context: Context,
-  caller: OutboundCaller,
+  account: OutboundAccount,
   request: Pick<PhoneCallRequest, 'phone_number_id' | 'sip_headers'>,
 ): Promise<NumberDocument> {
   const number = await context.models.numbers
-    .findOne({ _id: request.phone_number_id, team_id: caller.teamId, status: { $ne: 'released' } })
+    .findOne({ _id: request.phone_number_id, team_id: account.teamId, status: { $ne: 'released' } })
     .lean<NumberDocument>();
   if (!number) throw fault('number_not_found');
   if (number.status !== 'active') throw fault('number_inactive');
@@ -78,13 +78,13 @@ export async function findCallingNumber(
       if (!number.sip?.termination_uri) throw fault('number_termination_missing');
       return number;
     default:
-      // Stored by another release, with a provider that this one does not support.
+      // A number stored by another release, with a provider that this release does not support.
       number.provider satisfies never;
       throw fault('number_provider_unsupported');
   }
 }
 
-/** Throws `self_call_blocked` for a number hosted here, because one agent would call another. */
+/** Throws `self_call_blocked` for a number hosted on this platform: one agent would call another. */
 export async function refuseHostedNumber(
   context: Pick<Context, 'models'>,
   { team_id }: Pick<NumberDocument, 'team_id'>,
@@ -116,8 +116,8 @@ export function dialledNumber(number: Pick<NumberDocument, 'provider'>, wanted: 
 }
 
 /**
- * Throws `destination_not_allowed` or `premium_destination_blocked` for destinations the platform does not
- * pay for.
+ * Throws `destination_not_allowed` or `premium_destination_blocked` for a managed number that would dial a
+ * destination the platform does not pay for.
  */
 export function refuseExpensiveDestination(
   { settings }: Pick<Context, 'settings'>,

@@ -37,7 +37,7 @@ export function outboundTransport(
     from_number: number.phone_number,
     to_number: toNumber,
     headers: {
-      ...merged(number.sip?.termination_headers ?? {}, call.sipHeaders),
+      ...mergeHeaders(number.sip?.termination_headers ?? {}, call.sipHeaders),
       [SESSION_HEADER]: call.sessionId,
     },
     username,
@@ -91,13 +91,13 @@ function ownTrunk({ secretBox }: Pick<Context, 'secretBox'>, sip: NumberSip): Tr
 }
 
 /** Merges headers; those of the call override those of the number, and header names are case-insensitive. */
-function merged(
-  ofNumber: Readonly<Record<string, string>>,
-  ofCall: Readonly<Record<string, string>>,
+function mergeHeaders(
+  numberHeaders: Readonly<Record<string, string>>,
+  callHeaders: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const own = new Set(Object.keys(ofCall).map((name) => name.toLowerCase()));
+  const own = new Set(Object.keys(callHeaders).map((name) => name.toLowerCase()));
   return {
-    ...Object.fromEntries(Object.entries(ofNumber).filter(([name]) => !own.has(name.toLowerCase()))),
-    ...ofCall,
+    ...Object.fromEntries(Object.entries(numberHeaders).filter(([name]) => !own.has(name.toLowerCase()))),
+    ...callHeaders,
   };
 }

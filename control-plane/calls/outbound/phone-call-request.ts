@@ -1,6 +1,6 @@
 /**
- * Request schema of an outbound call. Whether the numbers may be used is checked later, because those
- * refusals carry a reason.
+ * Request schema of an outbound call. The numbers themselves are checked later (`check-outbound.ts`), because
+ * those refusals have a reason of their own.
  */
 import { z } from 'zod';
 import { sessionFields } from '../sessions/session-request.ts';

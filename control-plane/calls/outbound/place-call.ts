@@ -3,16 +3,16 @@
 import { Fault, fault } from '#config/errors.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { withinLimits } from '../../accounts/limits/spend-limits.ts';
-import { plannedKnowledge } from '../../catalogue/knowledge/planned-knowledge.ts';
+import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { buildPlan, refuseMissingVariables } from '../plans/build-plan.ts';
 import { sessionTimezone } from '../plans/session-timezone.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
 import { sessionDraft } from '../sessions/new-session.ts';
-import { assignSession, openPlacedSession, openSession } from '../sessions/place-session.ts';
+import { assignSession, openUnplacedSession, placeSession } from '../sessions/place-session.ts';
 import { changeKnownSession } from '../sessions/session-store.ts';
-import { type AllowedCall, checkOutbound, type OutboundCaller } from './check-outbound.ts';
+import { type AllowedCall, checkOutbound, type OutboundAccount } from './check-outbound.ts';
 import { outboundTransport } from './outbound-transport.ts';
 import type { PhoneCallRequest } from './phone-call-request.ts';
 import { requireModestRate } from './toll-guard.ts';
@@ -42,7 +42,7 @@ const SINGLE_CALL: BatchTerms = { endUserId: null, outreach: null };
  */
 export async function placeCall(
   context: Context,
-  caller: OutboundCaller,
+  caller: OutboundAccount,
   sessionId: string,
   request: CallRequest,
 ): Promise<void> {
@@ -54,14 +54,14 @@ export async function placeCall(
 
 async function place(
   context: Context,
-  of: {
-    readonly caller: OutboundCaller;
+  input: {
+    readonly caller: OutboundAccount;
     readonly sessionId: string;
     readonly request: CallRequest;
     readonly allowed: AllowedCall;
   },
 ): Promise<void> {
-  const { caller, sessionId, request, allowed } = of;
+  const { caller, sessionId, request, allowed } = input;
   const terms = request.batch ?? SINGLE_CALL;
   const transport = outboundTransport(context, {
     ...allowed,
@@ -103,10 +103,10 @@ async function place(
     expires_at: new Date(context.clock.wallTime() + (RING_SECONDS + OVERDUE_SECONDS) * 1000),
   };
   if (transport.to_uri === '')
-    return failWithoutTrunk(context, await refusedForCredit(openSession(context, draft)));
+    return failWithoutTrunk(context, await refusedForCredit(openUnplacedSession(context, draft)));
   const call = { number: allowed.number, sessionId };
   const placed = await placeOnTrunk(context, call, () =>
-    refusedForCredit(openPlacedSession(context, draft, { kind: 'phone', plan })),
+    refusedForCredit(placeSession(context, draft, { kind: 'phone', plan })),
   );
   await assignSession(context, placed, plan);
   context.logger.info({ sessionId, agentId: agent._id }, 'call placed');
@@ -114,7 +114,7 @@ async function place(
 
 async function planOf(
   context: Context,
-  of: {
+  input: {
     readonly sessionId: string;
     readonly request: PhoneCallRequest;
     readonly allowed: AllowedCall;
@@ -123,13 +123,13 @@ async function planOf(
     readonly terms: BatchTerms;
   },
 ): Promise<CallPlan> {
-  const { sessionId, request, transport, timezone, terms } = of;
-  const { agent, version, number, toNumber } = of.allowed;
+  const { sessionId, request, transport, timezone, terms } = input;
+  const { agent, version, number, toNumber } = input.allowed;
   return buildPlan(context, {
     sessionId,
     agent,
     version,
-    knowledge: await plannedKnowledge(context, version),
+    knowledge: await planKnowledge(context, version),
     channel: 'phone_outbound',
     transport,
     timezone,
@@ -166,7 +166,7 @@ async function refusedForCredit<Opened>(opening: Promise<Opened>): Promise<Opene
  * by the trunk.
  */
 async function failWithoutTrunk(context: Context, session: SessionDocument): Promise<void> {
-  context.logger.warn({ sessionId: session._id }, 'no SIP_TRUNK_URI to dial through');
+  context.logger.warn({ sessionId: session._id }, 'SIP_TRUNK_URI is not set, so the call cannot be dialled');
   const ended = await changeKnownSession(context, session, {
     type: 'ended',
     at: now(context),

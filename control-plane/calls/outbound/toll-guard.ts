@@ -8,7 +8,7 @@ import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Coordination } from '../../platform/store/coordination.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
-import type { OutboundCaller } from './check-outbound.ts';
+import type { OutboundAccount } from './check-outbound.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -18,7 +18,7 @@ const MINUTE_MS = 60_000;
  */
 export async function requireModestRate(
   context: Pick<Context, 'coordination' | 'settings'>,
-  { userId }: Pick<OutboundCaller, 'userId'>,
+  { userId }: Pick<OutboundAccount, 'userId'>,
   { provider }: Pick<NumberDocument, 'provider'>,
 ): Promise<void> {
   if (provider !== 'managed') return;

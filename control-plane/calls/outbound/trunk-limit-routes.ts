@@ -8,7 +8,7 @@ import { findNumber } from '../../catalogue/numbers/number-store.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { recountPlaces } from '../../platform/store/places.ts';
+import { recountPlaces } from '../../platform/store/counted-places.ts';
 import { trunkPlaces } from './trunk-limits.ts';
 
 const numberPath = z.object({ phone_number_id: z.string() });
@@ -25,7 +25,7 @@ export function registerTrunkLimitRoutes(app: ApiServer, context: Context): void
     {
       schema: {
         tags: ['phone numbers'],
-        summary: 'The limits of the number’s trunk',
+        summary: 'Returns the limits of the number’s trunk',
         params: numberPath,
         response: { 200: trunkLimits },
       },
@@ -42,7 +42,7 @@ export function registerTrunkLimitRoutes(app: ApiServer, context: Context): void
       schema: {
         tags: ['phone numbers'],
         summary:
-          'Replaces how many calls may leave by the number’s trunk at once and a minute; null lifts a limit',
+          'Replaces the trunk’s limits of concurrent calls and of calls per minute; null removes a limit',
         params: numberPath,
         body: trunkLimits,
         response: { 200: trunkLimits },

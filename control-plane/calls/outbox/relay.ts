@@ -4,7 +4,7 @@
  */
 import { type Context, now } from '../../platform/context.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
-import { insertNew } from '../../platform/store/insert-whole.ts';
+import { insertDocuments } from '../../platform/store/insert-documents.ts';
 import type { DeliveryDocument, DeliveryState } from '../../platform/store/models/delivery-model.ts';
 import type { OutboxEvent, SessionDocument } from '../../platform/store/models/session-model.ts';
 
@@ -21,7 +21,7 @@ export async function relayOutbox(context: Parts, session: SessionDocument): Pro
     const documents = session.endpoints.map((endpoint, index) => {
       const state = busy.has(endpoint.url) ? 'queued' : 'pending';
       busy.add(endpoint.url);
-      return delivery(context, { session, event, endpoint, index, state });
+      return toDelivery(context, { session, event, endpoint, index, state });
     });
     for (const url of await insertOnce(context, documents)) waiting.add(url);
   }
@@ -74,19 +74,19 @@ async function insertOnce(
   { models: { deliveries } }: Parts,
   documents: readonly DeliveryDocument[],
 ): Promise<string[]> {
-  const refused = await insertNew(deliveries, documents);
+  const refused = await insertDocuments(deliveries, documents);
   // Refused documents either exist already or must wait; inserted again as queued, only the existing ones are
   // refused again.
   const behind = refused
     .filter(({ state }) => state === 'pending')
     .map((document) => ({ ...document, state: 'queued' as const }));
-  await insertNew(deliveries, behind);
+  await insertDocuments(deliveries, behind);
   return [...documents.filter(({ state }) => state === 'queued'), ...behind].map(({ url }) => url);
 }
 
-function delivery(
+function toDelivery(
   context: Parts,
-  of: {
+  input: {
     session: SessionDocument;
     event: OutboxEvent;
     endpoint: SessionDocument['endpoints'][number];
@@ -96,20 +96,20 @@ function delivery(
 ): DeliveryDocument {
   const at = now(context);
   return {
-    _id: `${of.event.id}:${of.index}`,
-    session_id: of.session._id,
-    team_id: of.session.team_id,
-    event: of.event.event,
-    url: of.endpoint.url,
-    secret: of.endpoint.secret,
-    rank: of.event.rank,
-    state: of.state,
+    _id: `${input.event.id}:${input.index}`,
+    session_id: input.session._id,
+    team_id: input.session.team_id,
+    event: input.event.event,
+    url: input.endpoint.url,
+    secret: input.endpoint.secret,
+    rank: input.event.rank,
+    state: input.state,
     next_at: at,
     lease: null,
     attempts: 0,
     last_attempt_at: null,
     last_result: '',
-    payload: of.event.payload,
+    payload: input.event.payload,
     created_at: at,
     finished_at: null,
   };

@@ -6,7 +6,7 @@ import { type AgentConfig, agentConfig, type Variables } from '#config/agent-con
 import { callTraceparent } from '#config/tracing.ts';
 import { CALL_PLAN_VERSION, type CallPlan, type SystemVariables } from '#protocol/call-plan.ts';
 import { isE164 } from '#telephony/e164.ts';
-import { plannedTools } from '../../catalogue/tools/planned-tools.ts';
+import { planTools } from '../../catalogue/tools/plan-tools.ts';
 import type { Context } from '../../platform/context.ts';
 import { invalidField } from '../../platform/http/problems.ts';
 import type { AgentDocument, OverrideField } from '../../platform/store/models/agent-model.ts';
@@ -30,7 +30,7 @@ export interface PlanInput {
   readonly sessionId: string;
   readonly agent: Pick<AgentDocument, '_id' | 'name'>;
   readonly version: Pick<VersionDocument, 'config' | 'secrets' | 'tools'>;
-  /** Contents of the knowledge attached to the version (`plannedKnowledge`). */
+  /** Contents of the knowledge attached to the version (`planKnowledge`). */
   readonly knowledge: CallPlan['knowledge'];
   readonly channel: SystemVariables['channel'];
   readonly transport: CallPlan['transport'];
@@ -78,7 +78,7 @@ export function buildPlan(
     variables: { ...config.variables.defaults, ...input.variables },
     system_variables: systemVariablesOf(context, input, config),
     first_message_override: input.overrides.first_message ?? null,
-    tools: config.tools.enabled ? plannedTools(context.secretBox, input.version.tools) : [],
+    tools: config.tools.enabled ? planTools(context.secretBox, input.version.tools) : [],
     knowledge: input.knowledge,
     llm_api_key: openSecret(context, config.llm.custom === null ? null : input.version.secrets.llm_api_key),
     llm_extra_body: input.llmExtraBody,

@@ -33,7 +33,7 @@ export function registerFlightLogRoutes(app: ApiServer, context: Context): void 
       schema: {
         tags: ['sessions'],
         summary:
-          'Where a call that is over would first have gone another way with other settings of `conversation`',
+          'Replays an ended call with other `conversation` settings; returns where it would first diverge',
         params: sessionPath,
         body: z.strictObject({ conversation: replaySettings }),
         response: { 200: replayOutcome },

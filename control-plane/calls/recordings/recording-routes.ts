@@ -32,8 +32,8 @@ const trackRecord = z.object({
   started_at: timestamp,
   ended_at: timestamp,
   /**
-   * Unrecorded stretches, silent in the file, in ms from its start. They follow the death of a worker: its
-   * last seconds are lost, and the call is briefly without a worker.
+   * Unrecorded stretches, silent in the file, in ms from its start. Caused by the death of a worker: its last
+   * seconds are lost, and the call is briefly without a worker.
    */
   gaps: z.array(z.object({ start_ms: z.number().int(), duration_ms: z.number().int() })),
   error: text,

@@ -77,11 +77,11 @@ export async function readFlightLog(context: Parts, session: Owner): Promise<Buf
 async function open(
   context: Parts,
   session: Owner,
-  of: { key: string; seal: string },
+  blob: { key: string; seal: string },
 ): Promise<Buffer | null> {
   const sealer = sealerOf(context, session);
-  const sealed = sealer && (await context.blobs.get(of.key));
-  return sealer && sealed ? sealer.open(sealed, of.seal) : null;
+  const sealed = sealer && (await context.blobs.get(blob.key));
+  return sealer && sealed ? sealer.open(sealed, blob.seal) : null;
 }
 
 /** Key prefix of a session's recording. */

@@ -20,7 +20,10 @@ export async function runFollowUps(context: Context, session: SessionDocument): 
   ]);
   for (const step of steps) {
     if (step.status === 'rejected')
-      context.logger.error({ err: step.reason, sessionId: session._id }, 'session left to the sweeper');
+      context.logger.error(
+        { err: step.reason, sessionId: session._id },
+        'a follow-up of a session change failed; the sweeper retries it',
+      );
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * `POST /v1/agent/sessions`, called with a key or from public pages without one (4.4), and the WebRTC
- * offer/answer exchange of a web session.
+ * `POST /v1/agent/sessions`, called with a key, or without one from public pages, and the WebRTC offer/answer
+ * exchange of a web session.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';

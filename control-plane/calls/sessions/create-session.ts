@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { type Payer, withinLimits } from '../../accounts/limits/spend-limits.ts';
-import { withinShare } from '../../accounts/limits/web-shares.ts';
-import { plannedKnowledge } from '../../catalogue/knowledge/planned-knowledge.ts';
+import { withinWebSessionLimits } from '../../accounts/limits/web-session-limits.ts';
+import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import { type Context, newId } from '../../platform/context.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
@@ -13,7 +13,7 @@ import type { VersionDocument } from '../../platform/store/models/version-model.
 import { buildPlan, refuseMissingVariables, sessionSeconds } from '../plans/build-plan.ts';
 import { sessionTimezone } from '../plans/session-timezone.ts';
 import { sessionDraft } from './new-session.ts';
-import { assignSession, openPlacedSession } from './place-session.ts';
+import { assignSession, placeSession } from './place-session.ts';
 import type { SessionRequest } from './session-request.ts';
 import { chooseTransport, webGrant } from './web-transport.ts';
 
@@ -48,7 +48,7 @@ export async function createWebSession(context: Context, input: WebSessionInput)
   const { agent, payer } = input;
   const sessionId = newId();
   const kind = input.isPreview ? 'preview' : input.source === 'public' ? 'visitor' : 'own';
-  return withinShare(context, { sessionId, userId: payer.userId, kind }, () =>
+  return withinWebSessionLimits(context, { sessionId, userId: payer.userId, kind }, () =>
     input.isPreview
       ? create(context, sessionId, input)
       : withinLimits(context, { agent, payer, sessionId }, () => create(context, sessionId, input)),
@@ -69,7 +69,7 @@ async function create(context: Context, sessionId: string, input: WebSessionInpu
     sessionId,
     agent,
     version,
-    knowledge: await plannedKnowledge(context, version),
+    knowledge: await planKnowledge(context, version),
     channel: 'web_voice',
     transport: transport.plan,
     timezone,
@@ -107,7 +107,7 @@ async function create(context: Context, sessionId: string, input: WebSessionInpu
   });
   await assignSession(
     context,
-    await openPlacedSession(context, draft, { kind: 'web', plan }),
+    await placeSession(context, draft, { kind: 'web', plan }),
     plan,
     transport.prepare,
   );

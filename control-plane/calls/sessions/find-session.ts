@@ -22,10 +22,10 @@ export async function findSession(
 /** Finds a preview of an agent. Throws `not_found`. */
 export async function findPreview(
   context: Context,
-  of: { teamId: string; agentId: string; sessionId: string },
+  ids: { teamId: string; agentId: string; sessionId: string },
 ): Promise<SessionDocument> {
   const session = await context.models.sessions
-    .findOne({ _id: of.sessionId, team_id: of.teamId, agent_id: of.agentId, is_preview: true })
+    .findOne({ _id: ids.sessionId, team_id: ids.teamId, agent_id: ids.agentId, is_preview: true })
     .lean<SessionDocument>();
   if (!session) throw fault('not_found');
   return session;

@@ -104,7 +104,7 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
  * Stores a session's plan, encrypted. Its knowledge stays with the version, and `llm_extra_body` is not
  * stored.
  */
-export async function keepPlan(context: Context, session: SessionDocument, plan: CallPlan): Promise<void> {
+export async function storePlan(context: Context, session: SessionDocument, plan: CallPlan): Promise<void> {
   const sealed = sealerOf(context, session)?.seal(
     JSON.stringify({ ...plan, knowledge: [], llm_extra_body: null }),
     'plan',

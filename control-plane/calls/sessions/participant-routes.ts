@@ -23,11 +23,11 @@ import { loadSessionHead, type SessionHead } from './session-store.ts';
 import { hashToken, isTokenOf, newToken, webGrant } from './web-transport.ts';
 
 /** Maximum number of colleagues added to one call. */
-const MOST_PARTICIPANTS = 100;
-/** A colleague's token is used immediately. */
+const MAX_PARTICIPANTS = 100;
+/** A colleague uses the token immediately. */
 const JOIN_SECONDS = 60;
 /** The worker's token must outlive the longest call. */
-const LONGEST_CALL_SECONDS = 3_600;
+const MAX_CALL_SECONDS = 3_600;
 
 const sessionPath = z.object({ session_id: z.string() });
 const participantPath = sessionPath.extend({ participant_id: z.string() });
@@ -63,9 +63,7 @@ function registerJoining(app: ApiServer, context: Context): void {
       config: { bodyOptional: true },
       schema: {
         tags: ['sessions'],
-        summary:
-          'Lets a colleague into a running call: a token with which they hear caller and agent, and may ' +
-          'take the call over',
+        summary: 'Adds a colleague to a running call: returns a token to listen to it and to take it over',
         params: sessionPath,
         body: joinBody,
         response: { 201: participantGrant },
@@ -75,7 +73,7 @@ function registerJoining(app: ApiServer, context: Context): void {
       const session = runningSession(
         await findSession(context, callerOf(request).teamId, request.params.session_id),
       );
-      if ((session.participants?.length ?? 0) >= MOST_PARTICIPANTS) throw fault('participants_full');
+      if ((session.participants?.length ?? 0) >= MAX_PARTICIPANTS) throw fault('participants_full');
       const wanted = request.body ?? { name: null, mode: 'listen' };
       const grant = context.rooms
         ? await joinInRoom(context, context.rooms, session, wanted)
@@ -91,7 +89,7 @@ function registerJoining(app: ApiServer, context: Context): void {
       onRequest: (request, reply) => authenticateParticipant(context, request as ParticipantRequest, reply),
       schema: {
         tags: ['sessions'],
-        summary: 'A colleague’s browser offers its connection, with the token it was given',
+        summary: 'Answers the WebRTC offer of a colleague’s browser, authenticated by the colleague’s token',
         params: participantPath,
         body: offerBody,
         response: { 200: z.object({ sdp: z.string(), type: z.literal('answer') }) },
@@ -123,7 +121,7 @@ function registerChanges(app: ApiServer, context: Context): void {
       schema: {
         tags: ['sessions'],
         summary:
-          'Has a connected colleague take the call over from the agent (`take_over`), or hand it back ' +
+          'Makes a connected colleague take the call over from the agent (`take_over`) or hand it back ' +
           '(`listen`)',
         params: participantPath,
         body: z.strictObject({ mode: participantMode }),
@@ -149,7 +147,7 @@ function registerChanges(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['sessions'],
-        summary: 'Sends a colleague out of a call; the agent goes on if they had taken it over',
+        summary: 'Removes a colleague from a call; if they had taken it over, the agent takes it back',
         params: participantPath,
         response: { 204: z.undefined() },
       },
@@ -193,7 +191,7 @@ async function joinInRoom(
       room,
       identity: agentIdentity(session._id),
       role: 'agent',
-      ttlSeconds: agentTokenSeconds(JOIN_SECONDS, LONGEST_CALL_SECONDS),
+      ttlSeconds: agentTokenSeconds(JOIN_SECONDS, MAX_CALL_SECONDS),
     }),
   ]);
   await keepParticipant(context, session, { id, name, mode, token_hash: null, room });

@@ -5,11 +5,11 @@
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { JobOffer, Placement } from '../../platform/dispatch.ts';
-import { insertWhole } from '../../platform/store/insert-whole.ts';
+import { insertDocument } from '../../platform/store/insert-documents.ts';
 import type { SessionDocument, SessionWorker } from '../../platform/store/models/session-model.ts';
 import { confirmSession, postHold, settleSession } from './charge.ts';
 import { placeFairly, requireShare } from './fair-slots.ts';
-import { keepPlan } from './new-session.ts';
+import { storePlan } from './new-session.ts';
 import { changeSession } from './session-store.ts';
 
 /** A session that a worker has accepted. */
@@ -22,8 +22,11 @@ export interface PlacedSession {
  * Stores and charges a session that needs no worker. Throws `out_of_credit` and deletes the session in that
  * case.
  */
-export async function openSession(context: Context, draft: SessionDocument): Promise<SessionDocument> {
-  await insertWhole(context.models.sessions, draft);
+export async function openUnplacedSession(
+  context: Context,
+  draft: SessionDocument,
+): Promise<SessionDocument> {
+  await insertDocument(context.models.sessions, draft);
   await postHold(context, draft);
   return confirmSession(context, draft);
 }
@@ -33,7 +36,7 @@ export async function openSession(context: Context, draft: SessionDocument): Pro
  * Throws `out_of_credit`, `share_of_workers`, `no_capacity` or `draining`; after an error nothing stays
  * charged.
  */
-export async function openPlacedSession(
+export async function placeSession(
   context: Context,
   draft: SessionDocument,
   job: { kind: JobOffer['kind']; plan?: CallPlan },
@@ -42,7 +45,7 @@ export async function openPlacedSession(
   const offer = { sessionId: draft._id, epoch: draft.epoch + 1, kind, sipCallId: draft.sip_call_id };
   // Checked before anything is stored: a later refusal costs eight database commands.
   await requireShare(context, kind, draft.user_id);
-  await insertWhole(context.models.sessions, draft);
+  await insertDocument(context.models.sessions, draft);
   const [held, accepted] = await Promise.allSettled([
     postHold(context, draft),
     placeFairly(context, offer, draft.user_id),
@@ -57,7 +60,7 @@ export async function openPlacedSession(
   try {
     if (held.status === 'rejected') throw held.reason;
     const confirmed = confirmSession(context, draft, { worker: workerOf(placement), epoch: offer.epoch });
-    const [session] = await Promise.all([confirmed, plan && keepPlan(context, draft, plan)]);
+    const [session] = await Promise.all([confirmed, plan && storePlan(context, draft, plan)]);
     return { session, placement };
   } catch (error) {
     context.dispatch.withdraw(placement, offer);

@@ -6,7 +6,6 @@
 
 import { perMinute } from '#base/money.ts';
 import type { AnalysisResult, DialStatus, EndReason } from '#protocol/session-record.ts';
-import { type Loss, withLoss } from '../../platform/store/losses.ts';
 import type {
   OutboxEvent,
   SessionBilling,
@@ -14,6 +13,7 @@ import type {
   SessionWorker,
 } from '../../platform/store/models/session-model.ts';
 import { isLive } from '../../platform/store/session-status.ts';
+import { type Loss, withLoss } from '../../platform/store/worker-losses.ts';
 
 /** Session fields the machine reads. */
 export type SessionFacts = Pick<
@@ -30,7 +30,7 @@ export interface WorkerAssignment {
 /** A fact about a session; names are in the past tense. */
 export type SessionEvent =
   /**
-   * The first minute's charge is in the ledger (or there is nothing to charge); a worker may already have
+   * The first minute's charge has been posted, or there is nothing to charge; a worker may already have
    * accepted the session.
    */
   | { readonly type: 'hold.posted'; readonly at: Date; readonly assigned?: WorkerAssignment }
@@ -86,56 +86,56 @@ export function step(session: SessionFacts, event: SessionEvent): SessionChange 
   const { status, billing, analysis } = session;
   switch (event.type) {
     case 'hold.posted':
-      return when(status === 'creating', {
+      return changeIf(status === 'creating', {
         status: 'pending',
         status_at: at,
         billing: heldBilling(billing, at),
         ...(event.assigned && { ...event.assigned, last_seq: 0 }),
       });
     case 'hold.voided':
-      return when(status === 'creating', givenUp(session, at, event.held));
+      return changeIf(status === 'creating', giveUp(session, at, event.held));
     case 'creation.refused':
-      return when(status === 'pending', givenUp(session, at, billing.hold));
+      return changeIf(status === 'pending', giveUp(session, at, billing.hold));
     case 'joined':
-      return when(status === 'pending', { status: 'active', status_at: at, started_at: at });
+      return changeIf(status === 'pending', { status: 'active', status_at: at, started_at: at });
     case 'link.lost':
-      return when(status === 'active', { status: 'unknown', status_at: at });
+      return changeIf(status === 'active', { status: 'unknown', status_at: at });
     case 'link.back':
-      return when(status === 'unknown', { status: 'active', status_at: at });
+      return changeIf(status === 'unknown', { status: 'active', status_at: at });
     case 'failed_over':
-      return when(isLive(status) && event.successor.epoch > session.epoch, {
+      return changeIf(isLive(status) && event.successor.epoch > session.epoch, {
         ...event.successor,
         ...(status === 'unknown' ? { status: 'active', status_at: at } : {}),
         last_seq: 0,
       });
     case 'dialled':
-      return dialled(session, event);
+      return onDialled(session, event);
     case 'ended':
-      return ended(session, event);
+      return onEnded(session, event);
     case 'given_up':
       return endAfterDeaths(session, at);
     case 'settled':
-      return when(billing.state === 'settle_due', { billing: { ...billing, state: 'settled', at } });
+      return changeIf(billing.state === 'settle_due', { billing: { ...billing, state: 'settled', at } });
     case 'analysis.requested':
-      return when(isRerunnable(analysis.state), {
+      return changeIf(isRerunnable(analysis.state), {
         analysis: { ...analysis, state: 'queued', at, losses: {} },
       });
     case 'analysis.started':
-      return analysisStarted(session, event);
+      return onAnalysisStarted(session, event);
     case 'analysis.lost':
-      return when(analysis.state === 'running', {
+      return changeIf(analysis.state === 'running', {
         analysis: { ...analysis, state: 'queued', at, losses: withLoss(analysis.losses ?? {}, event.loss) },
       });
     case 'analysis.finished':
-      return analysisFinished(session, event);
+      return onAnalysisFinished(session, event);
     default:
       return event satisfies never;
   }
 }
 
 /** A change without events if the condition holds, otherwise null. */
-function when(happens: boolean, set: Partial<SessionDocument>): SessionChange | null {
-  return happens ? { set, events: [] } : null;
+function changeIf(condition: boolean, set: Partial<SessionDocument>): SessionChange | null {
+  return condition ? { set, events: [] } : null;
 }
 
 function isRerunnable(state: SessionDocument['analysis']['state']): boolean {
@@ -147,7 +147,7 @@ function heldBilling(billing: SessionBilling, at: Date): SessionBilling {
 }
 
 /** An abandoned creation: fully refunded and not listed. */
-function givenUp(session: SessionFacts, at: Date, held: number): Partial<SessionDocument> {
+function giveUp(session: SessionFacts, at: Date, held: number): Partial<SessionDocument> {
   return {
     status: 'failed',
     status_at: at,
@@ -162,7 +162,7 @@ function givenUp(session: SessionFacts, at: Date, held: number): Partial<Session
  * A dial resolves once; later results are ignored. Ringing is free: the call begins when it is answered. An
  * unanswered dial is reported when the session ends, so that its only event includes the end reason.
  */
-function dialled(
+function onDialled(
   session: SessionFacts,
   { at, dialStatus }: Extract<SessionEvent, { type: 'dialled' }>,
 ): SessionChange | null {
@@ -174,7 +174,7 @@ function dialled(
       ...dialFields(dialStatus),
       ...(begins ? { status: 'active', status_at: at, started_at: at } : {}),
     },
-    events: dialStatus === 'answered' ? tell(session, ['phone_call.dial_finished']) : [],
+    events: dialStatus === 'answered' ? webhooksFor(session, ['phone_call.dial_finished']) : [],
   };
 }
 
@@ -182,20 +182,21 @@ function dialFields(dialStatus: DialStatus): Partial<SessionDocument> {
   return { dial_status: dialStatus, answered_by: dialStatus === 'answered' ? 'unknown' : null };
 }
 
-function ended(session: SessionFacts, event: Extract<SessionEvent, { type: 'ended' }>): SessionChange | null {
+function onEnded(
+  session: SessionFacts,
+  event: Extract<SessionEvent, { type: 'ended' }>,
+): SessionChange | null {
   if (!isLive(session.status)) return null;
   if (session.started_at !== null && JOIN_DEADLINE.has(event.reason)) return null;
   return session.started_at === null && event.reason !== 'agent_join_timeout'
     ? endUnjoined(session, event.at, NEVER_JOINED.has(event.reason) ? event.reason : 'cancelled')
-    : joinedAndEnded(session, event);
+    : endJoined(session, event);
 }
 
 function endAfterDeaths(session: SessionFacts, at: Date): SessionChange | null {
   if (!isLive(session.status)) return null;
   const event = { at, reason: 'internal_error' } as const;
-  return session.started_at === null
-    ? endUnjoined(session, at, event.reason)
-    : joinedAndEnded(session, event);
+  return session.started_at === null ? endUnjoined(session, at, event.reason) : endJoined(session, event);
 }
 
 function endUnjoined(session: SessionFacts, at: Date, reason: EndReason): SessionChange {
@@ -213,13 +214,13 @@ function endUnjoined(session: SessionFacts, at: Date, reason: EndReason): Sessio
     },
     events:
       session.direction === 'outbound' && session.dial_status !== 'answered'
-        ? tell(session, ['phone_call.dial_finished'])
+        ? webhooksFor(session, ['phone_call.dial_finished'])
         : [],
   };
 }
 
 /** A joined session: charged by the second, reported to webhooks, queued for analysis. */
-function joinedAndEnded(
+function endJoined(
   session: SessionFacts,
   event: { readonly at: Date; readonly reason: EndReason },
 ): SessionChange {
@@ -238,17 +239,17 @@ function joinedAndEnded(
       billing: dueBilling(session.billing, event.at, session.billing.hold - cost),
       analysis: { ...session.analysis, state: 'queued', at: event.at },
     },
-    events: tell(session, ['call.ended']),
+    events: webhooksFor(session, ['call.ended']),
   };
 }
 
-function analysisStarted(
+function onAnalysisStarted(
   session: SessionFacts,
   event: Extract<SessionEvent, { type: 'analysis.started' }>,
 ): SessionChange | null {
   const { at, worker, epoch, jobId } = event;
   const { analysis } = session;
-  return when(analysis.state === 'queued' && epoch > session.epoch, {
+  return changeIf(analysis.state === 'queued' && epoch > session.epoch, {
     worker,
     epoch,
     last_seq: 0,
@@ -256,7 +257,7 @@ function analysisStarted(
   });
 }
 
-function analysisFinished(
+function onAnalysisFinished(
   session: SessionFacts,
   event: Extract<SessionEvent, { type: 'analysis.finished' }>,
 ): SessionChange | null {
@@ -273,7 +274,7 @@ function analysisFinished(
         runs: session.analysis.runs + 1,
       },
     },
-    events: tell(session, ['call.analyzed']),
+    events: webhooksFor(session, ['call.analyzed']),
   };
 }
 
@@ -282,7 +283,7 @@ function dueBilling(billing: SessionBilling, at: Date, due: number): SessionBill
 }
 
 /** Previews never trigger webhooks. */
-function tell(
+function webhooksFor(
   session: SessionFacts,
   events: readonly OutboxEvent['event'][],
 ): readonly OutboxEvent['event'][] {

@@ -48,6 +48,11 @@ const sessionsQuery = z.strictObject({
 
 /** Registers the routes for existing sessions and for previews. */
 export function registerSessionRoutes(app: ApiServer, context: Context): void {
+  registerHistory(app, context);
+  registerPreviews(app, context);
+}
+
+function registerHistory(app: ApiServer, context: Context): void {
   app.get(
     '/v1/agent/sessions',
     {
@@ -92,7 +97,9 @@ export function registerSessionRoutes(app: ApiServer, context: Context): void {
       return reply.code(204).send();
     },
   );
+}
 
+function registerPreviews(app: ApiServer, context: Context): void {
   app.post(
     '/v1/agent/agents/:agent_id/preview-sessions',
     {
@@ -127,7 +134,7 @@ export function registerSessionRoutes(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['sessions'],
-        summary: 'A preview with its timeline and analysis; previews are in no list',
+        summary: 'Returns a preview with its timeline and analysis; previews are not listed',
         params: agentPath.extend(sessionPath.shape),
         response: { 200: sessionDetail },
       },
@@ -164,11 +171,11 @@ async function endSession(context: Context, session: SessionDocument): Promise<v
 }
 
 /** A worker that cannot be reached is notified when it reconnects. */
-function tellWorker(context: Context, instanceId: string, tell: () => void): void {
+function tellWorker(context: Context, instanceId: string, send: () => void): void {
   try {
-    tell();
+    send();
   } catch (error) {
-    context.logger.debug({ err: error, instanceId }, 'worker not reached');
+    context.logger.debug({ err: error, instanceId }, 'failed to reach the worker of a session');
   }
 }
 

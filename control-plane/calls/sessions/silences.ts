@@ -47,12 +47,15 @@ export function meaningOf(rule: string): string {
 }
 
 /** Shorter, inaudible parts of a silence are left out of the explanation. */
-const TOLD_FROM_MS = 20;
+const MIN_EXPLAINED_MS = 20;
 
 /** Adds the explanation. */
 export function explainSilence(silence: TurnSilence): z.output<typeof explainedSilence> {
-  const told = silence.causes.filter(({ ms }) => ms >= TOLD_FROM_MS);
-  return { ...silence, explanation: (told.length > 0 ? told : silence.causes).map(describeCause).join('; ') };
+  const audible = silence.causes.filter(({ ms }) => ms >= MIN_EXPLAINED_MS);
+  return {
+    ...silence,
+    explanation: (audible.length > 0 ? audible : silence.causes).map(describeCause).join('; '),
+  };
 }
 
 function describeCause({ cause, rule, ms }: TurnSilence['causes'][number]): string {

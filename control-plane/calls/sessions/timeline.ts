@@ -6,7 +6,7 @@ import type { SessionItem } from '#protocol/session-record.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Sealer } from '../../platform/secrets/secret-box.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
-import { insertWhole } from '../../platform/store/insert-whole.ts';
+import { insertDocument } from '../../platform/store/insert-documents.ts';
 import {
   type SessionAttachment,
   type SessionDocument,
@@ -37,13 +37,13 @@ const TYPE_ORDER = {
 export async function sealItems(
   context: Pick<Context, 'models'>,
   sealer: Sealer,
-  of: { readonly sessionId: string; readonly epoch: number; readonly seq: number },
+  report: { readonly sessionId: string; readonly epoch: number; readonly seq: number },
   items: readonly SessionItem[],
 ): Promise<TimelineEntry> {
   const sealed = sealer.seal(JSON.stringify(items), 'items');
   if (sealed.length <= INLINE_BYTES) return { sealed, document_id: null };
-  const id = `${of.sessionId}:items:${of.epoch}:${of.seq}`;
-  await attach(context, { _id: id, session_id: of.sessionId, sealed });
+  const id = `${report.sessionId}:items:${report.epoch}:${report.seq}`;
+  await attach(context, { _id: id, session_id: report.sessionId, sealed });
   return { sealed: null, document_id: id };
 }
 
@@ -73,7 +73,7 @@ export async function readTimeline(
 /** Stores an encrypted attachment of a session. Idempotent. */
 export async function attach(context: Pick<Context, 'models'>, attachment: SessionAttachment): Promise<void> {
   try {
-    await insertWhole(context.models.sessionAttachments, attachment);
+    await insertDocument(context.models.sessionAttachments, attachment);
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
   }

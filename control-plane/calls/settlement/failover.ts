@@ -14,16 +14,16 @@ import {
   reportedDialog,
   reportedPerson,
 } from '#protocol/worker-link.ts';
-import { plannedKnowledge } from '../../catalogue/knowledge/planned-knowledge.ts';
+import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import { type Context, now } from '../../platform/context.ts';
-import { type SessionDocument, type Takeover, toBuffer } from '../../platform/store/models/session-model.ts';
+import { type Failover, type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { readPlan } from '../sessions/new-session.ts';
 import { workerOf } from '../sessions/place-session.ts';
 import { step } from '../sessions/session-machine.ts';
 import { loadSession, sealerOf, storeChange } from '../sessions/session-store.ts';
 import { readTimeline, sealItems } from '../sessions/timeline.ts';
-import { brokenOffItem } from './broken-off.ts';
+import { interruptedReplyItem } from './interrupted-reply.ts';
 
 /** A caller without audio for this long has hung up and is not called back. */
 const LOST_FOR_MS = 20_000;
@@ -51,7 +51,7 @@ export function failOver(context: Context, lost: LostSession): Promise<boolean> 
  * be ended.
  */
 export function placeAgain(context: Context, lost: LostSession): Promise<boolean> {
-  return findSuccessor(context, lost, awaitedCall);
+  return findSuccessor(context, lost, unjoinedCall);
 }
 
 async function findSuccessor(
@@ -66,7 +66,7 @@ async function findSuccessor(
     if (!call || session.epoch >= next) return false;
     try {
       if (!(await assignToSuccessor(context, session, { ...call, epoch: next }))) continue;
-      context.logger.warn({ sessionId }, 'call given to another worker');
+      context.logger.warn({ sessionId }, 'moved a call to another worker');
       return true;
     } catch (error) {
       if (!(error instanceof Fault) || error.code === 'draining' || !context.dispatch.expectsWorker())
@@ -97,11 +97,11 @@ async function runningCall(
   // A session in status `unknown` was lost when it was last seen.
   const lostAt = session.status === 'unknown' ? session.status_at : diedAt;
   if (!isRunning || context.clock.wallTime() - lostAt.getTime() > LOST_FOR_MS) return null;
-  const plan = await wholePlan(context, session);
+  const plan = await planWithKnowledge(context, session);
   if (!plan) return null;
   if (session.channel === 'web_voice') return { plan, dialog: null, person: null, lostAt };
-  const dialog = reportedDialog.nullable().parse(reported(context, session, 'dialog'));
-  const person = reportedPerson.nullable().parse(reported(context, session, 'person'));
+  const dialog = reportedDialog.nullable().parse(readReported(context, session, 'dialog'));
+  const person = reportedPerson.nullable().parse(readReported(context, session, 'person'));
   return dialog === null || dialog.local_party === '' ? null : { plan, dialog, person, lostAt };
 }
 
@@ -109,7 +109,7 @@ async function runningCall(
  * The last reported value of the field; null when nothing was reported or the session's key has been
  * destroyed.
  */
-function reported(context: Context, session: SessionDocument, field: 'dialog' | 'person'): unknown {
+function readReported(context: Context, session: SessionDocument, field: 'dialog' | 'person'): unknown {
   const stored = session[field];
   const plain = stored && sealerOf(context, session)?.open(toBuffer(stored), field);
   return plain ? JSON.parse(plain.toString('utf8')) : null;
@@ -119,23 +119,23 @@ function reported(context: Context, session: SessionDocument, field: 'dialog' | 
  * Data for placing the session again; null when it can no longer be joined. A ringing phone call was lost
  * with its worker and is not dialled again.
  */
-async function awaitedCall(
+async function unjoinedCall(
   context: Context,
   session: SessionDocument,
   diedAt: Date,
 ): Promise<LostCall | null> {
   if (session.status !== 'pending' || session.channel !== 'web_voice' || session.expires_at <= now(context))
     return null;
-  const plan = await wholePlan(context, session);
+  const plan = await planWithKnowledge(context, session);
   return plan && { plan, dialog: null, person: null, lostAt: diedAt };
 }
 
 /** The stored plan with its knowledge; null once the session's key has been destroyed. */
-async function wholePlan(context: Context, session: SessionDocument): Promise<CallPlan | null> {
+async function planWithKnowledge(context: Context, session: SessionDocument): Promise<CallPlan | null> {
   const plan = await readPlan(context, session);
   if (!plan) return null;
   const version = await context.models.versions.findById(session.version_id).lean<VersionDocument>();
-  return { ...plan, knowledge: version ? await plannedKnowledge(context, version) : [] };
+  return { ...plan, knowledge: version ? await planKnowledge(context, version) : [] };
 }
 
 /**
@@ -150,7 +150,7 @@ async function assignToSuccessor(
   const { plan, dialog, person, epoch, lostAt } = call;
   const key = { sessionId: session._id, epoch };
   const placement = await context.dispatch.place({ ...key, kind: dialog ? 'phone' : 'web', sipCallId: null });
-  const brokenOff = brokenOffItem(
+  const brokenOff = interruptedReplyItem(
     await readTimeline(context, session),
     context.dispatch.heardSoFar(session._id),
   );
@@ -163,7 +163,7 @@ async function assignToSuccessor(
   const sealer = sealerOf(context, session);
   const timeline =
     brokenOff && sealer ? [await sealItems(context, sealer, { ...key, seq: 0 }, [brokenOff])] : [];
-  const takeovers: Takeover[] = session.started_at === null ? [] : [{ lost_at: lostAt, taken_over_at: at }];
+  const takeovers: Failover[] = session.started_at === null ? [] : [{ lost_at: lostAt, taken_over_at: at }];
   const stored = change && (await storeChange(context, session, change, { push: { timeline, takeovers } }));
   if (!stored) {
     context.dispatch.withdraw(placement, key);
@@ -198,6 +198,8 @@ async function closeColleagueRooms(
     if (room !== null)
       await rooms
         ?.remove(room)
-        .catch((error: unknown) => logger.warn({ err: error, sessionId: _id }, 'a colleague’s room stays'));
+        .catch((error: unknown) =>
+          logger.warn({ err: error, sessionId: _id }, 'failed to close a colleague’s room'),
+        );
   }
 }

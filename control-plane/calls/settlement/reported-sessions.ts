@@ -6,7 +6,7 @@ import type { SessionHead } from '../sessions/session-store.ts';
  * Maximum number of cached calls per control plane; beyond it, the one that has not reported for longest is
  * evicted.
  */
-const MOST = 1_000;
+const MAX_SESSIONS = 1_000;
 
 /** Cache of the sessions that send reports. */
 export class ReportedSessions {
@@ -26,6 +26,6 @@ export class ReportedSessions {
   keep(session: SessionHead): void {
     this.#sessions.set(session._id, session);
     const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size > MOST && oldest !== undefined) this.#sessions.delete(oldest);
+    if (this.#sessions.size > MAX_SESSIONS && oldest !== undefined) this.#sessions.delete(oldest);
   }
 }

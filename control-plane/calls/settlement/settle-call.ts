@@ -21,22 +21,22 @@ import {
   storeChange,
 } from '../sessions/session-store.ts';
 import { sealItems } from '../sessions/timeline.ts';
-import type { JobsOfCalls } from './jobs.ts';
+import type { CallJobs } from './call-jobs.ts';
 import { ReportedSessions } from './reported-sessions.ts';
 import { workerBack, workerDead, workerLost } from './worker-presence.ts';
 
 const NO_CHANGE: SessionChange = { set: {}, events: [] };
 
-/** What settling works with. */
+/** Dependencies of settlement. */
 interface Settlement {
   readonly context: Context;
   /** Jobs that wait for reports. */
-  readonly jobs: JobsOfCalls;
+  readonly jobs: CallJobs;
   readonly reported: ReportedSessions;
 }
 
 /** Creates the report sink of a control plane. */
-export function createReportSink(context: Context, jobs: JobsOfCalls): ReportSink {
+export function createReportSink(context: Context, jobs: CallJobs): ReportSink {
   const settlement: Settlement = { context, jobs, reported: new ReportedSessions() };
   return {
     apply: async (envelopes, instanceId) => {
@@ -49,8 +49,8 @@ export function createReportSink(context: Context, jobs: JobsOfCalls): ReportSin
     },
     workerLost: (instanceId) => workerLost(context, instanceId),
     workerBack: (instanceId, sessions) => workerBack(context, instanceId, sessions),
-    workerDead: (instanceId, diedAt, stoodIn) =>
-      workerDead(context, jobs, { instanceId, diedAt, stoodIn: stoodIn ?? null }),
+    workerDead: (instanceId, diedAt, hungIn) =>
+      workerDead(context, jobs, { instanceId, diedAt, hungIn: hungIn ?? null }),
   };
 }
 
@@ -214,7 +214,7 @@ function changeOf(context: Context, session: SessionDocument, report: DurableRep
       return { change: step(session, { type: 'ended', at: new Date(report.at), reason: report.end_reason }) };
     case 'analysis':
       return session.analysis.job_id === report.job_id
-        ? analysed(context, session, report.result)
+        ? applyAnalysis(context, session, report.result)
         : { change: null };
     default:
       return { change: null };
@@ -278,22 +278,22 @@ async function additionOf(
 }
 
 /** Applies an analysis result: encrypted in the session and reported to the webhooks. */
-export function analysed(
+export function applyAnalysis(
   context: Pick<Context, 'clock' | 'dataKeys'>,
   session: SessionDocument,
   result: AnalysisResult,
 ): SessionUpdate {
   const at = now(context);
-  const settled = settledResult(result);
-  const sealed = sealerOf(context, session)?.seal(JSON.stringify(settled), 'analysis') ?? null;
+  const normalised = normaliseResult(result);
+  const sealed = sealerOf(context, session)?.seal(JSON.stringify(normalised), 'analysis') ?? null;
   return {
-    change: step(session, { type: 'analysis.finished', at, outcome: settled.status, result: sealed }),
-    amendment: { analysis: { ...settled, finished_at: at.toISOString() } },
+    change: step(session, { type: 'analysis.finished', at, outcome: normalised.status, result: sealed }),
+    amendment: { analysis: { ...normalised, finished_at: at.toISOString() } },
   };
 }
 
 /** Removes everything but the cause from a skipped or failed analysis. */
-function settledResult(result: AnalysisResult): AnalysisResult {
+function normaliseResult(result: AnalysisResult): AnalysisResult {
   return result.status === 'completed'
     ? { ...result, error: null }
     : {

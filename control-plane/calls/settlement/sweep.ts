@@ -3,7 +3,7 @@
  * and every few seconds in every replica. All steps are idempotent and need no lock.
  */
 
-import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
+import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { agentIdentity, callerIdentity } from '../../platform/rooms.ts';
 import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
@@ -12,7 +12,7 @@ import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
 import { promoteNext, relayOutbox } from '../outbox/relay.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
 import { settleSession, voidHold } from '../sessions/charge.ts';
-import type { Pulse } from '../sessions/pulse.ts';
+import type { HeartbeatFile } from '../sessions/heartbeat-file.ts';
 import { changeSession, loadSession, WITHOUT_LISTS } from '../sessions/session-store.ts';
 import { giveUp, placeAgainOrGiveUp } from './worker-presence.ts';
 
@@ -32,18 +32,18 @@ const BATCH = 500;
  * Starts the sweeper, first on what an earlier process on this machine left behind, then at every tick. The
  * first pass (`idle`) must finish before sessions are created or workers connect.
  */
-export function startSweeper(context: Context, pulse: Pulse): ChoreLoop {
+export function startSweeper(context: Context, heartbeat: HeartbeatFile): BackgroundLoop {
   const startedAtMs = context.clock.wallTime();
-  // Otherwise another replica may still be working on what seems abandoned.
+  // With several replicas, another one may still be working on what seems abandoned.
   const isAlone = context.settings.REDIS_URL === undefined;
   let isFirst = isAlone;
   let isEarlierRunOver = false;
-  return startChoreLoop(context, { name: 'sweep', everyMs: TICK_MS }, async () => {
-    if (isFirst) await markActiveUnknown(context, pulse.lastBeat);
+  return startBackgroundLoop(context, { name: 'sweep', everyMs: TICK_MS }, async () => {
+    if (isFirst) await markActiveUnknown(context, heartbeat.lastBeat);
     const graceMs = isFirst ? 0 : GRACE_MS;
     isFirst = false;
     isEarlierRunOver = await sweep(context, { graceMs, startedAtMs, isEarlierRunOver });
-    pulse.beat(now(context));
+    heartbeat.beat(now(context));
   });
 }
 
@@ -103,8 +103,8 @@ async function markActiveUnknown(context: Context, lastBeat: Date | null): Promi
 }
 
 /**
- * Ends sessions whose join deadline has passed: either nobody joined, or a caller waits in a room that no
- * agent has joined.
+ * Ends sessions whose join deadline has passed: either no one joined, or a caller is waiting in a room that
+ * no agent has joined.
  */
 async function endUnjoined(context: Context, sessions: readonly SessionDocument[]): Promise<void> {
   const seen = await Promise.all(
@@ -119,14 +119,16 @@ async function endUnjoined(context: Context, sessions: readonly SessionDocument[
   }
 }
 
-/** Who is in a session's room; nobody without a room or when LiveKit cannot be reached. */
+/**
+ * Whether caller and agent are in a session's room; both false without a room or if LiveKit is unreachable.
+ */
 async function inRoom(
   { rooms, logger }: Context,
   { _id, room }: SessionDocument,
 ): Promise<{ hasCaller: boolean; hasAgent: boolean }> {
   if (rooms === null || room === null) return { hasCaller: false, hasAgent: false };
   const present = await rooms.participants(room).catch((error: unknown): readonly string[] => {
-    logger.debug({ err: error, sessionId: _id }, 'room not seen');
+    logger.debug({ err: error, sessionId: _id }, 'failed to list the participants of a room');
     return [];
   });
   return { hasCaller: present.includes(callerIdentity(_id)), hasAgent: present.includes(agentIdentity(_id)) };
@@ -148,7 +150,7 @@ async function endPending(
         reason,
       );
   } catch (error) {
-    context.logger.debug({ err: error, sessionId: session._id }, 'worker not reached');
+    context.logger.debug({ err: error, sessionId: session._id }, 'failed to reach the worker of a session');
   }
   await runFollowUps(context, ended);
 }

@@ -4,13 +4,13 @@
  */
 import { type Context, now } from '../../platform/context.ts';
 import type { SessionKey } from '../../platform/dispatch.ts';
-import { isLostForGood, lossOf } from '../../platform/store/losses.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
+import { isLostForGood, lossOf } from '../../platform/store/worker-losses.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
 import { changeSession, loadSession } from '../sessions/session-store.ts';
+import type { CallJobs } from './call-jobs.ts';
 import { failOver, type LostSession, placeAgain } from './failover.ts';
-import type { JobsOfCalls } from './jobs.ts';
 
 /** How long a reconnected worker has to send its spool before sessions it no longer runs are given up. */
 const SPOOL_GRACE_MS = 3_000;
@@ -19,7 +19,7 @@ const SPOOL_GRACE_MS = 3_000;
 export async function workerLost(context: Context, instanceId: string): Promise<void> {
   for (const { _id } of await sessionsOf(context, instanceId, ['active'])) {
     if (await changeSession(context, _id, { type: 'link.lost', at: now(context) }))
-      context.logger.warn({ sessionId: _id }, 'session unknown');
+      context.logger.warn({ sessionId: _id }, 'lost the worker of a session; its status is unknown');
   }
 }
 
@@ -49,19 +49,19 @@ export async function workerBack(
 interface WorkerDeath {
   readonly instanceId: string;
   readonly diedAt: Date;
-  readonly stoodIn: string | null;
+  readonly hungIn: string | null;
 }
 
 /** The worker's process has ended. */
 export async function workerDead(
   context: Context,
-  jobs: JobsOfCalls,
-  { instanceId, diedAt, stoodIn }: WorkerDeath,
+  jobs: CallJobs,
+  { instanceId, diedAt, hungIn }: WorkerDeath,
 ): Promise<void> {
-  await jobs.workerGone(instanceId, stoodIn);
+  await jobs.workerGone(instanceId, hungIn);
   const sessions = await sessionsOf(context, instanceId, [...LIVE_STATUSES]);
   await Promise.all(
-    sessions.map(({ _id, epoch }) => failOverOrEnd(context, { sessionId: _id, epoch, diedAt }, stoodIn)),
+    sessions.map(({ _id, epoch }) => failOverOrEnd(context, { sessionId: _id, epoch, diedAt }, hungIn)),
   );
   const analyses = await context.models.sessions
     .find({ 'worker.instance_id': instanceId, status: 'completed', 'analysis.state': 'running' }, { _id: 1 })
@@ -70,15 +70,15 @@ export async function workerDead(
     await changeSession(context, _id, {
       type: 'analysis.lost',
       at: now(context),
-      loss: lossOf(_id, stoodIn),
+      loss: lossOf(_id, hungIn),
     });
   if (analyses.length > 0) context.workSignals.notify('analysis');
 }
 
 /** Hands the call to another worker, unless the call itself may be the cause of the deaths. */
-async function failOverOrEnd(context: Context, lost: LostSession, stoodIn: string | null): Promise<void> {
+async function failOverOrEnd(context: Context, lost: LostSession, hungIn: string | null): Promise<void> {
   const { sessionId, epoch, diedAt } = lost;
-  const deaths = await countDeath(context, lost, stoodIn);
+  const deaths = await countDeath(context, lost, hungIn);
   if (isLostForGood(deaths)) await giveUpAfterDeaths(context, lost, deaths);
   else if (!(await failOver(context, lost))) await placeAgainOrGiveUp(context, sessionId, epoch, diedAt);
 }
@@ -92,9 +92,9 @@ interface DeathCounts {
 async function countDeath(
   { models }: Context,
   { sessionId, epoch }: LostSession,
-  stoodIn: string | null,
+  hungIn: string | null,
 ): Promise<DeathCounts> {
-  const list = lossOf(sessionId, stoodIn) === 'beside' ? 'died_beside_epochs' : 'died_epochs';
+  const list = lossOf(sessionId, hungIn) === 'beside' ? 'died_beside_epochs' : 'died_epochs';
   const projection = { died_epochs: 1, died_beside_epochs: 1 };
   const session = await models.sessions
     .findOneAndUpdate(
@@ -117,7 +117,8 @@ async function giveUpAfterDeaths(
   const { team_id: teamId, agent_id: agentId, end_reason: endReason } = ended;
   context.logger.error(
     { sessionId, teamId, agentId, endReason },
-    `${suspected + beside} workers died with this session, ${beside} of them in another; it goes to no other`,
+    `${suspected + beside} workers died while running this session, ${beside} of them because of another ` +
+      'session; it is not placed again',
   );
   await runFollowUps(context, ended);
 }
@@ -152,7 +153,7 @@ export async function placeAgainOrGiveUp(
 }
 
 /**
- * Ends a session whose worker is gone, unless it has moved on: with `heartbeat_timeout`, or as failed if it
+ * Ends a session whose worker is gone, unless it has moved on: with `heartbeat_timeout`, or as `failed` if it
  * was never joined.
  */
 export async function giveUp(

@@ -8,14 +8,14 @@ import type { Timer } from '#base/clock.ts';
 import { LIMITS } from '#config/limits.ts';
 import { callTraceparent } from '#config/tracing.ts';
 import { SIGNATURE_HEADER } from '#protocol/webhook-events.ts';
-import { type ChoreLoop, createChoreLoop } from '../../platform/background/chore-loop.ts';
+import { type BackgroundLoop, createBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
 import { type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
 import { promoteNext } from '../outbox/relay.ts';
 import { payloadContext, sealerOf } from '../sessions/session-store.ts';
+import { DeliveryScheduler } from './delivery-scheduler.ts';
 import { signPayload } from './signature.ts';
-import { Turns } from './turns.ts';
 
 /** Longer than any attempt takes. */
 const LEASE_MS = LIMITS.webhookAttemptMs + 10_000;
@@ -25,26 +25,26 @@ const MAX_SLEEP_MS = 5_000;
 const ANSWER_BYTES = 16 * 1024;
 
 /** Starts the background deliverer of a process, which sends due deliveries. */
-export function startDeliverer(context: Context): ChoreLoop {
+export function startDeliverer(context: Context): BackgroundLoop {
   const { clock, logger } = context;
   const inFlight = new Set<Promise<void>>();
   let alarm: Timer | null = null;
   const closing = new AbortController();
 
-  const turns = new Turns();
+  const scheduler = new DeliveryScheduler();
   let lastServed = '';
 
   /** Starts an attempt. When it ends, runs another pass if a slot was awaited or another attempt is due. */
   function begin(delivery: DeliveryDocument, keys: Promise<SessionKeys>): void {
-    turns.begin(delivery);
+    scheduler.begin(delivery);
     const attempt = attemptDelivery(context, { delivery, keys }, closing.signal)
       .catch((error: unknown) => {
-        logger.error({ err: error, deliveryId: delivery._id }, 'delivery attempt');
+        logger.error({ err: error, deliveryId: delivery._id }, 'failed to run a webhook delivery attempt');
         return true;
       })
       .then((hasNext) => {
         inFlight.delete(attempt);
-        if (turns.end(delivery) || hasNext) loop.kick();
+        if (scheduler.end(delivery) || hasNext) loop.kick();
       });
     inFlight.add(attempt);
   }
@@ -54,7 +54,7 @@ export function startDeliverer(context: Context): ChoreLoop {
     let teams = startingAfter(await waitingTeams(context), lastServed);
     while (teams.length > 0) {
       const left: string[] = [];
-      const share = Math.ceil(turns.places / teams.length);
+      const share = Math.ceil(scheduler.free / teams.length);
       for (const teamId of teams) if (await beginDueOf(teamId, share)) left.push(teamId);
       teams = left;
     }
@@ -65,32 +65,27 @@ export function startDeliverer(context: Context): ChoreLoop {
    * some.
    */
   async function beginDueOf(teamId: string, share: number): Promise<boolean> {
-    const most = Math.min(share, turns.placesOf(teamId));
-    if (closing.signal.aborted || most === 0) return false;
-    const due = await dueOf(context, { teamId, most, except: turns.busyEndpoints(teamId) });
+    const limit = Math.min(share, scheduler.freeFor(teamId));
+    if (closing.signal.aborted || limit === 0) return false;
+    const due = await dueOf(context, { teamId, limit, except: scheduler.busyEndpoints(teamId) });
     if (due.length === 0) return false;
-    const fitting = turns.fitting(due);
-    const claimed = await claim(context, fitting);
+    const startable = scheduler.startable(due);
+    const claimed = await claim(context, startable);
     const keys = keysOf(context, claimed);
     for (const delivery of claimed) begin(delivery, keys);
     lastServed = teamId;
-    return due.length === most || claimed.length < fitting.length;
+    return due.length === limit || claimed.length < startable.length;
   }
 
-  const loop = createChoreLoop('deliveries', logger, async () => {
-    // Deliveries waiting for a slot are checked when an attempt ends.
-    if (turns.places === 0) return;
+  const loop = createBackgroundLoop('deliveries', logger, async () => {
+    // Every attempt that ends checks for deliveries waiting for a slot.
+    if (scheduler.free === 0) return;
     // Failed passes are rescheduled too, because nothing else might trigger the loop.
     let waitMs = MAX_SLEEP_MS;
     try {
       const since = now(context);
       await beginDue();
-      const later = { state: 'pending' as const, next_at: { $gt: since } };
-      const next = await context.models.deliveries
-        .findOne(later, { next_at: 1 })
-        .sort({ next_at: 1 })
-        .lean<Pick<DeliveryDocument, 'next_at'>>();
-      if (next) waitMs = Math.min(Math.max(next.next_at.getTime() - clock.wallTime(), 1), MAX_SLEEP_MS);
+      waitMs = await untilNextDue(context, since);
     } finally {
       alarm?.cancel();
       alarm = closing.signal.aborted ? null : clock.after(waitMs, loop.kick);
@@ -118,6 +113,15 @@ export function startDeliverer(context: Context): ChoreLoop {
   };
 }
 
+/** Time until the next delivery that becomes due after `since`, ms; at most `MAX_SLEEP_MS`. */
+async function untilNextDue({ models, clock }: Context, since: Date): Promise<number> {
+  const next = await models.deliveries
+    .findOne({ state: 'pending', next_at: { $gt: since } }, { next_at: 1 })
+    .sort({ next_at: 1 })
+    .lean<Pick<DeliveryDocument, 'next_at'>>();
+  return next ? Math.min(Math.max(next.next_at.getTime() - clock.wallTime(), 1), MAX_SLEEP_MS) : MAX_SLEEP_MS;
+}
+
 /** Teams with a pending delivery; one index lookup per team. */
 async function waitingTeams({ models }: Pick<Context, 'models'>): Promise<string[]> {
   const teams: string[] = [];
@@ -140,9 +144,9 @@ function dueOf(
   { models, clock }: Pick<Context, 'models' | 'clock'>,
   {
     teamId,
-    most,
+    limit,
     except,
-  }: { readonly teamId: string; readonly most: number; readonly except: readonly string[] },
+  }: { readonly teamId: string; readonly limit: number; readonly except: readonly string[] },
 ): Promise<DeliveryDocument[]> {
   return models.deliveries
     .find({
@@ -152,7 +156,7 @@ function dueOf(
       ...(except.length > 0 && { url: { $nin: except } }),
     })
     .sort({ next_at: 1 })
-    .limit(most)
+    .limit(limit)
     .lean<DeliveryDocument[]>();
 }
 

@@ -1,7 +1,4 @@
-/**
- * The workers connected to this replica: what they carry, and the offers put to them, one worker after
- * another.
- */
+/** The workers connected to this replica and their load. Offers a job to one worker after another. */
 import type { Logger } from '#base/log.ts';
 import type { ControlMessage, JobKind, WorkerAnswer } from '#protocol/worker-link.ts';
 import { ANSWER_MS, type JobOffer, type Placement, type SessionKey } from '../../platform/dispatch.ts';
@@ -13,11 +10,11 @@ import type { OfferVerdict, WorkerConnection } from './worker-connection.ts';
 const ACCEPT_MS = 500;
 /**
  * Longer timeout for the last candidate: making a caller wait a few seconds is better than refusing the call.
- * Signalling waits for 12 s in all (http-admission.ts).
+ * Signalling waits 12 s in total.
  */
 const LAST_ACCEPT_MS = 6_000;
 
-/** A worker and what it carries, for metrics and the operator. */
+/** A worker and its load, for metrics and the operator. */
 export interface WorkerLoad {
   readonly instanceId: string;
   readonly kinds: JobKind[];
@@ -42,8 +39,8 @@ export class ConnectedWorkers implements OwnWorkers {
   }
 
   /**
-   * Adds a worker that registered, in place of an older connection of the same instance. `running` is what it
-   * runs; it grows by the jobs the worker accepts until `markSettled`.
+   * Adds a registered worker, replacing an older connection of the same instance. `running` lists its
+   * sessions; jobs the worker accepts before `markSettled` are added to it.
    */
   add(worker: WorkerConnection, running: SessionKey[]): void {
     const { instance_id: instanceId } = worker.registration;
@@ -53,7 +50,10 @@ export class ConnectedWorkers implements OwnWorkers {
     this.#awaitsSuccessor = true;
   }
 
-  /** The worker's sessions are settled: what it accepts from now on is placed like any other job. */
+  /**
+   * Called once the worker's sessions are settled: jobs it accepts from then on are no longer added to
+   * `running`.
+   */
   markSettled(worker: WorkerConnection): void {
     this.#returning.delete(worker);
   }
@@ -65,7 +65,10 @@ export class ConnectedWorkers implements OwnWorkers {
     return this.#workers.delete(instanceId);
   }
 
-  /** Closes the connection of a worker whose process ended; `isReplaced` tells whether a successor starts. */
+  /**
+   * Closes the connection of a worker whose process ended; `isReplaced` is true if a successor is being
+   * started.
+   */
   closeDead(instanceId: string, isReplaced: boolean): void {
     this.#workers.get(instanceId)?.close();
     this.#awaitsSuccessor = isReplaced;
@@ -128,11 +131,11 @@ export class ConnectedWorkers implements OwnWorkers {
       .filter((worker) => verdicts.get(worker) === 'late')
       .sort((a, b) => a.load.loopLagMs - b.load.loopLagMs);
     if (late && candidates.length > 1 && (await ask(late, LAST_ACCEPT_MS))) return placementAt(late);
-    // Not logged for an analysis, which stays queued; a call is refused.
+    // An analysis stays queued, so it is not logged; a call is refused.
     if (offer.kind !== 'analysis' && candidates.length > 0)
       this.#logger.warn(
         { sessionId: offer.sessionId, kind: offer.kind, refusals: refusalsOf(verdicts) },
-        'no worker took it',
+        'no worker accepted a job',
       );
     return null;
   }
@@ -157,7 +160,7 @@ export class ConnectedWorkers implements OwnWorkers {
     const waiting = worker.waitForVerdict(offer, withinMs);
     worker.send({ type: 'offer', ...toWire(offer), kind: offer.kind, sip_call_id: offer.sipCallId });
     const verdict = await waiting;
-    // An accept that comes after its deadline must not keep a slot of a call that went elsewhere.
+    // A late accept must not keep a slot for a call that went to another worker.
     if (verdict === 'late') worker.send({ type: 'withdraw', ...toWire(offer) });
     if (verdict === 'accepted')
       this.#returning.get(worker)?.push({ sessionId: offer.sessionId, epoch: offer.epoch });

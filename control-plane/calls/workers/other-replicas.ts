@@ -21,7 +21,7 @@ import type { Coordination, Json } from '../../platform/store/coordination.ts';
 
 /** Interval between a replica's announcements. */
 const NEWS_MS = 1_000;
-/** A replica silent for this long is gone or out of reach. */
+/** A replica that has announced nothing for this long is dead or unreachable. */
 const SILENT_MS = 5_000;
 /** The other replica offers a job to its workers in turn, with half a second for each. */
 const PLACE_MS = 3_000;
@@ -81,7 +81,9 @@ export interface OwnWorkers {
 
 /** Access to the workers of the other replicas. */
 export interface OtherReplicas {
-  /** Begins to hear the other replicas; resolves once it does. Until then it knows none of their workers. */
+  /**
+   * Subscribes to the other replicas; resolves once subscribed. Until then none of their workers are known.
+   */
   join(): Promise<void>;
   /** True when another replica has announced this worker within the last seconds. */
   holds(instanceId: string): boolean;
@@ -105,7 +107,7 @@ export interface OtherReplicas {
   close(): Promise<void>;
 }
 
-/** This replica's workers, and what it reaches the others by. */
+/** Dependencies: this replica's workers and the connection to the other replicas. */
 export interface SharedReplicasDeps {
   readonly coordination: Coordination;
   readonly clock: Clock;
@@ -113,7 +115,7 @@ export interface SharedReplicasDeps {
   readonly own: OwnWorkers;
 }
 
-/** Where this replica is the only one. */
+/** For a deployment with a single replica. */
 export const NO_OTHER_REPLICAS: OtherReplicas = {
   join: async () => undefined,
   holds: () => false,
@@ -130,7 +132,7 @@ export const NO_OTHER_REPLICAS: OtherReplicas = {
   close: async () => undefined,
 };
 
-/** Where several replicas share one `Coordination`. */
+/** For replicas that share one `Coordination`. */
 export class SharedReplicas implements OtherReplicas {
   readonly #deps: SharedReplicasDeps;
   readonly #id = randomUUID();
@@ -215,7 +217,7 @@ export class SharedReplicas implements OtherReplicas {
 
   #hear(message: Json): void {
     const news = newsSchema.safeParse(message);
-    if (!news.success) this.#deps.logger.warn('message of a replica with another version; ignored');
+    if (!news.success) this.#deps.logger.warn('ignored a message from a replica of another version');
     else if (news.data.replica !== this.#id) {
       const isNew = !this.#newest.has(news.data.replica);
       this.#newest.set(news.data.replica, { workers: news.data.workers, heardMs: this.#deps.clock.now() });
@@ -227,13 +229,13 @@ export class SharedReplicas implements OtherReplicas {
   #receive(message: Json): void {
     const parsed = letterSchema.safeParse(message);
     if (!parsed.success) {
-      this.#deps.logger.warn('a replica sent an unknown message; dropped');
+      this.#deps.logger.warn('dropped an unknown message from a replica');
       return;
     }
     const letter = parsed.data;
     const { own, logger } = this.#deps;
     const failed = (error: unknown) =>
-      logger.error({ err: error, letter: letter.type }, 'request of another replica');
+      logger.error({ err: error, letter: letter.type }, 'failed to handle a request from another replica');
     switch (letter.type) {
       case 'tell':
         own.tellHere(letter.instanceId, letter.message);
@@ -279,7 +281,9 @@ export class SharedReplicas implements OtherReplicas {
   #publish(channel: string, message: unknown): void {
     this.#deps.coordination
       .publish(channel, message as Json)
-      .catch((error: unknown) => this.#deps.logger.debug({ err: error, channel }, 'replicas not reached'));
+      .catch((error: unknown) =>
+        this.#deps.logger.debug({ err: error, channel }, 'failed to announce workers to the other replicas'),
+      );
   }
 
   #others(): { readonly replica: string; readonly workers: News['workers'] }[] {

@@ -11,13 +11,13 @@ import type { WorkerConnection } from './worker-connection.ts';
 const HOLD_MS = 200;
 
 /** A report and the worker that sent it. */
-export interface ToldReport {
+export interface ReceivedReport {
   readonly worker: WorkerConnection;
   readonly envelope: ReportEnvelope;
 }
 
 interface SessionReports {
-  waiting: ToldReport[];
+  waiting: ReceivedReport[];
   timer: Timer | null;
   stored: Promise<void>;
 }
@@ -25,16 +25,16 @@ interface SessionReports {
 /** Queue for the reports of all sessions. */
 export class ReportQueue {
   readonly #clock: Clock;
-  readonly #store: (reports: readonly ToldReport[]) => Promise<void>;
+  readonly #store: (reports: readonly ReceivedReport[]) => Promise<void>;
   readonly #sessions = new Map<string, SessionReports>();
 
   /** `store` receives the reports of one session in order of arrival and never rejects. */
-  constructor(clock: Clock, store: (reports: readonly ToldReport[]) => Promise<void>) {
+  constructor(clock: Clock, store: (reports: readonly ReceivedReport[]) => Promise<void>) {
     this.#clock = clock;
     this.#store = store;
   }
 
-  add(report: ToldReport): void {
+  add(report: ReceivedReport): void {
     const sessionId = report.envelope.session_id;
     const session = this.#sessions.get(sessionId) ?? { waiting: [], timer: null, stored: Promise.resolve() };
     this.#sessions.set(sessionId, session);
@@ -45,7 +45,7 @@ export class ReportQueue {
   }
 
   /** Resolves once all reports received so far are stored. */
-  async settled(): Promise<void> {
+  async whenStored(): Promise<void> {
     for (const [sessionId, session] of this.#sessions) this.#storeWaiting(sessionId, session);
     await Promise.all([...this.#sessions.values()].map((session) => session.stored));
   }

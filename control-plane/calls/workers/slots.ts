@@ -14,18 +14,18 @@ export function slotsOf(
   }[],
   kind: JobKind,
 ): WorkerSlots {
-  const suited = workers.filter(({ kinds }) => kinds.includes(kind));
-  const sum = (of: (worker: (typeof suited)[number]) => number) =>
-    suited.reduce((total, worker) => total + of(worker), 0);
+  const suitable = workers.filter(({ kinds }) => kinds.includes(kind));
+  const sum = (slots: (worker: (typeof suitable)[number]) => number) =>
+    suitable.reduce((total, worker) => total + slots(worker), 0);
   return {
     capacity: sum(({ capacity }) => capacity),
     free: sum(({ freeSlots }) => freeSlots),
-    instanceIds: suited.map(({ instanceId }) => instanceId),
+    instanceIds: suitable.map(({ instanceId }) => instanceId),
   };
 }
 
 /** With fewer slots than this, none are kept for sharing. */
-const LEAST_SHARED = 10;
+const MIN_SHARED = 10;
 
 /**
  * True when the next slot is one of the last tenth, counting `asked` pending requests as taken. False when no
@@ -35,7 +35,7 @@ export function isLastTenth(
   { capacity, free }: Pick<WorkerSlots, 'capacity' | 'free'>,
   asked: number,
 ): boolean {
-  return free > 0 && capacity >= LEAST_SHARED && free - asked <= Math.floor(capacity / 10);
+  return free > 0 && capacity >= MIN_SHARED && free - asked <= Math.floor(capacity / 10);
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The part of each current reply that has been heard, taken from the live captions. If the worker dies,
- * nothing else is known of the reply.
+ * Tracks how much of each reply in progress the caller has heard, from the live captions. If the worker dies,
+ * this is the only record of the reply.
  */
 import { z } from 'zod';
 import type { Clock } from '#base/clock.ts';

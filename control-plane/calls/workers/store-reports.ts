@@ -5,7 +5,7 @@
 import type { Logger } from '#base/log.ts';
 import type { ReportEnvelope } from '#protocol/worker-link.ts';
 import type { ReportSink } from '../../platform/report-sink.ts';
-import type { ToldReport } from './report-queue.ts';
+import type { ReceivedReport } from './report-queue.ts';
 import type { WorkerConnection } from './worker-connection.ts';
 
 /** Dependencies of `storeReports`. */
@@ -17,7 +17,7 @@ interface StoringDeps {
 }
 
 /** Stores reports of one session in order and replies to each worker that sent some. */
-export async function storeReports(deps: StoringDeps, reports: readonly ToldReport[]): Promise<void> {
+export async function storeReports(deps: StoringDeps, reports: readonly ReceivedReport[]): Promise<void> {
   for (let rest = reports; rest[0]; ) {
     const { worker, envelope } = rest[0];
     const end = rest.findIndex(
@@ -50,6 +50,6 @@ async function apply(
   } catch (error) {
     // Without an acknowledgement the worker keeps the reports and sends them again.
     const types = envelopes.map(({ report }) => report.type);
-    logger.error({ err: error, sessionId: session_id, reports: types }, 'reports could not be stored');
+    logger.error({ err: error, sessionId: session_id, reports: types }, 'failed to store reports');
   }
 }

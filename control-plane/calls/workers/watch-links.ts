@@ -3,7 +3,7 @@
  * the links of its workers break. So each replica looks for sessions whose worker is not connected to any
  * replica, and marks them `unknown`; doing so twice has no effect.
  */
-import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
+import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import type { Context } from '../../platform/context.ts';
 import type { ReportSink } from '../../platform/report-sink.ts';
 import type { WorkerDispatch } from './worker-dispatch.ts';
@@ -20,9 +20,9 @@ export function startLinkWatch(
   context: Context,
   dispatch: Pick<WorkerDispatch, 'isConnected'>,
   sink: Pick<ReportSink, 'workerLost'>,
-): ChoreLoop {
+): BackgroundLoop {
   const awaySinceMs = new Map<string, number>();
-  return startChoreLoop(context, { name: 'links', everyMs: LOOK_MS }, async () => {
+  return startBackgroundLoop(context, { name: 'links', everyMs: LOOK_MS }, async () => {
     const nowMs = context.clock.now();
     const wanted = new Set(
       (await context.models.sessions.distinct('worker.instance_id', { status: 'active' })) as string[],

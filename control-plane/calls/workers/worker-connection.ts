@@ -67,7 +67,7 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
   socket.on('message', (data) => {
     lastHeardMs = clock.now();
     const message = parseJson(workerMessage, String(data));
-    if (!message) logger.warn('a worker sent an invalid message; dropped');
+    if (!message) logger.warn('dropped an invalid message from a worker');
     else if (worker) {
       worker.take(message);
       options.onMessage(worker, message);
@@ -76,7 +76,7 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
       options.onRegister(worker);
     }
   });
-  socket.on('error', (error) => logger.debug({ err: error }, 'worker socket'));
+  socket.on('error', (error) => logger.debug({ err: error }, 'error on a worker socket'));
   socket.on('close', () => {
     watch.cancel();
     worker?.abandon();

@@ -33,7 +33,7 @@ import { toWire } from './session-wire.ts';
 import { slotsOf } from './slots.ts';
 import type { SpeakingAgents } from './speaking-agents.ts';
 
-/** The workers within reach, and the replies they are giving. */
+/** The reachable workers, and their replies in progress. */
 export interface WorkerDispatchDeps {
   readonly workers: ConnectedWorkers;
   readonly others: OtherReplicas;
@@ -174,7 +174,7 @@ const PARTICIPANT_FAULTS = z.enum([
   'sdp_unusable',
 ]);
 
-/** What a worker answered about a colleague. Throws its refusal, or that it cannot be reached. */
+/** Returns a worker's answer about a colleague. Throws its refusal, or `gateway_unreachable`. */
 function acceptedValue(result: WorkerAnswer | null): unknown {
   if (result?.ok) return result.value;
   throw fault(PARTICIPANT_FAULTS.safeParse(result?.code).data ?? 'gateway_unreachable');

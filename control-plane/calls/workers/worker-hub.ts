@@ -1,7 +1,7 @@
 /**
- * The control plane's end of the worker link: it takes the workers' sockets and passes registrations,
- * reports, lost links and deaths to the `ReportSink`, one report after another for each session. It keeps
- * nothing durable: sessions name their worker, and workers list what they run whenever they connect.
+ * The control plane's end of the worker link: accepts the workers' sockets and passes registrations, reports,
+ * lost links and deaths to the `ReportSink`, in order for each session. It stores nothing durable: sessions
+ * name their worker, and workers list their sessions whenever they connect.
  */
 import type { WebSocket } from 'ws';
 import type { Clock } from '#base/clock.ts';
@@ -16,7 +16,7 @@ import type { SpeakingAgents } from './speaking-agents.ts';
 import { storeReports } from './store-reports.ts';
 import { openWorkerConnection, type WorkerConnection } from './worker-connection.ts';
 
-/** A worker silent for this long has lost its link; heartbeats arrive every second. */
+/** A link without a message for this long counts as lost; heartbeats arrive every second. */
 const SILENCE_MS = 5_000;
 /** Time for a dead worker's successor to send the spool left behind. */
 const SPOOL_GRACE_MS = 1_500;
@@ -36,11 +36,11 @@ export interface WorkerHubDeps {
 interface WorkerDeath {
   /** False when no successor is started. */
   readonly isReplaced: boolean;
-  /** The session in which it was killed because it hung. */
-  readonly stoodIn?: string | null;
+  /** The session that had blocked its event loop when it was killed. */
+  readonly hungIn?: string | null;
 }
 
-/** Takes what workers tell. */
+/** Receives what workers report. */
 export class WorkerHub {
   readonly #deps: WorkerHubDeps;
   readonly #reports: ReportQueue;
@@ -72,11 +72,11 @@ export class WorkerHub {
   }
 
   /**
-   * The supervisor saw this worker's process end: its sessions are settled as soon as its spool has been
-   * read, or after a moment; at once when no worker is left to read it.
+   * Called by the supervisor when this worker's process has ended. Its sessions are settled once its
+   * successor has read its spool or has had time to; immediately if no worker is left to read it.
    */
   async workerDied(instanceId: string, death: WorkerDeath): Promise<void> {
-    // After closing, the store is gone; the next start handles what is left.
+    // Once the hub is closed, the store is too; the next start settles these sessions.
     if (this.#isClosed || this.#dead.has(instanceId)) return;
     const settled = this.#settleWhenRead(instanceId, death);
     this.#deaths.add(settled);
@@ -99,7 +99,7 @@ export class WorkerHub {
     others.changed();
     worker.send({ type: 'registered', link_version: Math.min(link_version, WORKER_LINK_VERSION) });
     logger.info({ instanceId, capacity, kinds }, 'worker registered');
-    this.#tellInOrder(instanceId, () =>
+    this.#runInOrder(instanceId, () =>
       sink.workerBack(instanceId, running).finally(() => workers.markSettled(worker)),
     );
   }
@@ -110,16 +110,16 @@ export class WorkerHub {
     if (!workers.remove(worker)) return;
     others.changed();
     logger.warn({ instanceId }, 'worker link lost');
-    // When another replica has it already, its sessions were never out of sight.
+    // If the worker is already connected to another replica, its sessions were never lost.
     if (this.#isClosed || this.#dead.has(instanceId) || others.holds(instanceId)) return;
-    this.#tellInOrder(instanceId, async () => {
+    this.#runInOrder(instanceId, async () => {
       // A report stored after this notification would mark the session active again.
-      await this.#reports.settled();
+      await this.#reports.whenStored();
       await sink.workerLost(instanceId);
     });
   }
 
-  async #settleWhenRead(instanceId: string, { isReplaced, stoodIn }: WorkerDeath): Promise<void> {
+  async #settleWhenRead(instanceId: string, { isReplaced, hungIn }: WorkerDeath): Promise<void> {
     const { clock, workers, dispatch } = this.#deps;
     const diedAt = new Date(clock.wallTime());
     this.#dead.add(instanceId);
@@ -131,26 +131,28 @@ export class WorkerHub {
         clock.sleep(SPOOL_GRACE_MS),
       ]);
     this.#spoolWaiters.delete(instanceId);
-    await this.#settleDead(instanceId, diedAt, stoodIn);
+    await this.#settleDead(instanceId, diedAt, hungIn);
   }
 
   /** Stores a dead worker's reports before its sessions are handed to another worker. */
   async #settleDead(
     instanceId: string,
     diedAt = new Date(this.#deps.clock.wallTime()),
-    stoodIn?: string | null,
+    hungIn?: string | null,
   ): Promise<void> {
-    await this.#reports.settled();
-    await this.#deps.sink.workerDead(instanceId, diedAt, stoodIn);
+    await this.#reports.whenStored();
+    await this.#deps.sink.workerDead(instanceId, diedAt, hungIn);
   }
 
   /**
-   * Runs notifications of one worker in order. Otherwise the loss of a link that was re-established within
-   * milliseconds could be processed last and leave its sessions `unknown`.
+   * Runs the notifications of one worker in order. Otherwise the loss of a link that was re-established
+   * within milliseconds could be processed last and leave its sessions `unknown`.
    */
-  #tellInOrder(instanceId: string, tell: () => Promise<void>): void {
+  #runInOrder(instanceId: string, notify: () => Promise<void>): void {
     inTurn(this.#linkNews, instanceId, () =>
-      tell().catch((error: unknown) => this.#deps.logger.error({ err: error }, 'worker hub')),
+      notify().catch((error: unknown) =>
+        this.#deps.logger.error({ err: error }, 'failed to process an event of a worker'),
+      ),
     );
   }
 
@@ -179,10 +181,10 @@ export class WorkerHub {
   #spoolFlushed(instanceId: string): void {
     const waiter = this.#spoolWaiters.get(instanceId);
     if (waiter) waiter();
-    // A worker of an earlier run: its end was not seen, but its spool shows that it is gone.
+    // A worker of an earlier run: its end was not observed, but another worker reading its spool proves it.
     else if (!this.#deps.workers.has(instanceId) && !this.#dead.has(instanceId)) {
       this.#dead.add(instanceId);
-      this.#tellInOrder(instanceId, () => this.#settleDead(instanceId));
+      this.#runInOrder(instanceId, () => this.#settleDead(instanceId));
     }
   }
 }

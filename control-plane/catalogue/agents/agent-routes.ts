@@ -1,4 +1,4 @@
-/** Agents: create, list, read, update and delete profiles (2.1). */
+/** Agents: create, list, read, update and delete profiles. */
 import { z } from 'zod';
 import { agentConfigPatch } from '#config/agent-config-patch.ts';
 import { fault } from '#config/errors.ts';

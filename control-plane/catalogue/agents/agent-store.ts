@@ -32,7 +32,7 @@ export async function findCalledAgent(
   teamId: string,
   agentId: string,
 ): Promise<AgentDocument> {
-  const agent = await context.remembered.agents(`${teamId}/${agentId}`, () =>
+  const agent = await context.caches.agents(`${teamId}/${agentId}`, () =>
     findAgent(context, teamId, agentId),
   );
   if (!agent) throw fault('not_found');

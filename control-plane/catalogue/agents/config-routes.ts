@@ -39,14 +39,18 @@ const modelsRecord = z.object({
 
 /** Registers the configuration and version routes. */
 export function registerConfigRoutes(app: ApiServer, context: Context): void {
-  const record = async (agent: AgentDocument) =>
-    toConfigRecord(agent, (await draftHashes(context, [agent]))[0] ?? '');
-
   app.get('/v1/agent/models', { schema: { tags: ['agents'], response: { 200: modelsRecord } } }, () => ({
     llm: [...context.platform.llm],
     asr: [...context.platform.asr],
     voices: context.platform.voices.map((voice) => ({ ...voice, languages: [...voice.languages] })),
   }));
+  registerDraft(app, context);
+  registerVersions(app, context);
+}
+
+function registerDraft(app: ApiServer, context: Context): void {
+  const record = async (agent: AgentDocument) =>
+    toConfigRecord(agent, (await draftHashes(context, [agent]))[0] ?? '');
 
   app.get(
     '/v1/agent/agents/:agent_id/config',
@@ -67,7 +71,9 @@ export function registerConfigRoutes(app: ApiServer, context: Context): void {
     async (request) =>
       record(await patchDraft(context, callerOf(request).teamId, request.params.agent_id, request.body)),
   );
+}
 
+function registerVersions(app: ApiServer, context: Context): void {
   app.post(
     '/v1/agent/agents/:agent_id/publish',
     {

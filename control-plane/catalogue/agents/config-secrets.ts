@@ -5,7 +5,7 @@
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import { isOtherHost } from '#config/credential-host.ts';
-import { resealed, type SecretBox } from '../../platform/secrets/secret-box.ts';
+import { reseal, type SecretBox } from '../../platform/secrets/secret-box.ts';
 import type { SealedAgentSecrets } from '../../platform/store/models/agent-model.ts';
 
 type KeyByUrl = SealedAgentSecrets['post_call'];
@@ -35,7 +35,7 @@ export function applySecrets(
     conversation_init: init ? keep(box, stored.conversation_init, init.url, sentInit?.secret) : [],
     llm_api_key:
       custom &&
-      keptOrSealed(box, modelKeyFor(custom.base_url, draft), patch.llm?.custom?.api_key ?? undefined),
+      resolveSecret(box, modelKeyFor(custom.base_url, draft), patch.llm?.custom?.api_key ?? undefined),
   };
   const hasKey = (keys: KeyByUrl, url: string) => keys.some((key) => key.url === url);
   return {
@@ -65,10 +65,10 @@ function modelKeyFor(
 /** A missing or null secret keeps the one stored for the URL; an empty one removes it. */
 function keep(box: SecretBox, stored: KeyByUrl, url: string, sent: string | null | undefined): KeyByUrl {
   if (sent === '') return [];
-  const sealed = keptOrSealed(box, stored.find((key) => key.url === url)?.sealed ?? null, sent ?? undefined);
+  const sealed = resolveSecret(box, stored.find((key) => key.url === url)?.sealed ?? null, sent ?? undefined);
   return sealed === null ? [] : [{ url, sealed }];
 }
 
-function keptOrSealed(box: SecretBox, stored: string | null, sent: string | undefined): string | null {
-  return sent === undefined ? stored : resealed(box, stored, sent);
+function resolveSecret(box: SecretBox, stored: string | null, sent: string | undefined): string | null {
+  return sent === undefined ? stored : reseal(box, stored, sent);
 }

@@ -9,8 +9,8 @@ import { agentCalls } from '../../accounts/limits/spend-limits.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
+import { recountPlaces } from '../../platform/store/counted-places.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
-import { recountPlaces } from '../../platform/store/places.ts';
 import { findAgent } from './agent-store.ts';
 
 const agentPath = z.object({ agent_id: z.string() });
@@ -34,7 +34,7 @@ export function registerLimitRoutes(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['agents'],
-        summary: 'Replaces the daily cap and the limit of concurrent calls; null lifts one',
+        summary: 'Replaces the daily cap and the limit of concurrent calls; null removes a limit',
         params: agentPath,
         body: limitRecord,
         response: { 200: limitRecord },

@@ -6,10 +6,10 @@ import type { VersionDocument } from '../../platform/store/models/version-model.
  * must not be modified.
  */
 export function newestVersion(
-  { models, remembered }: Pick<Context, 'models' | 'remembered'>,
+  { models, caches }: Pick<Context, 'models' | 'caches'>,
   agentId: string,
 ): Promise<VersionDocument | null> {
-  return remembered.newestVersions(agentId, () =>
+  return caches.newestVersions(agentId, () =>
     models.versions
       .findOne({ agent_id: agentId })
       .sort({ version_number: -1 })

@@ -1,4 +1,4 @@
-/** Access to an agent without a key: its public switch and its allowed origins. */
+/** Keyless access to an agent: requires `public_enabled` and an allowed origin. */
 import { fault } from '#config/errors.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 

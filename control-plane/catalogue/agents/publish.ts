@@ -80,7 +80,7 @@ export interface PublishedAgent {
 /** Loads an agent of any team and its live version for a call; null when the agent does not exist. */
 export async function loadPublished(context: Context, agentId: string): Promise<PublishedAgent | null> {
   const [agent, version] = await Promise.all([
-    context.remembered.agents(agentId, () => context.models.agents.findById(agentId).lean<AgentDocument>()),
+    context.caches.agents(agentId, () => context.models.agents.findById(agentId).lean<AgentDocument>()),
     newestVersion(context, agentId),
   ]);
   return agent && { agent, version };

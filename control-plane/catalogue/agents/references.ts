@@ -21,13 +21,13 @@ const FIELDS = {
 /** The ids that exist, belong to the team and are not being deleted. */
 export async function attachable(
   context: Parts,
-  of: ReferenceKind,
+  kind: ReferenceKind,
   teamId: string,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
   const since = new Date(context.clock.wallTime() - DELETION_MS);
-  const found = await collectionOf(context, of)
+  const found = await collectionOf(context, kind)
     .find({ _id: { $in: ids }, team_id: teamId, deleting_at: { $not: { $gt: since } } } as never, {
       projection: { _id: 1 },
     })
@@ -45,12 +45,12 @@ export async function detachDeleted(
   before: AgentDocument['config'] | null,
 ): Promise<boolean> {
   const gone = await Promise.all(
-    (['tools', 'knowledge'] as const).map(async (of) => {
-      const known = before ? idsIn(before, of) : [];
-      const added = idsIn(stored.config, of).filter((id) => !known.includes(id));
-      const there = await attachable(context, of, stored.team_id, added);
-      const missing = added.filter((id) => !there.has(id));
-      if (missing.length > 0) await detach(context, { _id: stored._id }, of, missing);
+    (['tools', 'knowledge'] as const).map(async (kind) => {
+      const known = before ? idsIn(before, kind) : [];
+      const added = idsIn(stored.config, kind).filter((id) => !known.includes(id));
+      const existing = await attachable(context, kind, stored.team_id, added);
+      const missing = added.filter((id) => !existing.has(id));
+      if (missing.length > 0) await detach(context, { _id: stored._id }, kind, missing);
       return missing;
     }),
   );
@@ -60,11 +60,11 @@ export async function detachDeleted(
 /** Deletes a tool or source unless it is in use, in which case `requireUnused` throws. */
 export async function deleteReferred(
   context: Parts,
-  what: { readonly of: ReferenceKind; readonly teamId: string; readonly id: string },
+  object: { readonly kind: ReferenceKind; readonly teamId: string; readonly id: string },
   requireUnused: () => Promise<void>,
 ): Promise<void> {
-  const { of, teamId, id } = what;
-  const documents = collectionOf(context, of);
+  const { kind, teamId, id } = object;
+  const documents = collectionOf(context, kind);
   const one = { _id: id, team_id: teamId } as never;
   await documents.updateOne(one, { $set: { deleting_at: new Date(context.clock.wallTime()) } });
   try {
@@ -75,25 +75,25 @@ export async function deleteReferred(
   }
   await documents.deleteOne(one);
   // Covers an attachment stored in the meantime by a process that died before undoing it.
-  await detach(context, { team_id: teamId, [FIELDS[of]]: id }, of, [id]);
+  await detach(context, { team_id: teamId, [FIELDS[kind]]: id }, kind, [id]);
 }
 
-function idsIn(config: AgentDocument['config'], of: ReferenceKind): readonly string[] {
-  return of === 'tools' ? config.tools.tool_ids : config.knowledge_base.knowledge_source_ids;
+function idsIn(config: AgentDocument['config'], kind: ReferenceKind): readonly string[] {
+  return kind === 'tools' ? config.tools.tool_ids : config.knowledge_base.knowledge_source_ids;
 }
 
 async function detach(
   { models }: Parts,
   drafts: Record<string, unknown>,
-  of: ReferenceKind,
+  kind: ReferenceKind,
   ids: readonly string[],
 ): Promise<void> {
   await models.agents.collection.updateMany(
     drafts as never,
-    { $pull: { [FIELDS[of]]: { $in: ids } }, $inc: { rev: 1 } } as never,
+    { $pull: { [FIELDS[kind]]: { $in: ids } }, $inc: { rev: 1 } } as never,
   );
 }
 
-function collectionOf({ models }: Parts, of: ReferenceKind) {
-  return of === 'tools' ? models.tools.collection : models.knowledge.collection;
+function collectionOf({ models }: Parts, kind: ReferenceKind) {
+  return kind === 'tools' ? models.tools.collection : models.knowledge.collection;
 }

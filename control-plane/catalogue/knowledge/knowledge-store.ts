@@ -4,7 +4,7 @@
  * its revision.
  */
 
-import { inTurns } from '#base/in-turns.ts';
+import { runInTurns } from '#base/run-steps.ts';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import { chunking } from '#protocol/knowledge-chunks.ts';
@@ -137,7 +137,7 @@ export async function patchSource(
 export async function deleteSource(context: Context, teamId: string, sourceId: string): Promise<void> {
   await findSource(context, teamId, sourceId);
   await removeFromQuota(context, { kind: 'knowledge', owner: teamId, id: sourceId }, () =>
-    deleteReferred(context, { of: 'knowledge', teamId, id: sourceId }, async () => {
+    deleteReferred(context, { kind: 'knowledge', teamId, id: sourceId }, async () => {
       const agents = await dependentsOf(context, sourceId);
       if (agents.length > 0) throw fault('knowledge_attached', { count: agents.length });
     }),
@@ -170,7 +170,7 @@ async function keepContent(
   { file_name, content }: UploadedText,
 ): Promise<Pick<KnowledgeDocument, 'file_name' | 'size_bytes' | 'chunk_count' | 'revision_id'>> {
   const revisionId = newId();
-  const chunks = await inTurns(chunking(content));
+  const chunks = await runInTurns(chunking(content));
   await takeBytes(context, { userId, teamId, id: revisionId, bytes: Buffer.byteLength(content) });
   await context.models.knowledgeRevisions.create({
     _id: revisionId,

@@ -11,7 +11,7 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import { logRefusal } from '../../platform/refusals/log-refusal.ts';
 import { findCalledNumbers } from './number-store.ts';
 
-const MOST_BYTES = 64 * 1_024;
+const MAX_BYTES = 64 * 1_024;
 
 /** Registers the route. Its requests have no API key but are signed by the carrier. */
 export async function registerLostCallRoutes(app: ApiServer, context: Context): Promise<void> {
@@ -20,7 +20,7 @@ export async function registerLostCallRoutes(app: ApiServer, context: Context): 
   if (!lostCalls) return;
   await app.register((plain, _options, done) => {
     const scope = plain as unknown as ApiServer;
-    acceptBodies(scope, { kinds: ['urlencoded'], json: false, mostBytes: MOST_BYTES });
+    acceptBodies(scope, { kinds: ['urlencoded'], json: false, mostBytes: MAX_BYTES });
     scope.post(
       LOST_CALL_PATH,
       {

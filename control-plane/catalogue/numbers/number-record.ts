@@ -1,4 +1,4 @@
-/** A phone number: request fields and API representation (4.6). Passwords are never returned. */
+/** A phone number: request fields and API representation. Passwords are never returned. */
 import { z } from 'zod';
 import { isE164 } from '#telephony/e164.ts';
 import { readHostPort } from '#telephony/sip-address.ts';

@@ -6,24 +6,26 @@ import { Fault, fault } from '#config/errors.ts';
 import { numberOf } from '#telephony/sip-address.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
+import { type CountedPlaces, freePlace, takePlace } from '../../platform/store/counted-places.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import {
   type NumberDocument,
   type NumberSip,
   OCCUPYING_STATUSES,
 } from '../../platform/store/models/number-model.ts';
-import { type CountedPlaces, freePlace, takePlace } from '../../platform/store/places.ts';
 
-/** A purchase takes no longer than this. */
+/** Maximum duration of a purchase. */
 const PURCHASE_MS = 60_000;
-/** After a purchase without an answer, the carrier lists the number within this time if it was bought. */
-const BOOKED_WITHIN_MS = 60 * 60_000;
+/**
+ * If the carrier did not answer a purchase but the number was bought, the carrier lists it within this time.
+ */
+const BOOKING_TIMEOUT_MS = 60 * 60_000;
 
 /** Maximum number of unproven claims to one number that are checked for a call. */
-const MOST_HOLDERS = 200;
+const MAX_HOLDERS = 200;
 
 /** The number a caller requests. */
-export interface WantedNumber {
+export interface NumberRequest {
   readonly phoneNumber: string;
   readonly label: string;
   readonly agentId: string | null;
@@ -47,13 +49,13 @@ export async function findNumber(
  * is returned alone; unproven claims are sorted by import time, oldest first.
  */
 export async function findCalledNumbers(
-  context: Pick<Context, 'models' | 'remembered'>,
+  context: Pick<Context, 'models' | 'caches'>,
   dialed: string,
 ): Promise<readonly NumberDocument[]> {
   const phoneNumber = numberOf(dialed);
   if (phoneNumber === null) return [];
   return (
-    (await context.remembered.calledNumbers(phoneNumber, () => readCalledNumbers(context, phoneNumber))) ?? []
+    (await context.caches.calledNumbers(phoneNumber, () => readCalledNumbers(context, phoneNumber))) ?? []
   );
 }
 
@@ -65,9 +67,9 @@ async function readCalledNumbers(
   const held = await models.numbers
     .find(called)
     .sort({ created_at: 1, _id: 1 })
-    .limit(MOST_HOLDERS)
+    .limit(MAX_HOLDERS)
     .lean<NumberDocument[]>();
-  const isBeyond = held.length === MOST_HOLDERS && !held.some(({ is_proven }) => is_proven);
+  const isBeyond = held.length === MAX_HOLDERS && !held.some(({ is_proven }) => is_proven);
   const later = isBeyond
     ? await models.numbers.findOne({ ...called, is_proven: true }).lean<NumberDocument>()
     : null;
@@ -108,7 +110,7 @@ export async function isHosted(
 export async function buyNumber(
   context: Context,
   caller: Caller,
-  wanted: WantedNumber,
+  wanted: NumberRequest,
 ): Promise<NumberDocument> {
   const number = await occupy(context, caller, { wanted, provider: 'managed', sip: null });
   try {
@@ -218,7 +220,7 @@ async function refundFirstDay(context: Context, number: NumberDocument): Promise
 export async function importNumber(
   context: Context,
   caller: Caller,
-  wanted: WantedNumber,
+  wanted: NumberRequest,
   sip: NumberSip,
 ): Promise<NumberDocument> {
   const number = await occupy(context, caller, { wanted, provider: 'sip', sip });
@@ -260,7 +262,7 @@ async function abandonPurchase(context: Context, number: NumberDocument): Promis
   await finishAbandoned(context, number).catch((error: unknown) => {
     context.logger.warn(
       { err: error, phone_number_id: number._id },
-      'an abandoned purchase is looked at again later',
+      'failed to check an abandoned purchase; it is checked again later',
     );
   });
 }
@@ -279,7 +281,7 @@ export async function finishAbandoned(context: Context, number: NumberDocument):
     status: { $in: [...OCCUPYING_STATUSES] },
   });
   if (bought && !isTaken) await context.carrier.release(bought.carrierNumberId);
-  else if (context.clock.wallTime() - number.updated_at.getTime() < BOOKED_WITHIN_MS) return;
+  else if (context.clock.wallTime() - number.updated_at.getTime() < BOOKING_TIMEOUT_MS) return;
   await context.models.numbers.updateOne({ _id: number._id }, { $unset: { is_abandoned: '' } });
 }
 
@@ -296,7 +298,7 @@ async function occupy(
     wanted,
     provider,
     sip,
-  }: { wanted: WantedNumber; provider: NumberDocument['provider']; sip: NumberSip | null },
+  }: { wanted: NumberRequest; provider: NumberDocument['provider']; sip: NumberSip | null },
 ): Promise<NumberDocument> {
   await requireAgent(context, caller.teamId, wanted.agentId);
   if (await isHosted(context, caller.teamId, wanted.phoneNumber)) throw fault('number_taken');

@@ -21,8 +21,8 @@ export function registerProofRoutes(app: ApiServer, context: Context): void {
       schema: {
         tags: ['operator'],
         summary:
-          'Says whether an imported number is proven: then it has its calls alone, and nobody else may ' +
-          'import or call it',
+          'Sets whether ownership of an imported number is proven. The owner then receives all of its ' +
+          'calls, and no other team may import or call it',
         params: z.object({ phone_number_id: z.string() }),
         body: z.strictObject({ is_proven: z.boolean() }),
         response: { 200: z.object(proof) },

@@ -12,7 +12,7 @@ import { renderRequest } from '#protocol/tool-template.ts';
 import type { Context } from '../../platform/context.ts';
 import { invalidField } from '../../platform/http/problems.ts';
 import type { ToolDocument } from '../../platform/store/models/tool-model.ts';
-import { plannedTools } from './planned-tools.ts';
+import { planTools } from './plan-tools.ts';
 
 /** Body of a test; `arguments.system` replaces the platform's variables. */
 export const toolTestBody = z.strictObject({
@@ -41,9 +41,9 @@ export async function testTool(
   tool: ToolDocument,
   given: Readonly<Record<string, unknown>>,
 ): Promise<z.output<typeof toolTestRecord>> {
-  const [planned] = plannedTools(context.secretBox, [{ ...tool, tool_id: tool._id }]);
+  const [planned] = planTools(context.secretBox, [{ ...tool, tool_id: tool._id }]);
   if (!planned || tool.tool_type !== 'webhook') throw invalidField([], 'only webhook tools can be tested');
-  const { method, headers, body } = rendered(planned, given);
+  const { method, headers, body } = render(planned, given);
   const startedMs = context.clock.now();
   const latency = () => ({ latency_ms: Math.round(context.clock.now() - startedMs) });
   try {
@@ -75,7 +75,7 @@ export async function testTool(
 }
 
 /** Throws `InvalidRequest` when a rendered text is too long. */
-function rendered(
+function render(
   planned: PlannedTool,
   given: Readonly<Record<string, unknown>>,
 ): ReturnType<typeof renderRequest> {

@@ -7,7 +7,7 @@ import { isOtherHost } from '#config/credential-host.ts';
 import { fault } from '#config/errors.ts';
 import { removeFromQuota, withinQuota } from '../../accounts/limits/quotas.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
-import { resealed, type SecretBox } from '../../platform/secrets/secret-box.ts';
+import { reseal, type SecretBox } from '../../platform/secrets/secret-box.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { ToolDefinition, ToolDocument } from '../../platform/store/models/tool-model.ts';
 import { deleteReferred } from '../agents/references.ts';
@@ -96,7 +96,7 @@ export async function patchTool(
 export async function deleteTool(context: Context, teamId: string, toolId: string): Promise<void> {
   await findTool(context, teamId, toolId);
   await removeFromQuota(context, { kind: 'tools', owner: teamId, id: toolId }, () =>
-    deleteReferred(context, { of: 'tools', teamId, id: toolId }, async () => {
+    deleteReferred(context, { kind: 'tools', teamId, id: toolId }, async () => {
       const agents = await dependentsOf(context, teamId, toolId);
       if (agents.length > 0) throw fault('tool_attached', { count: agents.length });
     }),
@@ -165,6 +165,6 @@ function sealHeaders(
   return headers.map((header) =>
     header.kind === 'custom'
       ? header
-      : { ...header, value: resealed(box, sealed.get(header.name) || null, header.value) },
+      : { ...header, value: reseal(box, sealed.get(header.name) || null, header.value) },
   );
 }

@@ -16,14 +16,14 @@ import type {
   TestRunDocument,
 } from '../../platform/store/models/agent-test-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { requireTestLimits } from './test-limits.ts';
 import { definitionOf } from './test-record.ts';
-import { requireTestShare } from './test-shares.ts';
 
 /** Options of a batch. */
 export interface TestBatchRequest {
-  /** Absent: every test attached to the agent. */
+  /** If absent, every test attached to the agent. */
   readonly test_ids?: readonly string[] | undefined;
-  /** Replaces each test's own. */
+  /** Overrides each test's own count. */
   readonly repeat_count?: number | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface TestBatchDraft {
 }
 
 /**
- * Starts a batch with an agent's draft. Throws the refusals of `requireTestShare`, `not_found`,
+ * Starts a batch with an agent's draft. Throws the refusals of `requireTestLimits`, `not_found`,
  * `InvalidRequest`, and `conflict` for a custom language model.
  */
 export async function startTestBatch(
@@ -59,7 +59,7 @@ export async function startTestBatch(
   const runCount = tests.reduce((sum, test) => sum + repeats(test), 0);
   if (runCount > LIMITS.testRunsPerBatch)
     throw invalidField(['test_ids'], `a batch has at most ${LIMITS.testRunsPerBatch} runs`);
-  await requireTestShare(context, owner, runCount);
+  await requireTestLimits(context, owner, runCount);
   const batch: TestBatchDocument = {
     _id: newId(),
     team_id: teamId,
@@ -145,13 +145,13 @@ export function testInputId(batchId: string, testId: string): string {
 
 async function testsToRun(
   context: Context,
-  of: { readonly teamId: string; readonly agentId: string; readonly workspaceId: string },
+  scope: { readonly teamId: string; readonly agentId: string; readonly workspaceId: string },
   testIds: readonly string[] | undefined,
 ): Promise<AgentTestDocument[]> {
   const { agentTests } = context.models;
   if (testIds === undefined) {
     const attached = await agentTests
-      .find({ agent_ids: of.agentId, team_id: of.teamId })
+      .find({ agent_ids: scope.agentId, team_id: scope.teamId })
       .sort({ created_at: -1, _id: -1 })
       .limit(LIMITS.testRunsPerBatch + 1)
       .lean<AgentTestDocument[]>();
@@ -159,7 +159,7 @@ async function testsToRun(
     return attached;
   }
   const found = await agentTests
-    .find({ _id: { $in: testIds }, team_id: of.teamId, workspace_id: of.workspaceId })
+    .find({ _id: { $in: testIds }, team_id: scope.teamId, workspace_id: scope.workspaceId })
     .lean<AgentTestDocument[]>();
   const byId = new Map(found.map((test) => [test._id, test]));
   return testIds.map((id, index) => {
@@ -172,7 +172,7 @@ async function testsToRun(
 function queuedRun(
   batch: TestBatchDocument,
   test: AgentTestDocument,
-  of: { readonly definition: TestDefinition | undefined; readonly index: number },
+  repeat: { readonly definition: TestDefinition | undefined; readonly index: number },
 ): TestRunDocument {
   return {
     _id: newId(),
@@ -181,10 +181,10 @@ function queuedRun(
     agent_id: batch.agent_id,
     batch_id: batch._id,
     test_type: test.test_type,
-    repeat_index: of.index,
+    repeat_index: repeat.index,
     status: 'queued',
     config_hash: batch.config_hash,
-    channel: of.definition?.simulation?.channel ?? 'web_voice',
+    channel: repeat.definition?.simulation?.channel ?? 'web_voice',
     instance_id: null,
     epoch: 0,
     status_at: batch.created_at,

@@ -2,7 +2,7 @@
 import { type AgentTestJob, testDefinition } from '#protocol/agent-test.ts';
 import { buildPlan, refuseMissingVariables } from '../../calls/plans/build-plan.ts';
 import { sessionTimezone } from '../../calls/plans/session-timezone.ts';
-import { plannedKnowledge } from '../../catalogue/knowledge/planned-knowledge.ts';
+import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import type { Context } from '../../platform/context.ts';
 import type { TestInputDocument, TestRunDocument } from '../../platform/store/models/agent-test-model.ts';
 import { draftInputId, type TestBatchDraft, testInputId } from './test-batch-store.ts';
@@ -22,7 +22,7 @@ export async function testJob(context: Context, run: TestRunDocument): Promise<A
     sessionId: run._id,
     agent: { _id: run.agent_id, name: agent_name },
     version,
-    knowledge: await plannedKnowledge(context, version),
+    knowledge: await planKnowledge(context, version),
     channel: run.channel,
     // A text conversation has no connections.
     transport: { type: 'webrtc' },

@@ -8,10 +8,10 @@ import type { Context } from '../../platform/context.ts';
 import { InvalidRequest, invalidField, safeKey } from '../../platform/http/problems.ts';
 import type { TestInput } from './test-record.ts';
 
-/** Most turns of a simulation's starting history. */
+/** Maximum turns of a simulation's starting history. */
 const SIMULATION_TURNS = 50;
 
-/** Name that refers to hanging up. */
+/** Tool name that stands for hanging up. */
 export const HANG_UP_TOOL = '_hang_up_call';
 
 interface Problem {

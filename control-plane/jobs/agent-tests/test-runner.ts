@@ -1,20 +1,20 @@
 /**
  * Runs agent tests in the background: places queued runs on workers, oldest first, a few of each team at a
- * time. A run whose workers die or fall silent too often (`losses.ts`) becomes an `error`.
+ * time. A run whose workers die or fall silent too often (`worker-losses.ts`) becomes an `error`.
  */
 
 import { Fault } from '#config/errors.ts';
 import { type AgentTestResult, testError } from '#protocol/agent-test.ts';
 import type { DurableReport, ReportEnvelope } from '#protocol/worker-link.ts';
-import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
+import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { InvalidRequest } from '../../platform/http/problems.ts';
 import type { ReportOutcome } from '../../platform/report-sink.ts';
-import { isLostForGood, type Loss, lossOf } from '../../platform/store/losses.ts';
 import type { TestBatchDocument, TestRunDocument } from '../../platform/store/models/agent-test-model.ts';
+import { isLostForGood, type Loss, lossOf } from '../../platform/store/worker-losses.ts';
 import { completeTestBatch } from './test-batch-store.ts';
 import { testJob } from './test-job.ts';
-import { countTestSpending, requireTestSpending } from './test-shares.ts';
+import { countTestSpending, requireTestSpending } from './test-limits.ts';
 
 type TestReport = Extract<DurableReport, { type: 'agent_test' }>;
 
@@ -26,8 +26,8 @@ const PLACED_AT_ONCE = 200;
 const OPEN_AT_ONCE = 100;
 
 /** Starts the runner of a process. */
-export function startTestRunner(context: Context): ChoreLoop {
-  return startChoreLoop(context, { name: 'agent-tests', everyMs: TICK_MS, chore: 'agent-tests' }, () =>
+export function startTestRunner(context: Context): BackgroundLoop {
+  return startBackgroundLoop(context, { name: 'agent-tests', everyMs: TICK_MS, chore: 'agent-tests' }, () =>
     work(context),
   );
 }
@@ -46,11 +46,14 @@ export async function applyTestReport(
   return { outcome: 'stored', seq: envelope.seq };
 }
 
-/** Requeues the runs of a lost worker; `stoodIn` is the run or session in which it hung and was killed. */
+/**
+ * Requeues the runs of a lost worker; `hungIn` is the run or session that had blocked its event loop when
+ * it was killed.
+ */
 export async function requeueLostRuns(
   context: Context,
   instanceId: string,
-  stoodIn: string | null,
+  hungIn: string | null,
 ): Promise<void> {
   const { testRuns } = context.models;
   const lost = { instance_id: instanceId, status: 'running' as const };
@@ -60,7 +63,7 @@ export async function requeueLostRuns(
   for (const run of runs)
     await testRuns.updateOne(
       { ...run, ...lost },
-      { $set: requeued(context), ...incrementOf(lossOf(run._id, stoodIn)) },
+      { $set: requeueFields(context), ...incrementOf(lossOf(run._id, hungIn)) },
     );
   if (runs.length > 0) context.workSignals.notify('agent-tests');
 }
@@ -70,7 +73,7 @@ async function work(context: Context): Promise<void> {
   const silentSince = new Date(context.clock.wallTime() - DEADLINE_MS);
   await testRuns.updateMany(
     { status: 'running', status_at: { $lte: silentSince } },
-    { $set: requeued(context), ...incrementOf('silent') },
+    { $set: requeueFields(context), ...incrementOf('silent') },
   );
   // A batch that a crash prevented from completing.
   const open = await testBatches
@@ -101,7 +104,7 @@ async function work(context: Context): Promise<void> {
 /** Settles or places one run; false if no worker is free. */
 async function start(context: Context, run: TestRunDocument): Promise<boolean> {
   if (isLostForGood(run.losses ?? {})) {
-    await finishRun(context, run, testError('The run was lost with its worker too often'));
+    await finishRun(context, run, testError('The run lost its worker too often'));
     return true;
   }
   const unpaid = await requireTestSpending(context, run.team_id).catch((error: unknown) => {
@@ -145,10 +148,10 @@ async function start(context: Context, run: TestRunDocument): Promise<boolean> {
     return true;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    // Started and not handed over: it is queued again.
+    // The run was marked as started but never assigned, so it is queued again.
     await context.models.testRuns.updateOne(
       { _id: run._id, status: 'running', epoch: key.epoch },
-      { $set: requeued(context) },
+      { $set: requeueFields(context) },
     );
     return false;
   }
@@ -156,13 +159,13 @@ async function start(context: Context, run: TestRunDocument): Promise<boolean> {
 
 async function finishRun(
   context: Context,
-  of: Pick<TestRunDocument, '_id' | 'epoch'>,
+  attempt: Pick<TestRunDocument, '_id' | 'epoch'>,
   result: AgentTestResult,
 ): Promise<TestRunDocument | null> {
   const at = now(context);
   const run = await context.models.testRuns
     .findOneAndUpdate(
-      { _id: of._id, epoch: of.epoch, status: { $in: ['queued', 'running'] } },
+      { _id: attempt._id, epoch: attempt.epoch, status: { $in: ['queued', 'running'] } },
       {
         $set: {
           status: result.status,
@@ -180,7 +183,7 @@ async function finishRun(
   return run;
 }
 
-function requeued(context: Context): Partial<TestRunDocument> {
+function requeueFields(context: Context): Partial<TestRunDocument> {
   return { status: 'queued', instance_id: null, status_at: now(context) };
 }
 

@@ -55,7 +55,7 @@ export async function patchTest(
 ): Promise<AgentTestDocument> {
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS; attempt++) {
     const test = await findTest(context, teamId, testId);
-    const input = await patched(test, patch);
+    const input = await applyPatch(test, patch);
     await checkTest(context, { teamId, workspaceId: test.workspace_id }, input);
     const saved = await context.models.agentTests
       .findOneAndUpdate(
@@ -84,11 +84,11 @@ export async function deleteTest(context: Context, teamId: string, testId: strin
 export async function attachTest(
   context: Context,
   teamId: string,
-  of: { agentId: string; testId: string },
+  ids: { agentId: string; testId: string },
 ): Promise<AgentTestDocument> {
   const [agent, test] = await Promise.all([
-    findAgent(context, teamId, of.agentId),
-    findTest(context, teamId, of.testId),
+    findAgent(context, teamId, ids.agentId),
+    findTest(context, teamId, ids.testId),
   ]);
   if (agent.workspace_id !== test.workspace_id) throw fault('not_found');
   if (test.agent_ids.includes(agent._id)) return test;
@@ -108,12 +108,12 @@ export async function attachTest(
 export async function detachTest(
   context: Context,
   teamId: string,
-  of: { agentId: string; testId: string },
+  ids: { agentId: string; testId: string },
 ): Promise<void> {
-  await Promise.all([findAgent(context, teamId, of.agentId), findTest(context, teamId, of.testId)]);
+  await Promise.all([findAgent(context, teamId, ids.agentId), findTest(context, teamId, ids.testId)]);
   await context.models.agentTests.updateOne(
-    { _id: of.testId, team_id: teamId, agent_ids: of.agentId },
-    { $pull: { agent_ids: of.agentId }, $set: { updated_at: now(context) }, $inc: { rev: 1 } },
+    { _id: ids.testId, team_id: teamId, agent_ids: ids.agentId },
+    { $pull: { agent_ids: ids.agentId }, $set: { updated_at: now(context) }, $inc: { rev: 1 } },
   );
 }
 
@@ -125,7 +125,7 @@ function storedFields(
 }
 
 /** A large test takes long to check: yields to other work between storing and answering. */
-async function patched(test: AgentTestDocument, patch: TestPatch): Promise<TestInput> {
+async function applyPatch(test: AgentTestDocument, patch: TestPatch): Promise<TestInput> {
   await nextRound();
   const before = definitionOf(test);
   await nextRound();

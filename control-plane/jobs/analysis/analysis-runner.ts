@@ -1,7 +1,7 @@
 /**
  * The control plane's half of post-call analysis: places queued analyses on workers one after another. An
- * analysis whose workers die or fall silent too often (`losses.ts`) becomes an `error`. A call with nothing
- * to analyse is `skipped` without a model.
+ * analysis whose workers die or fall silent too often (`worker-losses.ts`) becomes an `error`. A call with
+ * nothing to analyse is `skipped` without a model.
  */
 
 import { Fault } from '#config/errors.ts';
@@ -12,11 +12,11 @@ import { readPlan } from '../../calls/sessions/new-session.ts';
 import { workerOf } from '../../calls/sessions/place-session.ts';
 import { changeSession, loadSession, storeChange } from '../../calls/sessions/session-store.ts';
 import { readTimeline } from '../../calls/sessions/timeline.ts';
-import { analysed } from '../../calls/settlement/settle-call.ts';
-import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
+import { applyAnalysis } from '../../calls/settlement/settle-call.ts';
+import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
-import { isLostForGood } from '../../platform/store/losses.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { isLostForGood } from '../../platform/store/worker-losses.ts';
 
 /** A model call over a long transcript, with a margin. */
 const DEADLINE_MS = 120_000;
@@ -25,8 +25,8 @@ const TICK_MS = 2_000;
 const BATCH = 200;
 
 /** Starts the runner of a process, which places queued analyses in the background. */
-export function startAnalysisRunner(context: Context): ChoreLoop {
-  return startChoreLoop(context, { name: 'analysis', everyMs: TICK_MS, chore: 'analysis' }, () =>
+export function startAnalysisRunner(context: Context): BackgroundLoop {
+  return startBackgroundLoop(context, { name: 'analysis', everyMs: TICK_MS, chore: 'analysis' }, () =>
     placeQueued(context),
   );
 }
@@ -58,7 +58,7 @@ async function analyse(context: Context, session: SessionDocument): Promise<bool
 async function place(
   context: Context,
   session: SessionDocument,
-  of: { plan: CallPlan; items: SessionItem[] },
+  input: { plan: CallPlan; items: SessionItem[] },
 ): Promise<boolean> {
   const epoch = session.epoch + 1;
   const key = { sessionId: session._id, epoch };
@@ -72,21 +72,21 @@ async function place(
       epoch,
       jobId,
     });
-    if (started) context.dispatch.assignAnalysis(placement, key, { job_id: jobId, ...of });
+    if (started) context.dispatch.assignAnalysis(placement, key, { job_id: jobId, ...input });
     else context.dispatch.withdraw(placement, key);
     return true;
   } catch (error) {
-    // An analysis started and not handed over runs into its deadline.
+    // An analysis that was marked as started but never assigned reaches its deadline.
     if (error instanceof Fault) return false;
     throw error;
   }
 }
 
 async function finish(context: Context, session: SessionDocument, result: AnalysisResult): Promise<void> {
-  const { change, amendment } = analysed(context, session, result);
+  const { change, amendment } = applyAnalysis(context, session, result);
   const stored = change && (await storeChange(context, session, change, amendment));
   if (stored) await runFollowUps(context, stored);
-  // Its money was settled concurrently: looks again with the new values.
+  // The session was settled concurrently: tries again with the new values.
   else if (change) context.workSignals.notify('analysis');
 }
 

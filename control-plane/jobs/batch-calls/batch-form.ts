@@ -33,17 +33,15 @@ export function acceptForms(scope: ApiServer, context: Context): void {
   });
   scope.decorateRequest('recipientList', null);
   scope.addHook('preValidation', async (request, reply) => {
-    // Checking a long list is work, even if it is refused; creating its batch takes another turn.
+    // Checking a long list counts as work of the account even if it is refused; creating the batch takes
+    // another turn.
     await workInTurn(context, { request, reply }, () =>
       request.isMultipart() ? readForm(request) : readJson(request),
     );
   });
 }
 
-/**
- * A long JSON list is checked in parts, yielding to other work; the schema refuses anything that is not such
- * a list.
- */
+/** A long JSON list is checked in parts, yielding to other work; the schema refuses everything else. */
 async function readJson(request: FastifyRequest): Promise<void> {
   const { body } = request;
   if (typeof body !== 'object' || body === null || !('recipients' in body) || !Array.isArray(body.recipients))

@@ -25,9 +25,9 @@ const callingHours = z
   .refine(({ start, end }) => minutesOf(start) < minutesOf(end), 'start must be before end');
 
 const schedule = z.strictObject({
-  /** Nothing is dialled earlier; null: at once. */
+  /** No row is dialled before this time; null starts at once. */
   start_at: z.iso.datetime({ offset: true }).nullable().default(null),
-  /** Local times of the callee; null: at any hour. */
+  /** In the local time of the callee; null allows any hour. */
   calling_hours: callingHours.nullable().prefault({}),
 });
 
@@ -41,7 +41,7 @@ const retry = z.strictObject({
     .array(z.enum(['busy', 'no_answer', 'failed']))
     .max(3)
     .default(['busy', 'no_answer']),
-  /** Most calls to one number, including the first. */
+  /** Maximum calls to one number, including the first. */
   max_attempts: z.number().int().min(1).max(LIMITS.batchAttempts).default(1),
   delay_seconds: z.number().int().min(60).max(604_800).default(1_800),
 });
@@ -57,7 +57,7 @@ const optOut = z
       .array(z.string().trim().min(2).max(LIMITS.optOutPhraseChars))
       .max(LIMITS.optOutPhrases)
       .default([]),
-    /** Said before the call ends; empty: a goodbye in the agent's language. */
+    /** Said before the call ends; if empty, a goodbye in the agent's language. */
     confirmation: z.string().max(LIMITS.disclosureChars).default(''),
   })
   .refine(({ key, phrases }) => key !== null || phrases.length > 0, 'name a key, a phrase, or both');

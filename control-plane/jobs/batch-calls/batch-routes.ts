@@ -37,7 +37,9 @@ const batchesQuery = z.strictObject({
 const rowsQuery = z.strictObject({ ...listQuery, state: rowState.optional() });
 
 /** A request without a list never reaches its handler. */
-const NOBODY: RecipientList = { rows: [], faulty: [] };
+const NO_RECIPIENTS: RecipientList = { rows: [], faulty: [] };
+
+type ToRecord = (batch: BatchCallDocument) => Promise<z.output<typeof batchRecord>>;
 
 /** Registers the routes. */
 export async function registerBatchCallRoutes(app: ApiServer, context: Context): Promise<void> {
@@ -48,25 +50,29 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
     registerCreation(scope as unknown as ApiServer, context, record);
     done();
   });
+  registerReading(app, context, record);
+  registerChanges(app, context, record);
+}
 
+function registerReading(app: ApiServer, context: Context, record: ToRecord): void {
   app.get(
     URL,
     {
       schema: {
         tags,
-        summary: 'Batches, newest first',
+        summary: 'Lists batches, newest first',
         querystring: batchesQuery,
         response: { 200: listOf('batch_calls', batchRecord) },
       },
     },
     async (request) => {
       const { agent_id, status } = request.query;
-      const wanted = {
+      const filter = {
         ...(agent_id === undefined ? {} : { agent_id }),
         status: status ?? { $ne: 'creating' },
       };
       const { rows, ...page } = await findPage(context.models.batchCalls, {
-        filter: { team_id: callerOf(request).teamId, ...wanted },
+        filter: { team_id: callerOf(request).teamId, ...filter },
         query: request.query,
       });
       return { batch_calls: await Promise.all(rows.map(record)), ...page };
@@ -78,7 +84,7 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
     {
       schema: {
         tags,
-        summary: 'A batch, and how many rows are in which state',
+        summary: 'Returns a batch and the number of its rows in each state',
         params: batchPath,
         response: { 200: batchRecord },
       },
@@ -92,7 +98,7 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
     {
       schema: {
         tags,
-        summary: 'The rows, in the order of the list',
+        summary: 'Lists the rows of a batch, in the order of the uploaded list',
         params: batchPath,
         querystring: rowsQuery,
         response: { 200: listOf('rows', rowRecord) },
@@ -106,7 +112,9 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
       return { rows: toRowRecords(rows, batch, context.clock.wallTime()), ...page };
     },
   );
+}
 
+function registerChanges(app: ApiServer, context: Context, record: ToRecord): void {
   const change = (change: BatchChange, summary: string) =>
     app.post(
       `${URL}/:batch_call_id/${change}`,
@@ -114,16 +122,16 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
       async (request) =>
         record(await changeBatch(context, callerOf(request).teamId, request.params.batch_call_id, change)),
     );
-  change('pause', 'Dials nobody more until it is resumed; calls that have begun go on');
-  change('resume', 'Goes on with a batch that is paused');
-  change('cancel', 'Dials nobody more; calls that have begun go on');
+  change('pause', 'Pauses a batch; calls in progress continue');
+  change('resume', 'Resumes a paused batch');
+  change('cancel', 'Cancels a batch; calls in progress continue');
 
   app.delete(
     `${URL}/:batch_call_id`,
     {
       schema: {
         tags,
-        summary: 'Deletes a batch that is over, with its rows',
+        summary: 'Deletes a finished batch and its rows',
         params: batchPath,
         response: { 204: z.undefined() },
       },
@@ -136,11 +144,7 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
 }
 
 /** Accepts a form as well as JSON; its file is the list. */
-function registerCreation(
-  scope: ApiServer,
-  context: Context,
-  record: (batch: BatchCallDocument) => Promise<z.output<typeof batchRecord>>,
-): void {
+function registerCreation(scope: ApiServer, context: Context, record: ToRecord): void {
   acceptForms(scope, context);
   scope.post(
     URL,
@@ -148,12 +152,11 @@ function registerCreation(
       config: { access: 'beta', bodyOptional: true },
       schema: {
         tags,
-        summary: 'Calls everyone of a list',
+        summary: 'Starts a batch: calls every number of a list',
         description:
-          'As a form, `recipients` is a CSV file whose first line names the columns (`to_number`, ' +
-          '`end_user_id`, `metadata`, any other is a dynamic variable), ' +
-          'and `schedule`, `pacing`, `retry` and `opt_out` are JSON. A 422 names every row that cannot be ' +
-          'called with its line.',
+          'In a form, `recipients` is a CSV file whose first line names the columns (`to_number`, ' +
+          '`end_user_id`, `metadata`; any other column is a dynamic variable), and `schedule`, `pacing`, ' +
+          '`retry` and `opt_out` are JSON. A 422 lists every row that cannot be called, by its line number.',
         consumes: ['application/json', 'multipart/form-data'],
         body: batchCreate,
         response: { 201: batchRecord },
@@ -164,7 +167,12 @@ function registerCreation(
         .code(201)
         .send(
           await record(
-            await createBatch(context, callerOf(request), request.body, request.recipientList ?? NOBODY),
+            await createBatch(
+              context,
+              callerOf(request),
+              request.body,
+              request.recipientList ?? NO_RECIPIENTS,
+            ),
           ),
         ),
   );

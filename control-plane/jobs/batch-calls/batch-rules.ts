@@ -9,7 +9,7 @@ import { isLive } from '../../platform/store/session-status.ts';
 /** Outcome of a call. */
 export type Outcome = 'completed' | 'busy' | 'no_answer' | 'failed';
 
-/** Number of calls that may be started now. */
+/** How many calls may be started now. */
 export function freeSlots(
   { concurrent_calls, calls_per_minute }: Pacing,
   now: { readonly calling: number; readonly lastMinute: number },

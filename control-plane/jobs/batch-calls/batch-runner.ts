@@ -2,11 +2,11 @@
  * Runs batches in the background: dials due rows as fast as pacing allows, settles ended calls, and finishes
  * a batch after its last row. A batch belongs to one process at a time (a lease in the store), a row to one
  * call at a time: the row names its session before that is placed, so that after a crash the next process
- * checks what became of that session, as a repeated Idempotency-Key does, and continues from there.
+ * finds the outcome of that session, as for a repeated Idempotency-Key, and continues from there.
  */
 import { randomUUID } from 'node:crypto';
 import { resolveDeadAttempt } from '../../calls/outbound/idempotency.ts';
-import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
+import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { BatchCallDocument, BatchRowDocument } from '../../platform/store/models/batch-call-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
@@ -16,7 +16,10 @@ import { cancelRows, countsOf, removeBatch } from './batch-store.ts';
 import { isOpen } from './calling-hours.ts';
 import { dialRow, returnRow } from './dial-row.ts';
 
-/** Interval for hours that open, calls that ended on another replica, and remains of a crash. */
+/**
+ * Interval at which batches are checked for opening calling hours, calls that ended on another replica, and
+ * work interrupted by a crash.
+ */
 const TICK_MS = 2_000;
 /** Renewed with every call; placing one takes well under a second. */
 const LEASE_MS = 30_000;
@@ -25,14 +28,15 @@ const MINUTE_MS = 60_000;
 const ABANDONED_MS = 10 * MINUTE_MS;
 /** Calls placed per check of the pacing. */
 const HANDFUL = 8;
-/** Retry interval when nothing had room. */
+/** Retry interval when no worker, trunk or limit had capacity. */
 const HOLD_MS = 10_000;
 
 /** Starts the runner of a process. */
-export function startBatchRunner(context: Context): ChoreLoop {
-  // Without other replicas nobody else can hold a lease: batches of the previous process are resumed at once.
+export function startBatchRunner(context: Context): BackgroundLoop {
+  // Without other replicas no other process can hold a lease, so the batches of the previous process are
+  // resumed at once.
   const runner = context.settings.REDIS_URL === undefined ? 'alone' : randomUUID();
-  return startChoreLoop(context, { name: 'batch-calls', everyMs: TICK_MS, chore: 'batch-calls' }, () =>
+  return startBackgroundLoop(context, { name: 'batch-calls', everyMs: TICK_MS, chore: 'batch-calls' }, () =>
     runBatches(context, runner),
   );
 }
@@ -49,7 +53,7 @@ export async function runBatches(context: Context, runner: string): Promise<void
       if (batch) await advance(context, batch, runner);
     } catch (error) {
       // The next pass retries; other batches do not wait for it.
-      context.logger.error({ err: error, batchId: _id }, 'batch not advanced');
+      context.logger.error({ err: error, batchId: _id }, 'failed to process a batch');
     }
   }
 }
@@ -99,7 +103,7 @@ async function settleCalls(context: Context, batch: BatchCallDocument): Promise<
   for (const row of placed) await settleRow(context, batch, row, byId.get(row.session_id ?? '') ?? null);
 }
 
-/** The process that was placing this row's call is gone: checks whether the call was placed. */
+/** The process that was placing this row's call is dead: checks whether the call was placed. */
 async function recover(context: Context, row: BatchRowDocument): Promise<void> {
   const found = row.session_id === null ? 'given_up' : await resolveDeadAttempt(context, row.session_id);
   if (found === 'placed')

@@ -13,7 +13,7 @@ import { type Context, newId, now } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
 import { InvalidRequest, type ValidationEntry } from '../../platform/http/problems.ts';
 import { requireRate } from '../../platform/limits/rate.ts';
-import { inParts, whileMatching } from '../../platform/store/in-parts.ts';
+import { inBatches, repeatWhileMatching } from '../../platform/store/in-batches.ts';
 import {
   type BatchCallDocument,
   type BatchRowDocument,
@@ -26,9 +26,9 @@ import { nextOpening } from './calling-hours.ts';
 import { zonesOfNumber } from './destination-zones.ts';
 import { byRow, faultyRow, type RecipientList } from './recipient-list.ts';
 
-/** Looked up by one command: 1 ms of the embedded database. */
+/** Numbers looked up per command, which takes the embedded database 1 ms. */
 const NUMBERS_AT_ONCE = 50;
-/** Checked between two turns of the event loop. */
+/** Rows checked per iteration of the event loop. */
 const CHUNK_ROWS = 500;
 
 /**
@@ -80,7 +80,7 @@ export async function createBatch(
     context.models.batchCalls.create(batch),
   );
   try {
-    await inParts(context.clock, people, (part) =>
+    await inBatches(context.clock, people, (part) =>
       context.models.batchRows.collection.insertMany(part.map((person) => rowOf(batch, person)) as never),
     );
   } catch (error) {
@@ -168,7 +168,7 @@ export async function cancelRows(context: Pick<Context, 'models' | 'clock'>, bat
   const waiting = { batch_id: batchId, state: 'waiting' } as const;
   const cancelled = { $set: { state: 'cancelled', updated_at: now(context) } } as const;
   const { batchRows } = context.models;
-  await whileMatching(context.clock, { model: batchRows, filter: waiting }, (ids) =>
+  await repeatWhileMatching(context.clock, { model: batchRows, filter: waiting }, (ids) =>
     batchRows.updateMany({ ...waiting, _id: { $in: ids } }, cancelled),
   );
 }
@@ -187,7 +187,7 @@ export async function removeBatch(
   { _id, team_id }: Pick<BatchCallDocument, '_id' | 'team_id'>,
 ): Promise<void> {
   const { batchRows, batchCalls } = context.models;
-  await whileMatching(context.clock, { model: batchRows, filter: { batch_id: _id } }, (ids) =>
+  await repeatWhileMatching(context.clock, { model: batchRows, filter: { batch_id: _id } }, (ids) =>
     batchRows.deleteMany({ _id: { $in: ids } }),
   );
   await removeFromQuota(context, { kind: 'batches', owner: team_id, id: _id }, () =>
@@ -202,7 +202,7 @@ interface CheckedRecipient {
   readonly zones: string;
 }
 
-/** Everyone in the list, with the number to dial. */
+/** The recipients of the list, with the number to dial for each. */
 async function checkedPeople(
   context: Context,
   number: NumberDocument,
@@ -269,14 +269,14 @@ function rowCheck(
   };
 }
 
-/** Those in the list whose number is answered on this platform. */
+/** The recipients whose number is hosted on this platform. */
 async function findHosted(
   context: Context,
   number: NumberDocument,
   recipients: readonly Recipient[],
 ): Promise<ReadonlySet<string>> {
   const hosted = new Set<string>();
-  await inParts(
+  await inBatches(
     context.clock,
     recipients,
     async (part) => {
@@ -297,7 +297,8 @@ function dialledNumberOrEmpty(number: NumberDocument, wanted: string): string {
 }
 
 /**
- * Rows sort like the list when read downwards, as lists are: the stored line counts down from the largest.
+ * Lists are read in descending order, so ids count down from the largest: rows are returned in the order of
+ * the uploaded list.
  */
 function rowOf(
   batch: BatchCallDocument,

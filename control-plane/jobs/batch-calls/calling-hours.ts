@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 /** Clock changes happen at whole quarters of an hour (UTC) everywhere. */
 const QUARTER_MS = 15 * MINUTE_MS;
 const MINUTES_PER_DAY = 24 * 60;
-/** Covers every weekday and both ends of it. */
+/** Long enough to cover every weekday completely. */
 const HORIZON_MS = 8 * MINUTES_PER_DAY * MINUTE_MS;
 
 /** True if calling is allowed now in all of these zones. */

@@ -2,7 +2,7 @@
  * Dials one row: claims it in the store, places the call like a single one, and releases it if that fails.
  */
 import { Fault } from '#config/errors.ts';
-import type { OutboundCaller } from '../../calls/outbound/check-outbound.ts';
+import type { OutboundAccount } from '../../calls/outbound/check-outbound.ts';
 import { placeCall } from '../../calls/outbound/place-call.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import { firstProblem, InvalidRequest } from '../../platform/http/problems.ts';
@@ -12,7 +12,7 @@ import type { UserDocument } from '../../platform/store/models/user-model.ts';
 import { concernOf } from './batch-rules.ts';
 import { isDoNotCall } from './do-not-call.ts';
 
-/** `no_room`: nothing more can be dialled at the moment. */
+/** `no_room`: there is no capacity for another call at the moment. */
 export type DialResult = 'done' | 'no_room';
 
 /** Dials a waiting row, unless another process has it or it must not be called. */
@@ -27,7 +27,7 @@ export async function dialRow(
   }
   const row = await claim(context, waiting);
   if (!row) return 'done';
-  // After a cancel or pause that came before this check, the row is not called.
+  // If the batch was cancelled or paused before this check, the row is not called.
   const status = (
     await context.models.batchCalls
       .findById(batch._id, { status: 1 })
@@ -100,7 +100,7 @@ async function place(context: Context, batch: BatchCallDocument, row: BatchRowDo
 }
 
 /** The paying account, as it is now. */
-async function callerOf(context: Context, batch: BatchCallDocument): Promise<OutboundCaller> {
+async function callerOf(context: Context, batch: BatchCallDocument): Promise<OutboundAccount> {
   const user = await context.models.users.findById(batch.user_id).lean<UserDocument>();
   return {
     userId: batch.user_id,
@@ -123,7 +123,10 @@ async function onRefused(
   if (!(error instanceof Fault)) {
     // The next pass checks the outcome. If the session already exists, another process is working on it.
     if (!isDuplicateKey(error))
-      context.logger.error({ err: error, batchId: batch._id, sessionId: row.session_id }, 'row of a batch');
+      context.logger.error(
+        { err: error, batchId: batch._id, sessionId: row.session_id },
+        'failed to dial a row of a batch',
+      );
     return 'no_room';
   }
   const concerns = concernOf(error.code);
@@ -133,7 +136,7 @@ async function onRefused(
   }
   await returnRow(context, row, { keepsSession: false });
   if (concerns === 'batch') {
-    context.logger.warn({ batchId: batch._id, reason: error.code }, 'batch paused');
+    context.logger.warn({ batchId: batch._id, reason: error.code }, 'paused a batch after a refused call');
     const paused = {
       status: 'paused',
       status_reason: error.reason ?? error.code,

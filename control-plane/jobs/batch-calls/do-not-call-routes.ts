@@ -33,7 +33,7 @@ export function registerDoNotCallRoutes(app: ApiServer, context: Context): void 
     {
       schema: {
         tags,
-        summary: 'Puts a number on the list of those that batches do not call',
+        summary: 'Adds a number to the do-not-call list, which applies to all batches',
         body: doNotCallBody,
         response: { 201: doNotCallRecord },
       },
@@ -57,7 +57,7 @@ export function registerDoNotCallRoutes(app: ApiServer, context: Context): void 
     {
       schema: {
         tags,
-        summary: 'The numbers that batches do not call, newest first',
+        summary: 'Lists the numbers on the do-not-call list, newest first',
         querystring: z.strictObject({ ...listQuery, phone_number: z.string().max(64).optional() }),
         response: { 200: listOf('do_not_call', doNotCallRecord) },
       },
@@ -76,7 +76,7 @@ export function registerDoNotCallRoutes(app: ApiServer, context: Context): void 
     {
       schema: {
         tags,
-        summary: 'Takes a number off the list',
+        summary: 'Removes a number from the do-not-call list',
         params: z.object({ phone_number: z.string() }),
         response: { 204: z.undefined() },
       },

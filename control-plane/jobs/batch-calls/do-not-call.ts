@@ -42,7 +42,7 @@ export async function removeFromDoNotCall(
   if (deletedCount === 0) throw fault('not_found');
 }
 
-/** True for a number that a team must not call. */
+/** Whether a number is on the team's do-not-call list. */
 export async function isDoNotCall(
   { models }: Pick<Context, 'models'>,
   teamId: string,
@@ -51,7 +51,7 @@ export async function isDoNotCall(
   return (await models.doNotCall.exists({ _id: idOf(teamId, phoneNumber) })) !== null;
 }
 
-/** The callee of this session wants no more calls. Idempotent. */
+/** Adds the callee of this session to the list. Idempotent. */
 export async function optOut(
   context: Pick<Context, 'models' | 'clock'>,
   session: Pick<SessionDocument, '_id' | 'team_id' | 'caller_number'>,

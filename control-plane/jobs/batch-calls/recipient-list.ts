@@ -1,6 +1,6 @@
 /**
- * Parses a CSV of people to call (RFC 4180; comma, semicolon or tab). An invalid row is reported with its
- * line and problem. A long list takes seconds, so parsing yields to other work.
+ * Parses a CSV file of people to call (RFC 4180; comma, semicolon or tab). An invalid row is reported with
+ * its line and problem. A long list takes seconds, so parsing yields to other work.
  */
 import { Readable } from 'node:stream';
 import { setImmediate as nextRound } from 'node:timers/promises';
@@ -36,9 +36,9 @@ const jsonObject = z.custom<Record<string, unknown>>(
     !Array.isArray(value) &&
     !Object.hasOwn(value, '__proto__'),
 );
-/** Characters that people and spreadsheets put between digits. */
+/** Separators that people and spreadsheets put between digits. */
 const SEPARATORS = /[\s().-]/g;
-/** Parsed and checked between two turns of the event loop. */
+/** Rows parsed and checked per iteration of the event loop. */
 const CHUNK_BYTES = 8_192;
 const CHUNK_ROWS = 10;
 const CHUNK_CELLS = 200;
@@ -50,7 +50,7 @@ interface Line {
 
 /** Parses a file's bytes. Rejects with `InvalidRequest` if the whole file or all of its rows are invalid. */
 export async function readRecipientList(bytes: Uint8Array): Promise<RecipientList> {
-  const [head, ...rows] = await parsedLines(bytes, delimiterOf(decoded(bytes)));
+  const [head, ...rows] = await parsedLines(bytes, delimiterOf(decode(bytes)));
   if (!head || rows.length === 0)
     throw new InvalidRequest([
       listEntry('the file has no rows: a line of column names, then one line for each number'),
@@ -121,7 +121,7 @@ function listEntry(text: string): ValidationEntry {
   };
 }
 
-function decoded(bytes: Uint8Array): string {
+function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
@@ -135,11 +135,11 @@ async function parsedLines(bytes: Uint8Array, delimiter: string): Promise<Line[]
       bom: true,
       delimiter,
       info: true,
-      // Lists merged from several may mix line endings.
+      // A file merged from several may mix line endings.
       record_delimiter: ['\r\n', '\n', '\r'],
       relax_column_count: true,
       skip_records_with_empty_values: true,
-      // The header, the rows, and one more, which shows that there are too many.
+      // The header, the maximum number of rows, and one more row to detect a file that is too long.
       to: LIMITS.batchRows + 2,
     };
     const lines: Line[] = [];

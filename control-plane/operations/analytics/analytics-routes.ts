@@ -14,9 +14,9 @@ import { type CallSums, type CountedCall, Tally, TallyMap } from './summarise-ca
 const HOUR_MS = 3_600_000;
 const STEP_MS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const;
 const DEFAULT_RANGE_MS = 7 * STEP_MS.day;
-/** Longest ranges: a fortnight by the hour, a quarter by the day. */
+/** Maximum ranges: two weeks by the hour, three months by the day. */
 const MAX_STEPS = { hour: 14 * 24, day: 93 } as const;
-/** Most calls counted; above it the answer says that it covers only the newest. */
+/** Maximum calls counted; if there are more, the answer says that it covers only the newest. */
 const MAX_CALLS = 50_000;
 const MAX_AGENTS = 20;
 
@@ -34,11 +34,11 @@ const sums = z.object({
   calls: count,
   /** Calls that were connected. */
   answered: count,
-  /** answered / calls; null without calls. */
+  /** answered / calls; null if there are none. */
   answer_rate: z.number().nullable(),
   live: count,
   total_seconds: count,
-  /** Of ended answered calls; null without one. */
+  /** Of answered calls that have ended; null if there are none. */
   average_seconds: z.number().nullable(),
   cost: z.string(),
   /** From the caller's end of speech to the agent's first audio, to 10 ms. */
@@ -78,7 +78,7 @@ export function registerAnalyticsRoutes(app: ApiServer, context: Context): void 
     {
       schema: {
         tags: ['sessions'],
-        summary: 'Calls, answer rate, durations, cost, latency percentiles and end reasons over time',
+        summary: 'Returns calls, answer rate, durations, cost, latency percentiles and end reasons over time',
         querystring: analyticsQuery,
         response: { 200: analyticsRecord },
       },

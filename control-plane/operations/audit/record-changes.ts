@@ -28,7 +28,7 @@ export function recordChanges(app: ApiServer, context: Context): void {
     if (isChange(request)) request.createdId = idIn(payload);
     return payload;
   });
-  // Written before the answer is sent: a client that saw the answer finds the change in the log.
+  // Written before the answer is sent, so that a client finds the change in the log once it has the answer.
   app.addHook('onSend', async (request, reply, payload) => {
     if (isChange(request) && reply.statusCode < 300) await record(context, request);
     return payload;
@@ -64,8 +64,8 @@ async function record(context: Context, request: FastifyRequest): Promise<void> 
       created_at: now(context),
     });
   } catch (error) {
-    // The change has been made, and its answer must say so.
-    context.logger.error({ err: error, route }, 'change not in the audit log');
+    // The change has already been made, so the request must succeed.
+    context.logger.error({ err: error, route }, 'failed to record a change in the audit log');
   }
 }
 

@@ -33,7 +33,7 @@ export function registerBackupRoutes(app: ApiServer, context: Context): void {
       config: { access: 'operator' },
       schema: {
         tags: ['operator'],
-        summary: 'The database, the recordings and the secrets as they are now, as application/x-tar',
+        summary: 'Returns a backup of the database, the recordings and the secrets, as application/x-tar',
       },
     },
     async (_request, reply) => {
@@ -56,8 +56,8 @@ export function registerBackupRoutes(app: ApiServer, context: Context): void {
       schema: {
         tags: ['operator'],
         summary:
-          'The wrapped data keys of all sessions, null of those that were erased, as ' +
-          'application/x-ndjson: what a backup leaves out',
+          'Returns the wrapped data keys of all sessions, null for erased ones, as application/x-ndjson; ' +
+          'backups omit these keys',
       },
     },
     (_request, reply) =>

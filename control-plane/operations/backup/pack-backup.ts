@@ -16,8 +16,8 @@ import { runThread } from './run-thread.ts';
 type Parts = Pick<Context, 'settings' | 'credentials' | 'blobs' | 'clock' | 'logger'>;
 
 /**
- * Returns the tar; the database has been copied when this resolves. Rejects if there is no room for the copy.
- * The stream fails if anything cannot be read.
+ * Returns the tar as a stream; resolves once the database has been copied. Rejects if there is no disk space
+ * for the copy. The stream fails if a file cannot be read.
  */
 export async function packBackup(context: Parts, copyTo: (file: string) => Promise<void>): Promise<Readable> {
   const scratch = await mkdtemp(join(context.settings.DATA_DIR, 'backup-'));
@@ -25,7 +25,7 @@ export async function packBackup(context: Parts, copyTo: (file: string) => Promi
   const removeScratch = () => rm(scratch, { recursive: true, force: true });
   try {
     await copyTo(copy);
-    // On a separate thread: every session of the copy is rewritten.
+    // Runs on a separate thread, because every session of the copy is rewritten.
     await runThread(new URL('./withhold-thread.ts', import.meta.url), {
       file: copy,
       masterKey: context.credentials.masterKey,
@@ -37,19 +37,19 @@ export async function packBackup(context: Parts, copyTo: (file: string) => Promi
   const tar = pack();
   fill(tar, context, copy)
     .catch((error: unknown) => {
-      context.logger.error({ err: error }, 'backup aborted');
+      context.logger.error({ err: error }, 'a backup was aborted');
       tar.destroy(error instanceof Error ? error : new Error(String(error)));
     })
     .finally(removeScratch)
     .catch((error: unknown) =>
-      context.logger.warn({ err: error, scratch }, 'a copy of the database could not be deleted'),
+      context.logger.warn({ err: error, scratch }, 'failed to delete the temporary copy of the database'),
     );
   return Readable.from(tar, { objectMode: false });
 }
 
 async function fill(tar: Pack, context: Parts, database: string): Promise<void> {
   const { settings, credentials, blobs } = context;
-  // When the reader disconnects the tar ends, and no callback follows.
+  // If the reader disconnects, the tar ends and no callback follows.
   const gone = new Promise<never>((_resolve, reject) =>
     tar.once('close', () => reject(new Error('the client disconnected'))),
   );
@@ -61,7 +61,7 @@ async function fill(tar: Pack, context: Parts, database: string): Promise<void> 
         tar.entry({ name, mode: 0o600 }, bytes, (error) => (error ? reject(error) : resolve())),
       ),
     ]);
-  // The owner of a bucket backs it up.
+  // Recordings in a bucket are backed up by its owner.
   const hasBlobs = !settings.BLOBS_URL.startsWith('s3:');
   const manifest = {
     format: 'parley-backup',

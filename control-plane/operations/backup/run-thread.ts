@@ -1,4 +1,4 @@
-/** Runs a thread that does one thing and ends. */
+/** Runs a worker thread until it exits. */
 import { Worker } from 'node:worker_threads';
 
 /** Resolves when the thread ended normally. Rejects with its error, or if its exit code is not 0. */

@@ -17,9 +17,9 @@ const GATHER_MS = 250;
 /** A comment at this interval keeps proxies from closing an idle stream. */
 const HEARTBEAT_MS = 15_000;
 const LIFETIME_MS = 600_000;
-/** Streams per team and replica. */
+/** Maximum streams per team and replica. */
 const MAX_STREAMS = 50;
-/** Most sessions sent at once; the console reloads its lists if more have changed. */
+/** Maximum sessions per event batch; the console reloads its lists if more have changed. */
 const MAX_TOLD = 100;
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
@@ -32,7 +32,8 @@ export function registerEventRoutes(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['sessions'],
-        summary: 'Server-Sent Events: `session`, a row of the list of sessions, whenever one changes',
+        summary:
+          'Streams Server-Sent Events: a `session` event with the list row of each session that changes',
       },
     },
     async (request, reply) => {
@@ -84,7 +85,9 @@ class EventStream {
     const end = clock.after(LIFETIME_MS, () => this.close());
     const heartbeat = clock.every(HEARTBEAT_MS, () => this.#write(': here\n\n'));
     const gather = clock.every(GATHER_MS, () => {
-      this.#tell().catch((error: unknown) => logger.debug({ err: error }, 'session events'));
+      this.#sendChanges().catch((error: unknown) =>
+        logger.debug({ err: error }, 'error on a session event stream'),
+      );
     });
     signal.addEventListener('abort', () => {
       for (const timer of [end, heartbeat, gather]) timer.cancel();
@@ -97,7 +100,7 @@ class EventStream {
       if (signal.aborted) await stop();
       else this.#write('event: ready\ndata: {}\n\n');
     } catch (error) {
-      logger.warn({ err: error }, 'session events are not available');
+      logger.warn({ err: error }, 'failed to open a session event stream');
       this.close();
     }
   }
@@ -108,7 +111,7 @@ class EventStream {
     this.#response.end();
   }
 
-  async #tell(): Promise<void> {
+  async #sendChanges(): Promise<void> {
     if (this.#changed.size === 0) return;
     const ids = [...this.#changed].slice(0, MAX_TOLD);
     this.#changed.clear();

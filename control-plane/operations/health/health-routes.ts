@@ -6,7 +6,7 @@ import { isBearer } from '../../platform/http/bearer.ts';
 import { sendBare } from '../../platform/http/problems.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 
-/** Headers of a proxy: the connection is then the proxy's, whoever the client is. */
+/** Headers set by a proxy: the connection's address is then the proxy's, not the client's. */
 const FORWARDED = [
   'forwarded',
   'x-forwarded-for',
@@ -39,7 +39,8 @@ export function registerHealthRoutes(app: ApiServer, context: Context): void {
 }
 
 /**
- * Metrics of every account: for the holder of the token, or, without a token, for programs on this machine.
+ * The metrics cover every account, so they require METRICS_TOKEN; if it is not set, only programs on this
+ * machine may read them.
  */
 function maySeeMetrics({ headers, raw }: FastifyRequest, token: string | undefined): boolean {
   if (token !== undefined) return isBearer(headers.authorization, token);

@@ -8,7 +8,7 @@ import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recordi
 import type { Context } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 
-/** What an erasure deleted. */
+/** How many records an erasure deleted, by kind. */
 export interface ErasureCounts {
   readonly sessions: number;
   readonly recording_segments: number;
@@ -43,7 +43,7 @@ const FORGOTTEN = {
   metadata: '{}',
 };
 
-/** Whom to erase; at least one of the two. */
+/** The person to erase; at least one field is set. */
 export interface Person {
   readonly endUserId: string | undefined;
   /** E.164 */
@@ -52,7 +52,7 @@ export interface Person {
 
 /** Erases what a team stores about this person. Idempotent. */
 export async function erasePerson(context: Parts, teamId: string, person: Person): Promise<ErasureCounts> {
-  // The caller's number belongs to the person, whoever dialled, and is stored as the carrier sent it.
+  // The caller number belongs to the person in both directions, and is stored as the carrier sent it.
   const numbers = person.phoneNumber === undefined ? [] : formsOf(person.phoneNumber);
   const isTheirs = (field: 'caller_number' | 'to_number') => [
     ...(person.endUserId === undefined ? [] : [{ team_id: teamId, end_user_id: person.endUserId }]),
@@ -77,7 +77,7 @@ function formsOf(phoneNumber: string): string[] {
 }
 
 /**
- * A carrier's caller id in all spellings that mean the same person; none if it is not a number of one person,
+ * A carrier's caller id in all spellings that mean the same person; empty if it does not identify one person,
  * such as `anonymous`. Without the international prefix it may be a national number, which with a plus would
  * belong to another person.
  */

@@ -1,5 +1,5 @@
 /**
- * Routes of a team's privacy: retention (`/v1/agent/privacy`) and the erasure of one person
+ * Privacy routes of a team: retention (`/v1/agent/privacy`) and the erasure of one person
  * (`/v1/agent/erasures`).
  */
 import { z } from 'zod';
@@ -37,14 +37,14 @@ const person = z
   );
 const count = z.number().int();
 
-/** Registers the routes of privacy. */
+/** Registers the privacy routes. */
 export function registerPrivacyRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/v1/agent/privacy',
     {
       schema: {
         tags: ['privacy'],
-        summary: 'Days each kind of data is kept; null keeps it',
+        summary: 'Returns how many days each kind of data is kept; null means forever',
         response: { 200: retention },
       },
     },
@@ -73,8 +73,8 @@ export function registerPrivacyRoutes(app: ApiServer, context: Context): void {
       schema: {
         tags: ['privacy'],
         summary:
-          'Erases every session of the team with this person, by the id it gave them or by phone number, ' +
-          'and calls of theirs that were refused; says what was removed',
+          'Erases all sessions and refused calls of a person, given by end_user_id or phone number; ' +
+          'returns how many records were removed',
         body: person,
         response: {
           200: z.object({

@@ -5,7 +5,7 @@
 
 import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recording-store.ts';
 import { removeBatch } from '../../jobs/batch-calls/batch-store.ts';
-import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
+import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import type { Context } from '../../platform/context.ts';
 import {
   DEFAULT_RETENTION,
@@ -16,7 +16,7 @@ import type { UserDocument } from '../../platform/store/models/user-model.ts';
 
 const TICK_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Read at once: the database would expire a cursor before all records are processed. */
+/** Ids read per query: a cursor would expire before all records are processed. */
 const PAGE = 100;
 
 type Parts = Pick<Context, 'models' | 'blobs' | 'clock'>;
@@ -41,8 +41,10 @@ const REMOVERS: Readonly<Record<OfSession, (context: Parts, sessionId: string) =
 };
 
 /** Starts enforcing retention in this replica: at once, then every hour. */
-export function startRetention(context: Context): ChoreLoop {
-  return startChoreLoop(context, { name: 'retention', everyMs: TICK_MS }, () => enforceRetention(context));
+export function startRetention(context: Context): BackgroundLoop {
+  return startBackgroundLoop(context, { name: 'retention', everyMs: TICK_MS }, () =>
+    enforceRetention(context),
+  );
 }
 
 /** One pass over every team. */
@@ -82,12 +84,12 @@ async function enforceFor(context: Parts, settings: PrivacyDocument): Promise<vo
 
 async function removeEnded(
   context: Parts,
-  of: { settings: PrivacyDocument; kind: OfSession; done: Date; until: Date },
+  job: { settings: PrivacyDocument; kind: OfSession; done: Date; until: Date },
 ): Promise<void> {
-  const { settings, kind, until } = of;
+  const { settings, kind, until } = job;
   const note = (done: Date) =>
     context.models.privacy.updateOne({ _id: settings._id }, { $set: { [`done.${kind}`]: done } });
-  let rest: object = { ended_at: { $gt: of.done, $lte: until } };
+  let rest: object = { ended_at: { $gt: job.done, $lte: until } };
   for (;;) {
     const ended = await context.models.sessions
       .find({ team_id: settings._id, ...rest }, { ended_at: 1 })
@@ -101,7 +103,7 @@ async function removeEnded(
       ended_at: { $gte: last.ended_at, $lte: until },
       $or: [{ ended_at: { $gt: last.ended_at } }, { _id: { $gt: last._id } }],
     };
-    // Others may have ended in the same millisecond.
+    // Other sessions may have ended in the same millisecond.
     await note(new Date(last.ended_at.getTime() - 1));
   }
   await note(until);

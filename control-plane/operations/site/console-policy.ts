@@ -1,6 +1,6 @@
 /**
- * What the console's page may load and connect to (CSP Level 3): its own server, the address in its links,
- * and the rooms of its web calls. Pure.
+ * The console's Content-Security-Policy (CSP Level 3): it may load from and connect to its own server,
+ * PUBLIC_URL, and the LiveKit server of its web calls. Pure.
  */
 
 /** Value of `Content-Security-Policy`; `livekitUrl` if web calls use LiveKit rooms. */

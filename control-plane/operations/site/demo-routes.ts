@@ -57,7 +57,7 @@ export function registerDemoRoutes(app: ApiServer, context: Context): void {
   );
 }
 
-/** Recogniser of new agents; null if it is the local one and the machine has none. */
+/** The default recogniser; null if it is a local one and none is installed. */
 function recognitionInUse(platform: PlatformModels): string | null {
   const chosen = platform.asr.find((model) => model.default)?.id ?? LOCAL_RECOGNITION_ID;
   if (chosen !== LOCAL_RECOGNITION_ID) return chosen;

@@ -1,5 +1,5 @@
 /**
- * What the server sends to browsers: the console at `/`, the browser client and the widget, all built by `npm
+ * Serves the pages: the talk page at `/`, the console, the browser client and the widget, all built by `npm
  * run prepare`.
  */
 import { existsSync, readdirSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { consolePolicy } from './console-policy.ts';
 
 const OPEN = { config: { access: 'none' as const }, schema: { hide: true } };
 
-/** Scripts for other sites, under names that never change. */
+/** Scripts for other sites; their names never change. */
 const SCRIPT = /^(?:widget|sdk(?:-[a-z-]+)?)\.js$/;
 
 /**
@@ -39,7 +39,7 @@ export async function registerSiteRoutes(
   await app.register(fastifyStatic, {
     ...(hasConsole ? { root: consoleDirectory, wildcard: true } : { serve: false }),
     preCompressed: true,
-    // A range request gets the whole file, as any server may answer (RFC 9110 §14.2): these files are small.
+    // Range requests get the whole file, which RFC 9110 §14.2 permits: these files are small.
     acceptRanges: false,
     setHeaders: (reply, path) => {
       if (!path.startsWith(consoleDirectory)) return;

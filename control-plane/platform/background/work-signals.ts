@@ -1,21 +1,21 @@
 /**
- * Notifies the background loops of one control plane that there may be work, so they need not wait for their
- * next sweep. A lost signal costs time, never work.
+ * Tells the background loops of one control plane that there may be work, so that they do not wait for their
+ * next tick. A lost signal only causes a delay.
  */
 
 /** Kinds of background work that can be signalled. */
-export type Chore = 'deliveries' | 'analysis' | 'agent-tests' | 'batch-calls' | 'rooms';
+export type WorkKind = 'deliveries' | 'analysis' | 'agent-tests' | 'batch-calls' | 'rooms';
 
 /** Sends and receives signals; listeners handle their own errors. */
 export interface WorkSignals {
-  notify(chore: Chore): void;
+  notify(chore: WorkKind): void;
   /** Returns a function that removes the listener. */
-  on(chore: Chore, listener: () => void): () => void;
+  on(chore: WorkKind, listener: () => void): () => void;
 }
 
 /** Creates the signals of one process. */
 export function createWorkSignals(): WorkSignals {
-  const listeners = new Map<Chore, Set<() => void>>();
+  const listeners = new Map<WorkKind, Set<() => void>>();
   return {
     notify: (chore) => {
       for (const listener of listeners.get(chore) ?? []) listener();

@@ -8,7 +8,7 @@ import { fault } from '#config/errors.ts';
 import { type Context, now } from '../context.ts';
 import type { KeyDocument } from '../store/models/key-model.ts';
 import type { SpendLimits, UserDocument } from '../store/models/user-model.ts';
-import type { KnownKey } from '../store/read-memory.ts';
+import type { KeyWithAccount } from '../store/read-cache.ts';
 import { sendBare } from './problems.ts';
 
 /** The authenticated owner of an API key. */
@@ -110,7 +110,7 @@ export function hashKey(apiKey: string): string {
 /** Resolves an API key to its caller. Throws `invalid_token` or `token_expired`. */
 export async function callerOfKey(context: Context, apiKey: string): Promise<Caller> {
   const hash = hashKey(apiKey);
-  const known = await context.remembered.keys(hash, () => readKey(context, hash));
+  const known = await context.caches.keys(hash, () => readKey(context, hash));
   if (!known) throw fault('invalid_token');
   const { key, user } = known;
   if (key.expires_at && key.expires_at <= now(context)) throw fault('token_expired');
@@ -128,7 +128,7 @@ export async function callerOfKey(context: Context, apiKey: string): Promise<Cal
 }
 
 /** Null if the key does not exist or its account has been deleted. */
-async function readKey({ models }: Context, hash: string): Promise<KnownKey | null> {
+async function readKey({ models }: Context, hash: string): Promise<KeyWithAccount | null> {
   const key = await models.keys.findOne({ hash }).lean<KeyDocument>();
   const user = key && (await models.users.findById(key.user_id).lean<UserDocument>());
   return user && { key, user };

@@ -27,29 +27,27 @@ type Server = FastifyInstance<
 /** Error responses shared by every route, so routes do not declare them. */
 const REFUSALS = {
   422: {
-    description: 'Fields that are not acceptable',
+    description: 'Invalid fields',
     ...z.toJSONSchema(z.array(validationEntry)),
     examples: [[{ type: 'missing', loc: ['body', 'name'], msg: 'Field required', ctx: {}, in: 'body' }]],
   },
   default: {
-    description: 'Any other refusal',
+    description: 'Any other error',
     ...z.toJSONSchema(errorBody),
     examples: [{ status: 404, message: 'Not found', reason: null }],
   },
 };
 
-/** Refusals that may have no body. */
+/** A refusal that may have no body. */
 const REFUSAL_401 = {
   description:
-    'No or a malformed Authorization, without a body (null here); a bad or expired key, with the error body',
+    'Missing or malformed Authorization: no body (null here). Invalid or expired key: the error body',
   anyOf: [z.toJSONSchema(errorBody), { type: 'null' }],
   examples: [{ status: 401, message: 'Invalid token', reason: null }],
 };
 /** A phone call may be refused because of its fields, or by a rule with its own reason. */
 const REFUSAL_422_OF_CALLS = {
-  description:
-    'Fields that are not acceptable, as a list; a call that is not allowed, as the error body with its ' +
-    'reason',
+  description: 'Invalid fields: a list of them. A call that is not allowed: the error body with its reason',
   anyOf: [z.toJSONSchema(z.array(validationEntry)), z.toJSONSchema(errorBody)],
   examples: [
     { status: 422, message: 'Calls to this country are not enabled', reason: 'destination_not_allowed' },
@@ -57,7 +55,7 @@ const REFUSAL_422_OF_CALLS = {
 };
 const BARE_415 = {
   type: 'null',
-  description: 'No body, or one of another Content-Type; answered without a body',
+  description: 'Missing body or wrong Content-Type; the answer has no body',
 };
 
 /** Non-JSON answers, which the route schemas do not describe. */
@@ -100,17 +98,17 @@ const OTHER_ANSWERS: Readonly<
     example: '{"version":3}\n',
   },
   'GET /v1/agent/sessions/:session_id/recording/:file': {
-    description: 'One speaker’s track',
+    description: 'The track of one speaker',
     types: ['audio/wav'],
     example: '(audio)',
   },
   'GET /model/:id/samples/:index': {
-    description: 'A sample as it was sent',
+    description: 'The sample as uploaded',
     types: ['application/octet-stream'],
     example: '(audio)',
   },
   'GET /model/:id/cover_image': {
-    description: 'The image as it was sent',
+    description: 'The image as uploaded',
     types: ['application/octet-stream'],
     example: '(image)',
   },
@@ -120,7 +118,7 @@ const OTHER_ANSWERS: Readonly<
     example: '(tar)',
   },
   'POST /admin/backup/session-keys': {
-    description: 'One JSON value per line; the key of a session that was erased is null',
+    description: 'One JSON value per line; the key of an erased session is null',
     types: ['application/x-ndjson'],
     example: '{"session_id":"…","wrapped_key":"…"}\n',
   },
@@ -178,7 +176,7 @@ export async function describeApi(
   await app.register(fastifySwaggerUi, { routePrefix: '/docs', staticCSP: true, theme });
   let text: string | null = null;
   app.get('/openapi.json', { config: { access: 'none' }, schema: { hide: true } }, (_request, reply) => {
-    // Half a megabyte that stays the same: written once.
+    // Half a megabyte that never changes, so it is serialised once.
     text ??= JSON.stringify({ ...app.swagger(), servers: [{ url: context.publicAddress.url }] });
     return reply.type('application/json; charset=utf-8').send(text);
   });
@@ -244,7 +242,7 @@ function describedCompat(
     response: {
       200: { description: compat.description, content: Object.fromEntries(content) },
       default: {
-        description: 'A refusal, as the vendor tells it',
+        description: 'An error in the vendor’s format',
         content: { 'application/json': { schema: {}, example: compat.refusal } },
       },
     },

@@ -3,7 +3,7 @@
 /** Maximum number of fields and of files in a form. */
 export const FORM_FIELDS = 64;
 export const FORM_FILES = 24;
-export const MOST_PARTS = FORM_FIELDS + FORM_FILES;
+export const MAX_PARTS = FORM_FIELDS + FORM_FILES;
 
 /** Converts form fields into an object; values of a repeated name become a list. */
 export function byName(fields: Iterable<readonly [string, unknown]>): Record<string, unknown> {

@@ -4,16 +4,16 @@
  */
 
 /** Maximum items in a list or map; more than any real request has. */
-const MOST_ITEMS = 10_000;
+const MAX_ITEMS = 10_000;
 /** Maximum nesting depth; more than any real request has. */
-const MOST_DEPTH = 16;
+const MAX_DEPTH = 16;
 /** Maximum number of values at all levels; more than the longest pronunciation dictionary has. */
-const MOST_VALUES = 100_000;
+const MAX_VALUES = 100_000;
 /**
  * Maximum length of a string, which is decoded in one step; several times the longest text that can be
  * spoken.
  */
-const MOST_TEXT_BYTES = 1_048_576;
+const MAX_TEXT_BYTES = 1_048_576;
 /** Head byte of a string with a four-byte length (str 32). */
 const LONG_TEXT = 219;
 /** Size of one part. */
@@ -81,9 +81,9 @@ export function* msgpackParts(bytes: Uint8Array): Generator<Uint8Array, boolean>
     open[open.length - 1] = left - 1;
     const value = readHead(view, at);
     values += 1;
-    if (value === null || values > MOST_VALUES || isTooMuch(view, at, value)) return false;
+    if (value === null || values > MAX_VALUES || isTooMuch(view, at, value)) return false;
     at = value.end;
-    if (value.values > 0 && open.push(value.values) > MOST_DEPTH) return false;
+    if (value.values > 0 && open.push(value.values) > MAX_DEPTH) return false;
     if (values % PART_VALUES !== 0 && at - from < PART_BYTES) continue;
     yield bytes.subarray(from, at);
     from = at;
@@ -95,7 +95,7 @@ export function* msgpackParts(bytes: Uint8Array): Generator<Uint8Array, boolean>
 }
 
 function isTooMuch(view: Buffer, at: number, { end, values }: Head): boolean {
-  return values > 2 * MOST_ITEMS || (view[at] === LONG_TEXT && end - at > MOST_TEXT_BYTES);
+  return values > 2 * MAX_ITEMS || (view[at] === LONG_TEXT && end - at > MAX_TEXT_BYTES);
 }
 
 /** End of a value, not including nested values, and the number of those. */

@@ -1,15 +1,15 @@
 /**
  * Non-JSON bodies: MessagePack, URL-encoded and multipart forms, each converted into the plain object that
- * the route's schema validates (4.11, 4.12).
+ * the route's schema validates.
  */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import fastifyMultipart, { type Multipart } from '@fastify/multipart';
 import { decodeAsync } from '@msgpack/msgpack';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { inTurns } from '#base/in-turns.ts';
+import { runInTurns } from '#base/run-steps.ts';
 import { fault } from '#config/errors.ts';
-import { byName, FORM_FIELDS, FORM_FILES, MOST_PARTS } from './form-fields.ts';
+import { byName, FORM_FIELDS, FORM_FILES, MAX_PARTS } from './form-fields.ts';
 import { msgpackParts } from './msgpack-shape.ts';
 import { sendBare } from './problems.ts';
 import type { ApiServer } from './server.ts';
@@ -57,7 +57,7 @@ export function acceptBodies(
       async (_request: FastifyRequest, body: Buffer) => {
         // A route's own body limit overrides the parser's.
         if (body.length > bodyLimit) throw fault('too_large');
-        return body.length === 0 ? undefined : inTurns(readingUrlencoded(body));
+        return body.length === 0 ? undefined : runInTurns(readingUrlencoded(body));
       },
     );
   }
@@ -67,7 +67,7 @@ export function acceptBodies(
         fileSize: mostBytes,
         files: FORM_FILES,
         fields: FORM_FIELDS,
-        parts: MOST_PARTS,
+        parts: MAX_PARTS,
         fieldSize: mostFieldBytes,
       },
     });
@@ -85,7 +85,7 @@ export function acceptBodies(
 /** Decodes one MessagePack value, yielding to the event loop. Rejects with `malformed_body`. */
 export async function readMsgpack(bytes: Uint8Array): Promise<unknown> {
   try {
-    // One decoder per value: after a failure a decoder keeps its partial state and adds the next value to it.
+    // Uses a new decoder per value: after a failure a decoder would add the next value to its partial state.
     return await decodeAsync(soundParts(bytes));
   } catch (error) {
     throw fault('malformed_body', { kind: 'MessagePack' }, { cause: error });

@@ -70,7 +70,7 @@ export async function createServer(context: Context, options: ServerOptions = {}
     bodyLimit: BODY_LIMIT_BYTES,
     genReqId: () => randomBytes(8).toString('hex'),
     routerOptions: { maxParamLength: 256 },
-    // An idle connection must not delay shutdown; a client waiting for an answer still gets it.
+    // Idle connections must not delay shutdown; clients that wait for an answer still get it.
     forceCloseConnections: 'idle',
     requestTimeout: REQUEST_TIMEOUT_MS,
     // Errors raised before routing, such as an address that cannot be decoded.

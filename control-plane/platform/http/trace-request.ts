@@ -13,7 +13,7 @@ declare module 'fastify' {
   }
 }
 
-/** Polling endpoints, which would only add noise to the traces. */
+/** Polling endpoints are not traced, because they would only add noise. */
 const UNTRACED = new Set(['/healthz', '/readyz', '/metrics']);
 const SESSION_ID = /^[0-9a-f]{32}$/;
 

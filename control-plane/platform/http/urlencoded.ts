@@ -3,7 +3,7 @@
  * a long form takes tens of milliseconds.
  */
 import { fault } from '#config/errors.ts';
-import { byName, MOST_PARTS } from './form-fields.ts';
+import { byName, MAX_PARTS } from './form-fields.ts';
 
 const STEP_BYTES = 64 * 1_024;
 const [AND, EQUALS, PERCENT, PLUS, BLANK] = [0x26, 0x3d, 0x25, 0x2b, 0x20];
@@ -19,7 +19,7 @@ export function* readingUrlencoded(bytes: Uint8Array): Generator<void, Record<st
     const next = bytes.indexOf(AND, from);
     const field = bytes.subarray(from, next === -1 ? bytes.length : next);
     parts += 1;
-    if (parts > MOST_PARTS) throw fault('too_large');
+    if (parts > MAX_PARTS) throw fault('too_large');
     const equals = field.indexOf(EQUALS);
     const name = equals === -1 ? field : field.subarray(0, equals);
     if (field.length > 0)

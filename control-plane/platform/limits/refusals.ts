@@ -2,8 +2,9 @@
  * Limits the rate of refusals per account, or per address for unknown clients: a client that sends only
  * garbage occupies a connection, not the event loop. Other answers are never delayed here.
  */
+
+import { networkOf } from '#base/client-network.ts';
 import type { Clock } from '#base/clock.ts';
-import { networkOf } from '#base/network-of.ts';
 import { TokenBuckets } from '#base/token-buckets.ts';
 
 /** Seconds' worth of refusals sent without delay. */
@@ -51,7 +52,7 @@ export class Refusals {
   }
 
   /** Resolves when a call from `client` may be refused; immediately if too many refusals wait. */
-  async takeForCall(client: string): Promise<void> {
+  async throttleCall(client: string): Promise<void> {
     await this.#take(`call ${client}`, CALL_COST, CALL_WAIT_MS);
   }
 

@@ -6,13 +6,13 @@ import { Fault } from '#config/errors.ts';
 import { type Context, newId, now } from '../context.ts';
 import type { RefusalKind } from '../store/models/refusal-model.ts';
 
-/** Refusals stored per team and minute; the metrics count a flood in full. */
+/** Maximum refusals stored per team and minute; the metrics count all of them. */
 const KEPT_PER_MINUTE = 100;
 const MINUTE_MS = 60_000;
 /** Numbers from external trunks can contain anything. */
 const MAX_NUMBER_CHARS = 64;
 
-/** What was attempted, and for which team. */
+/** The refused request and its team. */
 export interface RefusedRequest {
   readonly kind: RefusalKind;
   readonly teamId: string;
@@ -48,14 +48,14 @@ export function logRefusal(context: Parts, attempt: RefusedRequest, answered: Fa
     reason,
     status: attempt.kind === 'inbound_call' ? answered.sipStatus : answered.status,
   }).catch((error: unknown) =>
-    context.logger.warn({ err: error, reason: reason.code }, 'refusal not logged'),
+    context.logger.warn({ err: error, reason: reason.code }, 'failed to store a refusal'),
   );
 }
 
 async function keep(
   context: Parts,
   attempt: RefusedRequest,
-  of: { readonly reason: Fault; readonly status: number },
+  refusal: { readonly reason: Fault; readonly status: number },
 ): Promise<void> {
   const { allowed } = await context.coordination.countInWindow(
     `refusals:${attempt.teamId}`,
@@ -69,9 +69,9 @@ async function keep(
     team_id: attempt.teamId,
     agent_id: attempt.agentId,
     kind: attempt.kind,
-    reason: of.reason.code,
-    message: of.reason.message,
-    status: of.status,
+    reason: refusal.reason.code,
+    message: refusal.reason.message,
+    status: refusal.status,
     caller_number: caller,
     dialed_number: dialed,
     numbers: [caller, dialed].filter((number) => number !== null),

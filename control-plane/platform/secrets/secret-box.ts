@@ -95,6 +95,6 @@ function createSealer(bytes: Uint8Array): Sealer {
  * Seals a secret. If it equals the stored one, returns the stored form, so that it does not count as a
  * change.
  */
-export function resealed(box: SecretBox, stored: string | null, secret: string): string {
+export function reseal(box: SecretBox, stored: string | null, secret: string): string {
   return stored !== null && box.open(stored) === secret ? stored : box.seal(secret);
 }

@@ -33,7 +33,7 @@ export interface DatabaseOptions {
   readonly dataDir: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called when the embedded database's thread has crashed: end the process. */
+  /** Called when the embedded database's thread has crashed; the process must then exit. */
   onFatal(error: Error): void;
   /**
    * Interval between sweeps of the embedded database's TTL indexes, in real time; defaults to the embedded

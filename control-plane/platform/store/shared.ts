@@ -36,8 +36,10 @@ export async function connectSharedCoordination(deps: SharedCoordinationDeps): P
   const commands = new Redis(deps.url, options);
   const messages = new Redis(deps.url, options);
   for (const connection of [commands, messages]) {
-    connection.on('error', (error: Error) => deps.logger.debug({ err: error }, 'redis connection'));
-    connection.on('close', () => deps.logger.warn('redis connection lost'));
+    connection.on('error', (error: Error) =>
+      deps.logger.debug({ err: error }, 'error on a Redis connection'),
+    );
+    connection.on('close', () => deps.logger.warn('lost a Redis connection'));
   }
   const limit = new AbortController();
   const late = deps.clock
@@ -96,42 +98,42 @@ class RedisCoordination implements Coordination {
       return { allowed: count <= limit, count, resetMs };
     } catch (error) {
       // Rate limits are best effort: calls continue without them.
-      logger.warn({ err: error }, 'rate window unreachable; request allowed');
+      logger.warn({ err: error }, 'failed to count a request in Redis; the request is allowed');
       return { allowed: true, count: 0, resetMs };
     }
   }
 
   async claim(key: string, ttlMs: number): Promise<boolean> {
     return (
-      (await asked(() => this.#connections.commands.set(`${PREFIX}claim:${key}`, '', 'PX', ttlMs, 'NX'))) ===
+      (await run(() => this.#connections.commands.set(`${PREFIX}claim:${key}`, '', 'PX', ttlMs, 'NX'))) ===
       'OK'
     );
   }
 
   async announce(key: string, value: Json, ttlMs: number): Promise<void> {
-    await asked(() =>
+    await run(() =>
       this.#connections.commands.set(`${PREFIX}value:${key}`, JSON.stringify(value), 'PX', ttlMs),
     );
   }
 
   async find(key: string): Promise<Json> {
-    const text = await asked(() => this.#connections.commands.get(`${PREFIX}value:${key}`));
+    const text = await run(() => this.#connections.commands.get(`${PREFIX}value:${key}`));
     return (text === null ? null : jsonOf(text)) ?? null;
   }
 
   async withdraw(key: string): Promise<void> {
-    await asked(() => this.#connections.commands.del(`${PREFIX}value:${key}`));
+    await run(() => this.#connections.commands.del(`${PREFIX}value:${key}`));
   }
 
   async publish(channel: string, message: Json): Promise<void> {
-    await asked(() => this.#connections.commands.publish(PREFIX + channel, JSON.stringify(message)));
+    await run(() => this.#connections.commands.publish(PREFIX + channel, JSON.stringify(message)));
   }
 
   async subscribe(channel: string, listener: (message: Json) => void): Promise<() => Promise<void>> {
     const name = PREFIX + channel;
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners.add(listener));
-    await asked(() => this.#connections.messages.subscribe(name));
+    await run(() => this.#connections.messages.subscribe(name));
     return async () => {
       listeners.delete(listener);
       if (listeners.size > 0 || this.#listeners.get(name) !== listeners) return;
@@ -150,9 +152,9 @@ class RedisCoordination implements Coordination {
 }
 
 /** Runs a Redis command; a failure becomes a fault that lets clients retry. */
-async function asked<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+async function run<Answer>(command: () => Promise<Answer>): Promise<Answer> {
   try {
-    return await ask();
+    return await command();
   } catch (error) {
     throw fault('redis_unavailable', {}, { cause: error });
   }

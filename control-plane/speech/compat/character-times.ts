@@ -14,8 +14,8 @@ export class CharacterTimes {
   #text = '';
   /** Text between the last word and the current chunk. */
   #between = '';
-  /** Characters of the chunk emitted so far. */
-  #told = 0;
+  /** Number of characters of the chunk emitted so far. */
+  #emitted = 0;
   /** End of the last of them, seconds from the start of the whole. */
   #end = 0;
   #words = 0;
@@ -23,27 +23,27 @@ export class CharacterTimes {
   /** The characters this piece settles; none if the engine has no word times. */
   take({ chunk }: AudioPiece): TimedCharacter[] {
     if (chunk.seq !== this.#seq) {
-      // The engine gets clauses without the space between them.
-      const rest = this.#between + this.#text.slice(this.#told);
+      // The engine receives clauses without the space between them.
+      const rest = this.#between + this.#text.slice(this.#emitted);
       this.#between = this.#end > 0 && isBlankBetween(this.#text, chunk.text) ? `${rest} ` : rest;
       this.#seq = chunk.seq;
       this.#text = chunk.text;
-      this.#told = 0;
+      this.#emitted = 0;
       this.#words = 0;
     }
     const settled: TimedCharacter[] = [];
     for (const word of (chunk.words ?? []).slice(this.#words)) {
       this.#words++;
-      const at = chunk.text.indexOf(word.text, this.#told);
+      const at = chunk.text.indexOf(word.text, this.#emitted);
       if (at === -1) continue;
       const [start, end] = [
         Math.max(this.#end, chunk.offsetSeconds + word.start),
         chunk.offsetSeconds + word.end,
       ];
       // Characters between two words fill the time between them.
-      const before = this.#between + chunk.text.slice(this.#told, at);
+      const before = this.#between + chunk.text.slice(this.#emitted, at);
       settled.push(...spread(before, this.#end, start), ...spread(word.text, start, Math.max(start, end)));
-      this.#told = at + word.text.length;
+      this.#emitted = at + word.text.length;
       this.#between = '';
       this.#end = Math.max(start, end);
     }

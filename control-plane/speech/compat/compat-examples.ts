@@ -10,7 +10,7 @@ type CompatExample = Omit<CompatAnswers, 'refusal'>;
 
 const JSON_TYPE = 'application/json';
 const AUDIO_TYPES = ['audio/pcm', 'audio/wav', 'audio/mpeg', 'audio/ogg; codecs=opus'];
-const AUDIO = { description: 'Audio, sent while it is made', answer: '(audio)' };
+const AUDIO = { description: 'Audio, streamed as it is synthesised', answer: '(audio)' };
 const FILE = '(the bytes of a WAV, MP3, FLAC, Ogg or WebM file)';
 const MPEG_BASE64 = '//uQxAADkTy7Amyw0YKDmGDFpj04AAAFcOx4BAnD';
 
@@ -53,7 +53,7 @@ const GENERAL: Readonly<Record<string, CompatExample>> = {
   },
   'POST /audio/transcriptions': {
     body: { model: 'parley/transcribe-1', file: FILE, response_format: 'json' },
-    description: 'What was heard; other forms by response_format',
+    description: 'The transcript; response_format selects other formats',
     types: [JSON_TYPE],
     answer: { text: 'A table for two, please.', usage: { type: 'duration', seconds: 3 } },
   },
@@ -64,7 +64,7 @@ const GENERAL: Readonly<Record<string, CompatExample>> = {
       modalities: ['text', 'audio'],
       audio: { voice: 'default', format: 'mp3' },
     },
-    description: 'The text as speech, or speech as text',
+    description: 'The text as speech, or the transcript of the speech',
     types: [JSON_TYPE],
     answer: {
       id: 'chatcmpl-c9ee9b59e455428f',
@@ -136,13 +136,13 @@ const VOICE_VENDOR: Readonly<Record<string, CompatExample>> = {
   },
   'POST /v1/text-to-speech/:voice_id/stream/with-timestamps': {
     body: SAID,
-    description: 'The same as one JSON value per line, sent while it is made',
+    description: 'The same as one JSON value per line, streamed as it is synthesised',
     types: [JSON_TYPE],
     answer: TIMED,
   },
   'POST /v1/speech-to-text': {
     body: { model_id: 'scribe_v1', file: FILE },
-    description: 'What was heard, with the time of every word',
+    description: 'The transcript with the time of every word',
     types: [JSON_TYPE],
     answer: {
       language_code: 'en',
@@ -161,7 +161,7 @@ const VOICE_VENDOR: Readonly<Record<string, CompatExample>> = {
   },
   'GET /v1/voices/:voice_id': { description: 'A voice', types: [JSON_TYPE], answer: VOICE },
   'GET /v1/models': {
-    description: 'The models that speak',
+    description: 'The synthesis models',
     types: [JSON_TYPE],
     answer: [
       {
@@ -181,7 +181,7 @@ const VOICE_VENDOR: Readonly<Record<string, CompatExample>> = {
     ],
   },
   'GET /v1/user': {
-    description: 'The account a key stands for',
+    description: 'The account of the key',
     types: [JSON_TYPE],
     answer: vendorUser({
       userId: '3d6b9f1e0c8a4275b1e4d7f92a50c863',

@@ -1,6 +1,6 @@
 /**
- * Model names on the compatible APIs: the platform's own, and the vendors', which mean the default. Any other
- * is refused.
+ * Model names on the compatible APIs: the platform's own, and the vendors', which select the default model.
+ * All others are refused.
  */
 import { fault } from '#config/errors.ts';
 import { SYNTHESIS_MODELS, type SynthesisModel, synthesisModel } from '../requests/speech-models.ts';

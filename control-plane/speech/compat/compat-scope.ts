@@ -59,7 +59,7 @@ export async function registerCompatScope(
         throw fault('not_found');
       };
       scope.setNotFoundHandler(unknown);
-      // Otherwise the site's own pages would answer a GET to an unknown path.
+      // Without this handler, the console would answer a GET to an unknown path.
       scope.get('/*', { config: { access: 'none' }, schema: { hide: true } }, unknown);
       routes(scope);
       done();

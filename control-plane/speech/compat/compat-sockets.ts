@@ -17,7 +17,7 @@ import { admit } from '../requests/speech-service.ts';
 import { compatFault } from './compat-errors.ts';
 import { type CompatStyle, requireCaller } from './compat-scope.ts';
 
-/** An accepted socket. It counts for the account until it closes. */
+/** An accepted socket. It occupies one of the account's places until it closes. */
 export interface Seat {
   readonly socket: WebSocket;
   readonly caller: Caller;
@@ -94,7 +94,8 @@ function refuse(
   error: unknown,
 ): void {
   const problem = compatFault(error);
-  if (problem.status === 500) context.logger.error({ err: error }, 'a compatible socket was not admitted');
+  if (problem.status === 500)
+    context.logger.error({ err: error }, 'failed to admit a socket of a compatible API');
   const headers = retryAfter(problem);
   if (problem.status === 401) headers['WWW-Authenticate'] = 'Bearer';
   refuseUpgrade(socket, problem.status, { headers, body: style.errorBody(problem) });
@@ -123,18 +124,18 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Above this a client that sends and never reads is disconnected. */
-const MOST_UNREAD_BYTES = 64 * 1_048_576;
+/** A client that sends without reading is disconnected above this. */
+const MAX_UNREAD_BYTES = 64 * 1_048_576;
 
 /** Sends a JSON message, unless the socket has closed. */
 export function sendJson({ socket }: Pick<Seat, 'socket'>, message: object): void {
   if (socket.readyState !== socket.OPEN) return;
-  if (socket.bufferedAmount > MOST_UNREAD_BYTES) socket.terminate();
+  if (socket.bufferedAmount > MAX_UNREAD_BYTES) socket.terminate();
   else socket.send(JSON.stringify(message));
 }
 
 /** Unread audio at which synthesis waits for a slow reader. */
-const MOST_UNSENT_BYTES = 512 * 1_024;
+const MAX_UNSENT_BYTES = 512 * 1_024;
 const UNSENT_CHECK_MS = 20;
 
 /** Waits for a slow reader; throws if the socket closes. */
@@ -142,5 +143,5 @@ export async function roomFor(
   context: Context,
   { socket, closed }: Pick<Seat, 'socket' | 'closed'>,
 ): Promise<void> {
-  while (socket.bufferedAmount > MOST_UNSENT_BYTES) await context.clock.sleep(UNSENT_CHECK_MS, closed);
+  while (socket.bufferedAmount > MAX_UNSENT_BYTES) await context.clock.sleep(UNSENT_CHECK_MS, closed);
 }

@@ -1,6 +1,5 @@
 /**
- * `POST …/chat/completions` for speech alone: text in and audio out, or audio in and its text out; never
- * both, and without a language model.
+ * `POST …/chat/completions` for speech only: synthesises text or transcribes audio, without a language model.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
@@ -49,7 +48,7 @@ export function registerGeneralChat(scope: ApiServer, context: Context): void {
   const schema = {
     tags: ['compatible'],
     description:
-      'Speech by way of chat completions: the last user message is spoken as it is (modalities text and ' +
+      'Speech through chat completions: the last user message is spoken verbatim (modalities text and ' +
       'audio), or its input_audio is transcribed.',
     body: chatBody,
   };

@@ -8,14 +8,14 @@ import { LISTED_MODELS } from './compat-models.ts';
 
 /** Registers it. */
 export function registerGeneralModels(scope: ApiServer, context: Context): void {
-  const schema = { tags: ['compatible'], description: 'The models served here.' };
+  const schema = { tags: ['compatible'], description: 'Lists the models served here.' };
   scope.get('/models', { config: { access: 'none' }, schema }, () => {
-    const data = listed(context);
+    const data = listModels(context);
     return { object: 'list', data, total_count: data.length, links: { next: null } };
   });
 }
 
-function listed({ platform }: Pick<Context, 'platform'>) {
+function listModels({ platform }: Pick<Context, 'platform'>) {
   return LISTED_MODELS.map(({ id, name, description, speaks }) => ({
     id,
     object: 'model',

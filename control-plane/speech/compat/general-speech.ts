@@ -11,7 +11,7 @@ import { speakingModel } from './compat-models.ts';
 import { OWN_KEY_SPEECH } from './compat-scope.ts';
 import { isUnset, nativeRequest, type OptionSources, refuseOptions } from './native-options.ts';
 
-/** Rate of `pcm16`, Hz, as at the vendor. */
+/** Sample rate of `pcm16`, Hz; the vendor's own. */
 const PCM16_RATE_HZ = 24_000;
 
 /** A voice as named by the vendor's clients. */

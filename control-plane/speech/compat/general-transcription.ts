@@ -70,7 +70,7 @@ export function registerGeneralTranscription(scope: ApiServer, context: Context)
       const granularities = [
         body['timestamp_granularities[]'] ?? body['timestamp_granularities'] ?? [],
       ].flat();
-      return tell(reply, transcript, {
+      return sendTranscript(reply, transcript, {
         form: body.response_format ?? 'json',
         language: body.language ?? '',
         withWords: granularities.includes('word'),
@@ -79,7 +79,7 @@ export function registerGeneralTranscription(scope: ApiServer, context: Context)
   );
 }
 
-function tell(
+function sendTranscript(
   reply: FastifyReply,
   transcript: Transcript,
   {

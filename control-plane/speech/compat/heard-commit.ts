@@ -42,8 +42,8 @@ export class AudioBuffer {
 }
 
 /**
- * Recognises 16-bit little-endian mono audio. The socket counts for the account; the pool needs a free place
- * as well. Throws `speech_busy` and what `recognise` throws.
+ * Recognises 16-bit little-endian mono audio. The socket already occupies a place of the account; the pool
+ * needs a free place as well. Throws `speech_busy` and what `recognise` throws.
  */
 export async function hearCommit(
   context: Context,

@@ -20,7 +20,7 @@ const PARAMETERS = TTS_FIELDS.filter((name) => name !== 'text' && name !== 'refe
 const PROSODY = ['speed', 'volume', 'normalize_loudness'];
 const UNSET_WORDS = new Set(['', 'false', '0', 'none', 'off']);
 
-/** Whether an option counts as absent. */
+/** Whether the option counts as absent. */
 export function isUnset(value: unknown): boolean {
   if (value === undefined || value === null || value === false || value === 0) return true;
   if (Array.isArray(value)) return value.length === 0;
@@ -53,7 +53,7 @@ export function nativeRequest(
 ): TtsRequest {
   const top = Object.fromEntries(Object.entries(body).filter(([name]) => PARAMETERS.includes(name)));
   const { prosody, ...merged } = [mapped, top, fromProvider(body), fromHeaders(headers)]
-    .map(normalised)
+    .map(normalise)
     .reduce(over, {});
   const parsed = ttsRequest.safeParse({
     latency: 'low',
@@ -67,7 +67,7 @@ export function nativeRequest(
 type Parameters = Record<string, unknown>;
 
 /** Options of one level: null counts as absent, and `prosody` parameters move into it. */
-function normalised(level: Parameters): Parameters {
+function normalise(level: Parameters): Parameters {
   const said = Object.entries(level).filter(([, value]) => value !== null && value !== undefined);
   const alone = Object.fromEntries(said.filter(([name]) => PROSODY.includes(name)));
   const others = Object.fromEntries(said.filter(([name]) => !PROSODY.includes(name)));

@@ -1,5 +1,6 @@
 /**
- * A spoken response of a realtime session: its events in the protocol's order, with the audio as it is made.
+ * A spoken response of a realtime session: its events in the protocol's order, with the audio as it is
+ * synthesised.
  */
 import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/context.ts';
@@ -11,7 +12,7 @@ import { roomFor, type Seat } from './compat-sockets.ts';
 import { errorFields } from './realtime-error.ts';
 import type { RealtimeEvent } from './realtime-events.ts';
 
-/** What a response needs. */
+/** Dependencies of a response. */
 export interface ResponseDeps {
   readonly context: Context;
   readonly seat: Seat;
@@ -32,7 +33,7 @@ export interface ResponseRequest {
   readonly request: TtsRequest;
 }
 
-/** Speaks; never throws: `response.done` contains the outcome. */
+/** Speaks the response. Never throws: `response.done` contains the outcome. */
 export async function speakResponse(deps: ResponseDeps, asked: ResponseRequest): Promise<void> {
   const { send, signal } = deps;
   const { id, itemId, previousItemId, text } = asked;

@@ -1,6 +1,6 @@
 /**
- * One socket of the realtime protocol, for speech alone: messages are collected and a response speaks them as
- * they are; committed audio is transcribed. There is no turn detection: the client commits.
+ * One socket of the realtime protocol, for speech only: a response speaks the collected messages verbatim;
+ * committed audio is transcribed. There is no turn detection: the client commits the audio.
  */
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -25,12 +25,12 @@ import {
 } from './realtime-events.ts';
 import { speakResponse } from './realtime-response.ts';
 
-/** What a session needs. */
+/** Dependencies of a session. */
 export interface RealtimeDeps {
   readonly context: Context;
   readonly seat: Seat;
   readonly kind: 'realtime' | 'transcription';
-  /** As named by the client. */
+  /** The model as named by the client. */
   readonly modelName: string;
   readonly model: SynthesisModel;
 }
@@ -100,7 +100,7 @@ class RealtimeSession {
         this.#send({ type: 'conversation.item.deleted', item_id: event.item_id });
         return;
       case 'conversation.item.truncate': {
-        // No effect: spoken text is not kept.
+        // No effect, because spoken text is not stored.
         const { item_id, content_index, audio_end_ms } = event;
         this.#send({ type: 'conversation.item.truncated', item_id, content_index, audio_end_ms });
         return;

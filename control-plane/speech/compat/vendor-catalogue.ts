@@ -9,7 +9,7 @@ import type { VoiceDocument } from '../../platform/store/models/voice-model.ts';
 import { findVoice } from '../voices/voice-store.ts';
 import { LISTED_MODELS } from './compat-models.ts';
 import { OWN_KEY } from './compat-scope.ts';
-import { MOST_LISTED, vendorUser } from './vendor-user.ts';
+import { MAX_LISTED, vendorUser } from './vendor-user.ts';
 
 const voicesQuery = z.looseObject({
   page_size: z.coerce.number().int().min(1).max(100).default(10),
@@ -25,14 +25,17 @@ export function registerVendorCatalogue(scope: ApiServer, context: Context): voi
   const tags = ['compatible'];
   scope.get(
     '/v1/voices',
-    { config: OWN_KEY, schema: { tags, description: 'All voices.' } },
+    { config: OWN_KEY, schema: { tags, description: 'Lists all voices.' } },
     async (request) => ({
-      voices: (await listVoices(context, callerOf(request), { skip: 0, limit: MOST_LISTED })).voices,
+      voices: (await listVoices(context, callerOf(request), { skip: 0, limit: MAX_LISTED })).voices,
     }),
   );
   scope.get(
     '/v2/voices',
-    { config: OWN_KEY, schema: { tags, description: 'Voices, page by page.', querystring: voicesQuery } },
+    {
+      config: OWN_KEY,
+      schema: { tags, description: 'Lists voices, page by page.', querystring: voicesQuery },
+    },
     async (request) => {
       const { page_size: limit, search, next_page_token } = request.query;
       const skip = Number(next_page_token ?? 0);
@@ -49,7 +52,7 @@ export function registerVendorCatalogue(scope: ApiServer, context: Context): voi
   const params = z.object({ voice_id: z.string() });
   scope.get(
     '/v1/voices/:voice_id',
-    { config: OWN_KEY, schema: { tags, description: 'One voice.', params } },
+    { config: OWN_KEY, schema: { tags, description: 'Returns a voice.', params } },
     async (request) => {
       const { voice_id: id } = request.params;
       const own = context.platform.voices.find((voice) => voice.id === id);
@@ -61,28 +64,33 @@ export function registerVendorCatalogue(scope: ApiServer, context: Context): voi
       }
     },
   );
-  scope.get('/v1/models', { config: OWN_KEY, schema: { tags, description: 'The models that speak.' } }, () =>
-    LISTED_MODELS.filter(({ speaks }) => speaks).map(({ id, name, description }) => ({
-      model_id: id,
-      name,
-      description,
-      can_do_text_to_speech: true,
-      can_do_voice_conversion: false,
-      can_be_finetuned: false,
-      can_use_style: false,
-      can_use_speaker_boost: false,
-      serves_pro_voices: false,
-      requires_alpha_access: false,
-      token_cost_factor: 1,
-      languages: [...new Set(context.platform.voices.flatMap(({ languages }) => languages))].map((code) => ({
-        language_id: code,
-        name: code,
+  scope.get(
+    '/v1/models',
+    { config: OWN_KEY, schema: { tags, description: 'Lists the synthesis models.' } },
+    () =>
+      LISTED_MODELS.filter(({ speaks }) => speaks).map(({ id, name, description }) => ({
+        model_id: id,
+        name,
+        description,
+        can_do_text_to_speech: true,
+        can_do_voice_conversion: false,
+        can_be_finetuned: false,
+        can_use_style: false,
+        can_use_speaker_boost: false,
+        serves_pro_voices: false,
+        requires_alpha_access: false,
+        token_cost_factor: 1,
+        languages: [...new Set(context.platform.voices.flatMap(({ languages }) => languages))].map(
+          (code) => ({
+            language_id: code,
+            name: code,
+          }),
+        ),
       })),
-    })),
   );
   scope.get(
     '/v1/user',
-    { config: OWN_KEY, schema: { tags, description: 'Whom the key stands for.' } },
+    { config: OWN_KEY, schema: { tags, description: 'Returns the account of the key.' } },
     async (request) => {
       const caller = callerOf(request);
       const user = await context.models.users.findById(caller.userId).lean();

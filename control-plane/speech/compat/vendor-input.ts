@@ -29,7 +29,7 @@ const message = z.looseObject({
 /** Options in the URL. */
 export interface VendorInputParameters {
   readonly voiceId: string;
-  /** The engine's voice of that id. */
+  /** The voice of the engine with that id. */
   readonly voice: string | null;
   readonly format: string;
   readonly model: SynthesisModel;
@@ -132,8 +132,8 @@ class VendorInput {
     const problem = compatFault(error);
     if (!(error instanceof Fault) && problem.status === 500)
       this.#context.logger.error({ err: error }, 'stream input failed');
-    const { status, message: told } = voiceVendorError(problem).detail;
-    sendJson(this.#seat, { message: told, error: status, code: 1008 });
+    const { status, message } = voiceVendorError(problem).detail;
+    sendJson(this.#seat, { message, error: status, code: 1008 });
     this.#seat.socket.close(1008, status);
   }
 }

@@ -34,7 +34,7 @@ export function serveVendorListening(context: Context, seat: Seat, asked: Listen
   const buffer = new AudioBuffer();
   let heard: Promise<void> = Promise.resolve();
   let [unheard, unheardBytes] = [0, 0];
-  const tell = (error: unknown) => {
+  const sendError = (error: unknown) => {
     const problem = compatFault(error);
     if (problem.status === 500) context.logger.error({ err: error }, 'realtime transcription failed');
     const message_type =
@@ -60,7 +60,7 @@ export function serveVendorListening(context: Context, seat: Seat, asked: Listen
           words,
         });
       } catch (error) {
-        if (!seat.closed.aborted) tell(error);
+        if (!seat.closed.aborted) sendError(error);
       } finally {
         unheard--;
         unheardBytes -= pcm.length;
@@ -75,7 +75,7 @@ export function serveVendorListening(context: Context, seat: Seat, asked: Listen
       buffer.append(parsed.data.audio_base_64);
       if (parsed.data.commit) commit();
     } catch (error) {
-      tell(error);
+      sendError(error);
     }
   });
   const config = {

@@ -73,7 +73,7 @@ export function registerVendorTranscription(scope: ApiServer, context: Context):
     });
     return {
       language_code: body.language_code ?? '',
-      // Not a detection: certain if a language was sent, otherwise unknown.
+      // Not detected: certain if the request names a language, otherwise unknown.
       language_probability: body.language_code ? 1 : 0,
       text: transcript.text,
       words: body.timestamps_granularity === 'none' ? [] : vendorWords(transcript),

@@ -1,7 +1,7 @@
 /** An account in the format of the voice vendor's clients. */
 
-/** Most models of a team in a list without pages. */
-export const MOST_LISTED = 1_000;
+/** Maximum models of a team in a list without pages. */
+export const MAX_LISTED = 1_000;
 
 /** The wallet limits an account, not a number of characters: the vendor's counters are constant. */
 const UNTRACKED_SUBSCRIPTION = {
@@ -14,7 +14,7 @@ const UNTRACKED_SUBSCRIPTION = {
   voice_slots_used: 0,
   professional_voice_slots_used: 0,
   professional_voice_slots_used_in_workspace: 0,
-  voice_limit: MOST_LISTED,
+  voice_limit: MAX_LISTED,
   voice_add_edit_counter: 0,
   professional_voice_limit: 0,
   can_extend_voice_limit: false,

@@ -26,7 +26,7 @@ const basic = {
     .union([z.literal('').transform(() => null), z.string().regex(/^[a-z]{2}$/)])
     .nullable()
     .default(null)
-    .meta({ description: 'ISO 639-1; left out, the engine decides', examples: ['en'] }),
+    .meta({ description: 'ISO 639-1; if omitted, the engine detects the language', examples: ['en'] }),
   ignore_timestamps: formFlag.default(true),
 };
 const pro = {
@@ -45,7 +45,7 @@ const asrRequest = z.strictObject({ ...basic, ...pro }).superRefine((request, re
   if (exact !== null && (least !== null || most !== null))
     problem('num_speakers', 'excludes min_speakers and max_speakers');
   if (diarize === false && [exact, least, most].some((value) => value !== null))
-    problem('diarize', 'must not be false where speakers are counted');
+    problem('diarize', 'must not be false if speakers are counted');
   if (least !== null && most !== null && least > most)
     problem('min_speakers', 'must not be above max_speakers');
 });
@@ -87,7 +87,7 @@ export async function registerAsrRoutes(app: ApiServer, context: Context): Promi
         schema: {
           tags: ['speech'],
           description:
-            'The text of a recording. The header `model` chooses transcribe-1 or transcribe-1-pro.',
+            'Transcribes a recording. The header `model` selects transcribe-1 or transcribe-1-pro.',
           consumes: ['multipart/form-data', 'application/msgpack'],
           body: asrRequest,
           response: { 200: asrResponse },
@@ -134,7 +134,7 @@ function answer(
 ): z.output<typeof asrResponse> {
   const code = transcript.language ?? asked.language;
   const name = code === null ? undefined : new Intl.DisplayNames('en', { type: 'language' }).of(code);
-  // An engine without diarisation reports no turns: none are invented.
+  // An engine without diarisation reports no turns, so the answer has none.
   const turns = (transcript.speakerTurns ?? []).map((turn) => ({
     ...turn,
     speaker: `speaker:${turn.speaker}`,
@@ -157,7 +157,7 @@ function modelOf(request: FastifyRequest): RecognitionModel {
   return recognitionModel(String(request.headers['model'] ?? ''));
 }
 
-/** An error in the format of each model. */
+/** Formats an error in the format of each model. */
 class Refusal extends Error {
   readonly status: number;
   /** The pro model's; null if it has none. */
@@ -180,7 +180,7 @@ const FAILURES: Partial<Record<JobFailure, readonly [status: number, code: strin
   speakers_not_told_apart: [503, 'diarization_failed'],
 };
 
-/** Null for errors that the server's own handler reports better. */
+/** Null for errors that the server's own handler formats. */
 function refusalOf(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
   if (error instanceof SpeechJobError) {

@@ -1,4 +1,6 @@
-/** Recognises a recording from a request: admits it, works while the client is connected, and charges it. */
+/**
+ * Recognises the recording of a request: admits it, works as long as the client is connected, and charges it.
+ */
 import { finished } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { LIMITS } from '#config/limits.ts';

@@ -58,7 +58,7 @@ async function admitUpgrade(
 }
 
 function refuse(context: Context, socket: Duplex, error: unknown): void {
-  if (!(error instanceof Fault)) context.logger.error({ err: error }, 'live synthesis was not admitted');
+  if (!(error instanceof Fault)) context.logger.error({ err: error }, 'failed to admit a live synthesis');
   const problem = error instanceof Fault ? error : fault('internal');
   const { status, message, reason } = problem;
   refuseUpgrade(socket, status, { headers: retryAfter(problem), body: { status, message, reason } });

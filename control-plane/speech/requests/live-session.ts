@@ -28,16 +28,16 @@ const message = z.discriminatedUnion('event', [
 
 /** Idle time after which a socket is closed: nothing was started, or nothing is read or written. */
 const IDLE_MS = 60_000;
-/** Most text waiting to be spoken; a client that sends more is disconnected. */
-const MOST_WAITING_SEGMENTS = 2_000;
+/** Maximum text waiting to be spoken; a client that sends more is disconnected. */
+const MAX_WAITING_SEGMENTS = 2_000;
 /** Unread audio at which synthesis waits for a slow client. */
-const MOST_UNSENT_BYTES = 512 * 1_024;
+const MAX_UNSENT_BYTES = 512 * 1_024;
 const UNSENT_CHECK_MS = 20;
 /** Close codes of the socket (RFC 6455 §7.4 and its registry). */
 const NORMAL = 1000;
 const TRY_AGAIN_LATER = 1013;
 
-/** What a session needs. */
+/** Dependencies of a session. */
 export interface LiveSessionDeps {
   readonly context: Context;
   readonly caller: Caller;
@@ -80,7 +80,7 @@ class LiveSession {
 
   received(data: Buffer, isBinary: boolean): void {
     this.#touch();
-    // A long message is parsed in parts, yielding to other work; no other message is taken meanwhile.
+    // A long message is parsed in parts, yielding to other work; later messages wait.
     this.#socket.pause();
     this.#read = this.#read.then(() => this.#message(data, isBinary)).finally(() => this.#socket.resume());
   }
@@ -160,7 +160,7 @@ class LiveSession {
 
   #say(synthesis: Synthesis, text: string | null): void {
     if (text === null) return;
-    if (synthesis.segments.length > MOST_WAITING_SEGMENTS)
+    if (synthesis.segments.length > MAX_WAITING_SEGMENTS)
       throw fault('bad_request', { detail: 'Too much text is waiting to be spoken: send it more slowly' });
     synthesis.said = synthesis.said.then(async () => {
       for (const segment of await (await synthesis.script).pronounced(text)) synthesis.segments.add(segment);
@@ -205,7 +205,7 @@ class LiveSession {
 
   /** Waits for a slow reader. */
   async #room(): Promise<void> {
-    while (this.#socket.bufferedAmount > MOST_UNSENT_BYTES)
+    while (this.#socket.bufferedAmount > MAX_UNSENT_BYTES)
       await this.#deps.context.clock.sleep(UNSENT_CHECK_MS, this.#closed.signal);
   }
 

@@ -1,5 +1,5 @@
 /**
- * Splits streamed text into parts worth speaking: whole sentences of some length, and everything at a flush.
+ * Splits streamed text into parts to speak: whole sentences of a minimum length, and the rest at a flush.
  * Pure.
  */
 
@@ -13,8 +13,8 @@ export class LiveText {
   #buffer = '';
 
   /**
-   * `least`: a sentence with fewer characters waits for more; `most`: a longer text without a sentence end is
-   * spoken up to its last space.
+   * `least`: a shorter sentence waits for more text. `most`: a longer text without a sentence end is spoken
+   * up to its last space.
    */
   constructor({ least, most }: { readonly least: number; readonly most: number }) {
     this.#least = least;
@@ -29,7 +29,7 @@ export class LiveText {
     const isLong = this.#buffer.length > this.#most;
     if (end < this.#least && isLong) end = this.#buffer.lastIndexOf(' ') + 1;
     if (end >= Math.max(1, this.#least)) return this.#cut(end);
-    // Limits how much text is scanned again with the next addition.
+    // Limits how much text the next call scans again.
     return isLong ? this.#cut(this.#buffer.length) : null;
   }
 

@@ -3,15 +3,14 @@
  * entry wins, from left to right.
  */
 
-import { inTurns } from '#base/in-turns.ts';
+import { runInTurns } from '#base/run-steps.ts';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 
 const STEP_CHARS = 256;
 const TOO_LONG =
   `The text is longer than ${LIMITS.renderedChars} characters with its pronunciations: use ` +
-  'shorter ' +
-  'values, or less text';
+  'shorter values, or less text';
 
 /** One entry. */
 export interface PronunciationItem {
@@ -42,16 +41,16 @@ interface RankedItem {
  * becomes too long.
  */
 export function pronounce(text: string, items: readonly PronunciationItem[]): Promise<string> {
-  // A long text and a large dictionary take a second.
-  return inTurns(pronouncing(text, items));
+  // Yields between steps, because a long text and a large dictionary take a second.
+  return runInTurns(pronouncing(text, items));
 }
 
-/** The same in short steps. */
+/** `pronounce` in short steps. */
 export function* pronouncing(text: string, items: readonly PronunciationItem[]): Generator<void, string> {
   if (items.length === 0) return text;
   const keys = sortedKeys(items);
   const longest = Math.max(...keys.map(({ lower }) => lower.length));
-  const lower = lowered(text);
+  const lower = lowerCase(text);
   let said = '';
   for (let at = 0, looked = 0; at < text.length; looked++) {
     if (looked % STEP_CHARS === STEP_CHARS - 1) yield;
@@ -85,7 +84,7 @@ function itemAt(keys: readonly Key[], lower: string, text: string): Pronunciatio
 function sortedKeys(items: readonly PronunciationItem[]): Key[] {
   const byKey = new Map<string, { anyCase: RankedItem | undefined; exact: Map<string, RankedItem> }>();
   for (const [rank, item] of items.entries()) {
-    const lower = lowered(item.key);
+    const lower = lowerCase(item.key);
     const found = byKey.get(lower) ?? { anyCase: undefined, exact: new Map() };
     byKey.set(lower, found);
     if (!item.case_sensitive) found.anyCase ??= { rank, item };
@@ -101,7 +100,7 @@ function sortedKeys(items: readonly PronunciationItem[]): Key[] {
 }
 
 /** Lower-cases character by character: some characters would otherwise become longer. */
-function lowered(text: string): string {
+function lowerCase(text: string): string {
   const lower = text.toLowerCase();
   if (lower.length === text.length) return lower;
   return Array.from({ length: text.length }, (_, at) => text.charAt(at))

@@ -5,9 +5,9 @@ export type SynthesisModel = 's1' | 's2-pro' | 's2.1-pro' | 's2.1-pro-free';
 /** Recognition models. */
 export type RecognitionModel = 'transcribe-1' | 'transcribe-1-pro';
 
-/** End of `s1`: later requests for it use its successor. */
+/** End of `s1`: requests after this time use its successor. */
 const S1_RETIRED_AT = Date.UTC(2027, 0, 1);
-/** All uses. */
+/** All uses of speech models. */
 export const SYNTHESIS_MODELS: readonly SynthesisModel[] = ['s1', 's2-pro', 's2.1-pro', 's2.1-pro-free'];
 const DEFAULT_MODEL = 's2.1-pro';
 

@@ -132,6 +132,6 @@ async function charge(context: Context, request: SpeechRequest, key: string, mic
   try {
     await context.ledger.post({ userId: request.caller.userId, key, kind: 'settle', amountMicros: -micros });
   } catch (error) {
-    context.logger.error({ err: error, key }, 'speech usage was not charged');
+    context.logger.error({ err: error, key }, 'failed to charge speech usage');
   }
 }

@@ -1,7 +1,4 @@
-/**
- * A spoken HTTP answer, for any of the APIs: admitted, started, and sent piece by piece while the rest is
- * made.
- */
+/** A synthesised HTTP answer, for any of the APIs: streamed piece by piece while the rest is synthesised. */
 import { finished, Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { fault } from '#config/errors.ts';
@@ -14,7 +11,7 @@ import type { SynthesisModel } from './speech-models.ts';
 import { admit, synthesise } from './speech-service.ts';
 import { Script, speakOptions, type TtsRequest } from './tts-request.ts';
 
-/** What to speak, and for whom. */
+/** The text to speak, its options and its account. */
 export interface SpeechRequest {
   readonly caller: Caller;
   /** Unique; recorded in the ledger's entry. */
@@ -26,7 +23,7 @@ export interface SpeechRequest {
 }
 
 /**
- * Starts to speak and resolves with the first piece: until then a refusal can still be sent. However the
+ * Starts the synthesis and resolves with the first piece; until then a refusal can still be sent. However the
  * answer ends, sent or aborted, the work stops and the place is released. Throws what `admit`,
  * `requestedVoices` and `synthesise` throw, and `speech_silent`.
  */

@@ -1,5 +1,5 @@
 /**
- * The facts beside the audio in the variants with timestamps (4.10): everything known of the chunk so far, in
+ * The fields sent with the audio in the variants with timestamps: all word times of the chunk so far, in
  * seconds from its start.
  */
 import type { AudioPiece } from '#media/speech/pool/speech-jobs.ts';

@@ -36,7 +36,7 @@ const fields = {
     .max(LIMITS.spokenChars)
     .meta({
       examples: ['Hello, and welcome.'],
-      description: 'What to say; `<|speaker:N|>` changes the voice in a dialogue',
+      description: 'Text to speak; `<|speaker:N|>` switches the voice in a dialogue',
     }),
   reference_id: z
     .union([z.string(), z.array(z.string()).min(1)])
@@ -58,7 +58,7 @@ const fields = {
     .min(0)
     .max(1)
     .default(0.7)
-    .meta({ description: 'For engines that sample; no effect on others' }),
+    .meta({ description: 'For engines with sampling; ignored by others' }),
   top_p: z.number().min(0).max(1).default(0.7).meta({ description: 'As temperature' }),
   prosody: z
     .strictObject({
@@ -75,7 +75,7 @@ const fields = {
     .min(100)
     .max(300)
     .default(300)
-    .meta({ description: 'Characters handed to the engine at once' }),
+    .meta({ description: 'Characters passed to the engine at once' }),
   min_chunk_length: z
     .number()
     .int()
@@ -83,7 +83,10 @@ const fields = {
     .max(100)
     .default(50)
     .meta({ description: 'Live synthesis: characters gathered before a sentence is spoken' }),
-  normalize: z.boolean().default(true).meta({ description: 'Numbers and the like are worded by the engine' }),
+  normalize: z
+    .boolean()
+    .default(true)
+    .meta({ description: 'The engine writes out numbers, dates and abbreviations' }),
   format: z.enum(['wav', 'pcm', 'mp3', 'opus']).default('mp3'),
   sample_rate: z
     .number()
@@ -121,7 +124,7 @@ const anyText = z.strictObject(fields).superRefine((request, refinement) => {
 /** The body of a synthesis request. */
 export const ttsRequest = anyText.refine(({ text }) => text.trim() !== '', {
   path: ['text'],
-  message: 'must contain something to say',
+  message: 'must contain text to speak',
 });
 /** Start of a live synthesis; its text may be empty. */
 export const liveRequest = anyText;
@@ -193,7 +196,7 @@ export class Script {
     return segments;
   }
 
-  /** The same with pronunciations applied. Rejects like `segments` and `pronounce`. */
+  /** Like `segments`, with pronunciations applied. Rejects like `segments` and `pronounce`. */
   async pronounced(text: string): Promise<Segment[]> {
     const segments: Segment[] = [];
     for (const { text: written, voiceId } of this.segments(text))

@@ -35,7 +35,7 @@ export async function registerTtsRoutes(app: ApiServer, context: Context): Promi
       '/v1/tts',
       {
         config: { isSpeech: true },
-        schema: { ...schema, description: 'Speech as audio bytes, sent while they are made.' },
+        schema: { ...schema, description: 'Synthesises speech; streams the audio as it is made.' },
       },
       async (request, reply) => {
         reply.type(CONTENT_TYPES[request.body.format]);
@@ -47,7 +47,10 @@ export async function registerTtsRoutes(app: ApiServer, context: Context): Promi
       '/v1/tts/stream/with-timestamp',
       {
         config: { isSpeech: true },
-        schema: { ...schema, description: 'Speech as server-sent events with the words and their times.' },
+        schema: {
+          ...schema,
+          description: 'Synthesises speech as server-sent events, with the time of every word.',
+        },
       },
       async (request, reply) => {
         reply.type('text/event-stream');

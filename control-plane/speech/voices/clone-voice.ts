@@ -4,12 +4,12 @@ import { type CloneRequest, SpeechError } from '#media/speech/speech.ts';
 import { voiceCloning } from '#media/speech/voice-cloning.ts';
 import type { Context } from '../../platform/context.ts';
 
-/** Longest wait for the engine to create a voice; its own limit is shorter. */
+/** Maximum wait for the engine to create a voice; the engine's own limit is shorter. */
 const CLONE_MS = 180_000;
 
 /**
- * Null if the engine cannot clone. Throws `bad_request` for samples it refuses, `speech_unavailable` if it
- * fails.
+ * Clones a voice; null if the engine cannot. Throws `bad_request` for samples it refuses,
+ * `speech_unavailable` if it fails.
  */
 export async function cloneVoice(
   { settings }: Pick<Context, 'settings'>,
@@ -35,6 +35,6 @@ export async function forgetVoice(
   await voiceCloning(settings)
     ?.forget(voice)
     .catch((error: unknown) =>
-      logger.warn({ err: error, voice }, 'a cloned voice was not deleted at its engine'),
+      logger.warn({ err: error, voice }, 'failed to delete a cloned voice at its engine'),
     );
 }

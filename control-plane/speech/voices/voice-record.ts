@@ -1,4 +1,4 @@
-/** A voice model as sent by clients and as shown by the API (4.12). */
+/** A voice model as sent by clients and as returned by the API. */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
 import { bytes } from '../../platform/http/request-bodies.ts';
@@ -8,7 +8,7 @@ import type { VoiceDocument } from '../../platform/store/models/voice-model.ts';
 const listOf = <T extends z.ZodType>(item: T) =>
   z.preprocess((value) => (value === undefined || Array.isArray(value) ? value : [value]), z.array(item));
 const formFlag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
-/** JSON cannot contain bytes: base64 there. */
+/** Base64 in JSON, which cannot contain bytes. */
 const file = z.preprocess(
   (value) => (typeof value === 'string' ? Buffer.from(value, 'base64') : value),
   bytes,
@@ -80,8 +80,7 @@ export const voiceRecord = z.object({
   marked: z.boolean(),
   author: z.object({ _id: z.string(), nickname: z.string(), avatar: z.string() }),
   notice: z.string().nullable().meta({
-    description:
-      'What to know before it is used: where the engine cannot clone, which of its voices speaks instead',
+    description: 'A note for users: if the engine cannot clone, the voice that speaks instead',
   }),
 });
 type VoiceRecord = z.output<typeof voiceRecord>;

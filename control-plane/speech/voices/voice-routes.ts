@@ -79,7 +79,7 @@ function registerReads(scope: ApiServer, context: Context): void {
       const skip = (query.page_number - 1) * query.page_size;
       if (skip > LIMITS.pageOffsetRows) throw fault('page_too_deep');
       const total = (await context.models.voices.countDocuments(filter)) + engineVoices.length;
-      // The engine's voices come first, because they are always there.
+      // The engine's voices come first, because they are always available.
       const shown = engineVoices.slice(skip, skip + query.page_size).map(toEngineVoiceRecord);
       const rows = await context.models.voices
         .find(filter)

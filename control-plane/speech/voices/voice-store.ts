@@ -48,11 +48,11 @@ export async function createVoice(
 
 async function storeVoice(
   context: Context,
-  of: { readonly id: string; readonly at: Date; readonly caller: Caller; readonly authorName: string },
+  identity: { readonly id: string; readonly at: Date; readonly caller: Caller; readonly authorName: string },
   input: VoiceInput,
   texts: readonly string[],
 ): Promise<VoiceDocument> {
-  const { id, at, caller, authorName } = of;
+  const { id, at, caller, authorName } = identity;
   const cloned = await cloneVoice(context, { name: input.title, samples: input.voices });
   await Promise.all(input.voices.map((sample, index) => context.blobs.put(sampleKey(id, index), sample)));
   if (input.cover_image) await context.blobs.put(coverKey(id), input.cover_image);

@@ -1,6 +1,7 @@
 /** How to reach a speech vendor, from the settings and the vendor's row. */
 import type { Clock } from '#base/clock.ts';
-import { type Settings, vendorAccess } from '#config/env.ts';
+import type { Settings } from '#config/env.ts';
+import { vendorAccess } from '#config/vendor-access.ts';
 import { type RecognitionVendor, type SynthesisVendor, VENDORS } from '#config/vendors.ts';
 
 /** Address and key of a vendor's speech API. */

@@ -42,7 +42,7 @@ function create(store: Store, command: Command): Reply {
 }
 
 function drop(store: Store, command: Command): Reply {
-  const collection = known(store, command);
+  const collection = requireCollection(store, command);
   const nIndexesWas = collection.indexes.length + 1;
   store.catalogue.drop(collection);
   return { ns: collection.namespace, nIndexesWas };
@@ -69,7 +69,7 @@ function createIndexes(store: Store, command: Command): Reply {
 }
 
 function dropIndexes(store: Store, command: Command): Reply {
-  const collection = known(store, command);
+  const collection = requireCollection(store, command);
   const nIndexesWas = collection.indexes.length + 1;
   const wanted = command['index'];
   const names = new Set(Array.isArray(wanted) ? wanted : [wanted]);
@@ -81,7 +81,7 @@ function dropIndexes(store: Store, command: Command): Reply {
 }
 
 function listIndexes(store: Store, command: Command): Reply {
-  const collection = known(store, command);
+  const collection = requireCollection(store, command);
   const specs = [collection.primary.spec, ...collection.indexes.map((index) => index.spec)];
   const documents = specs.map(({ name, key, ...options }) => ({
     v: 2,
@@ -117,7 +117,7 @@ function listDatabases(store: Store): Reply {
   return { databases, totalSize: pages * pageBytes };
 }
 
-function known(store: Store, command: Command): Collection {
+function requireCollection(store: Store, command: Command): Collection {
   const collection = store.catalogue.find(namespaceOf(command));
   if (!collection) {
     const name = stringField(command, commandName(command));

@@ -179,10 +179,7 @@ function duplicateKey(collection: Collection, index: Index, document: Document):
   );
   const message =
     `E11000 duplicate key error collection: ${collection.namespace} index: ` +
-    `${index.spec.name} ` +
-    'dup ' +
-    'key: ' +
-    `${JSON.stringify(keyValue)}`;
+    `${index.spec.name} dup key: ${JSON.stringify(keyValue)}`;
   return new StoreError('DuplicateKey', message, { keyPattern: index.spec.key, keyValue });
 }
 

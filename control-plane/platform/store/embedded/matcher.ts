@@ -77,22 +77,22 @@ const OPERATORS: Readonly<Record<string, OperatorMaker>> = {
   $gt: (segments, operand) =>
     anyValue(
       segments,
-      ordered(operand, (order) => order > 0, false),
+      compareWith(operand, (order) => order > 0, false),
     ),
   $gte: (segments, operand) =>
     anyValue(
       segments,
-      ordered(operand, (order) => order >= 0, true),
+      compareWith(operand, (order) => order >= 0, true),
     ),
   $lt: (segments, operand) =>
     anyValue(
       segments,
-      ordered(operand, (order) => order < 0, false),
+      compareWith(operand, (order) => order < 0, false),
     ),
   $lte: (segments, operand) =>
     anyValue(
       segments,
-      ordered(operand, (order) => order <= 0, true),
+      compareWith(operand, (order) => order <= 0, true),
     ),
   $exists: (segments, operand) => {
     const wanted = operand !== false && operand !== 0;
@@ -162,7 +162,7 @@ function oneOf(name: string, operand: unknown): ValuePredicate {
 }
 
 /** Compares only values of the operand's own type; null equals a missing field. */
-function ordered(
+function compareWith(
   operand: unknown,
   accept: (order: number) => boolean,
   acceptsEqual: boolean,

@@ -41,7 +41,7 @@ const server = new StoreServer({
 rmSync(options.socketPath, { force: true });
 await server.listen(options.socketPath);
 chmodSync(options.socketPath, 0o600);
-tell({ type: 'ready' });
+notifyProcess({ type: 'ready' });
 
 parentPort?.on('message', (order: WriterOrder) => {
   if (order === 'scrub') return server.scrub();
@@ -54,11 +54,11 @@ async function close(): Promise<void> {
   await server.close();
   await readerThread.terminate();
   store.sqlite.close();
-  tell({ type: 'closed' });
+  notifyProcess({ type: 'closed' });
   parentPort?.close();
 }
 
-function tell(message: WriterMessage): void {
+function notifyProcess(message: WriterMessage): void {
   parentPort?.postMessage(message);
 }
 

@@ -3,7 +3,7 @@
  * stored as JSON text, because its keys can be anything.
  */
 import { type Connection, type Model, Schema } from 'mongoose';
-import type { Losses } from '../losses.ts';
+import type { Losses } from '../worker-losses.ts';
 
 /** A test in a workspace. */
 export interface AgentTestDocument {

@@ -21,7 +21,7 @@ export interface Pacing {
 /** Which calls are retried. */
 export interface RetryRules {
   on: ('busy' | 'no_answer' | 'failed')[];
-  /** Most calls to one number, including the first. */
+  /** Maximum calls to one number, including the first. */
   max_attempts: number;
   delay_seconds: number;
 }

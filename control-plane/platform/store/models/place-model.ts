@@ -1,4 +1,4 @@
-/** Holders of an owner's counted places; see `places.ts`. */
+/** Holders of an owner's counted places; see `counted-places.ts`. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
 /** One occupied place. */

@@ -16,7 +16,7 @@ import type {
 } from '#protocol/session-record.ts';
 import type { WebhookEvent } from '#protocol/webhook-events.ts';
 import type { JsonText } from '../json-text.ts';
-import type { Losses } from '../losses.ts';
+import type { Losses } from '../worker-losses.ts';
 
 /**
  * Bytes as returned by the driver: a Buffer, or the driver's wrapper in lean results. Read them with
@@ -157,7 +157,7 @@ export interface SessionDocument {
   silences?: TurnSilence[];
   usage: ModelUsage[];
   /** Takeovers of the call by another worker; absent from sessions of an earlier version. */
-  takeovers?: Takeover[];
+  takeovers?: Failover[];
   /** Epochs whose worker died in this session, or in an unknown one. */
   died_epochs?: number[];
   /** Epochs whose worker was killed because it hung in another session. */
@@ -180,7 +180,7 @@ export interface SessionDocument {
 }
 
 /** A failover; the caller had no agent between the two times. */
-export interface Takeover {
+export interface Failover {
   /** When the previous worker was last known to have the call. */
   lost_at: Date;
   taken_over_at: Date;

@@ -37,7 +37,7 @@ describe('pacing of refusals', () => {
   it('refused calls get a tenth of the pace, and wait at most two seconds', async () => {
     const refusals = new Refusals(clock, 10);
     const answered: number[] = [];
-    for (let n = 0; n < 8; n++) void refusals.takeForCall('ada').then(() => answered.push(n));
+    for (let n = 0; n < 8; n++) void refusals.throttleCall('ada').then(() => answered.push(n));
     await clock.advance(0);
     // Four are answered at once, two wait their second, and those that would wait longer are refused now.
     expect(answered).toEqual([0, 1, 2, 3, 6, 7]);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
-import { startRoomKeeper } from '#control-plane/calls/livekit/keep-rooms.ts';
+import { startRoomReconciliation } from '#control-plane/calls/livekit/reconcile-rooms.ts';
 import { openRooms } from '#control-plane/platform/rooms.ts';
 import { type LivekitRooms, startLivekitRooms } from '../../../fakes/livekit-rooms.ts';
 import type { TestUser } from '../../test-api.ts';
@@ -228,7 +228,7 @@ describe('colleagues in calls, with LiveKit', () => {
     await end();
     livekit.rooms.set(roomOf(id), []);
     livekit.rooms.set('of-another-product', []);
-    const keeper = startRoomKeeper(api.context);
+    const keeper = startRoomReconciliation(api.context);
     keeper.kick();
     await keeper.idle();
     await keeper.close();

@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
+import { openHeartbeatFile } from '#control-plane/calls/sessions/heartbeat-file.ts';
 import { sessionDraft } from '#control-plane/calls/sessions/new-session.ts';
-import { openSession } from '#control-plane/calls/sessions/place-session.ts';
-import { openPulse } from '#control-plane/calls/sessions/pulse.ts';
+import { openUnplacedSession } from '#control-plane/calls/sessions/place-session.ts';
 import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
 import { startSweeper, sweep } from '#control-plane/calls/settlement/sweep.ts';
 import { openRooms } from '#control-plane/platform/rooms.ts';
@@ -75,7 +75,7 @@ async function halfCreated(isCharged: boolean): Promise<string> {
       ...context,
       models: { ...context.models, sessions: failingUpdates(context.models.sessions) },
     };
-    await openSession(cut as typeof context, draft).catch(() => undefined);
+    await openUnplacedSession(cut as typeof context, draft).catch(() => undefined);
   } else {
     await context.models.sessions.create(draft);
   }
@@ -302,12 +302,12 @@ describe('the sweeper', () => {
     api.dispatch.placement = { ...api.dispatch.placement, instanceId: 'old', supervisorRun: 'run-0' };
     const orphan = await joined();
     await api.clock.advance(30_000);
-    const evening = startSweeper(api.context, openPulse(dataDir));
+    const evening = startSweeper(api.context, openHeartbeatFile(dataDir));
     await evening.idle();
     await api.sink.workerBack('old', [{ sessionId: orphan, epoch: 1 }]);
     await evening.close();
     await api.clock.advance(8 * 3_600_000);
-    const morning = startSweeper(api.context, openPulse(dataDir));
+    const morning = startSweeper(api.context, openHeartbeatFile(dataDir));
     await api.clock.advance(6_000);
     await morning.idle();
     expect(await read(orphan)).toMatchObject({

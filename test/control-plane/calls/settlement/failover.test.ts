@@ -50,8 +50,8 @@ function dialogOf(sip_call_id: string): ReportedDialog {
   };
 }
 
-const workerDies = (instanceId = 'worker-1', stoodIn: string | null = null) =>
-  api.sink.workerDead(instanceId, new Date(api.clock.wallTime()), stoodIn);
+const workerDies = (instanceId = 'worker-1', hungIn: string | null = null) =>
+  api.sink.workerDead(instanceId, new Date(api.clock.wallTime()), hungIn);
 
 /** The failover state the successor gets when the call's worker dies. */
 async function handedOver(): Promise<{ readonly caller: string | undefined; readonly person: unknown }> {
@@ -134,8 +134,8 @@ describe('a session whose workers have died', () => {
     ['four stand-stills in others', ['poison', 'poison', 'other', 'other'], ENDED],
   ] as const)('security 3: %s: each kind of death has its own limit', async (_what, deaths, expected) => {
     const { neighbour, poison, read: look } = await twoOnOneWorker();
-    for (const stoodIn of deaths.slice(0, -1))
-      await workerDies('worker-1', stoodIn && { poison, neighbour, other: 'other' }[stoodIn]);
+    for (const hungIn of deaths.slice(0, -1))
+      await workerDies('worker-1', hungIn && { poison, neighbour, other: 'other' }[hungIn]);
     expect(await look(neighbour)).toMatchObject(GOES_ON);
     const last = deaths.at(-1) ?? null;
     await workerDies('worker-1', last && { poison, neighbour, other: 'other' }[last]);
@@ -153,12 +153,15 @@ describe('a session whose workers have died', () => {
   it('security 3: has its dead workers counted in the log', async () => {
     const { neighbour, poison } = await twoOnOneWorker();
     const delivery = vi.spyOn(api.context.logger, 'error');
-    for (const stoodIn of [poison, poison, poison, null, null]) await workerDies('worker-1', stoodIn);
+    for (const hungIn of [poison, poison, poison, null, null]) await workerDies('worker-1', hungIn);
     const lines = delivery.mock.calls
       .filter(([about]) => (about as { sessionId?: string }).sessionId === neighbour)
       .map(([, text]) => text);
     delivery.mockRestore();
-    expect(lines).toEqual(['5 workers died with this session, 3 of them in another; it goes to no other']);
+    expect(lines).toEqual([
+      '5 workers died while running this session, 3 of them because of another session; ' +
+        'it is not placed again',
+    ]);
   });
 
   it('security 3: fails as internal_error and costs nothing if they died before anyone joined', async () => {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
-import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts';
+import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '../../../fakes/webhook-receiver.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
@@ -9,7 +9,7 @@ import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 let api: TestCalls;
 let user: TestUser;
 let receiver: WebhookReceiver;
-let deliverer: ChoreLoop;
+let deliverer: BackgroundLoop;
 
 beforeEach(async () => {
   api = await openTestCalls();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
-import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts';
+import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '../../../fakes/webhook-receiver.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
@@ -8,7 +8,7 @@ import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 let api: TestCalls;
 let user: TestUser;
 let receiver: WebhookReceiver;
-let deliverer: ChoreLoop;
+let deliverer: BackgroundLoop;
 
 beforeAll(async () => {
   api = await openTestCalls();

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { relayOutbox } from '#control-plane/calls/outbox/relay.ts';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
 import { resendDelivery } from '#control-plane/calls/webhooks/resend.ts';
-import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts';
+import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import type { OutboxEvent, SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '../../../fakes/webhook-receiver.ts';
 import type { TestUser } from '../../test-api.ts';
@@ -11,7 +11,7 @@ import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 let api: TestCalls;
 let user: TestUser;
 let receiver: WebhookReceiver;
-let deliverers: ChoreLoop[];
+let deliverers: BackgroundLoop[];
 
 beforeEach(async () => {
   api = await openTestCalls();

@@ -23,8 +23,8 @@ import { startLinkWatch } from '#control-plane/calls/workers/watch-links.ts';
 import { WorkerDispatch } from '#control-plane/calls/workers/worker-dispatch.ts';
 import { WorkerHub } from '#control-plane/calls/workers/worker-hub.ts';
 import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
-import { jobsOfCalls } from '#control-plane/jobs/of-calls.ts';
-import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts';
+import { createCallJobs } from '#control-plane/jobs/create-call-jobs.ts';
+import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import type { ReportSink } from '#control-plane/platform/report-sink.ts';
 import type { Coordination } from '#control-plane/platform/store/coordination.ts';
 import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
@@ -251,14 +251,14 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
     { EGRESS_ALLOW: '127.0.0.1', PUBLIC_RATE_PER_IP: '3' },
     { clock, coordination, dispatch, ...shared },
   );
-  const sink = createReportSink(api.context, jobsOfCalls(api.context));
+  const sink = createReportSink(api.context, createCallJobs(api.context));
   const hub = new WorkerHub({ clock, logger, workers, others, dispatch, speaking, sink });
   await others.join();
   const server: Server = createServer();
   const link = serveWorkerLink(server, hub, TOKEN);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const chores: ChoreLoop[] = [startDeliverer(api.context)];
+  const chores: BackgroundLoop[] = [startDeliverer(api.context)];
   return {
     api,
     dispatch,

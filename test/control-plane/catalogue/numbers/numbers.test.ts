@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fault } from '#config/errors.ts';
-import { keepNumbers } from '#control-plane/catalogue/numbers/keep-numbers.ts';
+import { maintainNumbers } from '#control-plane/catalogue/numbers/maintain-numbers.ts';
 import { newId } from '#control-plane/platform/context.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import { createTestCatalogue } from '#telephony/carriers/test-catalogue.ts';
@@ -242,7 +242,7 @@ describe('a number', () => {
 });
 
 describe('numbers without requests', () => {
-  const keep = () => keepNumbers(api.context, new Date(api.clock.wallTime() + 1));
+  const keep = () => maintainNumbers(api.context, new Date(api.clock.wallTime() + 1));
   /**
    * A purchase interrupted by a crash, before or after its day was charged; the id of an uncharged number is
    * not in the ledger.

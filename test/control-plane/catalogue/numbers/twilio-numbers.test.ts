@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { keepNumbers } from '#control-plane/catalogue/numbers/keep-numbers.ts';
+import { maintainNumbers } from '#control-plane/catalogue/numbers/maintain-numbers.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import { createTwilioCarrier } from '#telephony/carriers/twilio.ts';
 import {
@@ -58,8 +58,8 @@ const release = (id: string) => api.request('DELETE', `${numbers}/${id}`, { key:
 const credit = async () =>
   (await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit;
 const rows = async () => (await api.request('GET', numbers, { key: user.key })).body.phone_numbers;
-/** Runs the minutely pass of `keepNumbers`. */
-const keep = () => keepNumbers(api.context, new Date(api.clock.wallTime() + 1));
+/** Runs the minutely pass of `maintainNumbers`. */
+const keep = () => maintainNumbers(api.context, new Date(api.clock.wallTime() + 1));
 
 describe('buying numbers from Twilio', () => {
   it('a number found by area code and bought is active, charged one day and on the trunk', async () => {

@@ -36,8 +36,8 @@ describe('a lost run', () => {
     await api.createTest(agentId);
     const { batch_id } = (await api.run(agentId)).body;
     const runId = api.dispatch.tests[0]?.key.sessionId ?? '';
-    const dies = async (stoodIn: string) => {
-      await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()), stoodIn);
+    const dies = async (hungIn: string) => {
+      await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()), hungIn);
       await api.runner.idle();
       return (await api.runsOf(batch_id))[0]?.status;
     };

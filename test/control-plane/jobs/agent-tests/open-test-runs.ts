@@ -1,6 +1,6 @@
 /** Runs of agent tests: a tenant with agents and tests, and a runner driven by hand. */
 import { startTestRunner } from '#control-plane/jobs/agent-tests/test-runner.ts';
-import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts';
+import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import { type AgentTestResult, testError } from '#protocol/agent-test.ts';
 import type { TestResponse, TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
@@ -21,7 +21,7 @@ export interface TestRuns extends TestCalls {
   /** The account that makes the requests. */
   user: TestUser;
   /** The runner; a test that replaces it closes the old one. */
-  runner: ChoreLoop;
+  runner: BackgroundLoop;
   // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary fields of the answer
   get(url: string): Promise<any>;
   // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary fields of the answer

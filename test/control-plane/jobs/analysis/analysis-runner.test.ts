@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runner.ts';
-import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts';
+import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
 let api: TestCalls;
 let user: TestUser;
-let runner: ChoreLoop;
+let runner: BackgroundLoop;
 
 beforeEach(async () => {
   api = await openTestCalls();
@@ -114,8 +114,8 @@ describe('post-call analysis', () => {
 
   it('security 3: survives stalls of its worker in other jobs, and fails after its own second stall', async () => {
     const id = await call('hello');
-    const dies = async (stoodIn: string) => {
-      await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()), stoodIn);
+    const dies = async (hungIn: string) => {
+      await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()), hungIn);
       await runner.idle();
       return (await analysis(id)).status;
     };

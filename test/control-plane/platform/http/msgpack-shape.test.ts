@@ -1,12 +1,12 @@
 import { decode, encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { atOnce } from '#base/in-turns.ts';
+import { runAtOnce } from '#base/run-steps.ts';
 import { msgpackParts } from '#control-plane/platform/http/msgpack-shape.ts';
 import { readMsgpack } from '#control-plane/platform/http/request-bodies.ts';
 import { turnsDuring } from '../../../turns-until.ts';
 
-const isReasonableMsgpack = (bytes: Uint8Array) => atOnce(msgpackParts(bytes));
+const isReasonableMsgpack = (bytes: Uint8Array) => runAtOnce(msgpackParts(bytes));
 
 function decodedOr<Other>(other: Other, bytes: Uint8Array): unknown {
   try {

@@ -3,7 +3,7 @@
  * and the answer says so.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { plannedTools } from '#control-plane/catalogue/tools/planned-tools.ts';
+import { planTools } from '#control-plane/catalogue/tools/plan-tools.ts';
 import { openTestApi, type TestApi, type TestUser } from '../../test-api.ts';
 
 let api: TestApi;
@@ -35,7 +35,7 @@ describe('a tool whose URL is changed', () => {
   async function headersSent() {
     const stored = await api.context.models.tools.findById(toolId).lean();
     if (!stored) throw new Error('no tool');
-    return plannedTools(api.context.secretBox, [{ ...stored, tool_id: toolId }])[0]?.headers;
+    return planTools(api.context.secretBox, [{ ...stored, tool_id: toolId }])[0]?.headers;
   }
 
   it.each([

@@ -13,7 +13,7 @@ import { itNeeds } from '../../../needs.ts';
 
 const PATIENCE = { timeout: 30_000 };
 const logger = createLogger({ level: 'silent', name: 'test' });
-const closers: (() => Promise<unknown> | void)[] = [];
+const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });

@@ -6,7 +6,7 @@ import type { Context } from '../../platform/context.ts';
 import type { PinnedKnowledge, VersionDocument } from '../../platform/store/models/version-model.ts';
 
 /** The version fields needed for its knowledge. */
-type KnowingVersion = Pick<VersionDocument, 'agent_id' | 'knowledge'> & {
+type VersionKnowledge = Pick<VersionDocument, 'agent_id' | 'knowledge'> & {
   readonly config: Pick<AgentConfig, 'knowledge_base'>;
 };
 
@@ -15,12 +15,12 @@ type KnowingVersion = Pick<VersionDocument, 'agent_id' | 'knowledge'> & {
  * sources, and sources at the end that would make the plan exceed one frame of the worker link; both are
  * logged.
  */
-export async function plannedKnowledge(
+export async function planKnowledge(
   context: Pick<Context, 'models' | 'logger'>,
-  version: KnowingVersion,
+  version: VersionKnowledge,
 ): Promise<CallPlan['knowledge']> {
   if (!version.config.knowledge_base.enabled || version.knowledge.length === 0) return [];
-  const wanted = fitting(version.knowledge);
+  const wanted = selectFitting(version.knowledge);
   const found = await context.models.knowledgeRevisions
     .find({ _id: { $in: wanted.map((pinned) => pinned.revision_id) } })
     .lean();
@@ -32,13 +32,13 @@ export async function plannedKnowledge(
   if (planned.length < version.knowledge.length)
     context.logger.warn(
       { agentId: version.agent_id, attached: version.knowledge.length, planned: planned.length },
-      'call goes without some of its knowledge',
+      'left some knowledge sources out of a call plan',
     );
   return planned;
 }
 
 /** The leading sources that fit the size limit together. */
-function fitting(knowledge: readonly PinnedKnowledge[]): readonly PinnedKnowledge[] {
+function selectFitting(knowledge: readonly PinnedKnowledge[]): readonly PinnedKnowledge[] {
   let bytes = 0;
   const tooMuch = knowledge.findIndex((pinned) => {
     bytes += pinned.size_bytes;

@@ -1,4 +1,4 @@
-/** Which addresses count as one client. */
+/** Identifies clients by network, because one subscriber may have many addresses. */
 import ipaddr from 'ipaddr.js';
 
 /**

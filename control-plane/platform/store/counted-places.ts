@@ -1,9 +1,9 @@
 /**
- * Places: limits how many of something an owner may have at once, exactly, however many requests and replicas
- * compete. One document per owner lists the holders, and a single guarded update takes a place: it succeeds
- * only while the list is shorter than the limit. Places need not be returned. When none is left, the
- * requester checks which holders have ended and removes them, so a process killed at any moment leaves
- * nothing that another cannot repair.
+ * Limits how many of something an owner may have at once ("places"). The limit is exact, however many
+ * requests and replicas compete. One document per owner lists the holders, and a single guarded update takes
+ * a place: it succeeds only while the list is shorter than the limit. Places need not be returned. When none
+ * is left, the requester checks which holders have ended and removes them, so a process killed at any moment
+ * leaves nothing that another cannot repair.
  */
 import type { Clock } from '#base/clock.ts';
 import { isDuplicateKey } from './duplicate-key.ts';

@@ -14,29 +14,30 @@ const PREVIEW_RETRY_SECONDS = 10;
 type Parts = Pick<Context, 'models' | 'clock' | 'settings' | 'coordination'>;
 
 /** A web session that is about to be created. */
-export interface SharedSession {
+export interface NewWebSession {
   readonly sessionId: string;
   readonly userId: string;
   readonly kind: 'preview' | 'own' | 'visitor';
 }
 
 /**
- * Creates a session within the account's share. Throws `too_many_at_once`, `too_many_a_minute` and whatever
- * `create` throws. Visitors' sessions do not use up the account's own share.
+ * Creates a session within the account's limits. Throws `too_many_at_once`, `too_many_a_minute` and whatever
+ * `create` throws. Visitors' sessions do not count against the account's own limits.
  */
-export async function withinShare<Created>(
+export async function withinWebSessionLimits<Created>(
   context: Parts,
-  session: SharedSession,
+  session: NewWebSession,
   create: () => Promise<Created>,
 ): Promise<Created> {
   try {
-    const share = session.kind === 'preview' ? previews(context, session) : unjoined(context, session);
+    const limits =
+      session.kind === 'preview' ? previewLimits(context, session) : unjoinedLimits(context, session);
     await requireRate(context, {
       key: `${session.kind}-sessions:${session.userId}`,
-      limit: share.perMinute,
-      what: share.what,
+      limit: limits.perMinute,
+      what: limits.what,
     });
-    return await holdingPlaces(context, { counted: [share.places], sessionId: session.sessionId }, create);
+    return await holdingPlaces(context, { counted: [limits.places], sessionId: session.sessionId }, create);
   } catch (error) {
     // Hide the owner's load from visitors.
     const isRefused =
@@ -47,13 +48,13 @@ export async function withinShare<Created>(
   }
 }
 
-interface Share {
+interface WebSessionLimits {
   readonly places: CountedSessions;
   readonly perMinute: number;
   readonly what: string;
 }
 
-function previews({ settings }: Parts, { userId }: SharedSession): Share {
+function previewLimits({ settings }: Parts, { userId }: NewWebSession): WebSessionLimits {
   const { LIMIT_PREVIEWS: limit, LIMIT_PREVIEWS_PER_MINUTE: perMinute } = settings;
   const refusal = fault('too_many_at_once', {
     limit,
@@ -68,7 +69,7 @@ function previews({ settings }: Parts, { userId }: SharedSession): Share {
   };
 }
 
-function unjoined({ settings }: Parts, { userId, kind }: SharedSession): Share {
+function unjoinedLimits({ settings }: Parts, { userId, kind }: NewWebSession): WebSessionLimits {
   const {
     LIMIT_UNJOINED_SESSIONS: limit,
     LIMIT_SESSIONS_PER_MINUTE: perMinute,

@@ -1,4 +1,7 @@
-/** Inserts documents that are complete by type, for the hot paths of every call. */
+/**
+ * Inserts documents without mongoose validation, for the hot paths of every call; their types guarantee that
+ * they are complete.
+ */
 import mongoose, { type Model } from 'mongoose';
 import { isDuplicateKey } from './duplicate-key.ts';
 
@@ -7,7 +10,7 @@ import { isDuplicateKey } from './duplicate-key.ts';
  * again, which for a session is more work than the insert itself. Rejects with the driver's error for a
  * duplicate key.
  */
-export async function insertWhole<Whole extends { _id: string }>(
+export async function insertDocument<Whole extends { _id: string }>(
   model: Model<Whole>,
   document: Whole,
 ): Promise<void> {
@@ -15,7 +18,7 @@ export async function insertWhole<Whole extends { _id: string }>(
 }
 
 /** Inserts documents unchanged, in one operation; returns those refused by a unique index. */
-export async function insertNew<Whole extends { _id: string }>(
+export async function insertDocuments<Whole extends { _id: string }>(
   model: Model<Whole>,
   documents: readonly Whole[],
 ): Promise<Whole[]> {

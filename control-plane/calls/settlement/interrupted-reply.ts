@@ -5,13 +5,18 @@
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { HeardSoFar } from '../../platform/dispatch.ts';
 
-/** Null when the agent was not speaking, or when a report already contains the message. */
-export function brokenOffItem(items: readonly SessionItem[], heard: HeardSoFar | null): SessionItem | null {
+/** Returns null when the agent was not speaking, or when a report already contains the message. */
+export function interruptedReplyItem(
+  items: readonly SessionItem[],
+  heard: HeardSoFar | null,
+): SessionItem | null {
   if (!heard) return null;
   const messages = items.filter((item) => item.type === 'message');
-  const isTold = messages.some(({ role, content }) => role === 'assistant' && content.startsWith(heard.text));
+  const isReported = messages.some(
+    ({ role, content }) => role === 'assistant' && content.startsWith(heard.text),
+  );
   const id = `m${messages.length + 1}`;
-  return isTold
+  return isReported
     ? null
     : {
         type: 'message',

@@ -1,37 +1,37 @@
 /**
- * Fair scheduling of webhooks: a hanging endpoint delays only its own deliveries, and a team with many such
- * endpoints only its own. Pure bookkeeping.
+ * Schedules webhook deliveries fairly between teams and endpoints: a hanging endpoint delays only its own
+ * deliveries, and a team with many such endpoints only its own. Only counts; starts no delivery itself.
  */
 
 /** Maximum concurrent attempts; each may take ten seconds. */
-const MOST = { inAll: 256, ofTeam: 16, ofEndpoint: 4 } as const;
+const MAX_ATTEMPTS = { total: 256, perTeam: 16, perEndpoint: 4 } as const;
 
 /** Team and endpoint of a delivery. */
-interface Addressed {
+interface Destination {
   readonly team_id: string;
   readonly url: string;
 }
 
 /** Attempts in progress in one process. */
-export class Turns {
+export class DeliveryScheduler {
   readonly #byTeam = new Map<string, Map<string, number>>();
-  #inAll = 0;
+  #total = 0;
 
   /** Number of attempts that may start now. */
-  get places(): number {
-    return MOST.inAll - this.#inAll;
+  get free(): number {
+    return MAX_ATTEMPTS.total - this.#total;
   }
 
   /** Number of attempts this team may start now. */
-  placesOf(teamId: string): number {
-    return Math.min(this.places, MOST.ofTeam - this.#countOf(teamId));
+  freeFor(teamId: string): number {
+    return Math.min(this.free, MAX_ATTEMPTS.perTeam - this.#countOf(teamId));
   }
 
   /**
    * Selects the deliveries whose endpoints have free slots. All must be of one team and not exceed its free
    * slots.
    */
-  fitting<Delivery extends Addressed>(deliveries: readonly Delivery[]): Delivery[] {
+  startable<Delivery extends Destination>(deliveries: readonly Delivery[]): Delivery[] {
     const begun: Delivery[] = [];
     for (const delivery of deliveries) {
       if (this.busyEndpoints(delivery.team_id).includes(delivery.url)) continue;
@@ -45,26 +45,28 @@ export class Turns {
   /** Endpoints of a team at their limit of concurrent attempts. */
   busyEndpoints(teamId: string): string[] {
     return [...(this.#byTeam.get(teamId) ?? [])]
-      .filter(([, count]) => count >= MOST.ofEndpoint)
+      .filter(([, count]) => count >= MAX_ATTEMPTS.perEndpoint)
       .map(([url]) => url);
   }
 
-  begin({ team_id: teamId, url }: Addressed): void {
+  begin({ team_id: teamId, url }: Destination): void {
     const endpoints = this.#byTeam.get(teamId) ?? new Map<string, number>();
     this.#byTeam.set(teamId, endpoints.set(url, (endpoints.get(url) ?? 0) + 1));
-    this.#inAll += 1;
+    this.#total += 1;
   }
 
   /** Returns whether another delivery may have been waiting for the freed slot. */
-  end({ team_id: teamId, url }: Addressed): boolean {
+  end({ team_id: teamId, url }: Destination): boolean {
     const endpoints = this.#byTeam.get(teamId);
     const count = endpoints?.get(url) ?? 1;
     const wasAwaited =
-      this.#inAll >= MOST.inAll || this.#countOf(teamId) >= MOST.ofTeam || count >= MOST.ofEndpoint;
+      this.#total >= MAX_ATTEMPTS.total ||
+      this.#countOf(teamId) >= MAX_ATTEMPTS.perTeam ||
+      count >= MAX_ATTEMPTS.perEndpoint;
     if (count > 1) endpoints?.set(url, count - 1);
     else endpoints?.delete(url);
     if (endpoints?.size === 0) this.#byTeam.delete(teamId);
-    this.#inAll -= 1;
+    this.#total -= 1;
     return wasAwaited;
   }
 

@@ -14,7 +14,7 @@ const RETRY_SECONDS = 30;
  * Throws `overdrawn`, `too_many_a_minute`, `too_many_at_once` or `test_spending_reached` if an account may
  * not start a batch of this many runs now.
  */
-export async function requireTestShare(
+export async function requireTestLimits(
   context: Context,
   owner: { readonly userId: string; readonly teamId: string },
   runs: number,

@@ -12,7 +12,7 @@ const FUNCTION_NAME_CHARS = 64;
  * Builds a plan's tools from a version's frozen ones. The result contains decrypted credentials and must be
  * sent to the worker only.
  */
-export function plannedTools(box: SecretBox, tools: readonly AttachedTool[]): PlannedTool[] {
+export function planTools(box: SecretBox, tools: readonly AttachedTool[]): PlannedTool[] {
   const names = functionNames(tools);
   return tools.map((tool, index) => ({
     tool_id: tool.tool_id,

@@ -15,8 +15,8 @@ import { AccessToken } from 'livekit-server-sdk';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
-import { startRoomKeeper } from '#control-plane/calls/livekit/keep-rooms.ts';
-import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts';
+import { startRoomReconciliation } from '#control-plane/calls/livekit/reconcile-rooms.ts';
+import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import { openRooms, type Rooms } from '#control-plane/platform/rooms.ts';
 import { type LivekitServer, startLivekitServer } from '../../../fakes/livekit-server.ts';
 import { describeNeeds, itNeeds } from '../../../needs.ts';
@@ -30,7 +30,7 @@ describeNeeds(NEEDS)('the rooms of sessions', () => {
   let server: LivekitServer;
   let api: TestCalls;
   let rooms: Rooms;
-  let keeper: ChoreLoop;
+  let keeper: BackgroundLoop;
   let user: TestUser;
   let agentId: string;
 
@@ -43,7 +43,7 @@ describeNeeds(NEEDS)('the rooms of sessions', () => {
     if (!opened) throw new Error('no rooms');
     rooms = opened;
     api = await openTestCalls(server.environment, { rooms });
-    keeper = startRoomKeeper(api.context);
+    keeper = startRoomReconciliation(api.context);
   });
   beforeEach(async () => {
     user = await api.createUser();

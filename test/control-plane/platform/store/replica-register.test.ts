@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { enrol, type ReplicaRegistration } from '#control-plane/platform/store/replica-roll.ts';
+import { type ReplicaRegistration, registerReplica } from '#control-plane/platform/store/replica-register.ts';
 import { ManualClock } from '../../../fakes/manual-clock.ts';
 import { openTestStore, type TestStore } from '../../test-store.ts';
 
@@ -56,7 +56,10 @@ async function start(id: string, isShared: boolean): Promise<ReplicaRegistration
     sleep,
   };
   try {
-    const place = await enrol({ models: { replicas: watched }, clock: waiting, logger }, { id, isShared });
+    const place = await registerReplica(
+      { models: { replicas: watched }, clock: waiting, logger },
+      { id, isShared },
+    );
     enrolled.push(place);
     return place;
   } catch (error) {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { AttachedTool } from '#control-plane/catalogue/agents/config-hash.ts';
-import { functionNames, plannedTools } from '#control-plane/catalogue/tools/planned-tools.ts';
+import { functionNames, planTools } from '#control-plane/catalogue/tools/plan-tools.ts';
 import { createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
 
 const webhook = (name: string) => ({ name, tool_type: 'webhook' as const });
@@ -51,7 +51,7 @@ describe('the tools of a plan', () => {
       expects_response: true,
       execution_mode: 'blocking',
     };
-    const [planned] = plannedTools(box, [tool]);
+    const [planned] = planTools(box, [tool]);
     expect(planned).toMatchObject({
       function_name: 'look_up',
       headers: [

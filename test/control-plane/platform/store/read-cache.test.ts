@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { KeyDocument } from '#control-plane/platform/store/models/key-model.ts';
 import type { UserDocument } from '#control-plane/platform/store/models/user-model.ts';
 import {
-  createReadMemories,
-  type KnownKey,
-  type ReadMemories,
-} from '#control-plane/platform/store/read-memory.ts';
+  createReadCaches,
+  type KeyWithAccount,
+  type ReadCaches,
+} from '#control-plane/platform/store/read-cache.ts';
 import { openTestStore, type TestStore } from '../../test-store.ts';
 
 const KEY = {
@@ -28,12 +28,12 @@ const USER = {
 };
 
 let store: TestStore;
-let memories: ReadMemories;
+let caches: ReadCaches;
 let reads: number;
 
 beforeAll(async () => {
   store = await openTestStore();
-  memories = createReadMemories(store.models, true);
+  caches = createReadCaches(store.models, true);
 });
 beforeEach(async () => {
   await Promise.all([store.models.keys.deleteMany({}), store.models.users.deleteMany({})]);
@@ -42,14 +42,14 @@ beforeEach(async () => {
 });
 afterAll(() => store.close());
 
-async function readKey(): Promise<KnownKey | null> {
+async function readKey(): Promise<KeyWithAccount | null> {
   reads += 1;
   const key = await store.models.keys.findOne({ hash: 'h1' }).lean<KeyDocument>();
   const user = await store.models.users.findById('u1').lean<UserDocument>();
   return key && user && { key, user };
 }
 
-const ask = () => memories.keys('h1', readKey);
+const ask = () => caches.keys('h1', readKey);
 
 describe('a read memory', () => {
   it('reads from the store once', async () => {
@@ -108,7 +108,7 @@ describe('a read memory', () => {
 
   it('does not keep a value that was read during a write', async () => {
     const [read, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const slow = memories.keys('h1', async () => {
+    const slow = caches.keys('h1', async () => {
       const found = await readKey();
       read.resolve();
       await goOn.promise;
@@ -130,7 +130,7 @@ describe('a read memory', () => {
   });
 
   it('is disabled where other processes write to the same database', async () => {
-    const none = createReadMemories(store.models, false);
+    const none = createReadCaches(store.models, false);
     await none.keys('h1', readKey);
     await none.keys('h1', readKey);
     expect(reads).toBe(2);

@@ -1,10 +1,10 @@
 /**
  * Background upkeep of phone numbers: completes purchases interrupted by a crash and charges the daily rent.
  */
-import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
+import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
+import { countHolder } from '../../platform/store/counted-places.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
-import { countHolder } from '../../platform/store/places.ts';
 import { dayOf, finishAbandoned, finishProvisioning, numberPlacesOf, rentKey } from './number-store.ts';
 
 const TICK_MS = 60_000;
@@ -13,19 +13,19 @@ const GRACE_MS = 60_000;
 const BATCH = 500;
 
 /** Starts the upkeep: at once, then every minute, in every replica. */
-export function startNumberKeeper(context: Context): ChoreLoop {
+export function startNumberMaintenance(context: Context): BackgroundLoop {
   // Without other replicas, no purchase can be in progress at start-up.
   let graceMs = context.settings.REDIS_URL === undefined ? 0 : GRACE_MS;
   const startedAt = now(context);
-  return startChoreLoop(context, { name: 'numbers', everyMs: TICK_MS }, async () => {
+  return startBackgroundLoop(context, { name: 'numbers', everyMs: TICK_MS }, async () => {
     const before = graceMs === 0 ? startedAt : new Date(context.clock.wallTime() - graceMs);
     graceMs = GRACE_MS;
-    await keepNumbers(context, before);
+    await maintainNumbers(context, before);
   });
 }
 
 /** Runs one pass; purchases begun before `before` count as interrupted. */
-export async function keepNumbers(context: Context, before: Date): Promise<void> {
+export async function maintainNumbers(context: Context, before: Date): Promise<void> {
   const { numbers } = context.models;
   const unfinished = await numbers
     .find({ status: 'provisioning', created_at: { $lt: before } })
@@ -39,7 +39,7 @@ export async function keepNumbers(context: Context, before: Date): Promise<void>
       // A carrier that cannot be reached must not block other purchases or the rent.
       context.logger.warn(
         { err: error, phone_number_id: number._id },
-        'an unfinished purchase could not be settled',
+        'failed to settle an unfinished purchase',
       );
     }
   }

@@ -16,24 +16,24 @@ import type { Models } from './models.ts';
  * Returns the cached value, or reads it. The value is shared and must not be modified. Missing values are not
  * cached.
  */
-export type ReadMemory<Value> = (name: string, read: () => Promise<Value | null>) => Promise<Value | null>;
+export type ReadCache<Value> = (name: string, read: () => Promise<Value | null>) => Promise<Value | null>;
 
 /** An API key with its account. */
-export interface KnownKey {
+export interface KeyWithAccount {
   readonly key: KeyDocument;
   readonly user: UserDocument;
 }
 
 /** The caches of a process. */
-export interface ReadMemories {
-  readonly keys: ReadMemory<KnownKey>;
-  readonly agents: ReadMemory<AgentDocument>;
-  readonly newestVersions: ReadMemory<VersionDocument>;
+export interface ReadCaches {
+  readonly keys: ReadCache<KeyWithAccount>;
+  readonly agents: ReadCache<AgentDocument>;
+  readonly newestVersions: ReadCache<VersionDocument>;
   /**
    * Numbers stored under a called number. An empty list is cached too, because number scans ask for
    * thousands.
    */
-  readonly calledNumbers: ReadMemory<readonly NumberDocument[]>;
+  readonly calledNumbers: ReadCache<readonly NumberDocument[]>;
 }
 
 /** Maximum entries per cache; the oldest is evicted first. */
@@ -42,17 +42,17 @@ const MAX_ENTRIES = 2_000;
 /**
  * Creates the caches over the models; `isOnlyWriter` means that no other process can write to the database.
  */
-export function createReadMemories(
+export function createReadCaches(
   models: Pick<Models, 'keys' | 'users' | 'agents' | 'versions' | 'numbers'>,
   isOnlyWriter: boolean,
-): ReadMemories {
+): ReadCaches {
   if (!isOnlyWriter)
     return { keys: readAlways, agents: readAlways, newestVersions: readAlways, calledNumbers: readAlways };
   return {
-    keys: memoryOf([models.keys, models.users]),
-    agents: memoryOf([models.agents]),
-    newestVersions: memoryOf([models.versions]),
-    calledNumbers: memoryOf([models.numbers]),
+    keys: createCache([models.keys, models.users]),
+    agents: createCache([models.agents]),
+    newestVersions: createCache([models.versions]),
+    calledNumbers: createCache([models.numbers]),
   };
 }
 
@@ -60,7 +60,7 @@ function readAlways<Value>(_name: string, read: () => Promise<Value | null>): Pr
   return read();
 }
 
-function memoryOf<Value>(sources: readonly Pick<Model<never>, 'collection'>[]): ReadMemory<Value> {
+function createCache<Value>(sources: readonly Pick<Model<never>, 'collection'>[]): ReadCache<Value> {
   const entries = new Map<string, Value>();
   let writes = 0;
   let writing = 0;
@@ -72,8 +72,8 @@ function memoryOf<Value>(sources: readonly Pick<Model<never>, 'collection'>[]): 
     });
   }
   return async (name, read) => {
-    const known = entries.get(name);
-    if (known !== undefined) return known;
+    const cached = entries.get(name);
+    if (cached !== undefined) return cached;
     const writesBefore = writes;
     const found = await read();
     // A concurrent write may or may not be included in the result.
@@ -106,18 +106,18 @@ const WRITES = [
   'drop',
 ] as const;
 
-/** Calls `told` before and after every write to a collection, even if the write fails. */
-function onWrites(collection: object, told: (isOver: boolean) => void): void {
+/** Calls `listener` before and after every write to a collection, even if the write fails. */
+function onWrites(collection: object, listener: (isOver: boolean) => void): void {
   const methods = collection as Record<string, (...values: unknown[]) => unknown>;
   for (const name of WRITES) {
     const write = methods[name];
     if (!write) throw new Error(`a collection without ${name}`);
     methods[name] = async (...values) => {
-      told(false);
+      listener(false);
       try {
         return await write.apply(collection, values);
       } finally {
-        told(true);
+        listener(true);
       }
     };
   }

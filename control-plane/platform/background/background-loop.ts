@@ -1,13 +1,13 @@
 /**
- * `ChoreLoop`: background work that never overlaps with itself and never misses a kick: a kick during a run
+ * Runs background work that never overlaps with itself and never misses a request: a `kick` during a run
  * triggers another run.
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import type { Chore, WorkSignals } from './work-signals.ts';
+import type { WorkKind, WorkSignals } from './work-signals.ts';
 
 /** A background task of one process. */
-export interface ChoreLoop {
+export interface BackgroundLoop {
   /** Requests a run: there may be work to do. */
   kick(): void;
   /** Resolves once no run is in progress. */
@@ -17,7 +17,11 @@ export interface ChoreLoop {
 }
 
 /** Creates a loop around `work`. Errors are logged; the next kick tries again. */
-export function createChoreLoop(name: string, logger: Logger, work: () => Promise<void>): ChoreLoop {
+export function createBackgroundLoop(
+  name: string,
+  logger: Logger,
+  work: () => Promise<void>,
+): BackgroundLoop {
   let isRunning = false;
   let isKickedAgain = false;
   let isClosed = false;
@@ -55,15 +59,15 @@ export function createChoreLoop(name: string, logger: Logger, work: () => Promis
 }
 
 /**
- * Creates a loop that runs immediately, then every `everyMs` and whenever `chore` is signalled, until it is
- * closed.
+ * Creates a loop that runs immediately, then every `everyMs` and whenever its `signal` is notified, until it
+ * is closed.
  */
-export function startChoreLoop(
+export function startBackgroundLoop(
   context: { readonly clock: Clock; readonly logger: Logger; readonly workSignals: WorkSignals },
-  options: { readonly name: string; readonly everyMs: number; readonly chore?: Chore },
+  options: { readonly name: string; readonly everyMs: number; readonly chore?: WorkKind },
   work: () => Promise<void>,
-): ChoreLoop {
-  const loop = createChoreLoop(options.name, context.logger, work);
+): BackgroundLoop {
+  const loop = createBackgroundLoop(options.name, context.logger, work);
   const stopListening = options.chore === undefined ? null : context.workSignals.on(options.chore, loop.kick);
   const tick = context.clock.every(options.everyMs, loop.kick);
   loop.kick();

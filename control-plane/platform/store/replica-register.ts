@@ -1,6 +1,6 @@
 /**
- * Register of the replicas on one database: a control plane without a shared Redis must be the only one
- * (`REDIS_URL`). Each replica sends heartbeats; a starting one looks for others that are alive and refuses to
+ * Register of the control planes that use one database: without a shared Redis (`REDIS_URL`) there must be
+ * only one. Each replica sends heartbeats; a starting one looks for others that are alive and refuses to
  * start if the two could not coordinate.
  */
 import type { Clock } from '#base/clock.ts';
@@ -8,10 +8,10 @@ import type { Logger } from '#base/log.ts';
 import type { ReplicaDocument } from './models/replica-model.ts';
 import type { Models } from './models.ts';
 
-const TELL_MS = 2_000;
-/** A replica without a heartbeat while watched for this long has been killed. */
+const HEARTBEAT_MS = 2_000;
+/** A replica that sends no heartbeat for this long is dead. */
 const WATCH_MS = 5_000;
-const LOOK_MS = 250;
+const POLL_MS = 250;
 /** Older entries are ignored; the limit allows for clock differences between machines. */
 const STALE_MS = 60_000;
 
@@ -32,37 +32,42 @@ export interface ReplicaIdentity {
  * Registers this replica. Throws a one-line error message if another replica uses the database and the two
  * share no Redis.
  */
-export async function enrol(
+export async function registerReplica(
   { models, clock, logger }: { models: Pick<Models, 'replicas'>; clock: Clock; logger: Logger },
   self: ReplicaIdentity,
 ): Promise<ReplicaRegistration> {
   const { replicas } = models;
   const wallTime = () => new Date(clock.wallTime());
   const startedAt = wallTime();
-  const tell = () =>
+  const sendHeartbeat = () =>
     replicas.updateOne(
       { _id: self.id },
       { $set: { is_shared: self.isShared, started_at: startedAt, seen_at: wallTime() } },
       { upsert: true },
     );
-  await tell();
-  const ticking = clock.every(TELL_MS, () => {
-    tell().catch((error: unknown) => logger.warn({ err: error }, 'this replica could not announce itself'));
+  await sendHeartbeat();
+  const ticking = clock.every(HEARTBEAT_MS, () => {
+    sendHeartbeat().catch((error: unknown) =>
+      logger.warn({ err: error }, 'failed to send this replica’s heartbeat'),
+    );
   });
   const close = async () => {
     ticking.cancel();
     await replicas.deleteOne({ _id: self.id });
   };
-  const stranger = await findStranger();
-  if (!stranger) return { close };
+  const conflicting = await findConflicting();
+  if (!conflicting) return { close };
   await close();
   throw new Error(
     `REDIS_URL: ${self.isShared ? 'a control plane without it' : 'another control plane'} works on this ` +
-      `database (${stranger._id}): set the same REDIS_URL for every replica`,
+      `database (${conflicting._id}): set the same REDIS_URL for every replica`,
   );
 
-  /** Finds a live replica that cannot be coordinated with. If two start together, the later one gives way. */
-  async function findStranger(): Promise<ReplicaDocument | null> {
+  /**
+   * Finds a live replica with which this one cannot coordinate. If two start at the same time, the later one
+   * fails.
+   */
+  async function findConflicting(): Promise<ReplicaDocument | null> {
     const watchedFromMs = clock.now();
     const before = await others();
     const isAlive = (replica: ReplicaDocument) =>
@@ -70,7 +75,7 @@ export async function enrol(
     for (let now = before; now.length > 0; now = await others()) {
       const alive = now.find(isAlive);
       if (alive || clock.now() - watchedFromMs > WATCH_MS) return alive ?? null;
-      await clock.sleep(LOOK_MS);
+      await clock.sleep(POLL_MS);
     }
     return null;
   }
