@@ -1,6 +1,7 @@
 /**
- * One call from joined to ended. Connects the turn loop to its leg and its reports, and is the only place
- * that decides an end reason. The worker creates it with a plan and the call's engines; it owns no socket.
+ * One call from its plan to its end. Connects the turn loop to its leg and its reports, and reports how the
+ * call ended; the turn machine chooses most end reasons. The worker creates it with a plan and the call's
+ * engines; it owns no socket.
  */
 
 import type { Clock, Timer } from '#base/clock.ts';

@@ -16,8 +16,8 @@ export class DrachtioOutgoingInvite implements OutgoingInvite {
     { toUri, nextHop, fromNumber, sdpOffer, headers, credentials }: DialRequest,
     dialogs: Set<DrachtioDialog>,
   ) {
-    // The server replaces localhost by its own address. Lower case, because drachtio-srf removes these
-    // headers by that name when it answers a challenge.
+    // The server replaces localhost by its own address. `from` is in lower case, because drachtio-srf deletes
+    // it by that name when it answers a challenge.
     const own = `<sip:${fromNumber}@localhost>`;
     // drachtio-srf acknowledges reliable provisional responses.
     const options = {
@@ -46,7 +46,7 @@ export class DrachtioOutgoingInvite implements OutgoingInvite {
         } else resolve(new DrachtioDialog(dialog, srf, dialogs));
       });
     });
-    // After `cancel` no code may be awaiting this promise.
+    // After `cancel` nothing may await this promise any more, and its rejection must not end the process.
     this.answered.catch(() => undefined);
   }
 

@@ -33,7 +33,7 @@ export function registerKeyRoutes(app: ApiServer, context: Context): void {
       schema: { tags: ['keys'], params: z.object({ key_id: z.string() }), response: { 204: z.undefined() } },
     },
     async (request, reply) => {
-      // The operator's own key is defined in the settings and can only be removed there.
+      // The operator's own key comes from ROOT_API_KEY or credentials.json: it has no record to delete here.
       const [id, owner] = [request.params.key_id, callerOf(request).userId];
       await removeFromQuota(context, { kind: 'keys', owner, id }, async () => {
         const { deletedCount } = await context.models.keys.deleteOne({

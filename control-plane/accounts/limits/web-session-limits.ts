@@ -8,7 +8,7 @@ import { requireRate } from '../../platform/limits/rate.ts';
 import { UNDER_WAY_STATUSES } from '../../platform/store/session-status.ts';
 import { type CountedSessions, holdingPlaces } from './session-places.ts';
 
-/** A preview lasts at most minutes and may end at any moment. */
+/** A preview lasts ten minutes at most and may end at any moment. */
 const PREVIEW_RETRY_SECONDS = 10;
 
 type Parts = Pick<Context, 'models' | 'clock' | 'settings' | 'coordination'>;
@@ -21,7 +21,8 @@ export interface NewWebSession {
 }
 
 /**
- * Creates a session within the account's limits. Throws `too_many_at_once`, `too_many_a_minute` and whatever
+ * Creates a session within the account's limits. Throws `too_many_at_once` or `too_many_a_minute`
+ * (`rate_limited` for a visitor), and whatever
  * `create` throws. Visitors' sessions do not count against the account's own limits.
  */
 export async function withinWebSessionLimits<Created>(

@@ -9,7 +9,7 @@ import { type InboundCallEvent, SIGNATURE_HEADER } from '#protocol/webhook-event
 import type { Context } from '../../platform/context.ts';
 import { signPayload } from '../webhooks/signature.ts';
 
-/** Enough for the largest variables with their names and JSON escapes. */
+/** Enough for the largest variables with their names and ordinary JSON escapes. */
 const ANSWER_BYTES = 4 * 1024 * 1024;
 
 /** The endpoint as published; `secret` is sealed. */
@@ -26,8 +26,8 @@ export async function askInitWebhook(
   event: InboundCallEvent,
 ): Promise<Variables> {
   const body = Buffer.from(JSON.stringify(event));
-  const secret = endpoint.secret === null ? null : context.secretBox.open(endpoint.secret);
   try {
+    const secret = endpoint.secret === null ? null : context.secretBox.open(endpoint.secret);
     const response = await context.egress.request(endpoint.url, {
       method: 'POST',
       headers: {

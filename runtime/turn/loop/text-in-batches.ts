@@ -37,8 +37,8 @@ export async function addWholeText(voice: Voice, text: string, within: Within = 
 }
 
 /**
- * A model's output in texts that are quick to cut. Text beyond the longest reply is dropped, because tools
- * and usage come after it.
+ * A model's output, its text in batches that are quick to cut. Text beyond the longest reply is dropped, but
+ * the stream is read to its end: tool calls and usage may follow.
  */
 export async function* inBatches(deltas: AsyncIterable<ChatDelta>): AsyncGenerator<ChatDelta> {
   let left: number = LIMITS.replyChars;

@@ -20,7 +20,7 @@ describe('speculation', () => {
     expect(script.all('runTool')).toHaveLength(1);
   });
 
-  it('is discarded when the words change, at most three times per turn', () => {
+  it('is discarded when the words change, and starts at most three times per turn', () => {
     const script = speculating();
     for (const text of [
       'book a table for',
@@ -34,9 +34,10 @@ describe('speculation', () => {
     expect(script.last('generate')).toMatchObject({ isSpeculative: false });
   });
 
-  describe('when the recogniser has returned its last final quickly', () => {
+  describe('and the final of the recogniser', () => {
     /**
-     * The first turn's words were finalised `tookMs` after the request; a second turn has just been judged.
+     * The recogniser returned the first turn's final `tookMs` after it was asked for it; the second turn has
+     * just been judged.
      */
     const afterFinalIn = (tookMs: number) => {
       const script = speculating()
@@ -53,7 +54,7 @@ describe('speculation', () => {
         .all('generate')
         .flatMap(({ isSpeculative, messages }) => (isSpeculative ? [messages.at(-1)?.content] : []));
 
-    it('waits for the final, to avoid a start on words that change', () => {
+    it('waits for it if the last one came quickly, to avoid a start on words that change', () => {
       const script = afterFinalIn(10);
       expect(speculations(script)).toEqual(['book a table']);
       script.after(10).take({ type: 'transcript.final', text: 'For next Friday.' });
@@ -61,7 +62,7 @@ describe('speculation', () => {
       expect(script.all('discard')).toEqual([]);
     });
 
-    it('starts on the available words when the final does not arrive within 40 ms', () => {
+    it('starts on the available words when it does not arrive within 40 ms', () => {
       const script = afterFinalIn(10);
       expect(speculations(script.after(39))).toEqual(['book a table']);
       expect(speculations(script.after(1))).toEqual(['book a table', 'for next']);

@@ -90,7 +90,7 @@ describe('the audit log', () => {
     expect(await count()).toBe(before);
   });
 
-  it('is visible to its team only, and is paged in both ways', async () => {
+  it('is visible to its team only, and is paged by number and by cursor', async () => {
     const otherUser = await api.createUser();
     expect((await log(otherUser.key)).entries).toEqual([]);
     const first = await log(user.key, '?page_size=2');
