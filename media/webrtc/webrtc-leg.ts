@@ -185,10 +185,14 @@ class WebrtcSession implements WebTransport {
 
   /** The library requires this order: users of the connection before the connection. */
   async release(): Promise<void> {
-    this.#sink?.stop();
-    this.#track.stop();
-    this.#channel.close();
-    this.#peer.close();
+    try {
+      this.#sink?.stop();
+      this.#track.stop();
+      this.#channel.close();
+      this.#peer.close();
+    } catch (error) {
+      this.#shared.log('warn', 'the connection could not be closed', error);
+    }
   }
 
   #gathered(): Promise<void> {

@@ -68,7 +68,10 @@ export interface TurnConfig extends TurnSettings {
   readonly recognition: { readonly has: 'interims' | 'finals' | 'none'; readonly finalWithinMs: number };
   /** After a failover; otherwise null, or absent from older logs. Flight logs know it by this name. */
   readonly resumed?: FailoverStart | null;
-  /** Longest wait for a generation's next output (ten seconds for a custom model). */
+  /**
+   * Longest wait for a generation's next output, and of an open mailbox for its whole message (ten seconds
+   * for a custom model).
+   */
   readonly generationCapMs: number;
 }
 
