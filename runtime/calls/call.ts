@@ -193,7 +193,19 @@ class RunningCall implements Call {
       onHangUp: (reason) => this.#hangUp(reason),
       onBroken: (error) => this.#onBroken(error),
     });
-    this.participants = new Participants({
+    this.participants = this.#createParticipants(deps);
+    if (!deps.failoverState) return;
+    this.#hasJoined = true;
+    const { lost_at: lostAt } = deps.failoverState;
+    // No leg returned: the call ended when the last one was lost.
+    this.#timer = clock.after(RETURN_WITHIN_MS, () => {
+      this.#endedAt = lostAt;
+      this.#hangUp('heartbeat_timeout');
+    });
+  }
+
+  #createParticipants({ plan, clock, recognizer, report }: CallDeps): Participants {
+    return new Participants({
       plan,
       clock,
       recognizer,
@@ -204,16 +216,8 @@ class RunningCall implements Call {
       },
       endTakeover: () => this.#loop.accept({ type: 'colleague.handed_back' }),
       said: (text) => this.#loop.accept({ type: 'colleague.said', text }),
-      record: (item) => deps.report({ type: 'items', items: [item] }),
+      record: (item) => report({ type: 'items', items: [item] }),
       onRecording: (event) => this.#recording.add(event),
-    });
-    if (!deps.failoverState) return;
-    this.#hasJoined = true;
-    const { lost_at: lostAt } = deps.failoverState;
-    // No leg returned: the call ended when the last one was lost.
-    this.#timer = clock.after(RETURN_WITHIN_MS, () => {
-      this.#endedAt = lostAt;
-      this.#hangUp('heartbeat_timeout');
     });
   }
 

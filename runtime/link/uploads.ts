@@ -68,20 +68,11 @@ export function createUploads({ url, token, clock, logger }: UploadsOptions): Up
       logger.warn({ upload: uploads[index]?.head, status: response.statusCode }, 'upload refused');
   }
 
-  function takeTogether(): Upload[] {
-    let bytes = 0;
-    const first = queue.findIndex((upload) => {
-      bytes += upload.bytes.byteLength;
-      return bytes > FULL_BYTES;
-    });
-    return queue.splice(0, first < 0 ? queue.length : Math.max(1, first));
-  }
-
   function pump(): void {
     gathering?.cancel();
     gathering = null;
     while (running < AT_ONCE && queue.length > 0) {
-      const uploads = takeTogether();
+      const uploads = takeTogether(queue);
       const bytes = bytesOf(uploads);
       queuedBytes -= bytes;
       sendingBytes += bytes;
@@ -127,6 +118,16 @@ export function createUploads({ url, token, clock, logger }: UploadsOptions): Up
         : new Promise((resolve) => idleWaiters.push(resolve));
     },
   };
+}
+
+/** Removes and returns the uploads that fit into one request, at least the first. */
+function takeTogether(queue: Upload[]): Upload[] {
+  let bytes = 0;
+  const first = queue.findIndex((upload) => {
+    bytes += upload.bytes.byteLength;
+    return bytes > FULL_BYTES;
+  });
+  return queue.splice(0, first < 0 ? queue.length : Math.max(1, first));
 }
 
 function bytesOf(uploads: readonly Upload[]): number {

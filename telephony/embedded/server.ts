@@ -39,21 +39,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
       return false;
     }
     options.noteActivity?.(`a SIP message of ${text.length} characters from ${source.address}`);
-    try {
-      const received = readMessage(text);
-      if (received.is !== 'message') metrics.malformed += 1;
-      if (received.is === 'refused') refuseStateless(core, received, source);
-      if (received.is === 'message' && received.message.start.kind === 'request')
-        onRequest(core, received.message, source);
-      if (received.is === 'message' && received.message.start.kind === 'response')
-        onResponse(core, received.message, source);
-      return received.is === 'message';
-    } catch (error) {
-      // A message that cannot be handled must not stop the next one.
-      metrics.malformed += 1;
-      options.logger.error({ err: error }, 'a SIP message could not be handled and is dropped');
-      return false;
-    }
+    return handleMessage(core, text, source);
   };
   const onUnreachable = (peer: Peer) => {
     for (const transaction of [...core.clients.byId.values()])
@@ -111,6 +97,25 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
       await transports.close();
     },
   };
+}
+
+/** Handles one message; false if it is not SIP or failed. */
+function handleMessage(core: Core, text: string, source: Peer): boolean {
+  try {
+    const received = readMessage(text);
+    if (received.is !== 'message') core.metrics.malformed += 1;
+    if (received.is === 'refused') refuseStateless(core, received, source);
+    if (received.is === 'message' && received.message.start.kind === 'request')
+      onRequest(core, received.message, source);
+    if (received.is === 'message' && received.message.start.kind === 'response')
+      onResponse(core, received.message, source);
+    return received.is === 'message';
+  } catch (error) {
+    // A message that cannot be handled must not stop the next one.
+    core.metrics.malformed += 1;
+    core.options.logger.error({ err: error }, 'a SIP message could not be handled and is dropped');
+    return false;
+  }
 }
 
 /** The address of this server for one transport, as drachtio writes it. */

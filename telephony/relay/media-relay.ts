@@ -114,79 +114,8 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
     }
   }
 
-  function openCall(): RelayedCall {
-    const id = deps.callId();
-    /**
-     * The relays that may hold ports for the call: one that did not answer in time may still have carried out
-     * the command.
-     */
-    const tried = new Set<NgClient>();
-    let relay: NgClient | null = null;
-    let last: Promise<unknown> = Promise.resolve();
-    let isOver = false;
-
-    /** Uses the first relay that accepts. */
-    async function exchange(relays: readonly NgClient[], command: NgCommand): Promise<string> {
-      for (const each of relays) {
-        if (isOver) break;
-        tried.add(each);
-        try {
-          const sdp = await ask(each, { ...ALWAYS, 'call-id': id, ...command });
-          relay = each;
-          return sdp;
-        } catch {
-          // Logged; the next relay is tried.
-        }
-      }
-      throw fault('media_relay_unreachable');
-    }
-
-    /**
-     * An offer moves a call to another relay if its own is gone, since both sides get new addresses then. An
-     * answer goes to the same relay as its offer.
-     */
-    function forOffer(): NgClient[] {
-      return relay ? [relay, ...inTurn().filter((each) => each !== relay)] : inTurn();
-    }
-
-    function afterwards<T>(work: () => Promise<T>): Promise<T> {
-      const done = last.then(work);
-      last = done.catch(() => undefined);
-      return done;
-    }
-
-    return {
-      offer(side, sdp) {
-        const { interfaces } = deps;
-        const direction = interfaces ? { direction: [interfaces[side], interfaces[other(side)]] } : {};
-        return afterwards(() =>
-          exchange(forOffer(), { command: 'offer', 'from-tag': side, sdp: ended(sdp), ...direction }),
-        );
-      },
-      answer: (side, sdp) =>
-        afterwards(() =>
-          exchange(relay ? [relay] : [], {
-            command: 'answer',
-            'from-tag': other(side),
-            'to-tag': side,
-            sdp: ended(sdp),
-          }),
-        ),
-      end() {
-        if (isOver) return;
-        isOver = true;
-        // A relay that cannot be reached drops the call itself, some time after its last packet.
-        void afterwards(() =>
-          Promise.allSettled(
-            [...tried].map((each) => each.ask({ command: 'delete', 'call-id': id, 'delete-delay': 0 })),
-          ),
-        );
-      },
-    };
-  }
-
   return {
-    openCall,
+    openCall: () => relayCall(deps.callId(), { interfaces: deps.interfaces, inTurn, ask }),
     async check() {
       const found = await Promise.allSettled(deps.relays.map((relay) => ask(relay, { command: 'ping' })));
       const there = deps.relays
@@ -197,6 +126,84 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
     },
     close() {
       for (const relay of deps.relays) relay.close();
+    },
+  };
+}
+
+/** The relays one call may use. */
+interface RelaysOfCall extends Pick<MediaRelayDeps, 'interfaces'> {
+  /** The relays to try for a new call, in order. */
+  inTurn(): NgClient[];
+  /** Sends a command to a relay and returns the description it answers with; logs and throws a failure. */
+  ask(relay: NgClient, command: NgCommand): Promise<string>;
+}
+
+/** Relays the audio of one call; `id` names it to the relays. */
+function relayCall(id: string, { interfaces, inTurn, ask }: RelaysOfCall): RelayedCall {
+  /**
+   * The relays that may hold ports for the call: one that did not answer in time may still have carried out
+   * the command.
+   */
+  const tried = new Set<NgClient>();
+  let relay: NgClient | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+  let isOver = false;
+
+  /** Uses the first relay that accepts. */
+  async function exchange(relays: readonly NgClient[], command: NgCommand): Promise<string> {
+    for (const each of relays) {
+      if (isOver) break;
+      tried.add(each);
+      try {
+        const sdp = await ask(each, { ...ALWAYS, 'call-id': id, ...command });
+        relay = each;
+        return sdp;
+      } catch {
+        // Logged; the next relay is tried.
+      }
+    }
+    throw fault('media_relay_unreachable');
+  }
+
+  /**
+   * An offer moves a call to another relay if its own is gone, since both sides get new addresses then. An
+   * answer goes to the same relay as its offer.
+   */
+  function forOffer(): NgClient[] {
+    return relay ? [relay, ...inTurn().filter((each) => each !== relay)] : inTurn();
+  }
+
+  function afterwards<T>(work: () => Promise<T>): Promise<T> {
+    const done = last.then(work);
+    last = done.catch(() => undefined);
+    return done;
+  }
+
+  return {
+    offer(side, sdp) {
+      const direction = interfaces ? { direction: [interfaces[side], interfaces[other(side)]] } : {};
+      return afterwards(() =>
+        exchange(forOffer(), { command: 'offer', 'from-tag': side, sdp: ended(sdp), ...direction }),
+      );
+    },
+    answer: (side, sdp) =>
+      afterwards(() =>
+        exchange(relay ? [relay] : [], {
+          command: 'answer',
+          'from-tag': other(side),
+          'to-tag': side,
+          sdp: ended(sdp),
+        }),
+      ),
+    end() {
+      if (isOver) return;
+      isOver = true;
+      // A relay that cannot be reached drops the call itself, some time after its last packet.
+      void afterwards(() =>
+        Promise.allSettled(
+          [...tried].map((each) => each.ask({ command: 'delete', 'call-id': id, 'delete-delay': 0 })),
+        ),
+      );
     },
   };
 }
