@@ -19,7 +19,10 @@ export function addFileCommands(program: Command, agents: Command, common: Comma
       const api = common.api();
       const text = agentFileText(await readAgent(api, await findAgentId(api, idOrName)));
       if (options.output === undefined) process.stdout.write(text);
-      else writeNamed(options.output, text);
+      else {
+        writeNamed(options.output, text);
+        show({ file: options.output }, common, () => console.log(`Wrote ${options.output}`));
+      }
     });
 
   agents

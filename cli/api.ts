@@ -183,5 +183,9 @@ async function refusalText(response: Response, path: string): Promise<string> {
   if (response.status === 401)
     return `the API refuses this key (${said}): pass another with --key or PARLEY_API_KEY`;
   // "Not found" alone is ambiguous: the id may be misspelt, or the address that of another program.
-  return `${said}${response.status === 404 ? `: ${path}` : ''} (HTTP ${response.status})`;
+  if (response.status !== 404) return `${said} (HTTP ${response.status})`;
+  const [, session] = /^\/v1\/agent\/sessions\/([^/?]+)(?:\/end)?$/.exec(path) ?? [];
+  return session === undefined
+    ? `${said}: ${path} (HTTP 404)`
+    : `no session ${decodeURIComponent(session)} at ${new URL(response.url).origin} (HTTP 404)`;
 }

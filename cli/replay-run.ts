@@ -144,15 +144,25 @@ export async function tune(common: CommandContext, agent: string, most: number):
     calls: logs.flat().map((log) => judgePauses(log, changes)),
   }));
   const rows = judged.map(({ name, calls }) => resultOf(name, calls));
+  const pauses = (judged[0]?.calls ?? []).reduce((sum, { was }) => sum + was.length, 0);
   const result = {
     calls: logs.length,
     judged: judgedShare(judged[0]?.calls ?? []),
     rows,
-    recommended: recommended(rows)?.name ?? null,
+    recommended: pauses < FEWEST_PAUSES ? null : (recommended(rows)?.name ?? null),
   };
-  show(result, common, () => printTuning(result));
+  show(result, common, () => {
+    if (pauses >= FEWEST_PAUSES) printTuning(result);
+    else
+      console.log(
+        `With so few calls nothing can be recommended: calls read: ${logs.length}, ` +
+          `pauses to judge: ${pauses}, needed: ${FEWEST_PAUSES}.`,
+      );
+  });
 }
 
+/** With fewer, one caller more or less decides which setting looks best. */
+const FEWEST_PAUSES = 20;
 const BAR_CHARS = 30;
 
 function printTuning(result: {
@@ -163,7 +173,7 @@ function printTuning(result: {
 }): void {
   const most = Math.max(0.01, ...result.rows.map(({ cutOffs }) => cutOffs));
   printTable(
-    ['SETTINGS', 'CUT OFF', 'SAVED', ''],
+    ['SETTINGS', 'CUT OFF', 'SAVED', 'CUT OFF, COMPARED'],
     result.rows.map(({ name, cutOffs, savedMs }) => [
       name,
       `${(cutOffs * 100).toFixed(1)} %`,

@@ -93,8 +93,7 @@ async function listSessions(common: CommandContext, options: ListOptions): Promi
         row.status,
         row.end_reason,
         row.duration_seconds,
-        row.caller_number ?? row.source,
-        row.dialed_number,
+        ...endsOf(row),
         row.agent_name,
       ]),
     ),
@@ -116,19 +115,33 @@ async function listQuery(api: Api, options: ListOptions): Promise<URLSearchParam
   );
 }
 
+/** The two ends of a call as dialled; a session names the other party's number first in both directions. */
+function endsOf({ direction, caller_number: theirs, dialed_number: ours, source }: Session) {
+  return direction === 'outbound' ? [ours, theirs] : [theirs ?? source, ours];
+}
+
 function printSession(session: Session): void {
+  const [from, to] = endsOf(session);
   printFacts({
     Session: session.session_id,
     Agent: session.agent_name,
     Status: session.status + (session.end_reason === null ? '' : `, ${session.end_reason}`),
-    From: session.caller_number ?? session.source,
-    To: session.dialed_number,
+    ...(session.dial_error === undefined ? {} : { Cause: session.dial_error }),
+    From: from,
+    To: to,
     Started: session.started_at,
     Seconds: session.duration_seconds,
   });
   printBlock(session.items.map((item: Item) => itemLine(item, session.started_at)));
   printBlock(waterfall(session.turns));
   if (session.analysis?.summary) printBlock([session.analysis.summary]);
+  if (session.analysis?.status === 'skipped') printBlock([whySkipped(session.items)]);
+}
+
+function whySkipped(items: readonly Item[]): string {
+  return items.some(({ type, role }) => type === 'message' && role === 'user')
+    ? 'Analysis skipped: the agent asks for no summary, data or criteria.'
+    : 'Analysis skipped: the caller said nothing.';
 }
 
 function printBlock(lines: readonly string[]): void {
@@ -223,9 +236,8 @@ function newWatch() {
   let items = 0;
   return {
     unprintedLines(session: Session): string[] {
-      const state = [session.status, session.dial_status, session.end_reason]
-        .filter((part) => part !== null)
-        .join(', ');
+      const parts = [session.status, session.dial_status, session.end_reason];
+      const state = [...new Set(parts.filter((part) => part !== null))].join(', ');
       const hasEnded = !isLive(session);
       const lines = session.items.slice(items).map((item: Item) => itemLine(item, session.started_at));
       items = session.items.length;
@@ -237,6 +249,7 @@ function newWatch() {
                 (printedState === '' ? `, ${session.direction}, ${session.agent_name}` : '') +
                 (hasEnded ? `, ${session.duration_seconds ?? 0} s` : ''),
             ];
+      if (head.length > 0 && session.dial_error !== undefined) head.push(session.dial_error);
       printedState = state;
       // The end of a session is printed after its last items; any other state before the items that follow
       // it.

@@ -70,6 +70,8 @@ export const durableReport = z.discriminatedUnion('type', [
     dial_status: dialStatus,
     at: z.iso.datetime(),
     sip_call_id: z.string().nullable(),
+    /** Why nothing was answered, if more is known than the status says. */
+    error: z.string().max(500).optional(),
   }),
   z.object({ type: z.literal('items'), items: z.array(sessionItem) }),
   /** The callee wants no more calls. */

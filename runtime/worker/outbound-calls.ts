@@ -8,6 +8,7 @@ import type { Logger } from '#base/log.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { DialStatus } from '#protocol/session-record.ts';
 import { dialOutboundCall, type OutboundCall, type OutboundCallDeps } from '#telephony/outbound-call.ts';
+import { InviteRefused } from '#telephony/signalling.ts';
 import { dialogReport } from '../calls/dialog-report.ts';
 import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
@@ -33,7 +34,7 @@ export async function dialJob(
     calls.start(job, plan);
   } catch (error) {
     logger.error({ err: error, sessionId: job.sessionId }, 'outbound call could not be started');
-    reportDial(deps, job, 'failed', null);
+    reportDial(deps, job, 'failed', { error: 'The call could not be started: the worker’s log says why' });
     calls.reportEnd(job, 'dial_failed');
     return;
   }
@@ -59,7 +60,7 @@ function settle(deps: OutboundJobDeps, job: Job, result: OutboundCall): void {
   const { calls, logger } = deps;
   switch (result.outcome) {
     case 'answered':
-      reportDial(deps, job, 'answered', result.dialog.sipCallId);
+      reportDial(deps, job, 'answered', { sipCallId: result.dialog.sipCallId });
       calls.report(job, { type: 'dialog', ...dialogReport(result.dialog) });
       job.call?.attach(result.leg, result);
       return;
@@ -76,21 +77,31 @@ function settle(deps: OutboundJobDeps, job: Job, result: OutboundCall): void {
           { err: result.error, sessionId: job.sessionId, dialStatus: result.outcome },
           'not answered',
         );
-      reportDial(deps, job, result.outcome, null);
+      reportDial(deps, job, result.outcome, { error: dialError(result.error) });
       job.call?.end('dial_failed');
   }
+}
+
+/** The cause of a failed dial, without addresses: they may be the operator's. Undefined after a timeout. */
+function dialError(error: unknown): string | undefined {
+  if (error === null) return undefined;
+  if (error instanceof InviteRefused) return `The call was refused with SIP status ${error.status}`;
+  return error instanceof EgressRefused
+    ? 'The trunk’s host must not be dialled from here; the operator can admit it with EGRESS_ALLOW'
+    : 'The call could not be placed: the worker’s log says why';
 }
 
 function reportDial(
   { calls, clock }: OutboundJobDeps,
   job: Job,
   dialStatus: DialStatus,
-  sipCallId: string | null,
+  { sipCallId = null, error }: { readonly sipCallId?: string | null; readonly error?: string | undefined },
 ): void {
   calls.report(job, {
     type: 'dial',
     dial_status: dialStatus,
     at: new Date(clock.wallTime()).toISOString(),
     sip_call_id: sipCallId,
+    error,
   });
 }

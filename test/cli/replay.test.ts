@@ -36,7 +36,7 @@ describe('a finished call', () => {
 
   beforeAll(async () => {
     const agents = [{ agent_id: 'a1', name: 'Ann' }];
-    const sessions = Array.from({ length: 3 }, (_, index) => ({ session_id: String(index + 1) }));
+    const sessions = Array.from({ length: 20 }, (_, index) => ({ session_id: String(index + 1) }));
     server = createServer(async ({ url = '' }, response) => {
       const [, id] = /sessions\/(\d+)\/flight-log/.exec(url) ?? [];
       if (id) response.end(Buffer.concat([...(await simulateCall(Number(id))).flightLog]));
@@ -87,7 +87,13 @@ describe('a finished call', () => {
   it('tunes an agent together with its other calls', async () => {
     const output = await parley('tune', 'Ann');
     expect(output).toMatch(/SETTINGS +CUT OFF +SAVED/);
-    expect(output).toMatch(/3 calls, \d+ % of their pauses judged/);
+    expect(output).toMatch(/20 calls, \d+ % of their pauses judged/);
     expect(output).toMatch(/Recommended: /);
+  });
+
+  it('is too little to recommend settings from', async () => {
+    expect(await parley('tune', 'Ann', '--calls', '1')).toMatch(
+      /^With so few calls nothing can be recommended: calls read: 1, pauses to judge: \d+, needed: 20\.$/,
+    );
   });
 });

@@ -43,7 +43,8 @@ it.each([
   ],
   [['agents', 'diff', 'nobody.yaml'], /^nobody\.yaml cannot be read: no such file or directory\n$/],
   [['wallet', 'show'], /answers, but not like Parley: give the product’s address with --url or PARLEY_URL/],
-  [['sessions', 'show', '0123'], /^Not found: \/v1\/agent\/sessions\/0123 \(HTTP 404\)\n$/],
+  [['sessions', 'show', '0123'], /^no session 0123 at http:\/\/127\.0\.0\.1:\d+ \(HTTP 404\)\n$/],
+  [['sessions', 'end', 'nope'], /^no session nope at http:\/\/127\.0\.0\.1:\d+ \(HTTP 404\)\n$/],
 ])('parley %j exits with 2 and suggests a fix', PATIENCE, async (args, said) => {
   const { code, out, err } = await parley(...args);
   expect([code, out]).toEqual([2, '']);

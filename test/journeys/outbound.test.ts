@@ -90,7 +90,12 @@ describeNeeds(NEEDED)('an outbound call', { concurrent: true }, () => {
       { timeout: 120_000 },
       async () => {
         const { sessionId, phone } = await call({ does: 'refuse', status });
-        await expectUnanswered(sessionId, { end_reason: 'dial_failed', dial_status: dialStatus }, phone);
+        const cause = `The call was refused with SIP status ${status}`;
+        await expectUnanswered(
+          sessionId,
+          { end_reason: 'dial_failed', dial_status: dialStatus, dial_error: cause },
+          phone,
+        );
       },
     );
 

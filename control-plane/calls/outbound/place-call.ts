@@ -33,6 +33,9 @@ export interface BatchTerms {
 /** A call to place; `batch` is set for a call of a batch. */
 export type CallRequest = PhoneCallRequest & { readonly batch?: BatchTerms };
 
+const NO_TRUNK =
+  'No SIP trunk to dial through: set SIP_TRUNK_URI and start again, or call from a number with its own trunk';
+
 const SINGLE_CALL: BatchTerms = { endUserId: null, outreach: null };
 
 /**
@@ -102,8 +105,7 @@ async function place(
     }),
     expires_at: new Date(context.clock.wallTime() + (RING_SECONDS + OVERDUE_SECONDS) * 1000),
   };
-  if (transport.to_uri === '')
-    return failWithoutTrunk(context, await refusedForCredit(openUnplacedSession(context, draft)));
+  if (transport.to_uri === '') return failWithoutTrunk(context, draft);
   const call = { number: allowed.number, sessionId };
   const placed = await placeOnTrunk(context, call, () =>
     refusedForCredit(placeSession(context, draft, { kind: 'phone', plan })),
@@ -165,7 +167,9 @@ async function refusedForCredit<Opened>(opening: Promise<Opened>): Promise<Opene
  * Without a configured trunk (`SIP_TRUNK_URI`) there is nothing to dial, so the call fails like one refused
  * by the trunk.
  */
-async function failWithoutTrunk(context: Context, session: SessionDocument): Promise<void> {
+async function failWithoutTrunk(context: Context, draft: SessionDocument): Promise<void> {
+  const failing = { ...draft, dial_error: NO_TRUNK };
+  const session = await refusedForCredit(openUnplacedSession(context, failing));
   context.logger.warn({ sessionId: session._id }, 'SIP_TRUNK_URI is not set, so the call cannot be dialled');
   const ended = await changeKnownSession(context, session, {
     type: 'ended',

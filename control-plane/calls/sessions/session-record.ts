@@ -32,9 +32,17 @@ export const sessionRecord = z.object({
   source: z.enum(['api_key', 'dashboard', 'public', 'phone']),
   direction: z.enum(['inbound', 'outbound']),
   dial_status: dialStatus.nullable(),
+  dial_error: z
+    .string()
+    .optional()
+    .describe('Why an outbound call was not answered; absent if `dial_status` says all'),
   answered_by: z.literal('unknown').nullable(),
-  caller_number: text,
-  dialed_number: text,
+  caller_number: text.describe(
+    'Number of the other party: who called, or for an outbound call who was called',
+  ),
+  dialed_number: text.describe(
+    'Number on this side: the one called, or for an outbound call the one it came from',
+  ),
   sip_call_id: text,
   timezone: text,
   created_at: timestamp,
@@ -91,6 +99,7 @@ export function toSessionRecord(session: SessionDocument): z.output<typeof sessi
     source: session.source,
     direction: session.direction,
     dial_status: session.dial_status,
+    ...(session.dial_error === undefined ? {} : { dial_error: session.dial_error }),
     answered_by: session.answered_by,
     caller_number: session.caller_number,
     dialed_number: session.dialed_number,

@@ -208,7 +208,12 @@ function changeOf(context: Context, session: SessionDocument, report: DurableRep
     case 'dial':
       return {
         change: step(session, { type: 'dialled', at: new Date(report.at), dialStatus: report.dial_status }),
-        amendment: { set: { sip_call_id: report.sip_call_id } },
+        amendment: {
+          set: {
+            sip_call_id: report.sip_call_id,
+            ...(report.error === undefined ? {} : { dial_error: report.error }),
+          },
+        },
       };
     case 'ended':
       return { change: step(session, { type: 'ended', at: new Date(report.at), reason: report.end_reason }) };

@@ -124,6 +124,8 @@ export interface SessionDocument {
   status: StoredStatus;
   end_reason: EndReason | null;
   dial_status: DialStatus | null;
+  /** Why an outbound call was not answered, for people; absent if the status says all. */
+  dial_error?: string;
   answered_by: 'unknown' | null;
   /** As supplied by the carrier. */
   caller_number: string | null;
@@ -226,6 +228,7 @@ const FIELDS = {
   status: text,
   end_reason: optionalText,
   dial_status: optionalText,
+  dial_error: String,
   answered_by: optionalText,
   caller_number: optionalText,
   dialed_number: optionalText,

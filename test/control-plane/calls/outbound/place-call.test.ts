@@ -314,6 +314,7 @@ describe('SIP_TRUNK_URI', () => {
         status: 'failed',
         end_reason: 'dial_failed',
         dial_status: 'failed',
+        dial_error: expect.stringContaining('set SIP_TRUNK_URI'),
       });
       expect(await bare.balance(account.userId)).toBe(before);
       const deliveries = await bare.context.models.deliveries

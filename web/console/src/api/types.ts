@@ -692,6 +692,7 @@ export type SessionDetail = {
   source: "api_key" | "dashboard" | "public" | "phone";
   direction: "inbound" | "outbound";
   dial_status: "answered" | "busy" | "no_answer" | "failed" | null;
+  dial_error?: string;
   answered_by: "unknown" | null;
   caller_number: string | null;
   dialed_number: string | null;
@@ -856,6 +857,7 @@ export type SessionList = {
     source: "api_key" | "dashboard" | "public" | "phone";
     direction: "inbound" | "outbound";
     dial_status: "answered" | "busy" | "no_answer" | "failed" | null;
+    dial_error?: string;
     answered_by: "unknown" | null;
     caller_number: string | null;
     dialed_number: string | null;

@@ -5,7 +5,14 @@ import { StateBadge } from '../parts/badges.tsx';
 
 type Analysis = NonNullable<SessionDetail['analysis']>;
 
-export function AnalysisResult({ analysis }: { analysis: Analysis }) {
+export function AnalysisResult({ analysis, items }: { analysis: Analysis; items: SessionDetail['items'] }) {
+  if (analysis.status === 'skipped')
+    return (
+      <Stack gap="xs" align="flex-start">
+        <StateBadge state="skipped" />
+        <Text size="sm">{whySkipped(items)}</Text>
+      </Stack>
+    );
   if (analysis.status !== 'completed') return <StateBadge state={analysis.status} />;
   return (
     <Stack>
@@ -30,6 +37,12 @@ export function AnalysisResult({ analysis }: { analysis: Analysis }) {
       </dl>
     </Stack>
   );
+}
+
+function whySkipped(items: SessionDetail['items']): string {
+  return items.some((item) => item.type === 'message' && item.role === 'user')
+    ? 'The agent asks for no summary, data or criteria: set them on its page, under Analysis and webhooks.'
+    : 'The caller said nothing, so there was nothing to analyse.';
 }
 
 function Finding({ name, value, why }: { name: string; value: React.ReactNode; why: string }) {

@@ -55,6 +55,11 @@ export function audioEvents(
   return [...interruptions, ...explained].sort((a, b) => a.atMs - b.atMs);
 }
 
+/** Whether this is a reply that stops before the end of a sentence: the transcript holds what was heard. */
+export function isCutShort(item: SessionDetail['items'][number]): boolean {
+  return item.type === 'message' && item.role === 'assistant' && /[\p{L}\p{N},]$/u.test(item.content.trim());
+}
+
 /** Stretches in which a side spoke. */
 function stretches(loudness: Float32Array): Stretch[] {
   const found: Stretch[] = [];

@@ -5,8 +5,10 @@ import { Link } from 'wouter';
 import type { SessionDetail } from '../api/types.ts';
 import { Id } from '../parts/copy.tsx';
 import { dateTime, duration, words } from '../parts/format.ts';
+import { endsOf } from './calls-table.tsx';
 
 export function CallFacts({ session }: { session: SessionDetail }) {
+  const { from, to } = endsOf(session);
   const facts: [string, ReactNode][] = [
     [
       'Agent',
@@ -18,18 +20,8 @@ export function CallFacts({ session }: { session: SessionDetail }) {
     ['Length', duration(session.duration_seconds)],
     ['Direction', words(session.direction)],
     ['Came by', words(session.source)],
-    ...(session.caller_number === null
-      ? []
-      : ([['Caller', <Id key="caller" value={session.caller_number} label="the number" />]] as [
-          string,
-          ReactNode,
-        ][])),
-    ...(session.dialed_number === null
-      ? []
-      : ([['Dialled', <Id key="dialled" value={session.dialed_number} label="the number" />]] as [
-          string,
-          ReactNode,
-        ][])),
+    ...numberFact('From', from),
+    ...numberFact('To', to),
     ...(session.sip_call_id === null
       ? []
       : ([['SIP Call-ID', <Id key="sip" value={session.sip_call_id} label="the Call-ID" isShort />]] as [
@@ -53,4 +45,8 @@ export function CallFacts({ session }: { session: SessionDetail }) {
       ))}
     </SimpleGrid>
   );
+}
+
+function numberFact(label: string, number: string | null): [string, ReactNode][] {
+  return number === null ? [] : [[label, <Id key={label} value={number} label="the number" />]];
 }

@@ -75,6 +75,11 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
         )
       }
     >
+      {session.dial_error !== undefined && (
+        <Alert color="red" variant="outline" title="The call was not answered">
+          {session.dial_error}
+        </Alert>
+      )}
       <Verdict turns={session.turns} sessionId={session.session_id} />
       {isLive ? (
         <Alert color="teal" variant="outline" title="This call is in progress">
@@ -132,7 +137,7 @@ function AnalysisSection({ path, session }: { path: string; session: SessionDeta
         )
       }
     >
-      <AnalysisResult analysis={analysis} />
+      <AnalysisResult analysis={analysis} items={session.items} />
     </Section>
   );
 }

@@ -37,10 +37,15 @@ export function CallsTable({ rows, label }: { rows: readonly SessionRow[]; label
   );
 }
 
+/** Numbers of the calling and the called end; a session names the other party's first in both directions. */
+export function endsOf(row: SessionRow): { readonly from: string | null; readonly to: string | null } {
+  const { caller_number: theirs, dialed_number: ours } = row;
+  return row.direction === 'outbound' ? { from: ours, to: theirs } : { from: theirs, to: ours };
+}
+
 /** The other party, as far as known. */
 export function otherParty(row: SessionRow): string {
-  const number = row.direction === 'outbound' ? row.dialed_number : row.caller_number;
-  return number ?? (row.source === 'phone' ? 'Withheld number' : (row.name ?? 'Web visitor'));
+  return row.caller_number ?? (row.source === 'phone' ? 'Withheld number' : (row.name ?? 'Web visitor'));
 }
 
 function endOf(row: SessionRow): string {

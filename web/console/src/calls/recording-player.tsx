@@ -12,7 +12,7 @@ import type { Recording, SessionDetail } from '../api/types.ts';
 import { Copy } from '../parts/copy.tsx';
 import { duration, seconds } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
-import { type AudioEvent, audioEvents } from './audio-events.ts';
+import { type AudioEvent, audioEvents, isCutShort } from './audio-events.ts';
 import { type DecodedRecording, decodeRecording } from './decode-recording.ts';
 import { linkToMoment } from './linked-moment.ts';
 import { EVENT_COLORS, Waveform } from './waveform.tsx';
@@ -165,7 +165,7 @@ function Player({
             }}
           />
         </Group>
-        <Events events={events} onSeek={goTo} />
+        <Events events={events} hasCutReply={session.items.some(isCutShort)} onSeek={goTo} />
       </Stack>
     </Section>
   );
@@ -199,11 +199,21 @@ function titleOf({ kind, durationMs }: AudioEvent): string {
   return kind === 'interruption' ? 'Interruption' : 'Other settings';
 }
 
-function Events({ events, onSeek }: { events: readonly AudioEvent[]; onSeek: (ms: number) => void }) {
+function Events({
+  events,
+  hasCutReply,
+  onSeek,
+}: {
+  events: readonly AudioEvent[];
+  hasCutReply: boolean;
+  onSeek: (ms: number) => void;
+}) {
   if (events.length === 0)
     return (
       <Text size="sm" c="dimmed">
-        No interruption, and no noticeable silence.
+        {hasCutReply
+          ? 'A reply ends in mid-sentence, as the transcript shows; there is no noticeable silence.'
+          : 'No interruption, and no noticeable silence.'}
       </Text>
     );
   return (

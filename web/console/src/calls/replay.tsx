@@ -5,7 +5,7 @@ import { ReplayFields } from '../agents/conversation-fields.tsx';
 import { ApiError, call } from '../api/client.ts';
 import { messageOf, useChange } from '../api/queries.ts';
 import type { AgentConfig, ReplayedCall, SessionDetail } from '../api/types.ts';
-import { percent, timeOfDay } from '../parts/format.ts';
+import { percent, tenthsOfDay, timeOfDay } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
 
 type Conversation = AgentConfig['conversation'];
@@ -90,7 +90,7 @@ function problemOf(error: unknown): string {
 function Outcome({ divergence, onSeek }: { divergence: Divergence | null; onSeek: (atMs: number) => void }) {
   if (!divergence) return <Text size="sm">No noticeable difference: the call would have been the same.</Text>;
   const describeMoment = (moment: Divergence['was']) =>
-    moment ? `${timeWithTenths(moment.at)}, ${DEEDS[moment.did]}` : 'nothing more happened';
+    moment ? `${tenthsOfDay(moment.at)}, ${DEEDS[moment.did]}` : 'nothing more happened';
   return (
     <Alert
       variant="outline"
@@ -115,9 +115,4 @@ function Outcome({ divergence, onSeek }: { divergence: Divergence | null; onSeek
       </Stack>
     </Alert>
   );
-}
-
-/** Differences are often a few tenths of a second. */
-function timeWithTenths(at: string): string {
-  return `${timeOfDay(at)}.${Math.floor(new Date(at).getMilliseconds() / 100)}`;
 }

@@ -2,6 +2,13 @@
 const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
+const TENTHS = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 1,
+});
+
 /** Date and time. */
 export function dateTime(at: string | null): string {
   return at === null ? '–' : DATE_TIME.format(new Date(at));
@@ -10,6 +17,11 @@ export function dateTime(at: string | null): string {
 /** Time of day with seconds. */
 export function timeOfDay(at: string): string {
   return TIME.format(new Date(at));
+}
+
+/** Time of day with tenths of a second: differences in a conversation are often that small. */
+export function tenthsOfDay(at: string): string {
+  return TENTHS.format(new Date(at));
 }
 
 /** Seconds in the form 0:07, 12:30 or 1:02:03. */
@@ -27,6 +39,16 @@ export function duration(seconds: number | null): string {
 /** Formats an amount in dollars as received from the API. */
 export function dollars(amount: string): string {
   return amount.startsWith('-') ? `−$${amount.slice(1)}` : `$${amount}`;
+}
+
+/** Formats a change of a balance: what is added has a plus sign. */
+export function signedDollars(amount: string): string {
+  return Number(amount) > 0 ? `+${dollars(amount)}` : dollars(amount);
+}
+
+/** Formats an amount without fractions of a cent, rounded down. */
+export function wholeCents(amount: string): string {
+  return dollars((Math.floor(Number(amount) * 100) / 100).toFixed(2));
 }
 
 /** Formats a latency in milliseconds. */

@@ -170,7 +170,11 @@ function Afterwards({ agentId, sessionId }: { agentId: string; sessionId: string
   const analysis = preview.data?.analysis;
   return (
     <Section title="Analysis">
-      {analysis ? <AnalysisResult analysis={analysis} /> : <Text c="dimmed">No analysis yet.</Text>}
+      {analysis ? (
+        <AnalysisResult analysis={analysis} items={preview.data?.items ?? []} />
+      ) : (
+        <Text c="dimmed">No analysis yet.</Text>
+      )}
     </Section>
   );
 }

@@ -3,7 +3,7 @@ import { Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import { useList, useRead } from '../api/queries.ts';
 import type { Account, Ledger, Wallet } from '../api/types.ts';
-import { dateTime, dollars } from '../parts/format.ts';
+import { dateTime, dollars, signedDollars, wholeCents } from '../parts/format.ts';
 import { Page } from '../parts/page.tsx';
 import { StatGrid } from '../parts/stat.tsx';
 import { Empty, Loaded, LoadedList } from '../parts/states.tsx';
@@ -12,16 +12,17 @@ import { DataTable } from '../parts/table.tsx';
 const KINDS: Readonly<Record<string, string>> = {
   top_up: 'Credit added',
   hold: 'First minute of a call',
-  settle: 'Rest of a call',
+  settle: 'Unused part of the first minute, given back',
   refund: 'Given back',
   void: 'Not charged',
   adjust: 'Adjusted',
 };
 
 /** Purpose of an entry; only call entries have a session. */
-function kindOf({ kind, reference, session_id }: Ledger['entries'][number]): string {
+function kindOf({ kind, reference, session_id, amount }: Ledger['entries'][number]): string {
   if (kind === 'hold' && session_id === null)
     return reference?.startsWith('n:') ? 'Phone number for a day' : 'Charged';
+  if (kind === 'settle' && amount.startsWith('-')) return 'Rest of a call';
   return KINDS[kind] ?? kind;
 }
 
@@ -32,7 +33,10 @@ export default function WalletPage() {
   return (
     <Page
       title="Wallet"
-      intro="Your credit, limits and spending. The limits of a single agent are on its page, under Access."
+      intro={
+        'Your credit, limits and spending. The first minute of a call is charged when it begins; when it ' +
+        'ends, the rest is charged or given back. The limits of a single agent are on its page, under Access.'
+      }
     >
       <Loaded query={wallet}>
         {({ credit, cumulative_top_up }) => (
@@ -40,13 +44,17 @@ export default function WalletPage() {
             stats={[
               {
                 label: 'Credit',
-                value: dollars(credit),
+                value: wholeCents(credit),
                 hint:
                   Number(credit) < 1
                     ? 'Running low: without credit calls are refused'
                     : 'Calls continue while it lasts',
               },
-              { label: 'Added so far', value: dollars(cumulative_top_up), hint: 'Starting credit included' },
+              {
+                label: 'Added so far',
+                value: wholeCents(cumulative_top_up),
+                hint: 'Starting credit included',
+              },
               {
                 label: 'Daily cap',
                 value: account.data?.daily_cap ? dollars(account.data.daily_cap) : 'None',
@@ -79,7 +87,7 @@ export default function WalletPage() {
                     </Link>
                   )}
                 </Table.Td>
-                <Table.Td className="tabular">{dollars(entry.amount)}</Table.Td>
+                <Table.Td className="tabular">{signedDollars(entry.amount)}</Table.Td>
                 <Table.Td className="tabular">{dollars(entry.balance)}</Table.Td>
               </Table.Tr>
             ))}
