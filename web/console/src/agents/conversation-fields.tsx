@@ -39,6 +39,7 @@ const ROWS = {
   interruption_sensitivity: {
     kind: 'choice',
     label: 'Interrupted by',
+    description: 'How much speech stops the agent.',
     values: { low: 'Clear speech only', balanced: 'Speech, except “uh-huh”', high: 'Any utterance' },
   },
   interruption_ignore_phrases: {

@@ -31,7 +31,6 @@ export function ConversationTab({ config, set }: EditorProps) {
             description="An IANA name such as Europe/Berlin; empty: the caller’s, or UTC."
             value={conversation.timezone}
             onChange={(event) => change({ timezone: event.currentTarget.value })}
-            maw={360}
           />
         </Stack>
       </Section>

@@ -2,8 +2,10 @@
  * Webhooks of an agent: the server that is called before a phone call, and the servers notified after every
  * conversation.
  */
-import { Group, NumberInput, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Button, Group, NumberInput, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
 import type { AgentConfig } from '../api/types.ts';
+import { Copy } from '../parts/copy.tsx';
 import { Add, Remove } from '../parts/list-buttons.tsx';
 import { Section } from '../parts/page.tsx';
 import type { EditorProps } from './draft.ts';
@@ -108,6 +110,13 @@ export function InitWebhook({ config, set }: EditorProps) {
   );
 }
 
+/** 256 random bits in hexadecimal. */
+function newSecret(): string {
+  return [...crypto.getRandomValues(new Uint8Array(32))]
+    .map((byte) => byte.toString(16).padStart(2, '0'))
+    .join('');
+}
+
 function Secret({
   endpoint,
   onChange,
@@ -115,15 +124,30 @@ function Secret({
   endpoint: EndpointInput<{ has_secret: boolean }>;
   onChange: (secret: string) => void;
 }) {
+  const [generated, setGenerated] = useState<string | null>(null);
+  const secret = endpoint.secret ?? '';
+  // A generated secret can be read: it has to be copied to the server that verifies signatures with it.
+  const isGenerated = secret !== '' && secret === generated;
+  const generate = () => {
+    const made = newSecret();
+    setGenerated(made);
+    onChange(made);
+  };
   return (
-    <TextInput
-      label="Signing secret"
-      type="password"
-      autoComplete="off"
-      placeholder={endpoint.has_secret ? 'Stored; type to replace' : 'None'}
-      value={endpoint.secret ?? ''}
-      onChange={(event) => onChange(event.currentTarget.value)}
-      style={{ flex: 1, minWidth: 160 }}
-    />
+    <>
+      <TextInput
+        label="Signing secret"
+        type={isGenerated ? 'text' : 'password'}
+        autoComplete="off"
+        placeholder={endpoint.has_secret ? 'Stored; type to replace' : 'None'}
+        value={secret}
+        onChange={(event) => onChange(event.currentTarget.value)}
+        rightSection={isGenerated && <Copy value={secret} label="the secret" />}
+        style={{ flex: 1, minWidth: 160 }}
+      />
+      <Button variant="default" onClick={generate}>
+        Generate
+      </Button>
+    </>
   );
 }

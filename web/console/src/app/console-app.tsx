@@ -53,7 +53,8 @@ export default function ConsoleApp() {
   };
   return (
     <MantineProvider theme={theme} defaultColorScheme="auto" cssVariablesResolver={resolveVariables}>
-      <Notifications position="bottom-right" />
+      {/* Over the menu, where it covers no field. */}
+      <Notifications position="bottom-left" containerWidth={200} />
       <QueryClientProvider client={client}>
         <Router base="/console">
           {isSignedIn ? (

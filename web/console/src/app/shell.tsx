@@ -13,6 +13,7 @@ import {
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import {
+  IconApi,
   IconBook2,
   IconChartBar,
   IconChecklist,
@@ -20,6 +21,7 @@ import {
   IconHome,
   IconKey,
   IconLogout,
+  IconMessage,
   IconMoon,
   IconPhone,
   IconPhoneOff,
@@ -76,6 +78,9 @@ export function Shell({ children, onSignOut }: { children: ReactNode; onSignOut:
       navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding="md"
     >
+      <a className="skip-link" href="#content">
+        Skip to the content
+      </a>
       <AppShell.Header px="md" style={{ background: 'var(--card)' }}>
         <Group h="100%" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
@@ -101,11 +106,25 @@ export function Shell({ children, onSignOut }: { children: ReactNode; onSignOut:
           <Navigation onGo={menu.close} />
         </AppShell.Section>
         <AppShell.Section pt="xs">
-          <NavLink component="a" href="/" label="Talk page" variant="subtle" />
-          <NavLink component="a" href="/docs" label="API reference" variant="subtle" />
+          <NavLink
+            component="a"
+            href="/"
+            label="Talk page"
+            className="nav-link"
+            leftSection={<IconMessage size={18} stroke={1.6} aria-hidden />}
+          />
+          <NavLink
+            component="a"
+            href="/docs"
+            label="API reference"
+            className="nav-link"
+            leftSection={<IconApi size={18} stroke={1.6} aria-hidden />}
+          />
         </AppShell.Section>
       </AppShell.Navbar>
-      <AppShell.Main>{children}</AppShell.Main>
+      <AppShell.Main id="content" tabIndex={-1}>
+        {children}
+      </AppShell.Main>
     </AppShell>
   );
 }
@@ -114,7 +133,7 @@ function Navigation({ onGo }: { onGo: () => void }) {
   const [location] = useLocation();
   return SECTIONS.map(({ title, links }) => (
     <div key={title}>
-      <Text size="xs" c="dimmed" fw={600} px="sm" pt="md" pb={4}>
+      <Text size="xs" c="dimmed" fw={600} px="sm" pt="xs" pb={2}>
         {title}
       </Text>
       {links.map(([path, label, Icon]) => {
@@ -129,7 +148,7 @@ function Navigation({ onGo }: { onGo: () => void }) {
             aria-current={isHere ? 'page' : undefined}
             leftSection={<Icon size={18} stroke={1.6} aria-hidden />}
             onClick={onGo}
-            style={{ borderRadius: 8 }}
+            className="nav-link"
           />
         );
       })}

@@ -45,6 +45,8 @@ export function SignInPage({ isKeyRefused, onSignedIn }: { isKeyRefused: boolean
             </Title>
             <Text c="dimmed">Sign in with an API key of your account.</Text>
           </div>
+          {/* Password managers file a key under a user name. */}
+          <input type="text" name="username" autoComplete="username" value="Parley" readOnly hidden />
           <PasswordInput
             label="API key"
             placeholder="pk_…"

@@ -1,5 +1,5 @@
 /** The account's API keys: list, create (shown once), delete. */
-import { Alert, Button, Code, Group, Table, TextInput } from '@mantine/core';
+import { Alert, Button, Code, Group, Table, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
@@ -29,21 +29,24 @@ export default function KeysPage() {
           <DataTable label="API keys" heads={['Name', 'Created', 'Expires', '']}>
             {rows.map((key) => (
               <Table.Tr key={key.key_id}>
-                <Table.Td fw={600}>
-                  {key.name}
-                  {key.key_id === account.data?.key_id ? ' (this one)' : ''}
-                </Table.Td>
+                <Table.Td fw={600}>{key.name}</Table.Td>
                 <Table.Td>{dateTime(key.created_at)}</Table.Td>
                 <Table.Td>{key.expires_at === null ? 'Never' : dateTime(key.expires_at)}</Table.Td>
                 <Table.Td ta="right">
-                  <ConfirmButton
-                    size="xs"
-                    title={`Delete the key ${key.name}?`}
-                    text="Programs that use it are refused at once."
-                    onConfirm={() => remove.mutate(key.key_id)}
-                  >
-                    Delete
-                  </ConfirmButton>
+                  {key.key_id === account.data?.key_id ? (
+                    <Text size="sm" c="dimmed">
+                      In use here
+                    </Text>
+                  ) : (
+                    <ConfirmButton
+                      size="xs"
+                      title={`Delete the key ${key.name}?`}
+                      text="Programs that use it are refused at once."
+                      onConfirm={() => remove.mutate(key.key_id)}
+                    >
+                      Delete
+                    </ConfirmButton>
+                  )}
                 </Table.Td>
               </Table.Tr>
             ))}

@@ -1,5 +1,5 @@
 /** Searches the available numbers and buys one. */
-import { Button, Group, SegmentedControl, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Button, Group, Input, SegmentedControl, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { call } from '../api/client.ts';
@@ -25,15 +25,18 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
   return (
     <Stack>
       <Group align="flex-end">
-        <SegmentedControl
-          aria-label="Country"
-          data={[
-            { value: 'US', label: 'United States' },
-            { value: 'CA', label: 'Canada' },
-          ]}
-          value={country}
-          onChange={setCountry}
-        />
+        <Input.Wrapper label="Country" labelElement="div">
+          <SegmentedControl
+            aria-label="Country"
+            display="flex"
+            data={[
+              { value: 'US', label: 'United States' },
+              { value: 'CA', label: 'Canada' },
+            ]}
+            value={country}
+            onChange={setCountry}
+          />
+        </Input.Wrapper>
         <TextInput
           label="Area code"
           placeholder="415"
@@ -55,7 +58,7 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
                     <Table.Td className="tabular">
                       {number.phone_number}
                       <Text size="sm" c="dimmed">
-                        {[number.locality, number.region].filter((part) => part !== '').join(', ')}
+                        {placeOf(number)}
                       </Text>
                     </Table.Td>
                     <Table.Td>{dollars(number.daily_price)} per day</Table.Td>
@@ -79,4 +82,9 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
       </Loaded>
     </Stack>
   );
+}
+
+/** Locality and region, which is left out where the locality begins with it. */
+function placeOf({ locality, region }: AvailableNumbers['available_phone_numbers'][number]): string {
+  return locality.startsWith(region) ? locality : [locality, region].filter((part) => part !== '').join(', ');
 }

@@ -5,7 +5,6 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Orb } from './orb.tsx';
 import './styles.css';
-import type { AgentMessage } from '../../../client/react/use-agent-messages.ts';
 import { type Demo, useDemo } from './use-demo.ts';
 import { type Talk, useTalk } from './use-talk.ts';
 
@@ -55,7 +54,7 @@ export default function TalkPage() {
           )}
         </section>
         <section className="transcript" aria-label="Transcript">
-          <Transcript lines={talk.lines} demo={demo} />
+          <Transcript talk={talk} demo={demo} />
           <Composer talk={talk} />
         </section>
       </main>
@@ -107,7 +106,8 @@ function Controls({ demo, talk }: { demo: Demo | null; talk: Talk }) {
   );
 }
 
-function Transcript({ lines, demo }: { lines: readonly AgentMessage[]; demo: Demo | null }) {
+function Transcript({ talk, demo }: { talk: Talk; demo: Demo | null }) {
+  const { lines } = talk;
   const end = useRef<HTMLLIElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the newest line is scrolled to whenever the lines change.
   useEffect(() => {
@@ -120,11 +120,7 @@ function Transcript({ lines, demo }: { lines: readonly AgentMessage[]; demo: Dem
         {demo && demo.phrases.length > 0 && (
           <>
             <p>Try saying</p>
-            <ul className="phrases">
-              {demo.phrases.slice(0, 6).map((phrase) => (
-                <li key={phrase}>“{phrase}”</li>
-              ))}
-            </ul>
+            <Phrases talk={talk} demo={demo} />
           </>
         )}
       </div>
@@ -143,9 +139,38 @@ function Transcript({ lines, demo }: { lines: readonly AgentMessage[]; demo: Dem
   );
 }
 
-function Composer({ talk: { conversation } }: { talk: Talk }) {
+/** Sentences to say; a click types one, in a conversation of its own if there is none. */
+function Phrases({ talk, demo }: { talk: Talk; demo: Demo }) {
+  const { sendUserMessage, status } = talk.conversation;
+  const say = (phrase: string) =>
+    status === 'connected'
+      ? sendUserMessage(phrase, { audio: true })
+      : void talk.start(demo.agent_id, false, phrase);
+  return (
+    <ul className="phrases">
+      {demo.phrases.slice(0, 6).map((phrase) => (
+        <li key={phrase}>
+          <button
+            type="button"
+            disabled={status === 'connecting' || status === 'reconnecting'}
+            onClick={() => say(phrase)}
+          >
+            “{phrase}”
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Composer({ talk: { conversation, hasMicrophone } }: { talk: Talk }) {
   const [text, setText] = useState('');
+  const field = useRef<HTMLInputElement>(null);
   const isLive = conversation.status === 'connected' || conversation.status === 'reconnecting';
+  // The button that started a typed conversation is gone by now, and the keyboard's focus with it.
+  useEffect(() => {
+    if (isLive && !hasMicrophone) field.current?.focus();
+  }, [isLive, hasMicrophone]);
   const send = (event: FormEvent) => {
     event.preventDefault();
     const message = text.trim();
@@ -156,6 +181,7 @@ function Composer({ talk: { conversation } }: { talk: Talk }) {
   return (
     <form className="composer" onSubmit={send}>
       <input
+        ref={field}
         aria-label="Message"
         placeholder={isLive ? 'Type a message' : 'Start a conversation to type'}
         value={text}

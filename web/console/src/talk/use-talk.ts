@@ -10,7 +10,8 @@ export interface Talk {
   readonly problem: string | null;
   /** False in a typed conversation, which has no microphone to mute. */
   readonly hasMicrophone: boolean;
-  start(agentId: string, microphone: boolean): Promise<void>;
+  /** Starts a conversation; `message` is sent at once, if given. */
+  start(agentId: string, microphone: boolean, message?: string): Promise<void>;
   levels(): { readonly input: number; readonly output: number };
 }
 
@@ -24,11 +25,12 @@ export function useTalk(): Talk {
   useEffect(() => session?.on('error', (error) => setProblem(error.message)), [session]);
 
   const start = useCallback(
-    async (agentId: string, microphone: boolean) => {
+    async (agentId: string, microphone: boolean, message?: string) => {
       setProblem(null);
       setHasMicrophone(microphone);
       try {
-        await startSession({ agentId, microphone });
+        const started = await startSession({ agentId, microphone });
+        if (message !== undefined) started.sendUserMessage(message, { audio: true });
       } catch (error) {
         setProblem(error instanceof SessionError ? error.message : 'The conversation could not be started');
       }
