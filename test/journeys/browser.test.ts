@@ -72,6 +72,22 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
   );
 
   itNeeds(['chromium'])(
+    'begins with a suggestion that is clicked, and leaves the keyboard in the field',
+    { timeout: 60_000 },
+    async () => {
+      const visitor = await TalkPage.open(stage.browser, stage.product);
+      const suggestion = visitor.page.getByRole('listitem').getByRole('button').first();
+      const phrase = (await suggestion.textContent())?.slice(1, -1) ?? '';
+      await suggestion.click();
+      await visitor.line('You', phrase);
+      await visitor.page.keyboard.type('Goodbye');
+      await visitor.page.keyboard.press('Enter');
+      await visitor.line('You', 'Goodbye');
+      await visitor.close();
+    },
+  );
+
+  itNeeds(['chromium'])(
     'can be taken over by a colleague at the console, and handed back',
     { timeout: 180_000 },
     async () => {
