@@ -82,7 +82,11 @@ const FAULTS = {
     reason: 'storage_full',
   },
   operator_only: { status: 403, message: 'This route needs the operator key' },
-  source_refused: { status: 403, message: 'Source address is not allowed for this number', sip: 403 },
+  source_refused: {
+    status: 403,
+    message: 'Calls to this number are not allowed from {address}: add it to {setting} to admit them',
+    sip: 403,
+  },
   // 404
   not_found: { status: 404, message: 'Not found', sip: 404 },
   recording_not_found: { status: 404, message: 'Recording not found' },

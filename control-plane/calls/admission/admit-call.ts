@@ -72,7 +72,7 @@ export async function admitCall(
       await context.refusals.throttleCall(networkOf(request.source_address));
       return refusal(404);
     case 'source_refused':
-      return refuse(context, { request, number: addressee.holder }, fault('source_refused'));
+      return refuse(context, { request, number: addressee.holder }, sourceRefused(request, addressee.holder));
     case 'challenged': {
       const challenge = { 'Proxy-Authenticate': addressee.challenges };
       // A first request without credentials, or one with only a stale nonce, will be retried by the caller
@@ -114,6 +114,13 @@ async function admitTo(
       error.sipStatus === 503 ? { 'Retry-After': RETRY_AFTER } : undefined,
     );
   }
+}
+
+/** The reason for the team and the operator; the caller gets 403 only. */
+function sourceRefused({ source_address: address }: AdmissionRequest, number: NumberDocument | null): Fault {
+  const isImported = number !== null && number.sip !== null;
+  const setting = isImported ? 'inbound_allowed_addresses of the number' : 'SIP_TRUSTED';
+  return fault('source_refused', { address, setting });
 }
 
 /** Refusals are rate-limited: callers that retry at once would take event-loop time from all other calls. */
