@@ -3,6 +3,7 @@
  * events. A transport passes in received audio and asks once per slot for the audio to send.
  */
 import type { Clock } from '#base/clock.ts';
+import type { IsOwnAddress } from '#base/own-addresses.ts';
 import { FRAME_MS, type FrameKind, frameSamples } from '../dsp/frame.ts';
 import { EchoPath } from '../voice-activity/echo-path.ts';
 import type { VoiceRateHz } from '../voice-activity/silero.ts';
@@ -26,6 +27,7 @@ export interface MediaShared {
   readonly pacer: Pacer;
   readonly events: EventBatcher;
   readonly detector: SpeechDetector;
+  readonly isOwnAddress: IsOwnAddress;
   /** The audio of every open leg, by the leg's number on this thread. */
   readonly audios: Map<number, LegAudio>;
   readonly log: (level: 'info' | 'warn' | 'error', message: string, detail?: unknown) => void;

@@ -2,9 +2,11 @@
  * Symmetric RTP (RFC 4961), limited to the negotiated peer: decides from which source address media is
  * accepted and where it is sent. The negotiated address always wins. Another port of it is accepted (NAT).
  * Another address is accepted only if the negotiated one cannot be real (a private address in the SDP of a
- * peer behind NAT), and only after several packets of one stream.
+ * peer behind NAT) or both are this machine's own (a softphone that names the network card's address and sends
+ * from the loopback), and only after several packets of one stream.
  */
 import ipaddr from 'ipaddr.js';
+import type { IsOwnAddress } from '#base/own-addresses.ts';
 
 /** Packets of one stream that a source must send before it replaces an unreachable negotiated address. */
 const PROBATION_PACKETS = 5;
@@ -27,11 +29,16 @@ export interface Source {
 
 /** Tracks the source of one stream. */
 export class Latch {
+  readonly #isOwn: IsOwnAddress;
   #negotiated: Source | null = null;
   #isHeardFirst = false;
   #latched: Source | null = null;
   #lastMs = 0;
   #candidate: (Source & { readonly ssrc: number; packets: number }) | null = null;
+
+  constructor(isOwn: IsOwnAddress) {
+    this.#isOwn = isOwn;
+  }
 
   /**
    * Sets the address of the answer or re-offer; with `isHeardFirst` nothing is sent there before something
@@ -69,7 +76,13 @@ export class Latch {
     if (isSame(negotiated, source) || (this.#latched && isSame(this.#latched, source))) return true;
     if (this.#latched && nowMs - this.#lastMs < STALE_MS) return false;
     if (source.address === (this.#latched ?? negotiated).address) return true;
-    return !this.#latched && isUnreachable(negotiated.address) && this.#hasProved(source, ssrc);
+    return !this.#latched && this.#mayStandIn(source, negotiated) && this.#hasProved(source, ssrc);
+  }
+
+  /** Whether the negotiated peer may send from this other address. */
+  #mayStandIn(source: Source, negotiated: Source): boolean {
+    if (isUnreachable(negotiated.address)) return true;
+    return this.#isOwn(negotiated.address) && this.#isOwn(source.address);
   }
 
   #hasProved(source: Source, ssrc: number): boolean {

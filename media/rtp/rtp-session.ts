@@ -65,7 +65,7 @@ class RtpSession implements TransportLeg, PacedLeg {
   readonly #sockets: RtpSockets;
   readonly #options: RtpSessionOptions;
   readonly #audio: LegAudio;
-  readonly #latch = new Latch();
+  readonly #latch: Latch;
   readonly #reporter: RtcpReporter;
   readonly #codecs: CodecStreams;
   readonly #sender: RtpSender;
@@ -81,6 +81,7 @@ class RtpSession implements TransportLeg, PacedLeg {
     this.#sockets = sockets;
     this.#options = options;
     this.#shared = shared;
+    this.#latch = new Latch(shared.isOwnAddress);
     this.originMs = shared.pacer.add(this);
     this.#reporter = new RtcpReporter(shared.clock, randomInt(2 ** 32));
     const rateHz = options.remote ? CODECS[options.remote.codec].rateHz : UNKNOWN_RATE_HZ;

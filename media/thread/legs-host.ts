@@ -3,6 +3,7 @@
  * them.
  */
 import { systemClock } from '#base/clock.ts';
+import { createOwnAddresses } from '#base/own-addresses.ts';
 import { Fault } from '#config/errors.ts';
 import { EventBatcher } from '../leg/event-batch.ts';
 import type { LegCommand } from '../leg/leg.ts';
@@ -40,6 +41,7 @@ export class LegsHost {
       pacer: this.#pacer,
       events: this.#events,
       detector: this.#detector,
+      isOwnAddress: createOwnAddresses(systemClock),
       audios: new Map(),
       log,
     };

@@ -5,6 +5,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { systemClock } from '#base/clock.ts';
+import { isLoopback } from '#base/public-address.ts';
 import { Fault } from '#config/errors.ts';
 import { encodeG711 } from '#media/dsp/g711.ts';
 import { EventBatcher, unpackEvents } from '#media/leg/event-batch.ts';
@@ -89,7 +90,15 @@ export async function fuzzRtp({
   const detector = new SpeechDetector(clock, () => undefined);
   // As in the media thread, speech detection runs on each turn of the wheel.
   const pacer = new Pacer(clock, () => detector.flush(clock.now()));
-  const shared: MediaShared = { clock, pacer, events, detector, audios: new Map(), log: () => undefined };
+  const shared: MediaShared = {
+    clock,
+    pacer,
+    events,
+    detector,
+    isOwnAddress: isLoopback,
+    audios: new Map(),
+    log: () => undefined,
+  };
   const peer = createSocket('udp4');
   peer.bind(0, '127.0.0.1');
   await once(peer, 'listening');

@@ -54,7 +54,15 @@ describe('a leg in a room whose data overtakes participant updates', () => {
   let room: FakeRoom;
 
   beforeEach(async () => {
-    const shared = { clock, pacer, events, detector, audios: new Map(), log: () => undefined };
+    const shared = {
+      clock,
+      pacer,
+      events,
+      detector,
+      isOwnAddress: () => false,
+      audios: new Map(),
+      log: () => undefined,
+    };
     const options = {
       leg: 1,
       url: 'ws://nowhere',

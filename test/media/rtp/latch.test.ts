@@ -4,16 +4,21 @@ import { Latch } from '#media/rtp/latch.ts';
 const carrier = { address: '198.51.100.4', port: 4000 };
 const other = { address: '198.51.100.99', port: 4000 };
 
+/** The network card's address and the loopback of the machine that runs the latch. */
+const card = { address: '192.0.2.77', port: 4000 };
+const loopback = { address: '127.0.0.1', port: 4000 };
+const isOwn = (address: string) => [card.address, loopback.address].includes(address);
+
 function latched(remote = carrier): Latch {
-  const latch = new Latch();
+  const latch = new Latch(isOwn);
   latch.negotiate(remote);
   return latch;
 }
 
 describe('the RTP latch', () => {
   it('accepts nothing before negotiation', () => {
-    expect(new Latch().accepts(carrier, 1, 0)).toBe(false);
-    expect(new Latch().target).toBeNull();
+    expect(new Latch(isOwn).accepts(carrier, 1, 0)).toBe(false);
+    expect(new Latch(isOwn).target).toBeNull();
   });
 
   it('accepts the negotiated source and sends to it', () => {
@@ -23,7 +28,7 @@ describe('the RTP latch', () => {
   });
 
   it('security 12: sends nothing to an unverified address until a packet has arrived from it', () => {
-    const latch = new Latch();
+    const latch = new Latch(isOwn);
     latch.negotiate({ ...carrier, isHeardFirst: true });
     expect(latch.target).toBeNull();
     expect(latch.accepts(carrier, 1, 0)).toBe(true);
@@ -46,6 +51,20 @@ describe('the RTP latch', () => {
     expect(latch.accepts({ address: carrier.address, port: 61_002 }, 1, 20)).toBe(false);
     expect(latch.accepts(carrier, 1, 40)).toBe(true);
     expect(latch.target).toEqual(carrier);
+  });
+
+  it('accepts a softphone on its own machine that names the network card and sends from the loopback', () => {
+    const latch = latched(card);
+    expect([1, 2, 3, 4, 5].map((n) => latch.accepts(loopback, 7, n * 20)).at(-1)).toBe(true);
+    expect(latch.target).toEqual(loopback);
+  });
+
+  it('accepts no stranger for its own machine, and not its own machine for a stranger', () => {
+    const packets = [1, 2, 3, 4, 5, 6];
+    const own = latched(card);
+    expect(packets.some((n) => own.accepts(other, 7, n * 20))).toBe(false);
+    const strangers = latched(carrier);
+    expect(packets.some((n) => strangers.accepts(loopback, 7, n * 20))).toBe(false);
   });
 
   it('latches a peer with a private address to its actual source after five packets of one stream', () => {

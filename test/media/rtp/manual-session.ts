@@ -1,5 +1,6 @@
 /** An RTP session as the media thread runs it, on a real socket, with a clock advanced by the test. */
 import { systemClock } from '#base/clock.ts';
+import { isLoopback } from '#base/public-address.ts';
 import { EventBatcher, unpackEvents } from '#media/leg/event-batch.ts';
 import type { LegEvent } from '#media/leg/leg.ts';
 import type { MediaShared } from '#media/leg/leg-audio.ts';
@@ -17,7 +18,15 @@ export async function openManualSession(codec: RtpCodec = 'PCMU', ports = new Po
   const events = new EventBatcher();
   const detector = new SpeechDetector(systemClock, () => undefined);
   const pacer = new Pacer(clock, () => undefined);
-  const shared: MediaShared = { clock, pacer, events, detector, audios: new Map(), log: () => undefined };
+  const shared: MediaShared = {
+    clock,
+    pacer,
+    events,
+    detector,
+    isOwnAddress: isLoopback,
+    audios: new Map(),
+    log: () => undefined,
+  };
   const peer = await openRtpPeer(codec);
   const options = {
     leg: 1,
