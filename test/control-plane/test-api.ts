@@ -70,6 +70,8 @@ export interface TestApi {
   close(): Promise<void>;
 }
 
+/** The address of the network card of the machine under test. */
+export const OWN_ADDRESS = '192.0.2.77';
 /** DNS results by name; other names resolve to a public address. */
 const ADDRESSES: Readonly<Record<string, string>> = {
   'private.example.com': '10.0.0.1',
@@ -125,6 +127,7 @@ export async function openTestApi(
       clock,
       resolve: async (host) => [ADDRESSES[host] ?? '93.184.215.14'],
     }),
+    isOwnAddress: (address) => address === OWN_ADDRESS,
     platform: platformModels(settings, { localRecognition: [] }),
     rooms: null,
     speech: createSpeechPool({

@@ -65,10 +65,23 @@ export async function findAddressee(context: Context, request: AdmissionRequest)
  * owner lists.
  */
 function isSourceAllowed(context: Context, number: NumberDocument, address: string): boolean {
-  if (number.sip === null) return parseAllowList(context.settings.SIP_TRUSTED).allowsAddress(address, 0);
+  if (number.sip === null) return isTrusted(context, address);
   return (
     !namesSources(number) || parseAllowList(number.sip.inbound_allowed_addresses).allowsAddress(address, 0)
   );
+}
+
+/**
+ * Where the loopback is trusted, so is every address of this machine: a softphone on it sends from the
+ * network card's address. Forging such a source gains an outsider no call. Over TCP the connection never
+ * completes. Over UDP, Linux drops packets from outside that name an own address; on other systems the answers
+ * go to this machine and not to the sender, so the call is never acknowledged and ends.
+ */
+function isTrusted({ settings, isOwnAddress }: Context, address: string): boolean {
+  const trusted = parseAllowList(settings.SIP_TRUSTED);
+  if (trusted.allowsAddress(address, 0)) return true;
+  const trustsLoopback = trusted.allowsAddress('127.0.0.1', 0) || trusted.allowsAddress('::1', 0);
+  return trustsLoopback && isOwnAddress(address);
 }
 
 function namesSources({ sip }: NumberDocument): boolean {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
 import type { AdmissionRequest } from '#protocol/sip-admission.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '../../../fakes/webhook-receiver.ts';
-import type { TestUser } from '../../test-api.ts';
+import { OWN_ADDRESS, type TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
 const MANAGED = '+15550100001';
@@ -204,6 +204,11 @@ describe('an inbound phone call', () => {
     expect(await statusOf({ is_answerable: false, source_address: '198.51.100.1' })).toBe(403);
     api.dispatch.room = 0;
     expect(await statusOf({ is_answerable: false })).toBe(503);
+  });
+
+  it('is accepted from every address of the machine itself where the loopback is trusted', async () => {
+    await buy(await api.publishAgent(user));
+    expect(await statusOf({ source_address: OWN_ADDRESS })).toBe('tag-1');
   });
 
   it('an imported number is checked against its own list and not SIP_TRUSTED', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
 import { ManualClock } from '../../../fakes/manual-clock.ts';
-import type { TestUser } from '../../test-api.ts';
+import { OWN_ADDRESS, type TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
 const MANAGED = '+15550100001';
@@ -77,6 +77,16 @@ describe('the log of refused calls', () => {
         created_at: api.at(),
       },
     ]);
+  });
+
+  it('names a refused source and the setting that admits it, also one of this machine', async () => {
+    await numberOf(agentId);
+    // SIP_TRUSTED of this deployment does not contain the loopback.
+    expect(await ring({ source_address: OWN_ADDRESS })).toBe(403);
+    const [{ message }] = await logged(1);
+    expect(message).toBe(
+      `Calls to this number are not allowed from ${OWN_ADDRESS}: add it to SIP_TRUSTED to admit them`,
+    );
   });
 
   it('distinguishes a disallowed source from a lack of capacity', async () => {
