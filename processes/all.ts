@@ -185,11 +185,12 @@ function announce(
   console.log(`Console      ${url}/console`);
   console.log(`API docs     ${url}/docs`);
   console.log(`API key      in ${start.credentialsFile} (root_api_key)`);
-  if (number !== null && started.sipPort !== null)
-    console.log(
-      `Dial         sip:${number}@${hostPort(reachable(settings.SIP_HOST), started.sipPort)} (UDP or TCP; ` +
-        'the demo agent answers)',
-    );
+  if (number !== null && started.sipPort !== null) {
+    const uri = `sip:${number}@${hostPort(reachable(settings.SIP_HOST), started.sipPort)}`;
+    console.log(`Dial         ${uri} (UDP or TCP; the demo agent answers)`);
+    // A fresh baresip has no account, and does not dial without one.
+    console.log(`baresip      baresip -e "/uanew <sip:me@127.0.0.1>;regint=0" -e "/dial ${uri}"`);
+  }
   for (const line of started.engines) console.log(`Engines      ${line}`);
   console.log(`Started in   ${((systemClock.now() - start.startedMs) / 1000).toFixed(1)} s`);
   console.log(`ready ${JSON.stringify({ port: started.port, sipPort: started.sipPort, number })}`);

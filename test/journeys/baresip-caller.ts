@@ -1,6 +1,6 @@
 /**
  * A phone call by baresip without a sound card: its microphone is a recording, and it records the audio it
- * receives.
+ * receives. Its network settings are those of a fresh installation: it names the network card's address.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseWav, type Wav } from '#caller/wav.ts';
-import { freeUdpPort } from '#test/free-port.ts';
 import { recordWav, type Utterance } from './microphone.ts';
 
 const MODULES = '/usr/lib/baresip/modules';
@@ -30,7 +29,7 @@ export async function callWithBaresip(
       join(folder, 'accounts'),
       `<sip:${from}@127.0.0.1>;regint=0;answermode=manual;audio_codecs=PCMU\n`,
     );
-    writeFileSync(join(folder, 'config'), configuration(folder, await freeUdpPort()));
+    writeFileSync(join(folder, 'config'), configuration(folder));
     const seconds = Math.ceil(microphone.length / 16_000) + SPARE_SECONDS;
     const child = spawn('baresip', ['-f', folder, '-e', `/dial ${target}`, '-t', String(seconds)], {
       stdio: 'ignore',
@@ -45,10 +44,8 @@ export async function callWithBaresip(
   }
 }
 
-function configuration(folder: string, sipPort: number): string {
+function configuration(folder: string): string {
   return [
-    `sip_listen 127.0.0.1:${sipPort}`,
-    'net_interface 127.0.0.1',
     `audio_source aufile,${join(folder, 'microphone.wav')}`,
     `audio_player aufile,${join(folder, 'unused.wav')}`,
     'ausrc_srate 8000',
