@@ -165,6 +165,8 @@ export const mediaQuality = z.object({
    * Estimated quality of the caller's audio, 1 to 4.4 (E-model, ITU-T G.107); null if nothing was received.
    */
   mos: z.number().nullable(),
+  /** Only if nothing was heard of the caller: the address expected, and those whose packets were refused. */
+  unheard: z.object({ expected_address: z.string(), refused_addresses: z.array(z.string()) }).optional(),
 });
 export type MediaQuality = z.infer<typeof mediaQuality>;
 

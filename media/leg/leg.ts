@@ -161,6 +161,13 @@ export interface LegStats {
    * not report it.
    */
   readonly mos?: number | null;
+  /** Set if the peer should have sent audio and no packet of it was accepted for 3 s or more. */
+  readonly unheard?: {
+    /** The negotiated address. */
+    readonly expectedAddress: string;
+    /** Sources of the packets that were refused; empty if none arrived. */
+    readonly refusedAddresses: readonly string[];
+  };
 }
 
 /** A media path, as the call loop holds it. */

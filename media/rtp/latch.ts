@@ -2,8 +2,8 @@
  * Symmetric RTP (RFC 4961), limited to the negotiated peer: decides from which source address media is
  * accepted and where it is sent. The negotiated address always wins. Another port of it is accepted (NAT).
  * Another address is accepted only if the negotiated one cannot be real (a private address in the SDP of a
- * peer behind NAT) or both are this machine's own (a softphone that names the network card's address and sends
- * from the loopback), and only after several packets of one stream.
+ * peer behind NAT) or both are this machine's own (a softphone that names the network card's address and
+ * sends from the loopback), and only after several packets of one stream.
  */
 import ipaddr from 'ipaddr.js';
 import type { IsOwnAddress } from '#base/own-addresses.ts';

@@ -29,6 +29,10 @@ const MEDIA_TIMEOUT_MS = 30_000;
 /** A slot served later than this is skipped: the far end would drop packets sent in a burst. */
 const MAX_SEND_LATENESS_MS = 100;
 const MAX_PORT = 65_535;
+/** A peer of which nothing was accepted for this long is logged as unheard. */
+const UNHEARD_MS = 3_000;
+/** Refused source addresses that are kept for the log and the session. */
+const MAX_REFUSED = 4;
 /** Rate of a leg before its far end is known: that of nearly every phone. */
 const UNKNOWN_RATE_HZ = 8000;
 
@@ -75,6 +79,9 @@ class RtpSession implements TransportLeg, PacedLeg {
   #srtpReceiver: SrtpReceiver | null = null;
   #isConnected = false;
   #isClosed = false;
+  #isUnheard = false;
+  /** Addresses whose packets were refused before the first one was accepted. */
+  readonly #refused = new Set<string>();
   #lastMediaMs = 0;
 
   constructor(sockets: RtpSockets, options: RtpSessionOptions, shared: MediaShared) {
@@ -125,7 +132,20 @@ class RtpSession implements TransportLeg, PacedLeg {
     this.#sender.send(slot, dueMs, nowMs - dueMs <= MAX_SEND_LATENESS_MS, remote);
     this.#audio.endSlot(slot, dueMs, kind, this.#receiver.lagMs);
     if (this.#reporter.isDue(slot)) this.#sendReport(slot, remote);
+    this.#watchForPeer(remote, nowMs);
     if (remote.sending && nowMs - this.#lastMediaMs > MEDIA_TIMEOUT_MS) this.#end('media_timeout');
+  }
+
+  /** Says once why nothing is heard: the address in the SDP is often not the one the packets come from. */
+  #watchForPeer(remote: RtpRemote, nowMs: number): void {
+    if (this.#isConnected || this.#isUnheard || !remote.sending || this.#audio.isEarly) return;
+    if (nowMs - this.#lastMediaMs < UNHEARD_MS) return;
+    this.#isUnheard = true;
+    const came =
+      this.#refused.size > 0
+        ? `refused packets came from ${[...this.#refused].join(', ')}`
+        : 'no packet came';
+    this.#shared.log('warn', `nothing heard on a phone leg for 3 s: expected ${remote.address}, ${came}`);
   }
 
   fail(error: unknown): void {
@@ -179,7 +199,11 @@ class RtpSession implements TransportLeg, PacedLeg {
     const packet = plain && parseRtp(plain);
     if (!packet || !isAcceptable(packet, remote)) return;
     const nowMs = this.#shared.clock.now();
-    if (!this.#latch.accepts(from, packet.ssrc, nowMs)) return;
+    if (!this.#latch.accepts(from, packet.ssrc, nowMs)) {
+      if (!this.#isConnected && this.#refused.size < MAX_REFUSED) this.#refused.add(from.address);
+      return;
+    }
+    this.#isUnheard = false;
     this.#lastMediaMs = nowMs;
     if (!this.#isConnected) this.#audio.emit({ type: 'connected', atMs: nowMs });
     this.#isConnected = true;
@@ -221,6 +245,9 @@ class RtpSession implements TransportLeg, PacedLeg {
     const stats = {
       ...this.#receiver.quality(this.#reporter.roundTripMs),
       packetsSent: this.#sender.packetsSent,
+      ...(this.#isUnheard && {
+        unheard: { expectedAddress: this.#remote?.address ?? '', refusedAddresses: [...this.#refused] },
+      }),
     };
     this.#audio.emit({ type: 'closed', atMs: this.#shared.clock.now(), reason, stats });
     const { media, reports, port } = this.#sockets;

@@ -373,5 +373,11 @@ function mediaQualityOf(stats: LegStats): MediaQuality {
     jitter_buffer_ms: stats.jitterBufferMs ?? null,
     concealed_share: stats.concealedShare ?? null,
     mos: stats.mos ?? null,
+    ...(stats.unheard && {
+      unheard: {
+        expected_address: stats.unheard.expectedAddress,
+        refused_addresses: [...stats.unheard.refusedAddresses],
+      },
+    }),
   };
 }

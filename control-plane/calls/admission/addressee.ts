@@ -74,8 +74,8 @@ function isSourceAllowed(context: Context, number: NumberDocument, address: stri
 /**
  * Where the loopback is trusted, so is every address of this machine: a softphone on it sends from the
  * network card's address. Forging such a source gains an outsider no call. Over TCP the connection never
- * completes. Over UDP, Linux drops packets from outside that name an own address; on other systems the answers
- * go to this machine and not to the sender, so the call is never acknowledged and ends.
+ * completes. Over UDP, Linux drops packets from outside that name an own address; on other systems the
+ * answers go to this machine and not to the sender, so the call is never acknowledged and ends.
  */
 function isTrusted({ settings, isOwnAddress }: Context, address: string): boolean {
   const trusted = parseAllowList(settings.SIP_TRUSTED);

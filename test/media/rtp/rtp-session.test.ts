@@ -58,6 +58,29 @@ describe('an RTP session', () => {
     });
   });
 
+  it('says which address it expected and which it refused when nothing of the peer is heard', async () => {
+    const { clock, peer, leg, port, report } = await open();
+    leg.command({ do: 'setRemote', remote: { ...peer.remote, address: '203.0.113.9' } });
+    peer.send(port, 0, new Uint8Array(160));
+    await clock.advance(3_100);
+    leg.command({ do: 'close' });
+    expect(report().at(-1)).toMatchObject({
+      stats: {
+        packetsReceived: 0,
+        unheard: { expectedAddress: '203.0.113.9', refusedAddresses: ['127.0.0.1'] },
+      },
+    });
+  });
+
+  it('reports no unheard peer once a packet was accepted', async () => {
+    const { clock, peer, leg, port, report } = await open();
+    await clock.advance(3_100);
+    peer.send(port, 0, new Uint8Array(160));
+    await expect.poll(() => report().some((event) => event.type === 'connected')).toBe(true);
+    leg.command({ do: 'close' });
+    expect(report().at(-1)).not.toHaveProperty('stats.unheard');
+  });
+
   it('neither sends nor times out on hold, and resumes playing where it stopped', async () => {
     const { clock, peer, leg, report } = await open();
     leg.command({ do: 'setRemote', remote: { ...peer.remote, sending: false } });

@@ -841,6 +841,10 @@ export type SessionDetail = {
     jitter_buffer_ms: number | null;
     concealed_share: number | null;
     mos: number | null;
+    unheard?: {
+      expected_address: string;
+      refused_addresses: string[];
+    };
   } | null;
   sip_headers: Record<string, string> | null;
 };

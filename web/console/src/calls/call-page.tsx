@@ -81,6 +81,7 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
         </Alert>
       )}
       <Verdict turns={session.turns} sessionId={session.session_id} />
+      <UnheardCaller quality={session.media_quality} />
       {isLive ? (
         <Alert color="teal" variant="outline" title="This call is in progress">
           <Stack gap="sm">
@@ -115,6 +116,20 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
         </Link>
       </Text>
     </Page>
+  );
+}
+
+/** Says that the agent was deaf, and which address of the phone or firewall to look at. */
+function UnheardCaller({ quality }: { quality: SessionDetail['media_quality'] }) {
+  const unheard = quality?.unheard;
+  if (!unheard) return null;
+  const { expected_address: expected, refused_addresses: refused } = unheard;
+  return (
+    <Alert color="red" variant="outline" title="Nothing was heard of the caller">
+      {refused.length === 0
+        ? `No packet arrived from ${expected}: look for a firewall, or a phone behind NAT.`
+        : `No packet arrived from ${expected}; packets came from ${refused.join(', ')} and were refused.`}
+    </Alert>
   );
 }
 

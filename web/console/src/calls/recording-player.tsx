@@ -165,7 +165,12 @@ function Player({
             }}
           />
         </Group>
-        <Events events={events} hasCutReply={session.items.some(isCutShort)} onSeek={goTo} />
+        <Events
+          events={events}
+          isDeaf={isDeaf(session)}
+          hasCutReply={session.items.some(isCutShort)}
+          onSeek={goTo}
+        />
       </Stack>
     </Section>
   );
@@ -199,15 +204,20 @@ function titleOf({ kind, durationMs }: AudioEvent): string {
   return kind === 'interruption' ? 'Interruption' : 'Other settings';
 }
 
-function Events({
-  events,
-  hasCutReply,
-  onSeek,
-}: {
-  events: readonly AudioEvent[];
-  hasCutReply: boolean;
-  onSeek: (ms: number) => void;
-}) {
+/** Whether nothing was heard of the caller: then the quiet of the recording proves nothing. */
+function isDeaf({ media_quality: quality }: SessionDetail): boolean {
+  return quality?.packets_received === 0;
+}
+
+interface EventsProps {
+  readonly events: readonly AudioEvent[];
+  readonly isDeaf: boolean;
+  readonly hasCutReply: boolean;
+  readonly onSeek: (ms: number) => void;
+}
+
+function Events({ events, isDeaf, hasCutReply, onSeek }: EventsProps) {
+  if (events.length === 0 && isDeaf) return null;
   if (events.length === 0)
     return (
       <Text size="sm" c="dimmed">
