@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 import type { Clock } from './clock.ts';
 import { isLoopback } from './public-address.ts';
 
-/** Interfaces come and go (DHCP, VPN). Listing them at most this often spares most calls the system call. */
+/** Interfaces come and go (DHCP, VPN); not every call needs to list them anew. */
 const REFRESH_MS = 5_000;
 
 /** True for an address of this machine, in any spelling. */
