@@ -47,32 +47,41 @@ export const WEBHOOK_EVENTS = {
   'call.analyzed': { rank: 3, isRepeatable: true },
 } as const satisfies Record<WebhookEvent['event'], { readonly rank: number; readonly isRepeatable: boolean }>;
 
-/** The payload of each event. */
+/** The payload of each event; the descriptions appear in `/openapi.json`. */
 export const webhookEvent = z.discriminatedUnion('event', [
-  z.object({
-    event: z.literal('phone_call.dial_finished'),
-    dial_status: dialStatus.nullable(),
-    answered_by: z.literal('unknown').nullable(),
-    session: webhookSession,
-  }),
-  z.object({ event: z.literal('call.ended'), ended_reason: endReason.nullable(), session: webhookSession }),
-  z.object({ event: z.literal('call.analyzed'), session: webhookSession, analysis: webhookAnalysis }),
+  z
+    .object({
+      event: z.literal('phone_call.dial_finished'),
+      dial_status: dialStatus.nullable(),
+      answered_by: z.literal('unknown').nullable(),
+      session: webhookSession,
+    })
+    .describe('An outbound dial was answered or failed. Sent once per outbound call.'),
+  z
+    .object({ event: z.literal('call.ended'), ended_reason: endReason.nullable(), session: webhookSession })
+    .describe('A call in which a participant connected has ended. Sent once per call.'),
+  z
+    .object({ event: z.literal('call.analyzed'), session: webhookSession, analysis: webhookAnalysis })
+    .describe('The analysis of a call is finished. Sent again, with a newer finished_at, after each re-run.'),
 ]);
 export type WebhookEvent = z.infer<typeof webhookEvent>;
 
 /** Request of the init webhook. */
-export interface InboundCallEvent {
-  readonly event: 'call.inbound';
-  readonly call: {
-    /** E.164, empty if withheld. */
-    readonly caller_number: string;
-    readonly dialed_number: string;
-    readonly agent_id: string;
-    readonly phone_number_id: string;
-    /** Empty if the call did not come through a bought number. */
-    readonly provider_call_sid: string;
-  };
-}
+export const inboundCallEvent = z
+  .object({
+    event: z.literal('call.inbound'),
+    call: z.object({
+      /** E.164, empty if withheld. */
+      caller_number: z.string(),
+      dialed_number: z.string(),
+      agent_id: z.string(),
+      phone_number_id: z.string(),
+      /** Empty if the call did not come through a bought number. */
+      provider_call_sid: z.string(),
+    }),
+  })
+  .describe('Sent to conversation_init before the agent answers an inbound phone call. Never retried.');
+export type InboundCallEvent = z.infer<typeof inboundCallEvent>;
 
 /** Header of the signature. */
 export const SIGNATURE_HEADER = 'X-Service-Webhook-Signature';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { EXAMPLE_IDS } from '#control-plane/platform/http/example-of.ts';
+import { webhookEvent } from '#protocol/webhook-events.ts';
 import { describedRoutes, encoded, type Media, type Route } from './described-routes.ts';
 import { openTestApi, type TestApi, type TestUser } from './test-api.ts';
 
@@ -127,6 +128,21 @@ describe('the description of the API', () => {
   it("gives a wallet's package the same _id as its credit", async () => {
     const of = (path: string) => api.request('GET', `/wallet/${user.userId}/${path}`, { key: user.key });
     expect((await of('package')).body._id).toBe((await of('api-credit')).body._id);
+  });
+
+  it('describes every webhook, with an example that fits its schema', async () => {
+    const { webhooks } = (await api.request('GET', '/openapi.json')).body as {
+      webhooks: Record<string, { post: { requestBody: { content: Record<string, Media> } } }>;
+    };
+    const events = webhookEvent.options.map(({ shape }) => shape.event.value);
+    expect(Object.keys(webhooks)).toEqual([...events, 'call.inbound']);
+    for (const [event, { post }] of Object.entries(webhooks)) {
+      const { schema, example } = post.requestBody.content['application/json'] as Media;
+      expect(example).toMatchObject({ event });
+      const described = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+      expect([event, described.safeParse(example).error?.issues]).toEqual([event, undefined]);
+      expect(described.safeParse({ ...(example as object), later_field: 1 }).success).toBe(true);
+    }
   });
 
   it('has only examples of bodies that are accepted', async () => {

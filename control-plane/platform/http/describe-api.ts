@@ -12,6 +12,7 @@ import type {
 import { jsonSchemaTransform, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
+import { describedWebhooks } from './describe-webhooks.ts';
 import { exampleOf, type JsonSchema } from './example-of.ts';
 import { errorBody, validationEntry } from './problems.ts';
 import { REQUEST_EXAMPLES } from './request-examples.ts';
@@ -177,7 +178,11 @@ export async function describeApi(
   let text: string | null = null;
   app.get('/openapi.json', { config: { access: 'none' }, schema: { hide: true } }, (_request, reply) => {
     // Half a megabyte that never changes, so it is serialised once.
-    text ??= JSON.stringify({ ...app.swagger(), servers: [{ url: context.publicAddress.url }] });
+    text ??= JSON.stringify({
+      ...app.swagger(),
+      webhooks: describedWebhooks(),
+      servers: [{ url: context.publicAddress.url }],
+    });
     return reply.type('application/json; charset=utf-8').send(text);
   });
 }
