@@ -12,7 +12,7 @@ export interface UploadedText {
 const upload = z
   .custom<UploadedText>(
     (value) => typeof value === 'object' && value !== null && 'content' in value,
-    'must be one file',
+    'the form field source must be one file, as in curl -F source=@menu.md',
   )
   .meta({
     type: 'string',

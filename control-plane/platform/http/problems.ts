@@ -48,9 +48,24 @@ export function invalidField(loc: readonly (string | number)[], text: string): I
   return new InvalidRequest([valueError(['body', ...loc.map(String)], text, 'body')]);
 }
 
-/** Converts zod issues into entries; `place` is the origin of the parsed value. */
-export function invalidFrom(error: z.core.$ZodError, place: ValidationEntry['in']): InvalidRequest {
-  return new InvalidRequest(error.issues.flatMap((issue) => entriesOf(issue, [place], place)));
+/**
+ * Converts zod issues into entries; `place` is the origin of the parsed value. An unknown query field is
+ * answered with `known`, the fields there are.
+ */
+export function invalidFrom(
+  error: z.core.$ZodError,
+  place: ValidationEntry['in'],
+  known: readonly string[] = [],
+): InvalidRequest {
+  const entries = error.issues.flatMap((issue) => entriesOf(issue, [place], place));
+  if (place !== 'query' || known.length === 0) return new InvalidRequest(entries);
+  return new InvalidRequest(
+    entries.map((entry) =>
+      entry.type === 'extra_forbidden'
+        ? { ...entry, msg: `${entry.msg}; known are ${known.join(', ')}` }
+        : entry,
+    ),
+  );
 }
 
 /** The first problem of a request, in one line. */

@@ -15,7 +15,7 @@ import Fastify, {
   type RawServerDefault,
 } from 'fastify';
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
 import { takeRequestPlaces } from '../limits/request-places.ts';
@@ -82,7 +82,8 @@ export async function createServer(context: Context, options: ServerOptions = {}
     const parsed = (schema as unknown as z.ZodType).safeParse(
       httpPart === 'body' && data === null ? undefined : data,
     );
-    return parsed.success ? { value: parsed.data } : { error: invalidFrom(parsed.error, placeOf(httpPart)) };
+    if (parsed.success) return { value: parsed.data };
+    return { error: invalidFrom(parsed.error, placeOf(httpPart), fieldsOf(schema)) };
   });
   app.setSerializerCompiler(serializerCompiler);
   app.setErrorHandler((error, request, reply) => {
@@ -198,6 +199,11 @@ function refusalOf(text: string): Error {
   } catch {
     return new SyntaxError('malformed JSON');
   }
+}
+
+/** The fields that an object schema knows. */
+function fieldsOf(schema: unknown): readonly string[] {
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
 function placeOf(httpPart: string | undefined): ValidationEntry['in'] {

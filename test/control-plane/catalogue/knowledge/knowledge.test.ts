@@ -120,6 +120,19 @@ describe('an upload', () => {
     expect(body).toEqual([expect.objectContaining({ loc, in: 'body' })]);
   });
 
+  it('is 422 with the name of the form field if the file is in another one', async () => {
+    const raw = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.md"\r\n\r\nx\r\n--b--\r\n';
+    const { status, body } = await api.request('POST', sources, {
+      key: user.key,
+      raw,
+      headers: { 'content-type': 'multipart/form-data; boundary=b' },
+    });
+    expect(status).toBe(422);
+    expect(body).toContainEqual(
+      expect.objectContaining({ loc: ['body', 'source'], msg: expect.stringContaining('form field source') }),
+    );
+  });
+
   it('is 422 if its source is text instead of a file', async () => {
     const raw = '--b\r\nContent-Disposition: form-data; name="source"\r\n\r\ntext\r\n--b--\r\n';
     const { status } = await api.request('POST', sources, {

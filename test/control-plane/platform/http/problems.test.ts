@@ -132,6 +132,20 @@ describe('422 lists', () => {
       });
   });
 
+  it('name the query fields there are when one is unknown', async () => {
+    const { status, body } = await api.request('GET', '/v1/agent/tools?limit=2', { key: user.key });
+    expect(status).toBe(422);
+    expect(body).toEqual([
+      {
+        type: 'extra_forbidden',
+        loc: ['query', 'limit'],
+        msg: expect.stringMatching(/^Extra inputs are not permitted; known are .*page_size/),
+        ctx: {},
+        in: 'query',
+      },
+    ]);
+  });
+
   it('report a missing field as missing, and a query field as part of the query', async () => {
     const missing = await api.request('POST', '/v1/agent/agents', { key: user.key, body: {} });
     expect(missing.body).toEqual([
