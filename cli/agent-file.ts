@@ -7,6 +7,7 @@ import { createTwoFilesPatch } from 'diff';
 import { CST, isNode, isScalar, Lexer, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { z } from 'zod';
 import { isOtherHost } from '#config/credential-host.ts';
+import { bearerValue } from '#protocol/bearer-value.ts';
 import { CommandError } from './api.ts';
 
 const header = z.looseObject({
@@ -178,10 +179,14 @@ export function isSecretHeader(entry: z.output<typeof header>): boolean {
 }
 
 /**
- * Fills the `${NAME}` secrets of a file. Throws `CommandError` for one that is not set, or that is written in
- * the file itself.
+ * Fills the `${NAME}` secrets of a file, and adds a missing `Bearer ` to those of bearer headers, which `note`
+ * reports. Throws `CommandError` for one that is not set, or that is written in the file itself.
  */
-export function fillSecrets(file: AgentFile, environment: NodeJS.ProcessEnv): AgentFile {
+export function fillSecrets(
+  file: AgentFile,
+  environment: NodeJS.ProcessEnv,
+  note: (line: string) => void,
+): AgentFile {
   const filled = structuredClone(file);
   eachSecret(filled, (holder, field, description) => {
     const written = holder[field];
@@ -198,7 +203,8 @@ export function fillSecrets(file: AgentFile, environment: NodeJS.ProcessEnv): Ag
     const value = environment[name];
     if (value === undefined || value === '')
       throw new CommandError(`${description}: set ${name} in the environment`);
-    holder[field] = value;
+    holder[field] = holder['kind'] === 'authorization_bearer' ? bearerValue(value) : value;
+    if (holder[field] !== value) note(`${description}: ${name} has no "Bearer ", which was added`);
   });
   return filled;
 }

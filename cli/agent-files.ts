@@ -120,7 +120,8 @@ async function importFile(
 }
 
 async function compare(api: Api, file: string, idOrName: string | undefined) {
-  const given = fillSecrets(parseAgentFile(readGiven(file).toString('utf8'), file), process.env);
+  const note = (line: string) => console.error(`${file}: ${line}`);
+  const given = fillSecrets(parseAgentFile(readGiven(file).toString('utf8'), file), process.env, note);
   const stored = await readTarget(api, given, idOrName);
   const { full, wanted, missing } = overlay(stored.file, given);
   return { stored, filled: { full, wanted }, missing, diff: diffOf(stored.file, wanted) };

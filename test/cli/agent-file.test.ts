@@ -9,6 +9,7 @@ import {
 } from '#cli/agent-file.ts';
 import { growthOf, MOST_GROWTH, repeated } from '../hostile/growth.ts';
 
+const silent = () => undefined;
 const EMPTY: StoredFile = { parley: 1, tools: [], knowledge: [] };
 const read = (text: string) => parseAgentFile(`parley: 1\nagent: { name: Bakery }\n${text}`, 'bakery.yaml');
 
@@ -80,12 +81,31 @@ describe('an agent file', () => {
     const named = read(
       `config: { llm: { custom: { base_url: "https://llm.example.com", model: m, api_key: "\${KEY}" } } }`,
     );
-    expect(fillSecrets(named, { KEY: 'k-1' }).config.llm?.custom?.api_key).toBe('k-1');
-    expect(() => fillSecrets(named, {})).toThrow('llm.custom: set KEY in the environment');
+    expect(fillSecrets(named, { KEY: 'k-1' }, silent).config.llm?.custom?.api_key).toBe('k-1');
+    expect(() => fillSecrets(named, {}, silent)).toThrow('llm.custom: set KEY in the environment');
     const plain = read(
       'tools: [{ name: t, headers: [{ name: Authorization, kind: authorization_bearer, value: abc }] }]',
     );
-    expect(() => fillSecrets(plain, {})).toThrow(`a file must not contain a secret: write value: \${NAME}`);
+    expect(() => fillSecrets(plain, {}, silent)).toThrow(
+      `a file must not contain a secret: write value: \${NAME}`,
+    );
+  });
+});
+
+describe('the credential of a bearer header', () => {
+  it.each([
+    ['t0ken', 'Bearer t0ken', 1],
+    ['Bearer t0ken', 'Bearer t0ken', 0],
+    ['{{token}}', '{{token}}', 0],
+  ])('%s is sent as %s, and an addition is reported', (value, sent, notes) => {
+    const file = read(
+      `tools: [{ name: t, headers: [{ name: Authorization, kind: authorization_bearer, value: "\${KEY}" }] }]`,
+    );
+    const lines: string[] = [];
+    const filled = fillSecrets(file, { KEY: value }, (line) => lines.push(line));
+    expect(filled.tools[0]?.headers?.[0]?.value).toBe(sent);
+    expect(lines.length).toBe(notes);
+    expect(lines.join('')).not.toContain('t0ken');
   });
 });
 
@@ -147,6 +167,7 @@ tools: [{ name: order, url: "https://${host}/order", headers: [{ name: Authoriza
     const file = fillSecrets(
       read(`config: { webhooks: { post_call: [{ url: "https://b.example.com", secret: "\${S}" }] } }`),
       { S: 'hidden-value' },
+      silent,
     );
     const { full, wanted } = overlay(EMPTY, file);
     expect(full.config.webhooks?.post_call?.[0]?.secret).toBe('hidden-value');

@@ -3,6 +3,7 @@
  * changes.
  */
 import { Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import { bearerValue } from '../../../../protocol/bearer-value.ts';
 import type { Tool } from '../api/types.ts';
 import { Add, Remove } from '../parts/list-buttons.tsx';
 
@@ -24,6 +25,11 @@ export function editableHeaders(headers: Tool['headers']): HeaderInput[] {
   return headers.map(({ name, kind, value }) => ({ name, kind, value: value ?? '' }));
 }
 
+/** A header as saved: a bare bearer credential gets its `Bearer `. */
+export function sentHeader(header: HeaderInput): HeaderInput {
+  return header.kind === 'authorization_bearer' ? { ...header, value: bearerValue(header.value) } : header;
+}
+
 export function Headers({
   list,
   onChange,
@@ -42,6 +48,11 @@ export function Headers({
       {hasCredential && (
         <Text size="sm" c="dimmed">
           Credentials are not shown. To change the headers, enter them again.
+        </Text>
+      )}
+      {list.some((header) => sentHeader(header).value !== header.value) && (
+        <Text size="sm" c="dimmed">
+          “Bearer ” is added to the credential when you save.
         </Text>
       )}
       {list.map((header, index) => (

@@ -10,7 +10,7 @@ import { Id } from '../parts/copy.tsx';
 import { Add, Remove } from '../parts/list-buttons.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { LoadedPage } from '../parts/states.tsx';
-import { editableHeaders, type HeaderInput, Headers } from './headers.tsx';
+import { editableHeaders, type HeaderInput, Headers, sentHeader } from './headers.tsx';
 import { ToolTester } from './tool-tester.tsx';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -88,7 +88,12 @@ function ToolEditor({ saved }: { saved: Tool }) {
   const { url, method, body_template, headers, ...common } = tool;
   // Unchanged headers must not be sent, because their credentials are not available here.
   const areHeadersNew = JSON.stringify(headers) !== JSON.stringify(editableHeaders(saved.headers));
-  const request = { url, method, body_template, ...(areHeadersNew ? { headers } : {}) };
+  const request = {
+    url,
+    method,
+    body_template,
+    ...(areHeadersNew ? { headers: headers.map(sentHeader) } : {}),
+  };
   const save = useChange(() => call('PATCH', path, isWebhook ? { ...common, ...request } : common), {
     touches: ['/v1/agent/tools', '/v1/agent/agents'],
     done: 'Saved. Agents use it once they are published again.',
