@@ -179,8 +179,8 @@ export function isSecretHeader(entry: z.output<typeof header>): boolean {
 }
 
 /**
- * Fills the `${NAME}` secrets of a file, and adds a missing `Bearer ` to those of bearer headers, which `note`
- * reports. Throws `CommandError` for one that is not set, or that is written in the file itself.
+ * Fills the `${NAME}` secrets of a file, and adds a missing `Bearer ` to those of bearer headers, which
+ * `note` reports. Throws `CommandError` for one that is not set, or that is written in the file itself.
  */
 export function fillSecrets(
   file: AgentFile,
