@@ -99,7 +99,7 @@ describe('the credential of a bearer header', () => {
     ['{{token}}', '{{token}}', 0],
   ])('%s is sent as %s, and an addition is reported', (value, sent, notes) => {
     const file = read(
-      `tools: [{ name: t, headers: [{ name: Authorization, kind: authorization_bearer, value: "\${KEY}" }] }]`,
+      `tools: [{ name: t, headers: [{ name: A, kind: authorization_bearer, value: "\${KEY}" }] }]`,
     );
     const lines: string[] = [];
     const filled = fillSecrets(file, { KEY: value }, (line) => lines.push(line));
