@@ -30,7 +30,7 @@ const manifest = z.object({
   data_dir: z.string().optional(),
 });
 
-/** These files contain all keys; they are flushed before they count as written. */
+/** The tar and the restored files contain secrets. They are flushed before they count as written. */
 const PRIVATE = { mode: 0o600, flush: true };
 
 /** Adds the commands. */
@@ -133,8 +133,8 @@ async function* withProgress(source: AsyncIterable<Uint8Array>): AsyncGenerator<
 }
 
 /**
- * Restores a backup into a data directory; the database and the keys appear last, together. Throws
- * `CommandError`.
+ * Restores a backup into a data directory. The database and then credentials.json get their final names last,
+ * so an interrupted restore leaves nothing that starts. Throws `CommandError`.
  */
 async function restore(
   file: string,

@@ -8,7 +8,6 @@ import { type Clock, systemClock } from '#base/clock.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger, type Logger } from '#base/log.ts';
-import { createOwnAddresses } from '#base/own-addresses.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
 import { loadCredentials } from '#config/credentials.ts';
 import type { Settings } from '#config/env.ts';
@@ -263,7 +262,6 @@ async function buildContext(
     ledger: createLedger({ entries: models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
     workSignals: createWorkSignals(),
     egress: createEgressGuard({ allow: settings.EGRESS_ALLOW, clock }),
-    isOwnAddress: createOwnAddresses(clock),
     platform: platformModels(settings, {
       localRecognition: detectLocalRecognition({
         dataDir: settings.DATA_DIR,

@@ -21,6 +21,11 @@ export const admissionRequest = z.object({
   /** As in the INVITE; absent from older releases of signalling. */
   request_uri: z.string().max(MAX_VALUE_CHARS).optional(),
   source_address: z.union([z.ipv4(), z.ipv6()]),
+  /**
+   * True if the INVITE came in on the loopback, where only programs of this machine can send; absent if
+   * signalling listens on another address, or cannot tell.
+   */
+  is_local: z.literal(true).optional(),
   source_port: z.number().int().min(0).max(65_535),
   transport: z.enum(['udp', 'tcp', 'tls']),
   /**

@@ -6,7 +6,6 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
-import type { IsOwnAddress } from '#base/own-addresses.ts';
 import type { Credentials } from '#config/credentials.ts';
 import type { Settings } from '#config/env.ts';
 import type { PlatformModels } from '#config/platform-models.ts';
@@ -50,8 +49,6 @@ export interface Context {
   readonly dispatch: Dispatch;
   /** Checks and connects to tenant-supplied endpoints. */
   readonly egress: EgressGuard;
-  /** Whether an address belongs to this machine. */
-  readonly isOwnAddress: IsOwnAddress;
   /** Models that can be configured in this deployment. */
   readonly platform: PlatformModels;
   /** LiveKit rooms for web sessions; null when clients connect to the workers directly. */

@@ -111,8 +111,8 @@ function normalise(text: string): string {
 }
 
 /**
- * The intent with the longest matching phrase. Farewells come last, because they are short words within other
- * sentences.
+ * The intent with the longest matching phrase, so that a short word such as "no" does not win over a longer
+ * one. Of equally long phrases the first in `DEMO_PHRASES` wins.
  */
 function intentOf(text: string): DemoIntent | null {
   let found: { intent: DemoIntent; length: number } | null = null;

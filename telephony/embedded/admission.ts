@@ -1,4 +1,5 @@
 /** Builds the question to the control plane about a new INVITE. */
+import { isLoopback } from '#base/public-address.ts';
 import { type AdmissionRequest, admissionHeaders } from '#protocol/sip-admission.ts';
 import { isAnswerable } from '../sdp.ts';
 import { header, parseUri, uriOf } from './message.ts';
@@ -7,8 +8,8 @@ import type { ServerTransaction } from './transaction.ts';
 /** As many as the question allows. */
 const MAX_URI_CHARS = 2_048;
 
-/** Builds the question. */
-export function admissionRequestOf(transaction: ServerTransaction): AdmissionRequest {
+/** Builds the question of a server that listens on `sipHost`. */
+export function admissionRequestOf(transaction: ServerTransaction, sipHost: string): AdmissionRequest {
   const { request, peer } = transaction;
   const requestUri = request.start.kind === 'request' ? request.start.uri : '';
   return {
@@ -18,6 +19,7 @@ export function admissionRequestOf(transaction: ServerTransaction): AdmissionReq
     // A longer one cannot match any number or agent.
     ...(requestUri.length > MAX_URI_CHARS ? {} : { request_uri: requestUri }),
     source_address: peer.address,
+    ...(isLoopback(sipHost) ? { is_local: true as const } : {}),
     source_port: peer.port,
     transport: peer.transport,
     headers: admissionHeaders(request.headers),

@@ -127,7 +127,6 @@ export async function openTestApi(
       clock,
       resolve: async (host) => [ADDRESSES[host] ?? '93.184.215.14'],
     }),
-    isOwnAddress: (address) => address === OWN_ADDRESS,
     platform: platformModels(settings, { localRecognition: [] }),
     rooms: null,
     speech: createSpeechPool({

@@ -16,7 +16,7 @@ export const walletRecord = z.object({
   has_free_credit: z.boolean(),
 });
 
-/** A dollar amount from a request, parsed to micro-dollars; must not be negative. */
+/** A dollar amount in a request, as text; must not be negative. `parseMoney` converts it. */
 export const amount = z
   .string()
   .max(24)

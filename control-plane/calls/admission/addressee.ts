@@ -38,7 +38,7 @@ export async function findAddressee(context: Context, request: AdmissionRequest)
   const [first] = claims;
   if (!first) return { is: 'unknown_number' };
   const holder = claims.length === 1 ? first : null;
-  const open = claims.filter((number) => isSourceAllowed(context, number, request.source_address));
+  const open = claims.filter((number) => isSourceAllowed(context, number, request));
   if (open.length === 0) return { is: 'source_refused', holder };
   const verdicts: (DigestVerdict['is'] | 'none')[] = [];
   // Numbers that list this source take precedence; numbers open to any source identify their callers by
@@ -64,24 +64,24 @@ export async function findAddressee(context: Context, request: AdmissionRequest)
  * Managed numbers accept calls from the carrier (SIP_TRUSTED), imported ones only from the addresses their
  * owner lists.
  */
-function isSourceAllowed(context: Context, number: NumberDocument, address: string): boolean {
-  if (number.sip === null) return isTrusted(context, address);
+function isSourceAllowed(context: Context, number: NumberDocument, request: AdmissionRequest): boolean {
+  const { source_address: address } = request;
+  if (number.sip === null) return isTrusted(context, request);
   return (
     !namesSources(number) || parseAllowList(number.sip.inbound_allowed_addresses).allowsAddress(address, 0)
   );
 }
 
 /**
- * Where the loopback is trusted, so is every address of this machine: a softphone on it sends from the
- * network card's address. Forging such a source gains an outsider no call. Over TCP the connection never
- * completes. Over UDP, Linux drops packets from outside that name an own address; on other systems the
- * answers go to this machine and not to the sender, so the call is never acknowledged and ends.
+ * Where the loopback is trusted, so is an INVITE that came in on the loopback, whatever its source: a
+ * softphone of this machine sends from the network card's address. A signalling that others can reach never
+ * says so, since a tenant could have it call its own public address.
  */
-function isTrusted({ settings, isOwnAddress }: Context, address: string): boolean {
+function isTrusted({ settings }: Context, { source_address: address, is_local }: AdmissionRequest): boolean {
   const trusted = parseAllowList(settings.SIP_TRUSTED);
   if (trusted.allowsAddress(address, 0)) return true;
   const trustsLoopback = trusted.allowsAddress('127.0.0.1', 0) || trusted.allowsAddress('::1', 0);
-  return trustsLoopback && isOwnAddress(address);
+  return trustsLoopback && is_local === true;
 }
 
 function namesSources({ sip }: NumberDocument): boolean {

@@ -10,7 +10,7 @@ const EXTENSIBLE = 0xfffe;
 /** One second at 48 kHz. */
 const BLOCK_FRAMES = 48_000;
 
-/** Output of a decoder: one block of interleaved channels, full scale 1. */
+/** Output of a decoder: one block, mixed to one channel, full scale 1. */
 export interface DecodedBlock {
   readonly rateHz: number;
   readonly frames: number;

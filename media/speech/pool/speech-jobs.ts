@@ -18,13 +18,17 @@ export interface SpeakOptions {
   readonly latency: 'low' | 'balanced' | 'normal';
 }
 
-/** A segment of text for one voice; null: the platform's default voice. */
+/** A segment of text for one voice. */
 export interface Segment {
   readonly text: string;
+  /** Null: the platform's default voice. */
   readonly voiceId: string | null;
 }
 
-/** A timed word; times in seconds from the start of its chunk. */
+/**
+ * Text with its times in seconds: a word, from the start of its chunk; or a segment or turn of a transcript,
+ * from the start of the recording.
+ */
 export interface TimedText {
   readonly text: string;
   readonly start: number;
@@ -83,7 +87,10 @@ export type JobFailure =
 
 /** Messages to a thread. */
 export type ToThread =
-  /** `account` owns the stream. Accounts take turns, and one that must share rests in between. */
+  /**
+   * `account` owns the stream. `mustShare`: other accounts requested speech recently, so the thread pauses
+   * after each piece of an account that has used up its allowance.
+   */
   | {
       readonly type: 'speak';
       readonly id: number;
@@ -99,7 +106,7 @@ export type ToThread =
       readonly audio: Uint8Array<ArrayBuffer>;
       readonly options: TranscribeOptions;
     }
-  /** A piece was taken: one more may be sent. The stream's account must share from now on, or no longer. */
+  /** A piece was taken: one more may be sent. `mustShare` replaces the earlier value of the stream. */
   | { readonly type: 'taken'; readonly id: number; readonly mustShare: boolean }
   | { readonly type: 'cancel'; readonly id: number }
   /** Answered with `alive` at once. */

@@ -206,9 +206,10 @@ describe('an inbound phone call', () => {
     expect(await statusOf({ is_answerable: false })).toBe(503);
   });
 
-  it('is accepted from every address of the machine itself where the loopback is trusted', async () => {
+  it('is accepted from every address if it came in on the loopback and that is trusted', async () => {
     await buy(await api.publishAgent(user));
-    expect(await statusOf({ source_address: OWN_ADDRESS })).toBe('tag-1');
+    expect(await statusOf({ source_address: OWN_ADDRESS })).toBe(403);
+    expect(await statusOf({ source_address: OWN_ADDRESS, is_local: true })).toBe('tag-1');
   });
 
   it('an imported number is checked against its own list and not SIP_TRUSTED', async () => {

@@ -82,7 +82,7 @@ describe('the log of refused calls', () => {
   it('names a refused source and the setting that admits it, also one of this machine', async () => {
     await numberOf(agentId);
     // SIP_TRUSTED of this deployment does not contain the loopback.
-    expect(await ring({ source_address: OWN_ADDRESS })).toBe(403);
+    expect(await ring({ source_address: OWN_ADDRESS, is_local: true })).toBe(403);
     const [{ message }] = await logged(1);
     expect(message).toBe(
       `Calls to this number are not allowed from ${OWN_ADDRESS}: add it to SIP_TRUSTED to admit them`,

@@ -48,7 +48,7 @@ export function signedDollars(amount: string): string {
 
 /** Formats an amount without fractions of a cent, rounded down. */
 export function wholeCents(amount: string): string {
-  return dollars((Math.floor(Number(amount) * 100) / 100).toFixed(2));
+  return dollars(amount.replace(/(\.\d{2})\d+$/, '$1'));
 }
 
 /** Formats a latency in milliseconds. */
