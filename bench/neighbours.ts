@@ -118,7 +118,7 @@ const NAMES = {
  */
 async function setUp(product: Product, receiver: WebhookReceiver): Promise<string> {
   await createMeasuredAgent(product, NUMBER);
-  const { agents } = await product.ask('GET', '/v1/agent/agents?search=Measurements');
+  const { agents } = await product.ask('GET', '/v1/agent/agents?search=Measured');
   const agentId: string = agents[0].agent_id;
   await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
     webhooks: { post_call: [{ url: `${receiver.url}/` }] },
