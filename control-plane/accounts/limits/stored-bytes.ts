@@ -20,6 +20,25 @@ interface StoredBytesOf {
   readonly bytes: number;
 }
 
+/**
+ * Throws `storage_full` if the team has no room for `bytes` more. Reserves nothing: it refuses a large upload
+ * before its body is read.
+ */
+export async function requireRoom(
+  context: Parts,
+  { userId, teamId, bytes }: Omit<StoredBytesOf, 'id'>,
+): Promise<void> {
+  const { setting, limit, remedy } = await limitOf(context, userId);
+  const id = `bytes:${teamId}`;
+  const hasRoom = async () => {
+    const list = await context.models.places.findById(id, { total: 1 }).lean<PlacesDocument>();
+    return (list?.total ?? 0) + bytes <= limit;
+  };
+  if (await hasRoom()) return;
+  if ((await dropDeletedEntries(context, id, limit - bytes)) && (await hasRoom())) return;
+  throw fault('storage_full', { limit, remedy, setting });
+}
+
 /** Reserves the bytes. Throws `storage_full`. */
 export async function takeBytes(context: Parts, stored: StoredBytesOf): Promise<void> {
   const { setting, limit, remedy } = await limitOf(context, stored.userId);

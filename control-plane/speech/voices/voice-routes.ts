@@ -2,14 +2,17 @@
  * Routes of voice models: create from samples, list with its own paging, read, change, delete. The list
  * includes the engine's own voices.
  */
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
+import { requireRoom } from '../../accounts/limits/stored-bytes.ts';
 import { type Context, newId } from '../../platform/context.ts';
 import { type Caller, callerOf } from '../../platform/http/auth.ts';
 import { queryFlag, searchPattern } from '../../platform/http/lists.ts';
 import { acceptBodies } from '../../platform/http/request-bodies.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
+import { declaredBytes, SMALL_BYTES } from '../../platform/limits/body-size.ts';
 import type { VoiceDocument } from '../../platform/store/models/voice-model.ts';
 import { admit, recognise, speechFault } from '../requests/speech-service.ts';
 import {
@@ -57,6 +60,7 @@ const modelList = z.object({
 export async function registerVoiceRoutes(app: ApiServer, context: Context): Promise<void> {
   await app.register((plain, _options, done) => {
     const scope = plain as unknown as ApiServer;
+    scope.addHook('onRequest', (request, reply) => requireRoomForSamples(context, request, reply));
     acceptBodies(scope, {
       kinds: ['multipart', 'msgpack', 'urlencoded'],
       json: true,
@@ -66,6 +70,25 @@ export async function registerVoiceRoutes(app: ApiServer, context: Context): Pro
     registerChanges(scope, context);
     done();
   });
+}
+
+/** Refuses an upload that cannot be stored before its body is read. Throws `storage_full`. */
+async function requireRoomForSamples(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  // The other fields of the form are smaller than this together.
+  const bytes = (declaredBytes(request) ?? 0) - SMALL_BYTES;
+  if (bytes <= 0) return;
+  const { userId, teamId } = callerOf(request);
+  try {
+    await requireRoom(context, { userId, teamId, bytes });
+  } catch (error) {
+    // The rest of a refused upload is not read.
+    reply.header('Connection', 'close');
+    throw error;
+  }
 }
 
 function registerReads(scope: ApiServer, context: Context): void {

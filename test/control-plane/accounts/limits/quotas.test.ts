@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sendForm } from '../../catalogue/knowledge/knowledge-form.ts';
 import { openTestApi, type TestApi, type TestResponse, type TestUser } from '../../test-api.ts';
@@ -122,6 +124,21 @@ describe('bytes of voices and knowledge', () => {
     expect(statuses([await source(MB), await source(MB), await source(MB)])).toEqual([201, 201, 403]);
     await api.context.ledger.post({ userId: user.userId, key: 'paid', kind: 'top_up', amountMicros: 1 });
     expect((await source(MB)).status).toBe(201);
+  });
+
+  it('security 15: are refused before a body that does not fit is read', async () => {
+    await api.app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = api.app.server.address() as AddressInfo;
+    const socket = connect(port, '127.0.0.1');
+    // Only the head: an answer shows that the server does not wait for the body.
+    socket.write(
+      `POST /model HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${user.key}\r\nContent-Type: ` +
+        `multipart/form-data; boundary=x\r\nContent-Length: ${8 * MB}\r\n\r\n`,
+    );
+    const [answer] = await once(socket, 'data');
+    socket.destroy();
+    expect(String(answer)).toMatch(/^HTTP\/1.1 403 .*connection: close/is);
+    expect(String(answer)).toContain('storage_full');
   });
 
   it('security 15: become free at once when a voice is deleted', async () => {
