@@ -19,8 +19,8 @@ const NUMBER = '+15550100043';
 const GREEDY_NUMBER = '+15550100044';
 /** Interval between the ordinary tenant's requests of each kind. */
 const EVERY_MS = { session: 500, speech: 1_000 };
-/** Two calls at a time with two questions each, repeatedly. */
-const CALLS = { calls: 2, turns: 2 };
+/** Four calls at a time with two questions each, repeatedly. */
+const CALLS = { calls: 4, turns: 2 };
 /** Minimum limit, so that timer noise of a quiet machine does not fail the comparison. */
 const MIN_LIMIT_MS = 20;
 
@@ -47,6 +47,9 @@ interface Measurements {
 }
 
 async function run(seconds: number, only: readonly string[]): Promise<void> {
+  // A real client has its own machine: here its waits for a core would count as slowness of the product, alone
+  // and beside the greedy tenant alike.
+  await favourProcess(process.pid, constants.priority.PRIORITY_HIGH);
   const standIns = await startStandIns();
   const receiver = await openWebhookReceiver();
   try {

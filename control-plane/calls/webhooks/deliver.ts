@@ -52,11 +52,13 @@ export function startDeliverer(context: Context): BackgroundLoop {
   /** Gives each team an equal share of the slots, until no team has a delivery that may be sent. */
   async function beginDue(): Promise<void> {
     let teams = startingAfter(await waitingTeams(context), lastServed);
-    while (teams.length > 0) {
-      const left: string[] = [];
-      const share = Math.ceil(scheduler.free / teams.length);
-      for (const teamId of teams) if (await beginDueOf(teamId, share)) left.push(teamId);
-      teams = left;
+    while (teams.length > 0 && scheduler.free > 0) {
+      // All at once: a team with few deliveries does not wait for one with many.
+      const served = teams.slice(0, scheduler.free);
+      const share = Math.floor(scheduler.free / served.length);
+      const hasMore = await Promise.all(served.map((teamId) => beginDueOf(teamId, share)));
+      lastServed = served.at(-1) ?? lastServed;
+      teams = [...served.filter((_, index) => hasMore[index]), ...teams.slice(served.length)];
     }
   }
 
@@ -73,7 +75,6 @@ export function startDeliverer(context: Context): BackgroundLoop {
     const claimed = await claim(context, startable);
     const keys = keysOf(context, claimed);
     for (const delivery of claimed) begin(delivery, keys);
-    lastServed = teamId;
     return due.length === limit || claimed.length < startable.length;
   }
 
