@@ -47,8 +47,8 @@ interface Measurements {
 }
 
 async function run(seconds: number, only: readonly string[]): Promise<void> {
-  // A real client has its own machine: here its waits for a core would count as slowness of the product, alone
-  // and beside the greedy tenant alike.
+  // A real client has its own machine: here its waits for a core would count as slowness of the product,
+  // alone and beside the greedy tenant alike.
   await favourProcess(process.pid, constants.priority.PRIORITY_HIGH);
   const standIns = await startStandIns();
   const receiver = await openWebhookReceiver();

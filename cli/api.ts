@@ -27,7 +27,7 @@ export interface Access {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the API defines the schemas of its answers
-type Answer = any;
+type Json = any;
 
 const LIST_PAGE = 100;
 
@@ -43,20 +43,20 @@ export class Api {
     return this.#access.url;
   }
 
-  get(path: string): Promise<Answer> {
+  get(path: string): Promise<Json> {
     return this.#json('GET', path);
   }
 
-  post(path: string, body?: unknown): Promise<Answer> {
+  post(path: string, body?: unknown): Promise<Json> {
     return this.#json('POST', path, body);
   }
 
-  patch(path: string, body: unknown): Promise<Answer> {
+  patch(path: string, body: unknown): Promise<Json> {
     return this.#json('PATCH', path, body);
   }
 
   /** Every row of a list, page by page. */
-  async *list(path: string, name: string): AsyncGenerator<Answer> {
+  async *list(path: string, name: string): AsyncGenerator<Json> {
     let cursor: string | null = null;
     do {
       const from: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
@@ -68,14 +68,14 @@ export class Api {
   }
 
   /** All rows of a list. */
-  async all(path: string, name: string): Promise<Answer[]> {
-    const rows: Answer[] = [];
+  async all(path: string, name: string): Promise<Json[]> {
+    const rows: Json[] = [];
     for await (const row of this.list(path, name)) rows.push(row);
     return rows;
   }
 
   /** Server-sent events, until the stream ends or breaks. */
-  async *events(path: string): AsyncGenerator<{ readonly name: string; readonly data: Answer }> {
+  async *events(path: string): AsyncGenerator<{ readonly name: string; readonly data: Json }> {
     const { body } = await this.send('GET', path);
     let unread = '';
     try {
@@ -94,7 +94,7 @@ export class Api {
   }
 
   /** Sends a form, for uploads. */
-  async form(method: 'POST' | 'PATCH', path: string, form: FormData): Promise<Answer> {
+  async form(method: 'POST' | 'PATCH', path: string, form: FormData): Promise<Json> {
     return (await this.send(method, path, { body: form })).json();
   }
 
@@ -113,7 +113,7 @@ export class Api {
     return response;
   }
 
-  async #json(method: string, path: string, body?: unknown): Promise<Answer> {
+  async #json(method: string, path: string, body?: unknown): Promise<Json> {
     const init =
       body === undefined
         ? {}

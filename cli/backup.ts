@@ -15,7 +15,7 @@ import { masterKeyIn } from '#config/credentials.ts';
 import { readSettings } from '#config/env.ts';
 import { returnKeys, type WrappedKeys } from '#control-plane/operations/backup/withheld-keys.ts';
 import { createDataKeys } from '#control-plane/platform/secrets/secret-box.ts';
-import { openBlobs } from '#media/blobs/blobs.ts';
+import { type Blobs, openBlobs } from '#media/blobs/blobs.ts';
 import { CommandError } from './api.ts';
 import type { CommandContext } from './command-context.ts';
 import { mebibytes, show, showProgress } from './output.ts';
@@ -55,7 +55,9 @@ export function addBackupCommands(program: Command, common: CommandContext): voi
 
   program
     .command('restore <file>')
-    .description('restore a backup into an empty DATA_DIR that no product uses; recordings go to BLOBS_URL')
+    .description(
+      'restore a backup into an empty DATA_DIR that no product uses; recordings go to BLOBS_URL, a directory',
+    )
     .option('--data-dir <directory>', 'instead of DATA_DIR')
     .option(
       '--keys <file>',
@@ -243,11 +245,20 @@ async function unpackEntries(tar: Extract, to: Places) {
     else if (place !== undefined) {
       await pipeline(entry, createWriteStream(place, PRIVATE));
       files.delete(name);
-    } else if (name.startsWith('blobs/') && blobs) {
-      await blobs.put(name.slice('blobs/'.length), await buffer(entry));
+    } else if (name.startsWith('blobs/')) {
+      await required(blobs).put(name.slice('blobs/'.length), await buffer(entry));
       count += 1;
     } else throw new Error(`it contains ${name}, which is not part of a backup`);
   }
   if (!about || files.size > 0) throw new Error(`it is incomplete: ${[...files.keys()].join(', ')} missing`);
   return { created_at: about.created_at, has_blobs: about.has_blobs, data_dir: about.data_dir, blobs: count };
+}
+
+/** Where to put recordings. Throws if BLOBS_URL is a bucket. */
+function required(blobs: Blobs | null): Blobs {
+  if (blobs) return blobs;
+  throw new Error(
+    'it contains recordings, which cannot be restored into a bucket: set BLOBS_URL to a directory, ' +
+      'restore, then copy that directory into the bucket',
+  );
 }

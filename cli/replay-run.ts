@@ -5,13 +5,7 @@
 import { turnSettings } from '#protocol/conversation-settings.ts';
 import { replaySettings } from '#protocol/replay.ts';
 import { replay } from '#runtime/replay/replay.ts';
-import {
-  CANDIDATES,
-  judgedShare,
-  recommended,
-  resultOf,
-  type SettingResult,
-} from '#runtime/replay/tuning.ts';
+import { CANDIDATES, judgedShare, recommend, resultOf, type SettingResult } from '#runtime/replay/tuning.ts';
 import { type Divergence, firstDivergence, judgePauses } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
@@ -149,7 +143,7 @@ export async function tune(common: CommandContext, agent: string, most: number):
     calls: logs.length,
     judged: judgedShare(judged[0]?.calls ?? []),
     rows,
-    recommended: pauses < FEWEST_PAUSES ? null : (recommended(rows)?.name ?? null),
+    recommended: pauses < FEWEST_PAUSES ? null : (recommend(rows)?.name ?? null),
   };
   show(result, common, () => {
     if (pauses >= FEWEST_PAUSES) printTuning(result);

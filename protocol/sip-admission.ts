@@ -59,7 +59,7 @@ export function admissionHeaders(
 }
 
 /** The headers to store: without credentials. */
-export function keptHeaders(headers: AdmissionRequest['headers']): AdmissionRequest['headers'] {
+export function withoutCredentials(headers: AdmissionRequest['headers']): AdmissionRequest['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !PROOFS.has(name)));
 }
 

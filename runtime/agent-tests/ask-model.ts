@@ -35,14 +35,18 @@ export interface Question {
 }
 
 /** A complete answer. */
-export interface Answer {
+export interface CompleteAnswer {
   readonly text: string;
   readonly calls: readonly ToolCall[];
   readonly tookMs: number;
 }
 
 /** Asks the model. Throws `ModelError`, or the reason of the signal that ended it. */
-export async function ask(model: LanguageModel, question: Question, context: TestContext): Promise<Answer> {
+export async function ask(
+  model: LanguageModel,
+  question: Question,
+  context: TestContext,
+): Promise<CompleteAnswer> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await askOnce(model, question, context);
@@ -70,7 +74,7 @@ async function askOnce(
   model: LanguageModel,
   question: Question,
   { plan, clock, signal }: TestContext,
-): Promise<Answer> {
+): Promise<CompleteAnswer> {
   const late = new AbortController();
   const timer = clock.after(ATTEMPT_MS, () =>
     late.abort(

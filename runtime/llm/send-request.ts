@@ -9,7 +9,7 @@ export interface ByteSource {
 }
 
 /** The head of an answer, and its body if it has one. */
-export interface Answer {
+export interface ModelResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: ByteSource | null;
@@ -20,7 +20,7 @@ type Fetch = typeof globalThis.fetch;
  * Sends a request and resolves with the head of its answer. Rejects without an answer, or with the signal's
  * reason.
  */
-export type SendRequest = (url: Parameters<Fetch>[0], init: RequestInit) => Promise<Answer>;
+export type SendRequest = (url: Parameters<Fetch>[0], init: RequestInit) => Promise<ModelResponse>;
 
 /** Sends by `fetch`. */
 export function sendByFetch(fetch: Fetch): SendRequest {
@@ -47,7 +47,7 @@ const WITHOUT_BODY = new Set([204, 205]);
  * Sends text by undici's `request`, which handles an answer at half the cost of `fetch`. Redirects are left
  * to `fetch`.
  */
-export async function sendByRequest(url: Parameters<Fetch>[0], init: RequestInit): Promise<Answer> {
+export async function sendByRequest(url: Parameters<Fetch>[0], init: RequestInit): Promise<ModelResponse> {
   if (typeof url !== 'string' || typeof init.body !== 'string')
     return sendByFetch(globalThis.fetch)(url, init);
   const { statusCode, headers, body } = await request(url, {

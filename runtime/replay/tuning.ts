@@ -62,7 +62,7 @@ function isCutOff({ takenAfterMs, wentOnAfterMs }: PauseOutcome): boolean {
  * The fastest setting that cuts off no more callers than the current one, within the tolerance. The first row
  * is the current setting.
  */
-export function recommended(rows: readonly SettingResult[]): SettingResult | null {
+export function recommend(rows: readonly SettingResult[]): SettingResult | null {
   const [own] = rows;
   if (!own) return null;
   const most = Math.max(own.cutOffs, TOLERATED);

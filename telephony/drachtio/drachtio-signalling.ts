@@ -20,7 +20,7 @@ import { DrachtioOutgoingInvite } from './outgoing-invite.ts';
 import { hangUpRefused, reinvite } from './reinvite.ts';
 
 /** How to reach the SIP server. */
-export interface SignallingOptions {
+export interface DrachtioOptions {
   readonly host: string;
   readonly port: number;
   readonly secret: string;
@@ -32,7 +32,7 @@ export interface SignallingOptions {
 const RECONNECT_MAX_MS = 1_000;
 
 /** Connects and keeps reconnecting; resolves after the first connection. */
-export async function connectSignalling(options: SignallingOptions): Promise<Signalling> {
+export async function connectSignalling(options: DrachtioOptions): Promise<Signalling> {
   const srf = new Srf(options.tag);
   const signalling = new DrachtioSignalling(srf);
   await new Promise<void>((resolve) => {

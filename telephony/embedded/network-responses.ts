@@ -114,7 +114,7 @@ function isLateAnswer(core: Core, transaction: ClientTransaction, { start, heade
 function endOther(
   core: Core,
   transaction: ClientTransaction,
-  { message: answer, source }: Pick<Answer, 'message' | 'source'>,
+  { message: answer, source }: Pick<ReceivedResponse, 'message' | 'source'>,
 ): void {
   const app = core.owners.get(transaction)?.app;
   const tag = parameter(header(answer, 'to') ?? '', 'tag') ?? '';
@@ -223,7 +223,7 @@ function updateDialog(
   return dialog;
 }
 
-interface Answer {
+interface ReceivedResponse {
   readonly app: App;
   readonly message: SipMessage;
   readonly source: Peer;
@@ -233,7 +233,7 @@ interface Answer {
  * The dialog with the sender of this response: a forked INVITE rings several peers, each with a tag of its
  * own (RFC 3261 §12.1.2).
  */
-function earlyDialog(core: Core, transaction: ClientTransaction, answer: Answer): Dialog {
+function earlyDialog(core: Core, transaction: ClientTransaction, answer: ReceivedResponse): Dialog {
   const to = header(answer.message, 'to') ?? '';
   const tag = parameter(to, 'tag');
   const localTag = parameter(header(transaction.request, 'from') ?? '', 'tag') ?? '';
@@ -247,7 +247,11 @@ function earlyDialog(core: Core, transaction: ClientTransaction, answer: Answer)
   return dialog;
 }
 
-function dialogOf(core: Core, transaction: ClientTransaction, { app, message, source }: Answer): Dialog {
+function dialogOf(
+  core: Core,
+  transaction: ClientTransaction,
+  { app, message, source }: ReceivedResponse,
+): Dialog {
   const [from, to] = [header(transaction.request, 'from') ?? '', header(message, 'to') ?? ''];
   const cseq = parseCseq(transaction.request)?.number ?? 1;
   const uri = transaction.request.start.kind === 'request' ? transaction.request.start.uri : '';

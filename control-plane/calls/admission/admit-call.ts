@@ -7,7 +7,7 @@
 
 import { networkOf } from '#base/client-network.ts';
 import { Fault, fault } from '#config/errors.ts';
-import { type AdmissionAnswer, type AdmissionRequest, keptHeaders } from '#protocol/sip-admission.ts';
+import { type AdmissionAnswer, type AdmissionRequest, withoutCredentials } from '#protocol/sip-admission.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { withinLimits } from '../../accounts/limits/spend-limits.ts';
 import { loadPublished } from '../../catalogue/agents/publish.ts';
@@ -197,7 +197,7 @@ async function placeInboundCall(context: Context, call: InboundCall): Promise<Pl
     callerNumber: request.from_user === '' ? null : request.from_user,
     dialedNumber: number.phone_number,
     sipCallId: request.call_id,
-    sipHeaders: keptHeaders(request.headers),
+    sipHeaders: withoutCredentials(request.headers),
     recordAudio: version.config.conversation.record_audio,
     tokenHash: null,
   });

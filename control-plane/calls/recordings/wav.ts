@@ -2,9 +2,9 @@
  * One recorded track as a WAV file: computes the position of each segment and reads any byte range without
  * loading the whole file.
  */
+import { HEADER_BYTES, wavHeader } from '#media/speech/audio/wav.ts';
 import type { Segment } from './recording-store.ts';
 
-const HEADER_BYTES = 44;
 const BYTES_PER_SAMPLE = 2;
 /**
  * Start times are rounded and drift slightly, so only a larger difference between two segments counts as a
@@ -82,7 +82,10 @@ export async function* readWav(
 ): AsyncGenerator<Buffer> {
   let at = range.from;
   if (at < HEADER_BYTES) {
-    yield wavHeader(layout).subarray(at, Math.min(HEADER_BYTES, range.to));
+    yield wavHeader(layout.rateHz, layout.samples * BYTES_PER_SAMPLE).subarray(
+      at,
+      Math.min(HEADER_BYTES, range.to),
+    );
     at = HEADER_BYTES;
   }
   for (const placed of layout.segments) {
@@ -101,25 +104,6 @@ export async function* readWav(
     at = stop;
   }
   if (at < range.to) yield* silence(range.to - at);
-}
-
-/** RIFF header of 16-bit mono PCM. */
-function wavHeader({ rateHz, samples }: TrackLayout): Buffer {
-  const data = samples * BYTES_PER_SAMPLE;
-  const header = Buffer.alloc(HEADER_BYTES);
-  header.write('RIFF', 0);
-  header.writeUInt32LE(HEADER_BYTES - 8 + data, 4);
-  header.write('WAVEfmt ', 8);
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20);
-  header.writeUInt16LE(1, 22);
-  header.writeUInt32LE(rateHz, 24);
-  header.writeUInt32LE(rateHz * BYTES_PER_SAMPLE, 28);
-  header.writeUInt16LE(BYTES_PER_SAMPLE, 32);
-  header.writeUInt16LE(16, 34);
-  header.write('data', 36);
-  header.writeUInt32LE(data, 40);
-  return header;
 }
 
 /** A replaced leg may have had another sample rate; linear interpolation is good enough for listening. */

@@ -1,6 +1,7 @@
 /** 16-bit PCM as a WAV file (RIFF). */
 
-const HEADER_BYTES = 44;
+/** Length of the header that `wavHeader` returns, bytes. */
+export const HEADER_BYTES = 44;
 const FORMAT_PCM = 1;
 const SAMPLE_BYTES = 2;
 /** Means "until the end": the length of a stream is unknown when its header is sent. */

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { judgedShare, recommended, resultOf } from '#runtime/replay/tuning.ts';
+import { judgedShare, recommend, resultOf } from '#runtime/replay/tuning.ts';
 import { firstDivergence, judgePauses } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
@@ -76,7 +76,7 @@ describe('tuning', () => {
       { name: 'quick', cutOffs: 0.5, savedMs: 300 },
       { name: 'fair', cutOffs: 0.01, savedMs: 120 },
     ];
-    expect(recommended(rows)?.name).toBe('fair');
-    expect(recommended([])).toBeNull();
+    expect(recommend(rows)?.name).toBe('fair');
+    expect(recommend([])).toBeNull();
   });
 });

@@ -72,6 +72,13 @@ it('a backup of format 1 is restored with its blobs and readable sessions, witho
   await api.close();
   writeFileSync(join(folder, 'old.tar'), await tarOfFormat1(readFileSync(join(folder, 'copy.sqlite'))));
 
+  const intoBucket = await runParley(['restore', 'old.tar', '--data-dir', join(folder, 'bucket')], {
+    folder,
+    environment: { BLOBS_URL: 's3://recordings' },
+  });
+  expect(intoBucket.code).toBe(2);
+  expect(intoBucket.err).toContain('recordings, which cannot be restored into a bucket');
+
   const dataDir = join(folder, 'restored');
   expect(
     await runParley(['restore', 'old.tar', '--data-dir', dataDir], { folder, environment: {} }),

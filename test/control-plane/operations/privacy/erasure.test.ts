@@ -14,6 +14,24 @@ beforeEach(async () => {
 });
 afterAll(() => api.close());
 
+/** Stores a refused call from this number. */
+function createRefusal(number: string) {
+  return api.context.models.refusals.create({
+    _id: newId(),
+    team_id: user.teamId,
+    agent_id: null,
+    kind: 'inbound_call',
+    reason: 'no_agent',
+    message: 'm',
+    status: 486,
+    caller_number: number,
+    dialed_number: '+15550100000',
+    numbers: [number, '+15550100000'],
+    sip_call_id: null,
+    created_at: new Date(),
+  });
+}
+
 describe('the erasure of an end user', () => {
   it('destroys keys and sealed data and reports the removed data; a second erasure finds nothing', async () => {
     const [one, two, other] = [await api.call('u-1'), await api.call('u-1'), await api.call('u-2')];
@@ -130,21 +148,7 @@ describe('the erasure of a phone number', () => {
   );
 
   it('security 18: removes their refused calls, by number and by the number known for an id', async () => {
-    const refusal = async (number: string) =>
-      api.context.models.refusals.create({
-        _id: newId(),
-        team_id: user.teamId,
-        agent_id: null,
-        kind: 'inbound_call',
-        reason: 'no_agent',
-        message: 'm',
-        status: 486,
-        caller_number: number,
-        dialed_number: '+15550100000',
-        numbers: [number, '+15550100000'],
-        sip_call_id: null,
-        created_at: new Date(),
-      });
+    const refusal = async (number: string) => createRefusal(number);
     for (const number of [NUMBER, '+14155550124', '+14155550125']) await refusal(number);
     const known = await api.call('u-7');
     await api.context.models.sessions.updateOne({ _id: known }, { $set: { caller_number: '+14155550124' } });
@@ -160,20 +164,7 @@ describe('the erasure of a phone number', () => {
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { caller_number: '0014155550126' } });
     await api.context.models.sessions.updateOne({ _id: withheld }, { $set: { caller_number: 'anonymous' } });
     for (const number of ['+14155550126', '14155550126', '0014155550126', 'anonymous'])
-      await api.context.models.refusals.create({
-        _id: newId(),
-        team_id: user.teamId,
-        agent_id: null,
-        kind: 'inbound_call',
-        reason: 'no_agent',
-        message: 'm',
-        status: 486,
-        caller_number: number,
-        dialed_number: '+15550100000',
-        numbers: [number, '+15550100000'],
-        sip_call_id: null,
-        created_at: new Date(),
-      });
+      await createRefusal(number);
     await api.erase('u-8');
     const left = await api.context.models.refusals.find({ team_id: user.teamId }).lean();
     expect(left.map(({ caller_number }) => caller_number)).toEqual(['anonymous']);
@@ -189,20 +180,7 @@ describe('the erasure of a phone number', () => {
     const id = await api.call('u-9');
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { caller_number: given } });
     for (const number of new Set([given, '+2125550100', '002125550100'])) {
-      await api.context.models.refusals.create({
-        _id: newId(),
-        team_id: user.teamId,
-        agent_id: null,
-        kind: 'inbound_call',
-        reason: 'no_agent',
-        message: 'm',
-        status: 486,
-        caller_number: number,
-        dialed_number: '+15550100000',
-        numbers: [number, '+15550100000'],
-        sip_call_id: null,
-        created_at: new Date(),
-      });
+      await createRefusal(number);
     }
     await api.erase('u-9');
     const left = await api.context.models.refusals.find({ team_id: user.teamId }).lean();
