@@ -1,21 +1,21 @@
 /**
  * The open connections of SIP over TCP and TLS, and which of them to close, so that idle strangers cannot
  * keep others out. Connections opened by peers are limited per address; when all places are taken, the one
- * idle for longest is closed.
+ * that has owed a message for longest is closed, or else the one idle for longest.
  */
 import type { Socket } from 'node:net';
 import { networkOf } from '#base/client-network.ts';
 import type { Clock, Timer } from '#base/clock.ts';
 import { LIMITS } from '#config/limits.ts';
 
-/** Most connections, and how long one may stay silent. */
+/** Maximum number of connections, and how long one may be idle. */
 export interface ConnectionLimits {
   readonly sipConnections: number;
-  /** Most connections from one IPv4 address or one IPv6 /64. */
+  /** Maximum for one IPv4 address or one IPv6 /64. */
   readonly sipConnectionsPerAddress: number;
   /**
-   * Applies from the opening to the first whole message, and from the first byte of any later message to its
-   * last.
+   * Applies from the first byte of a message to its last; for a connection opened by a peer, also from the
+   * opening to the first whole message.
    */
   readonly sipMessageMs: number;
   readonly sipIdleMs: number;
@@ -49,8 +49,8 @@ export class Connections {
   }
 
   /**
-   * Adds a connection opened by a peer. Returns false if the peer's address has too many; the connection is
-   * then closed.
+   * Adds a connection opened by a peer. Returns false if the peer's address has too many, or if it is
+   * already gone; the connection is then closed.
    */
   admit(key: string, socket: Socket, address: string): boolean {
     // The peer reset it before it was added.
@@ -59,13 +59,13 @@ export class Connections {
       return false;
     }
     const network = networkOf(address);
-    const ofNetwork = this.#perNetwork.get(network) ?? 0;
-    if (ofNetwork >= this.#limits.sipConnectionsPerAddress) {
+    if (this.#countOf(network) >= this.#limits.sipConnectionsPerAddress) {
       socket.destroy();
       return false;
     }
     this.#makeRoom();
-    this.#perNetwork.set(network, ofNetwork + 1);
+    // Counted after making room, which may have closed a connection of the same address.
+    this.#perNetwork.set(network, this.#countOf(network) + 1);
     this.#hold(key, { socket, network, awaitedSinceMs: this.#clock.now(), activeMs: this.#clock.now() });
     return true;
   }
@@ -85,7 +85,7 @@ export class Connections {
     this.#held.set(key, held);
   }
 
-  /** Handles arrived data: whether it completed a valid message, and whether another message has begun. */
+  /** Notes data that arrived: `isWhole` if it completed a valid message, `isPartial` if another has begun. */
   heard(key: string, of: { readonly isWhole: boolean; readonly isPartial: boolean }): void {
     const held = this.#held.get(key);
     if (!held) return;
@@ -119,12 +119,15 @@ export class Connections {
       this.#sweep = null;
     }
     if (held.network === null) return;
-    const left = (this.#perNetwork.get(held.network) ?? 1) - 1;
+    const left = this.#countOf(held.network) - 1;
     if (left > 0) this.#perNetwork.set(held.network, left);
     else this.#perNetwork.delete(held.network);
   }
 
-  /** First one without a whole message, then the one idle for longest: our own are reopened when needed. */
+  /**
+   * Closes the longest-idle connection from which a message is due, or else the longest-idle of all, even one
+   * of ours, because ours are reopened when needed.
+   */
   #makeRoom(): void {
     if (this.#held.size < this.#limits.sipConnections) return;
     const all = [...this.#held];
@@ -139,6 +142,10 @@ export class Connections {
       const isLate = awaitedSinceMs !== null && nowMs - awaitedSinceMs >= this.#limits.sipMessageMs;
       if (isLate || nowMs - activeMs >= this.#limits.sipIdleMs) this.#end(key, held);
     }
+  }
+
+  #countOf(network: string): number {
+    return this.#perNetwork.get(network) ?? 0;
   }
 
   #end(key: string, held: Connection): void {

@@ -56,17 +56,17 @@ describe('admission over HTTP', () => {
   it.each([
     ['an error', 500, '{"action":"route","data":{"tag":"worker-1"}}'],
     ['an answer in an unexpected format', 200, '{"action":"route"}'],
-    ['no JSON', 200, 'hello'],
+    ['an answer that is not JSON', 200, 'hello'],
   ])('%s is not an admission', async (_, status, body) => {
     reply = { status, body };
     await expect(createHttpAdmission(url, 'token-of-workers')(question)).rejects.toThrow();
   });
 
   it.each([
-    ['endless', 'x'.repeat(1 << 20)],
-    ['nested a hundred thousand deep', '['.repeat(60_000)],
+    ['too long', 'x'.repeat(1 << 20)],
+    ['nested sixty thousand deep', '['.repeat(60_000)],
     ['of another shape', '{"action":"route","data":{"tag":""}}'],
-    ['of a status that refuses nothing', '{"action":"reject","data":{"status":200,"reason":"OK"}}'],
+    ['a rejection with a success status', '{"action":"reject","data":{"status":200,"reason":"OK"}}'],
     ['empty', ''],
   ])('an answer that is %s is not an admission', async (_, body) => {
     reply = { status: 200, body };

@@ -127,6 +127,12 @@ describe('a connection to the SIP port', () => {
     expect([await isServed(first), await isServed(second)]).toEqual([true, false]);
   });
 
+  it('security 14: is not counted after another one of the same address has replaced it', async () => {
+    for (const address of ['127.0.0.2', '127.0.0.3'])
+      for (let n = 0; n < 3; n++) expect(await isServed(await open(address))).toBe(true);
+    for (let n = 0; n < 4; n++) expect(await isServed(await open('127.0.0.2'))).toBe(true);
+  });
+
   it('security 14: replaces the previous one from the same port and counts once', async () => {
     const localPort = await freeUdpPort();
     for (let n = 0; n < 10; n++) {
