@@ -1,14 +1,14 @@
 /**
- * Structured logging (pino) with redaction. Levels: `info` is exactly one line per lifecycle transition of a
- * call or a process (admitted, answered, first audio, turn, ended); `debug` everything else; `warn` a problem
- * the program recovered from; `error` a problem that needs attention. Personal data (transcripts, numbers,
+ * Structured logging (pino) with redaction. Levels: `info` for transitions of a call or a process (admitted,
+ * joined, turn, ended) and other rare events; `debug` for the rest; `warn` for a problem the program
+ * recovered from; `error` for a problem that needs attention. Personal data (transcripts, numbers,
  * digits, prompts, tool values) appears only in the fields listed in `REDACTED`.
  */
 import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger };
 
-/** Names of fields whose values are never logged. */
+/** Names of fields whose values are redacted, at the top level of a line and one level below. */
 export const REDACTED = [
   'secret',
   'token',
@@ -30,8 +30,8 @@ export const REDACTED = [
 ] as const;
 
 /**
- * Runs of at least six digits, with or without spaces: phone numbers, codes and card numbers, wherever they
- * are in a line; never parts of ids, addresses or dates.
+ * Runs of at least six digits, with or without spaces or hyphens: phone numbers, codes and card numbers,
+ * wherever they are in a line. Never parts of ids, IP addresses or RFC 3339 times; a date alone is masked.
  */
 const DIGITS = /(?<![\w.-])\+?\d(?:[ -]?\d){5,18}(?![\w-])/g;
 /** A JSON string, or a bare number as long as a card number. */

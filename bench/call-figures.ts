@@ -1,4 +1,4 @@
-/** Compares the measurements of a load of phone calls with their budgets. */
+/** Compares the measurements of a load test of phone calls with their budgets. */
 import { type LoadResult, RESPONSE_WAIT_MS } from './call-load.ts';
 import { type Figure, judge, judgeSamples, type TimedSample } from './figures.ts';
 
@@ -7,7 +7,10 @@ export function callFigures(result: LoadResult): Figure[] {
   const load = `${result.calls} call${result.calls === 1 ? '' : 's'}`;
   const { stalls } = result;
   const calls = { load, unit: 's', samples: result.calls, digits: 2 };
-  /** A sample's window covers its largest limit plus the wait before it. */
+  /**
+   * A stall disturbs a sample if it falls within the largest limit before it, plus any wait that precedes the
+   * measured part.
+   */
   const of = (
     what: string,
     samples: readonly TimedSample[],
@@ -20,7 +23,7 @@ export function callFigures(result: LoadResult): Figure[] {
       toleranceMs: 5,
     });
   return [
-    of('own share of a turn', result.turnShareMs, { p50: 30, p95: 50, p99: 80 }, RESPONSE_WAIT_MS),
+    of('Parley’s share of a turn', result.turnShareMs, { p50: 30, p95: 50, p99: 80 }, RESPONSE_WAIT_MS),
     of('barge-in to silence', result.bargeInMs, { p95: 60, p99: 90 }),
     judgeSamples(
       { what: 'packets off the 20 ms grid', load, unit: 'ms', digits: 2 },
@@ -34,7 +37,7 @@ export function callFigures(result: LoadResult): Figure[] {
     judge({ what: 'CPU of all threads per call-minute, phone', ...calls }, [
       { name: '', value: result.cpu.perCallMinute, limit: 0.3 },
     ]),
-    judge({ what: 'CPU of all threads to set a call up, phone', ...calls }, [
+    judge({ what: 'CPU of all threads per call set-up, phone', ...calls }, [
       { name: '', value: result.cpu.perCallSetUp, limit: 0.3 },
     ]),
   ];

@@ -144,13 +144,13 @@ export function toMarkdown({ at, command, machine, figures }: Results): string {
 
 /** Rows of the table in the README, with their titles there. */
 const HEADLINES = [
-  { what: 'own share of a turn', load: '50 calls', shown: 'What Parley adds to a reply, 50 calls' },
+  { what: 'Parley’s share of a turn', load: '50 calls', shown: 'What Parley adds to a reply, 50 calls' },
   { what: 'barge-in to silence', load: '50 calls', shown: 'Barge-in to silence, 50 calls' },
   { what: 'INVITE to 200', load: '50 calls', shown: 'INVITE to 200, 50 calls' },
   {
-    what: 'worker killed to the agent’s voice again',
+    what: 'worker killed until the agent is heard again',
     load: '20 × 5 calls',
-    shown: 'Worker killed to the agent’s voice again',
+    shown: 'Worker killed until the agent is heard again',
   },
   {
     what: 'CPU of all threads per call-minute, phone',

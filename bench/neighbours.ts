@@ -110,7 +110,7 @@ async function compare(
 
 const NAMES = {
   sessions: 'session created',
-  answers: 'question to answer, own share',
+  answers: 'question to answer, Parley’s share',
   speech: 'speech request, whole',
   webhooks: 'end of a call to its webhook',
 } as const;

@@ -132,7 +132,7 @@ function deathFigures({ silentMs, recordingOffsetsMs, settledMs }: WorkerDeath):
     digits: 0,
   });
   return [
-    judge(about('worker killed to the agent’s voice again', silentMs.length), [
+    judge(about('worker killed until the agent is heard again', silentMs.length), [
       { name: 'p95', value: quantile(silentMs, 0.95), limit: 3_000 },
     ]),
     recordingFigure(`${kills} × ${calls} calls after failover`, recordingOffsetsMs),

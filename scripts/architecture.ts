@@ -35,6 +35,9 @@ const FOLDERS = [
   'processes',
   'caller',
   'cli',
+  'web/client',
+  'web/console/src',
+  'web/widget',
   'main.ts',
 ];
 const MIN_MODULES = 60;

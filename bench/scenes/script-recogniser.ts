@@ -1,17 +1,17 @@
 /**
- * A stand-in for Deepgram's live recognition that returns the words of a scene's script at the time they are
- * spoken. Sends interims word by word, and finals 300 ms after the last word or at `Finalize`. The first key
- * term of a connection identifies the call.
+ * A stand-in for Deepgram's live recognition that returns the words of a scene's script shortly after
+ * they are spoken. Sends growing interims at most every 150 ms, and a final 480 ms after the last queued word or 80 ms
+ * after `Finalize`. The first key term of a connection identifies the call.
  */
 import { startVendorServer, type VendorConnection, type VendorServer } from '#test/fakes/vendor-sockets.ts';
 
 /** From the end of a spoken word to its interim: network delay plus typical engine time. */
 const WORD_DELAY_MS = 180;
 /**
- * Network delay alone: on `Finalize`, a final contains every word that has arrived, regardless of engine
- * time.
+ * Network delay alone. On `Finalize`, the final includes every word whose audio has arrived, even one the
+ * engine would not have recognised yet.
  */
-const WAY_MS = 60;
+const NETWORK_DELAY_MS = 60;
 /** Delay from `Finalize` to the requested final. */
 const FINALISE_MS = 80;
 const ENDPOINTING_MS = 300;
@@ -95,7 +95,7 @@ function listen(connection: VendorConnection, queue: ScriptedWord[]) {
     onJson({ type }: Record<string, unknown>) {
       if (type === 'CloseStream') connection.close(1000);
       if (type !== 'Finalize') return;
-      hear(Date.now() - WAY_MS);
+      hear(Date.now() - NETWORK_DELAY_MS);
       setTimeout(() => settle(true), FINALISE_MS);
     },
   };

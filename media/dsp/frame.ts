@@ -4,8 +4,8 @@
 export const FRAME_MS = 20;
 
 /**
- * Origin of a slot's frame: received, concealment of a lost packet, announced silence of the sender (DTX,
- * comfort noise), or nothing.
+ * Origin of a slot's frame: received, concealment of a lost packet, silence that the sender announced
+ * (DTX, comfort noise), or nothing.
  */
 export type FrameKind = 'audio' | 'concealed' | 'silent' | 'absent';
 

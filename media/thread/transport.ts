@@ -1,7 +1,8 @@
 /**
  * Two ways to run `media-thread-entry.ts`: as a thread of this process, and as a separate process for web
  * calls. The native WebRTC library crashes its process when the thread that used it ends, and can be loaded
- * only once per process; LiveKit's is native too. In a separate process their faults affect web calls only.
+ * only once per process; LiveKit's library is native too and could crash its process. In a separate process
+ * their faults affect web calls only.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { getCompileCacheDir } from 'node:module';

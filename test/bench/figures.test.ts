@@ -87,7 +87,7 @@ describe('the figures of the README', () => {
   it('are not written if one of them was not measured', () => {
     const run = results.parse(JSON.parse(page('bench/results.json')));
     expect(() => toHeadlines({ ...run, figures: run.figures.slice(1, 3) })).toThrow(
-      'no figure “own share of a turn” under 50 calls',
+      'no figure “Parley’s share of a turn” under 50 calls',
     );
   });
 });

@@ -17,7 +17,7 @@ declare module 'fastify' {
 const UNTRACED = new Set(['/healthz', '/readyz', '/metrics']);
 const SESSION_ID = /^[0-9a-f]{32}$/;
 
-/** Records the span under the route pattern; the address may contain numbers or tokens. */
+/** Names the span after the route's pattern, because the URL may contain phone numbers or tokens. */
 export function traceRequest(
   { clock, tracing }: Pick<Context, 'clock' | 'tracing'>,
   request: FastifyRequest,

@@ -13,10 +13,10 @@ import { timedPiece } from './timed-piece.ts';
 import { CONTENT_TYPES, type TtsRequest, ttsRequest } from './tts-request.ts';
 
 const headers = z.object({
-  model: z
-    .string()
-    .optional()
-    .meta({ description: 's1 (deprecated), s2-pro, s2.1-pro or s2.1-pro-free; anything else is s2.1-pro' }),
+  model: z.string().optional().meta({
+    description:
+      's1 (deprecated), s2-pro, s2.1-pro or s2.1-pro-free, also after `parley/`; any other is s2.1-pro',
+  }),
 });
 
 /** Registers the synthesis routes. */
@@ -49,7 +49,8 @@ export async function registerTtsRoutes(app: ApiServer, context: Context): Promi
         config: { isSpeech: true },
         schema: {
           ...schema,
-          description: 'Synthesises speech as server-sent events, with the time of every word.',
+          description:
+            'Synthesises speech as server-sent events, with word times where the engine reports them.',
         },
       },
       async (request, reply) => {
