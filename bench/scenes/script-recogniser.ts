@@ -1,7 +1,7 @@
 /**
- * A stand-in for Deepgram's live recognition that returns the words of a scene's script shortly after
- * they are spoken. Sends growing interims at most every 150 ms, and a final 480 ms after the last queued word or 80 ms
- * after `Finalize`. The first key term of a connection identifies the call.
+ * A stand-in for Deepgram's live recognition that returns the words of a scene's script shortly after they
+ * are spoken. Sends growing interims at most every 150 ms, and a final 480 ms after the last queued word or
+ * 80 ms after `Finalize`. The first key term of a connection identifies the call.
  */
 import { startVendorServer, type VendorConnection, type VendorServer } from '#test/fakes/vendor-sockets.ts';
 
