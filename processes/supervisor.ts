@@ -45,8 +45,11 @@ export interface WorkerDeath {
   readonly hungIn: string | null;
 }
 
-/** A process that hangs for this long is killed. Time without CPU does not count. */
-const HANG_MS = 2_000;
+/**
+ * A process that hangs for this long is killed. Time without CPU does not count. Callers wait for a worker or
+ * for signalling; no caller waits for the control plane, and starting it takes 2 s, or 20 s on a busy machine.
+ */
+const HANG_MS: Readonly<Record<Role, number>> = { 'control-plane': 10_000, signalling: 2_000, worker: 2_000 };
 /** If the supervisor itself was this late, it judges no process in that round. */
 const OWN_LATENESS_MS = 300;
 const CHECK_MS = 500;
@@ -266,7 +269,7 @@ export class Supervisor {
     const waitedMs = process.pid === undefined ? null : await readWaitMs(process.pid);
     if (child.process !== process) return;
     const hungMs = child.hangDetector.sample(clock.now(), waitedMs);
-    if (hungMs < (child.isReady ? HANG_MS : START_TIMEOUT_MS)) return;
+    if (hungMs < (child.isReady ? HANG_MS[child.spec.role] : START_TIMEOUT_MS)) return;
     const doing = (child.activityFile === null ? null : readActivity(child.activityFile)) ?? 'unknown work';
     logger.error(
       { name: child.spec.name, hungMs: Math.round(hungMs), doing },

@@ -162,6 +162,14 @@ describe('supervisor', () => {
     expect(supervisor.deadWorkers).toEqual([]);
   });
 
+  it('waits longer for a control plane, because no call waits for it and its restart takes longer', async () => {
+    const started = start(['control-plane'], () => ({ BEHAVIOUR_control_plane: 'hang', HANG_MS: '4000' }));
+    await vi.waitFor(() => expect(started.ready).toHaveLength(1), { timeout: 15_000 });
+    await expect.poll(() => existsSync(reportedFile), { timeout: 20_000 }).toBe(true);
+    expect(readFileSync(reportedFile, 'utf8')).toBe('hung\n');
+    expect(pids(started, 'control-plane')).toHaveLength(1);
+  });
+
   it('call processes have priority over the control plane on systems that share cores among sessions', async () => {
     const started = start(['control-plane', 'worker']);
     await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
