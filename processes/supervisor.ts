@@ -47,7 +47,7 @@ export interface WorkerDeath {
 
 /**
  * A process that hangs for this long is killed. Time without CPU does not count. Callers wait for a worker or
- * for signalling; no caller waits for the control plane, and starting it takes 2 s, or 20 s on a busy machine.
+ * for signalling. No caller waits for the control plane, and starting it takes 2 s, on a busy machine 20 s.
  */
 const HANG_MS: Readonly<Record<Role, number>> = { 'control-plane': 10_000, signalling: 2_000, worker: 2_000 };
 /** If the supervisor itself was this late, it judges no process in that round. */

@@ -24,7 +24,6 @@ export function registerAccountRoutes(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['keys'],
-        summary: 'Returns the account the key belongs to',
         response: { 200: ownAccount },
       },
     },

@@ -21,7 +21,6 @@ export function registerVerifyRoutes(app: ApiServer, context: Context): void {
       config: { access: 'operator' },
       schema: {
         tags: ['operator'],
-        summary: 'Verifies every ledger and lists the inconsistent ones',
         response: { 200: proof },
       },
     },

@@ -66,7 +66,6 @@ export async function registerRoomRoutes(app: ApiServer, context: Context): Prom
       config: { bodyOptional: true },
       schema: {
         tags: ['sessions'],
-        summary: 'Returns a token to listen, unseen, to a running web session in its LiveKit room',
         params: z.object({ session_id: z.string() }),
         response: { 201: monitorGrant },
       },

@@ -21,7 +21,6 @@ export function registerPhoneCallRoutes(app: ApiServer, context: Context): void 
       config: { access: 'beta' },
       schema: {
         tags: ['phone calls'],
-        summary: 'Calls a number; the session records the outcome of the dial',
         headers: z.looseObject({ 'idempotency-key': z.string().min(1).max(MAX_KEY_CHARS).optional() }),
         body: phoneCallBody,
         response: { 201: queuedCall },

@@ -25,7 +25,6 @@ export function registerTrunkLimitRoutes(app: ApiServer, context: Context): void
     {
       schema: {
         tags: ['phone numbers'],
-        summary: 'Returns the limits of the number’s trunk',
         params: numberPath,
         response: { 200: trunkLimits },
       },
@@ -41,8 +40,6 @@ export function registerTrunkLimitRoutes(app: ApiServer, context: Context): void
     {
       schema: {
         tags: ['phone numbers'],
-        summary:
-          'Replaces the trunk’s limits of concurrent calls and of calls per minute; null removes a limit',
         params: numberPath,
         body: trunkLimits,
         response: { 200: trunkLimits },

@@ -32,8 +32,6 @@ export function registerFlightLogRoutes(app: ApiServer, context: Context): void 
     {
       schema: {
         tags: ['sessions'],
-        summary:
-          'Replays an ended call with other `conversation` settings; returns where it would first diverge',
         params: sessionPath,
         body: z.strictObject({ conversation: replaySettings }),
         response: { 200: replayOutcome },

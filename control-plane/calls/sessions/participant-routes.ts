@@ -63,7 +63,6 @@ function registerJoining(app: ApiServer, context: Context): void {
       config: { bodyOptional: true },
       schema: {
         tags: ['sessions'],
-        summary: 'Adds a colleague to a running call: returns a token to listen to it and to take it over',
         params: sessionPath,
         body: joinBody,
         response: { 201: participantGrant },
@@ -89,7 +88,6 @@ function registerJoining(app: ApiServer, context: Context): void {
       onRequest: (request, reply) => authenticateParticipant(context, request as ParticipantRequest, reply),
       schema: {
         tags: ['sessions'],
-        summary: 'Answers the WebRTC offer of a colleague’s browser, authenticated by the colleague’s token',
         params: participantPath,
         body: offerBody,
         response: { 200: z.object({ sdp: z.string(), type: z.literal('answer') }) },
@@ -120,9 +118,6 @@ function registerChanges(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['sessions'],
-        summary:
-          'Makes a connected colleague take the call over from the agent (`take_over`) or hand it back ' +
-          '(`listen`)',
         params: participantPath,
         body: z.strictObject({ mode: participantMode }),
         response: { 200: z.object({ participant_id: z.string(), mode: participantMode }) },
@@ -147,7 +142,6 @@ function registerChanges(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['sessions'],
-        summary: 'Removes a colleague from a call; if they had taken it over, the agent takes it back',
         params: participantPath,
         response: { 204: z.undefined() },
       },

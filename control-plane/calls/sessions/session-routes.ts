@@ -134,7 +134,6 @@ function registerPreviews(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['sessions'],
-        summary: 'Returns a preview with its timeline and analysis; previews are not listed',
         params: agentPath.extend(sessionPath.shape),
         response: { 200: sessionDetail },
       },

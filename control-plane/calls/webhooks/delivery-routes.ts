@@ -45,7 +45,6 @@ export function registerDeliveryRoutes(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['sessions'],
-        summary: 'Lists the webhook deliveries of a session',
         params: sessionPath,
         querystring: z.strictObject(listQuery),
         response: { 200: listOf('deliveries', deliveryRecord) },
@@ -67,7 +66,6 @@ export function registerDeliveryRoutes(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['sessions'],
-        summary: 'Lists the webhook deliveries of all sessions',
         querystring: z.strictObject({ ...listQuery, state: state.optional() }),
         response: { 200: listOf('deliveries', deliveryRecord) },
       },
@@ -92,7 +90,6 @@ export function registerDeliveryRoutes(app: ApiServer, context: Context): void {
       config: { bodyOptional: true },
       schema: {
         tags: ['sessions'],
-        summary: 'Sends a delivered or dropped webhook again: the same payload with a new signature',
         params: sessionPath.extend({ delivery_id: z.string().max(256) }),
         response: { 202: deliveryRecord },
       },

@@ -34,7 +34,6 @@ export function registerLimitRoutes(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['agents'],
-        summary: 'Replaces the daily cap and the limit of concurrent calls; null removes a limit',
         params: agentPath,
         body: limitRecord,
         response: { 200: limitRecord },

@@ -20,9 +20,6 @@ export function registerProofRoutes(app: ApiServer, context: Context): void {
       config: { access: 'operator' },
       schema: {
         tags: ['operator'],
-        summary:
-          'Sets whether ownership of an imported number is proven. The owner then receives all of its ' +
-          'calls, and no other team may import or call it',
         params: z.object({ phone_number_id: z.string() }),
         body: z.strictObject({ is_proven: z.boolean() }),
         response: { 200: z.object(proof) },

@@ -60,7 +60,6 @@ function registerReading(app: ApiServer, context: Context, record: ToRecord): vo
     {
       schema: {
         tags,
-        summary: 'Lists batches, newest first',
         querystring: batchesQuery,
         response: { 200: listOf('batch_calls', batchRecord) },
       },
@@ -84,7 +83,6 @@ function registerReading(app: ApiServer, context: Context, record: ToRecord): vo
     {
       schema: {
         tags,
-        summary: 'Returns a batch and the number of its rows in each state',
         params: batchPath,
         response: { 200: batchRecord },
       },
@@ -98,7 +96,6 @@ function registerReading(app: ApiServer, context: Context, record: ToRecord): vo
     {
       schema: {
         tags,
-        summary: 'Lists the rows of a batch, in the order of the uploaded list',
         params: batchPath,
         querystring: rowsQuery,
         response: { 200: listOf('rows', rowRecord) },
@@ -115,23 +112,20 @@ function registerReading(app: ApiServer, context: Context, record: ToRecord): vo
 }
 
 function registerChanges(app: ApiServer, context: Context, record: ToRecord): void {
-  const change = (change: BatchChange, summary: string) =>
+  const change = (change: BatchChange) =>
     app.post(
       `${URL}/:batch_call_id/${change}`,
-      { schema: { tags, summary, params: batchPath, response: { 200: batchRecord } } },
+      { schema: { tags, params: batchPath, response: { 200: batchRecord } } },
       async (request) =>
         record(await changeBatch(context, callerOf(request).teamId, request.params.batch_call_id, change)),
     );
-  change('pause', 'Pauses a batch; calls in progress continue');
-  change('resume', 'Resumes a paused batch');
-  change('cancel', 'Cancels a batch; calls in progress continue');
+  for (const kind of ['pause', 'resume', 'cancel'] as const) change(kind);
 
   app.delete(
     `${URL}/:batch_call_id`,
     {
       schema: {
         tags,
-        summary: 'Deletes a finished batch and its rows',
         params: batchPath,
         response: { 204: z.undefined() },
       },
@@ -152,11 +146,6 @@ function registerCreation(scope: ApiServer, context: Context, record: ToRecord):
       config: { access: 'beta', bodyOptional: true },
       schema: {
         tags,
-        summary: 'Starts a batch: calls every number of a list',
-        description:
-          'In a form, `recipients` is a CSV file whose first line names the columns (`to_number`, ' +
-          '`end_user_id`, `metadata`; any other column is a dynamic variable), and `schedule`, `pacing`, ' +
-          '`retry` and `opt_out` are JSON. A 422 lists every row that cannot be called, by its line number.',
         consumes: ['application/json', 'multipart/form-data'],
         body: batchCreate,
         response: { 201: batchRecord },

@@ -33,7 +33,6 @@ export function registerDoNotCallRoutes(app: ApiServer, context: Context): void 
     {
       schema: {
         tags,
-        summary: 'Adds a number to the do-not-call list, which applies to all batches',
         body: doNotCallBody,
         response: { 201: doNotCallRecord },
       },
@@ -57,7 +56,6 @@ export function registerDoNotCallRoutes(app: ApiServer, context: Context): void 
     {
       schema: {
         tags,
-        summary: 'Lists the numbers on the do-not-call list, newest first',
         querystring: z.strictObject({ ...listQuery, phone_number: z.string().max(64).optional() }),
         response: { 200: listOf('do_not_call', doNotCallRecord) },
       },
@@ -76,7 +74,6 @@ export function registerDoNotCallRoutes(app: ApiServer, context: Context): void 
     {
       schema: {
         tags,
-        summary: 'Removes a number from the do-not-call list',
         params: z.object({ phone_number: z.string() }),
         response: { 204: z.undefined() },
       },

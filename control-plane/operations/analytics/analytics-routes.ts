@@ -78,7 +78,6 @@ export function registerAnalyticsRoutes(app: ApiServer, context: Context): void 
     {
       schema: {
         tags: ['sessions'],
-        summary: 'Returns calls, answer rate, durations, cost, latency percentiles and end reasons over time',
         querystring: analyticsQuery,
         response: { 200: analyticsRecord },
       },

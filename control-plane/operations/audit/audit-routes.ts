@@ -25,7 +25,6 @@ export function registerAuditRoutes(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['audit'],
-        summary: 'Lists configuration changes: who, when and which fields, without values',
         querystring: z.strictObject(listQuery),
         response: { 200: listOf('entries', auditRecord) },
       },

@@ -33,7 +33,6 @@ export function registerBackupRoutes(app: ApiServer, context: Context): void {
       config: { access: 'operator' },
       schema: {
         tags: ['operator'],
-        summary: 'Returns a backup of the database, the recordings and the secrets, as application/x-tar',
       },
     },
     async (_request, reply) => {
@@ -55,9 +54,6 @@ export function registerBackupRoutes(app: ApiServer, context: Context): void {
       config: { access: 'operator' },
       schema: {
         tags: ['operator'],
-        summary:
-          'Returns the wrapped data keys of all sessions, null for erased ones, as application/x-ndjson; ' +
-          'backups omit these keys',
       },
     },
     (_request, reply) =>

@@ -32,8 +32,6 @@ export function registerEventRoutes(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['sessions'],
-        summary:
-          'Streams Server-Sent Events: a `session` event with the list row of each session that changes',
       },
     },
     async (request, reply) => {

@@ -44,7 +44,6 @@ export function registerPrivacyRoutes(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['privacy'],
-        summary: 'Returns how many days each kind of data is kept; null means forever',
         response: { 200: retention },
       },
     },
@@ -72,9 +71,6 @@ export function registerPrivacyRoutes(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['privacy'],
-        summary:
-          'Erases all sessions and refused calls of a person, given by end_user_id or phone number; ' +
-          'returns how many records were removed',
         body: person,
         response: {
           200: z.object({

@@ -15,6 +15,7 @@ import type { Context } from '../context.ts';
 import { describedWebhooks } from './describe-webhooks.ts';
 import { exampleOf, type JsonSchema } from './example-of.ts';
 import { errorBody, validationEntry } from './problems.ts';
+import { addReferenceTexts } from './reference/reference-texts.ts';
 import { REQUEST_EXAMPLES } from './request-examples.ts';
 
 type Server = FastifyInstance<
@@ -179,12 +180,18 @@ export async function describeApi(
   app.get('/openapi.json', { config: { access: 'none' }, schema: { hide: true } }, (_request, reply) => {
     // Half a megabyte that never changes, so it is serialised once.
     text ??= JSON.stringify({
-      ...app.swagger(),
+      ...withTexts(app),
       webhooks: describedWebhooks(),
       servers: [{ url: context.publicAddress.url }],
     });
     return reply.type('application/json; charset=utf-8').send(text);
   });
+}
+
+function withTexts(app: Server): object {
+  const description = structuredClone(app.swagger());
+  addReferenceTexts(description as Parameters<typeof addReferenceTexts>[0]);
+  return description;
 }
 
 type RouteSchema = Record<string, unknown> & {

@@ -39,7 +39,6 @@ export function registerRefusalRoutes(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['refusals'],
-        summary: 'Lists refused calls and sessions with their reasons; kept for 30 days',
         querystring: refusalsQuery,
         response: { 200: listOf('refusals', refusalRecord) },
       },

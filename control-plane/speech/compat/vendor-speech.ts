@@ -50,27 +50,16 @@ type SpeechRequest = FastifyRequest<{
 
 /** Registers the four. */
 export function registerVendorSpeech(scope: ApiServer, context: Context): void {
-  const options = { bodyLimit: LIMITS.compatVendorBodyBytes, config: OWN_KEY_SPEECH };
+  const options = { bodyLimit: LIMITS.compatVendorBodyBytes, config: OWN_KEY_SPEECH, schema };
   const path = '/v1/text-to-speech/:voice_id';
   for (const end of ['', '/stream'])
-    scope.post(
-      path + end,
-      { ...options, schema: { ...schema, description: "Speech in the voice vendor's protocol." } },
-      async (request, reply) => {
-        const { pieces, spoken } = await begin(context, request as SpeechRequest, reply);
-        reply.type(CONTENT_TYPES[spoken.format]);
-        return sendPieces(reply, pieces, (piece) => piece.bytes);
-      },
-    );
+    scope.post(path + end, options, async (request, reply) => {
+      const { pieces, spoken } = await begin(context, request as SpeechRequest, reply);
+      reply.type(CONTENT_TYPES[spoken.format]);
+      return sendPieces(reply, pieces, (piece) => piece.bytes);
+    });
 
-  const timed = {
-    ...options,
-    schema: {
-      ...schema,
-      description: "Speech with the times of its characters in the voice vendor's protocol.",
-    },
-  };
-  scope.post(`${path}/with-timestamps`, timed, async (request, reply) => {
+  scope.post(`${path}/with-timestamps`, options, async (request, reply) => {
     const { pieces } = await begin(context, request as SpeechRequest, reply);
     const [audio, characters]: [Uint8Array[], TimedCharacter[]] = [[], []];
     const times = new CharacterTimes();
@@ -80,7 +69,7 @@ export function registerVendorSpeech(scope: ApiServer, context: Context): void {
     }
     return timedAudio(Buffer.concat(audio), characters);
   });
-  scope.post(`${path}/stream/with-timestamps`, timed, async (request, reply) => {
+  scope.post(`${path}/stream/with-timestamps`, options, async (request, reply) => {
     const { pieces } = await begin(context, request as SpeechRequest, reply);
     reply.type('application/json');
     const times = new CharacterTimes();

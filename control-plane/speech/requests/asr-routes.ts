@@ -86,8 +86,6 @@ export async function registerAsrRoutes(app: ApiServer, context: Context): Promi
         config: { bodyOptional: true, isSpeech: true },
         schema: {
           tags: ['speech'],
-          description:
-            'Transcribes a recording. The header `model` selects transcribe-1 or transcribe-1-pro.',
           consumes: ['multipart/form-data', 'application/msgpack'],
           body: asrRequest,
           response: { 200: asrResponse },

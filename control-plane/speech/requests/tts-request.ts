@@ -53,13 +53,8 @@ const fields = {
         'Samples to clone, where the engine can, for this request only; a list for each speaker of a ' +
         'dialogue. MessagePack only',
     }),
-  temperature: z
-    .number()
-    .min(0)
-    .max(1)
-    .default(0.7)
-    .meta({ description: 'For engines with sampling; ignored by others' }),
-  top_p: z.number().min(0).max(1).default(0.7).meta({ description: 'As temperature' }),
+  temperature: z.number().min(0).max(1).default(0.7),
+  top_p: z.number().min(0).max(1).default(0.7),
   prosody: z
     .strictObject({
       speed: z.number().min(0.5).max(2).default(1),
@@ -83,10 +78,7 @@ const fields = {
     .max(100)
     .default(50)
     .meta({ description: 'Live synthesis: characters gathered before a sentence is spoken' }),
-  normalize: z
-    .boolean()
-    .default(true)
-    .meta({ description: 'The engine writes out numbers, dates and abbreviations' }),
+  normalize: z.boolean().default(true),
   format: z.enum(['wav', 'pcm', 'mp3', 'opus']).default('mp3'),
   sample_rate: z
     .number()
@@ -103,10 +95,10 @@ const fields = {
     .default(-1_000)
     .meta({ description: 'bit/s, or kbit/s below 1000; -1000 leaves it to the encoder' }),
   latency: z.enum(['low', 'normal', 'balanced']).default('normal'),
-  max_new_tokens: z.number().int().min(0).default(1_024).meta({ description: 'As temperature' }),
-  repetition_penalty: z.number().min(0).default(1.2).meta({ description: 'As temperature' }),
-  condition_on_previous_chunks: z.boolean().default(true).meta({ description: 'As temperature' }),
-  early_stop_threshold: z.number().min(0).max(1).default(1).meta({ description: 'As temperature' }),
+  max_new_tokens: z.number().int().min(0).default(1_024),
+  repetition_penalty: z.number().min(0).default(1.2),
+  condition_on_previous_chunks: z.boolean().default(true),
+  early_stop_threshold: z.number().min(0).max(1).default(1),
   features: z.array(z.string()).max(0, 'no feature can be enabled in this deployment').default([]),
   pronunciation_dictionary: dictionaries.nullable().default(null),
 };

@@ -35,7 +35,7 @@ export async function registerTtsRoutes(app: ApiServer, context: Context): Promi
       '/v1/tts',
       {
         config: { isSpeech: true },
-        schema: { ...schema, description: 'Synthesises speech; streams the audio as it is made.' },
+        schema: { ...schema },
       },
       async (request, reply) => {
         reply.type(CONTENT_TYPES[request.body.format]);
@@ -49,8 +49,6 @@ export async function registerTtsRoutes(app: ApiServer, context: Context): Promi
         config: { isSpeech: true },
         schema: {
           ...schema,
-          description:
-            'Synthesises speech as server-sent events, with word times where the engine reports them.',
         },
       },
       async (request, reply) => {
