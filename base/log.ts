@@ -4,9 +4,13 @@
  * recovered from; `error` for a problem that needs attention. Personal data (transcripts, numbers,
  * digits, prompts, tool values) appears only in the fields listed in `REDACTED`.
  */
+import { createRequire } from 'node:module';
+import { isatty } from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger };
+
+const STANDARD_OUTPUT = 1;
 
 /** Names of fields whose values are redacted, at the top level of a line and one level below. */
 export const REDACTED = [
@@ -52,15 +56,20 @@ function withoutSecrets(line: string): string {
     );
 }
 
+/** How lines are written: as JSON, or readable and coloured; `auto`: readable on a terminal, JSON elsewhere. */
+export type LogFormat = 'auto' | 'pretty' | 'json';
+
 /**
  * Creates the process's logger; `name` distinguishes processes in one stream, which is standard output by
  * default.
  */
 export function createLogger(
-  options: { level: string; name: string },
-  destination: DestinationStream = pino.destination(1),
+  options: { readonly level: string; readonly name: string; readonly format?: LogFormat },
+  destination?: DestinationStream,
 ): Logger {
   const paths = REDACTED.flatMap((field) => [field, `*.${field}`]);
+  const { format = 'auto' } = options;
+  const isPretty = format === 'pretty' || (format === 'auto' && !destination && isatty(STANDARD_OUTPUT));
   return pino(
     {
       name: options.name,
@@ -69,6 +78,17 @@ export function createLogger(
       base: { name: options.name, pid: process.pid },
       hooks: { streamWrite: withoutSecrets },
     },
-    destination,
+    isPretty ? prettyStream(destination) : destination,
   );
+}
+
+/** The library is loaded only here: processes without a terminal start without it. */
+function prettyStream(destination: DestinationStream = pino.destination(STANDARD_OUTPUT)): DestinationStream {
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty');
+  const prettify = prettyFactory({
+    colorize: isatty(STANDARD_OUTPUT) && !process.env['NO_COLOR'],
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss.l',
+  });
+  return { write: (line) => destination.write(prettify(line)) };
 }

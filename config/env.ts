@@ -262,6 +262,7 @@ const environmentSchema = z.object({
     .min(0, 'must be a number of seconds')
     .default(20),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  LOG_FORMAT: z.enum(['auto', 'pretty', 'json']).default('auto'),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   // Set by the supervisor for its processes, not by operators.
   INTERNAL_PORT: port.optional(),

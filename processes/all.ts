@@ -45,7 +45,7 @@ interface StartFacts {
 export async function startAll(settings: Settings): Promise<void> {
   const startedMs = systemClock.now();
   lockDataDir(settings.DATA_DIR);
-  const logger = createLogger({ level: settings.LOG_LEVEL, name: 'supervisor' });
+  const logger = createLogger({ level: settings.LOG_LEVEL, format: settings.LOG_FORMAT, name: 'supervisor' });
   const credentials = loadCredentials(settings);
   const { port, usesEmbeddedSignalling, sipPort, sipTlsPort, drachtio } = await takePorts(settings);
   const workers = countWorkers(settings);
@@ -128,6 +128,7 @@ function createSupervisor(
     program: new URL('../main.ts', import.meta.url).pathname,
     baseEnvironment: process.env,
     onReady: ({ name, facts }) => {
+      if (waitingFor.has(name)) showProgress(name, startedMs);
       if (typeof facts['demoNumber'] === 'string') started.demoNumber = facts['demoNumber'];
       if (Array.isArray(facts['engines'])) started.engines = facts['engines'].map(String);
       if (waitingFor.delete(name) && waitingFor.size === 0)
@@ -174,6 +175,15 @@ async function takePorts(settings: Settings) {
   return { port, usesEmbeddedSignalling, sipPort, sipTlsPort, drachtio };
 }
 
+/** Tells a person at a terminal that the start is under way; other readers wait for the table. */
+function showProgress(name: string, startedMs: number): void {
+  if (process.stdout.isTTY) console.log(`${name} is ready after ${seconds(systemClock.now() - startedMs)} s`);
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(1);
+}
+
 function announce(
   settings: Settings,
   started: StartFacts,
@@ -192,7 +202,7 @@ function announce(
     console.log(`baresip      baresip -e "/uanew <sip:me@127.0.0.1>;regint=0" -e "/dial ${uri}"`);
   }
   for (const line of started.engines) console.log(`Engines      ${line}`);
-  console.log(`Started in   ${((systemClock.now() - start.startedMs) / 1000).toFixed(1)} s`);
+  console.log(`Started in   ${seconds(systemClock.now() - start.startedMs)} s`);
   console.log(`ready ${JSON.stringify({ port: started.port, sipPort: started.sipPort, number })}`);
 }
 

@@ -66,7 +66,11 @@ const WARM_UP_AFTER_MS = 1_000;
 /** Runs the control plane as a process. */
 export async function runControlPlaneProcess(settings: Settings): Promise<void> {
   favourThisThread();
-  const logger = createLogger({ level: settings.LOG_LEVEL, name: 'control-plane' });
+  const logger = createLogger({
+    level: settings.LOG_LEVEL,
+    format: settings.LOG_FORMAT,
+    name: 'control-plane',
+  });
   // Under a supervisor, the supervisor holds the data directory.
   if (settings.SUPERVISOR_RUN === undefined) lockDataDir(settings.DATA_DIR);
   await runProcess(logger, (noteActivity) => compose(settings, logger, noteActivity));

@@ -14,7 +14,7 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
   const { CONTROL_PLANE_URL, WORKER_TOKEN } = settings;
   if (CONTROL_PLANE_URL === undefined || WORKER_TOKEN === undefined)
     throw new Error('CONTROL_PLANE_URL, WORKER_TOKEN: must be set for the signalling');
-  const logger = createLogger({ level: settings.LOG_LEVEL, name: 'signalling' });
+  const logger = createLogger({ level: settings.LOG_LEVEL, format: settings.LOG_FORMAT, name: 'signalling' });
   await runProcess(logger, async (noteActivity): Promise<ManagedProcess> => {
     const server = await startEmbeddedSignalling({
       sipHost: settings.SIP_HOST,

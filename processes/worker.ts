@@ -54,7 +54,7 @@ export async function runWorkerProcess(settings: Settings): Promise<void> {
         'credentials.json of the control plane’s DATA_DIR)',
     );
   favourThisThread();
-  const logger = createLogger({ level: settings.LOG_LEVEL, name: 'worker' });
+  const logger = createLogger({ level: settings.LOG_LEVEL, format: settings.LOG_FORMAT, name: 'worker' });
   const within = openHangAttribution(activityDescriptor(process.env), logger);
   await runProcess(logger, () =>
     compose(settings, logger, { controlPlaneUrl: CONTROL_PLANE_URL, token: WORKER_TOKEN, within }),

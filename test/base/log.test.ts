@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '#base/log.ts';
 
 function lineOf(log: (logger: ReturnType<typeof createLogger>) => void): string {
@@ -9,7 +9,24 @@ function lineOf(log: (logger: ReturnType<typeof createLogger>) => void): string 
   return lines[0] ?? '';
 }
 
+afterEach(() => vi.unstubAllEnvs());
+
 describe('the log', () => {
+  it('is readable in the format `pretty`, without secrets', () => {
+    vi.stubEnv('NO_COLOR', '1');
+    const lines: string[] = [];
+    const logger = createLogger(
+      { level: 'info', name: 'worker', format: 'pretty' },
+      { write: (line) => lines.push(line) },
+    );
+    logger.info({ agentId: 'a1', transcript: 'my code', to: '+81 90 1234 5678' }, 'call admitted');
+    expect(lines.join('')).toMatch(
+      /^\[\d\d:\d\d:\d\d\.\d{3}\] INFO \(worker\/\d+\): call admitted \{.*\}\n$/,
+    );
+    expect(lines.join('')).toContain('"agentId":"a1"');
+    expect(lines.join('')).not.toMatch(/my code|1234/);
+  });
+
   it.each([
     [
       'a message',

@@ -178,7 +178,7 @@ export async function describeApi(
   await app.register(fastifySwaggerUi, { routePrefix: '/docs', staticCSP: true, theme });
   let text: string | null = null;
   app.get('/openapi.json', { config: { access: 'none' }, schema: { hide: true } }, (_request, reply) => {
-    // Half a megabyte that never changes, so it is serialised once.
+    // A megabyte that never changes, so it is serialised once.
     text ??= JSON.stringify({
       ...withTexts(app),
       webhooks: describedWebhooks(),

@@ -91,7 +91,7 @@ const opening = openEngines();
 const decode = createDecoders({ clock: systemClock });
 
 async function openEngines() {
-  const logger = createLogger({ level: settings.LOG_LEVEL, name: 'speech' });
+  const logger = createLogger({ level: settings.LOG_LEVEL, format: settings.LOG_FORMAT, name: 'speech' });
   const engines = await openSpeechEngines({ settings, searchPath, clock: systemClock, logger });
   // The first use of the encoder compiles it.
   const mp3 = await createAudioEncoder({ format: 'mp3', sampleRateHz: 44_100, bitRate: 128_000 });
