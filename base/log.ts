@@ -56,7 +56,7 @@ function withoutSecrets(line: string): string {
     );
 }
 
-/** How lines are written: as JSON, or readable and coloured; `auto`: readable on a terminal, JSON elsewhere. */
+/** How lines are written: as JSON, or readable and coloured. `auto`: readable on a terminal, else JSON. */
 export type LogFormat = 'auto' | 'pretty' | 'json';
 
 /**
