@@ -23,8 +23,8 @@ export class TokenBuckets {
   of(client: string): TokenBucket {
     const bucket = this.#buckets.get(client) ?? new TokenBucket(this.#clock, this.#allowance);
     this.#buckets.delete(client);
-    for (const [other, rested] of this.#buckets) {
-      if (!rested.has(this.#allowance.burst)) break;
+    for (const [other, otherBucket] of this.#buckets) {
+      if (!otherBucket.has(this.#allowance.burst)) break;
       this.#buckets.delete(other);
     }
     this.#buckets.set(client, bucket);

@@ -133,10 +133,10 @@ export function toMarkdown({ at, command, machine, figures }: Results): string {
   return [
     `\`${command}\` on ${at.slice(0, 10)}: ${machine.cores} cores (${machine.cpu}), Node ${machine.node}.`,
     'The callers, the stand-ins and the capture ran on the same cores.',
-    'The host sometimes takes CPU time from this machine. The second column of figures leaves out samples',
-    'taken during such a stall.',
+    'The host sometimes takes CPU time from this machine. *Without stalls* leaves out samples taken during',
+    'such a stall.',
     '',
-    '| what | load | measured | while the machine ran | budget | verdict | samples |',
+    '| what | load | measured | without stalls | budget | verdict | samples |',
     '|---|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');
@@ -176,7 +176,7 @@ export function toHeadlines({ at, machine, figures }: Results): string {
 export function toText(figures: readonly Figure[]): string {
   const cells = figures.map(({ verdict, what, load, value, undisturbed, budget, samples }) => [
     ...[verdict, what, load, value, `n=${samples}`],
-    ...[undisturbed === '' ? '' : `machine running: ${undisturbed}`, budget],
+    ...[undisturbed === '' ? '' : `without stalls: ${undisturbed}`, budget],
   ]);
   const widths = [0, 1, 2, 3, 4, 5, 6].map((column) =>
     Math.max(...cells.map((row) => row[column]?.length ?? 0)),

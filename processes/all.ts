@@ -240,8 +240,8 @@ function httpUrl(host: string, port: number): string {
 }
 
 /**
- * With two or more workers, web and phone calls are separated: a crash in a native WebRTC add-on must not end
- * phone calls.
+ * With two or more workers, web and phone calls are separated: a web call that blocks or crashes its worker
+ * must not affect phone calls.
  */
 function workerKinds(index: number, workers: number): string {
   if (workers === 1) return 'phone,web,analysis';

@@ -1,6 +1,7 @@
 /**
- * Every setting of `conversation`, one row each: its name and unit inside the turn machine, whether a replay
- * can change it, and where the console shows it. Schema, default and bounds are in config/agent-config.ts.
+ * Every setting of `conversation`, one row each: its name inside the turn machine, its unit on the wire,
+ * whether a replay can change it, and where the console shows it. Schema, default and bounds are in
+ * config/agent-config.ts.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
 
@@ -12,7 +13,10 @@ interface Row {
   /** Unit of a time on the wire; the machine counts in ms. */
   readonly unit?: 'ms' | 's';
   readonly isReplayable: boolean;
-  /** Section of the console's form of an agent; null: not in that form. Replays show what they can change. */
+  /**
+   * Section of the agent form in the console; null if the form does not show it. The replay form goes by
+   * `isReplayable` instead, but omits lists of phrases.
+   */
   readonly section: 'turns' | 'silence' | null;
 }
 
@@ -46,11 +50,11 @@ type NamesWhere<Columns extends Partial<Row>> = {
   [Name in keyof Settings]: Settings[Name] extends Columns ? Name : never;
 }[keyof Settings];
 
-/** A setting that the turn machine reads as it is. */
+/** A setting that has a field of its own in the turn machine's configuration. */
 type MachineSetting = NamesWhere<{ field: string }>;
 /** A setting that a replay can change. */
 export type ReplayableSetting = NamesWhere<{ isReplayable: true }>;
-/** A setting that the console shows, for an agent or for a replay. */
+/** A setting that the agent form of the console shows, or that a replay can change. */
 export type ShownSetting = ReplayableSetting | NamesWhere<{ section: 'turns' | 'silence' }>;
 
 const NAMES = Object.keys(CONVERSATION_SETTINGS) as (keyof Settings)[];

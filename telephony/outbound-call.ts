@@ -1,7 +1,7 @@
 /**
  * The worker's side of an outbound phone call: sends an INVITE with our offer, rings until it is answered or
  * times out, and returns a leg of the answered dialog. Early media (announcements, ringing of the far
- * network) is played as offered and never recorded, because the call is not answered yet.
+ * network) is received as described, but never recorded, because the call is not answered yet.
  */
 import { isIP } from 'node:net';
 import type { Clock } from '#base/clock.ts';
@@ -49,7 +49,10 @@ export interface OutboundCallDeps {
 /** Whom to call, and how. */
 export interface OutboundCallRequest extends Omit<DialRequest, 'sdpOffer' | 'nextHop'> {
   readonly recording: LegRecording | null;
-  /** Set if a tenant has named the host. `trunk` is the operator's own, which that host must not be. */
+  /**
+   * Set if a tenant named the host. `trunk` is the operator's own trunk; the tenant's host must not be the
+   * same.
+   */
   readonly guard?: { readonly trunk: string; readonly trusted: readonly string[] } | null;
   /** Longest ringing time, ms. */
   readonly ringMs: number;
@@ -61,7 +64,7 @@ export interface OutboundCallRequest extends Omit<DialRequest, 'sdpOffer' | 'nex
 export type OutboundCall =
   | AnsweredCall
   | { readonly outcome: 'busy' | 'no_answer' | 'failed'; readonly error: unknown }
-  /** Cancelled by its caller. */
+  /** Cancelled through `signal`. */
   | { readonly outcome: 'cancelled' };
 
 /**
@@ -96,7 +99,10 @@ async function hopsOf(deps: OutboundCallDeps, { toUri, guard }: OutboundCallRequ
   return tenantHops(toUri, isIP(sipHost) === 6, { ...guard, egress, lookUpSrv, random });
 }
 
-/** RFC 3263 §4.3: after a 503, which also stands for an unreachable server. */
+/**
+ * Whether to try the next server: after a 503 (RFC 3263 §4.3), which signalling also reports for an
+ * unreachable server.
+ */
 function isOutOfService(call: OutboundCall): boolean {
   return call.outcome === 'failed' && call.error instanceof InviteRefused && call.error.status === 503;
 }
@@ -140,8 +146,8 @@ async function dialBy(
 }
 
 /**
- * Waits for the answer; cancels the INVITE on timeout or when it is no longer wanted. Rejects like
- * `answered`.
+ * Waits for the answer; cancels the INVITE on timeout or when it is no longer wanted. Rejects if `answered`
+ * rejects.
  */
 async function ring(
   deps: Pick<OutboundCallDeps, 'clock'>,
@@ -172,7 +178,10 @@ interface Early {
   sdp: string;
 }
 
-/** Makes the leg accept early media. It is not the caller's audio, and ends with the answer. */
+/**
+ * Makes the leg accept early media, which comes from the network, not from the person called, and ends when
+ * the call is answered.
+ */
 function listenEarly(
   rtp: Leg,
   invite: OutgoingInvite,
@@ -223,7 +232,7 @@ function outcomeOf(status: number): 'busy' | 'no_answer' | 'failed' {
   return status === 408 || status === 480 ? 'no_answer' : 'failed';
 }
 
-/** The transport a URI asks for (RFC 3261 §19.1.1, §26.2.2). */
+/** Whether a URI asks for TLS (RFC 3261 §19.1.1, §26.2.2). */
 function isOverTls(uri: string): boolean {
   return /^sips:/i.test(uri) || /;transport=tls(?=[;?>]|$)/i.test(uri);
 }

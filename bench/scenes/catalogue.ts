@@ -34,7 +34,7 @@ export interface SceneCase {
 }
 
 export const RESPONSE_WAIT_MS = 500;
-/** Like a hosted model, the stand-in model takes a few hundred milliseconds to its first token. */
+/** Like a hosted model, the stand-in model takes a few hundred milliseconds to produce its first token. */
 export const FIRST_TOKEN_MS = 250;
 /** The same question with and without speculation; the report shows the difference below the table. */
 const PLAIN_QUESTION = 'a plain question';
@@ -127,13 +127,13 @@ const interruptions: SceneCase[] = [
     steps: during({ do: 'interrupt', after_ms: [1_500, 3_000], text: 'Stop please.' }),
   }),
   phone('one word: stop', 'interruptions', plain(LONG), {
-    // The word ends before the agent is silent, so that silence is not yet an answer.
+    // The word is over before the agent falls silent. That silence is not the reply, so keep listening.
     steps: [
       ...during({ do: 'interrupt', after_ms: [1_500, 3_000], text: 'Stop.' }),
       { do: 'listen', quiet_ms: 1_500, timeout_ms: 20_000 },
     ],
   }),
-  phone('talking at once', 'interruptions', plain(LONG), {
+  phone('interruption just after the reply begins', 'interruptions', plain(LONG), {
     steps: during({
       do: 'interrupt',
       after_ms: [300, 600],
@@ -195,7 +195,7 @@ const settings: SceneCase[] = [
     steps: twoParts('I would like a table for', 2_000, 'two people tomorrow at seven.'),
   }),
   phone(
-    'interruption_ignore_phrases with what is said',
+    'interruption_ignore_phrases lists the phrase',
     'settings',
     withSettings({ interruption_ignore_phrases: ['good to know'] }, LONG),
     {
@@ -232,7 +232,7 @@ const settings: SceneCase[] = [
   }),
 ];
 
-/** All uses. */
+/** All scenes. */
 export const SCENES: readonly SceneCase[] = [
   ...turns,
   ...interruptions,

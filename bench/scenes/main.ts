@@ -1,10 +1,10 @@
 /**
- * `npm run scenes`: plays the scenes of `catalogue.ts` to the product, by telephone and in the browser, and
- * reports its turn-taking: tables and plots go into docs/measuring.md, figures into
- * bench/scenes/results.json. If this process ran late during a call, the call is played again; if every
- * attempt is late, it is excluded. The report is written only if every scene was played at least once. `--
- * --only <part of a name>` plays some scenes and writes nothing; `--repeat <times>`, `--lanes <calls at a
- * time>`, `--verbose`.
+ * `npm run scenes`: plays the scenes of `catalogue.ts` to the product, over SIP and over WebRTC, and reports
+ * its turn-taking: tables and plots go into docs/measuring.md, figures into bench/scenes/results.json. If
+ * this process ran late during a call, the call is played again; if every attempt is late, it is excluded.
+ * The report is written only if every scene was played at least once. Options, after `--`:
+ * `--only <part of a name>` plays only matching scenes and writes nothing; `--repeat <times>` sets calls per
+ * scene; `--lanes <n>` sets calls at a time; `--verbose` prints each result.
  */
 import { parseArgs } from 'node:util';
 import { prepareScene } from '#caller/scene.ts';
@@ -18,11 +18,9 @@ import { startSceneStandIns } from './stand-ins.ts';
 const LANES = 4;
 const PORTS_PER_LANE = 4;
 const FIRST_PORT = 28_000;
-/**
- * If the caller ran later than this, it played a different scene: the call is repeated, up to this many
- * times.
- */
+/** A caller delayed by more than this did not play the scene as written, so the call is repeated. */
 const LATEST_MS = 60;
+/** Attempts per call, including the first. */
 const ATTEMPTS = 3;
 
 const { values } = parseArgs({
@@ -109,7 +107,7 @@ async function main(): Promise<void> {
     played: (observed.get(item) ?? []).map((call) => judgeCase(item, call, standIns.spoken)),
   }));
   console.log(`\n${summaryText(results)}`);
-  for (const failure of failures) console.log(`not played: ${failure}`);
+  for (const failure of failures) console.log(`not counted: ${failure}`);
   const isComplete = results.every(({ played }) => played.length > 0);
   if (values.only === undefined && isComplete) writeReport(results);
   process.exitCode = isComplete ? 0 : 1;

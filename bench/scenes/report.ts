@@ -151,7 +151,7 @@ function speculationSaves(results: readonly SceneResult[]): string[] {
   if (Number.isNaN(savedMs)) return [];
   return [
     `Speculation: the same question is answered ${savedMs.toFixed(0)} ms sooner (medians); the model ` +
-      `takes ${FIRST_TOKEN_MS} ms to its first token.`,
+      `takes ${FIRST_TOKEN_MS} ms to produce its first token.`,
   ];
 }
 

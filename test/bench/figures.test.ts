@@ -45,7 +45,7 @@ describe('a figure', () => {
     });
   });
 
-  it('missed because of slow samples on a running machine is missed: slow samples stay included', () => {
+  it('missed because of samples that were slow without a stall is missed: slow samples stay included', () => {
     const late = new MachineStalls(
       [3, 4].map((index) => ({ fromMs: 100 * index + 60, toMs: 100 * index + 90 })),
     );

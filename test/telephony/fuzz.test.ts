@@ -6,8 +6,8 @@ const FIXED_SEED = 20_261_122;
 const MOST_GROWTH_BYTES = 12 << 20;
 
 /** 5,000 mutated messages; `npm run fuzz:sip` sends 100,000 of each kind, with its own seed. */
-describe('the server and a call under mutated SIP, SDP and RTP', () => {
-  it('answer after each batch of 3,000 SIP messages, keep no state and take a call', async () => {
+describe('under mutated SIP, SDP and RTP', () => {
+  it('the server answers after each batch of messages, keeps no state, and still takes a call', async () => {
     const { statuses, heap, calls, metrics } = await fuzzSip({ seed: FIXED_SEED, runs: 3_000 });
     expect(metrics.flooded).toBe(0);
     expect(heap.late - heap.early).toBeLessThan(MOST_GROWTH_BYTES);
@@ -16,13 +16,13 @@ describe('the server and a call under mutated SIP, SDP and RTP', () => {
     expect(calls).toBeGreaterThan(50);
   });
 
-  it('reject each of 1,000 session descriptions, or answer it section by section', async () => {
+  it('every session description is rejected, or answered with as many media sections as it has', async () => {
     const { answered, heap } = await fuzzDescriptions({ seed: FIXED_SEED, runs: 1_000 });
     expect(answered).toBeGreaterThan(100);
     expect(heap.late - heap.early).toBeLessThan(MOST_GROWTH_BYTES);
   });
 
-  it('survive 1,000 RTP and RTCP datagrams and receive the audio after them', async () => {
+  it('a call survives RTP and RTCP datagrams, and receives the audio that follows them', async () => {
     const { heap } = await fuzzRtp({ seed: FIXED_SEED, runs: 1_000 });
     expect(heap.late - heap.early).toBeLessThan(MOST_GROWTH_BYTES);
   });

@@ -31,7 +31,7 @@ describe('spool', () => {
     return left;
   }
 
-  it('keeps unacknowledged reports, and hands them to the successor of a killed worker', async () => {
+  it('keeps unacknowledged reports, and hands them to the next worker once it is closed', async () => {
     const spool = await openSpool(directory, 'w1');
     spool.append(session, joined);
     spool.append(session, ended);
@@ -57,7 +57,7 @@ describe('spool', () => {
     await rm(left, { recursive: true, force: true });
   });
 
-  it('resends from the first report of a gap', async () => {
+  it('lists the waiting reports from a given number on', async () => {
     const spool = await openSpool(directory, 'w1');
     for (let n = 0; n < 4; n++) spool.append(session, joined);
     expect(spool.waiting({ ...session, fromSeq: 3 }).map((envelope) => envelope.seq)).toEqual([3, 4]);

@@ -20,8 +20,8 @@ const route: AdmissionAnswer = { action: 'route', data: { tag: 'worker-1' } };
 
 const PASSWORD = { username: 'trunk', password: 'correct-horse' };
 
-/** Features that drachtio-server leaves to others (docs/drachtio.md). */
-describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachtio-server', () => {
+/** Features that drachtio-server lacks (docs/drachtio.md). */
+describeNeeds(['sipp', 'baresip'])('with the embedded server', () => {
   let server: EmbeddedSignalling;
   let worker: Signalling;
   let admit: (request: AdmissionRequest) => AdmissionAnswer;
@@ -39,7 +39,7 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
     await server.close();
   });
 
-  it('a caller proves the password after a 407', async () => {
+  it('a caller authenticates after a 407', async () => {
     admit = asksForPassword(['MD5', 'SHA-256']);
     let ended = 0;
     worker.onInvite((invite) => {
@@ -66,7 +66,7 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
     expect(server.metrics()).toMatchObject({ dialogs: 0, refused: 1 });
   });
 
-  /** Routes callers that prove the password, and challenges all others. */
+  /** Routes callers whose password is right, and challenges all others. */
   function asksForPassword(algorithms: readonly DigestAlgorithm[]): typeof admit {
     const scope = () => ({
       key: Buffer.alloc(32, 1),
@@ -85,7 +85,7 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
     };
   }
 
-  it('security 22: an MD5-only phone proves its password where only MD5 is offered', async () => {
+  it('security 22: an MD5-only phone can authenticate if only MD5 is offered', async () => {
     admit = asksForPassword(['MD5']);
     const called = Promise.withResolvers<void>();
     worker.onInvite((invite) => {
@@ -99,7 +99,7 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
     await phone.close();
   });
 
-  it('callers of a dead worker that no other worker takes over get a BYE', async () => {
+  it('when a worker dies and no other takes over its calls, the callers get a BYE', async () => {
     worker.onInvite((invite) => void invite.answer(sdp).then(() => worker.close()));
     const { code, screen } = await runSipp('agent-hangs-up', server.sipPort, ['-m', '1']);
     expect(code, screen).toBe(0);
@@ -109,7 +109,7 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
   it.each([
     ['stops ringing', 'ring'],
     ['is hung up on if it answers at that moment', 'answerTooLate'],
-  ] as const)('a phone called by a worker that dies %s', async (_, does) => {
+  ] as const)('when the worker dies, the phone it is calling %s', async (_, does) => {
     const phone = await startSippPhone({ does });
     const invite = worker.dial({
       toUri: `sip:+4930123456@${phone.address}`,
