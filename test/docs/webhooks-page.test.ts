@@ -8,6 +8,7 @@ import { inboundCallEvent, webhookEvent } from '#protocol/webhook-events.ts';
 import { openTestCalls } from '../control-plane/test-calls.ts';
 import { openWebhookReceiver, type ReceivedWebhook } from '../fakes/webhook-receiver.ts';
 import { itNeeds } from '../needs.ts';
+import { blocksOf } from './page-blocks.ts';
 
 const PAGE = readFileSync(resolve(import.meta.dirname, '../../docs/webhooks.md'), 'utf8');
 const SECRET = 'a long random string';
@@ -19,11 +20,9 @@ let sentAt: number;
 
 /** The code of the page's only block in this language that contains `text`. */
 function block(language: string, text: string): string {
-  const blocks = [...PAGE.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].filter(
-    ([, name, code]) => name === language && code?.includes(text),
-  );
+  const blocks = blocksOf(PAGE).filter((one) => one.language === language && one.code.includes(text));
   expect(blocks.length, `blocks in ${language} with ${text}`).toBe(1);
-  return blocks[0]?.[2] ?? '';
+  return blocks[0]?.code ?? '';
 }
 
 beforeAll(async () => {
