@@ -61,9 +61,15 @@ describeNeeds(NEEDED)('the shell blocks', { concurrent: true }, () => {
     });
 });
 
-/** Runs a page's blocks in one shell, which stops at the first command or request that fails. */
+/**
+ * Runs a page's blocks in one shell, which stops at the first command or request that fails. The address of
+ * the product and the carrier's host are replaced by those of the test.
+ */
 async function run(blocks: string): Promise<{ readonly failedAt: string | null; readonly output: string }> {
   const folder = productFolder();
+  const here = blocks
+    .replace(/\b(127\.0\.0\.1|localhost):8080\b/g, new URL(product.url).host)
+    .replaceAll('sip.example.com', trunk.address);
   const script = `set -euo pipefail
     step=''
     leave() {
@@ -73,12 +79,13 @@ async function run(blocks: string): Promise<{ readonly failedAt: string | null; 
       exit $status
     }
     trap leave EXIT
-    ${blocks.replaceAll('127.0.0.1:8080', new URL(product.url).host).replaceAll('sip.example.com', trunk.address)}`;
+    ${here}`;
   const env = {
     ...process.env,
     PATH: `${folder}/bin:${process.env['PATH']}`,
     CURL_HOME: folder,
     PARLEY_URL: product.url,
+    PARLEY_API_KEY: product.rootKey,
   };
   const ended = await new Promise<{ readonly isFailed: boolean; readonly output: string }>((done) => {
     execFile('bash', ['-c', script], { cwd: folder, env, timeout: PAGE_MS }, (error, stdout, stderr) =>

@@ -59,6 +59,15 @@ describe('audio/speech', () => {
     expect(bytes.length).toBeGreaterThan(10_000);
   });
 
+  it('is streamed without a warning of Node', async () => {
+    const warnings: string[] = [];
+    const note = ({ message }: Error) => void warnings.push(message);
+    process.on('warning', note);
+    expect((await say({ response_format: 'mp3' })).status).toBe(200);
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
+  });
+
   it('serves pcm at 44.1 kHz by default and pcm16 at 24 kHz, unless a rate is given', async () => {
     const pcm = (await say({})).bytes.length;
     expect((await say({ response_format: 'pcm' })).bytes.length).toBe(pcm);
