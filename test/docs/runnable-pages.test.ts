@@ -17,22 +17,18 @@ import { type OpenaiServer, startOpenaiServer } from '../fakes/openai-server.ts'
 import { type SippSwitchboard, startSippSwitchboard } from '../fakes/sipp-switchboard.ts';
 import { type Product, startProduct } from '../journeys/product.ts';
 import { describeNeeds, itNeeds } from '../needs.ts';
-import { blocksOf } from './page-blocks.ts';
+import { blocksOf, type PageBlock } from './page-blocks.ts';
 import { answerPage } from './page-model.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const PAGE_MS = 80_000;
 const MOST_OUTPUT = 3_000;
 const NEEDED = ['bash', 'curl', 'sipp'];
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const PAGES = listPages(ROOT)
-  .map((page) => ({ page, blocks: blocksOf(readFileSync(join(ROOT, page), 'utf8')) }))
-  .map(({ page, blocks }) => ({ page, blocks: blocks.filter(({ isRunnable }) => isRunnable) }))
+  .map((page) => ({ page, blocks: runnableBlocks(page) }))
   .filter(({ blocks }) => blocks.length > 0);
-/** What every page may use: the key, `api` and `field`, the first paragraph of the README's shell block. */
-const TOOLS = blocksOf(README)
-  .find(({ isRunnable }) => isRunnable)
-  ?.code.split('\n\n')[0];
+/** What every page may use: `KEY`, `api` and `field`, in the first paragraph of the README's shell block. */
+const COMMON = runnableBlocks('README.md')[0]?.code.split('\n\n')[0];
 
 let model: OpenaiServer;
 let trunk: SippSwitchboard;
@@ -57,9 +53,13 @@ describeNeeds(NEEDED)('the shell blocks', { concurrent: true }, () => {
   for (const { page, blocks } of PAGES)
     itNeeds(NEEDED)(`of ${page} run as they are written`, async () => {
       const steps = blocks.map(({ line, code }) => `step='${page}:${line}'\n${code}`);
-      expect(await run([`${TOOLS}\n`, ...steps].join('\n'))).toEqual({ failedAt: null, output: '' });
+      expect(await run([COMMON, ...steps].join('\n'))).toEqual({ failedAt: null, output: '' });
     });
 });
+
+function runnableBlocks(page: string): PageBlock[] {
+  return blocksOf(readFileSync(join(ROOT, page), 'utf8')).filter(({ isRunnable }) => isRunnable);
+}
 
 /**
  * Runs a page's blocks in one shell, which stops at the first command or request that fails. The address of
