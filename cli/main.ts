@@ -13,6 +13,7 @@ import type { CommandContext } from './command-context.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addEraseCommand } from './erase.ts';
 import { addModelCommands } from './models.ts';
+import { addNumberCommands } from './numbers.ts';
 import { addReplayCommands } from './replay.ts';
 import { addSessionCommands } from './sessions.ts';
 import { addTestCommand } from './test.ts';
@@ -47,6 +48,7 @@ const common: CommandContext = {
 };
 for (const add of [
   addAgentCommands,
+  addNumberCommands,
   addSessionCommands,
   addReplayCommands,
   addWalletCommands,

@@ -56,6 +56,7 @@ it('prints its version and the name of every command', PATIENCE, async () => {
   expect([version.code, version.out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
   for (const command of [
     'agents',
+    'numbers',
     'sessions',
     'call',
     'logs',

@@ -3,6 +3,7 @@
  * links to the next steps.
  */
 import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { NextSteps } from './next-steps-section.tsx';
 import { Orb } from './orb.tsx';
 import './styles.css';
 import { type Demo, useDemo } from './use-demo.ts';
@@ -58,9 +59,16 @@ export default function TalkPage() {
           <Composer talk={talk} />
         </section>
       </main>
+      {demo && hasAnswered(talk.lines) && <NextSteps demo={demo} />}
       {demo && <Footer demo={demo} sessionId={session?.sessionId ?? null} />}
     </div>
   );
+}
+
+/** Whether the agent has answered something that was said to it. */
+function hasAnswered(lines: Talk['lines']): boolean {
+  const said = lines.findIndex(({ role }) => role === 'user');
+  return said !== -1 && lines.slice(said).some(({ role, final }) => role !== 'user' && final);
 }
 
 function Controls({ demo, talk }: { demo: Demo | null; talk: Talk }) {
