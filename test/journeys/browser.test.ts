@@ -58,6 +58,10 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
       await visitor.line('You', 'What are your opening hours?');
       await visitor.line('Agent', OPENING_HOURS);
       expect(await visitor.receivedEnergy()).toBeGreaterThan(AUDIBLE);
+      await visitor.page
+        .getByRole('region', { name: 'Next steps' })
+        .getByText('Give it a number')
+        .waitFor({ timeout: 10_000 });
       await visitor.type('Goodbye');
       await visitor.line('Agent', 'Thank you for calling. Goodbye!');
       await visitor.status('The conversation has ended (agent hangup)');
