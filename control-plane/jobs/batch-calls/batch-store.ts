@@ -29,7 +29,7 @@ import { byRow, faultyRow, type RecipientList } from './recipient-list.ts';
 /** Numbers looked up per command, which takes the embedded database 1 ms. */
 const NUMBERS_AT_ONCE = 50;
 /** Rows checked per iteration of the event loop. */
-const CHUNK_ROWS = 500;
+const CHUNK_ROWS = 50;
 
 /**
  * Creates a batch. Throws `too_many_a_minute`, `quota_reached`, `InvalidRequest` with every row that cannot
