@@ -205,16 +205,13 @@ function changeOf(context: Context, session: SessionDocument, report: DurableRep
   switch (report.type) {
     case 'joined':
       return { change: step(session, { type: 'joined', at: new Date(report.at) }) };
-    case 'dial':
-      return {
-        change: step(session, { type: 'dialled', at: new Date(report.at), dialStatus: report.dial_status }),
-        amendment: {
-          set: {
-            sip_call_id: report.sip_call_id,
-            ...(report.error === undefined ? {} : { dial_error: report.error }),
-          },
-        },
-      };
+    case 'dial': {
+      const { dial_status: dialStatus, sip_call_id, error } = report;
+      const change = step(session, { type: 'dialled', at: new Date(report.at), dialStatus });
+      // A session that ended meanwhile keeps the reason it ended for.
+      const reason = change === null || error === undefined ? {} : { dial_error: error };
+      return { change, amendment: { set: { sip_call_id, ...reason } } };
+    }
     case 'ended':
       return { change: step(session, { type: 'ended', at: new Date(report.at), reason: report.end_reason }) };
     case 'analysis':
