@@ -84,7 +84,7 @@ const FAULTS = {
   operator_only: { status: 403, message: 'This route needs the operator key' },
   source_refused: {
     status: 403,
-    message: 'Calls to this number are not allowed from {address}: add it to {setting} to admit them',
+    message: 'Calls to this number are not allowed from {address}: {remedy}',
     sip: 403,
   },
   // 404

@@ -30,6 +30,8 @@ import { askInitWebhook } from './init-webhook.ts';
 /** Retry-After for callers refused for lack of capacity, in seconds. */
 const RETRY_AFTER = '10';
 
+const MINUTE_MS = 60_000;
+
 const REASONS: Readonly<Record<number, string>> = {
   403: 'Forbidden',
   404: 'Not Found',
@@ -72,7 +74,7 @@ export async function admitCall(
       await context.refusals.throttleCall(networkOf(request.source_address));
       return refusal(404);
     case 'source_refused':
-      return refuse(context, { request, number: addressee.holder }, sourceRefused(request, addressee.holder));
+      return refuseSource(context, request, addressee.holder);
     case 'challenged': {
       const challenge = { 'Proxy-Authenticate': addressee.challenges };
       // A first request without credentials, or one with only a stale nonce, will be retried by the caller
@@ -116,11 +118,33 @@ async function admitTo(
   }
 }
 
-/** The reason for the team and the operator; the caller gets 403 only. */
-function sourceRefused({ source_address: address }: AdmissionRequest, number: NumberDocument | null): Fault {
-  const isImported = number !== null && number.sip !== null;
-  const setting = isImported ? 'inbound_allowed_addresses of the number' : 'SIP_TRUSTED';
-  return fault('source_refused', { address, setting });
+/** The reason for the team; the caller gets 403 only. */
+function refuseSource(
+  context: Context,
+  request: AdmissionRequest,
+  number: NumberDocument | null,
+): Promise<Admission> {
+  const { source_address: address } = request;
+  if (number && !number.sip) warnOfUntrusted(context, address, number);
+  const remedy = number?.sip
+    ? 'add it to inbound_allowed_addresses of the number'
+    : 'ask the operator to add it to SIP_TRUSTED';
+  return refuse(context, { request, number }, fault('source_refused', { address, remedy }));
+}
+
+/** Tells the operator once per team and minute: a scanner tries hundreds of times. */
+function warnOfUntrusted(
+  { coordination, logger }: Context,
+  address: string,
+  { team_id: teamId, agent_id: agentId }: NumberDocument,
+): void {
+  coordination.claim(`untrusted-source:${teamId}`, MINUTE_MS).then(
+    (isFirst) => {
+      const message = 'a call was refused because SIP_TRUSTED does not contain its source';
+      if (isFirst) logger.warn({ address, agentId }, message);
+    },
+    (error: unknown) => logger.warn({ err: error, address }, 'failed to count refused sources'),
+  );
 }
 
 /** Refusals are rate-limited: callers that retry at once would take event-loop time from all other calls. */

@@ -63,8 +63,6 @@ async function keep(
     MINUTE_MS,
   );
   if (!allowed) return;
-  if (refusal.reason.code === 'source_refused')
-    context.logger.warn({ agentId: attempt.agentId }, refusal.reason.message);
   const [caller, dialed] = [short(attempt.callerNumber), short(attempt.dialedNumber)];
   await context.models.refusals.create({
     _id: newId(),

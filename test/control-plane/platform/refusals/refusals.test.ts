@@ -79,14 +79,38 @@ describe('the log of refused calls', () => {
     ]);
   });
 
-  it('names a refused source and the setting that admits it, also one of this machine', async () => {
+  it('names a refused source and who can admit it, also one of this machine', async () => {
     await numberOf(agentId);
     // SIP_TRUSTED of this deployment does not contain the loopback.
     expect(await ring({ source_address: OWN_ADDRESS, is_local: true })).toBe(403);
     const [{ message }] = await logged(1);
     expect(message).toBe(
-      `Calls to this number are not allowed from ${OWN_ADDRESS}: add it to SIP_TRUSTED to admit them`,
+      `Calls to this number are not allowed from ${OWN_ADDRESS}: ask the operator to add it to SIP_TRUSTED`,
     );
+  });
+
+  it('names the list of an imported number that its owner can extend', async () => {
+    const body = {
+      provider: 'sip',
+      phone_number: '+4930123457',
+      agent_id: agentId,
+      inbound_allowed_addresses: ['192.0.2.0/28'],
+    };
+    expect((await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body })).status).toBe(201);
+    expect(await ring({ to_user: '+4930123457' })).toBe(403);
+    const [{ message }] = await logged(1);
+    expect(message).toMatch(/from 203\.0\.113\.9: add it to inbound_allowed_addresses of the number$/);
+  });
+
+  it('warns the operator of untrusted sources once per minute, not once per call', async () => {
+    await numberOf(agentId);
+    const warn = vi.spyOn(api.context.logger, 'warn');
+    for (const last of [1, 2, 3]) expect(await ring({ source_address: `198.51.100.${last}` })).toBe(403);
+    await logged(3);
+    expect(warn.mock.calls).toEqual([
+      [{ address: '198.51.100.1', agentId }, expect.stringContaining('SIP_TRUSTED')],
+    ]);
+    warn.mockRestore();
   });
 
   it('distinguishes a disallowed source from a lack of capacity', async () => {
