@@ -145,6 +145,17 @@ export const turnSilence = z.object({
 });
 export type TurnSilence = z.infer<typeof turnSilence>;
 
+/** Why nothing was heard of a caller. */
+const unheardCaller = z.object({
+  /** Where audio was expected from; null if the audio passes a media relay of the operator. */
+  expected_address: z.string().nullable(),
+  /** Sources of packets that were refused. */
+  refused_addresses: z.array(z.string()),
+  /** Packets that could not be decrypted or parsed; absent if there were none. */
+  unreadable_packets: z.number().int().optional(),
+});
+export type UnheardCaller = z.infer<typeof unheardCaller>;
+
 /**
  * Media statistics of a phone call (RFC 3550 §6.4): measured at our end; the round trip is from the peer's
  * reports.
@@ -165,8 +176,8 @@ export const mediaQuality = z.object({
    * Estimated quality of the caller's audio, 1 to 4.4 (E-model, ITU-T G.107); null if nothing was received.
    */
   mos: z.number().nullable(),
-  /** Only if nothing was heard of the caller: the address expected, and those whose packets were refused. */
-  unheard: z.object({ expected_address: z.string(), refused_addresses: z.array(z.string()) }).optional(),
+  /** Present only if nothing was heard of the caller. */
+  unheard: unheardCaller.optional(),
 });
 export type MediaQuality = z.infer<typeof mediaQuality>;
 

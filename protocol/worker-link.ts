@@ -201,6 +201,8 @@ export const failoverState = z.object({
   dialog: reportedDialog.nullable(),
   /** The person of a transfer in progress, or of a completed joined one; null if there is none. */
   person: reportedPerson.nullable().default(null),
+  /** The lost worker had heard nothing of the caller. */
+  is_unheard: z.literal(true).optional(),
 });
 export type FailoverState = z.output<typeof failoverState>;
 /** The peer's leg of a phone call. */

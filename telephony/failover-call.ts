@@ -42,6 +42,8 @@ export async function failOverSipCall(
     readonly recording: LegRecording | null;
     readonly isTenants?: boolean;
     readonly timeoutMs?: number;
+    /** False if nothing of the peer was heard before; true if absent. */
+    readonly wasHeard?: boolean;
   },
 ): Promise<FailoverCall> {
   let rtp: Leg | null = null;
@@ -54,6 +56,7 @@ export async function failOverSipCall(
       localAddress: bound,
       remote: null,
       recording: options.recording,
+      wasHeard: options.wasHeard ?? true,
     });
     rtp = opened.leg;
     const local = {

@@ -9,7 +9,7 @@ import { Fault } from '#config/errors.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { localAddressFor } from './local-address.ts';
-import { guardMedia, type MediaGuard, unguarded } from './media-guard.ts';
+import { guardMedia, type MediaGuard, relayed, unguarded } from './media-guard.ts';
 import { answerAudio, newSession, offerAudio, readRemote } from './sdp.ts';
 import { type IncomingInvite, InviteCancelled } from './signalling.ts';
 import { type AnsweredCall, answeredCall } from './sip-leg.ts';
@@ -102,8 +102,7 @@ export function guardOf(
   { isTenants = false }: Pick<ReadyCall, 'isTenants'>,
   signallingAddress: string | null,
 ): MediaGuard {
-  // A relay's own address belongs to the operator.
-  if (relayHost !== undefined) return unguarded;
+  if (relayHost !== undefined) return relayed;
   return isTenants ? guardMedia(egress ?? { allowsAddress: () => false }, signallingAddress) : unguarded;
 }
 

@@ -11,6 +11,9 @@ export type MediaGuard = (remote: RtpRemote) => RtpRemote;
 /** Audio of the operator's own trunks goes to the address they name. */
 export const unguarded: MediaGuard = (remote) => remote;
 
+/** A relay's address belongs to the operator: audio goes there, and no tenant sees it. */
+export const relayed: MediaGuard = (remote) => ({ ...remote, isRelay: true });
+
 /**
  * An address that is neither public nor allowed gets no audio until it has sent some, as a phone behind NAT
  * does. The source of the signalling is allowed: a peer is there.

@@ -126,6 +126,8 @@ export type LegEvent =
       readonly rateHz: number;
       readonly samples: Int16Array;
     }
+  /** How the media is doing: sent when a peer becomes unheard, for another reason, or is heard at last. */
+  | { readonly type: 'media'; readonly atMs: number; readonly stats: LegStats }
   /** Always the last event. */
   | {
       readonly type: 'closed';
@@ -162,12 +164,17 @@ export interface LegStats {
    */
   readonly mos?: number | null;
   /** Set if the peer should have sent audio and no packet of it was accepted for 3 s or more. */
-  readonly unheard?: {
-    /** The negotiated address. */
-    readonly expectedAddress: string;
-    /** Sources of the packets that were refused; empty if none arrived. */
-    readonly refusedAddresses: readonly string[];
-  };
+  readonly unheard?: UnheardPeer;
+}
+
+/** A peer that should have sent audio, and of which nothing is heard. */
+export interface UnheardPeer {
+  /** The negotiated address; null if it is that of the operator's media relay. */
+  readonly expectedAddress: string | null;
+  /** Sources of the packets that were refused. */
+  readonly refusedAddresses: readonly string[];
+  /** Packets that could not be decrypted or parsed, or have a payload type that was not negotiated. */
+  readonly unreadablePackets: number;
 }
 
 /** A media path, as the call loop holds it. */

@@ -17,6 +17,8 @@ export interface RtpRemote {
   readonly srtp?: SrtpKeys;
   /** Sends nothing there until something was received from there. */
   readonly isHeardFirst?: boolean;
+  /** The address is that of the operator's media relay. */
+  readonly isRelay?: boolean;
   /** False while the peer has put us on hold (sendonly/inactive). */
   readonly sending: boolean;
 }

@@ -5,7 +5,7 @@
 
 import { randomInt } from 'node:crypto';
 import type { RemoteInfo } from 'node:dgram';
-import type { LegCloseReason, LegCommand } from '../leg/leg.ts';
+import type { LegCloseReason, LegCommand, LegStats } from '../leg/leg.ts';
 import { LegAudio, type MediaShared } from '../leg/leg-audio.ts';
 import type { RtpLegOptions } from '../leg/leg-factory.ts';
 import type { PacedLeg } from '../leg/pacer.ts';
@@ -16,6 +16,7 @@ import { CodecStreams } from './codec-stream.ts';
 import { CODECS } from './codec-table.ts';
 import { Latch } from './latch.ts';
 import { parseRtp } from './packet.ts';
+import { PeerWatch } from './peer-watch.ts';
 import type { PortPool } from './port-pool.ts';
 import { isRtcp } from './rtcp.ts';
 import { RtcpReporter } from './rtcp-reporter.ts';
@@ -29,10 +30,6 @@ const MEDIA_TIMEOUT_MS = 30_000;
 /** A slot served later than this is skipped: the far end would drop packets sent in a burst. */
 const MAX_SEND_LATENESS_MS = 100;
 const MAX_PORT = 65_535;
-/** A peer of which nothing was accepted for this long is logged as unheard. */
-const UNHEARD_MS = 3_000;
-/** Refused source addresses that are kept for the log and the session. */
-const MAX_REFUSED = 4;
 /** Rate of a leg before its far end is known: that of nearly every phone. */
 const UNKNOWN_RATE_HZ = 8000;
 
@@ -70,6 +67,7 @@ class RtpSession implements TransportLeg, PacedLeg {
   readonly #options: RtpSessionOptions;
   readonly #audio: LegAudio;
   readonly #latch: Latch;
+  readonly #watch: PeerWatch;
   readonly #reporter: RtcpReporter;
   readonly #codecs: CodecStreams;
   readonly #sender: RtpSender;
@@ -79,9 +77,6 @@ class RtpSession implements TransportLeg, PacedLeg {
   #srtpReceiver: SrtpReceiver | null = null;
   #isConnected = false;
   #isClosed = false;
-  #isUnheard = false;
-  /** Addresses whose packets were refused before the first one was accepted. */
-  readonly #refused = new Set<string>();
   #lastMediaMs = 0;
 
   constructor(sockets: RtpSockets, options: RtpSessionOptions, shared: MediaShared) {
@@ -89,6 +84,7 @@ class RtpSession implements TransportLeg, PacedLeg {
     this.#options = options;
     this.#shared = shared;
     this.#latch = new Latch(shared.isOwnAddress);
+    this.#watch = new PeerWatch({ mayBeSilent: options.wasHeard === true });
     this.originMs = shared.pacer.add(this);
     this.#reporter = new RtcpReporter(shared.clock, randomInt(2 ** 32));
     const rateHz = options.remote ? CODECS[options.remote.codec].rateHz : UNKNOWN_RATE_HZ;
@@ -132,20 +128,20 @@ class RtpSession implements TransportLeg, PacedLeg {
     this.#sender.send(slot, dueMs, nowMs - dueMs <= MAX_SEND_LATENESS_MS, remote);
     this.#audio.endSlot(slot, dueMs, kind, this.#receiver.lagMs);
     if (this.#reporter.isDue(slot)) this.#sendReport(slot, remote);
-    this.#watchForPeer(remote, nowMs);
+    if (remote.sending && !this.#audio.isEarly) this.#watchForPeer(nowMs);
     if (remote.sending && nowMs - this.#lastMediaMs > MEDIA_TIMEOUT_MS) this.#end('media_timeout');
   }
 
-  /** Says once why nothing is heard: the address in the SDP is often not the one the packets come from. */
-  #watchForPeer(remote: RtpRemote, nowMs: number): void {
-    if (this.#isConnected || this.#isUnheard || !remote.sending || this.#audio.isEarly) return;
-    if (nowMs - this.#lastMediaMs < UNHEARD_MS) return;
-    this.#isUnheard = true;
-    const came =
-      this.#refused.size > 0
-        ? `refused packets came from ${[...this.#refused].join(', ')}`
-        : 'no packet came';
-    this.#shared.log('warn', `nothing heard on a phone leg for 3 s: expected ${remote.address}, ${came}`);
+  /** Reports while the call runs, so that its page can say why nothing is heard. */
+  #watchForPeer(nowMs: number): void {
+    const warning = this.#watch.check(nowMs);
+    if (warning === null) return;
+    this.#shared.log('warn', warning);
+    this.#reportMedia(nowMs);
+  }
+
+  #reportMedia(nowMs: number): void {
+    this.#audio.emit({ type: 'media', atMs: nowMs, stats: this.#stats() });
   }
 
   fail(error: unknown): void {
@@ -163,6 +159,7 @@ class RtpSession implements TransportLeg, PacedLeg {
     this.#receiver.setRemote(this.#remote);
     this.#latch.negotiate(remote);
     this.#lastMediaMs = this.#shared.clock.now();
+    this.#watch.negotiate(this.#remote, this.#lastMediaMs);
   }
 
   /** An unchanged key keeps its place in the stream (RFC 3711 §3.2.1). */
@@ -197,17 +194,20 @@ class RtpSession implements TransportLeg, PacedLeg {
     if (this.#isClosed || !remote) return;
     const plain = this.#srtpReceiver ? this.#srtpReceiver.open(datagram) : datagram;
     const packet = plain && parseRtp(plain);
-    if (!packet || !isAcceptable(packet, remote)) return;
-    const nowMs = this.#shared.clock.now();
-    if (!this.#latch.accepts(from, packet.ssrc, nowMs)) {
-      if (!this.#isConnected && this.#refused.size < MAX_REFUSED) this.#refused.add(from.address);
+    if (!packet || !isAcceptable(packet, remote)) {
+      this.#watch.countUnreadable();
       return;
     }
-    this.#isUnheard = false;
+    const nowMs = this.#shared.clock.now();
+    if (!this.#latch.accepts(from, packet.ssrc, nowMs)) {
+      this.#watch.refuse(from.address);
+      return;
+    }
     this.#lastMediaMs = nowMs;
     if (!this.#isConnected) this.#audio.emit({ type: 'connected', atMs: nowMs });
     this.#isConnected = true;
     this.#receiver.receive(packet, remote, nowMs);
+    if (this.#watch.hear()) this.#reportMedia(nowMs);
   }
 
   /** Accepts reports from the media's source address only. */
@@ -237,19 +237,21 @@ class RtpSession implements TransportLeg, PacedLeg {
     socket.send(srtp?.protectReport(report) ?? report, port, target.address, () => undefined);
   }
 
+  #stats(): LegStats {
+    const { unheard } = this.#watch;
+    return {
+      ...this.#receiver.quality(this.#reporter.roundTripMs),
+      packetsSent: this.#sender.packetsSent,
+      ...(unheard && { unheard }),
+    };
+  }
+
   #end(reason: LegCloseReason): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#shared.pacer.remove(this);
     this.#audio.close();
-    const stats = {
-      ...this.#receiver.quality(this.#reporter.roundTripMs),
-      packetsSent: this.#sender.packetsSent,
-      ...(this.#isUnheard && {
-        unheard: { expectedAddress: this.#remote?.address ?? '', refusedAddresses: [...this.#refused] },
-      }),
-    };
-    this.#audio.emit({ type: 'closed', atMs: this.#shared.clock.now(), reason, stats });
+    this.#audio.emit({ type: 'closed', atMs: this.#shared.clock.now(), reason, stats: this.#stats() });
     const { media, reports, port } = this.#sockets;
     reports.close(() => media.close(() => this.#options.ports.release(port)));
     this.#options.onClosed();

@@ -7,11 +7,11 @@
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { Variables } from '#config/agent-config.ts';
-import type { Leg, LegEvent, LegStats } from '#media/leg/leg.ts';
+import type { Leg, LegEvent, LegStats, UnheardPeer } from '#media/leg/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { AgentEvent } from '#protocol/session-events.ts';
-import type { EndReason, MediaQuality } from '#protocol/session-record.ts';
+import type { EndReason, MediaQuality, UnheardCaller } from '#protocol/session-record.ts';
 import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
 import { nameless, type Within } from '../event-loop/session-attribution.ts';
 import type { CallKnowledge } from '../knowledge/knowledge-search.ts';
@@ -265,6 +265,8 @@ class RunningCall implements Call {
     else if (leg !== this.#leg) return;
     else if (event.type === 'closed') this.#onClosed(leg, event);
     else if (event.type === 'relayed') this.participants.onRelayed(event);
+    else if (event.type === 'media')
+      this.#deps.report({ type: 'media', quality: mediaQualityOf(event.stats) });
     else {
       if (event.type === 'connected') this.#onConnected();
       if (event.type === 'digit') this.#transfers.press(event.digit);
@@ -373,11 +375,15 @@ function mediaQualityOf(stats: LegStats): MediaQuality {
     jitter_buffer_ms: stats.jitterBufferMs ?? null,
     concealed_share: stats.concealedShare ?? null,
     mos: stats.mos ?? null,
-    ...(stats.unheard && {
-      unheard: {
-        expected_address: stats.unheard.expectedAddress,
-        refused_addresses: [...stats.unheard.refusedAddresses],
-      },
-    }),
+    ...(stats.unheard && { unheard: unheardCallerOf(stats.unheard) }),
+  };
+}
+
+function unheardCallerOf(unheard: UnheardPeer): UnheardCaller {
+  const { unreadablePackets } = unheard;
+  return {
+    expected_address: unheard.expectedAddress,
+    refused_addresses: [...unheard.refusedAddresses],
+    ...(unreadablePackets > 0 && { unreadable_packets: unreadablePackets }),
   };
 }

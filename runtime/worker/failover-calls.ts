@@ -33,6 +33,7 @@ export async function failOverJob(
     failOverSipCall(deps, dialogFacts(failoverState.dialog), {
       recording: plan.record_audio ? { firstSegment: 0 } : null,
       isTenants: isTenants(plan),
+      wasHeard: failoverState.is_unheard !== true,
     }),
     reachPerson(deps, plan, failoverState),
   ]);

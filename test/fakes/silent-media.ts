@@ -5,7 +5,7 @@
 import type { Clock } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
 import type { Leg, LegCommand, LegEvent } from '#media/leg/leg.ts';
-import type { LegFactory } from '#media/leg/leg-factory.ts';
+import type { LegFactory, RtpLegOptions } from '#media/leg/leg-factory.ts';
 import type { RtpRemote } from '#media/leg/rtp-remote.ts';
 
 /** A leg as seen by the test. */
@@ -13,6 +13,8 @@ export interface SilentLeg {
   readonly commands: LegCommand[];
   /** The remote it was opened with, then every remote passed to `setRemote`. */
   readonly remotes: RtpRemote[];
+  /** The option it was opened with. */
+  readonly wasHeard: boolean | undefined;
   isClosed: boolean;
   /** Reports an event as the media thread would. */
   emit(event: LegEvent): void;
@@ -33,13 +35,16 @@ export class SilentMedia implements LegFactory {
     return this.legs.filter((leg) => !leg.isClosed).length;
   }
 
-  async openRtpLeg(options: { readonly remote: RtpRemote | null }): Promise<{ leg: Leg; localPort: number }> {
+  async openRtpLeg(
+    options: Pick<RtpLegOptions, 'remote' | 'wasHeard'>,
+  ): Promise<{ leg: Leg; localPort: number }> {
     if (this.open >= this.#ports) throw fault('no_media_port');
     let listener: ((events: readonly LegEvent[]) => void) | null = null;
     const clock = this.#clock;
     const silent: SilentLeg = {
       commands: [],
       remotes: options.remote ? [options.remote] : [],
+      wasHeard: options.wasHeard,
       isClosed: false,
       emit: (event) => listener?.([event]),
     };

@@ -180,6 +180,7 @@ async function assignToSuccessor(
     lost_at: lostAt.toISOString(),
     dialog,
     person,
+    ...(stored.media_quality?.unheard && { is_unheard: true }),
   };
   context.dispatch.assign(placement, key, plan, failoverState);
   void closeColleagueRooms(context, stored);

@@ -216,6 +216,7 @@ export class TurnLoop {
         break;
       case 'recording':
       case 'relayed':
+      case 'media':
         return;
       default:
         this.#replies.onPlayout(event);

@@ -4,6 +4,7 @@ import { isLoopback } from '#base/public-address.ts';
 import { EventBatcher, unpackEvents } from '#media/leg/event-batch.ts';
 import type { LegEvent } from '#media/leg/leg.ts';
 import type { MediaShared } from '#media/leg/leg-audio.ts';
+import type { RtpLegOptions } from '#media/leg/leg-factory.ts';
 import { Pacer } from '#media/leg/pacer.ts';
 import type { RtpCodec } from '#media/leg/rtp-remote.ts';
 import { PortPool } from '#media/rtp/port-pool.ts';
@@ -12,11 +13,16 @@ import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openRtpPeer } from '#test/fakes/rtp-peer.ts';
 
-/** Opens a session with a peer that uses this codec; `report` returns everything reported so far. */
-export async function openManualSession(codec: RtpCodec = 'PCMU', ports = new PortPool(23_200, 23_249)) {
+/** Opens a session with a peer that uses this codec; `report` returns everything reported so far, `logged` holds every message of the log. */
+export async function openManualSession(
+  codec: RtpCodec = 'PCMU',
+  ports = new PortPool(23_200, 23_249),
+  over: Pick<RtpLegOptions, 'wasHeard'> = {},
+) {
   const clock = new ManualClock();
   const events = new EventBatcher();
   const detector = new SpeechDetector(systemClock, () => undefined);
+  const logged: string[] = [];
   const pacer = new Pacer(clock, () => undefined);
   const shared: MediaShared = {
     clock,
@@ -25,7 +31,7 @@ export async function openManualSession(codec: RtpCodec = 'PCMU', ports = new Po
     detector,
     isOwnAddress: isLoopback,
     audios: new Map(),
-    log: () => undefined,
+    log: (_level, message) => void logged.push(message),
   };
   const peer = await openRtpPeer(codec);
   const options = {
@@ -35,6 +41,7 @@ export async function openManualSession(codec: RtpCodec = 'PCMU', ports = new Po
     recording: null,
     ports,
     onClosed: () => undefined,
+    ...over,
   };
   const { leg, opened } = await openRtpSession(options, shared);
   const reported: LegEvent[] = [];
@@ -49,5 +56,15 @@ export async function openManualSession(codec: RtpCodec = 'PCMU', ports = new Po
     pacer.close();
     await detector.close();
   };
-  return { clock, peer, leg, port: opened.localPort ?? 0, rateHz: opened.inRateHz, report, ports, close };
+  return {
+    clock,
+    peer,
+    leg,
+    port: opened.localPort ?? 0,
+    rateHz: opened.inRateHz,
+    report,
+    logged,
+    ports,
+    close,
+  };
 }

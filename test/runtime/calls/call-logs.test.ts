@@ -135,6 +135,26 @@ describe('the recording and the flight log of a call', () => {
     expect(JSON.stringify(log.header.config)).not.toContain('planted');
   });
 
+  it('why nothing of the caller is heard is reported while the call runs', async () => {
+    const phone = setUp();
+    const leg = phone.openLeg();
+    await phone.run(3_000);
+    const unheard = { expectedAddress: '192.0.2.7', refusedAddresses: ['127.0.0.1'], unreadablePackets: 0 };
+    leg.emit({
+      type: 'media',
+      atMs: phone.world.now(),
+      stats: { packetsReceived: 0, packetsLost: 0, packetsSent: 150, jitterMs: 0, unheard },
+    });
+    await phone.run(10);
+    expect(phone.reports.find(({ type }) => type === 'media')).toMatchObject({
+      quality: {
+        packets_sent: 150,
+        unheard: { expected_address: '192.0.2.7', refused_addresses: ['127.0.0.1'] },
+      },
+    });
+    expect(phone.reports.map(({ type }) => type)).not.toContain('ended');
+  });
+
   it('media statistics are reported for a phone call after its leg closes, never for a browser', async () => {
     const phone = setUp();
     phone.openLeg().close('remote');

@@ -94,7 +94,10 @@ describeServers([], 'an answered call whose worker dies', (start, beyond) => {
     caller.answer(request, 200, sdp(41_000));
     const resumed = await resuming;
     if (resumed.outcome !== 'answered') throw resumed.error;
-    expect(media.legs.at(-1)?.remotes.at(-1)).toMatchObject({ address: '127.0.0.1', port: 41_000 });
+    const [before, leg] = media.legs;
+    expect(leg?.remotes.at(-1)).toMatchObject({ address: '127.0.0.1', port: 41_000 });
+    // Only the second leg knows a caller who was heard before, and may be silent now.
+    expect([before?.wasHeard, leg?.wasHeard]).toEqual([undefined, true]);
     resumed.leg.send({ do: 'close' });
     const bye = await caller.incoming('BYE', LONG_MS);
     expect(Number.parseInt(header(bye, 'cseq') ?? '', 10)).toBeGreaterThan(

@@ -14,8 +14,20 @@ beforeEach(async () => {
   api.dispatch.reset();
 });
 
-/** An outbound call that was answered. */
-async function answeredCall(): Promise<string> {
+const QUALITY = {
+  packets_received: 0,
+  packets_lost: 0,
+  packets_sent: 150,
+  jitter_ms: 0,
+  round_trip_ms: null,
+  jitter_buffer_ms: null,
+  concealed_share: null,
+  mos: null,
+};
+const UNHEARD = { expected_address: '192.0.2.7', refused_addresses: ['127.0.0.1'] };
+
+/** An outbound call that rings, and the account that placed it. */
+async function dialledCall(): Promise<{ readonly id: string; readonly key: string }> {
   const user = await api.createUser();
   const body = { provider: 'managed', phone_number: `+1555014${next++}` };
   const number = await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body });
@@ -25,7 +37,12 @@ async function answeredCall(): Promise<string> {
     key: user.key,
     body: { agent_id, phone_number_id, to_number: '+14155550123' },
   });
-  const id: string = placed.body.session_id;
+  return { id: placed.body.session_id, key: user.key };
+}
+
+/** An outbound call that was answered. */
+async function answeredCall(): Promise<string> {
+  const { id } = await dialledCall();
   await api.report(id, { type: 'dial', dial_status: 'answered', at: api.at(), sip_call_id: 'caller' });
   return id;
 }
@@ -75,6 +92,33 @@ it.each([
   });
   expect(JSON.stringify(await loadSession(api.context, id))).not.toContain('sip:person@192.0.2.2');
   expect((await loadSession(api.context, id))?.epoch).toBe(2);
+});
+
+it.each([
+  ['tells the next worker that nothing was heard of the caller', { unheard: UNHEARD }, true],
+  ['does not, once the caller was heard', {}, undefined],
+])('a phone call that moves %s', async (_what, heard, expected) => {
+  const id = await answeredCall();
+  await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+  await api.report(id, { type: 'media', quality: { ...QUALITY, unheard: UNHEARD } });
+  await api.report(id, { type: 'media', quality: { ...QUALITY, ...heard } });
+  await workerDies();
+  expect(api.dispatch.plans.at(-1)?.failoverState?.is_unheard).toBe(expected);
+});
+
+it('an outbound call that was cancelled keeps no reason of the dial that failed afterwards', async () => {
+  const { id, key } = await dialledCall();
+  await api.request('POST', `/v1/agent/sessions/${id}/end`, { key });
+  const failed = {
+    dial_status: 'failed',
+    at: api.at(),
+    sip_call_id: null,
+    error: 'refused with 500',
+  } as const;
+  await api.report(id, { type: 'dial', ...failed });
+  const session = await loadSession(api.context, id);
+  expect(session).toMatchObject({ status: 'failed', end_reason: 'cancelled' });
+  expect(session?.dial_error).toBeUndefined();
 });
 
 it('a participant who has left is not moved', async () => {

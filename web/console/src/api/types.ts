@@ -842,8 +842,9 @@ export type SessionDetail = {
     concealed_share: number | null;
     mos: number | null;
     unheard?: {
-      expected_address: string;
+      expected_address: string | null;
       refused_addresses: string[];
+      unreadable_packets?: number;
     };
   } | null;
   sip_headers: Record<string, string> | null;

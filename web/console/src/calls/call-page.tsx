@@ -20,6 +20,7 @@ import { linkedMoment } from './linked-moment.ts';
 import { RecordingPlayer, type Seek } from './recording-player.tsx';
 import { momentOf, Replay } from './replay.tsx';
 import { Timeline } from './timeline.tsx';
+import { UnheardCaller } from './unheard-caller.tsx';
 import { Verdict, Waterfall } from './waterfall.tsx';
 
 export default function CallPage() {
@@ -81,7 +82,7 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
         </Alert>
       )}
       <Verdict turns={session.turns} sessionId={session.session_id} />
-      <UnheardCaller quality={session.media_quality} />
+      <UnheardCaller session={session} isLive={isLive} />
       {isLive ? (
         <Alert color="teal" variant="outline" title="This call is in progress">
           <Stack gap="sm">
@@ -116,20 +117,6 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
         </Link>
       </Text>
     </Page>
-  );
-}
-
-/** Says that the agent was deaf, and which address of the phone or firewall to look at. */
-function UnheardCaller({ quality }: { quality: SessionDetail['media_quality'] }) {
-  const unheard = quality?.unheard;
-  if (!unheard) return null;
-  const { expected_address: expected, refused_addresses: refused } = unheard;
-  return (
-    <Alert color="red" variant="outline" title="Nothing was heard of the caller">
-      {refused.length === 0
-        ? `No packet arrived from ${expected}: look for a firewall, or a phone behind NAT.`
-        : `No packet arrived from ${expected}; packets came from ${refused.join(', ')} and were refused.`}
-    </Alert>
   );
 }
 
