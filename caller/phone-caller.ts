@@ -24,6 +24,13 @@ export interface PhoneCallerOptions {
   readonly from?: string;
   /** For agents that require digest authentication. */
   readonly credentials?: Credentials;
+  /** Further headers of the INVITE. */
+  readonly headers?: readonly (readonly [string, string])[];
+  /**
+   * Sends audio from whichever address faces the peer, as most softphones do, although the offer names
+   * `localAddress`.
+   */
+  readonly isMediaUnbound?: boolean;
 }
 
 /** UDP ports, inclusive. */
@@ -46,7 +53,8 @@ export class PhoneCaller implements Caller {
   async call(request: CallRequest): Promise<CallRecord> {
     const localAddress = this.#options.localAddress ?? '127.0.0.1';
     const signalling = await this.#bind(localAddress);
-    const media = await this.#bind(localAddress);
+    const any = localAddress.includes(':') ? '::' : '0.0.0.0';
+    const media = await this.#bind(this.#options.isMediaUnbound ? any : localAddress);
     try {
       return await place({ request, signalling, media, localAddress, options: this.#options });
     } finally {
@@ -84,6 +92,7 @@ async function place({ request, signalling, media, localAddress, options }: Call
     from: options.from ?? '+15551230000',
     localAddress,
     ...(options.credentials ? { credentials: options.credentials } : {}),
+    headers: options.headers ?? [],
   });
   const onAbort = () => call.cancel();
   signal?.addEventListener('abort', onAbort, { once: true });

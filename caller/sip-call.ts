@@ -28,6 +28,8 @@ export interface SipCallOptions {
   readonly from: string;
   readonly localAddress: string;
   readonly credentials?: Credentials;
+  /** Further headers of the INVITE. */
+  readonly headers?: readonly (readonly [string, string])[];
 }
 
 interface Dialog {
@@ -128,6 +130,7 @@ export class SipCall {
       ['Contact', `<${this.#contact}>`],
       ['Allow', 'INVITE, ACK, CANCEL, BYE, OPTIONS, INFO'],
       ...(this.#authorization ? [this.#authorization] : []),
+      ...(this.#options.headers ?? []),
       ['Content-Type', 'application/sdp'],
     ];
     const invite = writeSip(`INVITE ${this.#options.target} SIP/2.0`, headers, this.#offer);

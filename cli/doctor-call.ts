@@ -1,123 +1,171 @@
-/** The doctor's test call: calls an agent of the running product, and checks for audio in both directions. */
+/**
+ * The doctor's test calls: phones the demo agent as a softphone on this machine would, from the loopback and
+ * from the network card's address, and checks for audio in both directions.
+ */
+import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hostPort } from '#base/public-address.ts';
+import { hostPort, isLoopback } from '#base/public-address.ts';
+import type { CallOutcome, CallRecord } from '#caller/caller.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { CALLER_RATE_HZ, prepareScene } from '#caller/scene.ts';
 import { voicedSeconds } from '#caller/voiced.ts';
-import { parseWav } from '#caller/wav.ts';
-import type { Api } from './api.ts';
+import { type Api, CommandError } from './api.ts';
 import type { CheckResult } from './check-result.ts';
+import {
+  isAnyHost,
+  type PermittedCall,
+  permitTestCall,
+  reachableHost,
+  type SipAddress,
+  type TestCallPermit,
+} from './test-call-permit.ts';
 
 /** RTP ports of the caller: outside the default RTP range and below the ephemeral ports. */
 const PORTS = { first: 30_100, last: 30_199 };
 const SETTLE_MS = 30_000;
 const POLL_MS = 500;
-const SUBJECT = 'Test call';
+const QUESTION = 'What are your opening hours?';
 /** Minimum voice that counts as heard. */
 const HEARD_SECONDS = 0.3;
 
-// biome-ignore lint/suspicious/noExplicitAny: rows of the API, which defines their schemas
-type Row = any;
-
-/** Calls, says a sentence, hangs up, and checks what each side heard. */
-export async function checkCall(
+/** Calls from each address of this machine that a softphone may use. */
+export async function* checkCalls(
   api: Api,
-  to: { readonly sip: { readonly host: string; readonly port: number }; readonly number: string | undefined },
-): Promise<CheckResult> {
-  const number = to.number ?? (await answeredNumber(api));
-  if (number === null)
-    return {
-      subject: SUBJECT,
-      verdict: 'note',
-      result: 'skipped: no number has an agent',
-      fix: 'bind an agent to a number (README, “Make an agent”), or pass --number',
-    };
-  const scene = prepareScene({
-    name: 'doctor',
-    steps: [
-      { do: 'listen' },
-      { do: 'say', text: 'What are your opening hours?' },
-      { do: 'listen', timeout_ms: 5_000 },
-    ],
-  });
-  const { outcome, callId, heard } = await new PhoneCaller({ ports: PORTS }).call({
-    target: `sip:${number}@${hostPort(to.sip.host, to.sip.port)}`,
-    scene,
-  });
-  if (outcome.type !== 'answered') {
-    const why =
-      outcome.type === 'refused' ? `refused with ${outcome.status} ${outcome.reason}` : 'not answered';
-    return {
-      subject: SUBJECT,
-      verdict: 'failed',
-      result: `${number}: ${why}`,
-      fix: 'see GET /v1/agent/refusals for the reason, and docs/errors.md for the SIP status',
-    };
+  sip: SipAddress,
+  number: string | undefined,
+): AsyncGenerator<CheckResult> {
+  for (const from of callerAddresses(sip.host)) {
+    const subject = `Test call from ${from}`;
+    try {
+      const permit = await permitTestCall(api, number);
+      const permitted = permit?.call;
+      const finding = permitted ? await checkCall(api, { sip, from, permitted }) : skipped(permit);
+      yield { subject, ...finding };
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      yield { subject, verdict: 'failed', result: error.message, fix: 'pass another number with --number' };
+    }
   }
+}
+
+type Finding = Omit<CheckResult, 'subject'>;
+
+function skipped(permit: TestCallPermit | null): Finding {
+  return permit
+    ? {
+        verdict: 'note',
+        result: 'skipped: the demo agent answers no number',
+        fix: 'pass the number of another agent with --number',
+      }
+    : {
+        verdict: 'note',
+        result: 'skipped: it is free and unlisted, which only the operator’s key permits',
+        fix: 'run the doctor with the operator’s key',
+      };
+}
+
+/** The loopback, and the network card where the product can be reached from it. */
+function callerAddresses(sipHost: string): readonly string[] {
+  const cards = Object.values(networkInterfaces())
+    .flatMap((entries) => entries ?? [])
+    .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    .map(({ address }) => address);
+  if (sipHost === '::1' || cards.includes(sipHost)) return [sipHost];
+  return [...(isAnyHost(sipHost) || isLoopback(sipHost) ? ['127.0.0.1'] : []), ...cards.slice(0, 1)];
+}
+
+interface TestCall {
+  readonly sip: SipAddress;
+  /** Address of this machine. */
+  readonly from: string;
+  readonly permitted: PermittedCall;
+}
+
+async function checkCall(api: Api, testCall: TestCall): Promise<Finding> {
+  const { outcome, heard } = await place(testCall);
+  const number = testCall.permitted.phone_number;
+  if (outcome.type !== 'answered') return unanswered(outcome, testCall);
   const agentSeconds = voicedSeconds(heard, CALLER_RATE_HZ);
   if (agentSeconds < HEARD_SECONDS)
     return {
-      subject: SUBJECT,
       verdict: 'failed',
       result: `${number} answered, but the caller heard nothing`,
       fix: 'its audio does not arrive: check SIP_PUBLIC_IP, NAT, and the firewall for the RTP range (UDP)',
     };
-  const callerSeconds = await recordedSeconds(api, callId);
-  if (callerSeconds === null)
+  const session = await endedSession(api, testCall.permitted);
+  const received: number = session.media_quality?.packets_received ?? 0;
+  if (received === 0)
     return {
-      subject: SUBJECT,
-      verdict: 'note',
-      result:
-        `${number} was heard for ${agentSeconds.toFixed(1)} s; its agent does not record, so the other ` +
-        'direction was not measured',
-    };
-  if (callerSeconds < HEARD_SECONDS)
-    return {
-      subject: SUBJECT,
       verdict: 'failed',
-      result: `${number} answered, but the agent heard nothing`,
+      result: `${number} answered, but the agent heard nothing${reasonOf(session)}`,
       fix:
         'the caller’s audio does not reach the RTP range: open the range in the firewall (UDP), and ' +
         'forward it if the machine is behind NAT',
     };
+  const understood = session.items
+    .filter(({ role }: Row) => role === 'user')
+    .map(({ content }: Row) => content)
+    .join(' ');
   return {
-    subject: SUBJECT,
     verdict: 'ok',
-    result: `${number} was heard for ${agentSeconds.toFixed(1)} s and heard ${callerSeconds.toFixed(1)} s`,
+    result:
+      `${number} was heard for ${agentSeconds.toFixed(1)} s, and received ${received} packets` +
+      (understood === '' ? '' : `: “${understood}”`),
   };
 }
 
-async function answeredNumber(api: Api): Promise<string | null> {
-  for await (const number of api.list('/v1/agent/phone-numbers', 'phone_numbers')) {
-    if (number.status === 'active' && number.agent_id !== null) return number.phone_number;
-  }
-  return null;
+function unanswered(outcome: CallOutcome, { sip, permitted }: TestCall): Finding {
+  const number = permitted.phone_number;
+  if (outcome.type !== 'refused')
+    return { verdict: 'failed', result: `${number} did not answer`, fix: 'see the log of the workers' };
+  const result = `${number} refused it: ${outcome.status} ${outcome.reason}`;
+  if (outcome.status !== 403)
+    return { verdict: 'failed', result, fix: 'docs/errors.md explains the SIP status' };
+  return {
+    // Where other machines can call, the addresses of this one are not trusted by default.
+    verdict: isLoopback(sip.host) ? 'failed' : 'note',
+    result,
+    fix: 'to phone from this address, add it to SIP_TRUSTED',
+  };
 }
 
-/** Voice on the caller's track of the recording; null if there is no recording. */
-async function recordedSeconds(api: Api, callId: string): Promise<number | null> {
-  const limitMs = performance.now() + SETTLE_MS;
-  const query = new URLSearchParams({
-    sip_call_id: callId,
-    status: 'pending,active,unknown,completed,failed',
+/** Calls as a stock softphone does: its offer names the card's address, its audio comes from any. */
+function place({ sip, from, permitted }: TestCall): Promise<CallRecord> {
+  const scene = prepareScene({
+    name: 'doctor',
+    steps: [{ do: 'listen' }, { do: 'say', text: QUESTION }, { do: 'listen', timeout_ms: 5_000 }],
   });
+  const { name, value } = permitted.header;
+  const caller = new PhoneCaller({
+    ports: PORTS,
+    localAddress: from,
+    isMediaUnbound: true,
+    headers: [[name, value]],
+  });
+  const target = `sip:${permitted.phone_number}@${hostPort(reachableHost(sip.host), sip.port)}`;
+  return caller.call({ target, scene });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: records of the API, which defines their schemas
+type Row = any;
+
+/** The session of the call once it has ended; as it is after 30 s. */
+async function endedSession(
+  api: Api,
+  { agent_id: agentId, session_id: sessionId }: PermittedCall,
+): Promise<Row> {
+  const limitMs = performance.now() + SETTLE_MS;
   for (;;) {
-    const { sessions } = await api.get(`/v1/agent/sessions?${query}`);
-    const isOver = sessions[0]?.status === 'completed';
-    const recording: Row = isOver
-      ? await api.get(`/v1/agent/sessions/${sessions[0].session_id}/recording`).catch(() => null)
-      : null;
-    if (recording?.status === 'complete')
-      return trackSeconds(recording.tracks.find(({ role }: Row) => role === 'user'));
-    if (performance.now() > limitMs) return null;
+    const session = await api.get(`/v1/agent/agents/${agentId}/preview-sessions/${sessionId}`);
+    if (session.status === 'completed' || performance.now() > limitMs) return session;
     await sleep(POLL_MS);
   }
 }
 
-async function trackSeconds(track: Row): Promise<number | null> {
-  if (!track?.url) return null;
-  const response = await fetch(track.url);
-  if (!response.ok) return null;
-  const { samples, rateHz } = parseWav(Buffer.from(await response.arrayBuffer()));
-  return voicedSeconds(samples, rateHz);
+function reasonOf(session: Row): string {
+  const unheard = session.media_quality?.unheard;
+  if (!unheard) return '';
+  const { expected_address: expected, refused_addresses: refused } = unheard;
+  const came = refused.length > 0 ? `, packets came from ${refused.join(', ')}` : '';
+  return ` (it expected ${expected ?? 'the media relay'}${came})`;
 }

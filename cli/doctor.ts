@@ -11,6 +11,7 @@ import { bindTcp, checkAddresses, checkMediaPorts, checkServerPorts } from './do
 import { checkRelays } from './doctor-relay.ts';
 import { checkSipTls } from './doctor-tls.ts';
 import { show } from './output.ts';
+import { permitTestCall, reachableHost, type SipAddress } from './test-call-permit.ts';
 
 const MARKS = { ok: '✓', note: '–', failed: '✗' } as const;
 
@@ -22,9 +23,9 @@ export function addDoctorCommand(program: Command, common: CommandContext): void
       'check settings, ports, keys, database, speech engines and a call with audio in both directions; ' +
         `exit ${EXIT.failed} if a check fails`,
     )
-    .option('--sip <host:port>', 'where the running product accepts calls; default: SIP_HOST and SIP_PORT')
-    .option('--number <number>', 'number of the test call; default: the first one with an agent')
-    .option('--no-call', 'skip the test call, which is charged like any call')
+    .option('--sip <host:port>', 'where the running product accepts calls; default: where it says')
+    .option('--number <number>', 'number of the test calls; default: that of the demo agent')
+    .option('--no-call', 'skip the test calls, which are free and appear in no list')
     .action(async (options: DoctorOptions) => {
       const results: CheckResult[] = [];
       for await (const result of runChecks(common, options)) {
@@ -62,10 +63,11 @@ async function* runChecks(common: CommandContext, options: DoctorOptions): Async
   yield* checkAddresses(settings);
   const product = await checkApi(common);
   yield product.result;
-  const sip = sipAddress(settings, options.sip);
-  yield* checkServerPorts(settings, product.api !== null, sip);
+  const sip = await sipAddress(settings, product.api, options.sip);
+  const host = reachableHost(sip.host);
+  yield* checkServerPorts(settings, product.api !== null, { host, port: sip.port });
   const tls = await checkSipTls(settings, {
-    host: sip.host,
+    host,
     isRunning: product.api !== null,
     nowMs: Date.now(),
     canBind: bindTcp,
@@ -79,8 +81,8 @@ async function* runChecks(common: CommandContext, options: DoctorOptions): Async
   yield* checkSpeech(settings);
   if (product.api && options.call) {
     // Imported on use, for the same reason.
-    const { checkCall } = await import('./doctor-call.ts');
-    yield await checkCall(product.api, { sip, number: options.number });
+    const { checkCalls } = await import('./doctor-call.ts');
+    yield* checkCalls(product.api, sip, options.number);
   }
 }
 
@@ -151,15 +153,15 @@ async function* checkProduct(api: Api): AsyncGenerator<CheckResult> {
     : { subject: 'Language model', verdict: 'ok', result: model };
 }
 
-function sipAddress(
+/** The given address, or the one the product tells, or that of the settings. */
+async function sipAddress(
   settings: Settings,
+  api: Api | null,
   given: string | undefined,
-): { readonly host: string; readonly port: number } {
+): Promise<SipAddress> {
   const parts = given === undefined ? null : /^(.+):(\d{1,5})$/.exec(given);
   if (given !== undefined && !parts) throw new CommandError('--sip must be host:port');
   if (parts) return { host: parts[1] ?? '', port: Number(parts[2]) };
-  return {
-    host: settings.SIP_HOST === '0.0.0.0' || settings.SIP_HOST === '::' ? '127.0.0.1' : settings.SIP_HOST,
-    port: settings.SIP_PORT,
-  };
+  const told = api && (await permitTestCall(api));
+  return told?.sip ?? { host: settings.SIP_HOST, port: settings.SIP_PORT };
 }

@@ -79,7 +79,11 @@ export async function startAll(settings: Settings): Promise<void> {
     startedMs,
   });
 
-  const internal = internalPort === null ? {} : { INTERNAL_PORT: String(internalPort) };
+  const internal = {
+    ...(internalPort === null ? {} : { INTERNAL_PORT: String(internalPort) }),
+    // Unset, it says that SIP_HOST and SIP_PORT are where calls arrive.
+    DRACHTIO_HOST: settings.DRACHTIO_HOST ?? '',
+  };
   const controlPlane = { role: 'control-plane', nodeOptions: CONTROL_PLANE_OPTIONS } as const;
   supervisor.start({
     name: 'control-plane',

@@ -3,10 +3,12 @@
  * from a backup taken under load, and a check with a call.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { PhoneCaller } from '#caller/phone-caller.ts';
+import { prepareScene } from '#caller/scene.ts';
 import { type CommandLineResult, runParley } from '#test/command-line.ts';
 import { type OtlpReceiver, openOtlpReceiver } from '#test/fakes/otlp-receiver.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
@@ -14,6 +16,8 @@ import { type Product, startProduct } from './product.ts';
 
 const CREDIT_FOR = 50;
 const ATTEMPTS = 200;
+/** Ports of the caller. */
+const PORTS = { first: 30_200, last: 30_239 };
 const OPERATOR = '00000000000000000000000000000001';
 
 let product: Product;
@@ -211,7 +215,41 @@ it('a kill under load loses no acknowledged write, and a backup taken then has c
   }
 });
 
-it('the doctor calls an agent and confirms audio in both directions', { timeout: 240_000 }, async () => {
+it('the doctor finds the product, calls its demo agent as a softphone would, and leaves nothing behind', {
+  timeout: 240_000,
+}, async () => {
+  const books = () =>
+    Promise.all(
+      [
+        `/wallet/${OPERATOR}/api-credit`,
+        '/v1/agent/sessions?status=pending,active,unknown,completed,failed',
+        ...['agents', 'phone-numbers', 'refusals', 'audit-log'].map((name) => `/v1/agent/${name}`),
+      ].map((path) => product.ask('GET', path)),
+    );
+  const before = await books();
+  const { out } = await parley(['--json', 'doctor'], { PORT: '0', SIP_PORT: '0' });
+  const findings: { what: string; verdict: string; found: string }[] = JSON.parse(out);
+  for (const what of ['Settings', 'Product', 'SIP', 'Database', 'Workers', 'Speech synthesis'])
+    expect(findings.find((finding) => finding.what === what)).toMatchObject({ verdict: 'ok' });
+  expect(findings.find(({ what }) => what === 'SIP')?.found).toContain(`port ${product.sipPort}`);
+  const calls = findings.filter(({ what }) => what.startsWith('Test call'));
+  const cards = Object.values(networkInterfaces())
+    .flatMap((entries) => entries ?? [])
+    .filter(({ family, internal }) => family === 'IPv4' && !internal);
+  expect(calls.map(({ what }) => what)).toEqual(
+    ['127.0.0.1', ...cards.slice(0, 1).map(({ address }) => address)].map(
+      (address) => `Test call from ${address}`,
+    ),
+  );
+  for (const { verdict, found } of calls)
+    expect([verdict, found]).toEqual([
+      'ok',
+      expect.stringMatching(/^\+15550100000 was heard for \d+\.\d s, and received \d{2,} packets/),
+    ]);
+  expect(await books()).toEqual(before);
+});
+
+it('a phone call is shown in the terminal, and is one trace', { timeout: 240_000 }, async () => {
   const agent = await product.ask('POST', '/v1/agent/agents', {
     name: 'Patient',
     config: {
@@ -230,13 +268,8 @@ it('the doctor calls an agent and confirms audio in both directions', { timeout:
     phone_number: number,
     agent_id: agent.agent_id,
   });
-  const { out } = await parley(
-    ['--json', 'doctor', '--sip', `127.0.0.1:${product.sipPort}`, '--number', number],
-    { PORT: '0', SIP_PORT: '0' },
-  );
-  const findings: { what: string; verdict: string; found: string }[] = JSON.parse(out);
-  for (const what of ['Settings', 'Product', 'SIP', 'Database', 'Workers', 'Speech synthesis', 'Test call'])
-    expect(findings.find((finding) => finding.what === what)).toMatchObject({ verdict: 'ok' });
+  const scene = prepareScene({ name: 'patient', steps: [{ do: 'listen' }] });
+  await new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(number), scene });
   const [session] = await json(['sessions', 'list', '--agent', 'Patient']);
   const shown = await parley(['sessions', 'show', session.session_id]);
   expect(shown.out).toContain('Agent   Hello, this is the doctor’s patient.');

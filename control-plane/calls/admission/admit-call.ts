@@ -26,6 +26,7 @@ import { assignSession, type PlacedSession, placeSession, refuseSession } from '
 import { loadSession } from '../sessions/session-store.ts';
 import { findAddressee } from './addressee.ts';
 import { askInitWebhook } from './init-webhook.ts';
+import { isTestCall, testSessionOf } from './test-call.ts';
 
 /** Retry-After for callers refused for lack of capacity, in seconds. */
 const RETRY_AFTER = '10';
@@ -93,14 +94,17 @@ async function admitTo(
   number: NumberDocument,
   { request, isAwaited }: { readonly request: AdmissionRequest; readonly isAwaited: () => boolean },
 ): Promise<Admission> {
+  const isTest = isTestCall(request);
   try {
     const callee = await findCallee(context, number);
-    const call = { agent: callee.agent, payer: { userId: number.user_id }, sessionId: newId() };
-    const { placed, tag } = await withinLimits(context, call, () =>
-      placeRoutableCall(context, { request, callee, isAwaited, sessionId: call.sessionId }),
-    );
+    const sessionId = (await testSessionOf(context, request, number)) ?? newId();
+    const call = { request, callee, isAwaited, sessionId, isTest };
+    const limited = { agent: callee.agent, payer: { userId: number.user_id }, sessionId };
+    const { placed, tag } = await (isTest
+      ? placeRoutableCall(context, call)
+      : withinLimits(context, limited, () => placeRoutableCall(context, call)));
     context.logger.info({ sessionId: placed.session._id, agentId: callee.agent._id }, 'call admitted');
-    const planned = sendPlan(context, { request, callee, placed }).catch((error: unknown) => {
+    const planned = sendPlan(context, { request, callee, placed, isTest }).catch((error: unknown) => {
       context.logger.error(
         { err: error, sessionId: placed.session._id },
         'failed to send the plan of an admitted call',
@@ -185,6 +189,8 @@ interface InboundCall {
   readonly request: AdmissionRequest;
   readonly callee: Callee;
   readonly sessionId: string;
+  /** The doctor's: free and in no list. */
+  readonly isTest: boolean;
   readonly isAwaited: () => boolean;
 }
 
@@ -213,7 +219,7 @@ async function placeInboundCall(context: Context, call: InboundCall): Promise<Pl
     channel: 'phone_inbound',
     source: 'phone',
     direction: 'inbound',
-    isPreview: false,
+    isPreview: call.isTest,
     name: null,
     timezone: timezoneOf(request, version),
     endUserId: null,
@@ -222,7 +228,7 @@ async function placeInboundCall(context: Context, call: InboundCall): Promise<Pl
     dialedNumber: number.phone_number,
     sipCallId: request.call_id,
     sipHeaders: withoutCredentials(request.headers),
-    recordAudio: version.config.conversation.record_audio,
+    recordAudio: !call.isTest && version.config.conversation.record_audio,
     tokenHash: null,
   });
   return placeSession(context, draft, { kind: 'phone' });
@@ -249,11 +255,12 @@ function timezoneOf(request: AdmissionRequest, version: VersionDocument): string
  */
 async function sendPlan(
   context: Context,
-  { request, callee, placed }: { request: AdmissionRequest; callee: Callee; placed: PlacedSession },
+  call: Pick<InboundCall, 'request' | 'callee' | 'isTest'> & { readonly placed: PlacedSession },
 ): Promise<void> {
+  const { request, callee, placed, isTest } = call;
   const { number, agent, version } = callee;
   const [variables, knowledge, transfer] = await Promise.all([
-    initVariables(context, request, callee),
+    isTest ? {} : initVariables(context, request, callee),
     planKnowledge(context, version),
     planTransfers(context, number, {
       sessionId: placed.session._id,
@@ -283,10 +290,10 @@ async function sendPlan(
     variables,
     endUserId: null,
     llmExtraBody: null,
-    recordAudio: null,
+    recordAudio: isTest ? false : null,
     toolEvents: false,
     worldContext: true,
-    isPreview: false,
+    isPreview: isTest,
     transfer,
   });
   await storePlan(context, session, plan);
