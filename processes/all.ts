@@ -204,6 +204,9 @@ function announce(
     console.log(`Dial         ${uri} (UDP or TCP; the demo agent answers)`);
     // A fresh baresip has no account, and does not dial without one.
     console.log(`baresip      baresip -e "/uanew <sip:me@127.0.0.1>;regint=0" -e "/dial ${uri}"`);
+    // A fresh linphonec lacks its data directory, and cannot share our port.
+    const commands = `echo ports sip ${started.sipPort + 10}; echo call ${uri}; cat`;
+    console.log(`Linphone     mkdir -p ~/.local/share/linphone; (${commands}) | linphonec`);
   }
   for (const line of started.engines) console.log(`Engines      ${line}`);
   console.log(`Started in   ${seconds(systemClock.now() - start.startedMs)} s`);
