@@ -12,6 +12,7 @@ import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { ConsolePage } from './console-page.ts';
 import { ASKED, QUESTION, recordWav } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
+import { callSilently } from './silent-phone.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 
 /**
@@ -114,6 +115,30 @@ describeNeeds(['chromium'])('the console', () => {
       await publish(person);
       const agentId = new URL(person.page.url()).pathname.split('/')[3] ?? '';
       await answerForTheCall(person, await callFromTheTalkPage(agentId));
+      await person.close();
+    },
+  );
+
+  itNeeds(['chromium'])(
+    'says on the page of a running call that nothing is heard of the caller, until something is',
+    { timeout: 180_000 },
+    async () => {
+      const from = '+15551239876';
+      const phone = await callSilently(product.sipAddress(), from);
+      const { sessions } = await product.ask('GET', '/v1/agent/sessions?status=active,pending');
+      const { session_id: sessionId } = sessions.find(
+        (session: { caller_number: string }) => session.caller_number === from,
+      );
+      const person = await ConsolePage.open(browser, product, { key: product.rootKey, viewport: PHONE });
+      await person.go(`/calls/${sessionId}`);
+      await person.see('This call is in progress');
+      const banner = person.page.getByRole('alert').filter({ hasText: 'Nothing is heard of the caller' });
+      await banner.getByText('No packet arrived from 127.0.0.1').waitFor();
+      expect([await person.overflows(), await person.seriousFindings()]).toEqual([false, []]);
+      phone.send();
+      await banner.waitFor({ state: 'detached' });
+      await person.see('This call is in progress');
+      await phone.hangUp();
       await person.close();
     },
   );

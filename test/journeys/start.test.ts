@@ -52,7 +52,15 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
 
     it('prints the console address, the key, the number and the engines in use', () => {
       const lines = product.log.split('\n');
-      for (const start of ['Console ', 'API docs ', 'API key ', 'Dial ', 'Engines ']) {
+      for (const start of [
+        'Console ',
+        'API docs ',
+        'API key ',
+        'Dial ',
+        'baresip ',
+        'Linphone ',
+        'Engines ',
+      ]) {
         expect(
           lines.filter((line) => line.startsWith(start)),
           start,
