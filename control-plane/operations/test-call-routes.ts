@@ -33,7 +33,6 @@ export function registerTestCallRoutes(app: ApiServer, context: Context): void {
       config: { access: 'operator' },
       schema: {
         tags: ['operator'],
-        summary: 'Permits one free, unlisted call to a number, and tells the SIP address to call',
         querystring: z.strictObject({
           /** A number of the operator's team; the demo agent's by default. */
           phone_number: z.string().max(64).optional(),
