@@ -1,7 +1,7 @@
 /**
- * Runs in a network namespace of its own, as `node softphone-network.ts <address> …`: a machine whose card has
- * these addresses. Starts the product with its defaults, calls it with each installed softphone by the line it
- * prints, and prints what both sides heard as one line of JSON.
+ * Runs in a network namespace of its own, as `node softphone-network.ts <address> …`: a machine whose card
+ * has these addresses. Starts the product with its defaults, calls it with each installed softphone by the
+ * line it prints, and prints what both sides heard as one line of JSON.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

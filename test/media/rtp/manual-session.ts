@@ -13,7 +13,10 @@ import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openRtpPeer } from '#test/fakes/rtp-peer.ts';
 
-/** Opens a session with a peer that uses this codec; `report` returns everything reported so far, `logged` holds every message of the log. */
+/**
+ * Opens a session with a peer that uses this codec; `report` returns everything reported so far, `logged` holds
+ * every message of the log.
+ */
 export async function openManualSession(
   codec: RtpCodec = 'PCMU',
   ports = new PortPool(23_200, 23_249),
