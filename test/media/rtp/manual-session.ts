@@ -14,8 +14,8 @@ import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openRtpPeer } from '#test/fakes/rtp-peer.ts';
 
 /**
- * Opens a session with a peer that uses this codec; `report` returns everything reported so far, `logged` holds
- * every message of the log.
+ * Opens a session with a peer that uses this codec. `report` returns everything reported so far, `logged`
+ * holds every message of the log.
  */
 export async function openManualSession(
   codec: RtpCodec = 'PCMU',
