@@ -343,7 +343,5 @@ function keyOf(session: { readonly sessionId: string; readonly epoch: number }):
  * write.
  */
 function ridesAlong({ type }: DurableReport): boolean {
-  return (
-    type === 'turn' || type === 'silence' || type === 'usage' || type === 'recording' || type === 'media'
-  );
+  return type === 'turn' || type === 'silence' || type === 'usage' || type === 'recording';
 }

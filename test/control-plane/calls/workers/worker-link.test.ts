@@ -5,13 +5,14 @@ import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '#base/clock.ts';
+import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { Fault } from '#config/errors.ts';
 import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
 import type { ControlMessage, DurableReport } from '#protocol/worker-link.ts';
 import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
 import { adoptSpools, openSpool, type Spool } from '#runtime/link/spool.ts';
+import { ManualClock } from '../../../fakes/manual-clock.ts';
 import { MemorySink } from '../../../fakes/memory-sink.ts';
 import { createTestHub, type TestHub } from '../../../fakes/test-hub.ts';
 
@@ -61,7 +62,7 @@ describe('the worker link', () => {
   async function connect(
     instanceId: string,
     onMessage: (message: ControlMessage, client: ControlPlaneClient) => void,
-    options: { adopts?: boolean; capacity?: number; token?: string } = {},
+    options: { adopts?: boolean; capacity?: number; token?: string; clock?: Clock } = {},
   ) {
     const spool = await openSpool(directory, instanceId);
     spools.push(spool);
@@ -69,7 +70,7 @@ describe('the worker link', () => {
     const client: ControlPlaneClient = connectControlPlane({
       url,
       token: options.token ?? TOKEN,
-      clock: systemClock,
+      clock: options.clock ?? systemClock,
       logger,
       spool,
       adopted,
@@ -189,6 +190,25 @@ describe('the worker link', () => {
     client.report({ sessionId: 's1', epoch: 1 }, ended('user_hangup'));
     await vi.waitFor(() => expect(spool.waiting()).toEqual([]), { timeout: 10_000 });
     expect(sink.stored.map((envelope) => envelope.report.type)).toEqual(['recording', 'recording', 'ended']);
+  });
+
+  it('the reason why a caller is unheard is sent at once, before any heartbeat', async () => {
+    const { client, spool } = await connect('w', accepting, { clock: new ManualClock() });
+    await vi.waitFor(() => expect(client.isConnected).toBe(true));
+    const quality = {
+      packets_received: 0,
+      packets_lost: 0,
+      packets_sent: 150,
+      jitter_ms: 0,
+      round_trip_ms: null,
+      jitter_buffer_ms: null,
+      concealed_share: null,
+      mos: null,
+      unheard: { expected_address: '192.0.2.1', refused_addresses: [] },
+    };
+    client.report({ sessionId: 's1', epoch: 1 }, { type: 'media', quality });
+    await vi.waitFor(() => expect(spool.waiting()).toEqual([]), { timeout: 10_000 });
+    expect(sink.stored.map((envelope) => envelope.report)).toMatchObject([{ type: 'media', quality }]);
   });
 
   it('reports of a worker are stored before its loss is reported', async () => {
