@@ -58,6 +58,18 @@ export class Latch {
     return this.#latched ?? (this.#isHeardFirst ? null : this.#negotiated);
   }
 
+  /** True if this address is that of the latched source, or before it of the negotiated one. */
+  isPeer(address: string): boolean {
+    return (this.#latched ?? this.#negotiated)?.address === canonicalAddress(address);
+  }
+
+  /** True if packets from this address can be accepted, now or after a probation. */
+  mayAccept(address: string): boolean {
+    if (this.isPeer(address)) return true;
+    const negotiated = this.#negotiated;
+    return !!negotiated && !this.#latched && this.#mayStandIn(canonicalAddress(address), negotiated);
+  }
+
   /** True if a packet from this source belongs to the call. */
   accepts(from: Source, ssrc: number, nowMs: number): boolean {
     const source = from.address.includes(':')
@@ -76,13 +88,13 @@ export class Latch {
     if (isSame(negotiated, source) || (this.#latched && isSame(this.#latched, source))) return true;
     if (this.#latched && nowMs - this.#lastMs < STALE_MS) return false;
     if (source.address === (this.#latched ?? negotiated).address) return true;
-    return !this.#latched && this.#mayStandIn(source, negotiated) && this.#hasProved(source, ssrc);
+    return !this.#latched && this.#mayStandIn(source.address, negotiated) && this.#hasProved(source, ssrc);
   }
 
   /** Whether the negotiated peer may send from this other address. */
-  #mayStandIn(source: Source, negotiated: Source): boolean {
+  #mayStandIn(address: string, negotiated: Source): boolean {
     if (isUnreachable(negotiated.address)) return true;
-    return this.#isOwn(negotiated.address) && this.#isOwn(source.address);
+    return this.#isOwn(negotiated.address) && this.#isOwn(address);
   }
 
   #hasProved(source: Source, ssrc: number): boolean {

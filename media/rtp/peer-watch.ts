@@ -1,11 +1,13 @@
-/** Notices that nothing is heard of the peer of an RTP leg, and says which packets came instead. */
+/** Notices that nothing is heard from the peer of an RTP leg, and says which packets came instead. */
 import type { UnheardPeer } from '../leg/leg.ts';
 import type { RtpRemote } from '../leg/rtp-remote.ts';
 
-/** A peer of which nothing was accepted for this long is unheard. */
+/** A peer from which nothing was accepted for this long is unheard. */
 const UNHEARD_MS = 3_000;
 /** Refused source addresses that are kept. */
 const MAX_REFUSED = 4;
+/** Reports of one leg: a far end can change its address without end. */
+const MAX_REPORTS = 8;
 
 /** Watches one peer until its first accepted packet. */
 export class PeerWatch {
@@ -17,6 +19,7 @@ export class PeerWatch {
   #sinceMs = 0;
   #isHeard = false;
   #isUnheard = false;
+  #reportsLeft = MAX_REPORTS;
   /** There is something to report that was not reported yet. */
   #hasNews = true;
 
@@ -46,14 +49,14 @@ export class PeerWatch {
     this.#hasNews = true;
   }
 
-  /** A packet from another address was refused. */
+  /** A packet came from an address that cannot be accepted. */
   refuse(address: string): void {
     if (this.#isHeard || this.#refused.size >= MAX_REFUSED || this.#refused.has(address)) return;
     this.#refused.add(address);
     this.#hasNews = true;
   }
 
-  /** A packet could not be decrypted or parsed, or has a payload type that was not negotiated. */
+  /** A packet of the peer could not be decrypted or parsed, or its payload type was not negotiated. */
   countUnreadable(): void {
     if (this.#isHeard) return;
     this.#unreadable++;
@@ -71,16 +74,22 @@ export class PeerWatch {
   /** The operator's warning if the peer has been unheard for 3 s and the reason is new; otherwise null. */
   check(nowMs: number): string | null {
     if (this.#isHeard || !this.#hasNews || !this.#remote || nowMs - this.#sinceMs < UNHEARD_MS) return null;
-    const came = [
-      ...(this.#refused.size > 0 ? [`refused packets came from ${[...this.#refused].join(', ')}`] : []),
-      ...(this.#unreadable > 0
-        ? [`${this.#unreadable} packets could not be read (another key, codec or protocol)`]
-        : []),
-    ];
-    if (came.length === 0 && this.#mayBeSilent) return null;
+    const hasCome = this.#refused.size > 0 || this.#unreadable > 0;
+    if (this.#reportsLeft === 0 || (this.#mayBeSilent && !hasCome)) return null;
     this.#isUnheard = true;
     this.#hasNews = false;
-    const reasons = came.length > 0 ? came.join('; ') : 'no packet came';
+    this.#reportsLeft--;
+    const reasons = hasCome ? this.#whatCame() : 'no packet came';
     return `nothing heard on a phone leg for 3 s: expected ${this.#remote.address}, ${reasons}`;
+  }
+
+  #whatCame(): string {
+    const refused = [...this.#refused].join(', ');
+    return [
+      ...(refused === '' ? [] : [`refused packets came from ${refused}`]),
+      ...(this.#unreadable > 0
+        ? [`unreadable packets: ${this.#unreadable} (another key, codec or protocol)`]
+        : []),
+    ].join('; ');
   }
 }

@@ -195,12 +195,12 @@ class RtpSession implements TransportLeg, PacedLeg {
     const plain = this.#srtpReceiver ? this.#srtpReceiver.open(datagram) : datagram;
     const packet = plain && parseRtp(plain);
     if (!packet || !isAcceptable(packet, remote)) {
-      this.#watch.countUnreadable();
+      if (this.#latch.isPeer(from.address)) this.#watch.countUnreadable();
       return;
     }
     const nowMs = this.#shared.clock.now();
     if (!this.#latch.accepts(from, packet.ssrc, nowMs)) {
-      this.#watch.refuse(from.address);
+      if (!this.#latch.mayAccept(from.address)) this.#watch.refuse(from.address);
       return;
     }
     this.#lastMediaMs = nowMs;

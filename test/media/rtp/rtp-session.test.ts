@@ -112,8 +112,48 @@ describe('an RTP session', () => {
           return unheard(report())?.unreadablePackets;
         })
         .toBe(1);
-      expect(logged.at(-1)).toContain('1 packets could not be read');
+      expect(logged.at(-1)).toContain('unreadable packets: 1');
       expect(logged.at(-1)).not.toContain('no packet came');
+    });
+
+    it('counts no unreadable packet of an unrelated address', async () => {
+      const { clock, peer, leg, port, report } = await open();
+      leg.command({ do: 'setRemote', remote: { ...peer.remote, address: ELSEWHERE } });
+      await clock.advance(3_100);
+      peer.send(port, 77, new Uint8Array(160));
+      peer.send(port, 0, new Uint8Array(160));
+      await expect
+        .poll(async () => {
+          await clock.advance(20);
+          return unheard(report())?.refusedAddresses;
+        })
+        .toEqual(['127.0.0.1']);
+      expect(unheard(report())?.unreadablePackets).toBe(0);
+    });
+
+    it('names no source that is accepted after its first packets', async () => {
+      const { clock, peer, leg, port, report, logged } = await open();
+      // A private address: the peer is behind NAT, and sends from another one.
+      leg.command({ do: 'setRemote', remote: { ...peer.remote, address: '10.0.0.9' } });
+      await clock.advance(3_100);
+      await expect
+        .poll(async () => {
+          await clock.advance(20);
+          const isConnected = report().some((event) => event.type === 'connected');
+          if (!isConnected) peer.send(port, 0, new Uint8Array(160));
+          return isConnected;
+        })
+        .toBe(true);
+      expect(logged).toEqual(['nothing heard on a phone leg for 3 s: expected 10.0.0.9, no packet came']);
+    });
+
+    it('is reported 8 times at most, however often it changes its address', async () => {
+      const { clock, peer, leg, logged } = await open();
+      for (let host = 1; host <= 12; host++) {
+        leg.command({ do: 'setRemote', remote: { ...peer.remote, address: `203.0.113.${host}` } });
+        await clock.advance(3_100);
+      }
+      expect(logged).toHaveLength(8);
     });
 
     it('names what came to the latest address only', async () => {
