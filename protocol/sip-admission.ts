@@ -7,8 +7,10 @@ import { z } from 'zod';
 
 const MAX_VALUE_CHARS = 2_048;
 const headerValue = z.string().max(MAX_VALUE_CHARS);
+/** Header of a test call of the doctor: proves that the operator asked for it. */
+export const TEST_CALL_HEADER = 'X-Parley-Test-Call';
 /** Headers with credentials: each value is separate. */
-const PROOFS = new Set(['authorization', 'proxy-authorization']);
+const PROOFS = new Set(['authorization', 'proxy-authorization', TEST_CALL_HEADER.toLowerCase()]);
 const ABOUT_THE_CALLER = new Set(['p-asserted-identity', 'privacy', 'diversion']);
 
 /** A new INVITE outside any dialog. */

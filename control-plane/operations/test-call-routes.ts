@@ -1,7 +1,8 @@
 /** `GET /admin/test-call`: where the doctor calls, and what makes its call a test. Changes nothing. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
-import { permitTestCall, TEST_CALL_HEADER } from '../calls/admission/test-call.ts';
+import { TEST_CALL_HEADER } from '#protocol/sip-admission.ts';
+import { permitTestCall } from '../calls/admission/test-call.ts';
 import type { Context } from '../platform/context.ts';
 import { callerOf } from '../platform/http/auth.ts';
 import type { ApiServer } from '../platform/http/server.ts';

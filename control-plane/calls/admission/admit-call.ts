@@ -26,7 +26,7 @@ import { assignSession, type PlacedSession, placeSession, refuseSession } from '
 import { loadSession } from '../sessions/session-store.ts';
 import { findAddressee } from './addressee.ts';
 import { askInitWebhook } from './init-webhook.ts';
-import { isTestCall, testSessionOf } from './test-call.ts';
+import { isTestCall, permittedSession, testSessionOf } from './test-call.ts';
 
 /** Retry-After for callers refused for lack of capacity, in seconds. */
 const RETRY_AFTER = '10';
@@ -75,7 +75,7 @@ export async function admitCall(
       await context.refusals.throttleCall(networkOf(request.source_address));
       return refusal(404);
     case 'source_refused':
-      return refuseSource(context, request, addressee.holder);
+      return refuse(context, { request, number: addressee.holder }, sourceRefused(request, addressee.holder));
     case 'challenged': {
       const challenge = { 'Proxy-Authenticate': addressee.challenges };
       // A first request without credentials, or one with only a stale nonce, will be retried by the caller
@@ -123,26 +123,20 @@ async function admitTo(
 }
 
 /** The reason for the team; the caller gets 403 only. */
-function refuseSource(
-  context: Context,
-  request: AdmissionRequest,
-  number: NumberDocument | null,
-): Promise<Admission> {
-  const { source_address: address } = request;
-  if (number && !number.sip) warnOfUntrusted(context, address, number);
+function sourceRefused({ source_address: address }: AdmissionRequest, number: NumberDocument | null): Fault {
   const remedy = number?.sip
     ? 'add it to inbound_allowed_addresses of the number'
     : 'ask the operator to add it to SIP_TRUSTED';
-  return refuse(context, { request, number }, fault('source_refused', { address, remedy }));
+  return fault('source_refused', { address, remedy });
 }
 
-/** Tells the operator once per team and minute: a scanner tries hundreds of times. */
+/** Tells the operator once per team, source network and minute: a scanner tries hundreds of times. */
 function warnOfUntrusted(
   { coordination, logger }: Context,
   address: string,
   { team_id: teamId, agent_id: agentId }: NumberDocument,
 ): void {
-  coordination.claim(`untrusted-source:${teamId}`, MINUTE_MS).then(
+  coordination.claim(`untrusted-source:${teamId}:${networkOf(address)}`, MINUTE_MS).then(
     (isFirst) => {
       const message = 'a call was refused because SIP_TRUSTED does not contain its source';
       if (isFirst) logger.warn({ address, agentId }, message);
@@ -159,7 +153,20 @@ async function refuse(
   headers?: RefusalHeaders,
 ): Promise<Admission> {
   await context.refusals.throttleCall(number?.user_id ?? networkOf(request.source_address));
-  if (!number) return refusal(reason.sipStatus, headers);
+  // The doctor shows why its own call was refused.
+  if (number && permittedSession(context, request, number) === null)
+    tellOfRefusal(context, { request, number }, reason);
+  return refusal(reason.sipStatus, headers);
+}
+
+/** Tells the team, and the operator if a setting refuses the source. */
+function tellOfRefusal(
+  context: Context,
+  { request, number }: { request: AdmissionRequest; number: NumberDocument },
+  reason: Fault,
+): void {
+  if (reason.code === 'source_refused' && !number.sip)
+    warnOfUntrusted(context, request.source_address, number);
   const call = {
     agentId: number.agent_id,
     callerNumber: request.from_user,
@@ -167,7 +174,6 @@ async function refuse(
     sipCallId: request.call_id,
   };
   logRefusal(context, { kind: 'inbound_call', teamId: number.team_id, ...call }, reason);
-  return refusal(reason.sipStatus, headers);
 }
 
 /** The answer that refuses a call. */

@@ -4,13 +4,13 @@
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
-import type { AdmissionRequest } from '#protocol/sip-admission.ts';
+import { type AdmissionRequest, TEST_CALL_HEADER } from '#protocol/sip-admission.ts';
 import { type Context, newId } from '../../platform/context.ts';
 import { SealBroken } from '../../platform/secrets/secret-box.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
 
-/** Header of the INVITE. */
-export const TEST_CALL_HEADER = 'X-Parley-Test-Call';
+/** Purpose of the sealed proof: it opens no stored secret, and no stored secret passes for a proof. */
+const PURPOSE = 'test-call';
 /** How long a proof admits a call. */
 const VALID_MS = 2 * 60_000;
 
@@ -33,7 +33,7 @@ export function permitTestCall(
   };
   return {
     sessionId: permitted.session_id,
-    value: secretBox.seal(JSON.stringify(permitted)),
+    value: secretBox.seal(JSON.stringify(permitted), PURPOSE),
     expiresAt: new Date(permitted.expires_ms),
   };
 }
@@ -43,22 +43,32 @@ export function permitTestCall(
  * used or for another number: the call would be charged otherwise.
  */
 export async function testSessionOf(
-  { secretBox, clock, coordination }: Pick<Context, 'secretBox' | 'clock' | 'coordination'>,
-  { headers }: AdmissionRequest,
+  context: Pick<Context, 'secretBox' | 'clock' | 'coordination'>,
+  request: AdmissionRequest,
   number: NumberDocument,
 ): Promise<string | null> {
-  const value = headers[TEST_CALL_HEADER.toLowerCase()];
-  if (value === undefined) return null;
-  const permitted = readProof(secretBox, value);
-  const isValid = permitted?.number_id === number._id && permitted.expires_ms > clock.wallTime();
-  if (!isValid || !(await coordination.claim(`test-call:${permitted.session_id}`, VALID_MS)))
+  if (!isTestCall(request)) return null;
+  const sessionId = permittedSession(context, request, number);
+  if (sessionId === null || !(await context.coordination.claim(`test-call:${sessionId}`, VALID_MS)))
     throw fault('not_found');
-  return permitted.session_id;
+  return sessionId;
+}
+
+/** The session of a test call with a valid proof, used or not; otherwise null. */
+export function permittedSession(
+  { secretBox, clock }: Pick<Context, 'secretBox' | 'clock'>,
+  { headers }: AdmissionRequest,
+  number: NumberDocument,
+): string | null {
+  const value = headers[TEST_CALL_HEADER.toLowerCase()];
+  const permitted = value === undefined ? null : readProof(secretBox, value);
+  const isValid = permitted?.number_id === number._id && permitted.expires_ms > clock.wallTime();
+  return isValid ? permitted.session_id : null;
 }
 
 function readProof(secretBox: Context['secretBox'], value: string): z.output<typeof proof> | null {
   try {
-    return proof.parse(JSON.parse(secretBox.open(value)));
+    return proof.parse(JSON.parse(secretBox.open(value, PURPOSE)));
   } catch (error) {
     if (error instanceof SealBroken || error instanceof SyntaxError || error instanceof z.ZodError)
       return null;

@@ -13,10 +13,16 @@ const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES;
 
 /** Encrypts stored secrets under the master key. */
 export interface SecretBox {
-  /** Encrypts a secret; sealing the same text twice gives different results. */
-  seal(plain: string): string;
-  /** Decrypts the result of `seal`. Throws `SealBroken` if it was altered or sealed under another key. */
-  open(sealed: string): string;
+  /**
+   * Encrypts a secret; sealing the same text twice gives different results. What is sealed for one purpose
+   * cannot be opened for another; a stored secret has none.
+   */
+  seal(plain: string, purpose?: string): string;
+  /**
+   * Decrypts the result of `seal`. Throws `SealBroken` if it was altered, or sealed under another key or for
+   * another purpose.
+   */
+  open(sealed: string, purpose?: string): string;
 }
 
 /** Encrypts and decrypts bytes with one key. */
@@ -47,8 +53,9 @@ export interface DataKeys {
 export function createSecretBox(masterKey: Uint8Array): SecretBox {
   const master = createSealer(masterKey);
   return {
-    seal: (plain) => master.seal(plain, 'secret').toString('base64url'),
-    open: (sealed) => master.open(Buffer.from(sealed, 'base64url'), 'secret').toString('utf8'),
+    seal: (plain, purpose = 'secret') => master.seal(plain, purpose).toString('base64url'),
+    open: (sealed, purpose = 'secret') =>
+      master.open(Buffer.from(sealed, 'base64url'), purpose).toString('utf8'),
   };
 }
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
 import { seedDemo } from '#control-plane/operations/seed.ts';
 import type { TestUser } from '../../test-api.ts';
@@ -16,12 +16,16 @@ afterEach(() => api.close());
 
 const permit = (query = '', key = root.key) => api.request('GET', `/admin/test-call${query}`, { key });
 
-async function ring(to: string, headers: Record<string, string> = {}): Promise<string | number> {
+async function ring(
+  to: string,
+  headers: Record<string, string> = {},
+  source = '127.0.0.1',
+): Promise<string | number> {
   const { answer, planned } = await admitCall(api.context, {
     call_id: `call-${Math.random()}@host`,
     from_user: '+15551230000',
     to_user: to,
-    source_address: '127.0.0.1',
+    source_address: source,
     source_port: 5062,
     transport: 'udp',
     headers,
@@ -54,6 +58,22 @@ describe('a test call of the doctor', () => {
       key: root.key,
     });
     expect(read.body).toMatchObject({ status: 'completed', source: 'phone', dialed_number: phone_number });
+    expect(read.body.sip_headers).toEqual({});
+  });
+
+  it('leaves no refusal and no warning when it is refused, unlike any other call', async () => {
+    const warn = vi.spyOn(api.context.logger, 'warn');
+    const { phone_number, header } = (await permit()).body.call;
+    const proof = { [header.name.toLowerCase()]: header.value };
+    expect(await ring(phone_number, proof, '198.51.100.1')).toBe(403);
+    api.dispatch.room = 0;
+    expect(await ring(phone_number, proof)).toBe(503);
+    expect(await ring(phone_number, {}, '198.51.100.2')).toBe(403);
+    const refused = () => api.context.models.refusals.find().lean();
+    await vi.waitFor(async () => expect(await refused()).not.toEqual([]), { timeout: 10_000 });
+    expect(await refused()).toMatchObject([{ message: expect.stringContaining('198.51.100.2') }]);
+    expect(warn.mock.calls).toMatchObject([[{ address: '198.51.100.2' }, expect.anything()]]);
+    warn.mockRestore();
   });
 
   it('needs a proof that is valid, unused, in time and for this number; others are refused and free', async () => {

@@ -102,14 +102,16 @@ describe('the log of refused calls', () => {
     expect(message).toMatch(/from 203\.0\.113\.9: add it to inbound_allowed_addresses of the number$/);
   });
 
-  it('warns the operator of untrusted sources once per minute, not once per call', async () => {
+  it('warns the operator of each untrusted network once per minute, not once per call', async () => {
     await numberOf(agentId);
     const warn = vi.spyOn(api.context.logger, 'warn');
-    for (const last of [1, 2, 3]) expect(await ring({ source_address: `198.51.100.${last}` })).toBe(403);
-    await logged(3);
-    expect(warn.mock.calls).toEqual([
-      [{ address: '198.51.100.1', agentId }, expect.stringContaining('SIP_TRUSTED')],
-    ]);
+    const [scanner, trunk] = ['198.51.100.1', '198.51.100.2'];
+    for (const source of [scanner, scanner, trunk, scanner])
+      expect(await ring({ source_address: source })).toBe(403);
+    await logged(4);
+    expect(warn.mock.calls).toEqual(
+      [scanner, trunk].map((address) => [{ address, agentId }, expect.stringContaining('SIP_TRUSTED')]),
+    );
     warn.mockRestore();
   });
 

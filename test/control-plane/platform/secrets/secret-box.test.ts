@@ -26,6 +26,8 @@ describe('sealed data', () => {
     }
     expect(() => createSecretBox(randomBytes(32)).open(sealed.toString('base64url'))).toThrow(SealBroken);
     expect(() => box.open('')).toThrow(SealBroken);
+    expect(() => box.open(box.seal('x', 'test-call'))).toThrow(SealBroken);
+    expect(() => box.open(box.seal('x'), 'test-call')).toThrow(SealBroken);
     const { sealer } = createDataKeys(master).create('s');
     expect(() => sealer.open(sealer.seal('x', 'items'), 'plan')).toThrow(SealBroken);
   });
