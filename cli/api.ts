@@ -12,11 +12,14 @@ export const EXIT = { ok: 0, failed: 1, refused: 2, unreachable: 3 } as const;
 /** Ends the command with a message for the user and an exit code. */
 export class CommandError extends Error {
   readonly exitCode: number;
+  /** Reason of the API's refusal (docs/errors.md); null if it gave none. */
+  readonly reason: string | null;
 
-  constructor(message: string, exitCode: number = EXIT.refused) {
+  constructor(message: string, exitCode: number = EXIT.refused, reason: string | null = null) {
     super(message);
     this.name = 'CommandError';
     this.exitCode = exitCode;
+    this.reason = reason;
   }
 }
 
@@ -109,7 +112,7 @@ export class Api {
         throw unreachable(this.url, error);
       },
     );
-    if (!response.ok) throw new CommandError(await refusalText(response, path));
+    if (!response.ok) throw await refusalOf(response, path);
     return response;
   }
 
@@ -169,12 +172,21 @@ function unreachable(url: string, error: unknown): CommandError {
 
 /** The message of a refusal, or the invalid fields (docs/errors.md). */
 const problem = z.union([
-  z.object({ message: z.string() }),
+  z.object({ message: z.string(), reason: z.string().optional() }),
   z.array(z.object({ loc: z.array(z.unknown()), msg: z.string() })),
 ]);
 
-async function refusalText(response: Response, path: string): Promise<string> {
+async function refusalOf(response: Response, path: string): Promise<CommandError> {
   const parsed = problem.safeParse(await response.json().catch(() => null));
+  const reason = parsed.success && 'reason' in parsed.data ? parsed.data.reason : null;
+  return new CommandError(refusalText(response, path, parsed), EXIT.refused, reason);
+}
+
+function refusalText(
+  response: Response,
+  path: string,
+  parsed: z.ZodSafeParseResult<z.output<typeof problem>>,
+): string {
   const said = !parsed.success
     ? response.statusText
     : Array.isArray(parsed.data)

@@ -30,11 +30,19 @@ const HEARD_SECONDS = 0.3;
 
 /** Calls from each address of this machine that a softphone may use. */
 export async function* checkCalls(
-  api: Api,
+  api: Pick<Api, 'get'>,
   sip: SipAddress,
   number: string | undefined,
 ): AsyncGenerator<CheckResult> {
-  for (const from of callerAddresses(sip.host)) {
+  const addresses = callerAddresses(sip.host);
+  if (addresses.length === 0)
+    yield {
+      subject: 'Test call',
+      verdict: 'note',
+      result: `skipped: this machine has no IPv4 address that could reach ${sip.host}`,
+      fix: 'run the doctor on the product’s machine, or on one with a network card',
+    };
+  for (const from of addresses) {
     const subject = `Test call from ${from}`;
     try {
       const permit = await permitTestCall(api, number);
@@ -43,7 +51,12 @@ export async function* checkCalls(
       yield { subject, ...finding };
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
-      yield { subject, verdict: 'failed', result: error.message, fix: 'pass another number with --number' };
+      yield {
+        subject,
+        verdict: 'failed',
+        result: error.message,
+        ...(error.reason === 'number_not_found' && { fix: 'pass another number with --number' }),
+      };
     }
   }
 }
@@ -81,7 +94,7 @@ interface TestCall {
   readonly permitted: PermittedCall;
 }
 
-async function checkCall(api: Api, testCall: TestCall): Promise<Finding> {
+async function checkCall(api: Pick<Api, 'get'>, testCall: TestCall): Promise<Finding> {
   const { outcome, heard } = await place(testCall);
   const number = testCall.permitted.phone_number;
   if (outcome.type !== 'answered') return unanswered(outcome, testCall);
@@ -114,7 +127,7 @@ async function checkCall(api: Api, testCall: TestCall): Promise<Finding> {
   };
 }
 
-function unanswered(outcome: CallOutcome, { sip, permitted }: TestCall): Finding {
+function unanswered(outcome: CallOutcome, { sip, from, permitted }: TestCall): Finding {
   const number = permitted.phone_number;
   if (outcome.type !== 'refused')
     return { verdict: 'failed', result: `${number} did not answer`, fix: 'see the log of the workers' };
@@ -122,8 +135,8 @@ function unanswered(outcome: CallOutcome, { sip, permitted }: TestCall): Finding
   if (outcome.status !== 403)
     return { verdict: 'failed', result, fix: 'docs/errors.md explains the SIP status' };
   return {
-    // Where other machines can call, the addresses of this one are not trusted by default.
-    verdict: isLoopback(sip.host) ? 'failed' : 'note',
+    // Where other machines can call, the card's address of this one is not trusted by default.
+    verdict: isLoopback(sip.host) || isLoopback(from) ? 'failed' : 'note',
     result,
     fix: 'to phone from this address, add it to SIP_TRUSTED',
   };
@@ -151,7 +164,7 @@ type Row = any;
 
 /** The session of the call once it has ended; as it is after 30 s. */
 async function endedSession(
-  api: Api,
+  api: Pick<Api, 'get'>,
   { agent_id: agentId, session_id: sessionId }: PermittedCall,
 ): Promise<Row> {
   const limitMs = performance.now() + SETTLE_MS;

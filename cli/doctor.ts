@@ -11,7 +11,7 @@ import { bindTcp, checkAddresses, checkMediaPorts, checkServerPorts } from './do
 import { checkRelays } from './doctor-relay.ts';
 import { checkSipTls } from './doctor-tls.ts';
 import { show } from './output.ts';
-import { permitTestCall, reachableHost, type SipAddress } from './test-call-permit.ts';
+import { findSip, reachableHost } from './test-call-permit.ts';
 
 const MARKS = { ok: '✓', note: '–', failed: '✗' } as const;
 
@@ -63,7 +63,7 @@ async function* runChecks(common: CommandContext, options: DoctorOptions): Async
   yield* checkAddresses(settings);
   const product = await checkApi(common);
   yield product.result;
-  const sip = await sipAddress(settings, product.api, options.sip);
+  const sip = await findSip(settings, product.api, options.sip);
   const host = reachableHost(sip.host);
   yield* checkServerPorts(settings, product.api !== null, { host, port: sip.port });
   const tls = await checkSipTls(settings, {
@@ -151,17 +151,4 @@ async function* checkProduct(api: Api): AsyncGenerator<CheckResult> {
         fix: 'set OPENAI_API_KEY or another vendor’s key (docs/settings.md)',
       }
     : { subject: 'Language model', verdict: 'ok', result: model };
-}
-
-/** The given address, or the one the product tells, or that of the settings. */
-async function sipAddress(
-  settings: Settings,
-  api: Api | null,
-  given: string | undefined,
-): Promise<SipAddress> {
-  const parts = given === undefined ? null : /^(.+):(\d{1,5})$/.exec(given);
-  if (given !== undefined && !parts) throw new CommandError('--sip must be host:port');
-  if (parts) return { host: parts[1] ?? '', port: Number(parts[2]) };
-  const told = api && (await permitTestCall(api));
-  return told?.sip ?? { host: settings.SIP_HOST, port: settings.SIP_PORT };
 }

@@ -1,5 +1,9 @@
-/** What the running product tells the doctor about itself: where it accepts calls, and a permitted one. */
-import type { Api } from './api.ts';
+/** What the running product reports to the doctor: where it accepts calls, and a permitted one. */
+import { lookup } from 'node:dns/promises';
+import { systemClock } from '#base/clock.ts';
+import { createOwnAddresses } from '#base/own-addresses.ts';
+import type { Settings } from '#config/env.ts';
+import { type Api, CommandError } from './api.ts';
 
 /** Where a product accepts calls: the address it listens on. */
 export interface SipAddress {
@@ -28,11 +32,49 @@ export interface TestCallPermit {
  * Asks for the SIP address and for one call to `number`, by default the demo agent's. Null if the key is not
  * the operator's. Throws `CommandError` if no agent answers the number.
  */
-export async function permitTestCall(api: Api, number?: string): Promise<TestCallPermit | null> {
+export async function permitTestCall(api: Pick<Api, 'get'>, number?: string): Promise<TestCallPermit | null> {
   const { is_operator: isOperator } = await api.get('/v1/account');
   if (!isOperator) return null;
   const query = number === undefined ? '' : `?${new URLSearchParams({ phone_number: number })}`;
   return api.get(`/admin/test-call${query}`);
+}
+
+/**
+ * Where calls arrive, with the host as an IP address if it has one: the given `host:port`, or what the product
+ * reports, or that of the settings. Throws `CommandError` if the given one is malformed.
+ */
+export async function findSip(
+  settings: Pick<Settings, 'SIP_HOST' | 'SIP_PORT'>,
+  api: Pick<Api, 'get' | 'url'> | null,
+  given: string | undefined,
+): Promise<SipAddress> {
+  const parts = given === undefined ? null : /^(.+):(\d{1,5})$/.exec(given);
+  if (given !== undefined && !parts) throw new CommandError('--sip must be host:port');
+  if (parts) return { host: await addressOf(parts[1] ?? ''), port: Number(parts[2]) };
+  const { host, port } = (api && (await reportedSip(api))) ?? {
+    host: settings.SIP_HOST,
+    port: settings.SIP_PORT,
+  };
+  return { host: await addressOf(host), port };
+}
+
+/** Null if the product does not say: an older release, another key, a refusal. */
+async function reportedSip(api: Pick<Api, 'get' | 'url'>): Promise<SipAddress | null> {
+  const permit = await permitTestCall(api).catch((error: unknown) => {
+    if (error instanceof CommandError) return null;
+    throw error;
+  });
+  const sip = permit?.sip ?? null;
+  if (!sip || !isAnyHost(sip.host)) return sip;
+  const host = await addressOf(new URL(api.url).hostname);
+  return createOwnAddresses(systemClock)(host) ? sip : { ...sip, host };
+}
+
+/** The IP address of a host, IPv4 if it has one; the host itself if it has none. */
+async function addressOf(host: string): Promise<string> {
+  const name = host.replace(/^\[|\]$/g, '');
+  const found = await lookup(name, { order: 'ipv4first' }).catch(() => null);
+  return found?.address ?? name;
 }
 
 /** An address of this machine that reaches a listener on `host`. */
