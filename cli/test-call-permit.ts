@@ -40,8 +40,8 @@ export async function permitTestCall(api: Pick<Api, 'get'>, number?: string): Pr
 }
 
 /**
- * Where calls arrive, with the host as an IP address if it has one: the given `host:port`, or what the product
- * reports, or that of the settings. Throws `CommandError` if the given one is malformed.
+ * Where calls arrive: the given `host:port`, or the address the product reports, or that of the settings.
+ * Names are resolved. Throws `CommandError` if the given one is malformed.
  */
 export async function findSip(
   settings: Pick<Settings, 'SIP_HOST' | 'SIP_PORT'>,

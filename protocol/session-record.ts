@@ -145,7 +145,7 @@ export const turnSilence = z.object({
 });
 export type TurnSilence = z.infer<typeof turnSilence>;
 
-/** Why nothing was heard of a caller. */
+/** Why nothing was heard from a caller. */
 const unheardCaller = z.object({
   /** Where audio was expected from; null if the audio passes a media relay of the operator. */
   expected_address: z.string().nullable(),
@@ -176,7 +176,7 @@ export const mediaQuality = z.object({
    * Estimated quality of the caller's audio, 1 to 4.4 (E-model, ITU-T G.107); null if nothing was received.
    */
   mos: z.number().nullable(),
-  /** Present only if nothing was heard of the caller. */
+  /** Present only if nothing was heard from the caller. */
   unheard: unheardCaller.optional(),
 });
 export type MediaQuality = z.infer<typeof mediaQuality>;

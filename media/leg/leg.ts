@@ -167,7 +167,7 @@ export interface LegStats {
   readonly unheard?: UnheardPeer;
 }
 
-/** A peer that should have sent audio, and of which nothing is heard. */
+/** A peer that should have sent audio, and from which nothing is heard. */
 export interface UnheardPeer {
   /** The negotiated address; null if it is that of the operator's media relay. */
   readonly expectedAddress: string | null;

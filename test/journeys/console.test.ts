@@ -120,7 +120,7 @@ describeNeeds(['chromium'])('the console', () => {
   );
 
   itNeeds(['chromium'])(
-    'says on the page of a running call that nothing is heard of the caller, until something is',
+    'says on the page of a running call that nothing is heard from the caller, until something is',
     { timeout: 180_000 },
     async () => {
       const from = '+15551239876';
@@ -132,7 +132,7 @@ describeNeeds(['chromium'])('the console', () => {
       const person = await ConsolePage.open(browser, product, { key: product.rootKey, viewport: PHONE });
       await person.go(`/calls/${sessionId}`);
       await person.see('This call is in progress');
-      const banner = person.page.getByRole('alert').filter({ hasText: 'Nothing is heard of the caller' });
+      const banner = person.page.getByRole('alert').filter({ hasText: 'Nothing is heard from the caller' });
       await banner.getByText('No packet arrived from 127.0.0.1').waitFor();
       expect([await person.overflows(), await person.seriousFindings()]).toEqual([false, []]);
       phone.send();

@@ -62,7 +62,7 @@ describe('an RTP session', () => {
     });
   });
 
-  describe('of which nothing is heard', () => {
+  describe('from which nothing is heard', () => {
     const ELSEWHERE = '203.0.113.9';
     const unheard = (events: readonly LegEvent[]) => {
       const last = events.findLast((event) => event.type === 'media' || event.type === 'closed');

@@ -35,7 +35,7 @@ async function ring(
 }
 
 describe('a test call of the doctor', () => {
-  it('reaches the demo agent, and leaves no charge, no session in the list, no recording and no webhook', async () => {
+  it('reaches the demo agent without a charge, a listed session, a recording or a webhook', async () => {
     const { body } = await permit();
     expect(body.sip).toEqual({ host: '127.0.0.1', port: expect.any(Number) });
     const { phone_number, agent_id, session_id, header } = body.call;
@@ -76,7 +76,7 @@ describe('a test call of the doctor', () => {
     warn.mockRestore();
   });
 
-  it('needs a proof that is valid, unused, in time and for this number; others are refused and free', async () => {
+  it('needs an unused proof for this number that has not expired; without one it is refused', async () => {
     const { call } = (await permit()).body;
     const name = call.header.name.toLowerCase();
     const other = { provider: 'managed', phone_number: '+15550100009', agent_id: call.agent_id };
@@ -92,7 +92,7 @@ describe('a test call of the doctor', () => {
     expect(await api.balance(root.userId)).toBe(before);
   });
 
-  it('is permitted by the operator alone, for a number of the operator’s team that an agent answers', async () => {
+  it('is available to the operator only, for a number of their team that an agent answers', async () => {
     const tenant = await api.createUser();
     expect((await permit('', tenant.key)).status).toBe(403);
     const body = {

@@ -95,7 +95,7 @@ it.each([
 });
 
 it.each([
-  ['tells the next worker that nothing was heard of the caller', { unheard: UNHEARD }, true],
+  ['tells the next worker that nothing was heard from the caller', { unheard: UNHEARD }, true],
   ['does not, once the caller was heard', {}, undefined],
 ])('a phone call that moves %s', async (_what, heard, expected) => {
   const id = await answeredCall();

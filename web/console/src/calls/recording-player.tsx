@@ -204,7 +204,7 @@ function titleOf({ kind, durationMs }: AudioEvent): string {
   return kind === 'interruption' ? 'Interruption' : 'Other settings';
 }
 
-/** Whether nothing was heard of the caller: then the quiet of the recording proves nothing. */
+/** Whether nothing was heard from the caller: then the quiet of the recording proves nothing. */
 function isDeaf({ media_quality: quality }: SessionDetail): boolean {
   return quality?.packets_received === 0;
 }

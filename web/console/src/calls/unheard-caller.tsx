@@ -11,7 +11,7 @@ export function UnheardCaller({ session, isLive }: { session: SessionDetail; isL
     <Alert
       color="red"
       variant="outline"
-      title={isLive ? 'Nothing is heard of the caller' : 'Nothing was heard of the caller'}
+      title={isLive ? 'Nothing is heard from the caller' : 'Nothing was heard from the caller'}
     >
       {reasonOf(unheard)}
     </Alert>
@@ -24,7 +24,7 @@ function reasonOf({ expected_address: expected, refused_addresses: refused, unre
   const came = [
     ...(refused.length > 0 ? [`packets came from ${refused.join(', ')} and were refused`] : []),
     ...(unreadable > 0
-      ? [`${unreadable} or more packets could not be read: is the audio encrypted, or of another codec?`]
+      ? [`unreadable packets: ${unreadable} or more; is the audio encrypted, or of another codec?`]
       : []),
   ];
   if (came.length > 0) return `No audio arrived from ${from}; ${came.join('; ')}`;
