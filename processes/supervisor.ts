@@ -46,10 +46,11 @@ export interface WorkerDeath {
 }
 
 /**
- * A process that hangs for this long is killed. Time without CPU does not count. Callers wait for a worker or
- * for signalling. No caller waits for the control plane, and starting it takes 2 s, on a busy machine 20 s.
+ * A process that hangs for this long is killed. Time without CPU does not count. Calls in progress do not
+ * need the control plane, and starting it again takes 2 s, on a busy machine 20 s. New calls wait up to 12 s
+ * for it.
  */
-const HANG_MS: Readonly<Record<Role, number>> = { 'control-plane': 10_000, signalling: 2_000, worker: 2_000 };
+const HANG_MS: Readonly<Record<Role, number>> = { 'control-plane': 5_000, signalling: 2_000, worker: 2_000 };
 /** If the supervisor itself was this late, it judges no process in that round. */
 const OWN_LATENESS_MS = 300;
 const CHECK_MS = 500;

@@ -1,7 +1,7 @@
 /**
  * The open connections of SIP over TCP and TLS, and which of them to close, so that idle strangers cannot
  * keep others out. Connections opened by peers are limited per address; when all places are taken, the one
- * that has owed a message for longest is closed, or else the one idle for longest.
+ * idle for longest of those that owe a message is closed, or else the one idle for longest.
  */
 import type { Socket } from 'node:net';
 import { networkOf } from '#base/client-network.ts';

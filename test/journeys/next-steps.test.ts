@@ -9,7 +9,7 @@ import { FORMS, type Form, nextSteps } from '../../web/console/src/talk/next-ste
 import { type Product, startProduct } from './product.ts';
 
 const run = promisify(execFile);
-const TITLES = ['Change what it says', 'Give it a tool', 'Give it a number'];
+const TITLES = ['Change what it says', 'Give it a tool (instead of those it has)', 'Give it a number'];
 let product: Product;
 let folder: string;
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'parley-next-steps-'));
   // `npx parley` without npm, which would look for the package of the test's folder.
   const npx = join(folder, 'npx');
-  writeFileSync(npx, `#!/bin/sh\nshift\nexec "${process.execPath}" "${resolve('parley.mjs')}" "$@"\n`);
+  writeFileSync(npx, `#!/bin/sh\nshift 2\nexec "${process.execPath}" "${resolve('parley.mjs')}" "$@"\n`);
   chmodSync(npx, 0o755);
 }, 240_000);
 afterAll(async () => {
@@ -37,7 +37,7 @@ async function play(form: Form, text: string): Promise<void> {
 
 it.each(FORMS)('each next step works with %s', { timeout: 240_000 }, async (form) => {
   const demo = await (await fetch(`${product.url}/demo.json`)).json();
-  const { agent_id: agentId, agent_name: agentName } = demo as { agent_id: string; agent_name: string };
+  const { agent_id: agentId } = demo as { agent_id: string };
   const read = async () => {
     const [config, { versions }, { phone_numbers: numbers }] = await Promise.all([
       product.ask('GET', `/v1/agent/agents/${agentId}/config`),
@@ -46,8 +46,12 @@ it.each(FORMS)('each next step works with %s', { timeout: 240_000 }, async (form
     ]);
     return { config, versions: versions.length, numbers };
   };
-  const steps = nextSteps({ origin: product.url, agentId, agentName });
+  const steps = nextSteps({ origin: product.url, agentId });
   expect(steps.map(({ title }) => title)).toEqual(TITLES);
+  // Each form must change the greeting by itself.
+  await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
+    prompt: { first_message: 'Before the steps.' },
+  });
   const before = await read();
   for (const { forms } of steps) await play(form, forms[form]);
   const after = await read();

@@ -162,7 +162,7 @@ describe('supervisor', () => {
     expect(supervisor.deadWorkers).toEqual([]);
   });
 
-  it('waits longer for a control plane, because no call waits for it and its restart takes longer', async () => {
+  it('waits longer for a control plane: calls in progress do not need it, and its restart takes longer', async () => {
     const started = start(['control-plane'], () => ({ BEHAVIOUR_control_plane: 'hang', HANG_MS: '4000' }));
     await vi.waitFor(() => expect(started.ready).toHaveLength(1), { timeout: 15_000 });
     await expect.poll(() => existsSync(reportedFile), { timeout: 20_000 }).toBe(true);

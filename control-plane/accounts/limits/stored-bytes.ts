@@ -35,7 +35,7 @@ export async function requireRoom(
     return (list?.total ?? 0) + bytes <= limit;
   };
   if (await hasRoom()) return;
-  if ((await dropDeletedEntries(context, id, limit - bytes)) && (await hasRoom())) return;
+  if (bytes <= limit && (await dropDeletedEntries(context, id, limit - bytes)) && (await hasRoom())) return;
   throw fault('storage_full', { limit, remedy, setting });
 }
 

@@ -51,14 +51,16 @@ export function startDeliverer(context: Context): BackgroundLoop {
 
   /** Gives each team an equal share of the slots, until no team has a delivery that may be sent. */
   async function beginDue(): Promise<void> {
-    let teams = startingAfter(await waitingTeams(context), lastServed);
-    while (teams.length > 0 && scheduler.free > 0) {
-      // All at once: a team with few deliveries does not wait for one with many.
-      const served = teams.slice(0, scheduler.free);
+    const waiting = startingAfter(await waitingTeams(context), lastServed);
+    const again: string[] = [];
+    while (waiting.length + again.length > 0 && scheduler.free > 0) {
+      // No team gets a second turn while another waits for its first.
+      lastServed = waiting[scheduler.free - 1] ?? waiting.at(-1) ?? lastServed;
+      const served = (waiting.length > 0 ? waiting : again).splice(0, scheduler.free);
       const share = Math.floor(scheduler.free / served.length);
-      const hasMore = await Promise.all(served.map((teamId) => beginDueOf(teamId, share)));
-      lastServed = served.at(-1) ?? lastServed;
-      teams = [...served.filter((_, index) => hasMore[index]), ...teams.slice(served.length)];
+      // All at once: a team with few deliveries does not wait for one with many.
+      const hasMore = await allEnded(served.map((teamId) => beginDueOf(teamId, share)));
+      again.push(...served.filter((_, index) => hasMore[index]));
     }
   }
 
@@ -70,7 +72,7 @@ export function startDeliverer(context: Context): BackgroundLoop {
     const limit = Math.min(share, scheduler.freeFor(teamId));
     if (closing.signal.aborted || limit === 0) return false;
     const due = await dueOf(context, { teamId, limit, except: scheduler.busyEndpoints(teamId) });
-    if (due.length === 0) return false;
+    if (due.length === 0 || closing.signal.aborted) return false;
     const startable = scheduler.startable(due);
     const claimed = await claim(context, startable);
     const keys = keysOf(context, claimed);
@@ -112,6 +114,12 @@ export function startDeliverer(context: Context): BackgroundLoop {
       await Promise.all(inFlight);
     },
   };
+}
+
+/** Waits until all have ended, then throws the first failure: what runs on must not overlap the next pass. */
+async function allEnded<Result>(work: readonly Promise<Result>[]): Promise<Result[]> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
 }
 
 /** Time until the next delivery that becomes due after `since`, ms; at most `MAX_SLEEP_MS`. */

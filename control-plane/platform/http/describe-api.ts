@@ -166,6 +166,11 @@ export async function describeApi(
         url,
       };
     },
+    transformObject: (description) => {
+      if (!('openapiObject' in description)) return description.swaggerObject;
+      addReferenceTexts(description.openapiObject as Parameters<typeof addReferenceTexts>[0]);
+      return description.openapiObject;
+    },
   });
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith('/docs')) route.config = { ...route.config, access: 'none' };
@@ -180,18 +185,12 @@ export async function describeApi(
   app.get('/openapi.json', { config: { access: 'none' }, schema: { hide: true } }, (_request, reply) => {
     // A megabyte that never changes, so it is serialised once.
     text ??= JSON.stringify({
-      ...withTexts(app),
+      ...app.swagger(),
       webhooks: describedWebhooks(),
       servers: [{ url: context.publicAddress.url }],
     });
     return reply.type('application/json; charset=utf-8').send(text);
   });
-}
-
-function withTexts(app: Server): object {
-  const description = structuredClone(app.swagger());
-  addReferenceTexts(description as Parameters<typeof addReferenceTexts>[0]);
-  return description;
 }
 
 type RouteSchema = Record<string, unknown> & {

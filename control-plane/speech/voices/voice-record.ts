@@ -4,6 +4,9 @@ import { LIMITS } from '#config/limits.ts';
 import { bytes } from '../../platform/http/request-bodies.ts';
 import type { VoiceDocument } from '../../platform/store/models/voice-model.ts';
 
+/** Longest text of a sample, characters. */
+export const VOICE_TEXT_CHARS = 10_000;
+
 /** A form contains a single value without a list. */
 const listOf = <T extends z.ZodType>(item: T) =>
   z.preprocess((value) => (value === undefined || Array.isArray(value) ? value : [value]), z.array(item));
@@ -29,7 +32,9 @@ export const voiceCreate = z
     title: fields.title,
     train_mode: z.literal('fast'),
     voices: listOf(file).pipe(z.array(bytes).min(1).max(LIMITS.voiceSamples)),
-    texts: listOf(z.string().max(10_000)).pipe(z.array(z.string()).max(LIMITS.voiceSamples)).default([]),
+    texts: listOf(z.string().max(VOICE_TEXT_CHARS))
+      .pipe(z.array(z.string()).max(LIMITS.voiceSamples))
+      .default([]),
     visibility: fields.visibility.default('public'),
     description: fields.description.default(''),
     cover_image: fields.cover_image.optional(),

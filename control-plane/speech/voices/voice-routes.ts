@@ -18,6 +18,7 @@ import { admit, recognise, speechFault } from '../requests/speech-service.ts';
 import {
   toEngineVoiceRecord,
   toVoiceRecord,
+  VOICE_TEXT_CHARS,
   type VoiceInput,
   voiceCreate,
   voicePatch,
@@ -60,7 +61,6 @@ const modelList = z.object({
 export async function registerVoiceRoutes(app: ApiServer, context: Context): Promise<void> {
   await app.register((plain, _options, done) => {
     const scope = plain as unknown as ApiServer;
-    scope.addHook('onRequest', (request, reply) => requireRoomForSamples(context, request, reply));
     acceptBodies(scope, {
       kinds: ['multipart', 'msgpack', 'urlencoded'],
       json: true,
@@ -72,14 +72,16 @@ export async function registerVoiceRoutes(app: ApiServer, context: Context): Pro
   });
 }
 
-/** Refuses an upload that cannot be stored before its body is read. Throws `storage_full`. */
+/** What the texts of a form, four bytes a character, and its other fields add to the samples. */
+const MOST_TEXT_BYTES = LIMITS.voiceSamples * VOICE_TEXT_CHARS * 4 + SMALL_BYTES;
+
+/** Before the body is read, refuses an upload that does not fit. Throws `storage_full`. */
 async function requireRoomForSamples(
   context: Context,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  // The other fields of the form are smaller than this together.
-  const bytes = (declaredBytes(request) ?? 0) - SMALL_BYTES;
+  const bytes = (declaredBytes(request) ?? 0) - MOST_TEXT_BYTES;
   if (bytes <= 0) return;
   const { userId, teamId } = callerOf(request);
   try {
@@ -167,7 +169,12 @@ function registerReads(scope: ApiServer, context: Context): void {
 }
 
 function registerChanges(scope: ApiServer, context: Context): void {
-  const limits = { bodyLimit: LIMITS.voiceSampleBytes, config: { bodyOptional: true } };
+  const limits = {
+    bodyLimit: LIMITS.voiceSampleBytes,
+    config: { bodyOptional: true },
+    onRequest: (request: FastifyRequest, reply: FastifyReply) =>
+      requireRoomForSamples(context, request, reply),
+  };
   scope.post(
     '/model',
     { ...limits, schema: { ...bodies, body: voiceCreate, response: { 201: voiceRecord } } },

@@ -7,13 +7,13 @@ import type { Demo } from './use-demo.ts';
 export function NextSteps({ demo }: { demo: Demo }) {
   const [form, setForm] = useState<Form>('curl');
   const { origin } = window.location;
-  const steps = nextSteps({ origin, agentId: demo.agent_id, agentName: demo.agent_name });
+  const steps = nextSteps({ origin, agentId: demo.agent_id });
   return (
     <section className="next-steps" aria-label="Next steps">
       <h2>Next: make it yours</h2>
       <p>
-        The start prints where your key is; set it as <code>PARLEY_API_KEY</code>. The{' '}
-        <a href="/console">console</a> does the same without a command.
+        <code>npm start</code> prints where your key is. In Parley’s folder, set it as{' '}
+        <code>PARLEY_API_KEY</code>. The <a href="/console">console</a> does the same in the browser.
       </p>
       <fieldset>
         <legend>Show as</legend>

@@ -14,7 +14,6 @@ export type Form = (typeof FORMS)[number];
 interface Installation {
   readonly origin: string;
   readonly agentId: string;
-  readonly agentName: string;
 }
 
 const GREETING = { prompt: { first_message_mode: 'fixed', first_message: 'Hello, this is my own agent.' } };
@@ -27,30 +26,32 @@ const TOOL = {
 const NUMBER = '+15550100007';
 
 /** The steps for this installation; they take the key from `PARLEY_API_KEY`. */
-export function nextSteps({ origin, agentId, agentName }: Installation): NextStep[] {
+export function nextSteps({ origin, agentId }: Installation): NextStep[] {
   const agent = `/v1/agent/agents/${agentId}`;
   const number = { provider: 'managed', phone_number: NUMBER, agent_id: agentId };
-  const parley = `npx parley --url ${origin}`;
-  const name = JSON.stringify(agentName);
+  // Without `--no`, npx outside of Parley's folder would offer a foreign package of that name.
+  const parley = `npx --no parley --url ${origin}`;
   const edit = (what: string) =>
-    `${parley} agents export ${name} -o agent.yaml\n# ${what} in agent.yaml, then:\n` +
+    `${parley} agents export ${agentId} -o agent.yaml\n# ${what} in agent.yaml, then:\n` +
     `${parley} import --publish agent.yaml`;
   const curl = (method: string, path: string, json?: string) =>
-    `curl -s -X ${method} ${origin}${path} -H "Authorization: Bearer $PARLEY_API_KEY"` +
+    `curl -sS --fail-with-body -X ${method} ${origin}${path} -H "Authorization: Bearer $PARLEY_API_KEY"` +
     (json === undefined ? '' : ` \\\n  -H "Content-Type: application/json" -d '${json}'`);
   const script = (...lines: string[]) =>
     [
-      'const ask = async (method, path, body) => (await fetch(',
-      `  '${origin}' + path,`,
-      '  {',
+      'async function ask(method, path, body = {}) {',
+      `  const response = await fetch('${origin}' + path, {`,
       '    method,',
       '    headers: {',
       "      authorization: 'Bearer ' + process.env.PARLEY_API_KEY,",
       "      'content-type': 'application/json',",
       '    },',
-      '    body: JSON.stringify(body ?? {}),',
-      '  },',
-      ')).json();',
+      '    body: JSON.stringify(body),',
+      '  });',
+      '  if (!response.ok) throw new Error(await response.text());',
+      '  return response.json();',
+      '}',
+      '',
       ...lines,
     ].join('\n');
   const publish = {
@@ -70,11 +71,11 @@ export function nextSteps({ origin, agentId, agentName }: Installation): NextSte
       },
     },
     {
-      title: 'Give it a tool',
+      title: 'Give it a tool (instead of those it has)',
       forms: {
         curl:
-          `TOOL_ID=$(${curl('POST', '/v1/agent/tools', JSON.stringify(TOOL))} |\n` +
-          `  node -p 'JSON.parse(require("fs").readFileSync(0)).tool_id')\n` +
+          `TOOL=$(${curl('POST', '/v1/agent/tools', JSON.stringify(TOOL))}) &&\n` +
+          `TOOL_ID=$(node -p 'JSON.parse(process.argv[1]).tool_id' "$TOOL") &&\n` +
           `${curl('PATCH', `${agent}/config`, `{"tools":{"tool_ids":["'$TOOL_ID'"]}}`)}\n${publish.curl}`,
         JavaScript: script(
           `const { tool_id } = await ask('POST', '/v1/agent/tools', ${JSON.stringify(TOOL)});`,
@@ -89,7 +90,7 @@ export function nextSteps({ origin, agentId, agentName }: Installation): NextSte
       forms: {
         curl: curl('POST', '/v1/agent/phone-numbers', JSON.stringify(number)),
         JavaScript: script(`await ask('POST', '/v1/agent/phone-numbers', ${JSON.stringify(number)});`),
-        'Command line': `${parley} numbers buy ${NUMBER} --agent ${name}`,
+        'Command line': `${parley} numbers buy ${NUMBER} --agent ${agentId}`,
       },
     },
   ];
