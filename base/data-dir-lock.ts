@@ -18,12 +18,22 @@ export interface DataDirLock {
  */
 export function lockDataDir(dataDir: string): DataDirLock {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const file = new DatabaseSync(join(dataDir, 'lock.sqlite'), { timeout: 0 });
+  const lock = tryLock(join(dataDir, 'lock.sqlite'));
+  if (!lock) throw new Error(`DATA_DIR ${dataDir} is in use by another running Parley`);
+  return lock;
+}
+
+const SQLITE_BUSY = 5;
+
+/** Locks a file, which is created if missing; null if a program holds it, this one included. */
+export function tryLock(path: string): DataDirLock | null {
+  const file = new DatabaseSync(path, { timeout: 0 });
   try {
     file.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     file.close();
-    throw new Error(`DATA_DIR ${dataDir} is in use by another running Parley`, { cause: error });
+    if ((error as { readonly errcode?: number }).errcode === SQLITE_BUSY) return null;
+    throw error;
   }
   HELD.add(file);
   return {

@@ -21,7 +21,10 @@ export async function* checkSpeech(settings: Settings): AsyncGenerator<CheckResu
     logger,
   });
   try {
-    const [synthesizer, recognizer] = [engines.synthesizerFor('default'), engines.recognizerFor('')];
+    const [synthesizer, recognizer] = [
+      engines.synthesizerFor('default'),
+      engines.recognizerFor('', LANGUAGE),
+    ];
     const spoken = await speak(synthesizer).catch((error: unknown) => messageOf(error));
     const subject = 'Speech synthesis';
     if (typeof spoken === 'string') {
@@ -78,7 +81,7 @@ async function recognise(
       subject,
       verdict: 'failed',
       result: 'no recogniser: callers can only press keys',
-      fix: 'apt-get install pocketsphinx pocketsphinx-en-us, or set ASR_PROVIDER and its key',
+      fix: 'npx parley models downloads one, or set ASR_PROVIDER and its key',
     };
   const fix = 'check ASR_PROVIDER and its key and base address';
   const heard = await listen(recognizer, { samples, rateHz }).catch((error: unknown) => ({

@@ -1,78 +1,114 @@
-/** `parley models`: downloads models of local speech engines into DATA_DIR, resuming earlier downloads. */
+/** `parley models`: downloads models for local speech into DATA_DIR, resuming earlier downloads. */
 import type { Command } from 'commander';
+import { systemClock } from '#base/clock.ts';
 import { readSettings } from '#config/env.ts';
-import { ModelError, PULLED_MODELS, type PulledModel, pullModel } from '#media/speech/local/pulled-models.ts';
+import { installModel } from '#media/speech/models/install-model.ts';
+import { isComplete, modelsDirectory, readSpeed } from '#media/speech/models/installed-models.ts';
+import { ModelError } from '#media/speech/models/model-error.ts';
+import { bytesOf, readModelTable, type SpeechModel } from '#media/speech/models/model-table.ts';
 import { CommandError, EXIT } from './api.ts';
 import type { CommandContext } from './command-context.ts';
 import { mebibytes, printTable, show, showProgress } from './output.ts';
 
 const RETRY_AFTER_MS = 1_000;
 
+type Place = Pick<ReturnType<typeof readSettings>, 'DATA_DIR' | 'MODELS_URL'>;
+
 /** Adds the command. */
 export function addModelCommands(program: Command, common: CommandContext): void {
   program
     .command('models [name...]')
     .description(
-      'download models for local speech into DATA_DIR (all if none is named); the product uses them from ' +
-        'its next start',
+      'download recognisers and voices into DATA_DIR (an English recogniser if none is named); the next ' +
+        'call uses them',
     )
     .option('--list', 'only list the models')
     .action(async (names: string[], { list }: { list?: boolean }) => {
-      const unknown = names.find((name) => !PULLED_MODELS.some((model) => model.name === name));
+      const settings = readSettings(process.env);
+      const table = tableOf(settings.MODELS_TABLE);
+      const unknown = names.find((name) => !table.some(({ id }) => id === name));
       if (unknown !== undefined)
         throw new CommandError(`there is no model ${unknown}: see parley models --list`);
-      const models = PULLED_MODELS.filter(({ name }) => names.length === 0 || names.includes(name));
+      const named = table.filter(({ id }) => names.includes(id));
       if (list) {
-        const facts = models.map(({ name, title, licence, files }) => ({
-          name,
-          title,
-          licence,
-          bytes: sizeOf(files),
-        }));
-        show(facts, common, () =>
-          printTable(
-            ['NAME', 'SIZE', 'LICENCE', 'WHAT'],
-            facts.map(({ name, bytes, licence, title }) => [name, mebibytes(bytes), licence, title]),
-          ),
-        );
+        listModels(names.length === 0 ? table : named, settings, common);
         return;
       }
-      const { DATA_DIR: dataDir, MODELS_URL: baseUrl } = readSettings(process.env);
-      for (const model of models) await pull(model, { dataDir, baseUrl }, common);
+      for (const model of names.length === 0 ? table.slice(0, 1) : named)
+        await download(model, settings, common);
     });
 }
 
-async function pull(
-  model: PulledModel,
-  place: { readonly dataDir: string; readonly baseUrl: string },
-  common: CommandContext,
-): Promise<void> {
-  let percent = -1;
-  const onProgress = (here: number, all: number) => {
-    const now = Math.floor((100 * here) / all);
-    if (now === percent) return;
-    percent = now;
-    showProgress(`${model.name}  ${now} %  ${mebibytes(here)} of ${mebibytes(all)}`);
-  };
+function tableOf(file: string | undefined): readonly SpeechModel[] {
   try {
-    await pullModel(model, { ...place, onProgress, retryAfterMs: RETRY_AFTER_MS });
-    showProgress('');
+    return readModelTable(file);
   } catch (error) {
-    showProgress('');
-    const message = `${model.name}: ${error instanceof Error ? error.message : String(error)}`;
-    if (error instanceof ModelError)
-      throw new CommandError(`${message}. MODELS_URL (${place.baseUrl}) must contain the model’s files`);
-    throw new CommandError(
-      `${message}. Run it again to resume (MODELS_URL is ${place.baseUrl})`,
-      EXIT.unreachable,
-    );
+    throw new CommandError(error instanceof Error ? error.message : String(error));
   }
-  const directory = `${place.dataDir}/models/${model.name}`;
-  show({ name: model.name, directory }, common, () =>
-    console.log(`${model.name} is in ${directory}; the product uses it from its next start`),
+}
+
+function listModels(models: readonly SpeechModel[], { DATA_DIR }: Place, common: CommandContext): void {
+  const facts = models.map((model) => ({
+    name: model.id,
+    kind: model.kind,
+    title: model.title,
+    licence: model.licence,
+    languages: model.languages,
+    bytes: bytesOf(model),
+    installed: isComplete(DATA_DIR, model),
+    real_time_factor: readSpeed(DATA_DIR, model.id),
+  }));
+  show(facts, common, () =>
+    printTable(
+      ['NAME', 'KIND', 'LANGUAGES', 'SIZE', 'LICENCE', 'INSTALLED', 'REAL-TIME FACTOR', 'WHAT'],
+      facts.map(({ name, kind, languages, bytes, licence, installed, real_time_factor, title }) => [
+        name,
+        kind,
+        languages.join(' '),
+        mebibytes(bytes),
+        licence,
+        installed ? 'yes' : 'no',
+        real_time_factor,
+        title,
+      ]),
+    ),
   );
 }
 
-function sizeOf(files: PulledModel['files']): number {
-  return files.reduce((sum, { bytes }) => sum + bytes, 0);
+async function download(model: SpeechModel, place: Place, common: CommandContext): Promise<void> {
+  const all = bytesOf(model);
+  let percent = -1;
+  const onBytes = (present: number) => {
+    const now = Math.floor((100 * present) / all);
+    if (now === percent) return;
+    percent = now;
+    showProgress(`${model.id}  ${now} %  ${mebibytes(present)} of ${mebibytes(all)}`);
+  };
+  try {
+    await installModel(model, {
+      dataDir: place.DATA_DIR,
+      baseUrl: place.MODELS_URL,
+      clock: systemClock,
+      signal: new AbortController().signal,
+      onBytes,
+      onChecking: () => showProgress(`${model.id}  verifying, loading and measuring`),
+      retryAfterMs: RETRY_AFTER_MS,
+    });
+  } catch (error) {
+    showProgress('');
+    throw error instanceof ModelError
+      ? new CommandError(
+          `${model.id}: ${error.message}`,
+          error.failure === 'offline' ? EXIT.unreachable : undefined,
+        )
+      : error;
+  }
+  showProgress('');
+  const directory = `${modelsDirectory(place.DATA_DIR)}/${model.id}`;
+  const factor = readSpeed(place.DATA_DIR, model.id);
+  show({ name: model.id, directory, real_time_factor: factor }, common, () =>
+    console.log(
+      `${model.id} is in ${directory}; the next call uses it (real-time factor ${factor} on this machine)`,
+    ),
+  );
 }

@@ -221,6 +221,7 @@ const environmentSchema = z.object({
   TTS_PROVIDER: z.enum(['local', ...SYNTHESIS_VENDORS]).default('local'),
   ASR_PROVIDER: z.enum(['local', ...RECOGNITION_VENDORS]).default('local'),
   MODELS_URL: httpUrl.default('https://huggingface.co'),
+  MODELS_TABLE: z.string().min(1).optional(),
   LLM_DEFAULT: modelId.optional(),
   LLM_ALLOWED: commaList
     .pipe(

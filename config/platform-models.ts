@@ -70,6 +70,22 @@ export function platformModels(settings: Settings, capabilities: SpeechCapabilit
   };
 }
 
+/** Like `platformModels`, for capabilities that change while the program runs: each read is up to date. */
+export function currentPlatformModels(
+  settings: Settings,
+  capabilities: () => SpeechCapabilities,
+): PlatformModels {
+  return {
+    llm: languageModels(settings),
+    get asr() {
+      return recognitionModels(settings, capabilities());
+    },
+    get voices() {
+      return voices(settings, capabilities());
+    },
+  };
+}
+
 function languageModels(settings: Settings): OfferedModel[] {
   const allowed = settings.LLM_ALLOWED;
   const offered = [

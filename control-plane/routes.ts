@@ -41,6 +41,7 @@ import { registerOperatorRoutes } from './operations/operator-routes.ts';
 import { registerPrivacyRoutes } from './operations/privacy/privacy-routes.ts';
 import { registerDemoRoutes } from './operations/site/demo-routes.ts';
 import { registerSiteRoutes } from './operations/site/site-routes.ts';
+import { registerSpeechModelRoutes } from './operations/speech-model-routes.ts';
 import { registerTestCallRoutes } from './operations/test-call-routes.ts';
 import type { Context } from './platform/context.ts';
 import type { ApiServer } from './platform/http/server.ts';
@@ -102,6 +103,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerKeyRoutes(app, context);
   registerOperatorRoutes(app, context);
   registerTestCallRoutes(app, context);
+  registerSpeechModelRoutes(app, context);
   registerVerifyRoutes(app, context);
   registerBackupRoutes(app, context);
   registerDemoRoutes(app, context);

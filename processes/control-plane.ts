@@ -11,7 +11,7 @@ import { createLogger, type Logger } from '#base/log.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
 import { loadCredentials } from '#config/credentials.ts';
 import type { Settings } from '#config/env.ts';
-import { platformModels } from '#config/platform-models.ts';
+import { currentPlatformModels } from '#config/platform-models.ts';
 import { openTracing } from '#config/tracing.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { countPosting } from '#control-plane/accounts/wallet/low-credit.ts';
@@ -53,8 +53,8 @@ import { createReadCaches } from '#control-plane/platform/store/read-cache.ts';
 import { registerReplica } from '#control-plane/platform/store/replica-register.ts';
 import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
 import { openBlobs } from '#media/blobs/blobs.ts';
-import { detectLocalRecognition } from '#media/speech/engines.ts';
-import { detectEspeakVoices } from '#media/speech/local/espeak.ts';
+import { detectCapabilities } from '#media/speech/engines.ts';
+import { ModelDownloads } from '#media/speech/models/model-downloads.ts';
 import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
 import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
@@ -87,7 +87,8 @@ async function compose(
   const models = await openModels(database, clock);
   const coordination = await openCoordination(settings, clock, logger);
   const hasOthers = settings.REDIS_URL !== undefined;
-  const { workers, others, speaking, dispatch } = createDispatch({ coordination, clock, logger }, hasOthers);
+  const reach = createDispatch({ coordination, clock, logger }, hasOthers);
+  const { workers, others, dispatch } = reach;
   const publicAddress = new PublicAddress(settings);
   const context = await buildContext(settings, {
     clock,
@@ -106,7 +107,8 @@ async function compose(
     isShared: hasOthers,
   });
   const sink = createReportSink(context, createCallJobs(context));
-  const hub = new WorkerHub({ clock, logger, workers, others, dispatch, speaking, sink });
+  const speechModels = () => context.speechModels.ready();
+  const hub = new WorkerHub({ ...reach, clock, logger, sink, speechModels });
   // Cleans up after an earlier process before anything new is created or a worker returns.
   const sweeper = startSweeper(context, openHeartbeatFile(settings.DATA_DIR));
   await sweeper.idle();
@@ -143,12 +145,16 @@ async function compose(
       await others.close();
       await server.close();
       await Promise.all(backgroundWork.map((loop) => loop.close()));
-      await Promise.all([context.coordination.close(), context.egress.close(), context.speech.close()]);
-      await context.tracing?.close();
+      await closeContext(context);
       await enrolled.close();
       await database.close();
     },
   };
+}
+
+async function closeContext({ coordination, egress, speech, speechModels, tracing }: Context): Promise<void> {
+  await Promise.all([coordination.close(), egress.close(), speech.close(), speechModels.close()]);
+  await tracing?.close();
 }
 
 /** Opens the database; ends this process if the embedded database fails later. */
@@ -266,19 +272,22 @@ async function buildContext(
     ledger: createLedger({ entries: models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
     workSignals: createWorkSignals(),
     egress: createEgressGuard({ allow: settings.EGRESS_ALLOW, clock }),
-    platform: platformModels(settings, {
-      localRecognition: detectLocalRecognition({
-        dataDir: settings.DATA_DIR,
-        searchPath: process.env['PATH'] ?? '',
-      }),
-      localVoices: detectEspeakVoices(),
-    }),
+    platform: currentPlatformModels(
+      settings,
+      detectCapabilities({ settings, searchPath: process.env['PATH'] ?? '', clock }),
+    ),
     rooms: openRooms(settings, logger),
     speech: createSpeechPool({
       settings,
       searchPath: process.env['PATH'] ?? '',
       cores: availableParallelism(),
       clock,
+    }),
+    speechModels: new ModelDownloads({
+      settings,
+      clock,
+      logger,
+      onReady: (id) => parts.dispatch.announceSpeechModels([id]),
     }),
     carrier: await chooseCarrier(settings, logger),
     metrics,

@@ -278,6 +278,11 @@ export const controlMessage = z.discriminatedUnion('type', [
    * worker.
    */
   z.object({ type: z.literal('replay'), request_id: z.string(), log: z.string(), settings: replaySettings }),
+  /**
+   * Ids of the speech models that the control plane has: a worker on another machine downloads those it lacks.
+   * Sent after `registered`, and when a model has become usable.
+   */
+  z.object({ type: z.literal('speech_models'), models: z.array(z.string()) }),
 ]);
 export type ControlMessage = z.output<typeof controlMessage>;
 /** A command that is answered. */

@@ -11,6 +11,7 @@ import type { Settings } from '#config/env.ts';
 import type { PlatformModels } from '#config/platform-models.ts';
 import type { Tracing } from '#config/tracing.ts';
 import type { Blobs } from '#media/blobs/blobs.ts';
+import type { ModelDownloads } from '#media/speech/models/model-downloads.ts';
 import type { SpeechPool } from '#media/speech/pool/speech-pool.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import type { WorkSignals } from './background/work-signals.ts';
@@ -55,6 +56,8 @@ export interface Context {
   readonly rooms: Rooms | null;
   /** Synthesis and recognition threads for the speech APIs. */
   readonly speech: SpeechPool;
+  /** Downloads of models for local speech. */
+  readonly speechModels: ModelDownloads;
   /** Searches, buys and releases phone numbers. */
   readonly carrier: Carrier;
   readonly metrics: Metrics;

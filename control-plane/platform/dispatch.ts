@@ -117,6 +117,8 @@ export interface Dispatch {
    * a log of another version.
    */
   replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome>;
+  /** Tells every worker which speech models the control plane has. */
+  announceSpeechModels(models: readonly string[]): void;
   /**
    * The heard part of the reply in progress, as far as this replica knows; null while the agent is silent.
    */

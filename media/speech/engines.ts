@@ -5,18 +5,25 @@
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { Settings } from '#config/env.ts';
-import { LOCAL_RECOGNITION_ID, type LocalRecognition, platformModels } from '#config/platform-models.ts';
+import {
+  LOCAL_RECOGNITION_ID,
+  type PlatformModels,
+  platformModels,
+  type SpeechCapabilities,
+} from '#config/platform-models.ts';
 import { isVendorConfigured } from '#config/vendor-access.ts';
 import { type RecognitionVendor, SYNTHESIS_VENDORS, type SynthesisVendor } from '#config/vendors.ts';
 import { EngineHealth } from './engine-health.ts';
 import { failOverRecognizer, failOverSynthesizer } from './fail-over.ts';
 import { createEspeak, detectEspeakVoices } from './local/espeak.ts';
 import { openFlite } from './local/flite.ts';
+import { findLocalRecogniser, localRecognition } from './local/local-recognition.ts';
 import { localSynthesizer } from './local/local-synthesizer.ts';
+import { ModelEngines } from './local/model-engines.ts';
 import { findPocketsphinx, openPocketsphinx } from './local/pocketsphinx.ts';
-import { createSherpa } from './local/sherpa.ts';
-import { findSherpaModel } from './local/sherpa-model.ts';
 import { measureFinals } from './measured-finals.ts';
+import { type InstalledModels, watchModels } from './models/installed-models.ts';
+import { bytesOf, readModelTable } from './models/model-table.ts';
 import { PhraseCache } from './phrase-cache.ts';
 import type { Recognizer, SynthesisOutlook, Synthesizer } from './speech.ts';
 import { createAssemblyaiRecognizer } from './vendors/assemblyai.ts';
@@ -36,13 +43,16 @@ export interface SpeechEnginesOptions {
   readonly logger: Logger;
 }
 
-/** The engines of one process, shared by its calls. */
+/**
+ * The engines of one process, shared by its calls. A model installed while it runs is used from the next call
+ * on; a call in progress keeps the engines it has.
+ */
 export interface SpeechEngines {
   /**
-   * The recogniser of an `asr.model`; the platform's default for an unknown one. Null if there is none:
-   * keypad and typed input remain.
+   * The recogniser of an `asr.model` for a language (ISO 639-1; null: unknown); the platform's default for an
+   * unknown model. Null if there is none: keypad and typed input remain.
    */
-  recognizerFor(asrModelId: string): Recognizer | null;
+  recognizerFor(asrModelId: string, language: string | null): Recognizer | null;
   /**
    * The synthesiser of a `voice_id`, using that voice unless the options name another; the platform's default
    * for an unknown one.
@@ -52,78 +62,68 @@ export interface SpeechEngines {
    * For one call: like `recognizerFor`, with the engines of other configured vendors and a local streaming
    * model as fallbacks.
    */
-  callRecognizer(asrModelId: string): Recognizer | null;
+  callRecognizer(asrModelId: string, language: string): Recognizer | null;
   /**
    * For one call: like `synthesizerFor`, with other engines that speak the language (ISO 639-1) as fallbacks,
    * the local one last.
    */
   callSynthesizer(voiceId: string, language: string): Synthesizer;
+  /** Loads these recognisers if calls use them, so that the next call does not wait for it. */
+  prepare(modelIds: readonly string[]): void;
   /** Lines for people that name the engines in use. */
   describe(): string[];
   close(): Promise<void>;
 }
 
-/** Local recognisers available on this machine, best first. Nothing is run or loaded. */
-export function detectLocalRecognition(place: {
-  readonly dataDir: string;
-  readonly searchPath: string;
-}): LocalRecognition[] {
-  const found: LocalRecognition[] = [];
-  if (findSherpaModel(place.dataDir)) found.push('sherpa');
-  if (findPocketsphinx(place.searchPath)) found.push('pocketsphinx');
-  return found;
+/** Finds the local recognisers and voices of this machine, now and whenever asked. Nothing is run or loaded. */
+export function detectCapabilities({
+  settings,
+  searchPath,
+  clock,
+}: Omit<SpeechEnginesOptions, 'logger'>): () => SpeechCapabilities {
+  const installed = watchModels(settings.DATA_DIR, readModelTable(settings.MODELS_TABLE), clock);
+  return () => capabilitiesOf(installed(), searchPath);
 }
 
-type LocalRecognizer = Recognizer & { close?(): Promise<void> };
+function capabilitiesOf(models: InstalledModels, searchPath: string): SpeechCapabilities {
+  return {
+    localRecognition: localRecognition(models, searchPath),
+    localVoices: [
+      ...models.voices.map(({ id, title, languages }) => ({ id, name: title, languages })),
+      ...detectEspeakVoices(),
+    ],
+  };
+}
 
 /** Opens the engines; local synthesis is warm when this resolves. */
 export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<SpeechEngines> {
   const { settings, clock, logger } = options;
-  const [flite, local] = await Promise.all([openFlite(), openLocalRecognizers(options)]);
+  const table = readModelTable(settings.MODELS_TABLE);
+  const installed = watchModels(settings.DATA_DIR, table, clock);
+  const [flite, pocketsphinx] = await Promise.all([openFlite(), openInstalledPocketsphinx(options)]);
+  const models = new ModelEngines(installed, clock);
   const phrases = new PhraseCache(clock);
-  const localVoice = phrases.of(
-    localSynthesizer([flite, ...(detectEspeakVoices().length > 0 ? [createEspeak(clock)] : [])]),
-  );
-  const detected = [...local.keys()].map((id) => id.slice('local:'.length) as LocalRecognition);
-  const models = platformModels(settings, { localRecognition: detected });
-  const platformAsr = models.asr.find((model) => model.default)?.id ?? '';
-  const remote = remoteRecognizers(settings, clock);
-  const find = (id: string) =>
-    (id === LOCAL_RECOGNITION_ID ? [...local.values()][0] : local.get(id)) ?? remote(id);
-  const platformRecognizer = () => find(platformAsr) ?? find(LOCAL_RECOGNITION_ID) ?? null;
+  const espeak = detectEspeakVoices().length > 0 ? [createEspeak(clock)] : [];
+  const localVoice = phrases.of(localSynthesizer(() => [flite, ...models.voices(), ...espeak]));
+  const offered = () => platformModels(settings, capabilitiesOf(installed(), options.searchPath)).asr;
+  const recognition = openRecognition(options, { models, pocketsphinx, offered });
   const synthesizers = new Map<string, Synthesizer>([
     ['local', localVoice],
     ...remoteSynthesizers(settings, clock, phrases),
   ]);
   const platformTts = synthesizers.get(settings.TTS_PROVIDER) ?? localVoice;
   const failover = { health: new EngineHealth(clock), clock, logger };
-  const recognizerFor = (asrModelId: string) => {
-    const found = find(asrModelId) ?? platformRecognizer();
-    if (found?.id !== asrModelId && asrModelId !== LOCAL_RECOGNITION_ID)
-      logger.debug(
-        { asrModelId, used: found?.id ?? null },
-        'the agent’s recognition model is not available; another one is used',
-      );
-    return found;
-  };
-  // Pocketsphinx recognises little beyond its keyterms: as a fallback for a vendor it would be worse than
-  // silence.
-  const fallbacksOf = (chosen: Recognizer) =>
-    onePerProvider(
-      chosen,
-      models.asr.flatMap(({ id }) => find(id) ?? []).filter(({ id }) => id !== 'local:pocketsphinx'),
-    );
   const synthesizerFor = (voiceId: string) => {
     const { provider, voice } = parseVoice(voiceId);
     const synthesizer = synthesizers.get(provider);
     return synthesizer ? withVoice(synthesizer, voice) : withVoice(platformTts, null);
   };
   return {
-    recognizerFor,
+    recognizerFor: recognition.recognizerFor,
     synthesizerFor,
-    callRecognizer(asrModelId) {
-      const chosen = recognizerFor(asrModelId);
-      return chosen && failOverRecognizer([chosen, ...fallbacksOf(chosen)], failover);
+    callRecognizer(asrModelId, language) {
+      const chosen = recognition.recognizerFor(asrModelId, language);
+      return chosen && failOverRecognizer([chosen, ...recognition.fallbacksOf(chosen, language)], failover);
     },
     callSynthesizer(voiceId, language) {
       const chosen = synthesizerFor(voiceId);
@@ -133,28 +133,69 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
           : [...synthesizers.values()].filter((engine) => speaks(engine, language)).reverse();
       return failOverSynthesizer([chosen, ...onePerProvider(chosen, others)], failover);
     },
+    prepare(modelIds) {
+      if (settings.ASR_PROVIDER === 'local') models.prepare(modelIds);
+    },
     describe() {
-      const recognizer = platformRecognizer();
+      const recognizer = recognition.platform(null);
       return [
         ...describe(platformTts, recognizer),
-        ...(recognizer ? describeFallbacks(recognizer, fallbacksOf(recognizer)) : []),
+        ...(recognizer
+          ? describeFallbacks(recognizer, recognition.fallbacksOf(recognizer, null))
+          : [letItHear(table.find(({ kind }) => kind === 'recogniser'))]),
       ];
     },
-    close: () => closeAll([...synthesizers.values(), ...local.values()]),
+    close: () => closeAll([...synthesizers.values(), models]),
   };
 }
 
-async function openLocalRecognizers({
-  settings,
+/** The recognisers by id and language, each found when it is needed. */
+function openRecognition(
+  { settings, clock, logger }: SpeechEnginesOptions,
+  {
+    models,
+    pocketsphinx,
+    offered,
+  }: {
+    readonly models: ModelEngines;
+    readonly pocketsphinx: Recognizer | null;
+    readonly offered: () => PlatformModels['asr'];
+  },
+) {
+  const remote = remoteRecognizers(settings, clock);
+  const platformId = offered().find((model) => model.default)?.id ?? '';
+  const find = (id: string, language: string | null) =>
+    findLocalRecogniser(id, language, { models, pocketsphinx }) ?? remote(id);
+  const platform = (language: string | null) =>
+    find(platformId, language) ?? find(LOCAL_RECOGNITION_ID, language) ?? null;
+  return {
+    platform,
+    recognizerFor(asrModelId: string, language: string | null): Recognizer | null {
+      const found = find(asrModelId, language) ?? platform(language);
+      if (found?.id !== asrModelId && asrModelId !== LOCAL_RECOGNITION_ID)
+        logger.debug(
+          { asrModelId, used: found?.id ?? null },
+          'the agent’s recognition model is not available; another one is used',
+        );
+      return found;
+    },
+    /** Without pocketsphinx, which recognises little beyond its keyterms: silence would be better. */
+    fallbacksOf(chosen: Recognizer, language: string | null): Recognizer[] {
+      const found = offered().flatMap(({ id }) => find(id, language) ?? []);
+      return onePerProvider(
+        chosen,
+        found.filter(({ id }) => id !== 'local:pocketsphinx'),
+      );
+    },
+  };
+}
+
+async function openInstalledPocketsphinx({
   searchPath,
   clock,
-}: SpeechEnginesOptions): Promise<Map<string, LocalRecognizer>> {
-  const recognizers = new Map<string, LocalRecognizer>();
-  const model = findSherpaModel(settings.DATA_DIR);
-  if (model) recognizers.set('local:sherpa', createSherpa(model, clock));
+}: SpeechEnginesOptions): Promise<Recognizer | null> {
   const program = findPocketsphinx(searchPath);
-  if (program !== null) recognizers.set('local:pocketsphinx', await openPocketsphinx(program, clock));
-  return recognizers;
+  return program === null ? null : openPocketsphinx(program, clock);
 }
 
 const RECOGNIZERS = {
@@ -247,12 +288,16 @@ function describe(synthesizer: Synthesizer, recognizer: Recognizer | null): stri
   lines.push(
     `Speech recognition: ${recognizer?.id ?? 'none. Callers can use the keypad, and web callers can type.'}`,
   );
-  if (!recognizer)
-    lines.push(
-      'To hear callers, install pocketsphinx (Debian: apt-get install pocketsphinx pocketsphinx-en-us), ' +
-        'or set ASR_PROVIDER with its key.',
-    );
   return lines;
+}
+
+/** What to do without a recogniser, in one line. */
+function letItHear(model: Parameters<typeof bytesOf>[0] | undefined): string {
+  const size = model ? ` (${Math.round(bytesOf(model) / 1e6)} MB)` : '';
+  return (
+    `To hear callers: press “Let it hear” in the console or run npx parley models${size}; no restart is ` +
+    'needed. Or set ASR_PROVIDER with its key.'
+  );
 }
 
 /** A local recogniser fails only with the machine: it needs no fallback. */
@@ -260,8 +305,8 @@ function describeFallbacks({ id }: Recognizer, others: readonly Recognizer[]): s
   if (id.startsWith('local:')) return [];
   if (others.length > 0) return [`When ${id} fails: ${others.map((other) => other.id).join(', then ')}`];
   return [
-    `When ${id} fails: callers are not understood, and are asked to repeat. A second vendor's key or npm ` +
-      'run models helps.',
+    `When ${id} fails: callers are not understood, and are asked to repeat. A second vendor's key or npx ` +
+      'parley models helps.',
   ];
 }
 

@@ -44,7 +44,7 @@ export class PlanEngines {
     const { speech, knowledge, vendorClock } = this.#deps;
     const { asr, voice } = plan.config;
     return {
-      recognizer: speech.callRecognizer(asr.model),
+      recognizer: speech.callRecognizer(asr.model, voice.speaking_language),
       synthesizer: speech.callSynthesizer(voice.voice_id, voice.speaking_language),
       model: createLanguageModel({ ...this.#deps, plan, clock: vendorClock }),
       knowledge: knowledge.open(plan),

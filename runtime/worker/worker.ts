@@ -67,6 +67,8 @@ export interface WorkerDeps {
   readonly egress: EgressGuard;
   /** Null: this worker neither accepts nor places phone calls. */
   readonly phone: PhoneDeps | null;
+  /** Called with the ids of the speech models that the control plane has. */
+  readonly onSpeechModels: (models: readonly string[]) => void;
   /** Null: tracing is off. */
   readonly tracing: Tracing | null;
   /** Time that live calls get when the worker drains, in ms. */
@@ -188,6 +190,9 @@ export class Worker {
       case 'participant.change':
       case 'replay':
         void this.#requests.answer(message);
+        return;
+      case 'speech_models':
+        this.#deps.onSpeechModels(message.models);
         return;
       case 'registered':
       case 'ack':

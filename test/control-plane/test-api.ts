@@ -24,6 +24,7 @@ import { createReadCaches } from '#control-plane/platform/store/read-cache.ts';
 import { registerRoutes } from '#control-plane/routes.ts';
 import { compatAnswersOf } from '#control-plane/speech/compat/compat-examples.ts';
 import type { Blobs } from '#media/blobs/blobs.ts';
+import { ModelDownloads } from '#media/speech/models/model-downloads.ts';
 import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
 import { createTestCatalogue } from '#telephony/carriers/test-catalogue.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
@@ -70,6 +71,7 @@ export interface TestApi {
   close(): Promise<void>;
 }
 
+const SILENT = createLogger({ level: 'silent', name: 'test' });
 /** The address of the network card of the machine under test. */
 export const OWN_ADDRESS = '192.0.2.77';
 /** DNS results by name; other names resolve to a public address. */
@@ -105,7 +107,7 @@ export async function openTestApi(
     settings,
     credentials: { rootApiKey: rootKey, workerToken: randomBytes(24).toString('hex'), masterKey, file: '' },
     clock,
-    logger: createLogger({ level: 'silent', name: 'test' }),
+    logger: SILENT,
     database: store.database,
     models: store.models,
     caches: createReadCaches(store.models, true),
@@ -135,6 +137,7 @@ export async function openTestApi(
       cores: 1,
       clock: systemClock,
     }),
+    speechModels: new ModelDownloads({ settings, clock: systemClock, logger: SILENT, onReady: () => undefined }),
     carrier: createTestCatalogue(),
     metrics,
     tracing: null,
@@ -189,6 +192,7 @@ export async function openTestApi(
       await context.coordination.close();
       await context.egress.close();
       await context.speech.close();
+      await context.speechModels.close();
       await store.close();
     },
   };

@@ -37,6 +37,7 @@ export class FakeDispatch implements Dispatch {
   readonly withdrawn: Key[] = [];
   readonly ended: { instanceId: string; key: Key; reason: EndReason }[] = [];
   readonly sdpOffers: string[] = [];
+  readonly speechModels: string[] = [];
   /** Colleagues admitted to calls, and their actions there. */
   readonly joined: { key: Key; participant: JoiningParticipant }[] = [];
   readonly changed: { key: Key; participantId: string; change: ParticipantChange }[] = [];
@@ -80,6 +81,10 @@ export class FakeDispatch implements Dispatch {
   assign(_placement: Placement, key: Key, plan: CallPlan, failoverState?: FailoverState): void {
     this.#reach();
     this.plans.push({ key, plan, ...(failoverState ? { failoverState } : {}) });
+  }
+
+  announceSpeechModels(models: readonly string[]): void {
+    this.speechModels.push(...models);
   }
 
   heardSoFar(sessionId: string): HeardSoFar | null {

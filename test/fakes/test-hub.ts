@@ -20,10 +20,16 @@ export function createTestHub(deps: {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly sink: ReportSink;
+  /** Speech models that the control plane has. */
+  readonly speechModels?: () => readonly string[];
 }): TestHub {
   const workers = new ConnectedWorkers(deps.logger);
   const speaking = new SpeakingAgents(deps.clock);
   const others = NO_OTHER_REPLICAS;
   const dispatch = new WorkerDispatch({ workers, others, speaking });
-  return { workers, dispatch, hub: new WorkerHub({ ...deps, workers, others, dispatch, speaking }) };
+  return {
+    workers,
+    dispatch,
+    hub: new WorkerHub({ speechModels: () => [], ...deps, workers, others, dispatch, speaking }),
+  };
 }

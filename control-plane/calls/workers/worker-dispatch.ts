@@ -148,6 +148,12 @@ export class WorkerDispatch implements Dispatch {
     return outcome.data;
   }
 
+  announceSpeechModels(models: readonly string[]): void {
+    const own = this.#workers.describe().map(({ instanceId }) => instanceId);
+    for (const instanceId of new Set([...own, ...this.#others.instanceIds()]))
+      this.#tell(instanceId, { type: 'speech_models', models: [...models] });
+  }
+
   heardSoFar(sessionId: string): HeardSoFar | null {
     return this.#speaking.heardSoFar(sessionId);
   }

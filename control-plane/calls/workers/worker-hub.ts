@@ -30,6 +30,8 @@ export interface WorkerHubDeps {
   readonly dispatch: Pick<Dispatch, 'expectsWorker'>;
   readonly speaking: SpeakingAgents;
   readonly sink: ReportSink;
+  /** Ids of the speech models that this control plane has. */
+  readonly speechModels: () => readonly string[];
 }
 
 /** How a worker's process ended. */
@@ -98,6 +100,8 @@ export class WorkerHub {
     workers.add(worker, running);
     others.changed();
     worker.send({ type: 'registered', link_version: Math.min(link_version, WORKER_LINK_VERSION) });
+    const models = this.#deps.speechModels();
+    if (models.length > 0) worker.send({ type: 'speech_models', models: [...models] });
     logger.info({ instanceId, capacity, kinds }, 'worker registered');
     this.#runInOrder(instanceId, () =>
       sink.workerBack(instanceId, running).finally(() => workers.markSettled(worker)),

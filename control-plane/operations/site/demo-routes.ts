@@ -4,9 +4,10 @@
  */
 import { z } from 'zod';
 import { DEMO_PHRASES } from '#config/demo-phrases.ts';
-import { LOCAL_RECOGNITION_ID, type PlatformModels } from '#config/platform-models.ts';
+import { bytesOf } from '#media/speech/models/model-table.ts';
 import type { Context } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
+import { recogniserInUse } from '../recogniser-in-use.ts';
 import { DEMO_AGENT_ID, findDemoNumber } from '../seed.ts';
 
 const demoRecord = z.object({
@@ -15,6 +16,8 @@ const demoRecord = z.object({
   /** Null while no number leads to the demo agent. */
   sip_uri: z.string().nullable(),
   hears_speech: z.boolean(),
+  /** Length of the recogniser that the operator can download; null if there is none. */
+  recogniser_bytes: z.number().int().nullable(),
   engines: z.array(z.string()),
   phrases: z.array(z.string()),
 });
@@ -39,13 +42,15 @@ export function registerDemoRoutes(app: ApiServer, context: Context): void {
       const { settings, platform } = context;
       const host =
         settings.SIP_PUBLIC_IP ?? (settings.SIP_HOST === '0.0.0.0' ? '127.0.0.1' : settings.SIP_HOST);
-      const recognition = recognitionInUse(platform);
+      const recognition = recogniserInUse(platform);
+      const downloadable = context.speechModels.table.find(({ kind }) => kind === 'recogniser');
       const voice = platform.voices.find((candidate) => candidate.default);
       return {
         agent_id: DEMO_AGENT_ID,
         agent_name: agent?.name ?? 'Parley demo',
         sip_uri: number === null ? null : `sip:${number}@${host}:${settings.SIP_PORT}`,
         hears_speech: recognition !== null,
+        recogniser_bytes: downloadable ? bytesOf(downloadable) : null,
         engines: [
           `Model ${agent?.config.llm.model ?? 'none'}`,
           `Voice ${voice?.name ?? 'none'}`,
@@ -54,15 +59,5 @@ export function registerDemoRoutes(app: ApiServer, context: Context): void {
         phrases: SUGGESTIONS,
       };
     },
-  );
-}
-
-/** The default recogniser; null if it is a local one and none is installed. */
-function recognitionInUse(platform: PlatformModels): string | null {
-  const chosen = platform.asr.find((model) => model.default)?.id ?? LOCAL_RECOGNITION_ID;
-  if (chosen !== LOCAL_RECOGNITION_ID) return chosen;
-  return (
-    platform.asr.find((model) => model.id.startsWith('local:') && model.id !== LOCAL_RECOGNITION_ID)?.id ??
-    null
   );
 }

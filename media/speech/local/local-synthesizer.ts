@@ -1,12 +1,13 @@
-/** Local voices: Flite for English, and eSpeak NG for other languages if it is installed. */
+/** Local voices: Flite for English, downloaded voices, and eSpeak NG for other languages if it is installed. */
 import type { SynthesisOutlook, Synthesizer } from '../speech.ts';
 
 /**
- * Combines synthesisers: uses the first that has the requested voice, or else the first that speaks the
+ * Combines synthesisers, looked up for each text because a voice may be installed at any time: uses the first that has the requested voice, or else the first that speaks the
  * language, or else the first.
  */
-export function localSynthesizer(engines: readonly [Synthesizer, ...Synthesizer[]]): Synthesizer {
+export function localSynthesizer(enginesNow: () => readonly [Synthesizer, ...Synthesizer[]]): Synthesizer {
   const engineFor = ({ voiceId, language }: SynthesisOutlook) => {
+    const engines = enginesNow();
     const byVoice = engines.find(({ voices }) => voices.some(({ id }) => id === voiceId));
     return (
       byVoice ??
@@ -16,12 +17,14 @@ export function localSynthesizer(engines: readonly [Synthesizer, ...Synthesizer[
   };
   return {
     id: 'local',
-    voices: engines.flatMap(({ voices }) => voices),
+    get voices() {
+      return enginesNow().flatMap(({ voices }) => voices);
+    },
     needsWords: true,
     prepare: (outlook) => engineFor(outlook).prepare?.(outlook),
     synthesise: (text, options) => engineFor(options).synthesise(text, options),
     close: async () => {
-      await Promise.all(engines.map((engine) => engine.close?.()));
+      await Promise.all(enginesNow().map((engine) => engine.close?.()));
     },
   };
 }

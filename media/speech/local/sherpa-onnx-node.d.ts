@@ -1,4 +1,4 @@
-/** The part of sherpa-onnx-node (which has no types) that `sherpa-process.ts` uses. */
+/** The part of sherpa-onnx-node (which has no types) that the processes of the models use. */
 declare module 'sherpa-onnx-node' {
   export interface OnlineStream {
     acceptWaveform(waveform: { readonly samples: Float32Array; readonly sampleRate: number }): void;
@@ -23,4 +23,25 @@ declare module 'sherpa-onnx-node' {
     reset(stream: OnlineStream): void;
     getResult(stream: OnlineStream): { readonly text: string };
   }
+  export interface OfflineTtsConfig {
+    readonly model: {
+      readonly vits: { readonly model: string; readonly tokens: string; readonly lexicon: string };
+      readonly numThreads: number;
+      readonly provider: 'cpu';
+      readonly debug: 0 | 1;
+    };
+    readonly maxNumSentences: number;
+  }
+  class OfflineTts {
+    constructor(config: OfflineTtsConfig);
+    generate(request: {
+      readonly text: string;
+      readonly sid: number;
+      readonly speed: number;
+      readonly enableExternalBuffer: boolean;
+    }): { readonly samples: Float32Array; readonly sampleRate: number };
+  }
+  /** Node finds not all names of this CommonJS module. */
+  const sherpa: { readonly OfflineTts: typeof OfflineTts };
+  export default sherpa;
 }

@@ -4,13 +4,13 @@
  */
 import process from 'node:process';
 import { OnlineRecognizer, type OnlineStream } from 'sherpa-onnx-node';
+import type { RecogniserFiles } from '../models/installed-models.ts';
 import type { SherpaReport, SherpaRequest } from './sherpa.ts';
-import type { SherpaModel } from './sherpa-model.ts';
 
 /** Silence the model needs before it returns its last word. */
 const TAIL_SECONDS = 0.5;
 
-const { tokens, encoder, decoder, joiner } = JSON.parse(process.argv[2] ?? '{}') as SherpaModel;
+const { tokens, encoder, decoder, joiner } = JSON.parse(process.argv[2] ?? '{}') as RecogniserFiles;
 const recognizer = new OnlineRecognizer({
   featConfig: { sampleRate: 16_000, featureDim: 80 },
   modelConfig: { transducer: { encoder, decoder, joiner }, tokens, numThreads: 1, provider: 'cpu', debug: 0 },

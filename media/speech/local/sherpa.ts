@@ -1,11 +1,12 @@
 /**
- * Local streaming recognition with sherpa-onnx, if there is a model in `DATA_DIR/models`. The first stream
- * starts a separate process, which loads the model: a damaged model file crashes that process and no calls.
- * When the process ends, its streams fail; the next stream starts a new process.
+ * Local streaming recognition with a model and sherpa-onnx. A separate process loads the model, with the
+ * first stream or when announced: a damaged model file crashes that process and no calls. When the process
+ * ends, its streams fail; the next stream starts a new process.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '#base/clock.ts';
+import type { RecogniserFiles } from '../models/installed-models.ts';
 import { PendingFinalises } from '../pending-finalises.ts';
 import {
   type RecognitionEvent,
@@ -15,7 +16,6 @@ import {
   SpeechError,
 } from '../speech.ts';
 import { describeExit } from './process-exit.ts';
-import type { SherpaModel } from './sherpa-model.ts';
 
 /** A message to the process. */
 export type SherpaRequest =
@@ -31,6 +31,8 @@ export interface SherpaReport {
 
 /** A recogniser that owns a process. */
 export interface SherpaRecognizer extends Recognizer {
+  /** Starts the process before the first stream. */
+  prepare(): void;
   close(): Promise<void>;
 }
 
@@ -38,7 +40,7 @@ export interface SherpaRecognizer extends Recognizer {
 const FINALISE_TIMEOUT_MS = 8_000;
 
 /** Creates the recogniser of this model; starts no process yet. */
-export function createSherpa(model: SherpaModel, clock: Clock): SherpaRecognizer {
+export function createSherpa(files: RecogniserFiles, clock: Clock): SherpaRecognizer {
   const streams = new Map<number, SherpaStream>();
   let running: ChildProcess | null = null;
   let nextId = 0;
@@ -46,7 +48,7 @@ export function createSherpa(model: SherpaModel, clock: Clock): SherpaRecognizer
   function start(): ChildProcess {
     const program = fileURLToPath(new URL('./sherpa-process.ts', import.meta.url));
     // An empty environment: ours contains secrets.
-    const child = fork(program, [JSON.stringify(model)], {
+    const child = fork(program, [JSON.stringify(files)], {
       serialization: 'advanced',
       execArgv: [],
       env: {},
@@ -72,6 +74,9 @@ export function createSherpa(model: SherpaModel, clock: Clock): SherpaRecognizer
     id: 'local:sherpa',
     givesInterims: true,
     expectedFinalMs: 200,
+    prepare() {
+      running ??= start();
+    },
     open(options) {
       running ??= start();
       const child = running;

@@ -107,7 +107,7 @@ async function run(message: Extract<ToThread, { type: 'speak' | 'transcribe' }>)
     const engines = await opening;
     if (message.type === 'transcribe') {
       const transcript = await transcribe(message.audio, message.options, {
-        recognizer: engines.recognizerFor(''),
+        recognizer: engines.recognizerFor('', message.options.language),
         decode,
         clock: systemClock,
         signal: job.stop.signal,

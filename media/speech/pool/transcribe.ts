@@ -47,7 +47,7 @@ export async function transcribe(
   if (!recognizer)
     throw new SpeechError(
       'unavailable',
-      'This deployment has no recognition engine: set ASR_PROVIDER with its key, or install pocketsphinx',
+      'This deployment has no recognition engine: run npx parley models, or set ASR_PROVIDER with its key',
     );
   const diarize = options.speakers !== undefined;
   if (options.speakers === 'required' && !recognizer.transcribe)

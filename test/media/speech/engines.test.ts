@@ -1,16 +1,19 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
-import { detectLocalRecognition, openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts';
+import { detectCapabilities, openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts';
 import { detectEspeakVoices } from '#media/speech/local/espeak.ts';
+import type { Recognizer } from '#media/speech/speech.ts';
 import { collect } from '#test/collect.ts';
+import { modelOf, tableFile } from '#test/fakes/model-mirror.ts';
 import { startOpenaiServer } from '#test/fakes/openai-server.ts';
+import { SAMPLES_PER_LETTER, tinyRecogniser, tinyVoice } from '#test/fakes/tiny-models.ts';
 import { itNeeds } from '#test/needs.ts';
-import { Recording, silence } from './conformance.ts';
+import { buzz, Recording, silence } from './conformance.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
 const opened: { close(): Promise<void> }[] = [];
@@ -33,6 +36,12 @@ async function engines(
   return open;
 }
 
+/** Kinds of local recognisers found with this data directory. */
+function recognitionIn(dataDir: string) {
+  const settings = readSettings({ DATA_DIR: dataDir });
+  return detectCapabilities({ settings, searchPath: '', clock: systemClock })().localRecognition;
+}
+
 const options = (voiceId: string | null) => ({
   voiceId,
   language: 'en',
@@ -44,11 +53,11 @@ const options = (voiceId: string | null) => ({
 describe('recognition', () => {
   it('is missing without a recogniser; the start-up log lists what callers can do and how to add one', async () => {
     const open = await engines();
-    expect(open.recognizerFor('local:auto')).toBeNull();
+    expect(open.recognizerFor('local:auto', 'en')).toBeNull();
     const lines = open.describe().join('\n');
     expect(lines).toMatch(/keypad/);
-    expect(lines).toMatch(/pocketsphinx/);
-    expect(detectLocalRecognition({ dataDir: '/nowhere', searchPath: '/nowhere' })).toEqual([]);
+    expect(lines).toMatch(/press “Let it hear” in the console or run npx parley models \(44 MB\)/);
+    expect(recognitionIn('/nowhere')).toEqual([]);
   });
 
   itNeeds(['pocketsphinx_continuous'])(
@@ -56,15 +65,15 @@ describe('recognition', () => {
     async () => {
       const open = await engines({}, process.env['PATH']);
       for (const id of ['local:auto', 'local:pocketsphinx', 'nobody:knows', ''])
-        expect(open.recognizerFor(id)?.id, id).toBe('local:pocketsphinx');
+        expect(open.recognizerFor(id, 'en')?.id, id).toBe('local:pocketsphinx');
       expect(open.describe()).toContain('Speech recognition: local:pocketsphinx');
     },
   );
 
   it('uses a configured vendor for any of its models, and for unknown ones if it is the platform’s provider', async () => {
     const open = await engines({ ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' });
-    expect(open.recognizerFor('deepgram:nova-2')?.id).toBe('deepgram:nova-2');
-    expect(open.recognizerFor('openai:whisper-1')?.id).toBe('deepgram:nova-3');
+    expect(open.recognizerFor('deepgram:nova-2', 'en')?.id).toBe('deepgram:nova-2');
+    expect(open.recognizerFor('openai:whisper-1', 'en')?.id).toBe('deepgram:nova-3');
   });
 
   it('the start-up log says which engine hears callers when the vendor fails', async () => {
@@ -82,10 +91,67 @@ describe('recognition', () => {
     mkdirSync(model, { recursive: true });
     for (const file of ['tokens.txt', 'encoder.onnx', 'encoder.int8.onnx', 'decoder.onnx'])
       writeFileSync(join(model, file), '');
-    expect(detectLocalRecognition({ dataDir, searchPath: '' })).toEqual([]);
+    expect(recognitionIn(dataDir)).toEqual([]);
     writeFileSync(join(model, 'joiner.onnx'), '');
-    expect(detectLocalRecognition({ dataDir, searchPath: '' })).toEqual(['sherpa']);
-    expect((await engines({ DATA_DIR: dataDir })).recognizerFor('local:auto')?.id).toBe('local:sherpa');
+    expect(recognitionIn(dataDir)).toEqual(['sherpa']);
+    expect((await engines({ DATA_DIR: dataDir })).recognizerFor('local:auto', 'en')?.id).toBe('local:sherpa');
+  });
+});
+
+describe('a model that is put into its place while the engines run', () => {
+  /** Puts a model into its place as an installation does, with one rename. */
+  function put(dataDir: string, name: string, contents: Record<string, Buffer>): void {
+    const aside = mkdtempSync(join(dataDir, 'aside-'));
+    for (const [file, content] of Object.entries(contents)) writeFileSync(join(aside, file), content);
+    mkdirSync(join(dataDir, 'models'), { recursive: true });
+    renameSync(aside, join(dataDir, 'models', name));
+  }
+
+  const heardBy = async (recognizer: Recognizer) => {
+    const heard = new Recording(recognizer, 8_000);
+    heard.write(buzz(8_000, 1_000));
+    heard.stream.finalise();
+    await heard.until('finalised');
+    heard.stream.close();
+    return heard.finals;
+  };
+
+  it('hears the next call, in the language of each model, and a call in progress keeps what it has', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'parley-models-'));
+    const table = tableFile([
+      modelOf(tinyRecogniser('opening hours'), { id: 'tiny-en' }),
+      modelOf(tinyRecogniser('guten tag'), { id: 'tiny-de', languages: ['de'] }),
+    ]);
+    const open = await engines({ DATA_DIR: dataDir, MODELS_TABLE: table });
+    expect(open.callRecognizer('local:auto', 'en')).toBeNull();
+    put(dataDir, 'tiny-en', tinyRecogniser('opening hours'));
+    open.prepare(['tiny-en', 'tiny-de']);
+    const running = open.callRecognizer('local:auto', 'de')!;
+    expect(await heardBy(open.callRecognizer('local:auto', 'en')!)).toBe('opening hours');
+    put(dataDir, 'tiny-de', tinyRecogniser('guten tag'));
+    expect(await heardBy(open.callRecognizer('local:auto', 'de')!)).toBe('guten tag');
+    expect(await heardBy(open.callRecognizer('local:sherpa', 'en')!)).toBe('opening hours');
+    expect(await heardBy(running)).toBe('opening hours');
+    expect(open.describe()).toContain('Speech recognition: local:sherpa');
+  });
+
+  it('speaks the next call in its language, and whenever its voice is asked for', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'parley-models-'));
+    const table = tableFile([
+      modelOf(tinyVoice('German', 24_000), { id: 'tiny-voice', kind: 'voice', languages: ['de'] }),
+    ]);
+    const open = await engines({ DATA_DIR: dataDir, MODELS_TABLE: table });
+    put(dataDir, 'tiny-voice', tinyVoice('German', 24_000));
+    const rates = async (voice: string, language: string) =>
+      (
+        await collect(
+          open.callSynthesizer(voice, language).synthesise('guten tag.', { ...options(null), language }),
+        )
+      ).map(({ sampleRateHz, samples }) => [sampleRateHz, samples.length]);
+    // Ten characters, one of them the blank between the words.
+    expect(await rates('default', 'de')).toEqual([[24_000, 10 * SAMPLES_PER_LETTER]]);
+    expect(await rates('local:tiny-voice', 'en')).toEqual([[24_000, 10 * SAMPLES_PER_LETTER]]);
+    expect((await rates('default', 'en'))[0]?.[0]).toBe(16_000);
   });
 });
 
@@ -95,7 +161,7 @@ it('a damaged model fails its stream, not the process', async () => {
   mkdirSync(model, { recursive: true });
   for (const file of ['tokens.txt', 'encoder.onnx', 'decoder.onnx', 'joiner.onnx'])
     writeFileSync(join(model, file), '');
-  const recognizer = (await engines({ DATA_DIR: dataDir })).recognizerFor('local:sherpa')!;
+  const recognizer = (await engines({ DATA_DIR: dataDir })).recognizerFor('local:sherpa', 'en')!;
   // The second stream finds the process of the first one gone and starts another.
   for (let count = 0; count < 2; count++) {
     const heard = new Recording(recognizer, 8_000);

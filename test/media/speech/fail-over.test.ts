@@ -290,5 +290,7 @@ it('a call uses the chosen engine, then other vendors, then a local voice for th
     collect(speak(engines.callSynthesizer('default', 'tl'), 'Dalawa.', undefined, { language: 'tl' })),
   ).rejects.toThrow('500');
   // A local voice is not replaced by a paid one.
-  expect(engines.callSynthesizer('local:rms', 'en').voices).toBe(engines.synthesizerFor('local:rms').voices);
+  expect(engines.callSynthesizer('local:rms', 'en').voices).toEqual(
+    engines.synthesizerFor('local:rms').voices,
+  );
 });

@@ -60,6 +60,8 @@ export class TestWorker {
   hasSignalling = true;
   brokenEngines = false;
   /** Delay that the event loop of the worker reports. */
+  /** Speech models that the control plane has announced. */
+  readonly speechModels: string[] = [];
   loopLagMs = 0;
   receiveInvite!: (invite: IncomingInvite) => void;
   readonly #server: Server;
@@ -125,6 +127,7 @@ export class TestWorker {
       uploads: createUploads({ url, token: TOKEN, clock, logger }),
       media: this.media,
       tracing: null,
+      onSpeechModels: (models) => this.speechModels.push(...models),
       drainMs: drainMs,
       loopLagMs: () => this.loopLagMs,
       engines: {

@@ -1,0 +1,133 @@
+/**
+ * Installs a model below `DATA_DIR/models`. Its files are downloaded aside, verified, loaded once and
+ * measured; then the whole directory gets its place with one rename. However the process ends, there is
+ * either no model in that place or a complete one, and what arrived is resumed.
+ */
+import { mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '#base/clock.ts';
+import { tryLock } from '#base/data-dir-lock.ts';
+import { downloadFile, lengthOf, sha256Of } from './download-file.ts';
+import { isComplete, modelsDirectory, readSpeed, speedFile } from './installed-models.ts';
+import { measureModel } from './measure-model.ts';
+import { ModelError } from './model-error.ts';
+import { addressOf, bytesOf, type SpeechModel } from './model-table.ts';
+
+/** Space that a download leaves free, bytes. */
+const RESERVE_BYTES = 64 * 2 ** 20;
+const ASIDE = '.partial';
+
+/** Options of an installation. */
+export interface InstallOptions {
+  readonly dataDir: string;
+  /** Base address of the models' paths. */
+  readonly baseUrl: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Bytes of the model that are here. */
+  readonly onBytes: (present: number) => void;
+  /** Everything is here and being verified, loaded and measured. */
+  readonly onChecking: () => void;
+  /** Pause before the first retry, ms. */
+  readonly retryAfterMs: number;
+}
+
+/**
+ * Downloads, verifies and measures a model, or only verifies and measures what is in its place. Throws
+ * `ModelError`, or the signal's reason.
+ */
+export async function installModel(model: SpeechModel, options: InstallOptions): Promise<void> {
+  const { dataDir, signal } = options;
+  const aside = join(modelsDirectory(dataDir), ASIDE);
+  await mkdir(aside, { recursive: true });
+  const lock = tryLock(join(aside, `${model.id}.lock`));
+  if (!lock) throw new ModelError('busy', `${model.id} is already being downloaded by another program`);
+  try {
+    signal.throwIfAborted();
+    if (isComplete(dataDir, model)) await verify(model, options);
+    else await download(model, join(aside, model.id), options);
+  } finally {
+    lock.release();
+  }
+}
+
+/** Bytes of an unfinished download. */
+export async function bytesAside(dataDir: string, { id, files }: SpeechModel): Promise<number> {
+  const sizes = files.map(({ name }) => lengthOf(join(modelsDirectory(dataDir), ASIDE, id, name)));
+  return (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/** The sentence for people who have no network here, or a site that lacks the model. */
+function howToHave(model: SpeechModel, { dataDir, baseUrl }: InstallOptions): string {
+  const names = model.files.map(({ name }) => name).join(', ');
+  return (
+    `Download ${names} on another machine from ${baseUrl}/${model.path}/ and put them into ` +
+    `${join(modelsDirectory(dataDir), model.id)}, or set MODELS_URL to a mirror that can be reached`
+  );
+}
+
+async function verify(model: SpeechModel, { dataDir, clock, signal, onBytes, onChecking }: InstallOptions) {
+  onBytes(bytesOf(model));
+  onChecking();
+  const place = join(modelsDirectory(dataDir), model.id);
+  for (const { name, sha256 } of model.files)
+    if ((await sha256Of(join(place, name), signal)) !== sha256)
+      throw new ModelError('corrupt', `${join(place, name)} is not the expected file: its SHA-256 differs`);
+  if (readSpeed(dataDir, model.id) !== null) return;
+  const { name, text } = speedFile(await measureModel(model, place, { clock, signal }));
+  await writeFile(join(place, name), text);
+}
+
+async function download(model: SpeechModel, aside: string, options: InstallOptions): Promise<void> {
+  const { dataDir, baseUrl, clock, signal, onBytes, onChecking, retryAfterMs } = options;
+  await mkdir(aside, { recursive: true });
+  await needSpace(model, options);
+  let before = 0;
+  for (const file of model.files) {
+    await downloadFile(file, {
+      url: addressOf(baseUrl, model, file),
+      path: join(aside, file.name),
+      onBytes: (present) => onBytes(before + present),
+      signal,
+      clock,
+      retryAfterMs,
+    }).catch((error: unknown) => {
+      throw explain(error, model, options);
+    });
+    before += file.bytes;
+  }
+  onBytes(before);
+  onChecking();
+  const { name, text } = speedFile(await measureModel(model, aside, { clock, signal }));
+  await writeFile(join(aside, name), text);
+  signal.throwIfAborted();
+  const place = join(modelsDirectory(dataDir), model.id);
+  // An incomplete directory, such as of a copy by hand that was broken off.
+  await rm(place, { recursive: true, force: true });
+  await rename(aside, place);
+}
+
+function explain(error: unknown, model: SpeechModel, options: InstallOptions): unknown {
+  if (options.signal.aborted) return options.signal.reason;
+  if (!(error instanceof ModelError)) {
+    const why = error instanceof Error ? error.message : String(error);
+    return new ModelError('offline', `The download broke off (${why}). Start it again to resume`, {
+      cause: error,
+    });
+  }
+  return error.failure === 'offline' || error.failure === 'refused'
+    ? new ModelError(error.failure, `${error.message}. ${howToHave(model, options)}`, { cause: error })
+    : error;
+}
+
+async function needSpace(model: SpeechModel, { dataDir }: InstallOptions): Promise<void> {
+  const { bavail, bsize } = await statfs(dataDir);
+  const needed = bytesOf(model) - (await bytesAside(dataDir, model)) + RESERVE_BYTES;
+  const free = bavail * bsize;
+  if (free >= needed) return;
+  const mebibytes = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`;
+  throw new ModelError(
+    'no_space',
+    `The disk of ${dataDir} has ${mebibytes(free)} free, and ${model.id} needs ${mebibytes(needed)}`,
+  );
+}

@@ -1,0 +1,19 @@
+/** Why a model cannot be had, as a sentence that says what to do. */
+
+/**
+ * `offline`: the site cannot be reached; `refused`: it answers with an error; `corrupt`: the files are not
+ * those of the table; `no_space`: the disk is full; `busy`: another program downloads the model; `unloadable`:
+ * it does not run on this machine.
+ */
+export type ModelFailure = 'offline' | 'refused' | 'corrupt' | 'no_space' | 'busy' | 'unloadable';
+
+/** A failure that no retry will fix. */
+export class ModelError extends Error {
+  override readonly name = 'ModelError';
+  readonly failure: ModelFailure;
+
+  constructor(failure: ModelFailure, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.failure = failure;
+  }
+}
