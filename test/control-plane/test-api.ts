@@ -137,7 +137,12 @@ export async function openTestApi(
       cores: 1,
       clock: systemClock,
     }),
-    speechModels: new ModelDownloads({ settings, clock: systemClock, logger: SILENT, onReady: () => undefined }),
+    speechModels: new ModelDownloads({
+      settings,
+      clock: systemClock,
+      logger: SILENT,
+      onReady: () => undefined,
+    }),
     carrier: createTestCatalogue(),
     metrics,
     tracing: null,

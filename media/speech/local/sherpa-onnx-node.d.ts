@@ -43,5 +43,6 @@ declare module 'sherpa-onnx-node' {
   }
   /** Node finds not all names of this CommonJS module. */
   const sherpa: { readonly OfflineTts: typeof OfflineTts };
+  // biome-ignore lint/style/noDefaultExport: it is the package's own.
   export default sherpa;
 }

@@ -252,7 +252,16 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
     { clock, coordination, dispatch, ...shared },
   );
   const sink = createReportSink(api.context, createCallJobs(api.context));
-  const hub = new WorkerHub({ clock, logger, workers, others, dispatch, speaking, sink, speechModels: () => [] });
+  const hub = new WorkerHub({
+    clock,
+    logger,
+    workers,
+    others,
+    dispatch,
+    speaking,
+    sink,
+    speechModels: () => [],
+  });
   await others.join();
   const server: Server = createServer();
   const link = serveWorkerLink(server, hub, TOKEN);

@@ -1,0 +1,128 @@
+/**
+ * Journey: a product without a recogniser is told to download one while it runs, is killed in between, and
+ * hears the next call without a restart.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  breaksOffAfter,
+  type ModelMirror,
+  modelOf,
+  startModelMirror,
+  tableFile,
+} from '#test/fakes/model-mirror.ts';
+import { tinyRecogniser } from '#test/fakes/tiny-models.ts';
+import { callLive } from './live-phone.ts';
+import { QUESTION, record } from './microphone.ts';
+import { type Product, startProduct } from './product.ts';
+
+const CONTENTS = {
+  ...tinyRecogniser('what are your opening hours'),
+  // Makes the model long enough to break off in the middle.
+  'notes.bin': Buffer.alloc(400_000, 7),
+};
+const MODEL = modelOf(CONTENTS, { id: 'tiny-en' });
+const DOWNLOAD = `/admin/speech-models/${MODEL.id}/download`;
+const PART_BYTES = 100_000;
+const PHONE_RATE_HZ = 8_000;
+/** A busy machine may miss the first question: people ask again. */
+const SAID_TIMES = 4;
+const ANSWER_MS = 15_000;
+
+let product: Product;
+let mirror: ModelMirror;
+let dataDir: string;
+
+describe('a product without a recogniser', { timeout: 240_000 }, () => {
+  beforeAll(async () => {
+    mirror = await startModelMirror([{ model: MODEL, contents: CONTENTS }]);
+    dataDir = mkdtempSync(join(tmpdir(), 'parley-hearing-'));
+    product = await start();
+  });
+  afterAll(async () => {
+    await product?.close();
+    await mirror?.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const start = () =>
+    startProduct({
+      dataDir,
+      // Without programs: the machine may have pocketsphinx.
+      environment: { PATH: '/nowhere', MODELS_URL: mirror.url, MODELS_TABLE: tableFile([MODEL]) },
+    });
+  const read = async () => {
+    const { models, hears_speech } = await product.ask('GET', '/admin/speech-models');
+    return { hears_speech, ...models.find(({ model_id }: { model_id: string }) => model_id === MODEL.id) };
+  };
+
+  it('says at its start and on its page that it cannot hear, and what to do', async () => {
+    expect(product.log).toMatch(/^Engines +To hear callers: press “Let it hear” in the console/m);
+    expect(await (await fetch(`${product.url}/demo.json`)).json()).toMatchObject({ hears_speech: false });
+  });
+
+  it('has the old state or a part to resume after kill -9 in the middle of a download', async () => {
+    const forever = new Promise<void>(() => undefined);
+    mirror.answers.set('notes.bin', [breaksOffAfter(PART_BYTES, () => forever)]);
+    await product.ask('POST', DOWNLOAD);
+    const before = MODEL.files.reduce((sum, { bytes }) => sum + bytes, 0) - CONTENTS['notes.bin'].length;
+    await product.until(
+      'a part has arrived',
+      async () => (await read()).received_bytes === before + PART_BYTES,
+    );
+    product.kill('supervisor');
+    product.kill('control-plane');
+    await product.close();
+    product = await start();
+    expect(await read()).toMatchObject({
+      state: 'absent',
+      received_bytes: before + PART_BYTES,
+      hears_speech: false,
+    });
+  });
+
+  it('hears the next call once the rest has arrived, without a restart', async () => {
+    const pid = product.pid;
+    await product.ask('POST', DOWNLOAD);
+    await product.until('the model is ready', async () => (await read()).state === 'ready');
+    expect(mirror.requests.filter(({ name }) => name === 'notes.bin').map(({ range }) => range)).toEqual([
+      undefined,
+      `bytes=${PART_BYTES}-`,
+    ]);
+    expect(await read()).toMatchObject({ hears_speech: true, real_time_factor: expect.any(Number) });
+    const said = await saidInCall('+15557650077');
+    expect(said).toContain('user: what are your opening hours');
+    expect(said.join('\n')).toContain('assistant: We are open every day from noon until ten in the evening.');
+    expect(product.pid).toBe(pid);
+    expect(product.log.match(/worker registered/g)).toHaveLength(1);
+  });
+
+  /** Calls, asks until it is answered, and returns the transcript. */
+  async function saidInCall(from: string): Promise<string[]> {
+    const phone = await callLive(product.sipAddress(), from);
+    const items = async (): Promise<{ role: string; content: string }[]> => {
+      const { sessions } = await product.ask(
+        'GET',
+        `/v1/agent/sessions?caller_number=${encodeURIComponent(from)}`,
+      );
+      if (!sessions[0]) return [];
+      return (await product.ask('GET', `/v1/agent/sessions/${sessions[0].session_id}`)).items;
+    };
+    await product.until('it greets', async () => (await items()).length > 0);
+    for (let times = 0; times < SAID_TIMES; times++) {
+      await phone.speak(record([QUESTION, 3], PHONE_RATE_HZ));
+      const isAnswered = async () => (await items()).some(({ content }) => content.includes('noon'));
+      if (
+        await product.until('it answers', isAnswered, ANSWER_MS).then(
+          () => true,
+          () => false,
+        )
+      )
+        break;
+    }
+    await phone.hangUp();
+    return (await items()).map(({ role, content }) => `${role}: ${content}`);
+  }
+});
