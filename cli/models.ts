@@ -5,7 +5,7 @@ import { readSettings } from '#config/env.ts';
 import { installModel } from '#media/speech/models/install-model.ts';
 import { isComplete, modelsDirectory, readSpeed } from '#media/speech/models/installed-models.ts';
 import { ModelError } from '#media/speech/models/model-error.ts';
-import { bytesOf, readModelTable, type SpeechModel } from '#media/speech/models/model-table.ts';
+import { bytesOf, readModelTable, recommended, type SpeechModel } from '#media/speech/models/model-table.ts';
 import { CommandError, EXIT } from './api.ts';
 import type { CommandContext } from './command-context.ts';
 import { mebibytes, printTable, show, showProgress } from './output.ts';
@@ -34,7 +34,8 @@ export function addModelCommands(program: Command, common: CommandContext): void
         listModels(names.length === 0 ? table : named, settings, common);
         return;
       }
-      for (const model of names.length === 0 ? table.slice(0, 1) : named)
+      const suggested = recommended(table);
+      for (const model of names.length === 0 && suggested ? [suggested] : named)
         await download(model, settings, common);
     });
 }

@@ -35,6 +35,7 @@ const ANSWERS = {
   ReplayedCall: 'post /v1/agent/sessions/{session_id}/replay',
   SessionDetail: 'get /v1/agent/sessions/{session_id}',
   SessionList: 'get /v1/agent/sessions',
+  SpeechModels: 'get /admin/speech-models',
   TestBatch: 'get /v1/agent/agents/{agent_id}/test-batches/{batch_id}',
   TestRun: 'get /v1/agent/test-runs/{run_id}',
   TestTools: 'get /v1/agent/agents/{agent_id}/test-tools',

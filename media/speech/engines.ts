@@ -23,7 +23,7 @@ import { ModelEngines } from './local/model-engines.ts';
 import { findPocketsphinx, openPocketsphinx } from './local/pocketsphinx.ts';
 import { measureFinals } from './measured-finals.ts';
 import { type InstalledModels, watchModels } from './models/installed-models.ts';
-import { bytesOf, readModelTable } from './models/model-table.ts';
+import { bytesOf, readModelTable, recommended } from './models/model-table.ts';
 import { PhraseCache } from './phrase-cache.ts';
 import type { Recognizer, SynthesisOutlook, Synthesizer } from './speech.ts';
 import { createAssemblyaiRecognizer } from './vendors/assemblyai.ts';
@@ -142,7 +142,7 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
         ...describe(platformTts, recognizer),
         ...(recognizer
           ? describeFallbacks(recognizer, recognition.fallbacksOf(recognizer, null))
-          : [letItHear(table.find(({ kind }) => kind === 'recogniser'))]),
+          : [letItHear(recommended(table))]),
       ];
     },
     close: () => closeAll([...synthesizers.values(), models]),

@@ -329,6 +329,7 @@ async function everyPage(): Promise<string[]> {
     '/analytics',
     '/webhooks',
     '/refusals',
+    '/speech-models',
     '/agent-tests',
     '/wallet',
     '/keys',

@@ -10,13 +10,17 @@ import {
   breaksOffAfter,
   type ModelMirror,
   modelOf,
+  stallsAfter,
   startModelMirror,
   tableFile,
 } from '#test/fakes/model-mirror.ts';
 import { tinyRecogniser } from '#test/fakes/tiny-models.ts';
+import { describeNeeds } from '#test/needs.ts';
+import { ConsolePage } from './console-page.ts';
 import { callLive } from './live-phone.ts';
 import { QUESTION, record } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
+import { launchBrowser, TalkPage } from './talk-page.ts';
 
 const CONTENTS = {
   ...tinyRecogniser('what are your opening hours'),
@@ -125,4 +129,36 @@ describe('a product without a recogniser', { timeout: 240_000 }, () => {
     await phone.hangUp();
     return (await items()).map(({ role, content }) => `${role}: ${content}`);
   }
+});
+
+describeNeeds(['chromium'])('the operator at the console', { timeout: 240_000 }, () => {
+  it('lets agents hear with one button, cancels and resumes it, and reads what this machine keeps', async () => {
+    const site = await startModelMirror([{ model: MODEL, contents: CONTENTS }]);
+    site.answers.set('notes.bin', [stallsAfter(PART_BYTES)]);
+    const machine = await startProduct({
+      environment: { PATH: '/nowhere', MODELS_URL: site.url, MODELS_TABLE: tableFile([MODEL]) },
+    });
+    const browser = await launchBrowser();
+    try {
+      const visitor = await TalkPage.open(browser, machine);
+      await visitor.page.getByRole('link', { name: 'let it hear (0.4 MB)' }).waitFor();
+      const operator = await ConsolePage.open(browser, machine, { key: machine.rootKey });
+      await operator.go('');
+      await operator.see('Agents cannot hear yet');
+      await operator.press('Let it hear: 0.4 MB');
+      await operator.see('0.1 MB of 0.4 MB');
+      expect(await operator.seriousFindings()).toEqual([]);
+      await operator.press('Cancel');
+      await operator.press('Resume: 0.4 MB');
+      await operator.see('Agents hear from the next call on');
+      await operator.see(/One core of this machine keeps up with \d+ callers? at once/);
+      await operator.follow('/speech-models');
+      await operator.see(/English · 16 kHz · CC0-1\.0/);
+      expect(await machine.ask('GET', '/admin/speech-models')).toMatchObject({ hears_speech: true });
+    } finally {
+      await browser.close();
+      await machine.close();
+      await site.close();
+    }
+  });
 });

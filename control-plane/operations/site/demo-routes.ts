@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { DEMO_PHRASES } from '#config/demo-phrases.ts';
-import { bytesOf } from '#media/speech/models/model-table.ts';
+import { bytesOf, recommended } from '#media/speech/models/model-table.ts';
 import type { Context } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { recogniserInUse } from '../recogniser-in-use.ts';
@@ -43,7 +43,7 @@ export function registerDemoRoutes(app: ApiServer, context: Context): void {
       const host =
         settings.SIP_PUBLIC_IP ?? (settings.SIP_HOST === '0.0.0.0' ? '127.0.0.1' : settings.SIP_HOST);
       const recognition = recogniserInUse(platform);
-      const downloadable = context.speechModels.table.find(({ kind }) => kind === 'recogniser');
+      const downloadable = recommended(context.speechModels.table);
       const voice = platform.voices.find((candidate) => candidate.default);
       return {
         agent_id: DEMO_AGENT_ID,

@@ -41,13 +41,16 @@ export type SpeechModel = z.output<typeof speechModel>;
 
 const table = z.array(speechModel);
 
-/** The models of the table, the recommended recogniser first. Throws one line if `MODELS_TABLE` is unusable. */
+/**
+ * The models of the table, the operator's own first; the first recogniser is the recommended one. Throws one
+ * line if `MODELS_TABLE` is unusable.
+ */
 export function readModelTable(file: string | undefined): readonly SpeechModel[] {
   const own = table.parse(offered);
   if (file === undefined) return own;
   const further = parseTable(file);
   const replaced = new Set(further.map(({ id }) => id));
-  return [...own.filter(({ id }) => !replaced.has(id)), ...further];
+  return [...further, ...own.filter(({ id }) => !replaced.has(id))];
 }
 
 function parseTable(file: string): SpeechModel[] {
@@ -61,6 +64,11 @@ function parseTable(file: string): SpeechModel[] {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new Error(`MODELS_TABLE: ${file}: ${issue?.path.join('.')}: ${issue?.message}`);
+}
+
+/** The recogniser to suggest to those who have none. */
+export function recommended(models: readonly SpeechModel[]): SpeechModel | undefined {
+  return models.find(({ kind }) => kind === 'recogniser');
 }
 
 /** Length of all files, bytes. */

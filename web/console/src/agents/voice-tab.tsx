@@ -18,6 +18,7 @@ import { ApiError, request } from '../api/client.ts';
 import { messageOf, useRead } from '../api/queries.ts';
 import type { AgentConfig, Models } from '../api/types.ts';
 import { Section } from '../parts/page.tsx';
+import { LetItHear } from '../speech-models/let-it-hear.tsx';
 import type { EditorProps } from './draft.ts';
 
 const LANGUAGES = (
@@ -101,6 +102,7 @@ function HearingSection({ config, set }: EditorProps) {
   return (
     <Section title="Hearing">
       <Stack>
+        <LetItHear />
         <Select
           label="Recogniser"
           data={asrIds}

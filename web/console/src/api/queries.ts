@@ -18,17 +18,25 @@ interface PageInfo {
   readonly next_cursor: string | null;
 }
 
-/** Reads an address; `refetchMs` repeats the request at this interval. */
+/** Reads an address; `refetchMs` repeats the request at this interval, which may depend on the last answer. */
 export function useRead<Answer>(
   path: string | null,
-  options: { readonly query?: Query; readonly refetchMs?: number | false } = {},
+  options: {
+    readonly query?: Query;
+    readonly refetchMs?: number | false | ((last: Answer | undefined) => number | false);
+  } = {},
 ) {
-  return useQuery({
+  const { refetchMs } = options;
+  return useQuery<Answer>({
     queryKey: [path, options.query ?? {}],
     queryFn: ({ signal }) =>
       call<Answer>('GET', withQuery(path ?? '', options.query ?? {}), undefined, signal),
     enabled: path !== null,
-    ...(options.refetchMs === undefined ? {} : { refetchInterval: options.refetchMs }),
+    ...(refetchMs === undefined
+      ? {}
+      : {
+          refetchInterval: typeof refetchMs === 'function' ? ({ state }) => refetchMs(state.data) : refetchMs,
+        }),
   });
 }
 

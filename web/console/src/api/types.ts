@@ -882,6 +882,31 @@ export type SessionList = {
   total: number | null;
 };
 
+/** Response of `GET /admin/speech-models`. */
+export type SpeechModels = {
+  models: {
+    model_id: string;
+    kind: "recogniser" | "voice";
+    name: string;
+    licence: string;
+    languages: string[];
+    sample_rate_hz: number;
+    bytes: number;
+    state: "absent" | "downloading" | "checking" | "ready";
+    received_bytes: number;
+    real_time_factor: number | null;
+    error: string | null;
+    directory: string;
+    files: {
+      name: string;
+      bytes: number;
+      sha256: string;
+      url: string;
+    }[];
+  }[];
+  hears_speech: boolean;
+};
+
 /** Response of `GET /v1/agent/agents/{agent_id}/test-batches/{batch_id}`. */
 export type TestBatch = {
   batch_id: string;

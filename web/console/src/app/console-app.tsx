@@ -30,6 +30,7 @@ const PAGES = {
   '/batch-calls/:batchId': lazy(() => import('../batch-calls/batch-call-page.tsx')),
   '/analytics': lazy(() => import('../analytics/analytics-page.tsx')),
   '/webhooks': lazy(() => import('../webhooks/webhooks-page.tsx')),
+  '/speech-models': lazy(() => import('../speech-models/speech-models-page.tsx')),
   '/refusals': lazy(() => import('../refusals/refusals-page.tsx')),
   '/agent-tests': lazy(() => import('../agent-tests/agent-tests-page.tsx')),
   '/wallet': lazy(() => import('../wallet/wallet-page.tsx')),

@@ -17,6 +17,7 @@ import {
   IconBook2,
   IconChartBar,
   IconChecklist,
+  IconEar,
   IconHash,
   IconHome,
   IconKey,
@@ -65,6 +66,7 @@ const SECTIONS = [
       ['/refusals', 'Refused calls', IconPhoneOff],
       ['/wallet', 'Wallet', IconWallet],
       ['/keys', 'API keys', IconKey],
+      ['/speech-models', 'Speech models', IconEar],
     ],
   },
 ] as const;
@@ -129,14 +131,19 @@ export function Shell({ children, onSignOut }: { children: ReactNode; onSignOut:
   );
 }
 
+/** Pages of the operator's own. */
+const OPERATOR_PATHS: readonly string[] = ['/speech-models'];
+
 function Navigation({ onGo }: { onGo: () => void }) {
   const [location] = useLocation();
+  const isOperator = useRead<Account>('/v1/account').data?.is_operator === true;
   return SECTIONS.map(({ title, links }) => (
     <div key={title}>
       <Text size="xs" c="dimmed" fw={600} px="sm" pt="xs" pb={2}>
         {title}
       </Text>
       {links.map(([path, label, Icon]) => {
+        if (OPERATOR_PATHS.includes(path) && !isOperator) return null;
         const isHere = path === '/' ? location === '/' : location.startsWith(path);
         return (
           <NavLink

@@ -9,12 +9,14 @@ import { dollars, duration, milliseconds, percent } from '../parts/format.ts';
 import { Page } from '../parts/page.tsx';
 import { StatGrid } from '../parts/stat.tsx';
 import { Empty, Loaded, LoadedList } from '../parts/states.tsx';
+import { LetItHear } from '../speech-models/let-it-hear.tsx';
 
 export default function OverviewPage() {
   const week = useRead<Analytics>('/v1/agent/analytics', { refetchMs: 60_000 });
   const wallet = useRead<Wallet>('/wallet/self/api-credit');
   return (
     <Page title="Overview" intro="The last seven days, and current calls.">
+      <LetItHear />
       <Loaded query={week}>
         {({ totals }) => (
           <StatGrid

@@ -72,6 +72,11 @@ export function percent(share: number | null): string {
   return share === null ? '–' : `${(share * 100).toFixed(share === 1 || share === 0 ? 0 : 1)} %`;
 }
 
+/** Formats the size of a download. */
+export function megabytes(size: number): string {
+  return `${(size / 1e6).toFixed(size < 1e6 ? 1 : 0)} MB`;
+}
+
 /** Formats a size in bytes. */
 export function bytes(size: number): string {
   return size < 1_024 ? `${size} B` : `${(size / 1_024).toFixed(size < 10_240 ? 1 : 0)} KB`;

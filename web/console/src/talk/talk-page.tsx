@@ -3,6 +3,7 @@
  * links to the next steps.
  */
 import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { megabytes } from '../parts/format.ts';
 import { NextSteps } from './next-steps-section.tsx';
 import { Orb } from './orb.tsx';
 import './styles.css';
@@ -49,8 +50,12 @@ export default function TalkPage() {
           )}
           {demo && !demo.hears_speech && (
             <p className="notice">
-              No speech recogniser is installed here, so the agent cannot understand speech yet. Type to it,
-              or use the keypad on the phone.
+              The agent cannot hear yet: type to it, or{' '}
+              <a href="/console/speech-models">
+                let it hear
+                {demo.recogniser_bytes === null ? '' : ` (${megabytes(demo.recogniser_bytes)})`}
+              </a>
+              .
             </p>
           )}
         </section>

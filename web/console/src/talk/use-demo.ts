@@ -10,6 +10,8 @@ export interface Demo {
   sip_uri: string | null;
   /** False: the agent receives only keypad and typed input. */
   hears_speech: boolean;
+  /** Length of the recogniser that the operator can download; null: there is none. */
+  recogniser_bytes: number | null;
   engines: string[];
   phrases: string[];
 }
