@@ -2,10 +2,11 @@
  * Journey: a product without a recogniser is told to download one while it runs, is killed in between, and
  * hears the next call without a restart.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findInstalledModels } from '#media/speech/models/installed-models.ts';
 import {
   breaksOffAfter,
   type ModelMirror,
@@ -20,6 +21,7 @@ import { ConsolePage } from './console-page.ts';
 import { callLive } from './live-phone.ts';
 import { QUESTION, record } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
+import { Program } from './program.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 
 const CONTENTS = {
@@ -101,6 +103,27 @@ describe('a product without a recogniser', { timeout: 240_000 }, () => {
     expect(said.join('\n')).toContain('assistant: We are open every day from noon until ten in the evening.');
     expect(product.pid).toBe(pid);
     expect(product.log.match(/worker registered/g)).toHaveLength(1);
+  });
+
+  it('has its model downloaded by a worker on another machine, too', async () => {
+    const otherDir = mkdtempSync(join(tmpdir(), 'parley-other-machine-'));
+    const { worker_token } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'));
+    const worker = new Program('worker', {
+      PATH: '/nowhere',
+      DATA_DIR: otherDir,
+      CONTROL_PLANE_URL: product.url,
+      WORKER_TOKEN: worker_token,
+      WORKER_KINDS: 'web',
+      MODELS_URL: mirror.url,
+      MODELS_TABLE: tableFile([MODEL]),
+    });
+    try {
+      await worker.printed(/"model":"tiny-en","msg":"speech model is ready"/);
+      expect(findInstalledModels(otherDir, [MODEL]).recognisers).toMatchObject([{ id: MODEL.id }]);
+    } finally {
+      await worker.close();
+      rmSync(otherDir, { recursive: true, force: true });
+    }
   });
 
   /** Calls, asks until it is answered, and returns the transcript. */

@@ -25,7 +25,12 @@ const speechModel = z.strictObject({
   licence: z.string().min(1).max(200),
   languages: z.array(z.string().regex(/^[a-z]{2}$/, 'must be a code of ISO 639-1')).min(1),
   sample_rate_hz: z.number().int().min(8_000).max(48_000),
-  path: z.string().regex(/^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/, 'must be a path without a leading slash'),
+  path: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9_-][A-Za-z0-9._-]*(\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/,
+      'must be a path without a leading slash',
+    ),
   files: z.array(modelFile).min(1).max(MAX_FILES),
 });
 

@@ -59,9 +59,9 @@ export class TestWorker {
   spool!: Spool;
   hasSignalling = true;
   brokenEngines = false;
-  /** Delay that the event loop of the worker reports. */
   /** Speech models that the control plane has announced. */
   readonly speechModels: string[] = [];
+  /** Delay that the event loop of the worker reports. */
   loopLagMs = 0;
   receiveInvite!: (invite: IncomingInvite) => void;
   readonly #server: Server;

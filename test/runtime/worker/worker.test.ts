@@ -22,6 +22,12 @@ describe('a worker', () => {
     await bench.startWebCall('s3');
   });
 
+  it('is told which speech models the control plane has', async () => {
+    await bench.start();
+    bench.dispatch.announceSpeechModels(['english']);
+    await until(() => expect(bench.speechModels).toEqual(['english']));
+  });
+
   /**
    * Resolves when the worker has processed everything sent to it before: this request follows on the same
    * link.

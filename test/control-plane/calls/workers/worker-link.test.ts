@@ -29,13 +29,16 @@ describe('the worker link', () => {
   let url: string;
   let directory: string;
   let closeLink: () => Promise<void>;
+  /** Speech models of the control plane. */
+  let speechModels: string[] = [];
   const clients: ControlPlaneClient[] = [];
   const spools: Spool[] = [];
   const connections = new Set<Socket>();
 
   beforeEach(async () => {
     sink = new MemorySink();
-    testHub = createTestHub({ clock: systemClock, logger, sink });
+    speechModels = [];
+    testHub = createTestHub({ clock: systemClock, logger, sink, speechModels: () => speechModels });
     server = createServer();
     server.on('connection', (socket) => connections.add(socket));
     closeLink = serveWorkerLink(server, testHub.hub, TOKEN).close;
@@ -130,6 +133,20 @@ describe('the worker link', () => {
     await vi.waitFor(() => expect(answers).toHaveLength(2), { timeout: 2_000 });
     answers.at(-1)?.();
     expect((await placed).instanceId).toBe('late');
+  });
+
+  it('a worker learns which speech models the control plane has when it registers, and of each later one', async () => {
+    const announced: string[][] = [];
+    const note = (message: ControlMessage) => {
+      if (message.type === 'speech_models') announced.push(message.models);
+    };
+    await connect('early', note);
+    await vi.waitFor(() => expect(testHub.workers.describe()).toHaveLength(1));
+    testHub.dispatch.announceSpeechModels(['english']);
+    await vi.waitFor(() => expect(announced).toEqual([['english']]));
+    speechModels = ['english', 'german'];
+    await connect('late', note);
+    await vi.waitFor(() => expect(announced).toEqual([['english'], ['english', 'german']]));
   });
 
   it('without a free worker, a job is rejected with 503', async () => {
