@@ -279,8 +279,8 @@ export const controlMessage = z.discriminatedUnion('type', [
    */
   z.object({ type: z.literal('replay'), request_id: z.string(), log: z.string(), settings: replaySettings }),
   /**
-   * Ids of the speech models that the control plane has: a worker on another machine downloads those it lacks.
-   * Sent after `registered`, and when a model has become usable.
+   * Ids of the speech models that the control plane has: a worker on another machine downloads those it
+   * lacks. Sent after `registered`, and when a model has become usable.
    */
   z.object({ type: z.literal('speech_models'), models: z.array(z.string()) }),
 ]);

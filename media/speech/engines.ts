@@ -75,7 +75,7 @@ export interface SpeechEngines {
   close(): Promise<void>;
 }
 
-/** Finds the local recognisers and voices of this machine, now and whenever asked. Nothing is run or loaded. */
+/** Finds the local recognisers and voices of this machine whenever asked. Nothing is run or loaded. */
 export function detectCapabilities({
   settings,
   searchPath,

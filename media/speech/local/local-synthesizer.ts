@@ -1,9 +1,9 @@
-/** Local voices: Flite for English, downloaded voices, and eSpeak NG for other languages if it is installed. */
+/** Local voices: Flite for English, downloaded voices, and eSpeak NG for other languages if installed. */
 import type { SynthesisOutlook, Synthesizer } from '../speech.ts';
 
 /**
- * Combines synthesisers, looked up for each text because a voice may be installed at any time: uses the first that has the requested voice, or else the first that speaks the
- * language, or else the first.
+ * Combines synthesisers, which are looked up for each text because a voice may be installed at any time. Uses
+ * the first that has the requested voice, or else the first that speaks the language, or else the first.
  */
 export function localSynthesizer(enginesNow: () => readonly [Synthesizer, ...Synthesizer[]]): Synthesizer {
   const engineFor = ({ voiceId, language }: SynthesisOutlook) => {

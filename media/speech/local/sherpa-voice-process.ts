@@ -1,4 +1,7 @@
-/** The process of a downloaded voice: synthesises one sentence after the other. `sherpa-voice.ts` is the other side. */
+/**
+ * The process of a downloaded voice: synthesises one sentence after the other. `sherpa-voice.ts` is the other
+ * side.
+ */
 import process from 'node:process';
 import sherpa from 'sherpa-onnx-node';
 import type { VoiceFiles } from '../models/installed-models.ts';

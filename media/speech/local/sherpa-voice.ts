@@ -33,7 +33,7 @@ export interface SherpaVoice extends Synthesizer {
 /** Longest wait for a sentence; loading the model takes seconds of the first. */
 const SENTENCE_TIMEOUT_MS = 20_000;
 
-/** Creates the synthesiser of this voice; the process starts when a call is announced, or with the first text. */
+/** Creates the synthesiser of this voice; its process starts when a call is announced or with a text. */
 export function createSherpaVoice(
   { id, title, languages, files }: InstalledVoice,
   clock: Clock,

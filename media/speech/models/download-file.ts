@@ -33,8 +33,8 @@ export interface FileDownload {
 }
 
 /**
- * Downloads what is missing. Throws `ModelError`, the signal's reason, or the last network error; what arrived
- * remains and is resumed next time, unless its SHA-256 is wrong.
+ * Downloads what is missing. Throws `ModelError`, the signal's reason, or the last network error; what
+ * arrived remains and is resumed next time, unless its SHA-256 is wrong.
  */
 export async function downloadFile(file: ModelFile, download: FileDownload): Promise<void> {
   const { path, url, signal, retryAfterMs } = download;

@@ -17,7 +17,7 @@ const MEASURED_SECONDS = 5;
 const ATTEMPTS_TO_LOAD = 4;
 const SENTENCE = 'this sentence measures how fast the voice speaks on this machine';
 
-/** Measures the model whose files are in this directory. Throws `ModelError('unloadable')`, or the signal's reason. */
+/** Measures the model of this directory. Throws `ModelError('unloadable')`, or the signal's reason. */
 export async function measureModel(
   { kind, languages }: Pick<SpeechModel, 'kind' | 'languages'>,
   directory: string,

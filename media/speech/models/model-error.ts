@@ -2,8 +2,8 @@
 
 /**
  * `offline`: the site cannot be reached; `refused`: it answers with an error; `corrupt`: the files are not
- * those of the table; `no_space`: the disk is full; `busy`: another program downloads the model; `unloadable`:
- * it does not run on this machine.
+ * those of the table; `no_space`: the disk is full; `busy`: another program downloads the model;
+ * `unloadable`: it does not run on this machine.
  */
 export type ModelFailure = 'offline' | 'refused' | 'corrupt' | 'no_space' | 'busy' | 'unloadable';
 

@@ -38,9 +38,9 @@ const speechModel = z.strictObject({
 export type ModelFile = z.output<typeof modelFile>;
 
 /**
- * A model that can be downloaded. `path` leads from the base address to the folder of its files, and names one
- * immutable version. `sample_rate_hz` is the rate a recogniser works at, or a voice speaks at. `languages` are
- * codes of ISO 639-1.
+ * A model that can be downloaded. `path` leads from the base address to the folder of its files, and names
+ * one immutable version. `sample_rate_hz` is the rate a recogniser works at, or a voice speaks at.
+ * `languages` are codes of ISO 639-1.
  */
 export type SpeechModel = z.output<typeof speechModel>;
 

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { bytesOf, readModelTable, recommended } from '#media/speech/models/model-table.ts';
 import { modelOf, tableFile } from '#test/fakes/model-mirror.ts';
 
+const NAMES = new Intl.DisplayNames(['en'], { type: 'language' });
 const OWN = modelOf({ 'tokens.txt': Buffer.from('<blk> 0\n') }, { id: 'own' });
 
 /** A table with this text. */
@@ -28,8 +29,11 @@ describe('the table of speech models', () => {
     const page = readFileSync(join(import.meta.dirname, '../../../../docs/speech.md'), 'utf8');
     for (const model of readModelTable(undefined)) {
       const megabytes = Math.round(bytesOf(model) / 1e6);
-      const row = `\\| \`${model.id}\` \\| ${model.kind} \\| \\w+ \\| ${megabytes} MB \\| ${model.sample_rate_hz / 1_000} kHz \\| ${model.licence} \\|`;
-      expect(page, model.id).toMatch(new RegExp(row));
+      const khz = model.sample_rate_hz / 1_000;
+      const [language] = model.languages.map((code) => NAMES.of(code));
+      expect(page).toContain(
+        `| \`${model.id}\` | ${model.kind} | ${language} | ${megabytes} MB | ${khz} kHz | ${model.licence} |`,
+      );
     }
   });
 

@@ -18,7 +18,7 @@ interface PageInfo {
   readonly next_cursor: string | null;
 }
 
-/** Reads an address; `refetchMs` repeats the request at this interval, which may depend on the last answer. */
+/** Reads an address; `refetchMs` repeats it at this interval, which may depend on the last answer. */
 export function useRead<Answer>(
   path: string | null,
   options: {

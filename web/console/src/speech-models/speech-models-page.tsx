@@ -14,7 +14,7 @@ export default function SpeechModelsPage() {
   return (
     <Page
       title="Speech models"
-      intro="Recognisers and voices that run on this machine, without a vendor. Calls use a model from the moment it is here."
+      intro="They run on this machine, without a vendor. Calls use a model from the moment it is here."
     >
       <Loaded query={account}>
         {({ is_operator }) =>
