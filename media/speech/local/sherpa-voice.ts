@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { InstalledVoice } from '../models/installed-models.ts';
 import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from '../speech.ts';
+import { spellNumerals } from '../text/english-numerals.ts';
 import { cutSentences } from '../text/sentences.ts';
 import { describeExit } from './process-exit.ts';
 import { type SentenceEngine, type SentenceEngineListener, SentenceQueue } from './sentence-queue.ts';
@@ -58,7 +59,8 @@ async function* synthesise(
 ): AsyncGenerator<SpeechChunk> {
   options.signal.throwIfAborted();
   for (const { start, end } of cutSentences(text)) {
-    const sentence = text.slice(start, end);
+    const written = text.slice(start, end);
+    const sentence = options.language === 'en' ? spellNumerals(written) : written;
     if (!/[\p{L}\p{N}]/u.test(sentence)) continue;
     const answer = await queue.run({ text: sentence, speed: options.speed }, options);
     if (answer.samples === null) throw new SpeechError('unavailable', `The voice failed: ${answer.error}`);

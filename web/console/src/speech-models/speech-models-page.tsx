@@ -37,10 +37,13 @@ function Kinds() {
         <>
           {!hears_speech && <Text>Agents cannot hear yet: download a recogniser of their language.</Text>}
           <Section title="Recognisers">
-            <Cards models={all.filter(({ kind }) => kind === 'recogniser')} label="Let it hear" />
+            <Cards
+              models={all.filter(({ kind }) => kind === 'recogniser')}
+              label={({ languages }) => `Let it hear ${namesOf(languages)}`}
+            />
           </Section>
           <Section title="Voices">
-            <Cards models={all.filter(({ kind }) => kind === 'voice')} label="Download" />
+            <Cards models={all.filter(({ kind }) => kind === 'voice')} label={() => 'Download'} />
           </Section>
         </>
       )}
@@ -48,7 +51,7 @@ function Kinds() {
   );
 }
 
-function Cards({ models, label }: { models: readonly SpeechModel[]; label: string }) {
+function Cards({ models, label }: { models: readonly SpeechModel[]; label: (model: SpeechModel) => string }) {
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
       {models.map((model) => (
@@ -56,13 +59,16 @@ function Cards({ models, label }: { models: readonly SpeechModel[]; label: strin
           <div>
             <Text fw={600}>{model.name}</Text>
             <Text size="sm" c="dimmed">
-              {model.languages.map((code) => LANGUAGE_NAMES.of(code) ?? code).join(', ')} ·{' '}
-              {model.sample_rate_hz / 1_000} kHz · {model.licence}
+              {namesOf(model.languages)} · {model.sample_rate_hz / 1_000} kHz · {model.licence}
             </Text>
           </div>
-          <ModelDownload model={model} label={label} />
+          <ModelDownload model={model} label={label(model)} />
         </Stack>
       ))}
     </SimpleGrid>
   );
+}
+
+function namesOf(languages: readonly string[]): string {
+  return languages.map((code) => LANGUAGE_NAMES.of(code) ?? code).join(', ');
 }
