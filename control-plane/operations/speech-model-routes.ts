@@ -12,8 +12,8 @@ const modelPath = z.object({ model_id: z.string().describe('Id of a model of the
 
 const modelRecord = z.object({
   model_id: z.string(),
-  kind: z.enum(['recogniser', 'voice']),
-  name: z.string(),
+  kind: z.enum(['recogniser', 'voice']).describe('What it does: hear callers, or speak to them'),
+  name: z.string().describe('Name of the model for people'),
   licence: z.string().describe('SPDX identifier of the model’s licence'),
   languages: z.array(z.string()).describe('ISO 639-1'),
   sample_rate_hz: z.number().int().describe('Rate a recogniser works at, or a voice speaks at, Hz'),
@@ -28,13 +28,20 @@ const modelRecord = z.object({
     .describe('Processing time per time of audio, measured on this machine on one core; null until then'),
   error: z.string().nullable().describe('Why the last download failed and what to do; null if it did not'),
   directory: z.string().describe('Where the files are, or where to put them without a network'),
-  files: z.array(
-    z.object({ name: z.string(), bytes: z.number().int(), sha256: z.string(), url: z.string() }),
-  ),
+  files: z
+    .array(
+      z.object({
+        name: z.string().describe('Name of the file'),
+        bytes: z.number().int().describe('Length of the file'),
+        sha256: z.string().describe('SHA-256 of the file, hexadecimal'),
+        url: z.string().describe('Where the file is downloaded from; see `MODELS_URL`'),
+      }),
+    )
+    .describe('Files of the model'),
 });
 
 const modelList = z.object({
-  models: z.array(modelRecord),
+  models: z.array(modelRecord).describe('All models of the table, the recommended recogniser first'),
   hears_speech: z.boolean().describe('False: agents receive only keypad and typed input'),
 });
 
@@ -46,8 +53,6 @@ export function registerSpeechModelRoutes(app: ApiServer, context: Context): voi
       config: OPERATOR,
       schema: {
         tags: ['operator'],
-        summary: 'Lists the speech models that can be downloaded',
-        description: 'Recognisers and voices that run on this machine, with the state of each.',
         response: { 200: modelList },
       },
     },
@@ -63,10 +68,6 @@ export function registerSpeechModelRoutes(app: ApiServer, context: Context): voi
       config: OPERATOR,
       schema: {
         tags: ['operator'],
-        summary: 'Downloads a speech model',
-        description:
-          'Starts the download, resumes a stopped one, or joins a running one. Calls use the model from ' +
-          'the moment its state is `ready`; calls in progress keep what they have.',
         params: modelPath,
         response: { 202: modelRecord },
       },
@@ -84,8 +85,6 @@ export function registerSpeechModelRoutes(app: ApiServer, context: Context): voi
       config: OPERATOR,
       schema: {
         tags: ['operator'],
-        summary: 'Stops a download',
-        description: 'What has arrived stays, and the next download resumes it.',
         params: modelPath,
         response: { 200: modelRecord },
       },
