@@ -3,7 +3,7 @@
  * streaming recogniser, one with tokens and a single model is a voice. A model of the table counts once all
  * its files have their length; any other is the operator's own.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '#base/clock.ts';
@@ -71,7 +71,7 @@ export function watchModels(
     null;
   return () => {
     const atMs = clock.now();
-    const changedMs = statSync(directory, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    const changedMs = statOf(directory)?.mtimeMs ?? 0;
     if (!seen || changedMs !== seen.changedMs || atMs - seen.atMs >= LOOK_AGAIN_MS)
       seen = { models: findInstalledModels(dataDir, table), atMs, changedMs };
     return seen.models;
@@ -99,7 +99,7 @@ export function findInstalledModels(dataDir: string, table: readonly SpeechModel
 /** True if every file of the model is in its place with the right length; nothing is read. */
 export function isComplete(dataDir: string, { id, files }: Pick<SpeechModel, 'id' | 'files'>): boolean {
   return files.every(({ name, bytes }) => {
-    const found = statSync(join(modelsDirectory(dataDir), id, name), { throwIfNoEntry: false });
+    const found = statOf(join(modelsDirectory(dataDir), id, name));
     return found?.isFile() === true && found.size === bytes;
   });
 }
@@ -139,6 +139,15 @@ export function readSpeed(dataDir: string, id: string): number | null {
 /** The content and name of the file that keeps a measurement. */
 export function speedFile(realTimeFactor: number): { readonly name: string; readonly text: string } {
   return { name: SPEED_FILE, text: `${JSON.stringify({ real_time_factor: realTimeFactor })}\n` };
+}
+
+/** Null for whatever cannot be read: a folder of another user must not stop a worker. */
+function statOf(path: string): Stats | null {
+  try {
+    return statSync(path);
+  } catch {
+    return null;
+  }
 }
 
 function list(directory: string): string[] {
