@@ -9,7 +9,7 @@ import { open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import pRetry from 'p-retry';
 import type { Clock } from '#base/clock.ts';
-import { ModelError } from './model-error.ts';
+import { fullDiskOf, ModelError } from './model-error.ts';
 import type { ModelFile } from './model-table.ts';
 
 const ATTEMPTS = 5;
@@ -18,6 +18,8 @@ const ATTEMPTS_TO_CONNECT = 2;
 /** A response without a byte for this long is broken off, and resumed. */
 const STALLED_MS = 30_000;
 const MAX_ETAG_CHARS = 256;
+/** The disk's free space is checked after this many bytes: other programs write to it, too. */
+const CHECK_SPACE_BYTES = 4 * 2 ** 20;
 
 /** Options of a download. */
 export interface FileDownload {
@@ -26,6 +28,8 @@ export interface FileDownload {
   readonly path: string;
   /** Called with the bytes present, also when they become fewer. */
   readonly onBytes: (present: number) => void;
+  /** Throws `ModelError` if the disk lacks space for the rest. */
+  readonly needSpace: () => Promise<void>;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** Pause before the first retry, ms; each further pause is twice as long. */
@@ -40,7 +44,11 @@ export async function downloadFile(file: ModelFile, download: FileDownload): Pro
   const { path, url, signal, retryAfterMs } = download;
   let hasConnected = false;
   const attempt = async () => {
-    await fetchRest(file, { ...download, onConnected: () => (hasConnected = true) });
+    try {
+      await fetchRest(file, { ...download, onConnected: () => (hasConnected = true) });
+    } catch (error) {
+      throw fullDiskOf(error);
+    }
   };
   await pRetry(attempt, {
     retries: ATTEMPTS - 1,
@@ -82,8 +90,9 @@ export async function lengthOf(path: string): Promise<number> {
 
 async function fetchRest(
   file: ModelFile,
-  { url, path, onBytes, signal, clock, onConnected }: FileDownload & { readonly onConnected: () => void },
+  download: FileDownload & { readonly onConnected: () => void },
 ): Promise<void> {
+  const { url, path, onBytes, needSpace, signal, clock, onConnected } = download;
   let present = await lengthOf(path);
   if (present > file.bytes) {
     await removePart(path);
@@ -99,7 +108,8 @@ async function fetchRest(
     });
     onConnected();
     const continues = await checkResponse(response, { file, url, path, present });
-    await writeBody(response, { file, url, path, present: continues ? present : 0, onBytes, watch });
+    const from = continues ? present : 0;
+    await writeBody(response, { file, url, path, present: from, onBytes, needSpace, watch });
   } finally {
     watch.end();
   }
@@ -153,16 +163,22 @@ async function writeBody(
     path,
     present,
     onBytes,
+    needSpace,
     watch,
-  }: Expected & Pick<FileDownload, 'onBytes'> & { watch: StallWatch },
+  }: Expected & Pick<FileDownload, 'onBytes' | 'needSpace'> & { watch: StallWatch },
 ): Promise<void> {
   let here = present;
+  let checkedAt = present;
   const out = await open(path, present > 0 ? 'a' : 'w');
   try {
     for await (const chunk of response.body ?? []) {
       watch.arrived();
       here += chunk.length;
       if (here > file.bytes) break;
+      if (here - checkedAt >= CHECK_SPACE_BYTES) {
+        await needSpace();
+        checkedAt = here;
+      }
       await out.writeFile(chunk);
       onBytes(here);
     }

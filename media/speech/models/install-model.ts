@@ -10,7 +10,7 @@ import { tryLock } from '#base/data-dir-lock.ts';
 import { downloadFile, lengthOf, sha256Of } from './download-file.ts';
 import { isComplete, modelsDirectory, readSpeed, speedFile } from './installed-models.ts';
 import { measureModel } from './measure-model.ts';
-import { ModelError } from './model-error.ts';
+import { fullDiskOf, ModelError } from './model-error.ts';
 import { addressOf, bytesOf, type SpeechModel } from './model-table.ts';
 
 /** Space that a download leaves free, bytes. */
@@ -46,6 +46,8 @@ export async function installModel(model: SpeechModel, options: InstallOptions):
     signal.throwIfAborted();
     if (isComplete(dataDir, model)) await verify(model, options);
     else await download(model, join(aside, model.id), options);
+  } catch (error) {
+    throw fullDiskOf(error);
   } finally {
     lock.release();
   }
@@ -88,6 +90,7 @@ async function download(model: SpeechModel, aside: string, options: InstallOptio
       url: addressOf(baseUrl, model, file),
       path: join(aside, file.name),
       onBytes: (present) => onBytes(before + present),
+      needSpace: () => needSpace(model, options),
       signal,
       clock,
       retryAfterMs,

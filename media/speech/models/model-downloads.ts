@@ -1,4 +1,4 @@
-/** The downloads of one process: what state each model is in, one download of a model at a time. */
+/** The downloads of one process: what state each model is in, one download at a time, the others in turn. */
 import { join } from 'node:path';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -39,7 +39,9 @@ export interface ModelDownloadsOptions {
 interface Download {
   readonly abort: AbortController;
   readonly done: Promise<void>;
-  presentBytes: number;
+  /** Null until its turn has come. */
+  presentBytes: number | null;
+  hasBegun: boolean;
   isChecking: boolean;
 }
 
@@ -51,6 +53,8 @@ export class ModelDownloads {
   readonly #options: ModelDownloadsOptions;
   readonly #running = new Map<string, Download>();
   readonly #errors = new Map<string, string>();
+  /** The end of the last download in the queue: together they might need more space than there is. */
+  #last = Promise.resolve();
 
   /** Throws one line if `MODELS_TABLE` is unusable. */
   constructor(options: ModelDownloadsOptions) {
@@ -94,15 +98,24 @@ export class ModelDownloads {
     const running = this.#running.get(model.id);
     if (running) return running.done;
     const abort = new AbortController();
-    const done = Promise.withResolvers<void>();
-    const download: Download = { abort, done: done.promise, presentBytes: 0, isChecking: false };
+    const { promise: done, resolve } = Promise.withResolvers<void>();
+    const download: Download = { abort, done, presentBytes: null, hasBegun: false, isChecking: false };
     this.#running.set(model.id, download);
     this.#errors.delete(model.id);
-    void this.#run(model, download).finally(() => {
-      this.#running.delete(model.id);
-      done.resolve();
+    const end = () => {
+      if (this.#running.get(model.id) === download) this.#running.delete(model.id);
+      resolve();
+    };
+    // One that waits for its turn is stopped at once.
+    abort.signal.addEventListener('abort', () => {
+      if (!download.hasBegun) end();
     });
-    return download.done;
+    this.#last = this.#last.then(async () => {
+      if (abort.signal.aborted) return;
+      download.hasBegun = true;
+      await this.#run(model, download).finally(end);
+    });
+    return done;
   }
 
   /** Stops a download; what arrived stays, and the next start resumes it. Resolves once it has stopped. */
@@ -122,6 +135,7 @@ export class ModelDownloads {
     const { signal } = download.abort;
     const { id } = model;
     try {
+      download.presentBytes = await bytesAside(settings.DATA_DIR, model);
       await installModel(model, {
         dataDir: settings.DATA_DIR,
         baseUrl: settings.MODELS_URL,

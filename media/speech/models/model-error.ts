@@ -17,3 +17,12 @@ export class ModelError extends Error {
     this.failure = failure;
   }
 }
+
+/** The error as `no_space` if it says that the disk or its quota is full; otherwise itself. */
+export function fullDiskOf(error: unknown): unknown {
+  const { code } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  if (code !== 'ENOSPC' && code !== 'EDQUOT') return error;
+  return new ModelError('no_space', `The disk is full (${code}). Make space and start the download again`, {
+    cause: error,
+  });
+}

@@ -23,6 +23,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const CONTENTS = tinyRecogniser('opening hours');
 const MODEL = modelOf(CONTENTS, { id: 'tiny-en' });
+const SECOND = modelOf(CONTENTS, { id: 'tiny-second' });
 const ENCODER = 'encoder.int8.onnx';
 const PATH = `/admin/speech-models/${MODEL.id}/download`;
 const opened: { close(): Promise<void> }[] = [];
@@ -32,12 +33,14 @@ afterEach(async () => {
 
 /** An operator's machine without a recogniser, and a mirror. */
 async function machine({ url }: { readonly url?: string } = {}) {
-  const mirror: ModelMirror = await startModelMirror([{ model: MODEL, contents: CONTENTS }]);
+  const mirror: ModelMirror = await startModelMirror(
+    [MODEL, SECOND].map((model) => ({ model, contents: CONTENTS })),
+  );
   opened.push(mirror);
   const environment = {
     DATA_DIR: mkdtempSync(join(tmpdir(), 'parley-operator-')),
     MODELS_URL: url ?? mirror.url,
-    MODELS_TABLE: tableFile([MODEL]),
+    MODELS_TABLE: tableFile([MODEL, SECOND]),
   };
   const settings = readSettings(environment);
   const usable: string[] = [];
@@ -56,11 +59,12 @@ async function machine({ url }: { readonly url?: string } = {}) {
   opened.push(api);
   const ask = (method: 'GET' | 'POST' | 'DELETE', path: string, key = api.rootKey) =>
     api.request(method, path, { key });
-  const read = async () => {
+  const read = async (id = MODEL.id) => {
     const { body } = await ask('GET', '/admin/speech-models');
-    return { ...body.models.find(({ model_id }: { model_id: string }) => model_id === MODEL.id), ...body };
+    return { ...body.models.find(({ model_id }: { model_id: string }) => model_id === id), ...body };
   };
-  const until = (state: string) => vi.waitFor(async () => expect((await read()).state).toBe(state), 60_000);
+  const until = (state: string, id = MODEL.id) =>
+    vi.waitFor(async () => expect((await read(id)).state).toBe(state), 60_000);
   return { api, ask, mirror, read, until, usable };
 }
 
@@ -122,6 +126,22 @@ describe('the operator', () => {
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
     await until('ready');
     expect(mirror.requests).toHaveLength(MODEL.files.length);
+  });
+
+  it('downloads one model after the other, and stops one that waits at once', async () => {
+    const { ask, mirror, read, until } = await machine();
+    const second = `/admin/speech-models/${SECOND.id}/download`;
+    mirror.answers.set(ENCODER, [stallsAfter(1_000)]);
+    await ask('POST', PATH);
+    await vi.waitFor(async () => expect((await read()).received_bytes).toBe(1_000), 60_000);
+    await ask('POST', second);
+    expect(await read(SECOND.id)).toMatchObject({ state: 'downloading', received_bytes: 0 });
+    expect((await ask('DELETE', second)).body).toMatchObject({ state: 'absent' });
+    expect((await ask('POST', second)).body).toMatchObject({ state: 'downloading' });
+    expect(mirror.requests).toHaveLength(1);
+    await ask('DELETE', PATH);
+    await until('ready', SECOND.id);
+    expect(await read()).toMatchObject({ state: 'absent' });
   });
 
   it('reads why a download failed and what to do, until the next one', async () => {

@@ -1,11 +1,22 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
+import { downloadFile } from '#media/speech/models/download-file.ts';
 import { installModel } from '#media/speech/models/install-model.ts';
 import { findInstalledModels, readSpeed } from '#media/speech/models/installed-models.ts';
-import type { SpeechModel } from '#media/speech/models/model-table.ts';
+import { ModelError } from '#media/speech/models/model-error.ts';
+import { addressOf, type SpeechModel } from '#media/speech/models/model-table.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import {
   type Answer,
@@ -205,6 +216,45 @@ describe('a model that is installed', () => {
     const huge = { ...MODEL, files: [{ ...first!, bytes: 2 ** 52 }, ...rest] };
     await expect(install(huge)).rejects.toMatchObject({ failure: 'no_space' });
     expect(mirror.requests).toEqual([]);
+  });
+
+  it('is refused at once, and not called offline, when the disk becomes full', async () => {
+    const { install, aside, ranges } = await machine((content, _request, response) => {
+      const last = content.length - 1;
+      response.writeHead(206, { 'content-range': `bytes 0-${last}/${content.length}` }).end(content);
+    });
+    mkdirSync(aside, { recursive: true });
+    symlinkSync('/dev/full', join(aside, NOTES));
+    await expect(install()).rejects.toMatchObject({
+      failure: 'no_space',
+      message: expect.stringMatching(/disk is full \(ENOSPC\)\. Make space/),
+    });
+    expect(ranges()).toHaveLength(1);
+  });
+
+  it('stops before the disk is full when other programs write to it, too', async () => {
+    const content = { 'long.bin': Buffer.alloc(12 * 2 ** 20, 5) };
+    const model = modelOf(content, { id: 'long' });
+    const mirror = await startModelMirror([{ model, contents: content }]);
+    mirrors.push(mirror);
+    const [file] = model.files;
+    const path = join(mkdtempSync(join(tmpdir(), 'parley-file-')), 'long.bin');
+    let checks = 0;
+    const downloading = downloadFile(file!, {
+      url: addressOf(mirror.url, model, file!),
+      path,
+      onBytes: () => undefined,
+      needSpace: async () => {
+        if (++checks === 2) throw new ModelError('no_space', 'no space is left');
+      },
+      signal: new AbortController().signal,
+      clock: systemClock,
+      retryAfterMs: 1,
+    });
+    await expect(downloading).rejects.toMatchObject({ failure: 'no_space' });
+    expect(mirror.requests).toHaveLength(1);
+    expect(statSync(path).size).toBeGreaterThan(4 * 2 ** 20);
+    expect(statSync(path).size).toBeLessThan(file!.bytes);
   });
 
   it('is downloaded by one program at a time', async () => {
