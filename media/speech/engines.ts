@@ -103,20 +103,20 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
   const [flite, pocketsphinx] = await Promise.all([openFlite(), openInstalledPocketsphinx(options)]);
   const models = new ModelEngines(installed, clock);
   const phrases = new PhraseCache(clock);
-  const espeak = detectEspeakVoices().length > 0 ? [createEspeak(clock)] : [];
-  const localVoice = phrases.of(localSynthesizer(() => [flite, ...models.voices(), ...espeak]));
+  const english = phrases.of(flite);
+  const espeak = detectEspeakVoices().length > 0 ? [phrases.of(createEspeak(clock))] : [];
+  /** With the voices of now: a call keeps them, and its voice, until its end. */
+  const localVoices = () =>
+    localSynthesizer([english, ...models.voices().map((voice) => phrases.of(voice)), ...espeak]);
   const offered = () => platformModels(settings, capabilitiesOf(installed(), options.searchPath)).asr;
   const recognition = openRecognition(options, { models, pocketsphinx, offered });
-  const synthesizers = new Map<string, Synthesizer>([
-    ['local', localVoice],
-    ...remoteSynthesizers(settings, clock, phrases),
-  ]);
-  const platformTts = synthesizers.get(settings.TTS_PROVIDER) ?? localVoice;
+  const remote = new Map(remoteSynthesizers(settings, clock, phrases));
+  const platformTts = () => remote.get(settings.TTS_PROVIDER) ?? localVoices();
   const failover = { health: new EngineHealth(clock), clock, logger };
   const synthesizerFor = (voiceId: string) => {
     const { provider, voice } = parseVoice(voiceId);
-    const synthesizer = synthesizers.get(provider);
-    return synthesizer ? withVoice(synthesizer, voice) : withVoice(platformTts, null);
+    const synthesizer = provider === 'local' ? localVoices() : remote.get(provider);
+    return synthesizer ? withVoice(synthesizer, voice) : withVoice(platformTts(), null);
   };
   return {
     recognizerFor: recognition.recognizerFor,
@@ -130,7 +130,7 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
       const others =
         chosen.id === 'local'
           ? []
-          : [...synthesizers.values()].filter((engine) => speaks(engine, language)).reverse();
+          : [localVoices(), ...remote.values()].filter((engine) => speaks(engine, language)).reverse();
       return failOverSynthesizer([chosen, ...onePerProvider(chosen, others)], failover);
     },
     prepare(modelIds) {
@@ -139,13 +139,13 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
     describe() {
       const recognizer = recognition.platform(null);
       return [
-        ...describe(platformTts, recognizer),
+        ...describe(platformTts(), recognizer),
         ...(recognizer
           ? describeFallbacks(recognizer, recognition.fallbacksOf(recognizer, null))
           : [letItHear(recommended(table))]),
       ];
     },
-    close: () => closeAll([...synthesizers.values(), models]),
+    close: () => closeAll([english, ...espeak, ...remote.values(), models]),
   };
 }
 

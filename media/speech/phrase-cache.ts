@@ -34,10 +34,6 @@ export class PhraseCache {
   of(engine: Synthesizer): Synthesizer {
     return {
       ...engine,
-      // Voices may be added while it runs.
-      get voices() {
-        return engine.voices;
-      },
       synthesise: (text, options) =>
         options.isFixed === true ? this.#say(engine, text, options) : engine.synthesise(text, options),
     };

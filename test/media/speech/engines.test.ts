@@ -153,6 +153,24 @@ describe('a model that is put into its place while the engines run', () => {
     expect(await rates('local:tiny-voice', 'en')).toEqual([[24_000, 10 * SAMPLES_PER_LETTER]]);
     expect((await rates('default', 'en'))[0]?.[0]).toBe(16_000);
   });
+
+  it('does not change the voice of a call in progress, and shares no cached phrase with its old voice', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'parley-models-'));
+    const table = tableFile([
+      modelOf(tinyVoice('German', 24_000), { id: 'tiny-voice', kind: 'voice', languages: ['de'] }),
+    ]);
+    const open = await engines({ DATA_DIR: dataDir, MODELS_TABLE: table });
+    const greeting = { ...options(null), language: 'de', isFixed: true };
+    const running = open.callSynthesizer('default', 'de');
+    const before = await collect(running.synthesise('guten tag.', greeting));
+    put(dataDir, 'tiny-voice', tinyVoice('German', 24_000));
+    const after = await collect(running.synthesise('guten tag.', greeting));
+    expect(after).toEqual(before.map((chunk) => ({ ...chunk, isKept: true })));
+    const next = await collect(open.callSynthesizer('default', 'de').synthesise('guten tag.', greeting));
+    expect(next.some(({ isKept }) => isKept)).toBe(false);
+    const again = await collect(open.callSynthesizer('default', 'de').synthesise('guten tag.', greeting));
+    expect(again).toEqual(next.map((chunk) => ({ ...chunk, isKept: true })));
+  });
 });
 
 it('a damaged model fails its stream, not the process', async () => {
