@@ -13,7 +13,8 @@ import { favourThisThread } from '#base/thread-priority.ts';
 import type { Settings } from '#config/env.ts';
 import { openTracing } from '#config/tracing.ts';
 import type { LegFactory, Transport } from '#media/leg/leg-factory.ts';
-import { openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts';
+import { openSpeechEngines } from '#media/speech/engines.ts';
+import { announcedModels } from '#media/speech/models/announced-models.ts';
 import { ModelDownloads } from '#media/speech/models/model-downloads.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import type { JobKind } from '#protocol/worker-link.ts';
@@ -83,7 +84,7 @@ async function compose(
   const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
   const knowledge = createKnowledgeSearch({ clock, logger });
   const engines = new PlanEngines({ settings, speech, knowledge, egress, clock, vendorClock, logger });
-  const downloads = new ModelDownloads({ settings, clock, logger, onReady: (id) => speech.prepare([id]) });
+  const downloads = new ModelDownloads({ settings, clock, logger, onReady: speech.prepare });
   const worker = new Worker({
     identity: identityOf(settings, instanceId, signalling !== null),
     ...link,
@@ -100,7 +101,7 @@ async function compose(
     tracing,
     drainMs: settings.DRAIN_SECONDS * 1000,
     loopLagMs: startLagMeter(),
-    onSpeechModels: (models) => haveModels(models, downloads, speech),
+    onSpeechModels: announcedModels({ downloads, prepare: speech.prepare, logger }),
   });
   const isConnected = await worker.connected(CONNECT_MS);
   // After it is ready, which must not wait for this.
@@ -123,13 +124,6 @@ async function compose(
       await knowledge.close();
     },
   };
-}
-
-/** A worker on the control plane's machine has its models already; one on another downloads them. */
-function haveModels(ids: readonly string[], downloads: ModelDownloads, speech: SpeechEngines): void {
-  const missing = ids.flatMap((id) => downloads.find(id) ?? []).filter((model) => !downloads.has(model));
-  for (const model of missing) void downloads.start(model);
-  speech.prepare(ids);
 }
 
 /** The transports for these kinds of calls. */

@@ -68,8 +68,8 @@ export interface SpeechEngines {
    * the local one last.
    */
   callSynthesizer(voiceId: string, language: string): Synthesizer;
-  /** Loads these recognisers if calls use them, so that the next call does not wait for it. */
-  prepare(modelIds: readonly string[]): void;
+  /** Loads this recogniser if calls use it, so that the next call does not wait for it. */
+  prepare(modelId: string): void;
   /** Lines for people that name the engines in use. */
   describe(): string[];
   close(): Promise<void>;
@@ -133,8 +133,8 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
           : [localVoices(), ...remote.values()].filter((engine) => speaks(engine, language)).reverse();
       return failOverSynthesizer([chosen, ...onePerProvider(chosen, others)], failover);
     },
-    prepare(modelIds) {
-      if (settings.ASR_PROVIDER === 'local') models.prepare(modelIds);
+    prepare(modelId) {
+      if (settings.ASR_PROVIDER === 'local') models.prepare(modelId);
     },
     describe() {
       const recognizer = recognition.platform(null);

@@ -30,10 +30,10 @@ export class ModelEngines {
     return found ? this.#opened(found) : null;
   }
 
-  /** Loads these models before their first call; ids of others are ignored. */
-  prepare(ids: readonly string[]): void {
-    for (const model of this.#installed().recognisers)
-      if (ids.includes(model.id)) this.#opened(model).prepare();
+  /** Loads a recogniser before its first call; any other id is ignored. */
+  prepare(id: string): void {
+    const model = this.#installed().recognisers.find((recogniser) => recogniser.id === id);
+    if (model) this.#opened(model).prepare();
   }
 
   /** The synthesisers of the installed voices. */

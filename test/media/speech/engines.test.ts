@@ -125,7 +125,8 @@ describe('a model that is put into its place while the engines run', () => {
     const open = await engines({ DATA_DIR: dataDir, MODELS_TABLE: table });
     expect(open.callRecognizer('local:auto', 'en')).toBeNull();
     put(dataDir, 'tiny-en', tinyRecogniser('opening hours'));
-    open.prepare(['tiny-en', 'tiny-de']);
+    open.prepare('tiny-en');
+    open.prepare('tiny-de');
     const running = open.callRecognizer('local:auto', 'de')!;
     expect(await heardBy(open.callRecognizer('local:auto', 'en')!)).toBe('opening hours');
     put(dataDir, 'tiny-de', tinyRecogniser('guten tag'));
