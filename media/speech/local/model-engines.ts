@@ -18,15 +18,14 @@ export class ModelEngines {
 
   /**
    * The recogniser for a language (ISO 639-1): a model of that language, or else one whose languages are
-   * unknown. Null: any model, if no other engine hears the language better.
+   * unknown. Null: the same for English, or else any model, if no other engine hears the language better.
    */
   recogniser(language: string | null): SherpaRecognizer | null {
     const { recognisers } = this.#installed();
     const found =
-      language === null
-        ? recognisers[0]
-        : (recognisers.find(({ languages }) => languages.includes(language)) ??
-          recognisers.find(({ languages }) => languages.length === 0));
+      recognisers.find(({ languages }) => languages.includes(language ?? 'en')) ??
+      recognisers.find(({ languages }) => languages.length === 0) ??
+      (language === null ? recognisers[0] : undefined);
     return found ? this.#opened(found) : null;
   }
 

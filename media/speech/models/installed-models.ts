@@ -44,7 +44,7 @@ export interface InstalledVoice extends Installed {
   readonly files: VoiceFiles;
 }
 
-/** All of them, in alphabetical order. */
+/** All of them: the operator's own in alphabetical order, then those of the table in its order. */
 export interface InstalledModels {
   readonly recognisers: readonly InstalledRecogniser[];
   readonly voices: readonly InstalledVoice[];
@@ -83,7 +83,9 @@ export function findInstalledModels(dataDir: string, table: readonly SpeechModel
   const recognisers: InstalledRecogniser[] = [];
   const voices: InstalledVoice[] = [];
   const directory = modelsDirectory(dataDir);
-  for (const id of list(directory).filter((name) => !name.startsWith('.'))) {
+  const rank = (id: string) => table.findIndex((model) => model.id === id);
+  const names = list(directory).filter((name) => !name.startsWith('.'));
+  for (const id of names.sort((one, other) => rank(one) - rank(other))) {
     const offered = table.find((model) => model.id === id);
     if (offered && !isComplete(dataDir, offered)) continue;
     const about = { id, title: offered?.title ?? id, languages: offered?.languages ?? [] };

@@ -136,6 +136,19 @@ describe('a model that is put into its place while the engines run', () => {
     expect(open.describe()).toContain('Speech recognition: local:sherpa');
   });
 
+  it('hears English without a known language, whatever the models are called', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'parley-models-'));
+    const table = tableFile([
+      modelOf(tinyRecogniser('guten tag'), { id: 'a-german', languages: ['de'] }),
+      modelOf(tinyRecogniser('opening hours'), { id: 'english' }),
+    ]);
+    const open = await engines({ DATA_DIR: dataDir, MODELS_TABLE: table });
+    put(dataDir, 'a-german', tinyRecogniser('guten tag'));
+    put(dataDir, 'english', tinyRecogniser('opening hours'));
+    expect(await heardBy(open.recognizerFor('local:auto', null)!)).toBe('opening hours');
+    expect(await heardBy(open.callRecognizer('local:auto', 'fr')!)).toBe('opening hours');
+  });
+
   it('speaks the next call in its language, and whenever its voice is asked for', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'parley-models-'));
     const table = tableFile([

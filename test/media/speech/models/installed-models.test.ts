@@ -8,6 +8,23 @@ import { modelOf } from '#test/fakes/model-mirror.ts';
 
 const MODEL = modelOf({ 'tokens.txt': Buffer.from('hi') }, { id: 'tiny-en' });
 
+it('models are found in the order of the table, after the operator’s own', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-installed-'));
+  const files = ['encoder.onnx', 'decoder.onnx', 'joiner.onnx', 'tokens.txt'];
+  const contents = Object.fromEntries(files.map((name) => [name, Buffer.from(name)]));
+  for (const id of ['a-german', 'b-english', 'c-own', 'd-own']) {
+    mkdirSync(join(dataDir, 'models', id), { recursive: true });
+    for (const name of files) writeFileSync(join(dataDir, 'models', id, name), name);
+  }
+  const table = ['b-english', 'a-german'].map((id) => modelOf(contents, { id }));
+  expect(findInstalledModels(dataDir, table).recognisers.map(({ id }) => id)).toEqual([
+    'c-own',
+    'd-own',
+    'b-english',
+    'a-german',
+  ]);
+});
+
 describe('a model that cannot be read is as good as absent', () => {
   it.each<[string, (models: string) => void]>([
     [
