@@ -4,7 +4,7 @@
  * name their worker, and workers list their sessions whenever they connect.
  */
 import type { WebSocket } from 'ws';
-import type { Clock } from '#base/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { WORKER_LINK_VERSION, type WorkerMessage } from '#protocol/worker-link.ts';
 import type { Dispatch } from '../../platform/dispatch.ts';
@@ -20,6 +20,8 @@ import { openWorkerConnection, type WorkerConnection } from './worker-connection
 const SILENCE_MS = 5_000;
 /** Time for a dead worker's successor to send the spool left behind. */
 const SPOOL_GRACE_MS = 1_500;
+/** How often workers get the list of speech models: some are installed by hand, and downloads fail. */
+const SPEECH_MODELS_MS = 120_000;
 
 /** Dependencies of the hub. */
 export interface WorkerHubDeps {
@@ -52,6 +54,7 @@ export class WorkerHub {
   readonly #spoolWaiters = new Map<string, () => void>();
   /** Worker deaths whose sessions are not settled yet. */
   readonly #deaths = new Set<Promise<void>>();
+  readonly #announcing: Timer;
   #isClosed = false;
 
   constructor(deps: WorkerHubDeps) {
@@ -59,6 +62,9 @@ export class WorkerHub {
     const { clock, logger, sink, speaking } = deps;
     const storing = { logger, sink, onEnded: (sessionId: string) => speaking.forget(sessionId) };
     this.#reports = new ReportQueue(clock, (reports) => storeReports(storing, reports));
+    this.#announcing = clock.every(SPEECH_MODELS_MS, () => {
+      for (const { instanceId } of deps.workers.describe()) this.#announceSpeechModels(instanceId);
+    });
   }
 
   /** Accepts an authenticated socket. */
@@ -88,6 +94,7 @@ export class WorkerHub {
   /** Resolves when no write is in progress, so that the store may be closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#announcing.cancel();
     this.#deps.workers.closeAll();
     for (const waiter of this.#spoolWaiters.values()) waiter();
     await Promise.allSettled([this.#reports.close(), ...this.#linkNews.values(), ...this.#deaths]);
@@ -100,12 +107,17 @@ export class WorkerHub {
     workers.add(worker, running);
     others.changed();
     worker.send({ type: 'registered', link_version: Math.min(link_version, WORKER_LINK_VERSION) });
-    const models = this.#deps.speechModels();
-    if (models.length > 0) worker.send({ type: 'speech_models', models: [...models] });
+    this.#announceSpeechModels(instanceId);
     logger.info({ instanceId, capacity, kinds }, 'worker registered');
     this.#runInOrder(instanceId, () =>
       sink.workerBack(instanceId, running).finally(() => workers.markSettled(worker)),
     );
+  }
+
+  #announceSpeechModels(instanceId: string): void {
+    const models = this.#deps.speechModels();
+    if (models.length > 0)
+      this.#deps.workers.tellHere(instanceId, { type: 'speech_models', models: [...models] });
   }
 
   #handleLoss(worker: WorkerConnection): void {

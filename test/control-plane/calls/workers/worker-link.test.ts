@@ -31,6 +31,16 @@ describe('the worker link', () => {
   let closeLink: () => Promise<void>;
   /** Speech models of the control plane. */
   let speechModels: string[] = [];
+  /** What happens every minute or less often, when the test wants. */
+  const slowTicks: (() => void)[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    every(ms, tick) {
+      if (ms < 60_000) return systemClock.every(ms, tick);
+      slowTicks.push(tick);
+      return { cancel: () => void slowTicks.splice(slowTicks.indexOf(tick), 1) };
+    },
+  };
   const clients: ControlPlaneClient[] = [];
   const spools: Spool[] = [];
   const connections = new Set<Socket>();
@@ -38,7 +48,8 @@ describe('the worker link', () => {
   beforeEach(async () => {
     sink = new MemorySink();
     speechModels = [];
-    testHub = createTestHub({ clock: systemClock, logger, sink, speechModels: () => speechModels });
+    slowTicks.length = 0;
+    testHub = createTestHub({ clock, logger, sink, speechModels: () => speechModels });
     server = createServer();
     server.on('connection', (socket) => connections.add(socket));
     closeLink = serveWorkerLink(server, testHub.hub, TOKEN).close;
@@ -147,6 +158,18 @@ describe('the worker link', () => {
     speechModels = ['english', 'german'];
     await connect('late', note);
     await vi.waitFor(() => expect(announced).toEqual([['english'], ['english', 'german']]));
+  });
+
+  it('a connected worker learns of a speech model that was installed by hand', async () => {
+    const announced: string[][] = [];
+    await connect('early', (message) => {
+      if (message.type === 'speech_models') announced.push(message.models);
+    });
+    await vi.waitFor(() => expect(testHub.workers.describe()).toHaveLength(1));
+    for (const tick of slowTicks) tick();
+    speechModels = ['english'];
+    for (const tick of slowTicks) tick();
+    await vi.waitFor(() => expect(announced).toEqual([['english']]));
   });
 
   it('without a free worker, a job is rejected with 503', async () => {
