@@ -33,8 +33,8 @@ export interface InstallOptions {
 }
 
 /**
- * Downloads, verifies and measures a model, or only verifies and measures what is in its place. Throws
- * `ModelError`, or the signal's reason.
+ * Downloads, verifies and measures a model, or only verifies and measures what is in its place. Wrong files
+ * there are removed and downloaded. Throws `ModelError`, or the signal's reason.
  */
 export async function installModel(model: SpeechModel, options: InstallOptions): Promise<void> {
   const { dataDir, signal } = options;
@@ -44,7 +44,8 @@ export async function installModel(model: SpeechModel, options: InstallOptions):
   if (!lock) throw new ModelError('busy', `${model.id} is already being downloaded by another program`);
   try {
     signal.throwIfAborted();
-    if (isComplete(dataDir, model)) await verify(model, options);
+    if (isComplete(dataDir, model) && (await isGenuine(model, options)))
+      await measureInPlace(model, options);
     else await download(model, join(aside, model.id), options);
   } catch (error) {
     throw fullDiskOf(error);
@@ -68,13 +69,22 @@ function howToHave(model: SpeechModel, { dataDir, baseUrl }: InstallOptions): st
   );
 }
 
-async function verify(model: SpeechModel, { dataDir, clock, signal, onBytes, onChecking }: InstallOptions) {
+/** False once a wrong file has been removed, so that no call uses the model and its download can begin. */
+async function isGenuine(model: SpeechModel, { dataDir, signal, onBytes }: InstallOptions): Promise<boolean> {
   onBytes(bytesOf(model));
+  const place = join(modelsDirectory(dataDir), model.id);
+  let isGenuine = true;
+  for (const { name, sha256 } of model.files) {
+    if ((await sha256Of(join(place, name), signal)) === sha256) continue;
+    await rm(join(place, name));
+    isGenuine = false;
+  }
+  return isGenuine;
+}
+
+async function measureInPlace(model: SpeechModel, { dataDir, clock, signal, onChecking }: InstallOptions) {
   onChecking();
   const place = join(modelsDirectory(dataDir), model.id);
-  for (const { name, sha256 } of model.files)
-    if ((await sha256Of(join(place, name), signal)) !== sha256)
-      throw new ModelError('corrupt', `${join(place, name)} is not the expected file: its SHA-256 differs`);
   if (readSpeed(dataDir, model.id) !== null) return;
   const { name, text } = speedFile(await measureModel(model, place, { clock, signal }));
   await writeFile(join(place, name), text);

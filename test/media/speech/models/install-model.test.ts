@@ -206,8 +206,19 @@ describe('a model that is installed', () => {
     // Verifies and measures what is there.
     await install(MODEL, { baseUrl: 'http://127.0.0.1:9' });
     expect(readSpeed(dataDir, MODEL.id)).toBeGreaterThan(0);
+  });
+
+  it('is out of use and downloaded if a file that was copied by hand is a wrong one', async () => {
+    const { install, directory, found } = await machine();
+    await install();
     writeFileSync(join(directory, NOTES), Buffer.alloc(BIG[NOTES].length));
-    await expect(install()).rejects.toMatchObject({ failure: 'corrupt' });
+    await expect(install(MODEL, { baseUrl: 'http://127.0.0.1:9' })).rejects.toMatchObject({
+      failure: 'offline',
+    });
+    expect(found()).toEqual([]);
+    await install();
+    expect(found()).toEqual([MODEL.id]);
+    expect(readFileSync(join(directory, NOTES)).equals(BIG[NOTES])).toBe(true);
   });
 
   it('is refused without space for it on the disk', async () => {
