@@ -220,6 +220,11 @@ async function removePart(path: string): Promise<void> {
   await rm(etagPath(path), { force: true });
 }
 
+/** Names of a file and of what a download keeps beside it. */
+export function namesOf({ name }: ModelFile): string[] {
+  return [name, etagPath(name)];
+}
+
 function etagPath(path: string): string {
   return `${path}.etag`;
 }

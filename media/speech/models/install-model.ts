@@ -3,11 +3,11 @@
  * measured; then the whole directory gets its place with one rename. However the process ends, there is
  * either no model in that place or a complete one, and what arrived is resumed.
  */
-import { mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '#base/clock.ts';
 import { tryLock } from '#base/data-dir-lock.ts';
-import { downloadFile, lengthOf, sha256Of } from './download-file.ts';
+import { downloadFile, lengthOf, namesOf, sha256Of } from './download-file.ts';
 import { isComplete, modelsDirectory, readSpeed, speedFile } from './installed-models.ts';
 import { measureModel } from './measure-model.ts';
 import { fullDiskOf, ModelError } from './model-error.ts';
@@ -44,8 +44,7 @@ export async function installModel(model: SpeechModel, options: InstallOptions):
   if (!lock) throw new ModelError('busy', `${model.id} is already being downloaded by another program`);
   try {
     signal.throwIfAborted();
-    if (isComplete(dataDir, model) && (await isGenuine(model, options)))
-      await measureInPlace(model, options);
+    if (isComplete(dataDir, model) && (await isGenuine(model, options))) await measureInPlace(model, options);
     else await download(model, join(aside, model.id), options);
   } catch (error) {
     throw fullDiskOf(error);
@@ -65,7 +64,8 @@ function howToHave(model: SpeechModel, { dataDir, baseUrl }: InstallOptions): st
   const names = model.files.map(({ name }) => name).join(', ');
   return (
     `Download ${names} on another machine from ${baseUrl}/${model.path}/ and put them into ` +
-    `${join(modelsDirectory(dataDir), model.id)}, or set MODELS_URL to a mirror that can be reached`
+    `${join(modelsDirectory(dataDir), model.id)} (copy to a folder whose name starts with a dot, then rename ` +
+    'it), or set MODELS_URL to a mirror that can be reached'
   );
 }
 
@@ -86,13 +86,30 @@ async function measureInPlace(model: SpeechModel, { dataDir, clock, signal, onCh
   onChecking();
   const place = join(modelsDirectory(dataDir), model.id);
   if (readSpeed(dataDir, model.id) !== null) return;
-  const { name, text } = speedFile(await measureModel(model, place, { clock, signal }));
+  const { name, text } = speedFile(await measure(model, place, { clock, signal }));
   await writeFile(join(place, name), text);
+}
+
+/** Measures a model. A recogniser that cannot follow a caller must not replace one that can. */
+async function measure(
+  model: SpeechModel,
+  directory: string,
+  measuring: Pick<InstallOptions, 'clock' | 'signal'>,
+): Promise<number> {
+  const factor = await measureModel(model, directory, measuring);
+  if (model.kind === 'recogniser' && factor > 1)
+    throw new ModelError(
+      'too_slow',
+      `${model.id} takes ${factor} s for a second of speech on this machine, too long to follow a caller. ` +
+        'Choose a smaller model, or start it again when the machine is less busy',
+    );
+  return factor;
 }
 
 async function download(model: SpeechModel, aside: string, options: InstallOptions): Promise<void> {
   const { dataDir, baseUrl, clock, signal, onBytes, onChecking, retryAfterMs } = options;
   await mkdir(aside, { recursive: true });
+  await removeStrangers(model, aside);
   await needSpace(model, options);
   let before = 0;
   for (const file of model.files) {
@@ -111,13 +128,20 @@ async function download(model: SpeechModel, aside: string, options: InstallOptio
   }
   onBytes(before);
   onChecking();
-  const { name, text } = speedFile(await measureModel(model, aside, { clock, signal }));
+  const { name, text } = speedFile(await measure(model, aside, { clock, signal }));
   await writeFile(join(aside, name), text);
   signal.throwIfAborted();
   const place = join(modelsDirectory(dataDir), model.id);
   // An incomplete directory, such as of a copy by hand that was broken off.
   await rm(place, { recursive: true, force: true });
   await rename(aside, place);
+}
+
+/** Removes files that would get into the model's place unverified, such as those of an earlier version. */
+async function removeStrangers({ files }: SpeechModel, aside: string): Promise<void> {
+  const own = new Set(files.flatMap(namesOf));
+  for (const name of await readdir(aside))
+    if (!own.has(name)) await rm(join(aside, name), { recursive: true, force: true });
 }
 
 function explain(error: unknown, model: SpeechModel, options: InstallOptions): unknown {

@@ -3,9 +3,16 @@
 /**
  * `offline`: the site cannot be reached; `refused`: it answers with an error; `corrupt`: the files are not
  * those of the table; `no_space`: the disk is full; `busy`: another program downloads the model;
- * `unloadable`: it does not run on this machine.
+ * `unloadable`: it does not run on this machine; `too_slow`: it cannot follow a caller on this machine.
  */
-export type ModelFailure = 'offline' | 'refused' | 'corrupt' | 'no_space' | 'busy' | 'unloadable';
+export type ModelFailure =
+  | 'offline'
+  | 'refused'
+  | 'corrupt'
+  | 'no_space'
+  | 'busy'
+  | 'unloadable'
+  | 'too_slow';
 
 /** A failure that no retry will fix. */
 export class ModelError extends Error {

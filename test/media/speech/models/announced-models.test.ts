@@ -67,9 +67,7 @@ describe('a worker that hears of the models of the control plane', () => {
 
   it('downloads a missing one and loads it, and tries again with the next announcement', async () => {
     const { announce, loaded, mirror, downloads } = await worker();
-    mirror.answers.set('tokens.txt', [
-      (_content, _request, response) => void response.writeHead(404).end(),
-    ]);
+    mirror.answers.set('tokens.txt', [(_content, _request, response) => void response.writeHead(404).end()]);
     announce([EN.id]);
     await downloads.start(EN);
     expect(downloads.ready()).toEqual([]);

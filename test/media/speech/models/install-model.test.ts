@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -139,6 +140,14 @@ describe('a model that is installed', () => {
     expect(readFileSync(join(directory, NOTES)).equals(BIG[NOTES])).toBe(true);
   });
 
+  it('contains no file that an earlier version left and the table does not name', async () => {
+    const { install, directory, aside } = await machine();
+    mkdirSync(join(aside, 'folder'), { recursive: true });
+    writeFileSync(join(aside, 'encoder-old.int8.onnx'), 'unverified');
+    await install();
+    expect(readdirSync(directory).sort()).toEqual([...Object.keys(BIG), 'speed.json'].sort());
+  });
+
   it('resumes when nothing arrives for half a minute', async () => {
     const clock = new ManualClock();
     const { install, ranges, directory, untilReceived } = await machine(stallsAfter(100_000));
@@ -177,6 +186,16 @@ describe('a model that is installed', () => {
     expect(findInstalledModels(dataDir, [model]).recognisers).toEqual([]);
   });
 
+  it('is refused when it is too slow to follow a caller', async () => {
+    const { install, found } = await machine();
+    const slow = { ...systemClock, now: () => 1e6 * systemClock.now() };
+    await expect(install(MODEL, { clock: slow })).rejects.toMatchObject({
+      failure: 'too_slow',
+      message: expect.stringMatching(/^tiny-en takes \d+(\.\d+)? s for a second of speech on this machine/),
+    });
+    expect(found()).toEqual([]);
+  });
+
   it('is retried when the server is busy, but not when it lacks the file', async () => {
     const busy: Answer = (_content, _request, response) => void response.writeHead(503).end();
     const { install, ranges, found } = await machine(busy, busy);
@@ -199,9 +218,14 @@ describe('a model that is installed', () => {
     expect(message).toMatch(
       /^127\.0\.0\.1:9 cannot be reached\. Download .*tokens\.txt.* on another machine/,
     );
-    expect(message).toContain(directory);
-    mkdirSync(directory, { recursive: true });
-    for (const [name, content] of Object.entries(BIG)) writeFileSync(join(directory, name), content);
+    expect(message).toContain(
+      `${directory} (copy to a folder whose name starts with a dot, then rename it), or`,
+    );
+    const hidden = join(dataDir, 'models', '.new');
+    mkdirSync(hidden);
+    for (const [name, content] of Object.entries(BIG)) writeFileSync(join(hidden, name), content);
+    expect(findInstalledModels(dataDir, []).recognisers).toEqual([]);
+    renameSync(hidden, directory);
     expect(findInstalledModels(dataDir, [MODEL]).recognisers).toHaveLength(1);
     // Verifies and measures what is there.
     await install(MODEL, { baseUrl: 'http://127.0.0.1:9' });
