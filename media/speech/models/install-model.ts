@@ -64,8 +64,8 @@ function howToHave(model: SpeechModel, { dataDir, baseUrl }: InstallOptions): st
   const names = model.files.map(({ name }) => name).join(', ');
   return (
     `Download ${names} on another machine from ${baseUrl}/${model.path}/ and put them into ` +
-    `${join(modelsDirectory(dataDir), model.id)} (copy to a folder whose name starts with a dot, then rename ` +
-    'it), or set MODELS_URL to a mirror that can be reached'
+    `${join(modelsDirectory(dataDir), model.id)} (copy to a folder whose name starts with a dot, then ` +
+    'rename it), or set MODELS_URL to a mirror that can be reached'
   );
 }
 

@@ -23,6 +23,7 @@ export async function measureModel(
   directory: string,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<number> {
+  signal.throwIfAborted();
   const [language = 'en'] = languages;
   try {
     return kind === 'recogniser'

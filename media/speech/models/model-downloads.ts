@@ -149,14 +149,20 @@ export class ModelDownloads {
         },
         retryAfterMs,
       });
-      logger.info({ model: id }, 'speech model is ready');
-      onReady(id);
     } catch (error) {
       if (signal.aborted) return;
       const message = error instanceof Error ? error.message : String(error);
       if (error instanceof ModelError) logger.warn({ model: id, failure: error.failure }, message);
       else logger.error({ model: id, err: error }, 'speech model could not be installed');
       this.#errors.set(id, message);
+      return;
+    }
+    logger.info({ model: id }, 'speech model is ready');
+    try {
+      onReady(id);
+    } catch (error) {
+      // The model is in its place all the same, and the next call loads it.
+      logger.error({ model: id, err: error }, 'speech model could not be announced');
     }
   }
 }

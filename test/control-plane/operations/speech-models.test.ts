@@ -32,7 +32,13 @@ afterEach(async () => {
 });
 
 /** An operator's machine without a recogniser, and a mirror. */
-async function machine({ url }: { readonly url?: string } = {}) {
+async function machine({
+  url,
+  onReady = () => undefined,
+}: {
+  readonly url?: string;
+  readonly onReady?: () => void;
+} = {}) {
   const mirror: ModelMirror = await startModelMirror(
     [MODEL, SECOND].map((model) => ({ model, contents: CONTENTS })),
   );
@@ -48,7 +54,10 @@ async function machine({ url }: { readonly url?: string } = {}) {
     settings,
     clock: systemClock,
     logger: createLogger({ level: 'silent', name: 'test' }),
-    onReady: (id) => usable.push(id),
+    onReady(id) {
+      usable.push(id);
+      onReady();
+    },
     retryAfterMs: 1,
   });
   const platform = currentPlatformModels(
@@ -99,6 +108,18 @@ describe('the operator', () => {
     expect(usable).toEqual([MODEL.id]);
     expect((await api.request('GET', '/demo.json')).body).toMatchObject({ hears_speech: true });
     expect(await models()).toContainEqual({ id: 'local:sherpa', default: false });
+  });
+
+  it('reads no error of a model that is ready, even if no worker could be reached', async () => {
+    const { ask, read, until, usable } = await machine({
+      onReady() {
+        throw new Error('no link');
+      },
+    });
+    await ask('POST', PATH);
+    await until('ready');
+    expect(usable).toEqual([MODEL.id]);
+    expect(await read()).toMatchObject({ state: 'ready', error: null });
   });
 
   it('stops a download and resumes it later where it stopped', async () => {
