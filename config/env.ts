@@ -60,6 +60,12 @@ const proxies = z.union(
   ],
   PROXIES,
 );
+/** True for an address that people may read: it holds no secret. */
+function isBare(url: string): boolean {
+  const { username, password, search } = new URL(url);
+  return `${username}${password}${search}` === '';
+}
+
 const httpUrl = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/(?<!\/)\/+$/, ''));
 const vendorUrl = z
   .url({ protocol: /^(https?|wss?)$/ })
@@ -220,7 +226,9 @@ const environmentSchema = z.object({
     .prefault(''),
   TTS_PROVIDER: z.enum(['local', ...SYNTHESIS_VENDORS]).default('local'),
   ASR_PROVIDER: z.enum(['local', ...RECOGNITION_VENDORS]).default('local'),
-  MODELS_URL: httpUrl.default('https://huggingface.co'),
+  MODELS_URL: httpUrl
+    .refine(isBare, 'must have no credentials and no query')
+    .default('https://huggingface.co'),
   MODELS_TABLE: z.string().min(1).optional(),
   LLM_DEFAULT: modelId.optional(),
   LLM_ALLOWED: commaList

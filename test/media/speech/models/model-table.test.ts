@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readSettings } from '#config/env.ts';
 import { bytesOf, readModelTable, recommended } from '#media/speech/models/model-table.ts';
 import { modelOf, tableFile } from '#test/fakes/model-mirror.ts';
 
@@ -66,3 +67,10 @@ describe('the table of speech models', () => {
 function withFile(over: Record<string, unknown>) {
   return { ...OWN, files: [{ ...OWN.files[0], ...over }] };
 }
+
+it.each(['https://user:secret@models.example', 'https://models.example/?token=secret'])(
+  'MODELS_URL %s is refused, because operators read the address of every file',
+  (MODELS_URL) => {
+    expect(() => readSettings({ MODELS_URL })).toThrow(/MODELS_URL.*must have no credentials and no query/);
+  },
+);
