@@ -1,5 +1,5 @@
 /** Contradictions between settings that are valid by themselves, such as a key without its certificate. */
-import { DEMO_MODEL_ID, isModelAllowed, vendorOfModel } from './language-models.ts';
+import { DEMO_MODEL_ID, isLocal, isModelAllowed, vendorOfModel } from './language-models.ts';
 import { isVendorConfigured, type VendorSettings } from './vendor-access.ts';
 import type { Vendor } from './vendors.ts';
 
@@ -21,6 +21,7 @@ interface CheckedSettings extends VendorSettings, Readonly<Partial<Record<Paired
   readonly RTPENGINE: readonly unknown[];
   readonly RTPENGINE_INTERFACES?: unknown;
   readonly LLM_DEFAULT?: string | undefined;
+  readonly LOCAL_LLM_URL?: string | undefined;
   readonly LLM_ALLOWED?: readonly string[] | undefined;
   readonly TTS_PROVIDER: Vendor | 'local';
   readonly ASR_PROVIDER: Vendor | 'local' | null;
@@ -51,8 +52,11 @@ export function contradictions(settings: CheckedSettings): string[] {
     const prefix = vendor.toUpperCase();
     problems.push(`${name}: needs ${prefix}_API_KEY, or ${prefix}_BASE_URL for a server of your own`);
   };
-  needs('LLM_DEFAULT', vendorOfModel(settings.LLM_DEFAULT ?? DEMO_MODEL_ID));
-  if (settings.LLM_DEFAULT !== undefined && !isModelAllowed(settings.LLM_ALLOWED, settings.LLM_DEFAULT))
+  const { LLM_DEFAULT = DEMO_MODEL_ID } = settings;
+  needs('LLM_DEFAULT', vendorOfModel(LLM_DEFAULT));
+  if (settings.LOCAL_LLM_URL === 'off' && isLocal(LLM_DEFAULT) && LLM_DEFAULT !== DEMO_MODEL_ID)
+    problems.push('LLM_DEFAULT: must not be a local model while LOCAL_LLM_URL is off');
+  if (settings.LLM_DEFAULT !== undefined && !isModelAllowed(settings.LLM_ALLOWED, LLM_DEFAULT))
     problems.push('LLM_DEFAULT: must be one of LLM_ALLOWED');
   needs('TTS_PROVIDER', settings.TTS_PROVIDER);
   needs('ASR_PROVIDER', settings.ASR_PROVIDER);

@@ -70,6 +70,12 @@ const httpUrl = z.url({ protocol: /^https?$/ }).transform((value) => value.repla
 const vendorUrl = z
   .url({ protocol: /^(https?|wss?)$/ })
   .transform((value) => value.replace(/(?<!\/)\/+$/, ''));
+const LOCAL_SERVER =
+  'must be the http or https address of a server, such as http://127.0.0.1:11434, without credentials; or off';
+const localServer = httpUrl.refine((value) => {
+  const { username, password, search, hash } = new URL(value);
+  return `${username}${password}${search}${hash}` === '';
+}, LOCAL_SERVER);
 const blobsUrl = z
   .string()
   .refine(
@@ -79,8 +85,8 @@ const blobsUrl = z
 const modelId = z
   .string()
   .refine(
-    (value) => value === DEMO_MODEL_ID || vendorOfModel(value) !== null,
-    `must be <provider>/<model> of ${LANGUAGE_VENDORS.join(', ')}, or ${DEMO_MODEL_ID}`,
+    (value) => /^local\/./.test(value) || vendorOfModel(value) !== null,
+    `must be <provider>/<model> of ${LANGUAGE_VENDORS.join(', ')}, local/<model>, or ${DEMO_MODEL_ID}`,
   );
 const redisUrl = z.url({ protocol: /^rediss?$/ });
 const price = z.string().transform((value, context) => {
@@ -230,6 +236,7 @@ const environmentSchema = z.object({
     .refine(isBare, 'must have no credentials and no query')
     .default('https://huggingface.co'),
   MODELS_TABLE: z.string().min(1).optional(),
+  LOCAL_LLM_URL: z.union([z.literal('off'), localServer], LOCAL_SERVER).optional(),
   LLM_DEFAULT: modelId.optional(),
   LLM_ALLOWED: commaList
     .pipe(

@@ -4,6 +4,8 @@ import { LANGUAGE_VENDORS, type LanguageVendor, type ModelFacts, VENDORS } from 
 /** The rule-based model that needs no vendor. */
 export const DEMO_MODEL_ID = 'local/demo';
 
+const LOCAL_PREFIX = 'local/';
+
 /** Context size assumed for a self-hosted model: most have at least this many tokens. */
 const UNKNOWN_CONTEXT_TOKENS = 32_768;
 
@@ -19,6 +21,11 @@ export function languageModelsOf(vendor: LanguageVendor): readonly [string, ...s
 export function vendorOfModel(id: string): LanguageVendor | null {
   const name = /^([^/]+)\/./.exec(id)?.[1] ?? '';
   return LANGUAGE_VENDORS.find((vendor) => vendor === name) ?? null;
+}
+
+/** True for a model without a vendor: one of a local server, or the demo. */
+export function isLocal(id: string): boolean {
+  return id.startsWith(LOCAL_PREFIX);
 }
 
 /**
@@ -45,14 +52,14 @@ export function priceOf(modelId: string): ModelFacts['price'] | null {
 }
 
 /**
- * List price of a generation in micro-dollars, rounded up. A model of unknown price counts as expensive; the
- * rule-based model is free.
+ * List price of a generation in micro-dollars, rounded up. A model of unknown price counts as expensive; one
+ * without a vendor is free.
  */
 export function costOf(
   modelId: string,
   tokens: { readonly inputTokens: number | null; readonly outputTokens: number | null },
 ): number {
-  if (modelId === DEMO_MODEL_ID) return 0;
+  if (isLocal(modelId)) return 0;
   const price = priceOf(modelId) ?? UNKNOWN_PRICE;
   return Math.ceil(
     ((tokens.inputTokens ?? 0) * price.input + (tokens.outputTokens ?? 0) * price.output) / 1_000_000,

@@ -4,6 +4,7 @@
  */
 import type { Settings } from './env.ts';
 import { DEMO_MODEL_ID, isModelAllowed, languageModelsOf, vendorOfModel } from './language-models.ts';
+import type { LocalModel } from './local-models.ts';
 import { isVendorConfigured, vendorAccess } from './vendor-access.ts';
 import {
   LANGUAGE_VENDORS,
@@ -36,6 +37,14 @@ export interface OfferedModel {
   readonly default: boolean;
 }
 
+/** An offered language model. The figures of a local one are absent until they are known. */
+export interface OfferedLanguageModel extends OfferedModel {
+  readonly context_tokens?: number;
+  /** Whether it called a tool when it was asked to. */
+  readonly tools?: boolean;
+  readonly tokens_per_second?: number;
+}
+
 /** An offered voice. */
 interface OfferedVoice extends OfferedModel {
   readonly name: string;
@@ -44,7 +53,7 @@ interface OfferedVoice extends OfferedModel {
 
 /** The whole offer, in the shape of `GET /v1/agent/models`. */
 export interface PlatformModels {
-  readonly llm: readonly OfferedModel[];
+  readonly llm: readonly OfferedLanguageModel[];
   readonly asr: readonly OfferedModel[];
   readonly voices: readonly OfferedVoice[];
 }
@@ -86,7 +95,26 @@ export function currentPlatformModels(
   };
 }
 
-function languageModels(settings: Settings): OfferedModel[] {
+/** The same offer with the models of local servers, which come and go while the program runs. */
+export function withLocalModels(
+  platform: PlatformModels,
+  settings: Settings,
+  offered: () => readonly LocalModel[],
+): PlatformModels {
+  return {
+    get llm() {
+      return languageModels(settings, offered());
+    },
+    get asr() {
+      return platform.asr;
+    },
+    get voices() {
+      return platform.voices;
+    },
+  };
+}
+
+function languageModels(settings: Settings, local: readonly LocalModel[] = []): OfferedLanguageModel[] {
   const allowed = settings.LLM_ALLOWED;
   const offered = [
     ...LANGUAGE_VENDORS.flatMap((vendor) => languageModelsOf(vendor).map((model) => `${vendor}/${model}`)),
@@ -103,7 +131,21 @@ function languageModels(settings: Settings): OfferedModel[] {
   const isKeyed = (vendor: LanguageVendor | null) =>
     vendor !== null && vendorAccess(settings, vendor).apiKey !== undefined;
   const first = settings.LLM_DEFAULT ?? offered.find((id) => isKeyed(vendorOfModel(id))) ?? DEMO_MODEL_ID;
-  return withDefault([...offered, DEMO_MODEL_ID], first);
+  const localIds = local.map(({ id }) => id).filter((id) => isModelAllowed(allowed, id));
+  return withDefault([...offered, ...localIds, DEMO_MODEL_ID], first).map((model) => ({
+    ...model,
+    ...figuresOf(local.find(({ id }) => id === model.id)),
+  }));
+}
+
+function figuresOf(model: LocalModel | undefined): Partial<OfferedLanguageModel> {
+  if (!model) return {};
+  const { context_tokens, tools, tokens_per_second } = model;
+  return {
+    ...(context_tokens === null ? {} : { context_tokens }),
+    ...(tools === null ? {} : { tools: tools === 'called' }),
+    ...(tokens_per_second === null ? {} : { tokens_per_second }),
+  };
 }
 
 function recognitionModels(settings: Settings, capabilities: SpeechCapabilities): OfferedModel[] {

@@ -38,6 +38,7 @@ interface StartFacts {
   port: number;
   sipPort: number | null;
   demoNumber: string | null;
+  languageModels: readonly string[];
   engines: readonly string[];
 }
 
@@ -69,7 +70,13 @@ export async function startAll(settings: Settings): Promise<void> {
 
   const supervisor = createSupervisor(settings, {
     logger,
-    started: { port, sipPort: usesEmbeddedSignalling ? sipPort : null, demoNumber: null, engines: [] },
+    started: {
+      port,
+      sipPort: usesEmbeddedSignalling ? sipPort : null,
+      demoNumber: null,
+      languageModels: [],
+      engines: [],
+    },
     waitingFor: new Set([
       'control-plane',
       ...(usesEmbeddedSignalling ? ['signalling'] : []),
@@ -134,6 +141,8 @@ function createSupervisor(
     onReady: ({ name, facts }) => {
       if (waitingFor.has(name)) showProgress(name, startedMs);
       if (typeof facts['demoNumber'] === 'string') started.demoNumber = facts['demoNumber'];
+      if (Array.isArray(facts['languageModels']))
+        started.languageModels = facts['languageModels'].map(String);
       if (Array.isArray(facts['engines'])) started.engines = facts['engines'].map(String);
       if (waitingFor.delete(name) && waitingFor.size === 0)
         announce(settings, started, { credentialsFile, startedMs });
@@ -208,7 +217,7 @@ function announce(
     const commands = `echo ports sip ${started.sipPort + 10}; echo call ${uri}; cat`;
     console.log(`Linphone     mkdir -p ~/.local/share/linphone; (${commands}) | linphonec`);
   }
-  for (const line of started.engines) console.log(`Engines      ${line}`);
+  for (const line of [...started.languageModels, ...started.engines]) console.log(`Engines      ${line}`);
   console.log(`Started in   ${seconds(systemClock.now() - start.startedMs)} s`);
   console.log(`ready ${JSON.stringify({ port: started.port, sipPort: started.sipPort, number })}`);
 }

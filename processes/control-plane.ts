@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
+import { join } from 'node:path';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import { createEgressGuard } from '#base/egress.ts';
@@ -11,7 +12,7 @@ import { createLogger, type Logger } from '#base/log.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
 import { loadCredentials } from '#config/credentials.ts';
 import type { Settings } from '#config/env.ts';
-import { currentPlatformModels } from '#config/platform-models.ts';
+import { currentPlatformModels, withLocalModels } from '#config/platform-models.ts';
 import { openTracing } from '#config/tracing.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { countPosting } from '#control-plane/accounts/wallet/low-credit.ts';
@@ -56,8 +57,11 @@ import { openBlobs } from '#media/blobs/blobs.ts';
 import { detectCapabilities } from '#media/speech/engines.ts';
 import { ModelDownloads } from '#media/speech/models/model-downloads.ts';
 import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
+import { localAddresses } from '#runtime/llm/local/local-addresses.ts';
+import { searchLocalModels } from '#runtime/llm/local/search-models.ts';
 import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
+import { describeLanguageModels } from './describe-language-models.ts';
 import { explainListenError } from './ports.ts';
 
 /** There is time before the first speech request. */
@@ -124,14 +128,15 @@ async function compose(
     ...(hasOthers ? [startLinkWatch(context, dispatch, sink)] : []),
   ];
   addWorkerMetrics(context.metrics.registry, workers);
+  const started = { port: server.port, languageModels: describeLanguageModels(context.platform.llm) };
   const { INTERNAL_PORT } = settings;
   const internal = INTERNAL_PORT === undefined ? null : await serveInternal(INTERNAL_PORT, server.handle);
   const links = [server.server, ...(internal ? [internal] : [])].map((http) =>
     serveWorkerLink(http, hub, credentials.workerToken),
   );
   return {
-    facts: { outlivesDrain: true, port: server.port, demoNumber: server.seeded.demoNumber },
-    lines: startLines({ port: server.port, url: publicAddress.url, file: credentials.file, hasOthers }),
+    facts: { outlivesDrain: true, demoNumber: server.seeded.demoNumber, ...started },
+    lines: startLines({ ...started, url: publicAddress.url, file: credentials.file, hasOthers }),
     workerDied: ({ instanceId, ...death }) => {
       hub.workerDied(instanceId, death).catch((error: unknown) => {
         logger.error({ err: error, instanceId }, 'failed to settle the sessions of a dead worker');
@@ -152,9 +157,10 @@ async function compose(
   };
 }
 
-async function closeContext({ coordination, egress, speech, speechModels, tracing }: Context): Promise<void> {
-  await Promise.all([coordination.close(), egress.close(), speech.close(), speechModels.close()]);
-  await tracing?.close();
+async function closeContext(context: Context): Promise<void> {
+  const { coordination, egress, localModels, speech, speechModels } = context;
+  await Promise.all([coordination, egress, localModels, speech, speechModels].map((part) => part.close()));
+  await context.tracing?.close();
 }
 
 /** Opens the database; ends this process if the embedded database fails later. */
@@ -197,18 +203,21 @@ function startLines({
   port,
   url,
   file,
+  languageModels,
   hasOthers,
 }: {
   readonly port: number;
   readonly url: string;
   /** The file of the generated credentials. */
   readonly file: string;
+  readonly languageModels: readonly string[];
   readonly hasOthers: boolean;
 }): string[] {
   return [
     `Console      ${url}/console`,
     `API docs     ${url}/docs`,
     `Credentials  in ${file} (root_api_key; worker_token for the workers)`,
+    ...languageModels.map((line) => `Engines      ${line}`),
     ...(hasOthers
       ? []
       : ['Replicas     this one only: more than one control plane needs REDIS_URL (and MONGODB_URL)']),
@@ -251,6 +260,17 @@ async function buildContext(
 ): Promise<Context> {
   const { clock, logger, credentials, database, models } = parts;
   const metrics = createMetrics();
+  const localModels = await searchLocalModels({
+    addresses: localAddresses(settings),
+    file: join(settings.DATA_DIR, 'local-models.json'),
+    clock,
+    logger,
+  });
+  if (settings.LLM_DEFAULT !== undefined) localModels.want(settings.LLM_DEFAULT);
+  const platform = currentPlatformModels(
+    settings,
+    detectCapabilities({ settings, searchPath: process.env['PATH'] ?? '', clock }),
+  );
   const s3 = {
     accessKeyId: process.env['AWS_ACCESS_KEY_ID'],
     secretAccessKey: process.env['AWS_SECRET_ACCESS_KEY'],
@@ -272,10 +292,8 @@ async function buildContext(
     ledger: createLedger({ entries: models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
     workSignals: createWorkSignals(),
     egress: createEgressGuard({ allow: settings.EGRESS_ALLOW, clock }),
-    platform: currentPlatformModels(
-      settings,
-      detectCapabilities({ settings, searchPath: process.env['PATH'] ?? '', clock }),
-    ),
+    platform: withLocalModels(platform, settings, () => localModels.offered()),
+    localModels,
     rooms: openRooms(settings, logger),
     speech: createSpeechPool({
       settings,

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { agentConfig, variables } from '#config/agent-config.ts';
+import { localModel } from '#config/local-models.ts';
 
 export const CALL_PLAN_VERSION = 1;
 
@@ -82,6 +83,8 @@ export const callPlan = z.object({
   tools: z.array(plannedTool),
   knowledge: z.array(z.object({ knowledge_source_id: z.string(), name: z.string(), content: z.string() })),
   llm_api_key: z.string().nullable(),
+  /** Where `local/<name>` models answer. */
+  local_models: z.array(localModel).default([]),
   llm_extra_body: z.record(z.string(), z.unknown()).nullable(),
   end_user_id: z.string().nullable(),
   record_audio: z.boolean(),

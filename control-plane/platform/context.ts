@@ -8,6 +8,7 @@ import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
 import type { Credentials } from '#config/credentials.ts';
 import type { Settings } from '#config/env.ts';
+import type { LocalModels } from '#config/local-models.ts';
 import type { PlatformModels } from '#config/platform-models.ts';
 import type { Tracing } from '#config/tracing.ts';
 import type { Blobs } from '#media/blobs/blobs.ts';
@@ -52,6 +53,8 @@ export interface Context {
   readonly egress: EgressGuard;
   /** Models that can be configured in this deployment. */
   readonly platform: PlatformModels;
+  /** Language models of servers on this machine; part of `platform`. */
+  readonly localModels: LocalModels;
   /** LiveKit rooms for web sessions; null when clients connect to the workers directly. */
   readonly rooms: Rooms | null;
   /** Synthesis and recognition threads for the speech APIs. */

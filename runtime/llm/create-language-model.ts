@@ -1,6 +1,6 @@
 /**
- * Selects the language model of one call: the tenant's own endpoint, a vendor's model, or the rule-based
- * demo.
+ * Selects the language model of one call: the tenant's own endpoint, a vendor's model, one of a local server,
+ * or the rule-based demo.
  */
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogle } from '@ai-sdk/google';
@@ -9,7 +9,7 @@ import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
 import type { Settings } from '#config/env.ts';
-import { DEMO_MODEL_ID, languageModelsOf, vendorOfModel } from '#config/language-models.ts';
+import { DEMO_MODEL_ID, isLocal, languageModelsOf, vendorOfModel } from '#config/language-models.ts';
 import { platformModels } from '#config/platform-models.ts';
 import { isVendorConfigured, vendorAccess } from '#config/vendor-access.ts';
 import { LANGUAGE_VENDORS, type LanguageVendor } from '#config/vendors.ts';
@@ -18,6 +18,7 @@ import { createCustomModel } from './custom.ts';
 import { createDemoModel } from './demo.ts';
 import { hedgedModel } from './hedged-model.ts';
 import type { LanguageModel } from './llm.ts';
+import { createLocalModel } from './local/local-model.ts';
 import { createSdkModel } from './sdk-model.ts';
 import { sendByRequest } from './send-request.ts';
 import { withProgressDeadline } from './stalled-fetch.ts';
@@ -29,7 +30,7 @@ const NO_KEY = 'none';
 /** Options that select a call's model. */
 export interface LanguageModelOptions {
   readonly settings: Settings;
-  readonly plan: Pick<CallPlan, 'config' | 'llm_api_key'>;
+  readonly plan: Pick<CallPlan, 'config' | 'llm_api_key' | 'local_models'>;
   readonly egress: EgressGuard;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -43,19 +44,20 @@ export function createLanguageModel(options: LanguageModelOptions): LanguageMode
   const { settings, plan, egress, clock, logger } = options;
   const { custom, model } = plan.config.llm;
   if (custom) return createCustomModel({ custom, apiKey: plan.llm_api_key, egress, clock });
-  const chosen = model === '' ? null : platformModel(settings, clock, model);
+  const modelOf = (id: string) => localModelOf(plan, clock, id) ?? platformModel(settings, clock, id);
+  const chosen = model === '' ? null : modelOf(model);
   if (chosen) return withFallback(chosen, settings, clock);
   const standard =
     platformModels(settings, { localRecognition: [] }).llm.find((offered) => offered.default)?.id ??
     DEMO_MODEL_ID;
   if (model !== '')
     logger.warn({ model, fallback: standard }, 'language model is not configured here; using the default');
-  return withFallback(platformModel(settings, clock, standard) ?? createDemoModel(), settings, clock);
+  return withFallback(modelOf(standard) ?? createDemoModel(), settings, clock);
 }
 
-/** The demo is never late, and never replaces a real model. */
+/** The demo is never late, and never replaces a real model; a local model stays alone (local-model.ts). */
 function withFallback(model: LanguageModel, settings: Settings, clock: Clock): LanguageModel {
-  if (model.id === DEMO_MODEL_ID) return model;
+  if (isLocal(model.id)) return model;
   const other = LANGUAGE_VENDORS.find(
     (vendor) => !model.id.startsWith(`${vendor}/`) && vendorAccess(settings, vendor).apiKey !== undefined,
   );
@@ -64,7 +66,16 @@ function withFallback(model: LanguageModel, settings: Settings, clock: Clock): L
   return hedgedModel(model, fallback, clock);
 }
 
-/** The model with this id; null when this deployment does not have it. */
+function localModelOf(
+  { local_models }: LanguageModelOptions['plan'],
+  clock: Clock,
+  id: string,
+): LanguageModel | null {
+  const model = local_models.find((known) => known.id === id);
+  return model ? createLocalModel({ model, clock, stallMs: STALL_MS }) : null;
+}
+
+/** The model of a vendor, or the demo; null when this deployment does not have it. */
 function platformModel(settings: Settings, clock: Clock, id: string): LanguageModel | null {
   if (id === DEMO_MODEL_ID) return createDemoModel();
   const vendor = vendorOfModel(id);

@@ -74,6 +74,8 @@ export interface LanguageModel {
    * model.
    */
   readonly isCustom: boolean;
+  /** Size of its context in tokens, where its server has said it; otherwise `contextTokensOf` the id. */
+  readonly contextTokens?: number;
   /** Throws `ModelError`. */
   stream(request: ChatRequest): AsyncIterable<ChatDelta>;
 }

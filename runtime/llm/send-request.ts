@@ -50,20 +50,22 @@ const WITHOUT_BODY = new Set([204, 205]);
 export async function sendByRequest(url: Parameters<Fetch>[0], init: RequestInit): Promise<ModelResponse> {
   if (typeof url !== 'string' || typeof init.body !== 'string')
     return sendByFetch(globalThis.fetch)(url, init);
-  const { statusCode, headers, body } = await request(url, {
+  const answer = await sendOnce(url, init);
+  return isRedirect(answer.status) ? sendByFetch(globalThis.fetch)(url, init) : answer;
+}
+
+/** Sends text and follows no redirect, whose body is of no use. */
+export async function sendOnce(url: Parameters<Fetch>[0], init: RequestInit): Promise<ModelResponse> {
+  const { statusCode, headers, body } = await request(String(url), {
     method: init.method as 'POST',
     headers: Object.fromEntries(new Headers(init.headers)),
-    body: init.body,
+    body: String(init.body),
     signal: init.signal ?? null,
   });
-  if (statusCode >= 300 && statusCode < 400) {
-    body.dump().catch(() => undefined);
-    return sendByFetch(globalThis.fetch)(url, init);
-  }
   const received = new Headers();
   for (const [name, value] of Object.entries(headers))
     for (const one of [value ?? []].flat()) received.append(name, one);
-  if (WITHOUT_BODY.has(statusCode)) {
+  if (WITHOUT_BODY.has(statusCode) || isRedirect(statusCode)) {
     body.dump().catch(() => undefined);
     return { status: statusCode, headers: received, body: null };
   }
@@ -78,4 +80,8 @@ export async function sendByRequest(url: Parameters<Fetch>[0], init: RequestInit
       },
     },
   };
+}
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
 }

@@ -53,7 +53,7 @@ export class PlanEngines {
   }
 
   /** A model for work without a caller. */
-  modelFor(plan: Pick<CallPlan, 'config' | 'llm_api_key'>): LanguageModel {
+  modelFor(plan: Pick<CallPlan, 'config' | 'llm_api_key' | 'local_models'>): LanguageModel {
     return createLanguageModel({ ...this.#deps, plan });
   }
 

@@ -84,7 +84,10 @@ describe('settings', () => {
     ['TRUST_PROXY', ' ', 'false'],
     ['DRAIN_SECONDS', 'soon', '0'],
     ['LLM_DEFAULT', 'nobody/their-model', 'local/demo'],
-    ['LLM_DEFAULT', 'local/other', 'local/demo'],
+    ['LLM_DEFAULT', 'local/', 'local/other'],
+    ['LOCAL_LLM_URL', 'none', 'off'],
+    ['LOCAL_LLM_URL', 'ftp://127.0.0.1', 'http://127.0.0.1:11434'],
+    ['LOCAL_LLM_URL', 'http://me:secret@models:8000', 'https://models:8000/v1'],
     // UK is a common mistake for GB, XX is not assigned, and EU is not a country.
     ['OUTBOUND_COUNTRIES', 'UK,XX', 'GB,XK'],
     ['OUTBOUND_COUNTRIES', 'EU', 'DE,FR'],

@@ -7,6 +7,7 @@ import { systemClock } from '#base/clock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
+import { NO_LOCAL_MODELS } from '#config/local-models.ts';
 import { platformModels } from '#config/platform-models.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { countPosting } from '#control-plane/accounts/wallet/low-credit.ts';
@@ -130,6 +131,7 @@ export async function openTestApi(
       resolve: async (host) => [ADDRESSES[host] ?? '93.184.215.14'],
     }),
     platform: platformModels(settings, { localRecognition: [] }),
+    localModels: NO_LOCAL_MODELS,
     rooms: null,
     speech: createSpeechPool({
       settings,

@@ -17,6 +17,8 @@ import { listenLocally } from './local-server.ts';
 
 /** One scripted answer of the chat endpoint. */
 export interface ChatScript {
+  /** Answered with this status instead. */
+  readonly refusal?: number;
   /** Each piece is sent as one SSE event. */
   readonly pieces: readonly string[];
   readonly toolCalls: readonly { readonly name: string; readonly arguments: string }[];
@@ -59,6 +61,8 @@ export interface OpenaiServerOptions {
   readonly chatFirstByteMs?: number;
   /** Pause between pieces, ms. Default 0. */
   readonly pieceMs?: number;
+  /** Further JSON documents by path, or a function that returns one. */
+  readonly documents?: Readonly<Record<string, unknown>>;
   /** When set, any other bearer token is answered 401. */
   readonly apiKey?: string;
 }
@@ -116,7 +120,10 @@ export async function startOpenaiServer(options: OpenaiServerOptions = {}): Prom
     if (seen.path.endsWith('/chat/completions')) return chat(seen.json as unknown as ChatBody, response);
     if (seen.path.endsWith('/audio/speech')) return speech(String(seen.json?.['input'] ?? ''), response);
     if (seen.path.endsWith('/audio/transcriptions')) return transcription(response);
-    return refuse(response, 404, 'no such route');
+    const document = options.documents?.[seen.path];
+    if (document === undefined) return refuse(response, 404, 'no such route');
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(typeof document === 'function' ? document() : document));
   }
 
   /** Applies the fault set for this place; returns true when it has ended the request. */
@@ -135,6 +142,7 @@ export async function startOpenaiServer(options: OpenaiServerOptions = {}): Prom
       typeof options.chat === 'function'
         ? options.chat(body)
         : (scripted(options.chat, answered++) ?? say('OK.'));
+    if (script.refusal !== undefined) return refuse(response, script.refusal, 'scripted');
     const head = {
       id: `chatcmpl-${requests.length}`,
       object: 'chat.completion.chunk',

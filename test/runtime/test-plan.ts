@@ -44,6 +44,7 @@ export function testPlan(
     tools: [],
     knowledge: [],
     llm_api_key: null,
+    local_models: [],
     llm_extra_body: null,
     end_user_id: null,
     record_audio: true,

@@ -64,7 +64,7 @@ export function overrideFields(overrides: Overrides): OverrideField[] {
 
 /** Builds the plan. */
 export function buildPlan(
-  context: Pick<Context, 'secretBox' | 'clock' | 'tracing'>,
+  context: Pick<Context, 'secretBox' | 'clock' | 'tracing' | 'localModels'>,
   input: PlanInput,
 ): CallPlan {
   const config = withOverrides(parsedConfig(input.version.config), input.overrides);
@@ -81,6 +81,7 @@ export function buildPlan(
     tools: config.tools.enabled ? planTools(context.secretBox, input.version.tools) : [],
     knowledge: input.knowledge,
     llm_api_key: openSecret(context, config.llm.custom === null ? null : input.version.secrets.llm_api_key),
+    local_models: [...context.localModels.known()],
     llm_extra_body: input.llmExtraBody,
     end_user_id: input.endUserId,
     record_audio: input.recordAudio ?? config.conversation.record_audio,

@@ -2,8 +2,10 @@
 import { z } from 'zod';
 import { agentConfig } from '#config/agent-config.ts';
 import { LIMITS } from '#config/limits.ts';
+import type { PlatformModels } from '#config/platform-models.ts';
 import { type AgentDocument, OVERRIDE_FIELDS } from '../../platform/store/models/agent-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { agentWarning, warningsOf } from './agent-warnings.ts';
 import { isOrigin } from './public-origin.ts';
 
 const timestamp = z.iso.datetime();
@@ -39,6 +41,8 @@ export const agentRecord = z.object({
   has_unpublished_changes: z.boolean(),
   created_at: timestamp,
   updated_at: timestamp,
+  /** Absent without a warning. */
+  warnings: z.array(agentWarning).optional(),
 });
 
 /** A configuration as returned, with its agent id, hash and time of the last change. */
@@ -61,7 +65,12 @@ export const versionSummary = z.object({
 export const versionRecord = versionSummary.extend({ config: configRecord });
 
 /** Converts an agent to its record; `draftHash` is the hash of its draft. */
-export function toAgentRecord(agent: AgentDocument, draftHash: string): z.output<typeof agentRecord> {
+export function toAgentRecord(
+  agent: AgentDocument,
+  draftHash: string,
+  platform: Pick<PlatformModels, 'llm'>,
+): z.output<typeof agentRecord> {
+  const warnings = warningsOf(agent, platform);
   return {
     agent_id: agent._id,
     workspace_id: agent.workspace_id,
@@ -75,6 +84,7 @@ export function toAgentRecord(agent: AgentDocument, draftHash: string): z.output
     has_unpublished_changes: agent.published_hash !== draftHash,
     created_at: agent.created_at.toISOString(),
     updated_at: agent.updated_at.toISOString(),
+    ...(warnings.length > 0 ? { warnings } : {}),
   };
 }
 

@@ -33,7 +33,7 @@ const agentsQuery = z.strictObject({
 /** Registers the agent profile routes. */
 export function registerAgentRoutes(app: ApiServer, context: Context): void {
   const record = async (agent: AgentDocument) =>
-    toAgentRecord(agent, (await draftHashes(context, [agent]))[0] ?? '');
+    toAgentRecord(agent, (await draftHashes(context, [agent]))[0] ?? '', context.platform);
 
   app.post(
     '/v1/agent/agents',
@@ -69,7 +69,8 @@ export function registerAgentRoutes(app: ApiServer, context: Context): void {
         query,
       });
       const hashes = await draftHashes(context, rows);
-      return { agents: rows.map((agent, index) => toAgentRecord(agent, hashes[index] ?? '')), ...page };
+      const agents = rows.map((agent, index) => toAgentRecord(agent, hashes[index] ?? '', context.platform));
+      return { agents, ...page };
     },
   );
 

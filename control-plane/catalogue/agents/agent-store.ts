@@ -72,6 +72,7 @@ export async function patchedDraft(
 ): Promise<Pick<AgentDocument, 'config' | 'secrets'>> {
   const after = patchAgentConfig(agent.config, patch);
   await checkDraft(context, { teamId: agent.team_id, before: agent.config, patch, after });
+  if (patch.llm?.model !== undefined) context.localModels.want(patch.llm.model);
   return applySecrets(context.secretBox, agent, patch, after);
 }
 

@@ -30,7 +30,13 @@ const publishBody = z
 
 const offered = z.object({ id: z.string(), default: z.boolean() });
 const modelsRecord = z.object({
-  llm: z.array(offered),
+  llm: z.array(
+    offered.extend({
+      context_tokens: z.number().int().optional(),
+      tools: z.boolean().optional(),
+      tokens_per_second: z.number().optional(),
+    }),
+  ),
   asr: z.array(offered),
   voices: z.array(
     z.object({ id: z.string(), name: z.string(), languages: z.array(z.string()), default: z.boolean() }),
@@ -39,11 +45,15 @@ const modelsRecord = z.object({
 
 /** Registers the configuration and version routes. */
 export function registerConfigRoutes(app: ApiServer, context: Context): void {
-  app.get('/v1/agent/models', { schema: { tags: ['agents'], response: { 200: modelsRecord } } }, () => ({
-    llm: [...context.platform.llm],
-    asr: [...context.platform.asr],
-    voices: context.platform.voices.map((voice) => ({ ...voice, languages: [...voice.languages] })),
-  }));
+  app.get('/v1/agent/models', { schema: { tags: ['agents'], response: { 200: modelsRecord } } }, async () => {
+    await context.localModels.search();
+    const { llm, asr, voices } = context.platform;
+    return {
+      llm: [...llm],
+      asr: [...asr],
+      voices: voices.map((voice) => ({ ...voice, languages: [...voice.languages] })),
+    };
+  });
   registerDraft(app, context);
   registerVersions(app, context);
 }

@@ -47,7 +47,7 @@ export class ChatRequests {
   constructor(stablePrompt: string, options: ChatRequestsOptions) {
     this.stablePrompt = stablePrompt;
     this.#options = options;
-    const contextTokens = contextTokensOf(options.model.id);
+    const contextTokens = options.model.contextTokens ?? contextTokensOf(options.model.id);
     this.#window = new ContextWindow({
       contextTokens,
       summarise: (transcript) => this.#summarise(transcript),

@@ -35,7 +35,7 @@ async function setUp({ groq: hasGroq = true, custom = false } = {}) {
   const llm = custom ? { custom: { base_url: openai.url, model: 'mine' } } : { model: 'openai/m' };
   const model = createLanguageModel({
     settings,
-    plan: { config: agentConfig.parse({ llm }), llm_api_key: 'key' },
+    plan: { config: agentConfig.parse({ llm }), llm_api_key: 'key', local_models: [] },
     egress,
     clock,
     logger,

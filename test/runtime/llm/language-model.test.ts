@@ -53,7 +53,7 @@ function vendorModel(url: string, clock = systemClock) {
   const config = agentConfig.parse({ llm: { model: 'openai/test-model' } });
   return createLanguageModel({
     settings,
-    plan: { config, llm_api_key: null },
+    plan: { config, llm_api_key: null, local_models: [] },
     egress: guard([]),
     clock,
     logger,
@@ -73,7 +73,7 @@ function customModel(
   const config = agentConfig.parse({ llm: { custom: { base_url: url, model: 'mine' } } });
   return createLanguageModel({
     settings: readSettings({}),
-    plan: { config, llm_api_key: key },
+    plan: { config, llm_api_key: key, local_models: [] },
     egress: guard(allow),
     clock,
     logger,
@@ -291,7 +291,7 @@ it.each([
     const config = agentConfig.parse({ llm: { model: id } });
     const model = createLanguageModel({
       settings,
-      plan: { config, llm_api_key: null },
+      plan: { config, llm_api_key: null, local_models: [] },
       egress: guard([]),
       clock: systemClock,
       logger,
@@ -309,7 +309,7 @@ it('a vendor that is not configured is replaced by the default model', () => {
   const config = agentConfig.parse({ llm: { model: 'groq/gone' } });
   const model = createLanguageModel({
     settings: readSettings({}),
-    plan: { config, llm_api_key: null },
+    plan: { config, llm_api_key: null, local_models: [] },
     egress: guard([]),
     clock: systemClock,
     logger,

@@ -50,7 +50,7 @@ describe.each(VENDORS)('%s over its own protocol', (vendor, start) => {
     const config = agentConfig.parse({ llm: { model: `${vendor}/m` } });
     const model: LanguageModel = createLanguageModel({
       settings,
-      plan: { config, llm_api_key: null },
+      plan: { config, llm_api_key: null, local_models: [] },
       egress,
       clock,
       logger,
@@ -187,7 +187,7 @@ it('anthropic caches only the stable part of the prompt', async () => {
   await collect(
     createLanguageModel({
       settings,
-      plan: { config, llm_api_key: null },
+      plan: { config, llm_api_key: null, local_models: [] },
       egress,
       clock: systemClock,
       logger,

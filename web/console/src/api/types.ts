@@ -30,6 +30,11 @@ export type Agent = {
   has_unpublished_changes: boolean;
   created_at: string;
   updated_at: string;
+  warnings?: {
+    code: "prompt_not_read";
+    message: string;
+    offered_models: string[];
+  }[];
 };
 
 /** Response of `GET /v1/agent/agents/{agent_id}/config`. */
@@ -544,6 +549,9 @@ export type Models = {
   llm: {
     id: string;
     default: boolean;
+    context_tokens?: number;
+    tools?: boolean;
+    tokens_per_second?: number;
   }[];
   asr: {
     id: string;

@@ -1,0 +1,42 @@
+/** Language models of servers on the operator's own machine (`LOCAL_LLM_URL`), offered as `local/<name>`. */
+import { z } from 'zod';
+
+/** One model, as found and tried. Null fields are not known yet. */
+export const localModel = z.object({
+  /** `local/<name>`. */
+  id: z.string(),
+  /** Base address of the server's OpenAI-compatible API; ends in `/v1`. */
+  base_url: z.string(),
+  /** The model's name on the server. */
+  name: z.string(),
+  /** Tokens of prompt and answer together. */
+  context_tokens: z.number().int().positive().nullable(),
+  /** What came of a request to call a tool; `refused` is the server's error. */
+  tools: z.enum(['called', 'not_called', 'refused']).nullable(),
+  /** Measured once, with a short answer. */
+  tokens_per_second: z.number().positive().nullable(),
+});
+export type LocalModel = z.output<typeof localModel>;
+
+/** The local models of one control plane. */
+export interface LocalModels {
+  /** Every model ever found: calls reach one also while a search does not. */
+  known(): readonly LocalModel[];
+  /** The models that the last search found. */
+  offered(): readonly LocalModel[];
+  /** Searches again, unless the last search was seconds ago. Resolves after at most a second. */
+  search(): Promise<void>;
+  /** Tries the model with this id, if it is a local one that was not tried: an agent is about to use it. */
+  want(id: string): void;
+  /** Stops searching; resolves when nothing is running any more. */
+  close(): Promise<void>;
+}
+
+/** Without a search. */
+export const NO_LOCAL_MODELS: LocalModels = {
+  known: () => [],
+  offered: () => [],
+  search: async () => undefined,
+  want: () => undefined,
+  close: async () => undefined,
+};

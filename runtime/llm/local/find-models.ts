@@ -1,0 +1,128 @@
+/**
+ * Finds the models of one server by the protocols that Ollama, llama.cpp's server, LM Studio and vLLM
+ * document. Any program may listen on these ports: its answers are parsed by schemas, and what does not fit
+ * is no model.
+ */
+import { z } from 'zod';
+import type { EgressGuard } from '#base/egress.ts';
+import { parseJson } from '#base/parse-json.ts';
+import type { LocalModel } from '#config/local-models.ts';
+
+/** Models taken from one server. */
+const MAX_MODELS = 32;
+/** A list of a hundred models has about 100 KB. */
+const MAX_BYTES = 512 * 1024;
+/** The list of a server, cut before anything compares its entries with each other. */
+const listOf = <Schema extends z.ZodType>(entry: Schema) =>
+  z.array(entry).transform((entries) => entries.slice(0, MAX_MODELS));
+/** Letters, digits and the punctuation of model names; also safe in a log and on a terminal. */
+const NAME = /^[A-Za-z0-9][\w.:/@+-]{0,127}$/;
+
+/** A model that a server has. */
+export interface FoundModel extends Pick<LocalModel, 'id' | 'base_url' | 'name' | 'context_tokens'> {
+  /** In memory: trying it loads nothing. */
+  readonly isLoaded: boolean;
+}
+
+type Listed = Pick<FoundModel, 'name' | 'context_tokens' | 'isLoaded'>;
+
+const tokens = z.number().int().positive().max(100_000_000).nullish().catch(null);
+
+/** Ollama: https://github.com/ollama/ollama/blob/main/docs/api.md, `/api/tags` and `/api/ps`. */
+const ollamaTags = z.object({
+  models: listOf(z.object({ name: z.string(), details: z.object({ family: z.string() }).nullish() })),
+});
+const ollamaRunning = z.object({
+  models: listOf(z.object({ name: z.string(), context_length: tokens })),
+});
+/** OpenAI's `GET /v1/models`; vLLM adds `max_model_len`. */
+const openaiModels = z.object({
+  data: listOf(z.object({ id: z.string(), owned_by: z.string().nullish(), max_model_len: tokens })),
+});
+/** llama.cpp: tools/server/README.md, `/props`. */
+const llamaCppProps = z.object({ default_generation_settings: z.object({ n_ctx: tokens }) });
+/** LM Studio's REST API, `/api/v0/models`. */
+const lmStudioModels = z.object({
+  data: listOf(
+    z.object({
+      id: z.string(),
+      type: z.string(),
+      state: z.string(),
+      max_context_length: tokens,
+      loaded_context_length: tokens,
+    }),
+  ),
+});
+
+/** The models of the server at `address`; none unless it answers by one of the protocols in `timeoutMs`. */
+export async function findModels(
+  address: string,
+  { guard, timeoutMs }: { readonly guard: Pick<EgressGuard, 'request'>; readonly timeoutMs: number },
+): Promise<readonly FoundModel[]> {
+  const read = async <Schema extends z.ZodType>(path: string, schema: Schema) => {
+    const request = { method: 'GET', timeoutMs, maxBytes: MAX_BYTES };
+    const answer = await guard.request(`${address}${path}`, request).catch(() => null);
+    return answer?.status === 200 && !answer.isTruncated
+      ? parseJson(schema, answer.body.toString('utf8'))
+      : null;
+  };
+  const [tags, list] = await Promise.all([read('/api/tags', ollamaTags), read('/v1/models', openaiModels)]);
+  const found = tags
+    ? ofOllama(tags, await read('/api/ps', ollamaRunning))
+    : list
+      ? await ofOpenai(list, read)
+      : [];
+  return found.flatMap((model) => {
+    const id = idOf(model.name);
+    return id === null ? [] : [{ ...model, id, base_url: `${address}/v1` }];
+  });
+}
+
+function ofOllama(
+  { models }: z.output<typeof ollamaTags>,
+  running: z.output<typeof ollamaRunning> | null,
+): Listed[] {
+  return models
+    .filter(({ name, details }) => !isEmbedding(name) && !/bert/i.test(details?.family ?? ''))
+    .map(({ name }) => {
+      const loaded = running?.models.find((model) => model.name === name);
+      return { name, context_tokens: loaded?.context_length ?? null, isLoaded: loaded !== undefined };
+    });
+}
+
+async function ofOpenai(
+  { data }: z.output<typeof openaiModels>,
+  read: <Schema extends z.ZodType>(path: string, schema: Schema) => Promise<z.output<Schema> | null>,
+): Promise<Listed[]> {
+  const isLlamaCpp = data.some((model) => model.owned_by === 'llamacpp');
+  const props = isLlamaCpp ? await read('/props', llamaCppProps) : null;
+  const isVllm = data.some((model) => model.max_model_len);
+  const lmStudio = isLlamaCpp || isVllm ? null : await read('/api/v0/models', lmStudioModels);
+  if (lmStudio)
+    return lmStudio.data
+      .filter(({ type }) => type !== 'embeddings')
+      .map(({ id, state, loaded_context_length, max_context_length }) => ({
+        name: id,
+        context_tokens: loaded_context_length ?? max_context_length ?? null,
+        isLoaded: state === 'loaded',
+      }));
+  return data
+    .filter(({ id }) => !isEmbedding(id))
+    .map(({ id, max_model_len }) => ({
+      name: id,
+      context_tokens: props?.default_generation_settings.n_ctx ?? max_model_len ?? null,
+      isLoaded: true,
+    }));
+}
+
+function isEmbedding(name: string): boolean {
+  return /embed/i.test(name);
+}
+
+/** `local/<name>`: without Ollama's default tag, and without the folder and ending of llama.cpp's files. */
+function idOf(name: string): string | null {
+  const short = name.endsWith('.gguf')
+    ? (name.split(/[/\\]/).at(-1) ?? '').slice(0, -'.gguf'.length)
+    : name.replace(/:latest$/, '');
+  return NAME.test(short) && short !== 'demo' ? `local/${short}` : null;
+}

@@ -1,0 +1,53 @@
+/** Tries a local model once: whether it calls a tool, and how fast it writes. */
+import type { Clock } from '#base/clock.ts';
+import type { LocalModel } from '#config/local-models.ts';
+import { type ChatRequest, type LanguageModel, ModelError, type ToolDefinition } from '../llm.ts';
+import { createLocalModel } from './local-model.ts';
+
+/** The first request may load the model from a disk. */
+const STALL_MS = 120_000;
+const ANSWER_TOKENS = 64;
+const CLOCK: ToolDefinition = {
+  name: 'get_time',
+  description: 'Returns the current time.',
+  arguments: [{ name: 'city', description: 'The city' }],
+};
+
+/** What was found out. */
+export type Tried = Pick<LocalModel, 'tools' | 'tokens_per_second'>;
+
+/** Throws `ModelError` when the model does not answer, and the signal's reason when it aborts. */
+export async function tryModel(model: LocalModel, clock: Clock, signal: AbortSignal): Promise<Tried> {
+  const asked = createLocalModel({ model: { ...model, tools: null }, clock, stallMs: STALL_MS });
+  const run = (content: string, tools: readonly ToolDefinition[]) =>
+    answerTo(asked, clock, {
+      messages: [{ role: 'user', content }],
+      tools,
+      maxOutputTokens: ANSWER_TOKENS,
+      sessionId: '',
+      endUserId: null,
+      extraBody: null,
+      speculative: false,
+      signal,
+    });
+  const tools = await run('Call the tool get_time for Paris.', [CLOCK]).then<LocalModel['tools'], 'refused'>(
+    (answer) => (answer.calledTool ? 'called' : 'not_called'),
+    (error: unknown) => {
+      if (error instanceof ModelError && error.status !== null && error.status >= 400) return 'refused';
+      throw error;
+    },
+  );
+  // The model is in memory by now, and the prompt so short that nearly all time goes into the answer.
+  const { tokens, ms } = await run('Write a poem about the sea in ten lines.', []);
+  return { tools, tokens_per_second: tokens === 0 ? null : Math.round((tokens / ms) * 10_000) / 10 };
+}
+
+async function answerTo(model: LanguageModel, clock: Clock, request: ChatRequest) {
+  const startedMs = clock.now();
+  let [tokens, calledTool] = [0, false];
+  for await (const delta of model.stream(request)) {
+    if (delta.type === 'tool_call') calledTool = true;
+    if (delta.type === 'finish') tokens = delta.usage.outputTokens ?? 0;
+  }
+  return { calledTool, tokens, ms: Math.max(1, clock.now() - startedMs) };
+}
