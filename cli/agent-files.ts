@@ -7,7 +7,7 @@ import { applyFile, findAgentId, readAgent, readTarget } from './agent-sync.ts';
 import { type Api, EXIT } from './api.ts';
 import { readGiven, writeNamed } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
-import { show } from './output.ts';
+import { printWarnings, show } from './output.ts';
 
 /** Adds the commands. */
 export function addFileCommands(program: Command, agents: Command, common: CommandContext): void {
@@ -109,13 +109,14 @@ async function importFile(
   const agentId = await applyFile(api, stored, filled);
   // A changed secret does not appear in the diff, but changes the hash.
   const changed = diff !== '' || (await hashOf(api, agentId)) !== hashBefore;
-  const isBehind =
-    options.publish === true && (await api.get(`/v1/agent/agents/${agentId}`)).has_unpublished_changes;
+  const agent = await api.get(`/v1/agent/agents/${agentId}`);
+  const isBehind = options.publish === true && agent.has_unpublished_changes;
   if (isBehind) await api.post(`/v1/agent/agents/${agentId}/publish`, {});
   say(
     `${file}: ${changed ? `imported into agent ${agentId}` : 'nothing changed'}` +
       (isBehind ? ', published' : ''),
   );
+  printWarnings(agent);
   return { file, agent_id: agentId, changed, published: isBehind, diff };
 }
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { addFileCommands } from './agent-files.ts';
 import { findAgentId } from './agent-sync.ts';
 import type { CommandContext } from './command-context.ts';
-import { printFacts, printTable, show } from './output.ts';
+import { printFacts, printTable, printWarnings, show } from './output.ts';
 
 /** Adds the commands. */
 export function addAgentCommands(program: Command, common: CommandContext): void {
@@ -54,6 +54,7 @@ export function addAgentCommands(program: Command, common: CommandContext): void
           Prompt: config.prompt.system_prompt,
         }),
       );
+      printWarnings(agent);
     });
 
   agents
@@ -62,9 +63,9 @@ export function addAgentCommands(program: Command, common: CommandContext): void
     .option('--title <text>', 'title of the version')
     .action(async (idOrName: string, options: { title?: string }) => {
       const api = common.api();
-      const version = await api.post(`/v1/agent/agents/${await findAgentId(api, idOrName)}/publish`, {
-        version_title: options.title ?? null,
-      });
+      const path = `/v1/agent/agents/${await findAgentId(api, idOrName)}`;
+      const version = await api.post(`${path}/publish`, { version_title: options.title ?? null });
       show(version, common, () => console.log(`Published version ${version.version_number}`));
+      printWarnings(await api.get(path));
     });
 }

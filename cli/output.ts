@@ -41,6 +41,11 @@ export function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
 }
 
+/** Prints the warnings in an agent's record, each on a line of standard error. */
+export function printWarnings(agent: { readonly warnings?: readonly { readonly message: string }[] }): void {
+  for (const { message } of agent.warnings ?? []) console.error(`Warning: ${message}`);
+}
+
 /** Formats bytes for people. */
 export function mebibytes(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`;

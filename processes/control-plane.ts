@@ -128,7 +128,8 @@ async function compose(
     ...(hasOthers ? [startLinkWatch(context, dispatch, sink)] : []),
   ];
   addWorkerMetrics(context.metrics.registry, workers);
-  const started = { port: server.port, languageModels: describeLanguageModels(context.platform.llm) };
+  const languageModels = describeLanguageModels(context.platform.llm, context.localModels.offered());
+  const started = { port: server.port, languageModels };
   const { INTERNAL_PORT } = settings;
   const internal = INTERNAL_PORT === undefined ? null : await serveInternal(INTERNAL_PORT, server.handle);
   const links = [server.server, ...(internal ? [internal] : [])].map((http) =>

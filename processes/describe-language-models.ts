@@ -1,22 +1,30 @@
 /** The language model of new agents in the start message, beside the speech engines. */
 import { DEMO_MODEL_ID, isLocal } from '#config/language-models.ts';
-import type { OfferedLanguageModel } from '#config/platform-models.ts';
+import type { LocalModel } from '#config/local-models.ts';
+import type { OfferedModel } from '#config/platform-models.ts';
 
 /** Local models named in a line. */
 const NAMED = 3;
 
-/** One or two lines: the model, and how to get one while there is none. */
-export function describeLanguageModels(offered: readonly OfferedLanguageModel[]): string[] {
+/** One or two lines: the model, and how to get one while there is none. `found` are the local models. */
+export function describeLanguageModels(
+  offered: readonly OfferedModel[],
+  found: readonly Pick<LocalModel, 'id'>[],
+): string[] {
   const chosen = offered.find((model) => model.default)?.id ?? DEMO_MODEL_ID;
-  const local = offered.map(({ id }) => id).filter((id) => isLocal(id) && id !== DEMO_MODEL_ID);
+  const local = found.map(({ id }) => id).filter((id) => offered.some((model) => model.id === id));
   const [first] = local;
-  const found = `Local language models found: ${local.slice(0, NAMED).join(', ')}${local.length > NAMED ? ', …' : ''}`;
-  if (chosen !== DEMO_MODEL_ID)
-    return [`Language model: ${chosen}`, ...(first === undefined || chosen === first ? [] : [found])];
+  const names = [...local.slice(0, NAMED), ...(local.length > NAMED ? ['…'] : [])].join(', ');
+  if (chosen === DEMO_MODEL_ID)
+    return [
+      'Language model: none. New agents run on local/demo, a set of rules that reads no prompt.',
+      first === undefined
+        ? 'To get one, run `ollama pull llama3.2`, or set OPENAI_API_KEY or another vendor’s key.'
+        : `Local language models: ${names}. LLM_DEFAULT=${first} gives new agents the first.`,
+    ];
+  const isMissing = isLocal(chosen) && !local.includes(chosen);
   return [
-    'Language model: none. New agents run on local/demo, a set of rules that reads no prompt.',
-    first === undefined
-      ? 'To get one, run `ollama pull llama3.2`, or set OPENAI_API_KEY or another vendor’s key.'
-      : `${found}. LLM_DEFAULT=${first} gives it to new agents.`,
+    `Language model: ${chosen}${isMissing ? ', which no local server offers now: start its server.' : ''}`,
+    ...(first === undefined || chosen === first ? [] : [`Local language models: ${names}`]),
   ];
 }

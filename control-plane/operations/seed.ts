@@ -90,8 +90,10 @@ async function seedDemoAgent(context: Context): Promise<void> {
     .lean<AgentDocument>();
   if (!agent) return;
   const { llm, asr } = context.platform;
+  // The server of a local model may start after this one.
+  const models = [...llm, ...context.localModels.known()];
   const isOffered =
-    llm.some((model) => model.id === agent.config.llm.model) &&
+    models.some((model) => model.id === agent.config.llm.model) &&
     asr.some((model) => model.id === agent.config.asr.model);
   const defaults = platformDefaults(context.platform);
   // A model whose vendor key was removed cannot answer.

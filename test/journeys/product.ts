@@ -63,6 +63,8 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
       HOST: '127.0.0.1',
       DATA_DIR: dataDir,
       EGRESS_ALLOW: '127.0.0.1',
+      // A journey neither depends on this machine's models nor keeps them busy.
+      LOCAL_LLM_URL: 'off',
       RTP_PORT_MIN: String(rtpFirst),
       RTP_PORT_MAX: String(rtpFirst + RTP_PORTS - 1),
       ...options.environment,

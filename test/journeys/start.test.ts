@@ -66,6 +66,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
           start,
         ).not.toEqual([]);
       }
+      expect(product.log).toContain('Engines      Language model: none.');
       expect(product.log).toContain(`sip:${product.number}@127.0.0.1:${product.sipPort}`);
       // Below the ephemeral range, so outgoing connections cannot take the ports while a killed part is
       // restarted.

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NO_LOCAL_MODELS } from '#config/local-models.ts';
 import { seedDemo, seedOperator } from '#control-plane/operations/seed.ts';
 import { PublicAddress } from '#control-plane/platform/public-address.ts';
 import { openTestApi, type TestApi } from '../test-api.ts';
@@ -65,6 +66,17 @@ describe('the initial data of a deployment', () => {
     const config = (await api.request('GET', `/v1/agent/agents/${demoAgentId}/config`, { key: api.rootKey }))
       .body;
     expect(config.llm.model).toBe('openai/gpt-x');
+  });
+
+  it('keeps the local model it was given while its server does not answer', async () => {
+    const id = 'local/llama3.2';
+    const figures = { context_tokens: null, tools: null, tokens_per_second: null };
+    const model = { id, base_url: 'http://127.0.0.1:11434/v1', name: 'llama3.2:latest', ...figures };
+    const { demoAgentId } = await seedDemo(api.context);
+    await api.context.models.agents.updateOne({ _id: demoAgentId }, { $set: { 'config.llm.model': id } });
+    await seedDemo({ ...api.context, localModels: { ...NO_LOCAL_MODELS, known: () => [model] } });
+    const agent = await api.context.models.agents.findById(demoAgentId).lean();
+    expect(agent?.config.llm.model).toBe(id);
   });
 
   it('accepts a new root key from the settings, and the old one becomes invalid', async () => {

@@ -18,6 +18,7 @@ import { PhoneTab } from './phone-tab.tsx';
 import { PromptTab } from './prompt-tab.tsx';
 import { PublishButton } from './publish-button.tsx';
 import { ToolsTab } from './tools-tab.tsx';
+import { UnreadPrompt } from './unread-prompt.tsx';
 import { VersionsTab } from './versions-tab.tsx';
 import { VoiceTab } from './voice-tab.tsx';
 
@@ -95,6 +96,7 @@ function Editor({ agent, saved }: { agent: Agent; saved: AgentConfig }) {
         </>
       }
     >
+      <UnreadPrompt agent={agent} changes={changes} />
       <Tabs value={tab} onChange={(to) => navigate(`/agents/${agent.agent_id}/${to}`)} keepMounted={false}>
         <Tabs.List mb="lg" className="tabs">
           {TABS.map(([value, label]) => (

@@ -83,9 +83,11 @@ export function PromptTab({ config, set }: EditorProps) {
 function ModelSection({ config, set }: EditorProps) {
   const models = useRead<Models>('/v1/agent/models');
   const { custom, model } = config.llm;
-  const ids = [...new Set([...(models.data?.llm.map(({ id }) => id) ?? []), model])].filter(
-    (id) => id !== '',
-  );
+  const offered = models.data?.llm ?? [];
+  const data = [
+    ...offered.map((one) => ({ value: one.id, label: withFigures(one) })),
+    ...(model === '' || offered.some(({ id }) => id === model) ? [] : [{ value: model, label: model }]),
+  ];
   return (
     <Section title="Language model">
       <Stack>
@@ -102,7 +104,7 @@ function ModelSection({ config, set }: EditorProps) {
         {custom === null ? (
           <Select
             label="Model"
-            data={ids}
+            data={data}
             allowDeselect={false}
             searchable
             value={model}
@@ -114,6 +116,16 @@ function ModelSection({ config, set }: EditorProps) {
       </Stack>
     </Section>
   );
+}
+
+/** A model with what was found out about a local one. */
+function withFigures({ id, context_tokens, tools, tokens_per_second }: Models['llm'][number]): string {
+  const figures = [
+    ...(tokens_per_second === undefined ? [] : [`${tokens_per_second} tokens a second`]),
+    ...(context_tokens !== undefined ? [`context ${context_tokens} tokens`] : []),
+    ...(tools === false ? ['called no tool when asked to'] : []),
+  ];
+  return figures.length === 0 ? id : `${id} (${figures.join(', ')})`;
 }
 
 type Custom = NonNullable<AgentConfig['llm']['custom']> & { api_key?: string };
