@@ -71,7 +71,7 @@ const vendorUrl = z
   .url({ protocol: /^(https?|wss?)$/ })
   .transform((value) => value.replace(/(?<!\/)\/+$/, ''));
 const LOCAL_SERVER =
-  'must be the http or https address of a server, such as http://127.0.0.1:11434, without credentials; or off';
+  'must be the address of a server without credentials, such as http://127.0.0.1:11434, or off';
 const localServer = httpUrl.refine((value) => {
   const { username, password, search, hash } = new URL(value);
   return `${username}${password}${search}${hash}` === '';

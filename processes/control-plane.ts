@@ -128,8 +128,7 @@ async function compose(
     ...(hasOthers ? [startLinkWatch(context, dispatch, sink)] : []),
   ];
   addWorkerMetrics(context.metrics.registry, workers);
-  const languageModels = describeLanguageModels(context.platform.llm, context.localModels.offered());
-  const started = { port: server.port, languageModels };
+  const started = { port: server.port, languageModels: languageModelsOf(context) };
   const { INTERNAL_PORT } = settings;
   const internal = INTERNAL_PORT === undefined ? null : await serveInternal(INTERNAL_PORT, server.handle);
   const links = [server.server, ...(internal ? [internal] : [])].map((http) =>
@@ -197,6 +196,10 @@ function startBackgroundWork(context: Context): readonly BackgroundLoop[] {
     startRoomReconciliation(context),
     startRetention(context),
   ];
+}
+
+function languageModelsOf({ platform, localModels }: Context): string[] {
+  return describeLanguageModels(platform.llm, localModels.offered());
 }
 
 /** The lines printed once the control plane is ready. */

@@ -31,9 +31,13 @@ const POEM = 'The sea is wide and grey and cold, its waves are many, young and o
 /** Words of an answer without a tool; the stand-in counts each as a token. */
 export const ANSWER_TOKENS = POEM.split(' ').length;
 
-/** Ollama: docs/api.md. A model is in memory once it has answered, and `/api/ps` lists it with its context. */
+/** Ollama: a model is in memory once it has answered, and `/api/ps` then lists it with its context. */
 export function startOllama(options: LocalLlmOptions = {}): Promise<LocalLlmServer> {
   let isLoaded = options.isLoaded ?? false;
+  const onChat = () => {
+    isLoaded = true;
+    options.onChat?.();
+  };
   const model = (name: string, family: string, parameter_size: string) => ({
     name,
     model: name,
@@ -62,11 +66,11 @@ export function startOllama(options: LocalLlmOptions = {}): Promise<LocalLlmServ
         data: models.map(({ name }) => ({ id: name, object: 'model', created: 0, owned_by: 'library' })),
       },
     },
-    { ...options, onChat: () => ((isLoaded = true), options.onChat?.()) },
+    { ...options, onChat },
   );
 }
 
-/** llama.cpp: tools/server/README.md. */
+/** llama.cpp's server: one model, in memory from the start, named by its file. */
 export function startLlamaCpp(options: LocalLlmOptions = {}): Promise<LocalLlmServer> {
   const id = '/models/qwen2.5-3b-instruct-q4_k_m.gguf';
   const meta = {
@@ -93,7 +97,7 @@ export function startLlamaCpp(options: LocalLlmOptions = {}): Promise<LocalLlmSe
   );
 }
 
-/** LM Studio: docs/app/api/endpoints/rest. */
+/** LM Studio, with its REST API beside OpenAI's. */
 export function startLmStudio(options: LocalLlmOptions = {}): Promise<LocalLlmServer> {
   const isLoaded = options.isLoaded ?? true;
   const models = [
@@ -120,7 +124,7 @@ export function startLmStudio(options: LocalLlmOptions = {}): Promise<LocalLlmSe
   );
 }
 
-/** vLLM: docs/serving/openai_compatible_server. */
+/** vLLM: OpenAI's list of models, with the length of their context. */
 export function startVllm(options: LocalLlmOptions = {}): Promise<LocalLlmServer> {
   const id = 'meta-llama/Llama-3.1-8B-Instruct';
   const card = { object: 'model', created: 1_735_142_223, owned_by: 'vllm', root: id, parent: null };

@@ -120,10 +120,14 @@ export async function startOpenaiServer(options: OpenaiServerOptions = {}): Prom
     if (seen.path.endsWith('/chat/completions')) return chat(seen.json as unknown as ChatBody, response);
     if (seen.path.endsWith('/audio/speech')) return speech(String(seen.json?.['input'] ?? ''), response);
     if (seen.path.endsWith('/audio/transcriptions')) return transcription(response);
-    const document = options.documents?.[seen.path];
-    if (document === undefined) return refuse(response, 404, 'no such route');
+    return document(seen.path, response);
+  }
+
+  function document(path: string, response: ServerResponse) {
+    const found = options.documents?.[path];
+    if (found === undefined) return refuse(response, 404, 'no such route');
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(typeof document === 'function' ? document() : document));
+    response.end(JSON.stringify(typeof found === 'function' ? found() : found));
   }
 
   /** Applies the fault set for this place; returns true when it has ended the request. */

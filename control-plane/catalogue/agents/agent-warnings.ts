@@ -29,8 +29,8 @@ export function warningsOf(
   const advice =
     offered_models.length > 0
       ? `Set llm.model in its configuration to a language model: ${offered_models.join(', ')}.`
-      : 'To get a language model, run `ollama pull llama3.2` on the machine of this server, or start the ' +
-        'server with OPENAI_API_KEY or another vendor’s key.';
+      : 'To get a language model, run `ollama pull llama3.2` beside Parley, or start Parley with ' +
+        'OPENAI_API_KEY or another vendor’s key.';
   return [
     {
       code: 'prompt_not_read',

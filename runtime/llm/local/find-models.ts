@@ -28,7 +28,7 @@ type Listed = Pick<FoundModel, 'name' | 'context_tokens' | 'isLoaded'>;
 
 const tokens = z.number().int().positive().max(100_000_000).nullish().catch(null);
 
-/** Ollama: https://github.com/ollama/ollama/blob/main/docs/api.md, `/api/tags` and `/api/ps`. */
+/** Ollama's `/api/tags` and `/api/ps` (https://docs.ollama.com/api). */
 const ollamaTags = z.object({
   models: listOf(z.object({ name: z.string(), details: z.object({ family: z.string() }).nullish() })),
 });
@@ -39,9 +39,9 @@ const ollamaRunning = z.object({
 const openaiModels = z.object({
   data: listOf(z.object({ id: z.string(), owned_by: z.string().nullish(), max_model_len: tokens })),
 });
-/** llama.cpp: tools/server/README.md, `/props`. */
+/** `/props` of llama.cpp's server (https://github.com/ggml-org/llama.cpp, tools/server). */
 const llamaCppProps = z.object({ default_generation_settings: z.object({ n_ctx: tokens }) });
-/** LM Studio's REST API, `/api/v0/models`. */
+/** `/api/v0/models` of LM Studio (https://lmstudio.ai/docs). */
 const lmStudioModels = z.object({
   data: listOf(
     z.object({

@@ -57,7 +57,11 @@ class LocalSearch implements LocalModels {
     // Tenants' requests have a guard of their own, which knows nothing of these addresses.
     this.#guard = createEgressGuard({ allow: addresses.map((address) => new URL(address).host), clock });
     const isSearched = ({ base_url }: LocalModel) => addresses.includes(base_url.replace(/\/v1$/, ''));
-    this.#known = new Map(readKnown(file).filter(isSearched).map((model) => [model.id, model]));
+    this.#known = new Map(
+      readKnown(file)
+        .filter(isSearched)
+        .map((model) => [model.id, model]),
+    );
     this.#ticks = clock.every(EVERY_MS, () => void this.search());
   }
 

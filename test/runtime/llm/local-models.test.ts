@@ -72,6 +72,10 @@ function modelOf(local_models: LocalModel[], id: string, environment: Record<str
   });
 }
 
+/** Requests that reached the model; the search adds others at any time. */
+const chatsOf = ({ requests }: LocalLlmServer) =>
+  requests.filter(({ path }) => path.endsWith('/chat/completions'));
+
 const ask = (model: ReturnType<typeof modelOf>, over: Partial<ChatRequest> = {}) =>
   collect(model.stream(chatRequest({ messages: [{ role: 'user', content: 'hello' }], ...over })));
 
@@ -110,7 +114,7 @@ describe('the search for local language models', () => {
     const server = await keep(startOllama());
     const models = await search([server.address]);
     expect(models.offered().map(({ id }) => id)).toEqual(['local/llama3.2']);
-    expect(server.requests.every(({ path }) => !path.endsWith('/chat/completions'))).toBe(true);
+    expect(chatsOf(server)).toEqual([]);
     models.want('local/llama3.2');
     expect(await tried(models)).toMatchObject({ tools: 'called' });
     // Its context is known once it is loaded.
@@ -122,7 +126,7 @@ describe('the search for local language models', () => {
     const first = await search([server.address]);
     const model = await tried(first);
     await first.close();
-    const chats = () => server.requests.filter(({ path }) => path.endsWith('/chat/completions')).length;
+    const chats = () => chatsOf(server).length;
     const before = chats();
     const second = await search([server.address]);
     expect(second.offered()).toEqual([model]);
@@ -136,7 +140,7 @@ describe('the search for local language models', () => {
     server.fault = { path: '/chat/completions', status: 500 };
     const clock = new ManualClock();
     const models = await search([server.address], clock);
-    const chats = () => server.requests.filter(({ path }) => path.endsWith('/chat/completions')).length;
+    const chats = () => chatsOf(server).length;
     await expect.poll(chats).toBe(2);
     server.fault = null;
     await clock.advance(10_000);
@@ -252,7 +256,7 @@ describe('a local language model', () => {
     expect(local.contextTokens).toBe(4_096);
     const deltas = await ask(local);
     expect(deltas.at(-1)).toMatchObject({ type: 'finish', usage: { outputTokens: ANSWER_TOKENS } });
-    expect(server.requests.at(-1)?.json).toMatchObject({ model: 'llama3.2:latest', stream: true });
+    expect(chatsOf(server).at(-1)?.json).toMatchObject({ model: 'llama3.2:latest', stream: true });
   });
 
   it('gets one system message, then one of the caller, which every chat template takes', async () => {
@@ -266,7 +270,7 @@ describe('a local language model', () => {
         { role: 'user', content: 'Hi.' },
       ],
     });
-    const messages = server.requests.at(-1)?.json?.['messages'] as { role: string; content: string }[];
+    const messages = chatsOf(server).at(-1)?.json?.['messages'] as { role: string; content: string }[];
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
     expect(messages[0]?.content).toBe('You are a baker.\n\nIt is Monday.');
   });
@@ -276,7 +280,7 @@ describe('a local language model', () => {
     const model = await tried(await search([server.address]));
     const tools = [{ name: 'book', description: 'Books a table', arguments: [] }];
     await expect(ask(modelOf([model], model.id), { tools })).resolves.not.toEqual([]);
-    expect(server.requests.at(-1)?.json).not.toHaveProperty('tools');
+    expect(chatsOf(server).at(-1)?.json).not.toHaveProperty('tools');
   });
 
   it('is not replaced by a vendor, which would get what was meant to stay here', async () => {
@@ -303,7 +307,7 @@ describe('a local language model', () => {
   it('opens its address to nothing else: a tenant’s own model there is still refused', async () => {
     const server = await keep(startVllm());
     const model = await tried(await search([server.address]));
-    const chats = server.requests.length;
+    const chats = chatsOf(server).length;
     const config = agentConfig.parse({ llm: { custom: { base_url: server.url, model: model.name } } });
     const tenants = createLanguageModel({
       settings: readSettings({}),
@@ -313,6 +317,6 @@ describe('a local language model', () => {
       logger,
     });
     await expect(ask(tenants)).rejects.toMatchObject({ name: 'ModelError' });
-    expect(server.requests).toHaveLength(chats);
+    expect(chatsOf(server)).toHaveLength(chats);
   });
 });

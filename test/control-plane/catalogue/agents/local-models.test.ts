@@ -36,7 +36,9 @@ async function open(found: readonly LocalModel[], environment: Record<string, st
     ...NO_LOCAL_MODELS,
     known: () => found,
     offered: () => found,
-    search: async () => void (searches += 1),
+    search: async () => {
+      searches += 1;
+    },
     want: (id: string) => void wanted.push(id),
   };
   const settings = readSettings(environment);

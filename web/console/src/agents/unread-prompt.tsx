@@ -25,8 +25,8 @@ export function UnreadPrompt({ agent, changes }: Props) {
           This agent runs on local/demo, a set of rules.{' '}
           {warning.offered_models.length > 0
             ? 'Choose a language model for it, then publish the draft.'
-            : 'To get a language model, run ollama pull llama3.2 on the machine of this server, or start the ' +
-              'server with OPENAI_API_KEY or another vendor’s key.'}
+            : 'To get a language model, run ollama pull llama3.2 beside Parley, or start Parley with ' +
+              'OPENAI_API_KEY or another vendor’s key.'}
         </Text>
         {warning.offered_models.length > 0 && (
           <Group gap="xs">
