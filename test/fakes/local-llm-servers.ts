@@ -17,6 +17,8 @@ export interface LocalLlmOptions {
   readonly tools?: 'called' | 'not_called' | 'refused';
   /** Called for each chat request before its answer. */
   readonly onChat?: () => void;
+  /** Tokens of every answer as the server reports them; default: its words. */
+  readonly outputTokens?: number;
   /** Ollama and LM Studio: the model is in memory from the start. */
   readonly isLoaded?: boolean;
 }
@@ -133,7 +135,7 @@ export function startVllm(options: LocalLlmOptions = {}): Promise<LocalLlmServer
 
 async function start(
   documents: NonNullable<OpenaiServerOptions['documents']>,
-  { tools = 'called', onChat }: LocalLlmOptions,
+  { tools = 'called', onChat, outputTokens }: LocalLlmOptions,
 ): Promise<LocalLlmServer> {
   const answerTo = (isToolAsked: boolean): ChatScript => {
     if (!isToolAsked || tools === 'not_called') return say(POEM);
@@ -141,6 +143,7 @@ async function start(
   };
   const server = await startOpenaiServer({
     documents,
+    ...(outputTokens === undefined ? {} : { outputTokens }),
     chat: (body) => {
       onChat?.();
       return answerTo(Array.isArray(body['tools']));

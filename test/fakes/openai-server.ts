@@ -63,6 +63,8 @@ export interface OpenaiServerOptions {
   readonly pieceMs?: number;
   /** Further JSON documents by path, or a function that returns one. */
   readonly documents?: Readonly<Record<string, unknown>>;
+  /** Tokens of every chat answer as reported. Default: its pieces. */
+  readonly outputTokens?: number;
   /** When set, any other bearer token is answered 401. */
   readonly apiKey?: string;
 }
@@ -161,10 +163,11 @@ export async function startOpenaiServer(options: OpenaiServerOptions = {}): Prom
       type: 'function',
       function: call,
     }));
+    const { outputTokens = script.pieces.length } = options;
     const usage = {
       prompt_tokens: 10,
-      completion_tokens: script.pieces.length,
-      total_tokens: 10 + script.pieces.length,
+      completion_tokens: outputTokens,
+      total_tokens: 10 + outputTokens,
     };
     const events = [
       event({ role: 'assistant', content: '' }),

@@ -46,6 +46,8 @@ export interface PlanInput {
   readonly toolEvents: boolean;
   readonly worldContext: boolean;
   readonly isPreview: boolean;
+  /** The model that plays the caller of an agent test. */
+  readonly simulatedUserModel?: string | null;
   /** Set for phone calls only. */
   readonly transfer?: CallPlan['transfer'];
   /** Set for batch calls only. */
@@ -64,7 +66,7 @@ export function overrideFields(overrides: Overrides): OverrideField[] {
 
 /** Builds the plan. */
 export function buildPlan(
-  context: Pick<Context, 'secretBox' | 'clock' | 'tracing' | 'localModels'>,
+  context: Pick<Context, 'secretBox' | 'clock' | 'tracing' | 'localModels' | 'settings'>,
   input: PlanInput,
 ): CallPlan {
   const config = withOverrides(parsedConfig(input.version.config), input.overrides);
@@ -81,7 +83,7 @@ export function buildPlan(
     tools: config.tools.enabled ? planTools(context.secretBox, input.version.tools) : [],
     knowledge: input.knowledge,
     llm_api_key: openSecret(context, config.llm.custom === null ? null : input.version.secrets.llm_api_key),
-    local_models: [...context.localModels.known()],
+    local_models: localModelsOf(context, [config.llm.model, input.simulatedUserModel]),
     llm_extra_body: input.llmExtraBody,
     end_user_id: input.endUserId,
     record_audio: input.recordAudio ?? config.conversation.record_audio,
@@ -94,6 +96,15 @@ export function buildPlan(
     outreach: input.outreach ?? null,
     transport: input.transport,
   };
+}
+
+/** The local models that a call may use: those of `ids`, and the default that replaces a vanished model. */
+function localModelsOf(
+  { localModels, settings }: Pick<Context, 'localModels' | 'settings'>,
+  ids: readonly (string | null | undefined)[],
+): CallPlan['local_models'] {
+  const used = [...ids, settings.LLM_DEFAULT];
+  return localModels.known().filter(({ id }) => used.includes(id));
 }
 
 /** Maximum duration of a session, seconds. */

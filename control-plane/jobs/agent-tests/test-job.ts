@@ -42,6 +42,7 @@ export async function testJob(context: Context, run: TestRunDocument): Promise<A
     toolEvents: false,
     worldContext: true,
     isPreview: true,
+    simulatedUserModel: test.simulation?.simulated_user_model ?? null,
   });
   refuseMissingVariables(plan);
   const stored_mocks = version.tools.flatMap(({ tool_id, mock_responses: [first] }) =>

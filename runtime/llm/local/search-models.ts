@@ -153,8 +153,11 @@ class LocalSearch implements LocalModels {
     }
   }
 
-  #keep(model: LocalModel): void {
+  /** Every call plan must be able to carry it. */
+  #keep(found: LocalModel): void {
     const { file, logger } = this.#options;
+    const { data: model } = localModel.safeParse(found);
+    if (!model) return;
     this.#known.delete(model.id);
     this.#known.set(model.id, model);
     for (const id of this.#known.keys()) if (this.#known.size > MAX_KNOWN) this.#known.delete(id);

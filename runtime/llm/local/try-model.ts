@@ -7,6 +7,8 @@ import { createLocalModel } from './local-model.ts';
 /** The first request may load the model from a disk. */
 const STALL_MS = 120_000;
 const ANSWER_TOKENS = 64;
+/** Tokens per second. */
+const MAX_SPEED = 100_000;
 const CLOCK: ToolDefinition = {
   name: 'get_time',
   description: 'Returns the current time.',
@@ -39,7 +41,13 @@ export async function tryModel(model: LocalModel, clock: Clock, signal: AbortSig
   );
   // The model is in memory by now, and the prompt so short that nearly all time goes into the answer.
   const { tokens, ms } = await run('Write a poem about the sea in ten lines.', []);
-  return { tools, tokens_per_second: tokens === 0 ? null : Math.round((tokens / ms) * 10_000) / 10 };
+  return { tools, tokens_per_second: speedOf(tokens, ms) };
+}
+
+/** Tokens per second to one decimal; null when the server's count gives no speed that a model has. */
+function speedOf(tokens: number, ms: number): number | null {
+  const speed = Math.round((tokens / ms) * 10_000) / 10;
+  return speed > 0 && speed <= MAX_SPEED ? speed : null;
 }
 
 async function answerTo(model: LanguageModel, clock: Clock, request: ChatRequest) {

@@ -8,7 +8,7 @@ import { createEgressGuard } from '#base/egress.ts';
 import { createLogger } from '#base/log.ts';
 import { agentConfig } from '#config/agent-config.ts';
 import { readSettings } from '#config/env.ts';
-import type { LocalModel, LocalModels } from '#config/local-models.ts';
+import { type LocalModel, type LocalModels, localModel } from '#config/local-models.ts';
 import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
 import type { ChatRequest } from '#runtime/llm/llm.ts';
 import { localAddresses } from '#runtime/llm/local/local-addresses.ts';
@@ -109,6 +109,18 @@ describe('the search for local language models', () => {
     const server = await keep(startVllm({ tools }));
     expect((await tried(await search([server.address]))).tools).toBe(tools);
   });
+
+  it.each([0, -1, 1, 1e308])(
+    'keeps no speed that no model has, such as that of %d tokens in a minute',
+    async (outputTokens) => {
+      const clock = new ManualClock();
+      const onChat = () => void clock.advance(60_000);
+      const server = await keep(startVllm({ outputTokens, onChat }));
+      const model = await tried(await search([server.address], clock));
+      expect(model.tokens_per_second).toBeNull();
+      expect(localModel.safeParse(model).success).toBe(true);
+    },
+  );
 
   it('does not load a model into the memory of Ollama until an agent is given it', async () => {
     const server = await keep(startOllama());

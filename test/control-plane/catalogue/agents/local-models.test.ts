@@ -114,14 +114,23 @@ describe('an agent', () => {
     expect(created.status).toBe(422);
   });
 
-  it('takes the addresses of local models to its calls', async () => {
-    const { api } = await open([LLAMA]);
+  it.each<[string, Record<string, string>, string, string | null, LocalModel[]]>([
+    ['the address of its own local model', {}, LLAMA.id, null, [LLAMA]],
+    ['that of the default', { LLM_DEFAULT: UNTRIED.id }, 'local/demo', null, [UNTRIED]],
+    ['that of the model that plays the caller of a test', {}, 'local/demo', UNTRIED.id, [UNTRIED]],
+    ['no other address', {}, 'local/demo', null, []],
+  ])('takes %s to its calls', async (_, environment, model, simulatedUserModel, expected) => {
+    const { api } = await open([LLAMA, UNTRIED], environment);
     const agent = await api.context.models.agents.findOne().lean();
     if (!agent) throw new Error('no agent');
     const plan = buildPlan(api.context, {
       sessionId: 's',
       agent,
-      version: { config: agent.config, secrets: agent.secrets, tools: [] },
+      version: {
+        config: { ...agent.config, llm: { model, custom: null } },
+        secrets: agent.secrets,
+        tools: [],
+      },
       knowledge: [],
       channel: 'web_voice',
       transport: { type: 'webrtc' },
@@ -136,8 +145,9 @@ describe('an agent', () => {
       toolEvents: false,
       worldContext: true,
       isPreview: false,
+      simulatedUserModel,
     });
-    expect(plan.local_models).toEqual([LLAMA]);
+    expect(plan.local_models).toEqual(expected);
   });
 });
 
