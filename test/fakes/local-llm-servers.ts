@@ -72,7 +72,10 @@ export function startOllama(options: LocalLlmOptions = {}): Promise<LocalLlmServ
   );
 }
 
-/** llama.cpp's server: one model, in memory from the start, named by its file. */
+/**
+ * llama.cpp's server: one model, in memory from the start, named by its file. The path of Ollama's list has the
+ * same handler as OpenAI's.
+ */
 export function startLlamaCpp(options: LocalLlmOptions = {}): Promise<LocalLlmServer> {
   const id = '/models/qwen2.5-3b-instruct-q4_k_m.gguf';
   const meta = {
@@ -82,12 +85,37 @@ export function startLlamaCpp(options: LocalLlmOptions = {}): Promise<LocalLlmSe
     n_embd: 2_048,
     n_params: 3_085_938_688,
   };
+  const details = {
+    parent_model: '',
+    format: 'gguf',
+    family: '',
+    families: [''],
+    parameter_size: '',
+    quantization_level: '',
+  };
+  const list = {
+    models: [
+      {
+        name: id,
+        model: id,
+        modified_at: '',
+        size: '',
+        digest: '',
+        type: 'model',
+        description: '',
+        tags: [''],
+        capabilities: ['completion'],
+        parameters: '',
+        details,
+      },
+    ],
+    object: 'list',
+    data: [{ id, object: 'model', created: 1_735_142_223, owned_by: 'llamacpp', meta }],
+  };
   return start(
     {
-      '/v1/models': {
-        object: 'list',
-        data: [{ id, object: 'model', created: 1_735_142_223, owned_by: 'llamacpp', meta }],
-      },
+      '/v1/models': list,
+      '/api/tags': list,
       '/props': {
         default_generation_settings: { id: 0, n_ctx: 8_192, is_processing: false },
         total_slots: 1,

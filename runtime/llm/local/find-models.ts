@@ -67,7 +67,9 @@ export async function findModels(
       : null;
   };
   const [tags, list] = await Promise.all([read('/api/tags', ollamaTags), read('/v1/models', openaiModels)]);
-  const found = tags
+  // llama.cpp's server answers `/api/tags` too, for programs that look for Ollama.
+  const isOllama = tags !== null && !(list && isOfLlamaCpp(list));
+  const found = isOllama
     ? ofOllama(tags, await read('/api/ps', ollamaRunning))
     : list
       ? await ofOpenai(list, read)
@@ -90,11 +92,16 @@ function ofOllama(
     });
 }
 
+function isOfLlamaCpp({ data }: z.output<typeof openaiModels>): boolean {
+  return data.some((model) => model.owned_by === 'llamacpp');
+}
+
 async function ofOpenai(
-  { data }: z.output<typeof openaiModels>,
+  list: z.output<typeof openaiModels>,
   read: <Schema extends z.ZodType>(path: string, schema: Schema) => Promise<z.output<Schema> | null>,
 ): Promise<Listed[]> {
-  const isLlamaCpp = data.some((model) => model.owned_by === 'llamacpp');
+  const { data } = list;
+  const isLlamaCpp = isOfLlamaCpp(list);
   const props = isLlamaCpp ? await read('/props', llamaCppProps) : null;
   const isVllm = data.some((model) => model.max_model_len);
   const lmStudio = isLlamaCpp || isVllm ? null : await read('/api/v0/models', lmStudioModels);

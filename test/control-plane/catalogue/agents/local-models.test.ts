@@ -114,12 +114,13 @@ describe('an agent', () => {
     expect(created.status).toBe(422);
   });
 
-  it.each<[string, Record<string, string>, string, string | null, LocalModel[]]>([
-    ['the address of its own local model', {}, LLAMA.id, null, [LLAMA]],
-    ['that of the default', { LLM_DEFAULT: UNTRIED.id }, 'local/demo', null, [UNTRIED]],
-    ['that of the model that plays the caller of a test', {}, 'local/demo', UNTRIED.id, [UNTRIED]],
-    ['no other address', {}, 'local/demo', null, []],
-  ])('takes %s to its calls', async (_, environment, model, simulatedUserModel, expected) => {
+  it.each<{ what: string; environment?: Record<string, string>; model?: string; caller?: string }>([
+    { what: 'its own local model', model: UNTRIED.id },
+    { what: 'the default model', environment: { LLM_DEFAULT: UNTRIED.id } },
+    { what: 'the model that plays the caller of a test', caller: UNTRIED.id },
+    { what: 'no other model' },
+  ])('takes the address of $what to its calls', async (uses) => {
+    const { what, environment = {}, model = 'local/demo', caller = null } = uses;
     const { api } = await open([LLAMA, UNTRIED], environment);
     const agent = await api.context.models.agents.findOne().lean();
     if (!agent) throw new Error('no agent');
@@ -145,9 +146,9 @@ describe('an agent', () => {
       toolEvents: false,
       worldContext: true,
       isPreview: false,
-      simulatedUserModel,
+      simulatedUserModel: caller,
     });
-    expect(plan.local_models).toEqual(expected);
+    expect(plan.local_models).toEqual(what === 'no other model' ? [] : [UNTRIED]);
   });
 });
 
