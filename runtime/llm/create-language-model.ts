@@ -17,7 +17,7 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import { createCustomModel } from './custom.ts';
 import { createDemoModel } from './demo.ts';
 import { hedgedModel } from './hedged-model.ts';
-import type { LanguageModel } from './llm.ts';
+import { type LanguageModel, ModelError } from './llm.ts';
 import { createLocalModel } from './local/local-model.ts';
 import { createSdkModel } from './sdk-model.ts';
 import { sendByRequest } from './send-request.ts';
@@ -38,7 +38,7 @@ export interface LanguageModelOptions {
 
 /**
  * The model of one call. A vendor model that is no longer configured here is replaced by the deployment's
- * default, and logged. A late or failing vendor model is backed up by another vendor's, if one has a key.
+ * default, and logged; a local model that is not known fails. A late or failing vendor model is backed up by another vendor's, if one has a key.
  */
 export function createLanguageModel(options: LanguageModelOptions): LanguageModel {
   const { settings, plan, egress, clock, logger } = options;
@@ -71,8 +71,23 @@ function localModelOf(
   clock: Clock,
   id: string,
 ): LanguageModel | null {
+  if (!isLocal(id) || id === DEMO_MODEL_ID) return null;
   const model = local_models.find((known) => known.id === id);
-  return model ? createLocalModel({ model, clock, stallMs: STALL_MS }) : null;
+  return model ? createLocalModel({ model, clock, stallMs: STALL_MS }) : unknownLocalModel(id);
+}
+
+/** Fails instead of a vendor getting the conversation. */
+function unknownLocalModel(id: string): LanguageModel {
+  return {
+    id,
+    isCustom: false,
+    // biome-ignore lint/correctness/useYield: it only throws
+    async *stream() {
+      throw new ModelError(`The local model ${id} is not known: no local server has it`, {
+        retryable: false,
+      });
+    },
+  };
 }
 
 /** The model of a vendor, or the demo; null when this deployment does not have it. */

@@ -305,6 +305,19 @@ describe('a local language model', () => {
     expect(vendor.requests).toEqual([]);
   });
 
+  it.each<[string, string, Record<string, string>]>([
+    ['as the agent’s model', 'local/gone', {}],
+    ['as the default', '', { LLM_DEFAULT: 'local/gone' }],
+  ])('fails %s when it is not known, and no vendor gets the conversation', async (_, id, environment) => {
+    const vendor = await keep(startOpenaiServer());
+    const keyed = { ...environment, OPENAI_API_KEY: 'a-key', OPENAI_BASE_URL: vendor.url };
+    await expect(ask(modelOf([], id, keyed))).rejects.toMatchObject({
+      name: 'ModelError',
+      message: expect.stringContaining('The local model local/gone is not known'),
+    });
+    expect(vendor.requests).toEqual([]);
+  });
+
   it('cannot send the conversation elsewhere by a redirect', async () => {
     const elsewhere = await keep(startOpenaiServer());
     const address = await stranger((_, response) =>
