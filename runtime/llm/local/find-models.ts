@@ -20,7 +20,7 @@ const NAME = /^[A-Za-z0-9][\w.:/@+-]{0,127}$/;
 
 /** A model that a server has. */
 export interface FoundModel extends Pick<LocalModel, 'id' | 'base_url' | 'name' | 'context_tokens'> {
-  /** In memory: trying it loads nothing. */
+  /** Known to be in the memory of this server: trying it loads nothing and costs nothing. */
   readonly isLoaded: boolean;
 }
 
@@ -118,7 +118,8 @@ async function ofOpenai(
     .map(({ id, max_model_len }) => ({
       name: id,
       context_tokens: props?.default_generation_settings.n_ctx ?? max_model_len ?? null,
-      isLoaded: true,
+      // Behind any other list, such as a proxy's, a trial may load each model or pay a vendor.
+      isLoaded: (isLlamaCpp || isVllm) && data.length === 1,
     }));
 }
 

@@ -25,7 +25,7 @@ import {
 } from '#test/fakes/local-llm-servers.ts';
 import { listenLocally } from '#test/fakes/local-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
-import { startOpenaiServer } from '#test/fakes/openai-server.ts';
+import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { chatRequest } from './chat-request.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
@@ -73,7 +73,7 @@ function modelOf(local_models: LocalModel[], id: string, environment: Record<str
 }
 
 /** Requests that reached the model; the search adds others at any time. */
-const chatsOf = ({ requests }: LocalLlmServer) =>
+const chatsOf = ({ requests }: Pick<LocalLlmServer, 'requests'>) =>
   requests.filter(({ path }) => path.endsWith('/chat/completions'));
 
 const ask = (model: ReturnType<typeof modelOf>, over: Partial<ChatRequest> = {}) =>
@@ -131,6 +131,22 @@ describe('the search for local language models', () => {
     expect(await tried(models)).toMatchObject({ tools: 'called' });
     // Its context is known once it is loaded.
     await expect.poll(() => models.offered()[0]?.context_tokens).toBe(4_096);
+  });
+
+  it.each([
+    ['a proxy that may pay a vendor', [{ id: 'gpt-x', owned_by: 'openai' }]],
+    ['a server that loads what it is asked for', [{ id: 'a', owned_by: 'llamacpp' }, { id: 'b' }]],
+  ])('asks nothing of the models of %s until an agent is given one', async (_, data) => {
+    const documents = { '/v1/models': { object: 'list', data } };
+    const server = await keep(startOpenaiServer({ documents, chat: [say('The sea is wide.')] }));
+    const other = await keep(startVllm());
+    const models = await search([server.url.replace(/\/v1$/, ''), other.address]);
+    const toolsOf = (index: number) => models.offered()[index]?.tools ?? null;
+    // Trials run one after another, in the order of the list.
+    await expect.poll(() => toolsOf(data.length)).toBe('called');
+    expect(chatsOf(server)).toEqual([]);
+    models.want(models.offered()[0]?.id ?? '');
+    await expect.poll(() => toolsOf(0)).toBe('not_called');
   });
 
   it('tries a model once and keeps the result between starts', async () => {
