@@ -18,6 +18,7 @@ import { createCustomModel } from './custom.ts';
 import { createDemoModel } from './demo.ts';
 import { hedgedModel } from './hedged-model.ts';
 import { type LanguageModel, ModelError } from './llm.ts';
+import { reachesAddress } from './local/local-addresses.ts';
 import { createLocalModel } from './local/local-model.ts';
 import { createSdkModel } from './sdk-model.ts';
 import { sendByRequest } from './send-request.ts';
@@ -44,7 +45,7 @@ export function createLanguageModel(options: LanguageModelOptions): LanguageMode
   const { settings, plan, egress, clock, logger } = options;
   const { custom, model } = plan.config.llm;
   if (custom) return createCustomModel({ custom, apiKey: plan.llm_api_key, egress, clock });
-  const modelOf = (id: string) => localModelOf(plan, clock, id) ?? platformModel(settings, clock, id);
+  const modelOf = (id: string) => localModelOf(options, id) ?? platformModel(settings, clock, id);
   const chosen = model === '' ? null : modelOf(model);
   if (chosen) return withFallback(chosen, settings, clock);
   const standard =
@@ -66,26 +67,27 @@ function withFallback(model: LanguageModel, settings: Settings, clock: Clock): L
   return hedgedModel(model, fallback, clock);
 }
 
-function localModelOf(
-  { local_models }: LanguageModelOptions['plan'],
-  clock: Clock,
-  id: string,
-): LanguageModel | null {
+/** A local model that cannot answer here fails: no vendor gets the conversation instead. */
+function localModelOf({ settings, plan, clock }: LanguageModelOptions, id: string): LanguageModel | null {
   if (!isLocal(id) || id === DEMO_MODEL_ID) return null;
-  const model = local_models.find((known) => known.id === id);
-  return model ? createLocalModel({ model, clock, stallMs: STALL_MS }) : unknownLocalModel(id);
+  const model = plan.local_models.find((known) => known.id === id);
+  if (!model) return failingModel(id, `The local model ${id} is not known: no local server has it`);
+  if (!reachesAddress(settings, model.base_url))
+    return failingModel(
+      id,
+      `The local model ${id} is on the loopback of another machine: ` +
+        'set LOCAL_LLM_URL to an address that every worker reaches',
+    );
+  return createLocalModel({ model, clock, stallMs: STALL_MS });
 }
 
-/** Fails instead of a vendor getting the conversation. */
-function unknownLocalModel(id: string): LanguageModel {
+function failingModel(id: string, message: string): LanguageModel {
   return {
     id,
     isCustom: false,
     // biome-ignore lint/correctness/useYield: it only throws
     async *stream() {
-      throw new ModelError(`The local model ${id} is not known: no local server has it`, {
-        retryable: false,
-      });
+      throw new ModelError(message, { retryable: false });
     },
   };
 }

@@ -256,13 +256,17 @@ describe('LOCAL_LLM_URL', () => {
   const addresses = (environment: Record<string, string>) => localAddresses(readSettings(environment));
 
   it('is by default the usual ports of Ollama, llama.cpp, LM Studio and vLLM, without Parley’s own', () => {
-    expect(addresses({ PORT: '8090' })).toEqual([
+    expect(addresses({ PORT: '8090', SUPERVISOR_RUN: 'a' })).toEqual([
       'http://127.0.0.1:11434',
       'http://127.0.0.1:8080',
       'http://127.0.0.1:1234',
       'http://127.0.0.1:8000',
     ]);
-    expect(addresses({})).not.toContain('http://127.0.0.1:8080');
+    expect(addresses({ SUPERVISOR_RUN: 'a' })).not.toContain('http://127.0.0.1:8080');
+  });
+
+  it('is by default off for a control plane started alone, whose workers may be on other machines', () => {
+    expect(addresses({})).toEqual([]);
   });
 
   it('names one server, with or without /v1', () => {
@@ -332,6 +336,21 @@ describe('a local language model', () => {
       message: expect.stringContaining('The local model local/gone is not known'),
     });
     expect(vendor.requests).toEqual([]);
+  });
+
+  it('on a loopback is not asked by a worker on another machine than the control plane', async () => {
+    const server = await keep(startVllm());
+    const model = await tried(await search([server.address]));
+    const chats = chatsOf(server).length;
+    const askFrom = (environment: Record<string, string>) => ask(modelOf([model], model.id, environment));
+    await expect(askFrom({ CONTROL_PLANE_URL: 'http://control.example.com:8080' })).rejects.toMatchObject({
+      name: 'ModelError',
+      message: expect.stringContaining('LOCAL_LLM_URL'),
+    });
+    expect(chatsOf(server)).toHaveLength(chats);
+    await askFrom({ CONTROL_PLANE_URL: 'http://localhost:8080' });
+    await askFrom({ CONTROL_PLANE_URL: 'https://parley.example.com', SUPERVISOR_RUN: 'a' });
+    expect(chatsOf(server)).toHaveLength(chats + 2);
   });
 
   it('cannot send the conversation elsewhere by a redirect', async () => {
