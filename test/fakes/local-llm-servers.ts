@@ -14,7 +14,7 @@ import {
 /** Behaviour of a stand-in. */
 export interface LocalLlmOptions {
   /** What comes of a request to call a tool; default: it is called. */
-  readonly tools?: 'called' | 'not_called' | 'refused';
+  readonly tools?: 'called' | 'not_called' | 'refused' | 'busy';
   /** Called for each chat request before its answer. */
   readonly onChat?: () => void;
   /** Tokens of every answer as the server reports them; default: its words. */
@@ -167,7 +167,8 @@ async function start(
 ): Promise<LocalLlmServer> {
   const answerTo = (isToolAsked: boolean): ChatScript => {
     if (!isToolAsked || tools === 'not_called') return say(POEM);
-    return tools === 'called' ? callTool('get_time', { city: 'Paris' }) : { ...say(''), refusal: 400 };
+    if (tools === 'called') return callTool('get_time', { city: 'Paris' });
+    return { ...say(''), refusal: tools === 'busy' ? 503 : 400 };
   };
   const server = await startOpenaiServer({
     documents,

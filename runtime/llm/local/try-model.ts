@@ -6,7 +6,11 @@ import { createLocalModel } from './local-model.ts';
 
 /** The first request may load the model from a disk. */
 const STALL_MS = 120_000;
+/** For both requests: a server may send a byte now and then for ever. */
+const TRIAL_MS = 180_000;
 const ANSWER_TOKENS = 64;
+/** Statuses of a server without tools. With any other it may call one later. */
+const TOOLS_REFUSED = [400, 422, 501];
 /** Tokens per second. */
 const MAX_SPEED = 100_000;
 const CLOCK: ToolDefinition = {
@@ -21,6 +25,10 @@ export type Tried = Pick<LocalModel, 'tools' | 'tokens_per_second'>;
 /** Throws `ModelError` when the model does not answer, and the signal's reason when it aborts. */
 export async function tryModel(model: LocalModel, clock: Clock, signal: AbortSignal): Promise<Tried> {
   const asked = createLocalModel({ model: { ...model, tools: null }, clock, stallMs: STALL_MS });
+  const late = new AbortController();
+  const timer = clock.after(TRIAL_MS, () =>
+    late.abort(new ModelError(`The trial took longer than ${TRIAL_MS / 1_000} s`, { retryable: true })),
+  );
   const run = (content: string, tools: readonly ToolDefinition[]) =>
     answerTo(asked, clock, {
       messages: [{ role: 'user', content }],
@@ -30,18 +38,26 @@ export async function tryModel(model: LocalModel, clock: Clock, signal: AbortSig
       endUserId: null,
       extraBody: null,
       speculative: false,
-      signal,
+      signal: AbortSignal.any([signal, late.signal]),
     });
-  const tools = await run('Call the tool get_time for Paris.', [CLOCK]).then<LocalModel['tools'], 'refused'>(
-    (answer) => (answer.calledTool ? 'called' : 'not_called'),
-    (error: unknown) => {
-      if (error instanceof ModelError && error.status !== null && error.status >= 400) return 'refused';
-      throw error;
-    },
-  );
-  // The model is in memory by now, and the prompt so short that nearly all time goes into the answer.
-  const { tokens, ms } = await run('Write a poem about the sea in ten lines.', []);
-  return { tools, tokens_per_second: speedOf(tokens, ms) };
+  try {
+    // Loads the model, which is no part of its speed; and a server that refuses this refuses more than tools.
+    await run('Hello!', []);
+    const { tokens, ms } = await run('Write a poem about the sea in ten lines.', []);
+    const tools = await run('Call the tool get_time for Paris.', [CLOCK]).then<
+      LocalModel['tools'],
+      'refused'
+    >(
+      (answer) => (answer.calledTool ? 'called' : 'not_called'),
+      (error: unknown) => {
+        if (error instanceof ModelError && TOOLS_REFUSED.includes(error.status ?? 0)) return 'refused';
+        throw error;
+      },
+    );
+    return { tools, tokens_per_second: speedOf(tokens, ms) };
+  } finally {
+    timer.cancel();
+  }
 }
 
 /** Tokens per second to one decimal; null when the server's count gives no speed that a model has. */

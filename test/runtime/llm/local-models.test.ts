@@ -111,10 +111,10 @@ describe('the search for local language models', () => {
   });
 
   it.each([0, -1, 1, 1e308])(
-    'keeps no speed that no model has, such as that of %d tokens in a minute',
+    'keeps no speed that no model has, such as that of %d tokens in half a minute',
     async (outputTokens) => {
       const clock = new ManualClock();
-      const onChat = () => void clock.advance(60_000);
+      const onChat = () => void clock.advance(30_000);
       const server = await keep(startVllm({ outputTokens, onChat }));
       const model = await tried(await search([server.address], clock));
       expect(model.tokens_per_second).toBeNull();
@@ -169,13 +169,55 @@ describe('the search for local language models', () => {
     const clock = new ManualClock();
     const models = await search([server.address], clock);
     const chats = () => chatsOf(server).length;
-    await expect.poll(chats).toBe(2);
+    await expect.poll(chats).toBe(1);
     server.fault = null;
-    await clock.advance(10_000);
-    await models.search();
+    for (const _ of ['first', 'second']) {
+      await clock.advance(10_000);
+      await models.search();
+    }
+    expect(chats()).toBe(1);
     expect(models.offered()[0]?.tools).toBeNull();
     models.want('local/meta-llama/Llama-3.1-8B-Instruct');
     expect((await tried(models)).tools).toBe('called');
+  });
+
+  it('does not take a busy server for one that refuses tools', async () => {
+    const server = await keep(startVllm({ tools: 'busy' }));
+    const models = await search([server.address]);
+    await expect.poll(() => chatsOf(server).length).toBe(3);
+    await models.close();
+    expect(models.known()).toMatchObject([{ tools: null, tokens_per_second: null }]);
+  });
+
+  it('gives a trial three minutes, even if the server always sends a little more', async () => {
+    const id = 'm';
+    let [answers, sent] = [0, 0];
+    const piece = JSON.stringify({ id, choices: [{ index: 0, delta: { content: 'wave ' } }] });
+    const address = await stranger((request, response) => {
+      if (request.method === 'GET')
+        return void response.end(JSON.stringify({ data: [{ id, max_model_len: 4_096 }] }));
+      answers += 1;
+      const endless = setInterval(() => {
+        response.write(`data: ${piece}\n\n`);
+        sent += 1;
+      }, 1);
+      response.on('close', () => {
+        clearInterval(endless);
+        answers -= 1;
+      });
+    });
+    const clock = new ManualClock();
+    await search([address], clock);
+    for (const ms of [60_000, 60_000, 59_999]) {
+      const before = sent;
+      await expect.poll(() => sent - before).toBeGreaterThan(10);
+      await clock.advance(ms);
+    }
+    const before = sent;
+    await expect.poll(() => sent - before).toBeGreaterThan(10);
+    expect(answers).toBe(1);
+    await clock.advance(1);
+    await expect.poll(() => answers).toBe(0);
   });
 
   it('notices after a minute that a server has come or gone', async () => {
