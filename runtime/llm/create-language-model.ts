@@ -39,7 +39,8 @@ export interface LanguageModelOptions {
 
 /**
  * The model of one call. A vendor model that is no longer configured here is replaced by the deployment's
- * default, and logged; a local model that is not known fails. A late or failing vendor model is backed up by another vendor's, if one has a key.
+ * default, and logged; a local model that is not known fails. A late or failing vendor model is backed up by
+ * another vendor's, if one has a key.
  */
 export function createLanguageModel(options: LanguageModelOptions): LanguageModel {
   const { settings, plan, egress, clock, logger } = options;

@@ -73,8 +73,8 @@ export function startOllama(options: LocalLlmOptions = {}): Promise<LocalLlmServ
 }
 
 /**
- * llama.cpp's server: one model, in memory from the start, named by its file. The path of Ollama's list has the
- * same handler as OpenAI's.
+ * llama.cpp's server: one model, in memory from the start, named by its file. The path of Ollama's list has
+ * the same handler as OpenAI's.
  */
 export function startLlamaCpp(options: LocalLlmOptions = {}): Promise<LocalLlmServer> {
   const id = '/models/qwen2.5-3b-instruct-q4_k_m.gguf';

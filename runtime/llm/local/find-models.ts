@@ -28,16 +28,22 @@ type Listed = Pick<FoundModel, 'name' | 'context_tokens' | 'isLoaded'>;
 
 const tokens = z.number().int().positive().max(100_000_000).nullish().catch(null);
 
+/** Longer names, and ones with control characters, come from no model server. */
+const modelName = z
+  .string()
+  .max(512)
+  .regex(/^[^\p{Cc}]*$/u);
+
 /** Ollama's `/api/tags` and `/api/ps` (https://docs.ollama.com/api). */
 const ollamaTags = z.object({
-  models: listOf(z.object({ name: z.string(), details: z.object({ family: z.string() }).nullish() })),
+  models: listOf(z.object({ name: modelName, details: z.object({ family: z.string() }).nullish() })),
 });
 const ollamaRunning = z.object({
-  models: listOf(z.object({ name: z.string(), context_length: tokens })),
+  models: listOf(z.object({ name: modelName, context_length: tokens })),
 });
 /** OpenAI's `GET /v1/models`; vLLM adds `max_model_len`. */
 const openaiModels = z.object({
-  data: listOf(z.object({ id: z.string(), owned_by: z.string().nullish(), max_model_len: tokens })),
+  data: listOf(z.object({ id: modelName, owned_by: z.string().nullish(), max_model_len: tokens })),
 });
 /** `/props` of llama.cpp's server (https://github.com/ggml-org/llama.cpp, tools/server). */
 const llamaCppProps = z.object({ default_generation_settings: z.object({ n_ctx: tokens }) });
@@ -45,7 +51,7 @@ const llamaCppProps = z.object({ default_generation_settings: z.object({ n_ctx: 
 const lmStudioModels = z.object({
   data: listOf(
     z.object({
-      id: z.string(),
+      id: modelName,
       type: z.string(),
       state: z.string(),
       max_context_length: tokens,

@@ -14,6 +14,7 @@ import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/cont
 import { adoptSpools, openSpool, type Spool } from '#runtime/link/spool.ts';
 import { ManualClock } from '../../../fakes/manual-clock.ts';
 import { MemorySink } from '../../../fakes/memory-sink.ts';
+import { SlowTicks } from '../../../fakes/slow-ticks.ts';
 import { createTestHub, type TestHub } from '../../../fakes/test-hub.ts';
 
 const TOKEN = 'a-token-of-the-workers';
@@ -31,16 +32,7 @@ describe('the worker link', () => {
   let closeLink: () => Promise<void>;
   /** Speech models of the control plane. */
   let speechModels: string[] = [];
-  /** What happens every minute or less often, when the test wants. */
-  const slowTicks: (() => void)[] = [];
-  const clock: Clock = {
-    ...systemClock,
-    every(ms, tick) {
-      if (ms < 60_000) return systemClock.every(ms, tick);
-      slowTicks.push(tick);
-      return { cancel: () => void slowTicks.splice(slowTicks.indexOf(tick), 1) };
-    },
-  };
+  const slow = new SlowTicks();
   const clients: ControlPlaneClient[] = [];
   const spools: Spool[] = [];
   const connections = new Set<Socket>();
@@ -48,8 +40,7 @@ describe('the worker link', () => {
   beforeEach(async () => {
     sink = new MemorySink();
     speechModels = [];
-    slowTicks.length = 0;
-    testHub = createTestHub({ clock, logger, sink, speechModels: () => speechModels });
+    testHub = createTestHub({ clock: slow.clock, logger, sink, speechModels: () => speechModels });
     server = createServer();
     server.on('connection', (socket) => connections.add(socket));
     closeLink = serveWorkerLink(server, testHub.hub, TOKEN).close;
@@ -166,9 +157,9 @@ describe('the worker link', () => {
       if (message.type === 'speech_models') announced.push(message.models);
     });
     await vi.waitFor(() => expect(testHub.workers.describe()).toHaveLength(1));
-    for (const tick of slowTicks) tick();
+    slow.tick();
     speechModels = ['english'];
-    for (const tick of slowTicks) tick();
+    slow.tick();
     await vi.waitFor(() => expect(announced).toEqual([['english']]));
   });
 
