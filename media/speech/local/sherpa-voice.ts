@@ -2,13 +2,12 @@
  * Local synthesis with a downloaded VITS voice and sherpa-onnx, one sentence at a time, in a process of its
  * own: a damaged model file crashes that process and no calls.
  */
-import { fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import type { Clock, Timer } from '#base/clock.ts';
-import type { InstalledVoice } from '../models/installed-models.ts';
+import type { InstalledVoice, VoiceFiles } from '../models/installed-models.ts';
 import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from '../speech.ts';
 import { spellNumerals } from '../text/english-numerals.ts';
 import { cutSentences } from '../text/sentences.ts';
+import { startModelProcess } from './model-process.ts';
 import { describeExit } from './process-exit.ts';
 import { type SentenceEngine, type SentenceEngineListener, SentenceQueue } from './sentence-queue.ts';
 
@@ -39,9 +38,7 @@ export function createSherpaVoice(
   { id, title, languages, files }: InstalledVoice,
   clock: Clock,
 ): SherpaVoice {
-  const queue = new SentenceQueue<VoiceJob, VoiceAnswer>((listener) =>
-    startProcess(JSON.stringify(files), clock, listener),
-  );
+  const queue = new SentenceQueue<VoiceJob, VoiceAnswer>((listener) => startProcess(files, clock, listener));
   return {
     id: `local:${id}`,
     voices: [{ id, name: title, languages }],
@@ -71,20 +68,11 @@ async function* synthesise(
 }
 
 function startProcess(
-  files: string,
+  files: VoiceFiles,
   clock: Clock,
   listener: SentenceEngineListener<VoiceAnswer>,
 ): SentenceEngine<VoiceJob> {
-  const program = fileURLToPath(new URL('./sherpa-voice-process.ts', import.meta.url));
-  // An empty environment: ours contains secrets.
-  const child = fork(program, [files], {
-    serialization: 'advanced',
-    execArgv: [],
-    env: {},
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-  child.unref();
-  child.channel?.unref();
+  const child = startModelProcess(new URL('./sherpa-voice-process.ts', import.meta.url), files);
   const exited = new Promise<void>((resolve) => child.on('close', () => resolve()));
   let timeout: Timer | null = null;
   child.on('message', (answer) => {

@@ -3,8 +3,7 @@
  * first stream or when announced: a damaged model file crashes that process and no calls. When the process
  * ends, its streams fail; the next stream starts a new process.
  */
-import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
 import type { Clock } from '#base/clock.ts';
 import type { RecogniserFiles } from '../models/installed-models.ts';
 import { PendingFinalises } from '../pending-finalises.ts';
@@ -15,6 +14,7 @@ import {
   type Recognizer,
   SpeechError,
 } from '../speech.ts';
+import { startModelProcess } from './model-process.ts';
 import { describeExit } from './process-exit.ts';
 
 /** A message to the process. */
@@ -46,16 +46,7 @@ export function createSherpa(files: RecogniserFiles, clock: Clock): SherpaRecogn
   let nextId = 0;
 
   function start(): ChildProcess {
-    const program = fileURLToPath(new URL('./sherpa-process.ts', import.meta.url));
-    // An empty environment: ours contains secrets.
-    const child = fork(program, [JSON.stringify(files)], {
-      serialization: 'advanced',
-      execArgv: [],
-      env: {},
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    });
-    child.unref();
-    child.channel?.unref();
+    const child = startModelProcess(new URL('./sherpa-process.ts', import.meta.url), files);
     child.on('message', (message) => {
       const { id, event } = message as SherpaReport;
       streams.get(id)?.receive(event);

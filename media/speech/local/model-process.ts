@@ -1,0 +1,17 @@
+/** Processes that load downloaded models: a damaged model file crashes such a process and no calls. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** Starts the program with the model's files as its argument. It does not keep this process running. */
+export function startModelProcess(program: URL, files: object): ChildProcess {
+  const child = fork(fileURLToPath(program), [JSON.stringify(files)], {
+    serialization: 'advanced',
+    execArgv: [],
+    // Ours contains secrets.
+    env: {},
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  child.unref();
+  child.channel?.unref();
+  return child;
+}
