@@ -79,26 +79,13 @@ export function platformModels(settings: Settings, capabilities: SpeechCapabilit
   };
 }
 
-/** Like `platformModels`, for capabilities that change while the program runs: each read is up to date. */
+/**
+ * Like `platformModels`, for speech models and models of local servers (`offered`) that come and go while the
+ * program runs: each read is up to date.
+ */
 export function currentPlatformModels(
   settings: Settings,
   capabilities: () => SpeechCapabilities,
-): PlatformModels {
-  return {
-    llm: languageModels(settings),
-    get asr() {
-      return recognitionModels(settings, capabilities());
-    },
-    get voices() {
-      return voices(settings, capabilities());
-    },
-  };
-}
-
-/** The same offer with the models of local servers, which come and go while the program runs. */
-export function withLocalModels(
-  platform: PlatformModels,
-  settings: Settings,
   offered: () => readonly LocalModel[],
 ): PlatformModels {
   return {
@@ -106,10 +93,10 @@ export function withLocalModels(
       return languageModels(settings, offered());
     },
     get asr() {
-      return platform.asr;
+      return recognitionModels(settings, capabilities());
     },
     get voices() {
-      return platform.voices;
+      return voices(settings, capabilities());
     },
   };
 }

@@ -12,7 +12,7 @@ import { createLogger, type Logger } from '#base/log.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
 import { loadCredentials } from '#config/credentials.ts';
 import type { Settings } from '#config/env.ts';
-import { currentPlatformModels, withLocalModels } from '#config/platform-models.ts';
+import { currentPlatformModels } from '#config/platform-models.ts';
 import { openTracing } from '#config/tracing.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { countPosting } from '#control-plane/accounts/wallet/low-credit.ts';
@@ -271,10 +271,6 @@ async function buildContext(
     logger,
   });
   if (settings.LLM_DEFAULT !== undefined) localModels.want(settings.LLM_DEFAULT);
-  const platform = currentPlatformModels(
-    settings,
-    detectCapabilities({ settings, searchPath: process.env['PATH'] ?? '', clock }),
-  );
   const s3 = {
     accessKeyId: process.env['AWS_ACCESS_KEY_ID'],
     secretAccessKey: process.env['AWS_SECRET_ACCESS_KEY'],
@@ -296,7 +292,11 @@ async function buildContext(
     ledger: createLedger({ entries: models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
     workSignals: createWorkSignals(),
     egress: createEgressGuard({ allow: settings.EGRESS_ALLOW, clock }),
-    platform: withLocalModels(platform, settings, () => localModels.offered()),
+    platform: currentPlatformModels(
+      settings,
+      detectCapabilities({ settings, searchPath: process.env['PATH'] ?? '', clock }),
+      () => localModels.offered(),
+    ),
     localModels,
     rooms: openRooms(settings, logger),
     speech: createSpeechPool({

@@ -75,22 +75,38 @@ export interface SpeechEngines {
   close(): Promise<void>;
 }
 
-/** Finds the local recognisers and voices of this machine whenever asked. Nothing is run or loaded. */
+/**
+ * Finds the local recognisers and voices of this machine: models whenever asked, programs now. Nothing is run
+ * or loaded.
+ */
 export function detectCapabilities({
   settings,
   searchPath,
   clock,
 }: Omit<SpeechEnginesOptions, 'logger'>): () => SpeechCapabilities {
   const installed = watchModels(settings.DATA_DIR, readModelTable(settings.MODELS_TABLE), clock);
-  return () => capabilitiesOf(installed(), searchPath);
+  const programs = {
+    hasPocketsphinx: findPocketsphinx(searchPath) !== null,
+    espeakVoices: detectEspeakVoices(),
+  };
+  return () => capabilitiesOf(installed(), programs);
 }
 
-function capabilitiesOf(models: InstalledModels, searchPath: string): SpeechCapabilities {
+/** Programs that are looked for once: what is installed later is used from the next start. */
+interface SpeechPrograms {
+  readonly hasPocketsphinx: boolean;
+  readonly espeakVoices: ReturnType<typeof detectEspeakVoices>;
+}
+
+function capabilitiesOf(
+  models: InstalledModels,
+  { hasPocketsphinx, espeakVoices }: SpeechPrograms,
+): SpeechCapabilities {
   return {
-    localRecognition: localRecognition(models, searchPath),
+    localRecognition: localRecognition(models, hasPocketsphinx),
     localVoices: [
       ...models.voices.map(({ id, title, languages }) => ({ id, name: title, languages })),
-      ...detectEspeakVoices(),
+      ...espeakVoices,
     ],
   };
 }
@@ -104,11 +120,12 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
   const models = new ModelEngines(installed, clock);
   const phrases = new PhraseCache(clock);
   const english = phrases.of(flite);
-  const espeak = detectEspeakVoices().length > 0 ? [phrases.of(createEspeak(clock))] : [];
+  const programs = { hasPocketsphinx: pocketsphinx !== null, espeakVoices: detectEspeakVoices() };
+  const espeak = programs.espeakVoices.length > 0 ? [phrases.of(createEspeak(clock))] : [];
   /** With the voices of now: a call keeps them, and its voice, until its end. */
   const localVoices = () =>
     localSynthesizer([english, ...models.voices().map((voice) => phrases.of(voice)), ...espeak]);
-  const offered = () => platformModels(settings, capabilitiesOf(installed(), options.searchPath)).asr;
+  const offered = () => platformModels(settings, capabilitiesOf(installed(), programs)).asr;
   const recognition = openRecognition(options, { models, pocketsphinx, offered });
   const remote = new Map(remoteSynthesizers(settings, clock, phrases));
   const platformTts = () => remote.get(settings.TTS_PROVIDER) ?? localVoices();
@@ -291,7 +308,7 @@ function describe(synthesizer: Synthesizer, recognizer: Recognizer | null): stri
   return lines;
 }
 
-/** What to do without a recogniser, in one line. */
+/** One line for an operator without a recogniser: how to get one. */
 function letItHear(model: Parameters<typeof bytesOf>[0] | undefined): string {
   const size = model ? ` (${Math.round(bytesOf(model) / 1e6)} MB)` : '';
   return (

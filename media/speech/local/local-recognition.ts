@@ -3,13 +3,12 @@ import { LOCAL_RECOGNITION_ID, type LocalRecognition } from '#config/platform-mo
 import type { InstalledModels } from '../models/installed-models.ts';
 import type { Recognizer } from '../speech.ts';
 import type { ModelEngines } from './model-engines.ts';
-import { findPocketsphinx } from './pocketsphinx.ts';
 
-/** Kinds of local recognisers on this machine, best first. Nothing is run or loaded. */
-export function localRecognition(models: InstalledModels, searchPath: string): LocalRecognition[] {
+/** Kinds of local recognisers on this machine, best first. */
+export function localRecognition(models: InstalledModels, hasPocketsphinx: boolean): LocalRecognition[] {
   const found: LocalRecognition[] = [];
   if (models.recognisers.length > 0) found.push('sherpa');
-  if (findPocketsphinx(searchPath)) found.push('pocketsphinx');
+  if (hasPocketsphinx) found.push('pocketsphinx');
   return found;
 }
 

@@ -63,6 +63,7 @@ async function machine({
   const platform = currentPlatformModels(
     settings,
     detectCapabilities({ settings, searchPath: '', clock: systemClock }),
+    () => [],
   );
   const api: TestApi = await openTestApi(environment, { speechModels, platform });
   opened.push(api);

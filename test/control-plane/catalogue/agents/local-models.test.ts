@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readSettings } from '#config/env.ts';
 import { type LocalModel, NO_LOCAL_MODELS } from '#config/local-models.ts';
-import { platformModels, withLocalModels } from '#config/platform-models.ts';
+import { currentPlatformModels } from '#config/platform-models.ts';
 import { buildPlan } from '#control-plane/calls/plans/build-plan.ts';
 import { openTestApi, type TestApi, type TestUser } from '../../test-api.ts';
 
@@ -42,7 +42,11 @@ async function open(found: readonly LocalModel[], environment: Record<string, st
     want: (id: string) => void wanted.push(id),
   };
   const settings = readSettings(environment);
-  const platform = withLocalModels(platformModels(settings, { localRecognition: [] }), settings, () => found);
+  const platform = currentPlatformModels(
+    settings,
+    () => ({ localRecognition: [] }),
+    () => found,
+  );
   api = await openTestApi(environment, { localModels, platform });
   const user = await api.createUser();
   return { api, user, wanted, searches: () => searches };
