@@ -38,7 +38,7 @@ export function createLocalModel({ model, clock, stallMs }: LocalModelOptions): 
   };
 }
 
-/** Many chat templates fail on a second system message, and some servers on a model without tools. */
+/** Many chat templates fail on a second system message; some servers refuse tools for some models. */
 function understood(request: ChatRequest, { tools }: LocalModel): ChatRequest {
   return {
     ...request,

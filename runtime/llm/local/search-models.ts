@@ -17,7 +17,7 @@ const EVERY_MS = 60_000;
 const FRESH_MS = 5_000;
 /** For one request; a server takes at most two in a row. */
 const TIMEOUT_MS = 500;
-/** Models kept: servers may invent new names for ever. */
+/** Models kept: a server may invent new names without end. */
 const MAX_KNOWN = 128;
 
 /** Options of the search. */
@@ -48,6 +48,7 @@ class LocalSearch implements LocalModels {
   readonly #attempted = new Set<string>();
   readonly #failed = new Set<string>();
   #offered: readonly FoundModel[] = [];
+  #isSaved = true;
   #search: { readonly atMs: number; readonly done: Promise<void> } | null = null;
   #trials: Promise<void> = Promise.resolve();
 
@@ -110,6 +111,7 @@ class LocalSearch implements LocalModels {
       this.#learn(id, rest);
       if (isLoaded) this.#try(id);
     }
+    this.#save();
   }
 
   /** A model with another address or name is another model: what was found out about the old one is void. */
@@ -142,6 +144,7 @@ class LocalSearch implements LocalModels {
     try {
       const tried: Tried = await tryModel(model, clock, signal);
       this.#keep({ ...(this.#known.get(model.id) ?? model), ...tried });
+      this.#save();
       logger.info({ model: model.id, ...tried }, 'tried a local language model');
       // A server that has just loaded the model knows its context now.
       this.#search = null;
@@ -155,12 +158,19 @@ class LocalSearch implements LocalModels {
 
   /** Every call plan must be able to carry it. */
   #keep(found: LocalModel): void {
-    const { file, logger } = this.#options;
     const { data: model } = localModel.safeParse(found);
     if (!model) return;
     this.#known.delete(model.id);
     this.#known.set(model.id, model);
     for (const id of this.#known.keys()) if (this.#known.size > MAX_KNOWN) this.#known.delete(id);
+    this.#isSaved = false;
+  }
+
+  /** Once for all models of a search. */
+  #save(): void {
+    if (this.#isSaved) return;
+    this.#isSaved = true;
+    const { file, logger } = this.#options;
     try {
       writeFileSync(`${file}.new`, JSON.stringify(this.known()), { mode: 0o600 });
       renameSync(`${file}.new`, file);
@@ -170,7 +180,7 @@ class LocalSearch implements LocalModels {
   }
 }
 
-/** What an earlier process kept; none if there is no such file, or not one that can be read. */
+/** The models that an earlier process kept; none if the file is missing or cannot be read. */
 function readKnown(file: string): readonly LocalModel[] {
   try {
     return parseJson(z.array(localModel), readFileSync(file, 'utf8')) ?? [];

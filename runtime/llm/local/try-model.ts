@@ -6,7 +6,7 @@ import { createLocalModel } from './local-model.ts';
 
 /** The first request may load the model from a disk. */
 const STALL_MS = 120_000;
-/** For both requests: a server may send a byte now and then for ever. */
+/** For both requests: a server may send a byte now and then without end. */
 const TRIAL_MS = 180_000;
 const ANSWER_TOKENS = 64;
 /** Statuses of a server without tools. With any other it may call one later. */
@@ -19,7 +19,7 @@ const CLOCK: ToolDefinition = {
   arguments: [{ name: 'city', description: 'The city' }],
 };
 
-/** What was found out. */
+/** Results of a trial. */
 export type Tried = Pick<LocalModel, 'tools' | 'tokens_per_second'>;
 
 /** Throws `ModelError` when the model does not answer, and the signal's reason when it aborts. */
