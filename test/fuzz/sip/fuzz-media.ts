@@ -5,12 +5,10 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { systemClock } from '#base/clock.ts';
-import { isLoopback } from '#base/public-address.ts';
 import { Fault } from '#config/errors.ts';
 import { encodeG711 } from '#media/dsp/g711.ts';
 import { EventBatcher, unpackEvents } from '#media/leg/event-batch.ts';
 import type { LegEvent } from '#media/leg/leg.ts';
-import type { MediaShared } from '#media/leg/leg-audio.ts';
 import { Pacer } from '#media/leg/pacer.ts';
 import { RTP_HEADER_BYTES, writeRtpHeader } from '#media/rtp/packet.ts';
 import { PortPool } from '#media/rtp/port-pool.ts';
@@ -20,6 +18,7 @@ import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { answerAudio, readRemote } from '#telephony/sdp.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { mediaShared } from '#test/fakes/media-shared.ts';
 import { tone } from '#test/fakes/tone.ts';
 import { createRandom } from '#test/simulation/random.ts';
 import { type HeapUse, heapBytes } from './heap.ts';
@@ -90,15 +89,7 @@ export async function fuzzRtp({
   const detector = new SpeechDetector(clock, () => undefined);
   // As in the media thread, speech detection runs on each turn of the wheel.
   const pacer = new Pacer(clock, () => detector.flush(clock.now()));
-  const shared: MediaShared = {
-    clock,
-    pacer,
-    events,
-    detector,
-    isOwnAddress: isLoopback,
-    audios: new Map(),
-    log: () => undefined,
-  };
+  const shared = mediaShared({ clock, pacer, events, detector });
   const peer = createSocket('udp4');
   peer.bind(0, '127.0.0.1');
   await once(peer, 'listening');

@@ -12,6 +12,7 @@ import type { TransportLeg } from '#media/leg/transport-leg.ts';
 import { openLivekitSession } from '#media/livekit/livekit-leg.ts';
 import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
+import { mediaShared } from '../../fakes/media-shared.ts';
 
 /** The room as LiveKit's Node library exposes it. */
 class FakeRoom extends EventEmitter {
@@ -54,15 +55,7 @@ describe('a leg in a room whose data overtakes participant updates', () => {
   let room: FakeRoom;
 
   beforeEach(async () => {
-    const shared = {
-      clock,
-      pacer,
-      events,
-      detector,
-      isOwnAddress: () => false,
-      audios: new Map(),
-      log: () => undefined,
-    };
+    const shared = mediaShared({ clock, pacer, events, detector });
     const options = {
       leg: 1,
       url: 'ws://nowhere',

@@ -1,9 +1,7 @@
 /** An RTP session as the media thread runs it, on a real socket, with a clock advanced by the test. */
 import { systemClock } from '#base/clock.ts';
-import { isLoopback } from '#base/public-address.ts';
 import { EventBatcher, unpackEvents } from '#media/leg/event-batch.ts';
 import type { LegEvent } from '#media/leg/leg.ts';
-import type { MediaShared } from '#media/leg/leg-audio.ts';
 import type { RtpLegOptions } from '#media/leg/leg-factory.ts';
 import { Pacer } from '#media/leg/pacer.ts';
 import type { RtpCodec } from '#media/leg/rtp-remote.ts';
@@ -11,6 +9,7 @@ import { PortPool } from '#media/rtp/port-pool.ts';
 import { openRtpSession } from '#media/rtp/rtp-session.ts';
 import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { mediaShared } from '#test/fakes/media-shared.ts';
 import { openRtpPeer } from '#test/fakes/rtp-peer.ts';
 
 /**
@@ -27,15 +26,13 @@ export async function openManualSession(
   const detector = new SpeechDetector(systemClock, () => undefined);
   const logged: string[] = [];
   const pacer = new Pacer(clock, () => undefined);
-  const shared: MediaShared = {
+  const shared = mediaShared({
     clock,
     pacer,
     events,
     detector,
-    isOwnAddress: isLoopback,
-    audios: new Map(),
     log: (_level, message) => void logged.push(message),
-  };
+  });
   const peer = await openRtpPeer(codec);
   const options = {
     leg: 1,

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LegEvent } from '#media/leg/leg.ts';
 import { PortPool } from '#media/rtp/port-pool.ts';
+import type { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openManualSession } from './manual-session.ts';
 
 const KEY = Buffer.alloc(30, 7).toString('base64');
@@ -24,6 +25,13 @@ describe('the report on a peer from which nothing is heard', () => {
     return last && 'stats' in last ? last.stats.unheard : undefined;
   };
 
+  /** Lets 20 ms at a time pass until the expectation is met: a datagram takes real time. */
+  const expectSoon = <Value>(clock: ManualClock, read: () => Value) =>
+    expect.poll(async () => {
+      await clock.advance(20);
+      return read();
+    });
+
   it('says after 3 s, while the call runs and at its end, that no packet came', async () => {
     const { clock, leg, report, logged } = await open();
     await clock.advance(2_900);
@@ -42,12 +50,7 @@ describe('the report on a peer from which nothing is heard', () => {
     await clock.advance(3_100);
     peer.send(port, 0, new Uint8Array(160));
     const named = { expectedAddress: ELSEWHERE, refusedAddresses: ['127.0.0.1'], unreadablePackets: 0 };
-    await expect
-      .poll(async () => {
-        await clock.advance(20);
-        return unheard(report());
-      })
-      .toEqual(named);
+    await expectSoon(clock, () => unheard(report())).toEqual(named);
     leg.command({ do: 'close' });
     expect(report().at(-1)).toMatchObject({ stats: { packetsReceived: 0, unheard: named } });
     expect(logged.at(-1)).toContain(`expected ${ELSEWHERE}, refused packets came from 127.0.0.1`);
@@ -61,12 +64,7 @@ describe('the report on a peer from which nothing is heard', () => {
     leg.command({ do: 'setRemote', remote: { ...peer.remote, ...described } });
     await clock.advance(3_100);
     peer.send(port, payloadType, payload);
-    await expect
-      .poll(async () => {
-        await clock.advance(20);
-        return unheard(report())?.unreadablePackets;
-      })
-      .toBe(1);
+    await expectSoon(clock, () => unheard(report())?.unreadablePackets).toBe(1);
     expect(logged.at(-1)).toContain('unreadable packets: 1');
     expect(logged.at(-1)).not.toContain('no packet came');
   });
@@ -77,12 +75,7 @@ describe('the report on a peer from which nothing is heard', () => {
     await clock.advance(3_100);
     peer.send(port, 77, new Uint8Array(160));
     peer.send(port, 0, new Uint8Array(160));
-    await expect
-      .poll(async () => {
-        await clock.advance(20);
-        return unheard(report())?.refusedAddresses;
-      })
-      .toEqual(['127.0.0.1']);
+    await expectSoon(clock, () => unheard(report())?.refusedAddresses).toEqual(['127.0.0.1']);
     expect(unheard(report())?.unreadablePackets).toBe(0);
   });
 
@@ -91,14 +84,11 @@ describe('the report on a peer from which nothing is heard', () => {
     // A private address: the peer is behind NAT, and sends from another one.
     leg.command({ do: 'setRemote', remote: { ...peer.remote, address: '10.0.0.9' } });
     await clock.advance(3_100);
-    await expect
-      .poll(async () => {
-        await clock.advance(20);
-        const isConnected = report().some((event) => event.type === 'connected');
-        if (!isConnected) peer.send(port, 0, new Uint8Array(160));
-        return isConnected;
-      })
-      .toBe(true);
+    await expectSoon(clock, () => {
+      const isConnected = report().some((event) => event.type === 'connected');
+      if (!isConnected) peer.send(port, 0, new Uint8Array(160));
+      return isConnected;
+    }).toBe(true);
     expect(logged).toEqual(['nothing heard on a phone leg for 3 s: expected 10.0.0.9, no packet came']);
   });
 
@@ -116,12 +106,7 @@ describe('the report on a peer from which nothing is heard', () => {
     leg.command({ do: 'setRemote', remote: { ...peer.remote, address: ELSEWHERE } });
     await clock.advance(3_100);
     peer.send(port, 0, new Uint8Array(160));
-    await expect
-      .poll(async () => {
-        await clock.advance(20);
-        return unheard(report())?.refusedAddresses;
-      })
-      .toEqual(['127.0.0.1']);
+    await expectSoon(clock, () => unheard(report())?.refusedAddresses).toEqual(['127.0.0.1']);
     leg.command({ do: 'setRemote', remote: { ...peer.remote, address: '203.0.113.10' } });
     await clock.advance(3_100);
     expect(unheard(report())).toMatchObject({ expectedAddress: '203.0.113.10', refusedAddresses: [] });
@@ -155,11 +140,6 @@ describe('the report on a peer from which nothing is heard', () => {
     await clock.advance(10_000);
     expect([unheard(report()), logged]).toEqual([undefined, []]);
     peer.send(port, 0, new Uint8Array(160));
-    await expect
-      .poll(async () => {
-        await clock.advance(20);
-        return unheard(report())?.refusedAddresses;
-      })
-      .toEqual(['127.0.0.1']);
+    await expectSoon(clock, () => unheard(report())?.refusedAddresses).toEqual(['127.0.0.1']);
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
 import type { ReportedDialog } from '#protocol/worker-link.ts';
+import { SILENT_MEDIA_QUALITY } from '#test/fakes/silent-media-quality.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
 let api: TestCalls;
@@ -14,16 +15,6 @@ beforeEach(async () => {
   api.dispatch.reset();
 });
 
-const QUALITY = {
-  packets_received: 0,
-  packets_lost: 0,
-  packets_sent: 150,
-  jitter_ms: 0,
-  round_trip_ms: null,
-  jitter_buffer_ms: null,
-  concealed_share: null,
-  mos: null,
-};
 const UNHEARD = { expected_address: '192.0.2.7', refused_addresses: ['127.0.0.1'] };
 
 /** An outbound call that rings, and the account that placed it. */
@@ -100,8 +91,8 @@ it.each([
 ])('a phone call that moves %s', async (_what, heard, expected) => {
   const id = await answeredCall();
   await api.report(id, { type: 'dialog', ...dialogOf('caller') });
-  await api.report(id, { type: 'media', quality: { ...QUALITY, unheard: UNHEARD } });
-  await api.report(id, { type: 'media', quality: { ...QUALITY, ...heard } });
+  await api.report(id, { type: 'media', quality: { ...SILENT_MEDIA_QUALITY, unheard: UNHEARD } });
+  await api.report(id, { type: 'media', quality: { ...SILENT_MEDIA_QUALITY, ...heard } });
   await workerDies();
   expect(api.dispatch.plans.at(-1)?.failoverState?.is_unheard).toBe(expected);
 });

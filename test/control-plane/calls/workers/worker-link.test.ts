@@ -14,6 +14,7 @@ import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/cont
 import { adoptSpools, openSpool, type Spool } from '#runtime/link/spool.ts';
 import { ManualClock } from '../../../fakes/manual-clock.ts';
 import { MemorySink } from '../../../fakes/memory-sink.ts';
+import { SILENT_MEDIA_QUALITY } from '../../../fakes/silent-media-quality.ts';
 import { SlowTicks } from '../../../fakes/slow-ticks.ts';
 import { createTestHub, type TestHub } from '../../../fakes/test-hub.ts';
 
@@ -227,14 +228,7 @@ describe('the worker link', () => {
     const { client, spool } = await connect('w', accepting, { clock: new ManualClock() });
     await vi.waitFor(() => expect(client.isConnected).toBe(true));
     const quality = {
-      packets_received: 0,
-      packets_lost: 0,
-      packets_sent: 150,
-      jitter_ms: 0,
-      round_trip_ms: null,
-      jitter_buffer_ms: null,
-      concealed_share: null,
-      mos: null,
+      ...SILENT_MEDIA_QUALITY,
       unheard: { expected_address: '192.0.2.1', refused_addresses: [] },
     };
     client.report({ sessionId: 's1', epoch: 1 }, { type: 'media', quality });
