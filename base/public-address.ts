@@ -44,6 +44,11 @@ export function isLoopback(address: string): boolean {
   return isIP(address) !== 0 && ipaddr.process(address).range() === 'loopback';
 }
 
+/** Whether a listener on `host` is reached by every address of its machine. */
+export function isAnyHost(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
 /**
  * Parses `EGRESS_ALLOW`: names, addresses and CIDRs, each with an optional `:port`; IPv6 with a port is in
  * brackets.

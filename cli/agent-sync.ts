@@ -1,6 +1,6 @@
 /** Agents between the API and files: reads an agent as a file, and updates the stored one from a file. */
 import { type AgentFile, isSecretHeader, type StoredFile } from './agent-file.ts';
-import { type Api, CommandError } from './api.ts';
+import { type Api, CommandError, type Json } from './api.ts';
 
 const PROFILE = [
   'name',
@@ -35,9 +35,6 @@ export interface StoredAgent {
   readonly toolIds: ReadonlyMap<string, string>;
   readonly sourceIds: ReadonlyMap<string, string>;
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: rows of the API, which defines their schemas
-type Row = any;
 
 /** The agent with an id or a name. Throws `CommandError` if there is none, or several of that name. */
 export async function findAgentId(api: Api, idOrName: string): Promise<string> {
@@ -117,7 +114,7 @@ async function readStored(
   );
   const known = { agentId, toolIds: tools.ids, sourceIds: knowledge.ids };
   const used = {
-    tools: tools.records.map((tool: Row) => ({ ...tool, headers: tool.headers.map(shownHeader) })),
+    tools: tools.records.map((tool: Json) => ({ ...tool, headers: tool.headers.map(shownHeader) })),
     knowledge: knowledge.records,
   };
   if (!agent) return { ...known, file: { parley: 1, ...used } };
@@ -175,7 +172,7 @@ async function readNamed(
   // Attached objects in the agent's order, then those that only the file defines.
   const ordered = [...new Set([...attached, ...ids.keys()])];
   const records = await Promise.all(
-    ordered.map(async (name) => pick(await api.get(`${path}/${ids.get(name)}`), fields) as Row),
+    ordered.map(async (name) => pick(await api.get(`${path}/${ids.get(name)}`), fields) as Json),
   );
   return { ids, attached, records };
 }
@@ -264,7 +261,7 @@ function namesSecret(tool: AgentFile['tools'][number]): boolean {
 function configPatch(
   config: AgentFile['config'],
   known: { readonly toolIds: ReadonlyMap<string, string>; readonly sourceIds: ReadonlyMap<string, string> },
-): Row {
+): Json {
   const idOf = (kind: string, ids: ReadonlyMap<string, string>) => (name: string) => {
     const id = ids.get(name);
     if (id === undefined)
@@ -299,11 +296,11 @@ function withoutFalse<T extends { has_secret: boolean }>({ has_secret, ...rest }
   return has_secret ? { ...rest, has_secret } : rest;
 }
 
-function shownHeader({ name, kind, value, has_secret }: Row) {
+function shownHeader({ name, kind, value, has_secret }: Json) {
   return has_secret ? { name, kind, has_secret } : { name, kind, value };
 }
 
-function pick(record: Row, fields: readonly string[]): Row {
+function pick(record: Json, fields: readonly string[]): Json {
   return Object.fromEntries(fields.filter((field) => field in record).map((field) => [field, record[field]]));
 }
 

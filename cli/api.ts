@@ -29,8 +29,9 @@ export interface Access {
   readonly key: string;
 }
 
+/** A record of the API. */
 // biome-ignore lint/suspicious/noExplicitAny: the API defines the schemas of its answers
-type Json = any;
+export type Json = any;
 
 const LIST_PAGE = 100;
 

@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { findAgentId } from './agent-sync.ts';
-import { type Api, CommandError, EXIT } from './api.ts';
+import { type Api, CommandError, EXIT, type Json } from './api.ts';
 import { readGiven } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { printFacts, printTable, show } from './output.ts';
@@ -14,9 +14,6 @@ import { printFacts, printTable, show } from './output.ts';
 const URL = '/v1/agent/batch-calls';
 const LIST_URL = '/v1/agent/do-not-call';
 const POLL_MS = 2_000;
-
-// biome-ignore lint/suspicious/noExplicitAny: rows of the API, which defines their schemas
-type Batch = any;
 
 interface StartOptions {
   readonly agent: string;
@@ -75,7 +72,7 @@ function addViews(batch: Command, common: CommandContext): void {
       show(rows, common, () =>
         printTable(
           ['ID', 'CREATED', 'STATUS', 'DONE', 'NAME'],
-          rows.map((row: Batch) => [
+          rows.map((row: Json) => [
             row.batch_call_id,
             row.created_at,
             statusOf(row),
@@ -208,7 +205,7 @@ async function findNumberId(api: Api, wanted: string): Promise<string> {
 async function watch(common: CommandContext, api: Api, id: string): Promise<void> {
   let last = '';
   for (;;) {
-    const record: Batch = await api.get(addressOf(id));
+    const record: Json = await api.get(addressOf(id));
     const line = progressLine(record);
     if (!common.json && line !== last) console.log(line);
     last = line;
@@ -222,7 +219,7 @@ async function watch(common: CommandContext, api: Api, id: string): Promise<void
 }
 
 /** `12/40 done, 3 calling: 9 completed, 2 busy, 1 no answer` */
-export function progressLine(record: Batch): string {
+export function progressLine(record: Json): string {
   const {
     waiting: _waiting,
     calling,
@@ -238,17 +235,17 @@ export function progressLine(record: Batch): string {
   );
 }
 
-function statusOf({ status, status_reason: reason }: Batch): string {
+function statusOf({ status, status_reason: reason }: Json): string {
   return reason === null ? status : `${status} (${reason})`;
 }
 
-function doneOf({ row_count, counts }: Batch): number {
+function doneOf({ row_count, counts }: Json): number {
   return row_count - counts.waiting - counts.calling;
 }
 
-function printBatch(record: Batch): void {
+function printBatch(record: Json): void {
   printFacts({
-    Batch: record.batch_call_id,
+    Json: record.batch_call_id,
     Name: record.name,
     Progress: progressLine(record),
     'Opted out': record.counts.opted_out,

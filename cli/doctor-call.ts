@@ -4,15 +4,14 @@
  */
 import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hostPort, isLoopback } from '#base/public-address.ts';
+import { hostPort, isAnyHost, isLoopback } from '#base/public-address.ts';
 import type { CallOutcome, CallRecord } from '#caller/caller.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { CALLER_RATE_HZ, prepareScene } from '#caller/scene.ts';
 import { voicedSeconds } from '#caller/voiced.ts';
-import { type Api, CommandError } from './api.ts';
+import { type Api, CommandError, type Json } from './api.ts';
 import type { CheckResult } from './check-result.ts';
 import {
-  isAnyHost,
   type PermittedCall,
   permitTestCall,
   reachableHost,
@@ -116,8 +115,8 @@ async function checkCall(api: Pick<Api, 'get'>, testCall: TestCall): Promise<Fin
         'forward it if the machine is behind NAT',
     };
   const understood = session.items
-    .filter(({ role }: Row) => role === 'user')
-    .map(({ content }: Row) => content)
+    .filter(({ role }: Json) => role === 'user')
+    .map(({ content }: Json) => content)
     .join(' ');
   return {
     verdict: 'ok',
@@ -159,14 +158,11 @@ function place({ sip, from, permitted }: TestCall): Promise<CallRecord> {
   return caller.call({ target, scene });
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: records of the API, which defines their schemas
-type Row = any;
-
 /** The session of the call once it has ended; as it is after 30 s. */
 async function endedSession(
   api: Pick<Api, 'get'>,
   { agent_id: agentId, session_id: sessionId }: PermittedCall,
-): Promise<Row> {
+): Promise<Json> {
   const limitMs = performance.now() + SETTLE_MS;
   for (;;) {
     const session = await api.get(`/v1/agent/agents/${agentId}/preview-sessions/${sessionId}`);
@@ -175,7 +171,7 @@ async function endedSession(
   }
 }
 
-function reasonOf(session: Row): string {
+function reasonOf(session: Json): string {
   const unheard = session.media_quality?.unheard;
   if (!unheard) return '';
   const { expected_address: expected, refused_addresses: refused } = unheard;

@@ -2,15 +2,13 @@
 import type { Command } from 'commander';
 import { systemClock } from '#base/clock.ts';
 import { readSettings } from '#config/env.ts';
-import { installModel } from '#media/speech/models/install-model.ts';
+import { installModel, RETRY_AFTER_MS } from '#media/speech/models/install-model.ts';
 import { isComplete, modelsDirectory, readSpeed } from '#media/speech/models/installed-models.ts';
 import { ModelError } from '#media/speech/models/model-error.ts';
 import { bytesOf, readModelTable, recommended, type SpeechModel } from '#media/speech/models/model-table.ts';
 import { CommandError, EXIT } from './api.ts';
 import type { CommandContext } from './command-context.ts';
 import { mebibytes, printTable, show, showProgress } from './output.ts';
-
-const RETRY_AFTER_MS = 1_000;
 
 type Place = Pick<ReturnType<typeof readSettings>, 'DATA_DIR' | 'MODELS_URL'>;
 

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { findAgentId } from './agent-sync.ts';
-import { type Api, CommandError, EXIT } from './api.ts';
+import { type Api, CommandError, EXIT, type Json } from './api.ts';
 import { countUpTo } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { printFacts, printTable, show } from './output.ts';
@@ -13,9 +13,6 @@ import { type Item, itemLine, waterfall } from './timeline.ts';
 const POLL_MS = 1_000;
 const MAX_LISTED = 10_000;
 const ALL_STATUSES = 'pending,active,unknown,completed,failed';
-
-// biome-ignore lint/suspicious/noExplicitAny: rows of the API, which defines their schemas
-type Session = any;
 
 /** Adds the commands. */
 export function addSessionCommands(program: Command, common: CommandContext): void {
@@ -79,7 +76,7 @@ interface ListOptions {
 
 async function listSessions(common: CommandContext, options: ListOptions): Promise<void> {
   const api = common.api();
-  const rows: Session[] = [];
+  const rows: Json[] = [];
   for await (const row of api.list(`/v1/agent/sessions?${await listQuery(api, options)}`, 'sessions')) {
     rows.push(row);
     if (rows.length === options.limit) break;
@@ -87,7 +84,7 @@ async function listSessions(common: CommandContext, options: ListOptions): Promi
   show(rows, common, () =>
     printTable(
       ['ID', 'CREATED', 'STATUS', 'ENDED BY', 'SECONDS', 'FROM', 'TO', 'AGENT'],
-      rows.map((row: Session) => [
+      rows.map((row: Json) => [
         row.session_id,
         row.created_at,
         row.status,
@@ -116,14 +113,14 @@ async function listQuery(api: Api, options: ListOptions): Promise<URLSearchParam
 }
 
 /** The two ends of a call as dialled; a session names the other party's number first in both directions. */
-function endsOf({ direction, caller_number: theirs, dialed_number: ours, source }: Session) {
+function endsOf({ direction, caller_number: theirs, dialed_number: ours, source }: Json) {
   return direction === 'outbound' ? [ours, theirs] : [theirs ?? source, ours];
 }
 
-function printSession(session: Session): void {
+function printSession(session: Json): void {
   const [from, to] = endsOf(session);
   printFacts({
-    Session: session.session_id,
+    Json: session.session_id,
     Agent: session.agent_name,
     Status: session.status + (session.end_reason === null ? '' : `, ${session.end_reason}`),
     ...(session.dial_error === undefined ? {} : { Cause: session.dial_error }),
@@ -175,7 +172,7 @@ async function placeCall(
       .catch((error: unknown) => console.error((error as Error).message));
   });
   const seen = newWatch();
-  let session: Session;
+  let session: Json;
   do {
     if (session) await sleep(POLL_MS);
     session = await api.get(`/v1/agent/sessions/${id}`);
@@ -217,7 +214,7 @@ async function followAll(common: CommandContext, isEndless: boolean): Promise<vo
     const { sessions } = await api.get('/v1/agent/sessions?status=pending,active,unknown&page_size=100');
     for (const id of new Set<string>([
       ...watched.keys(),
-      ...sessions.map(({ session_id }: Session) => session_id),
+      ...sessions.map(({ session_id }: Json) => session_id),
     ]))
       await printUpdate(id);
   };
@@ -235,7 +232,7 @@ function newWatch() {
   let printedState = '';
   let items = 0;
   return {
-    unprintedLines(session: Session): string[] {
+    unprintedLines(session: Json): string[] {
       const parts = [session.status, session.dial_status, session.end_reason];
       const state = [...new Set(parts.filter((part) => part !== null))].join(', ');
       const hasEnded = !isLive(session);
@@ -258,6 +255,6 @@ function newWatch() {
   };
 }
 
-function isLive({ status }: Session): boolean {
+function isLive({ status }: Json): boolean {
   return status !== 'completed' && status !== 'failed';
 }

@@ -1,7 +1,8 @@
-/** What the running product reports to the doctor: where it accepts calls, and a permitted one. */
+/** The product's answer to the doctor: the address where it accepts calls, and one permitted test call. */
 import { lookup } from 'node:dns/promises';
 import { systemClock } from '#base/clock.ts';
 import { createOwnAddresses } from '#base/own-addresses.ts';
+import { isAnyHost } from '#base/public-address.ts';
 import type { Settings } from '#config/env.ts';
 import { type Api, CommandError } from './api.ts';
 
@@ -80,9 +81,4 @@ async function addressOf(host: string): Promise<string> {
 /** An address of this machine that reaches a listener on `host`. */
 export function reachableHost(host: string): string {
   return isAnyHost(host) ? '127.0.0.1' : host;
-}
-
-/** Whether a listener on `host` is reached by every address of its machine. */
-export function isAnyHost(host: string): boolean {
-  return host === '0.0.0.0' || host === '::';
 }

@@ -2,16 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { findAgentId } from './agent-sync.ts';
-import { EXIT } from './api.ts';
+import { EXIT, type Json } from './api.ts';
 import { countUpTo } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { show, showProgress } from './output.ts';
 
 const POLL_MS = 500;
 const MAX_REPEATS = 20;
-
-// biome-ignore lint/suspicious/noExplicitAny: rows of the API, which defines their schemas
-type Row = any;
 
 /** Adds the command. */
 export function addTestCommand(program: Command, common: CommandContext): void {
@@ -35,7 +32,7 @@ async function runTests(common: CommandContext, idOrName: string, options: TestO
     ...(options.test ? { test_ids: options.test } : {}),
     ...(options.repeat === undefined ? {} : { repeat_count: options.repeat }),
   });
-  let batch: Row;
+  let batch: Json;
   do {
     if (batch) await sleep(POLL_MS);
     batch = await api.get(`/v1/agent/agents/${agentId}/test-batches/${id}`);
@@ -56,7 +53,7 @@ async function runTests(common: CommandContext, idOrName: string, options: TestO
   if (batch.passed !== batch.run_count) process.exitCode = EXIT.failed;
 }
 
-function reasonOf(run: Row): string {
+function reasonOf(run: Json): string {
   const why = run.error ?? (run.status === 'passed' ? null : run.judge_reasoning);
   return why ? ` (${why})` : '';
 }

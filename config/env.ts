@@ -6,7 +6,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { parseMoney } from '#base/money.ts';
-import { hostPort, isAllowListEntry, isPort } from '#base/public-address.ts';
+import { hostPort, isAllowListEntry, isAnyHost, isPort } from '#base/public-address.ts';
 import { contradictions } from './contradictions.ts';
 import { isCountry } from './countries.ts';
 import { DEMO_MODEL_ID, vendorOfModel } from './language-models.ts';
@@ -348,7 +348,7 @@ export const SETTING_NAMES = Object.keys(environmentSchema.shape).filter((name) 
 /** Base of links: `PUBLIC_URL`, or the bound address of the HTTP server. */
 export function publicUrl(settings: Settings, boundPort: number): string {
   if (settings.PUBLIC_URL !== undefined) return settings.PUBLIC_URL;
-  const host = settings.HOST === '0.0.0.0' || settings.HOST === '::' ? 'localhost' : settings.HOST;
+  const host = isAnyHost(settings.HOST) ? 'localhost' : settings.HOST;
   const scheme = settings.TLS_CERT === undefined ? 'http' : 'https';
   return `${scheme}://${hostPort(host, boundPort)}`;
 }

@@ -11,7 +11,7 @@ export const localModel = z.object({
   name: z.string(),
   /** Tokens of prompt and answer together. */
   context_tokens: z.number().int().positive().nullable(),
-  /** What came of a request to call a tool; `refused` is the server's error. */
+  /** Whether the model called a tool when asked to; `refused`: the server answered with an error. */
   tools: z.enum(['called', 'not_called', 'refused']).nullable(),
   /** Measured once, with a short answer. */
   tokens_per_second: z.number().positive().nullable(),
@@ -20,7 +20,7 @@ export type LocalModel = z.output<typeof localModel>;
 
 /** The local models of one control plane. */
 export interface LocalModels {
-  /** Every model ever found: calls reach one also while a search does not. */
+  /** Every model ever found: a call may use one that the last search did not find. */
   known(): readonly LocalModel[];
   /** The models that the last search found. */
   offered(): readonly LocalModel[];

@@ -3,6 +3,7 @@
  * address.
  */
 import { networkInterfaces } from 'node:os';
+import { isAnyHost } from '#base/public-address.ts';
 
 /**
  * The configured public address, the bound one, or the interface in the peer's network; otherwise the first
@@ -13,7 +14,7 @@ export function localAddressFor(
   options: { readonly boundHost: string; readonly publicIp: string | undefined },
 ): string {
   if (options.publicIp !== undefined) return options.publicIp;
-  if (options.boundHost !== '0.0.0.0' && options.boundHost !== '::') return options.boundHost;
+  if (!isAnyHost(options.boundHost)) return options.boundHost;
   const peer = ipv4ToNumber(peerAddress);
   const addresses = Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])

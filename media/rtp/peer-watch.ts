@@ -27,7 +27,7 @@ export class PeerWatch {
     this.#mayBeSilent = mayBeSilent;
   }
 
-  /** What is known of an unheard peer; null while it is not one. */
+  /** The reason why the peer is unheard; null unless it is. */
   get unheard(): UnheardPeer | null {
     if (!this.#isUnheard || !this.#remote) return null;
     return {

@@ -27,7 +27,7 @@ const NEEDED = ['bash', 'curl', 'sipp'];
 const PAGES = listPages(ROOT)
   .map((page) => ({ page, blocks: runnableBlocks(page) }))
   .filter(({ blocks }) => blocks.length > 0);
-/** What every page may use: `KEY`, `api` and `field`, in the first paragraph of the README's shell block. */
+/** Defines `KEY`, `api` and `field` for every page: the first paragraph of the README's shell block. */
 const COMMON = runnableBlocks('README.md')[0]?.code.split('\n\n')[0];
 
 let model: OpenaiServer;

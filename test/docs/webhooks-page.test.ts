@@ -57,7 +57,7 @@ interface Request {
   readonly now: number;
 }
 
-/** What a verifier says of the delivered webhook, and of forgeries of it. */
+/** A verifier's verdicts on the delivered webhook and on forgeries of it. */
 function verdicts(verify: (request: Request) => string): Record<string, string> {
   const genuine = { secret: SECRET, header, body: webhook.raw, now: sentAt };
   return {

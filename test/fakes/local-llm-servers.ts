@@ -13,7 +13,7 @@ import {
 
 /** Behaviour of a stand-in. */
 export interface LocalLlmOptions {
-  /** What comes of a request to call a tool; default: it is called. */
+  /** How the model reacts when asked to call a tool; default: it calls it. */
   readonly tools?: 'called' | 'not_called' | 'refused' | 'busy';
   /** Called for each chat request before its answer. */
   readonly onChat?: () => void;

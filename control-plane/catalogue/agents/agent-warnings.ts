@@ -1,4 +1,4 @@
-/** What is wrong with an agent although its configuration is valid. */
+/** Warnings about an agent whose configuration is valid but does not do what its owner expects. */
 import { z } from 'zod';
 import { DEMO_MODEL_ID } from '#config/language-models.ts';
 import type { PlatformModels } from '#config/platform-models.ts';
@@ -10,7 +10,7 @@ const NAMED = 5;
 /** One warning about an agent's draft. */
 export const agentWarning = z.object({
   code: z.literal('prompt_not_read'),
-  /** What happens, and what to do. */
+  /** The effect for callers, and the remedy. */
   message: z.string(),
   /** Models of this deployment that read the prompt, the default first. */
   offered_models: z.array(z.string()),

@@ -16,14 +16,7 @@ import {
   toBatchRecord,
   toRowRecords,
 } from './batch-record.ts';
-import {
-  type BatchChange,
-  changeBatch,
-  countsOf,
-  createBatch,
-  deleteBatch,
-  findBatch,
-} from './batch-store.ts';
+import { changeBatch, countsOf, createBatch, deleteBatch, findBatch } from './batch-store.ts';
 import type { RecipientList } from './recipient-list.ts';
 
 const URL = '/v1/agent/batch-calls';
@@ -112,14 +105,13 @@ function registerReading(app: ApiServer, context: Context, record: ToRecord): vo
 }
 
 function registerChanges(app: ApiServer, context: Context, record: ToRecord): void {
-  const change = (change: BatchChange) =>
+  for (const change of ['pause', 'resume', 'cancel'] as const)
     app.post(
       `${URL}/:batch_call_id/${change}`,
       { schema: { tags, params: batchPath, response: { 200: batchRecord } } },
       async (request) =>
         record(await changeBatch(context, callerOf(request).teamId, request.params.batch_call_id, change)),
     );
-  for (const kind of ['pause', 'resume', 'cancel'] as const) change(kind);
 
   app.delete(
     `${URL}/:batch_call_id`,

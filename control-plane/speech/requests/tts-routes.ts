@@ -35,7 +35,7 @@ export async function registerTtsRoutes(app: ApiServer, context: Context): Promi
       '/v1/tts',
       {
         config: { isSpeech: true },
-        schema: { ...schema },
+        schema,
       },
       async (request, reply) => {
         reply.type(CONTENT_TYPES[request.body.format]);
@@ -47,9 +47,7 @@ export async function registerTtsRoutes(app: ApiServer, context: Context): Promi
       '/v1/tts/stream/with-timestamp',
       {
         config: { isSpeech: true },
-        schema: {
-          ...schema,
-        },
+        schema,
       },
       async (request, reply) => {
         reply.type('text/event-stream');

@@ -72,7 +72,7 @@ export async function registerVoiceRoutes(app: ApiServer, context: Context): Pro
   });
 }
 
-/** What the texts of a form, four bytes a character, and its other fields add to the samples. */
+/** Maximum size of a form without its samples: its texts, at four bytes a character, and its other fields. */
 const MOST_TEXT_BYTES = LIMITS.voiceSamples * VOICE_TEXT_CHARS * 4 + SMALL_BYTES;
 
 /** Before the body is read, refuses an upload that does not fit. Throws `storage_full`. */

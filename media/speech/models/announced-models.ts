@@ -1,9 +1,9 @@
-/** What a worker does about the models that the control plane has. */
+/** Downloads and loads on a worker the models that the control plane has announced. */
 import type { Logger } from '#base/log.ts';
 import type { ModelDownloads } from './model-downloads.ts';
 import { recommended } from './model-table.ts';
 
-/** What it needs. */
+/** Options of `announcedModels`. */
 export interface AnnouncedModelsOptions {
   readonly downloads: Pick<ModelDownloads, 'table' | 'has' | 'start'>;
   /** Loads a recogniser before its first call. */

@@ -24,7 +24,7 @@ const CHECK_SPACE_BYTES = 4 * 2 ** 20;
 /** Options of a download. */
 export interface FileDownload {
   readonly url: string;
-  /** Where the file goes; before, its first part. */
+  /** Destination; holds the partial file until it is complete. */
   readonly path: string;
   /** Called with the bytes present, also when they become fewer. */
   readonly onBytes: (present: number) => void;

@@ -13,6 +13,8 @@ import { measureModel } from './measure-model.ts';
 import { fullDiskOf, ModelError } from './model-error.ts';
 import { addressOf, bytesOf, type SpeechModel } from './model-table.ts';
 
+/** Usual pause before the first retry. */
+export const RETRY_AFTER_MS = 1_000;
 /** Space that a download leaves free, bytes. */
 const RESERVE_BYTES = 64 * 2 ** 20;
 const ASIDE = '.partial';
@@ -60,7 +62,7 @@ export async function bytesAside(dataDir: string, { id, files }: SpeechModel): P
 }
 
 /** The sentence for people who have no network here, or a site that lacks the model. */
-function howToHave(model: SpeechModel, { dataDir, baseUrl }: InstallOptions): string {
+function howToInstall(model: SpeechModel, { dataDir, baseUrl }: InstallOptions): string {
   const names = model.files.map(({ name }) => name).join(', ');
   return (
     `Download ${names} on another machine from ${baseUrl}/${model.path}/ and put them into ` +
@@ -153,7 +155,7 @@ function explain(error: unknown, model: SpeechModel, options: InstallOptions): u
     });
   }
   return error.failure === 'offline' || error.failure === 'refused'
-    ? new ModelError(error.failure, `${error.message}. ${howToHave(model, options)}`, { cause: error })
+    ? new ModelError(error.failure, `${error.message}. ${howToInstall(model, options)}`, { cause: error })
     : error;
 }
 

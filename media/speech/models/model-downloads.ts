@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { Settings } from '#config/env.ts';
-import { bytesAside, installModel } from './install-model.ts';
+import { bytesAside, installModel, RETRY_AFTER_MS } from './install-model.ts';
 import { isComplete, modelsDirectory, readSpeed } from './installed-models.ts';
 import { ModelError } from './model-error.ts';
 import { bytesOf, readModelTable, type SpeechModel } from './model-table.ts';
@@ -45,8 +45,6 @@ interface Download {
   isChecking: boolean;
 }
 
-const RETRY_AFTER_MS = 1_000;
-
 /** Starts, stops and reports downloads. */
 export class ModelDownloads {
   readonly table: readonly SpeechModel[];
@@ -77,7 +75,7 @@ export class ModelDownloads {
     return this.table.filter((model) => this.has(model)).map(({ id }) => id);
   }
 
-  /** What this machine has of a model. */
+  /** State of a model on this machine. */
   async status(model: SpeechModel): Promise<ModelStatus> {
     const { DATA_DIR: dataDir } = this.#options.settings;
     const running = this.#running.get(model.id);

@@ -1,4 +1,4 @@
-/** Why a model cannot be had, as a sentence that says what to do. */
+/** Errors of an installation. The message says what to do. */
 
 /**
  * `offline`: the site cannot be reached; `refused`: it answers with an error; `corrupt`: the files are not

@@ -148,8 +148,7 @@ describe('the erasure of a phone number', () => {
   );
 
   it('security 18: removes their refused calls, by number and by the number known for an id', async () => {
-    const refusal = async (number: string) => createRefusal(number);
-    for (const number of [NUMBER, '+14155550124', '+14155550125']) await refusal(number);
+    for (const number of [NUMBER, '+14155550124', '+14155550125']) await createRefusal(number);
     const known = await api.call('u-7');
     await api.context.models.sessions.updateOne({ _id: known }, { $set: { caller_number: '+14155550124' } });
     await eraseNumber(NUMBER);

@@ -22,11 +22,10 @@ export function UnreadPrompt({ agent, changes }: Props) {
     <Alert color="yellow" variant="outline" title="The prompt is not read">
       <Stack gap="sm">
         <Text size="sm">
-          This agent runs on local/demo, a set of rules.{' '}
           {warning.offered_models.length > 0
-            ? 'Choose a language model for it, then publish the draft.'
-            : 'To get a language model, run ollama pull llama3.2 beside Parley, or start Parley with ' +
-              'OPENAI_API_KEY or another vendor’s key.'}
+            ? 'This agent runs on local/demo, a set of rules. Choose a language model for it, then publish ' +
+              'the draft.'
+            : warning.message}
         </Text>
         {warning.offered_models.length > 0 && (
           <Group gap="xs">
