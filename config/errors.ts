@@ -265,12 +265,6 @@ const FAULTS = {
     sip: 503,
     retrySeconds: 5,
   },
-  redis_unavailable: {
-    status: 503,
-    message: 'The replicas’ shared store (Redis) is temporarily unavailable; try again shortly',
-    sip: 503,
-    retrySeconds: 5,
-  },
   speech_unavailable: { status: 503, message: '{detail}' },
   media_relay_unreachable: { status: 503, message: 'The media relay does not answer', sip: 503 },
   no_media_port: { status: 503, message: 'No media port is free', sip: 503 },

@@ -10,6 +10,7 @@ import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';
 import { type RedisServer, startRedisServer } from '#test/fakes/redis-server.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
+import { freeTcpPort } from '#test/free-port.ts';
 import { has, itNeeds } from '#test/needs.ts';
 import { type ApiAnswer, type Product, startProduct } from './product.ts';
 import { Program } from './program.ts';
@@ -59,6 +60,21 @@ describe('two control planes on one store', () => {
     { timeout: 120_000 },
     async () => {
       await expect(startReplica('third', {})).rejects.toThrow('set the same REDIS_URL for every replica');
+    },
+  );
+
+  itNeeds(NEEDS)(
+    'are joined by a third whose Redis does not answer: it starts, serves requests and says so',
+    { timeout: 120_000 },
+    async () => {
+      const third = await startReplica('without-redis', {
+        REDIS_URL: `redis://127.0.0.1:${await freeTcpPort()}`,
+      });
+      const headers = { authorization: `Bearer ${product.rootKey}` };
+      const { status } = await request({ url: third.url, headers }, 'GET', '/v1/agent/agents');
+      const { output } = third.program;
+      await third.program.close();
+      expect([status, output]).toEqual([200, expect.stringContaining('REDIS_URL: Redis does not answer')]);
     },
   );
 

@@ -1,7 +1,7 @@
 /**
- * Coordination between control-plane replicas: rate windows, claims, presence and messages. Nothing here is
- * durable: money, idempotency and delivery leases live in the database, and flushing Redis loses at most one
- * rate window and one presence heartbeat. A single replica coordinates in memory; several share a Redis
+ * Coordination between control-plane replicas: rate windows, claims and messages. Nothing here is durable:
+ * money, idempotency and delivery leases live in the database, and flushing Redis loses at most one rate
+ * window. A single replica coordinates in memory; several share a Redis
  * (`shared.ts`). One test suite covers both.
  */
 import type { Clock } from '#base/clock.ts';
@@ -22,20 +22,20 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** Coordination between replicas. Callers choose the keys; each kind of key has its own namespace. */
 export interface Coordination {
   /**
-   * Counts a hit in a fixed window aligned to wall time. Allows the hit if the shared store is unreachable.
+   * Counts a hit in a fixed window aligned to wall time; on this replica alone if Redis is unreachable.
    */
   countInWindow(key: string, limit: number, windowMs: number): Promise<WindowState>;
-  /** Claims a key for `ttlMs`; false if it is already claimed. */
+  /**
+   * Claims a key for `ttlMs`; false if it is already claimed. If Redis is unreachable, another replica may
+   * claim it too.
+   */
   claim(key: string, ttlMs: number): Promise<boolean>;
-  /** Publishes a value to all replicas for `ttlMs`. */
-  announce(key: string, value: Json, ttlMs: number): Promise<void>;
-  /** The announced value; null if there is none or it has expired. */
-  find(key: string): Promise<Json>;
-  /** Withdraws an announced value. */
-  withdraw(key: string): Promise<void>;
-  /** Sends a message to the channel's current subscribers. */
+  /** Sends a message to the channel's current subscribers; it is lost if Redis is unreachable. */
   publish(channel: string, message: Json): Promise<void>;
-  /** Calls `listener` with each message. Resolves, once subscribed, with a function that unsubscribes. */
+  /**
+   * Calls `listener` with each message. Resolves, once subscribed, with a function that unsubscribes. If
+   * Redis is unreachable, resolves at once and subscribes when it is back.
+   */
   subscribe(channel: string, listener: (message: Json) => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
@@ -79,19 +79,6 @@ class MemoryCoordination implements Coordination {
     if (this.#live(`claim:${key}`)) return false;
     this.#keep(`claim:${key}`, '', ttlMs);
     return true;
-  }
-
-  async announce(key: string, value: Json, ttlMs: number): Promise<void> {
-    this.#keep(`value:${key}`, JSON.stringify(value), ttlMs);
-  }
-
-  async find(key: string): Promise<Json> {
-    const kept = this.#live(`value:${key}`);
-    return kept ? (JSON.parse(kept.value) as Json) : null;
-  }
-
-  async withdraw(key: string): Promise<void> {
-    this.#kept.delete(`value:${key}`);
   }
 
   async publish(channel: string, message: Json): Promise<void> {

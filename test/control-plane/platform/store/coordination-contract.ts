@@ -48,19 +48,6 @@ export function describeCoordination(
       expect(await a.claim(kept, 60_000)).toBe(false);
     });
 
-    test('replicas find what another announces until it is withdrawn or expires', async () => {
-      const [a, b] = await pair();
-      const [kept, short] = [fresh(), fresh()];
-      await a.announce(kept, { load: 3, tags: ['x'] }, 60_000);
-      await a.announce(short, 1, 40);
-      expect(await b.find(kept)).toEqual({ load: 3, tags: ['x'] });
-      expect(await b.find(short)).toBe(1);
-      await systemClock.sleep(60);
-      expect(await b.find(short)).toBeNull();
-      await b.withdraw(kept);
-      expect(await a.find(kept)).toBeNull();
-    });
-
     test('a message reaches every subscriber of its channel, and none that has unsubscribed', async () => {
       const [a, b] = await pair();
       const [channel, other] = [fresh(), fresh()];
