@@ -153,6 +153,8 @@ export const workerMessage = z.discriminatedUnion('type', [
     sessions: z.array(z.object(sessionEpoch)),
     /** Instances whose spool this worker has and will send next; `spool.flushed` follows. */
     spools_of: z.array(z.string()),
+    /** The worker's clock at the time of sending, Unix ms. Workers of older versions do not send it. */
+    wall_time: ms.optional(),
   }),
   z.object({ type: z.literal('spool.flushed'), instance_id: z.string() }),
   z.object({

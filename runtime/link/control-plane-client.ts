@@ -190,6 +190,7 @@ class LinkClient implements ControlPlaneClient {
       kinds: [...facts.kinds],
       sessions: facts.sessions.map((session) => ({ session_id: session.sessionId, epoch: session.epoch })),
       spools_of: [...this.#adopted.keys()],
+      wall_time: this.#deps.clock.wallTime(),
     };
     socket.send(JSON.stringify(message));
   }

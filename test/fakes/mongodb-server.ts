@@ -22,9 +22,14 @@ export interface MongodbServer {
 export interface MongodbAnswers {
   readonly version?: string;
   readonly members?: number;
+  readonly localTime?: Date;
 }
 
-export async function startMongodbServer({ version, members }: MongodbAnswers = {}): Promise<MongodbServer> {
+export async function startMongodbServer({
+  version,
+  members,
+  localTime,
+}: MongodbAnswers = {}): Promise<MongodbServer> {
   const directory = mkdtempSync(join(tmpdir(), 'parley-mongodb-'));
   const database = await startEmbeddedDatabase({
     directory,
@@ -77,6 +82,7 @@ export async function startMongodbServer({ version, members }: MongodbAnswers = 
       hosts,
       me: hosts[0],
       primary: hosts[0],
+      ...(localTime && { localTime }),
       ...limits,
     });
   }

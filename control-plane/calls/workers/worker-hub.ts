@@ -5,6 +5,7 @@
  */
 import type { WebSocket } from 'ws';
 import type { Clock, Timer } from '#base/clock.ts';
+import { clockProblem } from '#base/clock-difference.ts';
 import type { Logger } from '#base/log.ts';
 import { WORKER_LINK_VERSION, type WorkerMessage } from '#protocol/worker-link.ts';
 import type { Dispatch } from '../../platform/dispatch.ts';
@@ -109,9 +110,17 @@ export class WorkerHub {
     worker.send({ type: 'registered', link_version: Math.min(link_version, WORKER_LINK_VERSION) });
     this.#announceSpeechModels(instanceId);
     logger.info({ instanceId, capacity, kinds }, 'worker registered');
+    this.#compareClocks(worker);
     this.#runInOrder(instanceId, () =>
       sink.workerBack(instanceId, running).finally(() => workers.markSettled(worker)),
     );
+  }
+
+  #compareClocks({ registration }: WorkerConnection): void {
+    const { clock, logger } = this.#deps;
+    const { instance_id: instanceId, wall_time: wallTime } = registration;
+    const problem = wallTime === undefined ? null : clockProblem('a worker', wallTime, clock.wallTime());
+    if (problem !== null) logger.warn({ instanceId }, problem);
   }
 
   #announceSpeechModels(instanceId: string): void {

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import mongoose, { type Connection } from 'mongoose';
 import type { Clock } from '#base/clock.ts';
+import { clockProblem } from '#base/clock-difference.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import type { Logger } from '#base/log.ts';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from './embedded/embedded-database.ts';
@@ -77,7 +78,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   });
   try {
     await connection.asPromise();
-    if (!embedded) await checkMongodb(connection, options.logger);
+    if (!embedded) await checkMongodb(connection, options);
   } catch (error) {
     await connection.close().catch(() => undefined);
     await embedded?.close();
@@ -115,20 +116,27 @@ async function startEmbedded({ dataDir, onFatal, expiryMs }: DatabaseOptions): P
 }
 
 /**
- * Checks that MongoDB is recent enough, and warns if only one member of its replica set is used. Throws a
- * one-line error message.
+ * Checks that MongoDB is recent enough, and warns if only one member of its replica set is used or if its
+ * clock, with which those of all replicas are compared, is far from this machine's. Throws a one-line error
+ * message.
  */
-async function checkMongodb(connection: Connection, logger: Logger): Promise<void> {
+async function checkMongodb(
+  connection: Connection,
+  { clock, logger }: Pick<DatabaseOptions, 'clock' | 'logger'>,
+): Promise<void> {
   const admin = connection.db?.admin();
   const { version } = (await admin?.buildInfo()) ?? {};
   if (!(Number.parseInt(String(version), 10) >= OLDEST_MONGODB))
     throw new Error(`MongoDB ${OLDEST_MONGODB}.0 or newer is needed, this is ${String(version)}`);
-  const { hosts } = (await admin?.command({ hello: 1 })) ?? {};
+  const { hosts, localTime } = (await admin?.command({ hello: 1 })) ?? {};
   if (connection.getClient().options.directConnection && Array.isArray(hosts) && hosts.length > 1)
     logger.warn(
       { members: hosts.length },
       'MONGODB_URL has directConnection=true: only one member of its replica set is used, without failover',
     );
+  const problem =
+    localTime instanceof Date ? clockProblem('MongoDB', localTime.getTime(), clock.wallTime()) : null;
+  if (problem !== null) logger.warn(problem);
 }
 
 /** The address contains credentials, so they are removed from the driver's message. */

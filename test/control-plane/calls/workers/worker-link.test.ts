@@ -138,6 +138,16 @@ describe('the worker link', () => {
     expect((await placed).instanceId).toBe('late');
   });
 
+  it('a worker whose clock differs by more than 5 s is registered with a warning', async () => {
+    const warn = vi.spyOn(logger, 'warn');
+    for (const ms of [2_000, 60_000])
+      await connect(`${ms}`, accepting, { clock: { ...systemClock, wallTime: () => Date.now() + ms } });
+    await vi.waitFor(() => expect(testHub.workers.describe()).toHaveLength(2));
+    const ahead = expect.stringMatching(/(59|60)\.\d s ahead of/);
+    expect(warn.mock.calls).toEqual([[{ instanceId: '60000' }, ahead]]);
+    warn.mockRestore();
+  });
+
   it('a worker learns which speech models the control plane has when it registers, and of each later one', async () => {
     const announced: string[][] = [];
     const note = (message: ControlMessage) => {

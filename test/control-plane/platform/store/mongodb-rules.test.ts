@@ -100,6 +100,20 @@ describe('startup', () => {
     expect(warn).not.toHaveBeenCalled();
   });
 
+  it('a clock that differs from that of MongoDB by more than 5 s logs a warning', PATIENCE, async () => {
+    const warn = vi.fn();
+    const logger = Object.assign(createLogger({ level: 'silent', name: 'test' }), {
+      warn,
+    }) as unknown as Logger;
+    const members = 1;
+    await open((await mongodb({ members, localTime: new Date() })).url, logger);
+    expect(warn).not.toHaveBeenCalled();
+    await open((await mongodb({ members, localTime: new Date(Date.now() - 60_000) })).url, logger);
+    expect(warn.mock.calls).toEqual([
+      [expect.stringMatching(/^the clock of MongoDB is (59|60)\.\d s behind this machine’s/)],
+    ]);
+  });
+
   it('store 13: an index with outdated options is rebuilt, and nothing else is changed', async () => {
     const store = await openTestStore();
     closers.push(() => store.close());
