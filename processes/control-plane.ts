@@ -51,7 +51,7 @@ import { type Database, openDatabase } from '#control-plane/platform/store/datab
 import { migrate } from '#control-plane/platform/store/migrations.ts';
 import { buildIndexes, defineModels, type Models } from '#control-plane/platform/store/models.ts';
 import { createReadCaches } from '#control-plane/platform/store/read-cache.ts';
-import { registerReplica } from '#control-plane/platform/store/replica-register.ts';
+import { type ReplicaRegistration, registerReplica } from '#control-plane/platform/store/replica-register.ts';
 import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
 import { openBlobs } from '#media/blobs/blobs.ts';
 import { detectCapabilities } from '#media/speech/engines.ts';
@@ -105,11 +105,7 @@ async function compose(
     publicAddress,
     noteActivity,
   });
-  // The data directory is locked: a process that starts with it is the same replica.
-  const enrolled = await registerReplica(context, {
-    id: `${hostname()}:${settings.DATA_DIR}`,
-    isShared: hasOthers,
-  });
+  const enrolled = await enroll(context, workers, hasOthers);
   const sink = createReportSink(context, createCallJobs(context));
   const speechModels = () => context.speechModels.ready();
   const hub = new WorkerHub({ ...reach, clock, logger, sink, speechModels });
@@ -125,7 +121,7 @@ async function compose(
   const backgroundWork = [
     sweeper,
     ...startBackgroundWork(context),
-    ...(hasOthers ? [startLinkWatch(context, dispatch, sink)] : []),
+    ...(hasOthers ? [startLinkWatch(context, { ...reach, sink })] : []),
   ];
   addWorkerMetrics(context.metrics.registry, workers);
   const started = { port: server.port, languageModels: languageModelsOf(context) };
@@ -155,6 +151,16 @@ async function compose(
       await database.close();
     },
   };
+}
+
+/** The data directory is locked: a process that starts with it is the same replica. */
+function enroll(
+  context: Context,
+  workers: ConnectedWorkers,
+  isShared: boolean,
+): Promise<ReplicaRegistration> {
+  const id = `${hostname()}:${context.settings.DATA_DIR}`;
+  return registerReplica(context, { id, isShared, workers: () => workers.instanceIds() });
 }
 
 async function closeContext(context: Context): Promise<void> {

@@ -29,6 +29,11 @@ export interface ReportSink {
   /** The link to this worker is down: its live sessions become `unknown` and continue. */
   workerLost(instanceId: string): Promise<void>;
   /**
+   * The worker is connected to this replica: sessions of it that another replica marked `unknown` are active.
+   * The worker lists its sessions whenever it connects, so it runs them all.
+   */
+  workerHeard(instanceId: string): Promise<void>;
+  /**
    * The worker has reconnected with these sessions (the list grows as it accepts more). Its other live
    * sessions are settled as `heartbeat_timeout`.
    */

@@ -49,6 +49,10 @@ export class MemorySink implements ReportSink {
     this.events.push(`lost ${instanceId}`);
   }
 
+  async workerHeard(instanceId: string) {
+    this.events.push(`heard ${instanceId}`);
+  }
+
   async workerBack(instanceId: string, sessions: readonly { sessionId: string }[]) {
     this.events.push(`back ${instanceId} [${sessions.map((session) => session.sessionId).join()}]`);
     await this.storeIsReady;

@@ -9,6 +9,7 @@ import { agentIdentity, callerIdentity } from '../../platform/rooms.ts';
 import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
+import { isListed } from '../../platform/store/worker-sightings.ts';
 import { promoteNext, relayOutbox } from '../outbox/relay.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
 import { settleSession, voidHold } from '../sessions/charge.ts';
@@ -82,7 +83,11 @@ export async function sweep(context: Context, options: SweepOptions): Promise<bo
       status: 'unknown',
       status_at: { $lte: new Date(wallTime - UNKNOWN_MS) },
     });
-    for (const { _id, epoch } of unseen) await giveUp(context, _id, epoch);
+    for (const { _id, epoch, worker } of unseen) {
+      // A replica that is connected to the worker marks the session active again.
+      if (worker === null || !(await isListed(context, worker.instance_id)))
+        await giveUp(context, _id, epoch);
+    }
   }
   if (options.isEarlierRunOver) return true;
   return wallTime - options.startedAtMs >= EARLIER_RUN_GRACE_MS && (await endEarlierRuns(context)) === 0;

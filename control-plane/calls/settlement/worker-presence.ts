@@ -23,6 +23,13 @@ export async function workerLost(context: Context, instanceId: string): Promise<
   }
 }
 
+/** The worker is connected and runs all its sessions. */
+export async function workerHeard(context: Context, instanceId: string): Promise<void> {
+  for (const { _id } of await sessionsOf(context, instanceId, ['unknown']))
+    if (await changeSession(context, _id, { type: 'link.back', at: now(context) }))
+      context.logger.info({ sessionId: _id }, 'the worker of a session is connected; its status is active');
+}
+
 /** The worker is connected and runs these sessions; any others stored for it are lost. */
 export async function workerBack(
   context: Context,

@@ -87,6 +87,16 @@ export class ConnectedWorkers implements OwnWorkers {
     return this.#workers.has(instanceId);
   }
 
+  /** Ids of the workers whose sessions are settled since they connected. */
+  settledIds(): readonly string[] {
+    return [...this.#workers].flatMap(([id, worker]) => (this.#returning.has(worker) ? [] : [id]));
+  }
+
+  /** Ids of all connected workers. */
+  instanceIds(): readonly string[] {
+    return [...this.#workers.keys()];
+  }
+
   describe(): WorkerLoad[] {
     return [...this.#workers.values()].map(
       ({ registration: { instance_id: instanceId, kinds, capacity }, load }) => {

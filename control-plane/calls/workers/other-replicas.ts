@@ -87,6 +87,8 @@ export interface OtherReplicas {
   join(): Promise<void>;
   /** True when another replica has announced this worker within the last seconds. */
   holds(instanceId: string): boolean;
+  /** True if there may be other replicas, so that a worker without a link here may have one elsewhere. */
+  readonly mayExist: boolean;
   /** Ids of all workers connected to other replicas. */
   instanceIds(): readonly string[];
   /** The last announced state of those workers. */
@@ -119,6 +121,7 @@ export interface SharedReplicasDeps {
 export const NO_OTHER_REPLICAS: OtherReplicas = {
   join: async () => undefined,
   holds: () => false,
+  mayExist: false,
   instanceIds: () => [],
   workers: () => [],
   place: async () => null,
@@ -134,6 +137,7 @@ export const NO_OTHER_REPLICAS: OtherReplicas = {
 
 /** For replicas that share one `Coordination`. */
 export class SharedReplicas implements OtherReplicas {
+  readonly mayExist = true;
   readonly #deps: SharedReplicasDeps;
   readonly #id = randomUUID();
   readonly #newest = new Map<string, { readonly workers: News['workers']; readonly heardMs: number }>();

@@ -1,39 +1,53 @@
 /**
- * Detects lost workers in deployments with several replicas. If a replica is killed, no other replica sees
- * the links of its workers break. So each replica looks for sessions whose worker is not connected to any
- * replica, and marks them `unknown`; doing so twice has no effect.
+ * Detects lost workers in deployments with several replicas: sessions become `unknown` only if their worker
+ * has given no sign of life to any replica, and `active` again when it has. A broken link alone proves
+ * nothing, since the worker may be connected to another replica; neither does silence on Redis.
  */
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import type { Context } from '../../platform/context.ts';
 import type { ReportSink } from '../../platform/report-sink.ts';
+import { WorkerSightings } from '../../platform/store/worker-sightings.ts';
+import type { ConnectedWorkers } from './connected-workers.ts';
 import type { WorkerDispatch } from './worker-dispatch.ts';
 
 const LOOK_MS = 5_000;
-/**
- * Workers of a dead replica need time to reconnect to another one, and a new replica needs time to learn
- * about them.
- */
+/** Workers of a dead replica need time to reconnect to another one, and that one to list them. */
 const GRACE_MS = 15_000;
+/** After a longer pause between two looks, because of a hung database for example, the grace starts again. */
+const MAX_PAUSE_MS = 2 * LOOK_MS;
 
-/** Starts looking; a worker counts as lost only after it has been away for a while. */
-export function startLinkWatch(
-  context: Context,
-  dispatch: Pick<WorkerDispatch, 'isConnected'>,
-  sink: Pick<ReportSink, 'workerLost'>,
-): BackgroundLoop {
-  const awaySinceMs = new Map<string, number>();
+/** Dependencies of the watch. */
+export interface LinkWatchDeps {
+  readonly dispatch: Pick<WorkerDispatch, 'isConnected'>;
+  readonly workers: Pick<ConnectedWorkers, 'settledIds'>;
+  readonly sink: Pick<ReportSink, 'workerLost' | 'workerHeard'>;
+}
+
+/** Starts the watch. */
+export function startLinkWatch(context: Context, deps: LinkWatchDeps): BackgroundLoop {
+  const { dispatch, workers, sink } = deps;
+  const { sessions } = context.models;
+  const sightings = new WorkerSightings(context);
+  const absences = new Absences();
   return startBackgroundLoop(context, { name: 'links', everyMs: LOOK_MS }, async () => {
-    const nowMs = context.clock.now();
-    const wanted = new Set(
-      (await context.models.sessions.distinct('worker.instance_id', { status: 'active' })) as string[],
-    );
-    for (const id of awaySinceMs.keys())
-      if (!wanted.has(id) || dispatch.isConnected(id)) awaySinceMs.delete(id);
-    for (const id of wanted) {
-      if (dispatch.isConnected(id)) continue;
-      const sinceMs = awaySinceMs.get(id) ?? nowMs;
-      awaySinceMs.set(id, sinceMs);
-      if (nowMs - sinceMs >= GRACE_MS) await sink.workerLost(id);
-    }
+    for (const id of workers.settledIds()) await sink.workerHeard(id);
+    const seen = await sightings.look();
+    const wanted = (await sessions.distinct('worker.instance_id', { status: 'active' })) as string[];
+    const missing = wanted.filter((id) => !seen.has(id) && !dispatch.isConnected(id));
+    for (const id of absences.note(missing, context.clock.now())) await sink.workerLost(id);
   });
+}
+
+/** Since when each worker has been missing. */
+class Absences {
+  #sinceMs = new Map<string, number>();
+  #notedMs = Number.NEGATIVE_INFINITY;
+
+  /** Notes the workers that are missing now; returns those that have been missing for `GRACE_MS`. */
+  note(missing: readonly string[], nowMs: number): string[] {
+    const before = nowMs - this.#notedMs > MAX_PAUSE_MS ? new Map<string, number>() : this.#sinceMs;
+    this.#notedMs = nowMs;
+    this.#sinceMs = new Map(missing.map((id) => [id, before.get(id) ?? nowMs]));
+    return missing.filter((id) => nowMs - (this.#sinceMs.get(id) ?? nowMs) >= GRACE_MS);
+  }
 }

@@ -135,8 +135,8 @@ export class WorkerHub {
     if (!workers.remove(worker)) return;
     others.changed();
     logger.warn({ instanceId }, 'worker link lost');
-    // If the worker is already connected to another replica, its sessions were never lost.
-    if (this.#isClosed || this.#dead.has(instanceId) || others.holds(instanceId)) return;
+    // The worker may be connected to another replica: `watch-links.ts` finds out.
+    if (this.#isClosed || this.#dead.has(instanceId) || others.mayExist) return;
     this.#runInOrder(instanceId, async () => {
       // A report stored after this notification would mark the session active again.
       await this.#reports.whenStored();

@@ -1,7 +1,8 @@
 /**
  * Register of the control planes that use one database: without a shared Redis (`REDIS_URL`) there must be
  * only one. Each replica sends heartbeats; a starting one looks for others that are alive and refuses to
- * start if the two could not coordinate.
+ * start if the two could not coordinate. Replicas that share a Redis also list their
+ * workers (`worker-sightings.ts`).
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -26,6 +27,8 @@ export interface ReplicaIdentity {
   /** Stable across restarts, so a replica never waits for its own predecessor. */
   readonly id: string;
   readonly isShared: boolean;
+  /** Ids of the workers connected now; stored if `isShared`, for the other replicas. */
+  readonly workers: () => readonly string[];
 }
 
 /**
@@ -42,7 +45,14 @@ export async function registerReplica(
   const sendHeartbeat = () =>
     replicas.updateOne(
       { _id: self.id },
-      { $set: { is_shared: self.isShared, started_at: startedAt, seen_at: wallTime() } },
+      {
+        $set: {
+          is_shared: self.isShared,
+          started_at: startedAt,
+          seen_at: wallTime(),
+          ...(self.isShared && { workers: self.workers() }),
+        },
+      },
       { upsert: true },
     );
   await sendHeartbeat();

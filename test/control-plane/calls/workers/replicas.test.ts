@@ -51,6 +51,7 @@ interface Replica {
   readonly api: TestApi;
   readonly dispatch: WorkerDispatch;
   readonly sink: ReportSink;
+  readonly workers: ConnectedWorkers;
   readonly port: number;
   /** Stops it as a kill does: without notifying anyone. */
   kill(): Promise<void>;
@@ -126,7 +127,7 @@ describe('two replicas of the control plane', () => {
       worker.route(null);
       await first.kill();
       // The watch runs every five seconds; after fifteen, an absent worker has not reached another replica.
-      const watch = startLinkWatch(second.api.context, second.dispatch, second.sink);
+      const watch = startLinkWatch(second.api.context, second);
       for (let look = 0; look < 6; look++) {
         await clock.advance(5_000);
         await watch.idle();
@@ -272,6 +273,7 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
     api,
     dispatch,
     sink,
+    workers,
     port: (server.address() as AddressInfo).port,
     kill: async () => {
       // The Redis connection closes first, so that no other replica is notified.

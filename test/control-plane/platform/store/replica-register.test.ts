@@ -58,7 +58,7 @@ async function start(id: string, isShared: boolean): Promise<ReplicaRegistration
   try {
     const place = await registerReplica(
       { models: { replicas: watched }, clock: waiting, logger },
-      { id, isShared },
+      { id, isShared, workers: () => [] },
     );
     enrolled.push(place);
     return place;

@@ -1,0 +1,43 @@
+/**
+ * Signs of life of the workers of all replicas. Each replica lists the workers connected to it in its entry
+ * of the register, in the database, where every replica can read it. So a replica that cannot hear another
+ * one over Redis still knows which workers are alive.
+ */
+import type { Clock } from '#base/clock.ts';
+import type { ReplicaDocument } from './models/replica-model.ts';
+import type { Models } from './models.ts';
+
+/** A replica that refreshed its entry within this time may be alive; allows for clock differences. */
+const RECENT_MS = 60_000;
+
+/** Reads the register repeatedly. */
+export class WorkerSightings {
+  readonly #models: Pick<Models, 'replicas'>;
+  /** `seen_at` of each replica at the last look, Unix ms. */
+  #seenAt = new Map<string, number>();
+
+  constructor({ models }: { readonly models: Pick<Models, 'replicas'> }) {
+    this.#models = models;
+  }
+
+  /**
+   * The workers of the replicas that have refreshed their entry since the last look. Changes are compared
+   * instead of times, because the clocks of two machines differ. Rejects if the database cannot be read.
+   */
+  async look(): Promise<ReadonlySet<string>> {
+    const fields = { seen_at: 1, workers: 1 };
+    const replicas = await this.#models.replicas.find({}, fields).lean<ReplicaDocument[]>();
+    const refreshed = replicas.filter(({ _id, seen_at }) => this.#seenAt.get(_id) !== seen_at.getTime());
+    this.#seenAt = new Map(replicas.map(({ _id, seen_at }) => [_id, seen_at.getTime()]));
+    return new Set(refreshed.flatMap(({ workers = [] }) => workers));
+  }
+}
+
+/** True if a replica that may be alive lists this worker. */
+export async function isListed(
+  { models, clock }: { readonly models: Pick<Models, 'replicas'>; readonly clock: Clock },
+  instanceId: string,
+): Promise<boolean> {
+  const after = new Date(clock.wallTime() - RECENT_MS);
+  return (await models.replicas.exists({ workers: instanceId, seen_at: { $gt: after } })) !== null;
+}
