@@ -153,13 +153,17 @@ async function compose(
   };
 }
 
-/** The data directory is locked: a process that starts with it is the same replica. */
+/**
+ * The data directory is locked: without Redis, a process that starts with it is the same replica. Machines
+ * that share a Redis may have the same name and directory.
+ */
 function enroll(
   context: Context,
   workers: ConnectedWorkers,
   isShared: boolean,
 ): Promise<ReplicaRegistration> {
-  const id = `${hostname()}:${context.settings.DATA_DIR}`;
+  const place = `${hostname()}:${context.settings.DATA_DIR}`;
+  const id = isShared ? `${place}:${randomUUID()}` : place;
   return registerReplica(context, { id, isShared, workers: () => workers.instanceIds() });
 }
 

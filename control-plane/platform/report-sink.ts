@@ -26,13 +26,13 @@ export interface ReportSink {
    * alive.
    */
   apply(envelopes: readonly ReportEnvelope[], instanceId: string): Promise<ReportOutcome>;
-  /** The link to this worker is down: its live sessions become `unknown` and continue. */
-  workerLost(instanceId: string): Promise<void>;
+  /** The worker is out of reach since `at`: its active sessions become `unknown` and continue. */
+  workerLost(instanceId: string, at?: Date): Promise<void>;
   /**
-   * The worker is connected to this replica: sessions of it that another replica marked `unknown` are active.
-   * The worker lists its sessions whenever it connects, so it runs them all.
+   * These workers are connected to this replica, and the sessions that they no longer ran when they connected
+   * are settled: their `unknown` sessions, which another replica doubted, are active.
    */
-  workerHeard(instanceId: string): Promise<void>;
+  workersHeard(instanceIds: readonly string[]): Promise<void>;
   /**
    * The worker has reconnected with these sessions (the list grows as it accepts more). Its other live
    * sessions are settled as `heartbeat_timeout`.

@@ -49,8 +49,8 @@ export class MemorySink implements ReportSink {
     this.events.push(`lost ${instanceId}`);
   }
 
-  async workerHeard(instanceId: string) {
-    this.events.push(`heard ${instanceId}`);
+  async workersHeard(instanceIds: readonly string[]) {
+    this.events.push(`heard ${instanceIds.join()}`);
   }
 
   async workerBack(instanceId: string, sessions: readonly { sessionId: string }[]) {

@@ -11,6 +11,9 @@ export interface RedisServer {
   readonly url: string;
   /** The same server for programs that only accept a `redis://` address. */
   readonly tcpUrl: string;
+  /** Stops answering, with open connections, until `thaw`. */
+  freeze(): void;
+  thaw(): void;
   stop(): Promise<void>;
 }
 
@@ -49,10 +52,12 @@ export async function startRedisServer(): Promise<RedisServer> {
     }
     await rm(directory, { recursive: true, force: true });
   };
+  const freeze = () => void server.kill('SIGSTOP');
+  const thaw = () => void server.kill('SIGCONT');
   let printed = '';
   for await (const text of server.stdout) {
     printed += String(text);
-    if (/ready to accept connections/i.test(printed)) return { url, tcpUrl, stop };
+    if (/ready to accept connections/i.test(printed)) return { url, tcpUrl, freeze, thaw, stop };
   }
   await stop();
   throw new Error(`redis-server did not start: ${printed}`);

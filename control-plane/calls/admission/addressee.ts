@@ -107,17 +107,8 @@ async function proofOf(
     requestUri: request.request_uri,
   });
   if (verdict.is !== 'right') return verdict.is;
-  return (await isFirstUse(context, verdict.use)) ? 'right' : 'stale';
-}
-
-/** If the shared store is unavailable, the call is admitted; the limits kept there do the same. */
-async function isFirstUse({ coordination, logger }: Context, use: string): Promise<boolean> {
-  try {
-    return await coordination.claim(`sip-digest:${use}`, NONCE_USE_MS);
-  } catch (error) {
-    logger.warn({ err: error }, 'failed to record the use of a digest');
-    return true;
-  }
+  const isFirstUse = await context.coordination.claim(`sip-digest:${verdict.use}`, NONCE_USE_MS);
+  return isFirstUse ? 'right' : 'stale';
 }
 
 /** The nonce key is the same for all teams that claim the number; only the password identifies a team. */

@@ -131,18 +131,13 @@ function sourceRefused({ source_address: address }: AdmissionRequest, number: Nu
 }
 
 /** Tells the operator once per team, source network and minute: a scanner tries hundreds of times. */
-function warnOfUntrusted(
+async function warnOfUntrusted(
   { coordination, logger }: Context,
   address: string,
   { team_id: teamId, agent_id: agentId }: NumberDocument,
-): void {
-  coordination.claim(`untrusted-source:${teamId}:${networkOf(address)}`, MINUTE_MS).then(
-    (isFirst) => {
-      const message = 'a call was refused because SIP_TRUSTED does not contain its source';
-      if (isFirst) logger.warn({ address, agentId }, message);
-    },
-    (error: unknown) => logger.warn({ err: error, address }, 'failed to count refused sources'),
-  );
+): Promise<void> {
+  if (await coordination.claim(`untrusted-source:${teamId}:${networkOf(address)}`, MINUTE_MS))
+    logger.warn({ address, agentId }, 'a call was refused because SIP_TRUSTED does not contain its source');
 }
 
 /** Refusals are rate-limited: callers that retry at once would take event-loop time from all other calls. */
@@ -166,7 +161,7 @@ function tellOfRefusal(
   reason: Fault,
 ): void {
   if (reason.code === 'source_refused' && !number.sip)
-    warnOfUntrusted(context, request.source_address, number);
+    void warnOfUntrusted(context, request.source_address, number);
   const call = {
     agentId: number.agent_id,
     callerNumber: request.from_user,

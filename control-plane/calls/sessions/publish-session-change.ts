@@ -10,13 +10,12 @@ function channelOf(teamId: string): string {
   return `session-news:${teamId}`;
 }
 
-/** Publishes that a session was just stored. Fire-and-forget: errors are not propagated. */
+/** Publishes that a session was just stored; does not wait for it. */
 export function publishSessionChange(
   context: Pick<Context, 'coordination'>,
   session: Pick<SessionDocument, '_id' | 'team_id' | 'is_listed'>,
 ): void {
-  if (session.is_listed)
-    context.coordination.publish(channelOf(session.team_id), session._id).catch(() => undefined);
+  if (session.is_listed) void context.coordination.publish(channelOf(session.team_id), session._id);
 }
 
 /**

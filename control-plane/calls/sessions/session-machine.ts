@@ -18,7 +18,15 @@ import { type Loss, withLoss } from '../../platform/store/worker-losses.ts';
 /** Session fields the machine reads. */
 export type SessionFacts = Pick<
   SessionDocument,
-  'status' | 'direction' | 'is_preview' | 'dial_status' | 'started_at' | 'billing' | 'epoch' | 'analysis'
+  | 'status'
+  | 'status_at'
+  | 'direction'
+  | 'is_preview'
+  | 'dial_status'
+  | 'started_at'
+  | 'billing'
+  | 'epoch'
+  | 'analysis'
 >;
 
 /** The worker that has accepted a session, and the epoch of its reports. */
@@ -41,6 +49,8 @@ export type SessionEvent =
   | { readonly type: 'joined'; readonly at: Date }
   | { readonly type: 'link.lost'; readonly at: Date }
   | { readonly type: 'link.back'; readonly at: Date }
+  /** It has been `unknown` since then, without interruption, and is given up. */
+  | { readonly type: 'unknown.expired'; readonly since: Date; readonly at: Date }
   /** Failover: another worker accepted it after the first one died, during the call or before it. */
   | { readonly type: 'failed_over'; readonly at: Date; readonly successor: WorkerAssignment }
   | { readonly type: 'dialled'; readonly at: Date; readonly dialStatus: DialStatus }
@@ -102,6 +112,10 @@ export function step(session: SessionFacts, event: SessionEvent): SessionChange 
       return changeIf(status === 'active', { status: 'unknown', status_at: at });
     case 'link.back':
       return changeIf(status === 'unknown', { status: 'active', status_at: at });
+    case 'unknown.expired':
+      return status === 'unknown' && session.status_at.getTime() === event.since.getTime()
+        ? onEnded(session, { type: 'ended', at, reason: 'heartbeat_timeout' })
+        : null;
     case 'failed_over':
       return changeIf(isLive(status) && event.successor.epoch > session.epoch, {
         ...event.successor,

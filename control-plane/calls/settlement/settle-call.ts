@@ -23,7 +23,7 @@ import {
 import { sealItems } from '../sessions/timeline.ts';
 import type { CallJobs } from './call-jobs.ts';
 import { ReportedSessions } from './reported-sessions.ts';
-import { workerBack, workerDead, workerHeard, workerLost } from './worker-presence.ts';
+import { workerBack, workerDead, workerLost, workersHeard } from './worker-presence.ts';
 
 const NO_CHANGE: SessionChange = { set: {}, events: [] };
 
@@ -47,8 +47,8 @@ export function createReportSink(context: Context, jobs: CallJobs): ReportSink {
       }
       return result;
     },
-    workerLost: (instanceId) => workerLost(context, instanceId),
-    workerHeard: (instanceId) => workerHeard(context, instanceId),
+    workerLost: (instanceId, at) => workerLost(context, instanceId, at),
+    workersHeard: (instanceIds) => workersHeard(context, instanceIds),
     workerBack: (instanceId, sessions) => workerBack(context, instanceId, sessions),
     workerDead: (instanceId, diedAt, hungIn) =>
       workerDead(context, jobs, { instanceId, diedAt, hungIn: hungIn ?? null }),

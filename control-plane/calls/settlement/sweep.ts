@@ -9,13 +9,13 @@ import { agentIdentity, callerIdentity } from '../../platform/rooms.ts';
 import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
-import { isListed } from '../../platform/store/worker-sightings.ts';
+import { listedWorkers } from '../../platform/store/worker-sightings.ts';
 import { promoteNext, relayOutbox } from '../outbox/relay.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
 import { settleSession, voidHold } from '../sessions/charge.ts';
 import type { HeartbeatFile } from '../sessions/heartbeat-file.ts';
 import { changeSession, loadSession, WITHOUT_LISTS } from '../sessions/session-store.ts';
-import { giveUp, placeAgainOrGiveUp } from './worker-presence.ts';
+import { giveUpUnknown, placeAgainOrGiveUp } from './worker-presence.ts';
 
 /**
  * A worker that lost its link ends its calls by itself after 120 s; the control plane ends them only after
@@ -82,12 +82,10 @@ export async function sweep(context: Context, options: SweepOptions): Promise<bo
     const unseen = await find(context, {
       status: 'unknown',
       status_at: { $lte: new Date(wallTime - UNKNOWN_MS) },
+      // The replica that is connected to the worker marks the session active again.
+      'worker.instance_id': { $nin: await listedWorkers(context) },
     });
-    for (const { _id, epoch, worker } of unseen) {
-      // A replica that is connected to the worker marks the session active again.
-      if (worker === null || !(await isListed(context, worker.instance_id)))
-        await giveUp(context, _id, epoch);
-    }
+    for (const session of unseen) await giveUpUnknown(context, session);
   }
   if (options.isEarlierRunOver) return true;
   return wallTime - options.startedAtMs >= EARLIER_RUN_GRACE_MS && (await endEarlierRuns(context)) === 0;

@@ -8,6 +8,7 @@ import type { SessionDocument } from '../../platform/store/models/session-model.
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
 import { isLostForGood, lossOf } from '../../platform/store/worker-losses.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
+import type { SessionEvent } from '../sessions/session-machine.ts';
 import { changeSession, loadSession } from '../sessions/session-store.ts';
 import type { CallJobs } from './call-jobs.ts';
 import { failOver, type LostSession, placeAgain } from './failover.ts';
@@ -15,17 +16,20 @@ import { failOver, type LostSession, placeAgain } from './failover.ts';
 /** How long a reconnected worker has to send its spool before sessions it no longer runs are given up. */
 const SPOOL_GRACE_MS = 3_000;
 
-/** The worker's link is lost; the worker may still be running. */
-export async function workerLost(context: Context, instanceId: string): Promise<void> {
+/** The worker is out of reach since `at`; it may still be running. */
+export async function workerLost(context: Context, instanceId: string, at = now(context)): Promise<void> {
   for (const { _id } of await sessionsOf(context, instanceId, ['active'])) {
-    if (await changeSession(context, _id, { type: 'link.lost', at: now(context) }))
+    if (await changeSession(context, _id, { type: 'link.lost', at }))
       context.logger.warn({ sessionId: _id }, 'lost the worker of a session; its status is unknown');
   }
 }
 
-/** The worker is connected and runs all its sessions. */
-export async function workerHeard(context: Context, instanceId: string): Promise<void> {
-  for (const { _id } of await sessionsOf(context, instanceId, ['unknown']))
+/** The workers are connected and run all their sessions. */
+export async function workersHeard(context: Context, instanceIds: readonly string[]): Promise<void> {
+  const doubted = await context.models.sessions
+    .find({ 'worker.instance_id': { $in: instanceIds }, status: 'unknown' }, { _id: 1 })
+    .lean<Pick<SessionDocument, '_id'>[]>();
+  for (const { _id } of doubted)
     if (await changeSession(context, _id, { type: 'link.back', at: now(context) }))
       context.logger.info({ sessionId: _id }, 'the worker of a session is connected; its status is active');
 }
@@ -173,7 +177,22 @@ export async function giveUp(
   if (!session || session.epoch !== epoch) return;
   // A session in status `unknown` was last seen when its link was lost; time after that is not charged.
   const at = session.status === 'unknown' ? session.status_at : lostAt;
-  const ended = await changeSession(context, sessionId, { type: 'ended', at, reason: 'heartbeat_timeout' });
+  await endWithoutWorker(context, sessionId, { type: 'ended', at, reason: 'heartbeat_timeout' });
+}
+
+/**
+ * Ends a session that is still `unknown` since the given time, as of that time: its worker was last seen
+ * then.
+ */
+export async function giveUpUnknown(
+  context: Context,
+  { _id, status_at: since }: Pick<SessionDocument, '_id' | 'status_at'>,
+): Promise<void> {
+  await endWithoutWorker(context, _id, { type: 'unknown.expired', since, at: since });
+}
+
+async function endWithoutWorker(context: Context, sessionId: string, event: SessionEvent): Promise<void> {
+  const ended = await changeSession(context, sessionId, event);
   if (!ended) return;
   context.logger.warn({ sessionId, endReason: ended.end_reason }, 'session ended without its worker');
   await runFollowUps(context, ended);

@@ -58,11 +58,15 @@ export class ConnectedWorkers implements OwnWorkers {
     this.#returning.delete(worker);
   }
 
+  /** False once the connection is closed or its instance has another one. */
+  isCurrent(worker: WorkerConnection): boolean {
+    return this.#workers.get(worker.registration.instance_id) === worker;
+  }
+
   /** Removes a closed connection; false when its instance has another one. */
   remove(worker: WorkerConnection): boolean {
-    const { instance_id: instanceId } = worker.registration;
-    if (this.#workers.get(instanceId) !== worker) return false;
-    return this.#workers.delete(instanceId);
+    this.#returning.delete(worker);
+    return this.isCurrent(worker) && this.#workers.delete(worker.registration.instance_id);
   }
 
   /**

@@ -82,12 +82,13 @@ export interface OwnWorkers {
 /** Access to the workers of the other replicas. */
 export interface OtherReplicas {
   /**
-   * Subscribes to the other replicas; resolves once subscribed. Until then none of their workers are known.
+   * Subscribes to the other replicas; resolves once subscribed, or at once while Redis is away. Until then
+   * none of their workers are known.
    */
   join(): Promise<void>;
   /** True when another replica has announced this worker within the last seconds. */
   holds(instanceId: string): boolean;
-  /** True if there may be other replicas, so that a worker without a link here may have one elsewhere. */
+  /** False if this is the only replica. */
   readonly mayExist: boolean;
   /** Ids of all workers connected to other replicas. */
   instanceIds(): readonly string[];
@@ -216,7 +217,7 @@ export class SharedReplicas implements OtherReplicas {
   async close(): Promise<void> {
     this.#publish(NEWS_CHANNEL, { replica: this.#id, workers: [] } satisfies News);
     for (const settle of this.#waiting.values()) settle(null);
-    for (const end of this.#ends.splice(0)) await end().catch(() => undefined);
+    for (const end of this.#ends.splice(0)) await end();
   }
 
   #hear(message: Json): void {
@@ -283,11 +284,7 @@ export class SharedReplicas implements OtherReplicas {
   }
 
   #publish(channel: string, message: unknown): void {
-    this.#deps.coordination
-      .publish(channel, message as Json)
-      .catch((error: unknown) =>
-        this.#deps.logger.debug({ err: error, channel }, 'failed to announce workers to the other replicas'),
-      );
+    void this.#deps.coordination.publish(channel, message as Json);
   }
 
   #others(): { readonly replica: string; readonly workers: News['workers'] }[] {

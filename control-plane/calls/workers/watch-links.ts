@@ -20,21 +20,23 @@ const MAX_PAUSE_MS = 2 * LOOK_MS;
 export interface LinkWatchDeps {
   readonly dispatch: Pick<WorkerDispatch, 'isConnected'>;
   readonly workers: Pick<ConnectedWorkers, 'settledIds'>;
-  readonly sink: Pick<ReportSink, 'workerLost' | 'workerHeard'>;
+  readonly sink: Pick<ReportSink, 'workerLost' | 'workersHeard'>;
 }
 
 /** Starts the watch. */
 export function startLinkWatch(context: Context, deps: LinkWatchDeps): BackgroundLoop {
   const { dispatch, workers, sink } = deps;
-  const { sessions } = context.models;
+  const { clock, models } = context;
   const sightings = new WorkerSightings(context);
   const absences = new Absences();
   return startBackgroundLoop(context, { name: 'links', everyMs: LOOK_MS }, async () => {
-    for (const id of workers.settledIds()) await sink.workerHeard(id);
+    await sink.workersHeard(workers.settledIds());
     const seen = await sightings.look();
-    const wanted = (await sessions.distinct('worker.instance_id', { status: 'active' })) as string[];
+    const wanted = (await models.sessions.distinct('worker.instance_id', { status: 'active' })) as string[];
     const missing = wanted.filter((id) => !seen.has(id) && !dispatch.isConnected(id));
-    for (const id of absences.note(missing, context.clock.now())) await sink.workerLost(id);
+    // It may have connected meanwhile.
+    for (const { id, forMs } of absences.note(missing, clock.now()))
+      if (!dispatch.isConnected(id)) await sink.workerLost(id, new Date(clock.wallTime() - forMs));
   });
 }
 
@@ -44,10 +46,12 @@ class Absences {
   #notedMs = Number.NEGATIVE_INFINITY;
 
   /** Notes the workers that are missing now; returns those that have been missing for `GRACE_MS`. */
-  note(missing: readonly string[], nowMs: number): string[] {
+  note(missing: readonly string[], nowMs: number): { readonly id: string; readonly forMs: number }[] {
     const before = nowMs - this.#notedMs > MAX_PAUSE_MS ? new Map<string, number>() : this.#sinceMs;
     this.#notedMs = nowMs;
     this.#sinceMs = new Map(missing.map((id) => [id, before.get(id) ?? nowMs]));
-    return missing.filter((id) => nowMs - (this.#sinceMs.get(id) ?? nowMs) >= GRACE_MS);
+    return [...this.#sinceMs]
+      .map(([id, sinceMs]) => ({ id, forMs: nowMs - sinceMs }))
+      .filter(({ forMs }) => forMs >= GRACE_MS);
   }
 }

@@ -8,7 +8,7 @@ import type { Clock, Timer } from '#base/clock.ts';
 import { clockProblem } from '#base/clock-difference.ts';
 import type { Logger } from '#base/log.ts';
 import { WORKER_LINK_VERSION, type WorkerMessage } from '#protocol/worker-link.ts';
-import type { Dispatch } from '../../platform/dispatch.ts';
+import type { Dispatch, SessionKey } from '../../platform/dispatch.ts';
 import type { ReportSink } from '../../platform/report-sink.ts';
 import type { ConnectedWorkers } from './connected-workers.ts';
 import type { OtherReplicas } from './other-replicas.ts';
@@ -21,6 +21,8 @@ import { openWorkerConnection, type WorkerConnection } from './worker-connection
 const SILENCE_MS = 5_000;
 /** Time for a dead worker's successor to send the spool left behind. */
 const SPOOL_GRACE_MS = 1_500;
+/** Interval between attempts to settle the sessions of a returned worker, ms. */
+const SETTLE_RETRY_MS = 1_000;
 /** How often workers get the list of speech models: some are installed by hand, and downloads fail. */
 const SPEECH_MODELS_MS = 120_000;
 
@@ -102,7 +104,7 @@ export class WorkerHub {
   }
 
   #register(worker: WorkerConnection): void {
-    const { logger, workers, others, sink } = this.#deps;
+    const { logger, workers, others } = this.#deps;
     const { instance_id: instanceId, capacity, kinds, sessions, link_version } = worker.registration;
     const running = sessions.map((session) => ({ sessionId: session.session_id, epoch: session.epoch }));
     workers.add(worker, running);
@@ -111,9 +113,23 @@ export class WorkerHub {
     this.#announceSpeechModels(instanceId);
     logger.info({ instanceId, capacity, kinds }, 'worker registered');
     this.#compareClocks(worker);
-    this.#runInOrder(instanceId, () =>
-      sink.workerBack(instanceId, running).finally(() => workers.markSettled(worker)),
-    );
+    this.#runInOrder(instanceId, () => this.#settleReturn(worker, running));
+  }
+
+  /** Repeated until it succeeds: sessions that the worker no longer runs must not stay live. */
+  async #settleReturn(worker: WorkerConnection, running: SessionKey[]): Promise<void> {
+    const { clock, logger, workers, sink } = this.#deps;
+    const { instance_id: instanceId } = worker.registration;
+    while (workers.isCurrent(worker) && !this.#isClosed) {
+      try {
+        await sink.workerBack(instanceId, running);
+        workers.markSettled(worker);
+        return;
+      } catch (error) {
+        logger.error({ err: error, instanceId }, 'failed to settle the sessions of a returned worker');
+        await clock.sleep(SETTLE_RETRY_MS);
+      }
+    }
   }
 
   #compareClocks({ registration }: WorkerConnection): void {

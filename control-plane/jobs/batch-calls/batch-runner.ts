@@ -70,6 +70,13 @@ async function lease(context: Context, batchId: string, runner: string): Promise
     .lean<BatchCallDocument>();
 }
 
+async function release({ models, clock }: Context, batchId: string, runner: string): Promise<void> {
+  await models.batchCalls.updateOne(
+    { _id: batchId, lease_by: runner },
+    { $set: { lease_until: new Date(clock.wallTime()) } },
+  );
+}
+
 async function advance(context: Context, batch: BatchCallDocument, runner: string): Promise<void> {
   const { models, clock } = context;
   if (batch.status === 'creating') {
@@ -140,7 +147,12 @@ async function settleRow(
 
 /** Dials a few rows; the rest is due in the next pass, after the other batches. */
 async function dialDue(context: Context, batch: BatchCallDocument, runner: string): Promise<void> {
-  if (batch.hold_until > now(context) || !context.dispatch.hasWorker()) return;
+  if (batch.hold_until > now(context)) return;
+  if (!context.dispatch.hasWorker()) {
+    // Another replica may have workers that this one cannot reach.
+    await release(context, batch._id, runner);
+    return;
+  }
   const due = await dueRows(context, batch);
   // One after the other, so that the limits of trunk and account are exact.
   for (const row of due) {

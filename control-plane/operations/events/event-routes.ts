@@ -94,7 +94,12 @@ class EventStream {
       const stop = await onSessionChange(coordination, this.#teamId, (sessionId) =>
         this.#changed.add(sessionId),
       );
-      signal.addEventListener('abort', () => void stop().catch(() => undefined));
+      // Changes may have been missed: the client opens a new stream and reads everything again.
+      const stopWatching = coordination.onGap(() => this.close());
+      signal.addEventListener('abort', () => {
+        stopWatching();
+        void stop().catch(() => undefined);
+      });
       if (signal.aborted) await stop();
       else this.#write('event: ready\ndata: {}\n\n');
     } catch (error) {

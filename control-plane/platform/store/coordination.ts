@@ -30,13 +30,21 @@ export interface Coordination {
    * claim it too.
    */
   claim(key: string, ttlMs: number): Promise<boolean>;
-  /** Sends a message to the channel's current subscribers; it is lost if Redis is unreachable. */
+  /**
+   * Sends a message to the channel's current subscribers; it reaches only this replica if Redis is
+   * unreachable.
+   */
   publish(channel: string, message: Json): Promise<void>;
   /**
    * Calls `listener` with each message. Resolves, once subscribed, with a function that unsubscribes. If
    * Redis is unreachable, resolves at once and subscribes when it is back.
    */
   subscribe(channel: string, listener: (message: Json) => void): Promise<() => Promise<void>>;
+  /**
+   * Calls `listener` whenever messages of other replicas may have been missed, once they arrive again.
+   * Returns a function that stops this.
+   */
+  onGap(listener: () => void): () => void;
   close(): Promise<void>;
 }
 
@@ -94,6 +102,10 @@ class MemoryCoordination implements Coordination {
       listeners.delete(listener);
       if (listeners.size === 0) this.#listeners.delete(channel);
     };
+  }
+
+  onGap(): () => void {
+    return () => undefined;
   }
 
   async close(): Promise<void> {

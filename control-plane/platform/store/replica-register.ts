@@ -1,8 +1,8 @@
 /**
  * Register of the control planes that use one database: without a shared Redis (`REDIS_URL`) there must be
  * only one. Each replica sends heartbeats; a starting one looks for others that are alive and refuses to
- * start if the two could not coordinate. Replicas that share a Redis also list their
- * workers (`worker-sightings.ts`).
+ * start if the two could not coordinate. Replicas that share a Redis list their workers, too
+ * (`worker-sightings.ts`).
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -24,7 +24,10 @@ export interface ReplicaRegistration {
 
 /** This replica's entry in the register. */
 export interface ReplicaIdentity {
-  /** Stable across restarts, so a replica never waits for its own predecessor. */
+  /**
+   * A replica without Redis keeps its id across restarts, so it never waits for its own predecessor. Replicas
+   * that share a Redis have an id each.
+   */
   readonly id: string;
   readonly isShared: boolean;
   /** Ids of the workers connected now; stored if `isShared`, for the other replicas. */
@@ -50,19 +53,27 @@ export async function registerReplica(
           is_shared: self.isShared,
           started_at: startedAt,
           seen_at: wallTime(),
-          ...(self.isShared && { workers: self.workers() }),
+          workers: self.isShared ? self.workers() : [],
         },
       },
       { upsert: true },
     );
   await sendHeartbeat();
+  let pending: Promise<void> | null = null;
   const ticking = clock.every(HEARTBEAT_MS, () => {
-    sendHeartbeat().catch((error: unknown) =>
-      logger.warn({ err: error }, 'failed to send this replica’s heartbeat'),
-    );
+    // One at a time: a hung database must not answer with an older list last.
+    pending ??= sendHeartbeat()
+      .then(
+        () => undefined,
+        (error: unknown) => logger.warn({ err: error }, 'failed to send this replica’s heartbeat'),
+      )
+      .finally(() => {
+        pending = null;
+      });
   });
   const close = async () => {
     ticking.cancel();
+    await pending;
     await replicas.deleteOne({ _id: self.id });
   };
   const conflicting = await findConflicting();

@@ -1,9 +1,9 @@
 /**
  * Coordination through Redis, for several replicas of the control plane. While Redis is away, this replica
- * counts and claims alone, and messages between replicas are lost; everything else works.
+ * counts and claims alone, and its messages reach only itself.
  */
 import { Redis } from 'ioredis';
-import type { Clock } from '#base/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import { MAX_CLOCK_DIFFERENCE_MS } from '#base/clock-difference.ts';
 import type { Logger } from '#base/log.ts';
 import { type Coordination, createMemoryCoordination, type Json, type WindowState } from './coordination.ts';
@@ -17,18 +17,24 @@ export interface SharedCoordinationDeps {
 
 const PREFIX = 'parley:';
 const COMMAND_MS = 2_000;
+/** The start waits this long for Redis, which may be loading its data. */
+const START_MS = 5_000;
 const MAX_RECONNECT_MS = 2_000;
-
-/** The result of a command that Redis has not answered as it should. */
-const AWAY = Symbol('away');
+/** A closed connection is destroyed after this long. */
+const DISCONNECT_MS = 100;
+/** A connection that only receives is tested this often. */
+const TEST_MS = 5_000;
 
 /** Increments a counter that expires with its window. */
 const HIT =
   "local c = redis.call('INCR', KEYS[1]) if c == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end return c";
 
+/** The result of a command that Redis has not answered as it should. */
+const AWAY = Symbol('away');
+
 /**
- * Connects to Redis. If it does not answer, resolves all the same, and connects when it does. Rejects if
- * `REDIS_URL` is wrong: the server refuses the password or does not speak Redis's protocol.
+ * Connects to Redis. If it does not answer in time, resolves all the same, and connects when it does. Rejects
+ * if `REDIS_URL` is wrong: the server refuses the login or does not speak Redis's protocol.
  */
 export async function connectSharedCoordination(deps: SharedCoordinationDeps): Promise<Coordination> {
   const { url, clock, logger } = deps;
@@ -39,35 +45,48 @@ export async function connectSharedCoordination(deps: SharedCoordinationDeps): P
     maxRetriesPerRequest: 1,
     commandTimeout: COMMAND_MS,
     connectTimeout: COMMAND_MS,
+    // Destroys a connection on which a command gets no answer: otherwise each command would wait for it.
+    socketTimeout: COMMAND_MS,
+    disconnectTimeout: DISCONNECT_MS,
     retryStrategy: (attempt: number) => Math.min(attempt * 100, MAX_RECONNECT_MS),
   };
-  const commands = new Redis(url, options);
-  const messages = new Redis(url, options);
-  let lastError = new Error('it closes the connection');
-  for (const connection of [commands, messages]) {
+  const connections = [new Redis(url, options), new Redis(url, options)] as const;
+  const [commands, messages] = connections;
+  const errors: Error[] = [];
+  for (const connection of connections) {
     connection.on('error', (error: Error) => {
-      lastError = error;
+      errors.push(error);
+      errors.splice(0, errors.length - MAX_ERRORS);
       logger.debug({ err: error }, 'error on a Redis connection');
     });
   }
   const coordination = new RedisCoordination({ commands, messages, clock, logger });
-  await Promise.all([commands, messages].map((connection) => connection.connect().catch(() => undefined)));
-  if (commands.status === 'ready' && messages.status === 'ready') return coordination;
-  const [reason] = lastError.message.split('\n');
-  if (isMistake(lastError)) {
+  const started = new AbortController();
+  await Promise.race([
+    Promise.all(connections.map((connection) => connection.connect().catch(() => undefined))),
+    clock.sleep(START_MS, started.signal).catch(() => undefined),
+  ]);
+  started.abort();
+  if (connections.every(({ status }) => status === 'ready')) return coordination;
+  const mistake = errors.find(isMistake);
+  if (mistake) {
     await coordination.close();
-    throw new Error(`REDIS_URL: the Redis cannot be used: ${reason}`, { cause: lastError });
+    throw new Error(`REDIS_URL: the Redis cannot be used: ${firstLine(mistake)}`, { cause: mistake });
   }
-  logger.error(
-    `REDIS_URL: Redis does not answer (${reason}). Until it does, this replica applies rate limits alone ` +
-      'and uses only the workers connected to it',
-  );
+  coordination.noteFailure(commands, errors.at(-1) ?? new Error('no answer'));
   return coordination;
 }
 
-/** True if waiting will not help. */
-function isMistake({ name, message }: Error): boolean {
-  return name === 'ReplyError' || message.startsWith('Unknown RESP type');
+/** Errors kept while connecting: the last of them tell why it failed. */
+const MAX_ERRORS = 10;
+
+/** True if waiting will not help. Redis sends other errors while it is loading, busy or full. */
+function isMistake({ message }: Error): boolean {
+  return /^(WRONGPASS|NOAUTH|NOPERM|DENIED|ERR invalid password|Unknown RESP type)/.test(message);
+}
+
+function firstLine({ message }: Error): string {
+  return message.split('\n')[0] ?? '';
 }
 
 interface Connections {
@@ -84,8 +103,14 @@ class RedisCoordination implements Coordination {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #listeners = new Map<string, Set<(message: Json) => void>>();
-  /** Counts and claims while Redis is away. */
+  readonly #gapListeners = new Set<() => void>();
+  /** Counts, claims and carries messages while Redis is away. */
   readonly #alone: Coordination;
+  readonly #test: Timer;
+  /** Connections whose last command failed. */
+  readonly #failed = new Set<Redis>();
+  /** Messages may have been missed since the channels were last subscribed to. */
+  #isDeaf = false;
 
   constructor({ commands, messages, clock, logger }: Connections) {
     this.#commands = commands;
@@ -96,21 +121,16 @@ class RedisCoordination implements Coordination {
     messages.on('message', (channel: string, text: string) => {
       const message = jsonOf(text);
       // Non-JSON messages are not ours.
-      if (message !== undefined) for (const listener of this.#listeners.get(channel) ?? []) listener(message);
+      if (message !== undefined) this.#deliver(channel, message);
     });
-    messages.on('ready', () => {
-      for (const name of this.#listeners.keys()) void this.#subscribeTo(name);
+    messages.on('ready', () => void this.#resubscribe());
+    messages.on('close', () => {
+      this.#isDeaf = true;
     });
-    for (const connection of [commands, messages]) {
-      let wasReady = false;
-      connection.on('ready', () => {
-        wasReady = true;
-      });
-      connection.on('close', () => {
-        if (wasReady) logger.warn('lost a Redis connection');
-        wasReady = false;
-      });
-    }
+    this.#test = clock.every(TEST_MS, () => {
+      if (this.#isDeaf) void this.#resubscribe();
+      else void this.#run(messages, (redis) => redis.ping());
+    });
   }
 
   async countInWindow(key: string, limit: number, windowMs: number): Promise<WindowState> {
@@ -119,58 +139,89 @@ class RedisCoordination implements Coordination {
     const resetMs = (window + 1) * windowMs - nowMs;
     const expiryMs = Math.ceil(resetMs) + MAX_CLOCK_DIFFERENCE_MS;
     const name = `${PREFIX}window:${key}:${window}`;
-    const count = await this.#run(() => this.#commands.eval(HIT, 1, name, expiryMs));
+    const count = await this.#run(this.#commands, (redis) => redis.eval(HIT, 1, name, expiryMs));
     return typeof count === 'number'
       ? { allowed: count <= limit, count, resetMs }
       : this.#alone.countInWindow(key, limit, windowMs);
   }
 
   async claim(key: string, ttlMs: number): Promise<boolean> {
-    const answer = await this.#run(() => this.#commands.set(`${PREFIX}claim:${key}`, '', 'PX', ttlMs, 'NX'));
+    const answer = await this.#run(this.#commands, (redis) =>
+      redis.set(`${PREFIX}claim:${key}`, '', 'PX', ttlMs, 'NX'),
+    );
     return answer === AWAY ? this.#alone.claim(key, ttlMs) : answer === 'OK';
   }
 
   async publish(channel: string, message: Json): Promise<void> {
-    await this.#run(() => this.#commands.publish(PREFIX + channel, JSON.stringify(message)));
+    const text = JSON.stringify(message);
+    const sent = await this.#run(this.#commands, (redis) => redis.publish(PREFIX + channel, text));
+    if (sent === AWAY) this.#deliver(PREFIX + channel, JSON.parse(text) as Json);
   }
 
   async subscribe(channel: string, listener: (message: Json) => void): Promise<() => Promise<void>> {
     const name = PREFIX + channel;
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners.add(listener));
-    await this.#subscribeTo(name);
+    if ((await this.#run(this.#messages, (redis) => redis.subscribe(name))) === AWAY) this.#isDeaf = true;
     return async () => {
       listeners.delete(listener);
       if (listeners.size > 0 || this.#listeners.get(name) !== listeners) return;
       this.#listeners.delete(name);
-      await this.#run(() => this.#messages.unsubscribe(name));
+      await this.#run(this.#messages, (redis) => redis.unsubscribe(name));
     };
   }
 
+  onGap(listener: () => void): () => void {
+    this.#gapListeners.add(listener);
+    return () => void this.#gapListeners.delete(listener);
+  }
+
   async close(): Promise<void> {
+    this.#test.cancel();
     this.#listeners.clear();
     for (const connection of [this.#commands, this.#messages]) {
       connection.removeAllListeners('close');
+      connection.removeAllListeners('ready');
       connection.disconnect();
     }
     await this.#alone.close();
   }
 
-  /** Without a connection there is nothing to do: the next one subscribes to every channel. */
-  async #subscribeTo(name: string): Promise<void> {
-    await this.#run(() => this.#messages.subscribe(name));
+  /** Notes that a command failed; logs the first failure. */
+  noteFailure(connection: Redis, reason: Error): void {
+    if (this.#failed.size === 0)
+      this.#logger.error(
+        `REDIS_URL: Redis does not answer (${firstLine(reason)}). Until it does, this replica applies rate ` +
+          'limits alone and uses only the workers connected to it',
+      );
+    this.#failed.add(connection);
   }
 
-  /** Runs a Redis command. */
-  async #run<Answer>(command: () => Promise<Answer>): Promise<Answer | typeof AWAY> {
+  #deliver(name: string, message: Json): void {
+    for (const listener of this.#listeners.get(name) ?? []) listener(message);
+  }
+
+  /** Subscribes to every channel after a new connection. */
+  async #resubscribe(): Promise<void> {
+    const names = [...this.#listeners.keys()];
+    if (names.length > 0 && (await this.#run(this.#messages, (redis) => redis.subscribe(...names))) === AWAY)
+      return;
+    const hadGap = this.#isDeaf;
+    this.#isDeaf = false;
+    if (hadGap) for (const listener of this.#gapListeners) listener();
+  }
+
+  async #run<Answer>(
+    connection: Redis,
+    command: (redis: Redis) => Promise<Answer>,
+  ): Promise<Answer | typeof AWAY> {
     try {
-      return await command();
+      const answer = await command(connection);
+      if (this.#failed.delete(connection) && this.#failed.size === 0)
+        this.#logger.info('Redis answers again');
+      return answer;
     } catch (error) {
-      this.#logger.debug({ err: error }, 'a Redis command failed');
-      // Otherwise each command would wait for the timeout of a connection that leads nowhere.
-      if (error instanceof Error && error.message === 'Command timed out')
-        for (const connection of [this.#commands, this.#messages])
-          if (connection.status === 'ready') connection.disconnect(true);
+      this.noteFailure(connection, error instanceof Error ? error : new Error(String(error)));
       return AWAY;
     }
   }

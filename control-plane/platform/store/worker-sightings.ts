@@ -33,11 +33,14 @@ export class WorkerSightings {
   }
 }
 
-/** True if a replica that may be alive lists this worker. */
-export async function isListed(
-  { models, clock }: { readonly models: Pick<Models, 'replicas'>; readonly clock: Clock },
-  instanceId: string,
-): Promise<boolean> {
+/** The workers of all replicas that may be alive. */
+export async function listedWorkers({
+  models,
+  clock,
+}: {
+  readonly models: Pick<Models, 'replicas'>;
+  readonly clock: Clock;
+}): Promise<readonly string[]> {
   const after = new Date(clock.wallTime() - RECENT_MS);
-  return (await models.replicas.exists({ workers: instanceId, seen_at: { $gt: after } })) !== null;
+  return (await models.replicas.distinct('workers', { seen_at: { $gt: after } })) as string[];
 }

@@ -15,8 +15,8 @@ export interface ReplicaDocument {
   /** Start time of the process. */
   started_at: Date;
   seen_at: Date;
-  /** Ids of the workers connected to it; absent in the only replica of a database. */
-  workers?: readonly string[];
+  /** Ids of the workers connected to it, for the other replicas; empty if there are none. */
+  workers: readonly string[];
 }
 
 /** Defines the model on a connection. */
@@ -27,7 +27,7 @@ export function defineReplicas(connection: Connection): Model<ReplicaDocument> {
       is_shared: { $type: Boolean, required: true },
       started_at: { $type: Date, required: true },
       seen_at: { $type: Date, required: true },
-      workers: { $type: [String], default: undefined },
+      workers: { $type: [String], default: [] },
     },
     { collection: 'replicas' },
   );

@@ -12,6 +12,7 @@ const PRICE = 60_000;
 function session(over: Partial<SessionFacts> = {}): SessionFacts {
   return {
     status: 'creating',
+    status_at: at(0),
     direction: 'inbound',
     is_preview: false,
     dial_status: null,
@@ -55,6 +56,7 @@ const EVENTS: readonly SessionEvent[] = [
   { type: 'joined', at: at(20) },
   { type: 'link.lost', at: at(20) },
   { type: 'link.back', at: at(20) },
+  { type: 'unknown.expired', since: at(0), at: at(0) },
   { type: 'failed_over', at: at(20), successor: { worker, epoch: 2 } },
   { type: 'dialled', at: at(20), dialStatus: 'answered' },
   { type: 'ended', at: at(20), reason: 'user_hangup' },
@@ -82,7 +84,12 @@ describe('the session machine', () => {
       active: [active, { 'link.lost': 'unknown', failed_over: 'active', ended: 'completed' }],
       unknown: [
         { ...active, status: 'unknown' },
-        { 'link.back': 'active', failed_over: 'active', ended: 'completed' },
+        {
+          'link.back': 'active',
+          'unknown.expired': 'completed',
+          failed_over: 'active',
+          ended: 'completed',
+        },
       ],
       completed: [
         over('completed'),
@@ -113,6 +120,11 @@ describe('the session machine', () => {
   ])('charging: a %s call of %d s settles with %d micro-dollars', (_, seconds, due) => {
     const { session: ended } = run(active, [{ type: 'ended', at: at(10 + seconds), reason: 'user_hangup' }]);
     expect([ended.billing.state, ended.billing.due]).toEqual(['settle_due', due]);
+  });
+
+  it('a session that was active in between, or became unknown again, is not given up', () => {
+    const again = { ...active, status: 'unknown' as const, status_at: at(30) };
+    expect(step(again, { type: 'unknown.expired', since: at(20), at: at(20) })).toBeNull();
   });
 
   it('charging: the duration is rounded up to the second', () => {

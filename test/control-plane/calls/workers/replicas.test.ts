@@ -1,14 +1,6 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import {
-  type AddressInfo,
-  connect as connectTcp,
-  createServer as createTcpServer,
-  type Socket,
-} from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
@@ -27,20 +19,18 @@ import { createCallJobs } from '#control-plane/jobs/create-call-jobs.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import type { ReportSink } from '#control-plane/platform/report-sink.ts';
 import type { Coordination } from '#control-plane/platform/store/coordination.ts';
+import { registerReplica } from '#control-plane/platform/store/replica-register.ts';
 import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
-import type { ControlMessage } from '#protocol/worker-link.ts';
-import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
-import { openSpool, type Spool } from '#runtime/link/spool.ts';
 import { ManualClock } from '../../../fakes/manual-clock.ts';
 import { type RedisServer, startRedisServer } from '../../../fakes/redis-server.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '../../../fakes/webhook-receiver.ts';
 import { has, itNeeds } from '../../../needs.ts';
 import { openTestApi, type TestApi, type TestUser } from '../../test-api.ts';
+import { type ScriptedWorker, startWorker, TOKEN } from './scripted-worker.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
 const NEEDS = ['redis-server'];
-const TOKEN = 'a-token-of-the-workers';
 const ORIGIN = 'https://shop.example.com';
 const logger = createLogger({ level: 'silent', name: 'test' });
 /** These tests wait for events; their duration depends on the machine. */
@@ -53,6 +43,8 @@ interface Replica {
   readonly sink: ReportSink;
   readonly workers: ConnectedWorkers;
   readonly port: number;
+  /** Resolves when its last heartbeat is stored. */
+  listed(): Promise<void>;
   /** Stops it as a kill does: without notifying anyone. */
   kill(): Promise<void>;
 }
@@ -77,7 +69,7 @@ describe('two replicas of the control plane', () => {
     first = await startReplica(redis.url);
     second = await startReplica(redis.url, first.api);
     receiver = await openWebhookReceiver();
-    worker = await startWorker(first.port);
+    worker = await startWorker(first.port, now);
     await vi.waitFor(
       () =>
         expect([first.dispatch.isConnected('w1'), second.dispatch.isConnected('w1')]).toEqual([true, true]),
@@ -140,6 +132,39 @@ describe('two replicas of the control plane', () => {
       worker.report({ type: 'ended', at: now(), end_reason: 'user_hangup' });
       await untilStatus(second, sessionId, 'completed');
       await expectSettledOnce(sessionId);
+    },
+  );
+
+  itNeeds(NEEDS)(
+    'share nothing while Redis is away: no session is doubted for a minute, nor when its worker moves to the other',
+    async () => {
+      const sessionId = await createThrough(first);
+      await vi.waitFor(() => expect(worker.plans).toEqual([sessionId]), WAIT);
+      worker.report({ type: 'joined', at: now() });
+      await untilStatus(first, sessionId, 'active');
+      const watches = [first, second].map((replica) => startLinkWatch(replica.api.context, replica));
+      const statuses = new Set<string>();
+      const look = async () => {
+        await clock.advance(2_500);
+        for (const replica of [first, second]) await replica.listed();
+        for (const watch of watches) await watch.idle();
+        const session = await first.api.context.models.sessions.findById(sessionId).lean();
+        statuses.add(session?.status ?? '');
+      };
+      redis?.freeze();
+      try {
+        for (let times = 0; times < 24; times++) await look();
+        worker.route(null);
+        await vi.waitFor(() => expect(first.workers.instanceIds()).toEqual([]), WAIT);
+        await look();
+        worker.route(second.port);
+        await vi.waitFor(() => expect(second.workers.instanceIds()).toEqual(['w1']), WAIT);
+        for (let times = 0; times < 12; times++) await look();
+      } finally {
+        redis?.thaw();
+        for (const watch of watches) await watch.close();
+      }
+      expect([...statuses]).toEqual(['active']);
     },
   );
 
@@ -254,7 +279,8 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
   );
   const sink = createReportSink(api.context, createCallJobs(api.context));
   const hub = new WorkerHub({
-    clock,
+    // The worker sends its heartbeats in real time.
+    clock: systemClock,
     logger,
     workers,
     others,
@@ -268,6 +294,12 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
   const link = serveWorkerLink(server, hub, TOKEN);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const name = beside ? 'second' : 'first';
+  const entry = await registerReplica(api.context, {
+    id: name,
+    isShared: true,
+    workers: () => workers.instanceIds(),
+  });
   const chores: BackgroundLoop[] = [startDeliverer(api.context)];
   return {
     api,
@@ -275,107 +307,21 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
     sink,
     workers,
     port: (server.address() as AddressInfo).port,
+    listed: async () => {
+      const dueMs = clock.wallTime() - 2_000;
+      await vi.waitFor(async () => {
+        const { seen_at: seenAt } = (await api.context.models.replicas.findById(name).lean()) ?? {};
+        expect(seenAt?.getTime()).toBeGreaterThanOrEqual(dueMs);
+      }, WAIT);
+    },
     kill: async () => {
       // The Redis connection closes first, so that no other replica is notified.
       await coordination.close();
       await link.close();
       server.close();
       await others.close();
+      await entry.close();
       for (const chore of chores.splice(0)) await chore.close();
     },
   };
-}
-
-/** A worker that accepts every job over the real link, through an address that leads to either replica. */
-interface ScriptedWorker {
-  readonly plans: string[];
-  isFull: boolean;
-  report(report: Parameters<ControlPlaneClient['report']>[1]): void;
-  /** Routes its connections to this port from now on; null refuses them. */
-  route(port: number | null): void;
-  close(): Promise<void>;
-}
-
-async function startWorker(firstPort: number): Promise<ScriptedWorker> {
-  let port: number | null = firstPort;
-  const sockets = new Set<Socket>();
-  const balancer = createTcpServer((socket) => {
-    const target = port === null ? null : connectTcp(port, '127.0.0.1');
-    for (const end of [socket, target]) {
-      end
-        ?.on('error', () => undefined)
-        .on('close', () => {
-          for (const each of [socket, target]) each?.destroy();
-        });
-    }
-    sockets.add(socket);
-    if (target) socket.pipe(target).pipe(socket);
-    else socket.destroy();
-  });
-  balancer.listen(0, '127.0.0.1');
-  await once(balancer, 'listening');
-  const directory = await mkdtemp(join(tmpdir(), 'parley-replicas-'));
-  const spool: Spool = await openSpool(directory, 'w1');
-  const running: { sessionId: string; epoch: number }[] = [];
-  const plans: string[] = [];
-  const scripted: ScriptedWorker = {
-    plans,
-    isFull: false,
-    report: (report) => {
-      const session = running.at(-1);
-      if (session) client.report(session, report);
-    },
-    route: (to) => {
-      port = to;
-      for (const socket of sockets) socket.destroy();
-      sockets.clear();
-    },
-    close: async () => {
-      client.close();
-      scripted.route(null);
-      balancer.close();
-      await spool.close();
-      await rm(directory, { recursive: true, force: true });
-    },
-  };
-  const onMessage = (message: ControlMessage) => {
-    if (message.type === 'offer') {
-      const session = { session_id: message.session_id, epoch: message.epoch };
-      client.send(
-        scripted.isFull ? { type: 'decline', ...session, reason: 'full' } : { type: 'accept', ...session },
-      );
-    } else if (message.type === 'assign') {
-      plans.push(message.session_id);
-      running.push({ sessionId: message.session_id, epoch: message.epoch });
-    } else if (message.type === 'webrtc.offer') {
-      client.send({
-        type: 'answer',
-        request_id: message.request_id,
-        result: { ok: true, value: { sdp: `answer to ${message.sdp}` } },
-      });
-    } else if (message.type === 'end') {
-      scripted.report({ type: 'ended', at: now(), end_reason: message.end_reason });
-    }
-  };
-  const client: ControlPlaneClient = connectControlPlane({
-    url: `http://127.0.0.1:${(balancer.address() as AddressInfo).port}`,
-    token: TOKEN,
-    clock: systemClock,
-    logger,
-    spool,
-    adopted: new Map(),
-    facts: () => ({
-      instanceId: 'w1',
-      supervisorRun: null,
-      capacity: 9,
-      codecs: ['PCMU'],
-      sipTag: 'w1',
-      kinds: ['phone', 'web'],
-      sessions: running,
-    }),
-    load: () => ({ calls: running.length, freeSlots: 9, loopLagMs: 0 }),
-    onMessage,
-    onAlone: () => undefined,
-  });
-  return scripted;
 }

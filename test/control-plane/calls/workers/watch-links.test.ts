@@ -124,10 +124,14 @@ describe('replicas that cannot hear each other', () => {
     const [safe, lost] = [await callOn('worker-a'), await callOn('worker-b')];
     await pass(10);
     await killed.kill();
+    const killedMs = api.clock.wallTime();
     await pass(15);
     expect(await statusOf(lost)).toBe('active');
     await pass(10);
     expect([await statusOf(safe), await statusOf(lost)]).toEqual(['active', 'unknown']);
+    // As of the first look that missed it, because the session is charged up to that moment.
+    const { status_at: since } = (await api.context.models.sessions.findById(lost).lean()) ?? {};
+    expect((since?.getTime() ?? 0) - killedMs).toBeLessThanOrEqual(2 * LOOK_MS);
   });
 
   it('doubt no session whose worker moves to another replica within 15 s', async () => {

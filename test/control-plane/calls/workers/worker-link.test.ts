@@ -17,6 +17,7 @@ import { MemorySink } from '../../../fakes/memory-sink.ts';
 import { SILENT_MEDIA_QUALITY } from '../../../fakes/silent-media-quality.ts';
 import { SlowTicks } from '../../../fakes/slow-ticks.ts';
 import { createTestHub, type TestHub } from '../../../fakes/test-hub.ts';
+import { accepting, declining, offer } from './scripted-answers.ts';
 
 const TOKEN = 'a-token-of-the-workers';
 const REPLACED = { isReplaced: true };
@@ -96,16 +97,6 @@ describe('the worker link', () => {
     clients.push(client);
     return { client, spool };
   }
-
-  const accepting = (message: ControlMessage, client: ControlPlaneClient) => {
-    if (message.type === 'offer')
-      client.send({ type: 'accept', session_id: message.session_id, epoch: message.epoch });
-  };
-  const declining = (message: ControlMessage, client: ControlPlaneClient) => {
-    if (message.type === 'offer')
-      client.send({ type: 'decline', session_id: message.session_id, epoch: message.epoch, reason: 'full' });
-  };
-  const offer = (sessionId: string) => ({ sessionId, epoch: 1, kind: 'web', sipCallId: null }) as const;
 
   it('a job goes to the next worker when the first declines', async () => {
     await connect('busy', declining, { capacity: 9 });
@@ -281,6 +272,15 @@ describe('the worker link', () => {
     await testHub.dispatch.place(offer('s1'));
     resolve();
     await vi.waitFor(() => expect(sink.cameBackWith).toEqual([['s1']]));
+  });
+
+  it('a return that cannot be settled is tried again', async () => {
+    sink.storeIsReady = Promise.reject(new Error('store is away'));
+    await connect('w', accepting);
+    await vi.waitFor(() => expect(sink.events).toHaveLength(1));
+    expect(testHub.workers.settledIds()).toEqual([]);
+    sink.storeIsReady = Promise.resolve();
+    await vi.waitFor(() => expect(testHub.workers.settledIds()).toEqual(['w']), { timeout: 5_000 });
   });
 
   it('a gap that cannot be filled is given up instead of being requested for ever', async () => {

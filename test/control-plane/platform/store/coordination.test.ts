@@ -20,8 +20,7 @@ function keep(coordination: Coordination): Coordination {
   return coordination;
 }
 
-async function connect(): Promise<Coordination> {
-  const logger = createLogger({ level: 'silent', name: 'test' });
+async function connect(logger = createLogger({ level: 'silent', name: 'test' })): Promise<Coordination> {
   return keep(
     await connectSharedCoordination({ url: `redis://127.0.0.1:${port}`, clock: systemClock, logger }),
   );
@@ -117,6 +116,27 @@ describe('a Redis that is away', () => {
       await expect
         .poll(() => b.publish('news', 'hello').then(() => heard), { timeout: 10_000 })
         .toContain('hello');
+    },
+  );
+
+  itNeeds(NEEDS)(
+    'is logged once, and once more when it answers again, however many commands fail',
+    async () => {
+      const lines: string[] = [];
+      const write = (line: string) => void lines.push(JSON.parse(line).msg);
+      const coordination = await connect(createLogger({ level: 'info', name: 'test' }, { write }));
+      let gaps = 0;
+      coordination.onGap(() => gaps++);
+      await coordination.subscribe('news', () => undefined);
+      await stopRedis();
+      await Promise.all(Array.from({ length: 100 }, (_, n) => coordination.publish('news', n)));
+      expect(lines).toEqual([expect.stringContaining('REDIS_URL: Redis does not answer')]);
+      expect(gaps).toBe(0);
+      redis = await startRedis();
+      await expect.poll(() => gaps, { timeout: 10_000 }).toBe(1);
+      await expect
+        .poll(() => coordination.claim('again', 1).then(() => lines), { timeout: 10_000 })
+        .toEqual([expect.stringContaining('REDIS_URL'), 'Redis answers again']);
     },
   );
 });

@@ -94,6 +94,8 @@ it(
       (socket) => void socket.resume(),
       (socket) => void socket.on('data', () => socket.write('$999999999999\r\n')),
       (socket) => void socket.on('data', () => socket.destroy()),
+      (socket) => void socket.on('data', () => socket.write('-BUSY Redis is busy running a script\r\n')),
+      (socket) => void socket.on('data', () => socket.write('$21\r\nloading:1\r\nloading_x:\r\n')),
     ]);
     expect(said).toEqual(
       said.map(() => expect.stringMatching(/^[^\n]+REDIS_URL: Redis does not answer[^\n]+\n$/)),

@@ -84,6 +84,18 @@ describe('the registry of replicas (REDIS_URL)', () => {
     expect(await ids()).toEqual(['a', 'b', 'c']);
   });
 
+  it('clears the list of workers of a replica that starts again without Redis', async () => {
+    await store.models.replicas.create({
+      _id: 'a',
+      is_shared: true,
+      started_at: now(-1_000),
+      seen_at: now(-1_000),
+      workers: ['worker-1'],
+    });
+    expect(await start('a', false)).not.toBeTypeOf('string');
+    expect(await store.models.replicas.distinct('workers')).toEqual([]);
+  });
+
   it('ignores killed and stopped replicas', async () => {
     await store.models.replicas.create({
       _id: 'killed',
