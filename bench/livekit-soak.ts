@@ -68,6 +68,7 @@ async function converse(rooms: Rooms, host: LegFactory, interruptions: number): 
     token,
     callerIdentity: callerIdentity(room),
     recording: null,
+    mayRejoin: false,
   });
   const log = new LegLog(leg);
   const caller = await LivekitCaller.join(

@@ -47,6 +47,11 @@ export interface LivekitLegOptions extends LegOptions {
   readonly token: string;
   /** The participant who is the caller: source of voice and messages. */
   readonly callerIdentity: string;
+  /**
+   * True to wait for a caller who leaves the room: LiveKit's clients that cannot resume a connection leave and
+   * join again. A broken connection is waited for in any case.
+   */
+  readonly mayRejoin: boolean;
 }
 
 /** What can be loaded before the first leg. */

@@ -130,9 +130,9 @@ export class WebLeg implements TransportLeg, PacedLeg {
     void this.end('failed');
   }
 
-  /** Ends the leg. Idempotent: the first reason counts. */
-  end(reason: LegCloseReason): Promise<void> {
-    this.#ending ??= this.#finish(reason);
+  /** Ends the leg as of `atMs`, by default now. Idempotent: the first reason counts. */
+  end(reason: LegCloseReason, atMs = this.#shared.clock.now()): Promise<void> {
+    this.#ending ??= this.#finish(reason, atMs);
     return this.#ending;
   }
 
@@ -143,9 +143,8 @@ export class WebLeg implements TransportLeg, PacedLeg {
     void this.#transport.release();
   }
 
-  async #finish(reason: LegCloseReason): Promise<void> {
+  async #finish(reason: LegCloseReason, atMs: number): Promise<void> {
     this.#stop();
-    const atMs = this.#shared.clock.now();
     const stats = await this.#transport.finish(reason);
     this.#audio.emit({ type: 'closed', atMs, reason, stats });
     await this.#transport.release();

@@ -29,7 +29,7 @@ type Library = typeof import('@livekit/rtc-node');
 const JOIN_TIMEOUT_MS = 10_000;
 /** A caller in the room who has not subscribed to the agent's voice is greeted after this long. */
 const AUDIBLE_TIMEOUT_MS = 2_000;
-/** How long a caller who lost the connection may take to come back. */
+/** How long a caller who lost the connection, or left and may rejoin, may take to come back. */
 const RETURN_TIMEOUT_MS = 15_000;
 /** Longest wait for the last messages to be sent, and then for the caller to read them and leave. */
 const FLUSH_TIMEOUT_MS = 500;
@@ -172,20 +172,18 @@ class LivekitSession implements WebTransport {
     this.#callerGone.resolve();
     if (this.leg.isEnding) return;
     this.#timer?.cancel();
-    if (this.#hasLeftForGood(participant.disconnectReason)) void this.leg.end('remote');
-    else this.#timer = this.#shared.clock.after(RETURN_TIMEOUT_MS, () => void this.leg.end('remote'));
+    const leftMs = this.#shared.clock.now();
+    const end = () => void this.leg.end('remote', leftMs);
+    const { disconnectReason } = participant;
+    const hasLeft = disconnectReason === this.#library.DisconnectReason.CLIENT_INITIATED;
+    if (this.#isRemoval(disconnectReason) || (hasLeft && !this.#options.mayRejoin)) end();
+    else this.#timer = this.#shared.clock.after(RETURN_TIMEOUT_MS, end);
   }
 
-  /** The caller left or was removed; any other reason is a broken connection. */
-  #hasLeftForGood(reason: DisconnectReason | undefined): boolean {
-    const { CLIENT_INITIATED, PARTICIPANT_REMOVED, ROOM_DELETED, ROOM_CLOSED } =
-      this.#library.DisconnectReason;
-    return (
-      reason === CLIENT_INITIATED ||
-      reason === PARTICIPANT_REMOVED ||
-      reason === ROOM_DELETED ||
-      reason === ROOM_CLOSED
-    );
+  /** The server removed the participant, who cannot come back. */
+  #isRemoval(reason: DisconnectReason | undefined): boolean {
+    const { PARTICIPANT_REMOVED, ROOM_DELETED, ROOM_CLOSED } = this.#library.DisconnectReason;
+    return reason === PARTICIPANT_REMOVED || reason === ROOM_DELETED || reason === ROOM_CLOSED;
   }
 
   #subscribe(publication: RemoteTrackPublication, participant: RemoteParticipant): void {
@@ -252,7 +250,7 @@ class LivekitSession implements WebTransport {
       'the connection to the room was lost; the leg ends',
       this.#library.DisconnectReason[reason],
     );
-    void this.leg.end(this.#hasLeftForGood(reason) ? 'remote' : 'failed');
+    void this.leg.end(this.#isRemoval(reason) ? 'remote' : 'failed');
   }
 
   #receive(payload: Uint8Array, participant: RemoteParticipant | undefined, topic: string | undefined): void {

@@ -291,14 +291,15 @@ class RunningCall implements Call {
     this.#leg = null;
     const mayComeBack =
       leg.kind !== 'rtp' && event.reason !== 'remote' && (this.#hasJoined || leg.kind === 'livekit');
+    const { clock } = this.#deps;
+    const closedAt = new Date(clock.wallTime() - (clock.now() - event.atMs)).toISOString();
     if (!mayComeBack) {
+      this.#endedAt = closedAt;
       this.#loop.onLegEvent(event);
       return;
     }
-    const { clock } = this.#deps;
-    const lostAt = new Date(clock.wallTime() - (clock.now() - event.atMs)).toISOString();
     this.#timer = clock.after(RECONNECT_WITHIN_MS, () => {
-      this.#endedAt = lostAt;
+      this.#endedAt = closedAt;
       this.#loop.onLegEvent({ ...event, reason: 'media_timeout' });
     });
     this.#loop.loseLeg();

@@ -19,6 +19,6 @@ export async function openParticipantLeg(
     return { leg, sdp: answerSdp };
   }
   const { url, token, identity: callerIdentity } = connection;
-  const { leg } = await media.openLivekitLeg({ url, token, callerIdentity, recording });
+  const { leg } = await media.openLivekitLeg({ url, token, callerIdentity, recording, mayRejoin: false });
   return { leg, sdp: null };
 }

@@ -42,6 +42,7 @@ export async function joinRoom(
         token,
         callerIdentity,
         recording: plan.record_audio ? { firstSegment: 0 } : null,
+        mayRejoin: true,
       });
       call.attach(leg);
       return true;

@@ -89,6 +89,13 @@ export class LivekitCaller {
       .map(({ text }) => text);
   }
 
+  /** Hangs up as Parley's own client does, and leaves. */
+  async hangUp(): Promise<void> {
+    await this.send({ type: 'user.hangup' });
+    await this.leave();
+  }
+
+  /** Leaves without a word, as a client that hangs up or is about to rejoin. */
   async leave(): Promise<void> {
     // LiveKit's participant may wait for ever for its native part.
     const isGone = await Promise.race([

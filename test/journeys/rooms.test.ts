@@ -142,7 +142,7 @@ describeNeeds(NEEDS)('a custom caller in a LiveKit room', () => {
     const grant = await create();
     const caller = await LivekitCaller.join(grant.livekit_url, grant.token);
     await expect.poll(() => caller.agentSaid.join(' '), PATIENCE).toContain(GREETING);
-    return { caller, sessionId: grant.session_id as string };
+    return { caller, grant, sessionId: grant.session_id as string };
   }
 
   /** Asks repeatedly, as people do; a busy machine may not understand at once. */
@@ -187,7 +187,7 @@ describeNeeds(NEEDS)('a custom caller in a LiveKit room', () => {
   );
 
   itNeeds([...NEEDS, 'pocketsphinx_continuous'])(
-    'is greeted, understood and answered, and hangs up by leaving',
+    'is greeted, understood and answered, and hangs up',
     { timeout: 180_000 },
     async () => {
       const { caller, sessionId } = await call();
@@ -196,11 +196,28 @@ describeNeeds(NEEDS)('a custom caller in a LiveKit room', () => {
       await ask(caller, QUESTION, 'We are open every day from noon');
       const heard = caller.texts.filter(({ from, isFinal }) => isFinal && from === `user-${sessionId}`);
       expect(heard.map(({ text }) => text)).toContainEqual(expect.stringMatching(ASKED));
-      await caller.leave();
+      await caller.hangUp();
       expect(await settled(product, sessionId)).toMatchObject({
         status: 'completed',
         end_reason: 'user_hangup',
       });
+    },
+  );
+
+  itNeeds(NEEDS)(
+    'keeps the conversation when its client leaves and joins again with the same token, and ends it by leaving',
+    { timeout: 90_000 },
+    async () => {
+      const { caller, sessionId, grant } = await call();
+      await caller.leave();
+      const again = await LivekitCaller.join(grant.livekit_url, grant.token);
+      await again.send({ type: 'user.message', text: 'Who are you?', audio: true });
+      await expect.poll(() => again.agentSaid.join(' '), PATIENCE).toContain(NAME);
+      const leftAt = Date.now();
+      await again.leave();
+      const session = await settled(product, sessionId);
+      expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+      expect(Date.parse(session.ended_at) - leftAt).toBeLessThan(10_000);
     },
   );
 
@@ -234,7 +251,7 @@ describeNeeds(NEEDS)('a custom caller in a LiveKit room', () => {
       expect(caller.room.remoteParticipants.size).toBe(1);
       await monitor.leave();
       expect((await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).status).toBe('active');
-      await caller.leave();
+      await caller.hangUp();
       await settled(product, sessionId);
       expect((await product.api('POST', `/v1/agent/sessions/${sessionId}/monitor`)).status).toBe(409);
     },
@@ -264,7 +281,7 @@ describeNeeds(NEEDS)('a custom caller in a LiveKit room', () => {
         }
         expect(isAnswered()).toBe(true);
       }
-      await caller.leave();
+      await caller.hangUp();
       const session = await settled(product, sessionId);
       expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
       await expect.poll(() => roomsOf(sessionId), PATIENCE).toEqual([]);

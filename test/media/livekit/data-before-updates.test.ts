@@ -2,7 +2,6 @@
  * How a leg handles data that overtakes a participant update: LiveKit sends the two over separate paths, and
  * a fake room decides which arrives first.
  */
-import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { EventBatcher, unpackEvents } from '#media/leg/event-batch.ts';
@@ -13,36 +12,13 @@ import { openLivekitSession } from '#media/livekit/livekit-leg.ts';
 import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 import { mediaShared } from '../../fakes/media-shared.ts';
-
-/** The room as LiveKit's Node library exposes it. */
-class FakeRoom extends EventEmitter {
-  static last: FakeRoom;
-  readonly isConnected = false;
-  readonly remoteParticipants = new Map<string, unknown>();
-  readonly attributes: unknown[] = [];
-  readonly localParticipant = {
-    publishTrack: async () => undefined,
-    setAttributes: async (attributes: unknown) => void this.attributes.push(attributes),
-  };
-
-  constructor() {
-    super();
-    FakeRoom.last = this;
-  }
-
-  async connect(): Promise<void> {}
-
-  async disconnect(): Promise<void> {}
-}
+import { CALLER, FakeRoom } from './fake-room.ts';
 
 vi.mock('@livekit/rtc-node', async (original) => ({
   ...(await original<typeof import('@livekit/rtc-node')>()),
-  Room: FakeRoom,
-  AudioSource: class {},
-  LocalAudioTrack: { createAudioTrack: () => ({ close: async () => undefined }) },
+  ...(await import('./fake-room.ts')).FAKE_LIBRARY,
 }));
 
-const CALLER = { identity: 'user-1', trackPublications: new Map() };
 const OTHER = { identity: 'other', trackPublications: new Map() };
 
 describe('a leg in a room whose data overtakes participant updates', () => {
@@ -62,6 +38,7 @@ describe('a leg in a room whose data overtakes participant updates', () => {
       token: '',
       callerIdentity: CALLER.identity,
       recording: null,
+      mayRejoin: true,
       onClosed: () => undefined,
     };
     ({ leg } = await openLivekitSession(options, shared));

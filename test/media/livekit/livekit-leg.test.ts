@@ -48,7 +48,7 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
     await server?.close();
   });
 
-  async function open(recording: { firstSegment: number } | null = null) {
+  async function open(recording: { firstSegment: number } | null = null, mayRejoin = false) {
     const room = `room-${randomBytes(6).toString('hex')}`;
     await rooms.create(room, 60);
     const token = await rooms.token({ room, identity: agentIdentity(room), role: 'agent', ttlSeconds: 600 });
@@ -57,6 +57,7 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
       token,
       callerIdentity: callerIdentity(room),
       recording,
+      mayRejoin,
     });
     return { room, leg, log: new LegLog(leg) };
   }
@@ -243,7 +244,13 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
 
   itNeeds(NEEDS)('reports an unreachable server', async () => {
     const token = await rooms.token({ room: 'x', identity: 'agent-x', role: 'agent', ttlSeconds: 60 });
-    const nowhere = { url: 'ws://127.0.0.1:9', token, callerIdentity: 'user-x', recording: null };
+    const nowhere = {
+      url: 'ws://127.0.0.1:9',
+      token,
+      callerIdentity: 'user-x',
+      recording: null,
+      mayRejoin: true,
+    };
     await expect(host.openLivekitLeg(nowhere)).rejects.toMatchObject({ code: 'gateway_unreachable' });
   });
 });

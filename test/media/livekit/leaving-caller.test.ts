@@ -1,0 +1,95 @@
+/** When a leg ends because its caller left the room. */
+import { DisconnectReason } from '@livekit/rtc-node';
+import { describe, expect, it, vi } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { EventBatcher, unpackEvents } from '#media/leg/event-batch.ts';
+import { Pacer } from '#media/leg/pacer.ts';
+import { openLivekitSession } from '#media/livekit/livekit-leg.ts';
+import { SpeechDetector } from '#media/voice-activity/vad.ts';
+import { ManualClock } from '../../fakes/manual-clock.ts';
+import { mediaShared } from '../../fakes/media-shared.ts';
+import { CALLER, FakeRoom } from './fake-room.ts';
+
+vi.mock('@livekit/rtc-node', async (original) => ({
+  ...(await original<typeof import('@livekit/rtc-node')>()),
+  ...(await import('./fake-room.ts')).FAKE_LIBRARY,
+}));
+
+/** A leg whose caller is in the room. */
+async function openLeg({ mayRejoin = true } = {}) {
+  const clock = new ManualClock();
+  const events = new EventBatcher();
+  const shared = mediaShared({
+    clock,
+    pacer: new Pacer(clock, () => undefined),
+    events,
+    detector: new SpeechDetector(systemClock, () => undefined),
+  });
+  await openLivekitSession(
+    {
+      leg: 1,
+      url: 'ws://nowhere',
+      token: '',
+      callerIdentity: CALLER.identity,
+      recording: null,
+      mayRejoin,
+      onClosed: () => undefined,
+    },
+    shared,
+  );
+  const room = FakeRoom.last;
+  room.emit('participantConnected', CALLER);
+  return {
+    clock,
+    leave: (reason: DisconnectReason) =>
+      room.emit('participantDisconnected', { ...CALLER, disconnectReason: reason }),
+    rejoin: () => room.emit('participantConnected', CALLER),
+    /** The reason and time of the end, once. */
+    end: async () => {
+      await clock.advance(0);
+      const batch = events.take(Number.POSITIVE_INFINITY)?.batch;
+      const taken = batch ? (unpackEvents(batch).get(1) ?? []) : [];
+      return taken.flatMap((event) => (event.type === 'closed' ? [[event.reason, event.atMs]] : []));
+    },
+  };
+}
+
+const { CLIENT_INITIATED, SIGNAL_CLOSE, PARTICIPANT_REMOVED } = DisconnectReason;
+
+describe('a leg whose caller leaves the room', () => {
+  it.each([
+    ['leaves', CLIENT_INITIATED],
+    ['loses the connection', SIGNAL_CLOSE],
+  ])('continues if a caller who %s is back within 15 s, as clients that reconnect are', async (_, reason) => {
+    const leg = await openLeg();
+    await leg.clock.advance(5_000);
+    leg.leave(reason);
+    await leg.clock.advance(14_000);
+    leg.rejoin();
+    await leg.clock.advance(60_000);
+    expect(await leg.end()).toEqual([]);
+  });
+
+  it('ends as of the moment the caller left, if the caller is not back within 15 s', async () => {
+    const leg = await openLeg();
+    await leg.clock.advance(5_000);
+    leg.leave(CLIENT_INITIATED);
+    await leg.clock.advance(14_900);
+    expect(await leg.end()).toEqual([]);
+    await leg.clock.advance(200);
+    expect(await leg.end()).toEqual([['remote', 5_000]]);
+  });
+
+  it('ends at once if the server removed the caller', async () => {
+    const leg = await openLeg();
+    await leg.clock.advance(5_000);
+    leg.leave(PARTICIPANT_REMOVED);
+    expect(await leg.end()).toEqual([['remote', 5_000]]);
+  });
+
+  it('ends at once if a colleague leaves, so that the agent can continue', async () => {
+    const leg = await openLeg({ mayRejoin: false });
+    leg.leave(CLIENT_INITIATED);
+    expect(await leg.end()).toEqual([['remote', 0]]);
+  });
+});
