@@ -15,14 +15,20 @@ export interface LivekitRooms {
   readonly environment: Readonly<Record<'LIVEKIT_URL' | 'LIVEKIT_API_KEY' | 'LIVEKIT_API_SECRET', string>>;
   /** Rooms by name, with the identities of their participants. */
   readonly rooms: Map<string, string[]>;
+  /** How long each created room may be empty, seconds. */
+  readonly emptyTimeouts: Map<string, number>;
   close(): Promise<void>;
 }
 
 export async function startLivekitRooms(): Promise<LivekitRooms> {
   const rooms = new Map<string, string[]>();
-  const methods: Readonly<Record<string, (request: { name?: string; room?: string }) => object>> = {
-    CreateRoom: ({ name = '' }) => {
+  const emptyTimeouts = new Map<string, number>();
+  const methods: Readonly<
+    Record<string, (request: { name?: string; room?: string; emptyTimeout?: number }) => object>
+  > = {
+    CreateRoom: ({ name = '', emptyTimeout = 0 }) => {
       rooms.set(name, []);
+      emptyTimeouts.set(name, emptyTimeout);
       return { name };
     },
     DeleteRoom: ({ room = '' }) => {
@@ -50,6 +56,7 @@ export async function startLivekitRooms(): Promise<LivekitRooms> {
       LIVEKIT_API_SECRET: API_SECRET,
     },
     rooms,
+    emptyTimeouts,
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();

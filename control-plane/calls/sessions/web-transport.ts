@@ -14,6 +14,12 @@ const iceServer = z.object({
   credential: z.string().optional(),
 });
 
+/**
+ * LiveKit keeps an empty room this much longer than the join deadline. If it closed the room first, the
+ * session would end as `cancelled`, as if somebody had closed it.
+ */
+const ROOM_MARGIN_SECONDS = 60;
+
 /** Transport data for the client; a discriminated union on `transport`. */
 export const webGrant = z.discriminatedUnion('transport', [
   z.object({
@@ -67,7 +73,7 @@ export async function chooseTransport(
     room: sessionId,
     tokenHash: null,
     grant: { transport: 'livekit', livekit_url: rooms.url, token },
-    prepare: () => rooms.create(sessionId, joinSeconds),
+    prepare: () => rooms.create(sessionId, joinSeconds + ROOM_MARGIN_SECONDS),
   };
 }
 

@@ -196,6 +196,12 @@ describe('the sweeper', () => {
         expect(await read(id)).toMatchObject({ status: 'failed', end_reason: 'room_join_timeout' });
     });
 
+    it('keeps an empty room beyond the join deadline, so that LiveKit does not end the session first', async () => {
+      const id = await session();
+      const joinMs = ((await read(id))?.expires_at.getTime() ?? 0) - api.clock.wallTime();
+      expect(livekit.emptyTimeouts.get(id)).toBe(joinMs / 1_000 + 60);
+    });
+
     it('waits for the worker’s report while caller and agent talk, but only for a limited time', async () => {
       const id = await session();
       livekit.rooms.get(id)?.push(`user-${id}`, `agent-${id}`);
