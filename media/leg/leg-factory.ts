@@ -48,8 +48,8 @@ export interface LivekitLegOptions extends LegOptions {
   /** The participant who is the caller: source of voice and messages. */
   readonly callerIdentity: string;
   /**
-   * True to wait for a caller who leaves the room: LiveKit's clients that cannot resume a connection leave and
-   * join again. A broken connection is waited for in any case.
+   * True to wait for a caller who leaves the room: LiveKit's clients that cannot resume a connection leave
+   * and join again. A broken connection is waited for in any case.
    */
   readonly mayRejoin: boolean;
 }

@@ -128,6 +128,9 @@ export type LegEvent =
     }
   /** How the media is doing: sent when a peer becomes unheard, for another reason, or is heard at last. */
   | { readonly type: 'media'; readonly atMs: number; readonly stats: LegStats }
+  /** The peer is out of reach and may come back; what the leg plays waits. `back` or `closed` follows. */
+  | { readonly type: 'away'; readonly atMs: number }
+  | { readonly type: 'back'; readonly atMs: number }
   /** Always the last event. */
   | {
       readonly type: 'closed';

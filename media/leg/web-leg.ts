@@ -60,6 +60,7 @@ export class WebLeg implements TransportLeg, PacedLeg {
   readonly #audio: LegAudio;
   readonly #fifo = new FrameFifo(frameSamples(IN_RATE_HZ));
   #isConnected = false;
+  #isAway = false;
   #ending: Promise<void> | null = null;
 
   constructor(options: WebLegOptions, transport: WebTransport, shared: MediaShared) {
@@ -91,6 +92,13 @@ export class WebLeg implements TransportLeg, PacedLeg {
   connected(): void {
     if (!this.#isConnected) this.#audio.emit({ type: 'connected', atMs: this.#shared.clock.now() });
     this.#isConnected = true;
+  }
+
+  /** The peer is out of reach, or back; idempotent. */
+  setAway(isAway: boolean): void {
+    if (!this.#isConnected || this.#ending || this.#isAway === isAway) return;
+    this.#isAway = isAway;
+    this.#audio.emit({ type: isAway ? 'away' : 'back', atMs: this.#shared.clock.now() });
   }
 
   /** Takes caller audio at `IN_RATE_HZ`: for speech detection at once, and queued for the slots. */

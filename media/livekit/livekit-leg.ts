@@ -69,10 +69,13 @@ class LivekitSession implements WebTransport {
   readonly #outbox: RoomOutbox;
   /** Resolves once the caller can hear. */
   readonly #heard = Promise.withResolvers<void>();
-  readonly #callerGone = Promise.withResolvers<void>();
+  #callerGone = Promise.withResolvers<void>();
   #listening: RemoteTrack | null = null;
   #timer: Timer | null = null;
+  /** The caller is in the room. */
   #isCallerHere = false;
+  /** When the caller left, while they may come back, ms. */
+  #leftMs: number | null = null;
   #isAudible = false;
   #isReconnecting = false;
 
@@ -132,7 +135,7 @@ class LivekitSession implements WebTransport {
 
   /** While the connection recovers, a reply waits instead of being lost. */
   get canSend(): boolean {
-    return this.#isCallerHere && !this.#isReconnecting;
+    return this.#isCallerHere && this.#isAudible && !this.#isReconnecting;
   }
 
   sendFrame(frame: Int16Array): void {
@@ -155,29 +158,35 @@ class LivekitSession implements WebTransport {
   #came(participant: RemoteParticipant): void {
     if (this.leg.isEnding || !this.#isCaller(participant)) return;
     this.#isCallerHere = true;
+    this.#leftMs = null;
+    this.#callerGone = Promise.withResolvers();
     this.#inbox.setOpen(true);
     this.#timer?.cancel();
-    this.#timer = null;
     for (const publication of participant.trackPublications.values())
       this.#subscribe(publication, participant);
-    if (this.leg.isConnected) return;
     if (this.#isAudible) this.#connected();
-    else this.#timer = this.#shared.clock.after(AUDIBLE_TIMEOUT_MS, () => this.#connected());
+    else this.#timer = this.#shared.clock.after(AUDIBLE_TIMEOUT_MS, () => this.#becameAudible());
   }
 
   #left(participant: RemoteParticipant): void {
     if (!this.#isCaller(participant)) return;
     this.#isCallerHere = false;
+    // Whoever returns subscribes again.
+    this.#isAudible = false;
     this.#inbox.setOpen(false);
     this.#callerGone.resolve();
     if (this.leg.isEnding) return;
     this.#timer?.cancel();
     const leftMs = this.#shared.clock.now();
+    this.#leftMs = leftMs;
     const end = () => void this.leg.end('remote', leftMs);
     const { disconnectReason } = participant;
     const hasLeft = disconnectReason === this.#library.DisconnectReason.CLIENT_INITIATED;
     if (this.#isRemoval(disconnectReason) || (hasLeft && !this.#options.mayRejoin)) end();
-    else this.#timer = this.#shared.clock.after(RETURN_TIMEOUT_MS, end);
+    else {
+      this.leg.setAway(true);
+      this.#timer = this.#shared.clock.after(RETURN_TIMEOUT_MS, end);
+    }
   }
 
   /** The server removed the participant, who cannot come back. */
@@ -229,17 +238,20 @@ class LivekitSession implements WebTransport {
     if (this.#isCallerHere) this.#connected();
   }
 
+  /** The caller can hear the agent, for the first time or again. */
   #connected(): void {
-    if (this.leg.isConnected || this.leg.isEnding) return;
+    if (this.leg.isEnding) return;
     this.#timer?.cancel();
     this.#timer = null;
-    this.leg.connected();
+    if (!this.leg.isConnected) this.leg.connected();
     this.#heard.resolve();
+    this.leg.setAway(!this.canSend);
   }
 
   #reconnecting(isReconnecting: boolean): void {
     this.#isReconnecting = isReconnecting;
     this.#outbox.setReconnecting(isReconnecting);
+    this.leg.setAway(!this.canSend);
   }
 
   /** The library gave up reconnecting, or the server removed us. */
@@ -250,7 +262,9 @@ class LivekitSession implements WebTransport {
       'the connection to the room was lost; the leg ends',
       this.#library.DisconnectReason[reason],
     );
-    void this.leg.end(this.#isRemoval(reason) ? 'remote' : 'failed');
+    // A caller who had left is not waited for on another leg.
+    const isOver = this.#isRemoval(reason) || this.#leftMs !== null;
+    void this.leg.end(isOver ? 'remote' : 'failed', this.#leftMs ?? undefined);
   }
 
   #receive(payload: Uint8Array, participant: RemoteParticipant | undefined, topic: string | undefined): void {

@@ -7,11 +7,11 @@
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { Variables } from '#config/agent-config.ts';
-import type { Leg, LegEvent, LegStats, UnheardPeer } from '#media/leg/leg.ts';
+import type { Leg, LegEvent } from '#media/leg/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { AgentEvent } from '#protocol/session-events.ts';
-import type { EndReason, MediaQuality, UnheardCaller } from '#protocol/session-record.ts';
+import type { EndReason, MediaQuality } from '#protocol/session-record.ts';
 import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
 import { nameless, type Within } from '../event-loop/session-attribution.ts';
 import type { CallKnowledge } from '../knowledge/knowledge-search.ts';
@@ -30,6 +30,7 @@ import type { StepResult } from '../turn/machine/turn-machine.ts';
 import { renderText } from '../turn/text/variables.ts';
 import { type CallRecording, createCallRecording, type RecordingSegment } from './call-recording.ts';
 import { CallTransfers } from './call-transfers.ts';
+import { mediaQualityOf } from './media-quality.ts';
 import { Participants } from './participants.ts';
 import type { PhoneLine, PlaceCall } from './transfer.ts';
 
@@ -130,6 +131,8 @@ class RunningCall implements Call {
   #endReason: EndReason | null = null;
   /** When the call ended, if that was before it was noticed. */
   #endedAt: string | null = null;
+  /** Since when the caller is out of reach; a call that ends meanwhile ended then. */
+  #awayAt: string | null = null;
   /** The end reason once the goodbye requested from outside has been spoken. */
   #goodbyeFor: EndReason | null = null;
   #timer: Timer | null = null;
@@ -268,6 +271,8 @@ class RunningCall implements Call {
     else if (event.type === 'media')
       this.#deps.report({ type: 'media', quality: mediaQualityOf(event.stats) });
     else {
+      if (event.type === 'away') this.#awayAt = wallTimeOf(event, this.#deps.clock);
+      if (event.type === 'back') this.#awayAt = null;
       if (event.type === 'connected') this.#onConnected();
       if (event.type === 'digit') this.#transfers.press(event.digit);
       this.#loop.onLegEvent(event);
@@ -291,14 +296,13 @@ class RunningCall implements Call {
     this.#leg = null;
     const mayComeBack =
       leg.kind !== 'rtp' && event.reason !== 'remote' && (this.#hasJoined || leg.kind === 'livekit');
-    const { clock } = this.#deps;
-    const closedAt = new Date(clock.wallTime() - (clock.now() - event.atMs)).toISOString();
+    const closedAt = wallTimeOf(event, this.#deps.clock);
     if (!mayComeBack) {
       this.#endedAt = closedAt;
       this.#loop.onLegEvent(event);
       return;
     }
-    this.#timer = clock.after(RECONNECT_WITHIN_MS, () => {
+    this.#timer = this.#deps.clock.after(RECONNECT_WITHIN_MS, () => {
       this.#endedAt = closedAt;
       this.#loop.onLegEvent({ ...event, reason: 'media_timeout' });
     });
@@ -351,7 +355,11 @@ class RunningCall implements Call {
     const recording = this.#recording.report();
     if (recording) this.#deps.report(recording);
     if (this.#mediaQuality) this.#deps.report({ type: 'media', quality: this.#mediaQuality });
-    this.#deps.report({ type: 'ended', at: this.#endedAt ?? this.#now(), end_reason: reason });
+    this.#deps.report({
+      type: 'ended',
+      at: this.#endedAt ?? this.#awayAt ?? this.#now(),
+      end_reason: reason,
+    });
     this.#deps.logger.info({ endReason: reason }, 'ended');
     this.#settled.resolve(reason);
   }
@@ -366,25 +374,7 @@ class RunningCall implements Call {
   }
 }
 
-function mediaQualityOf(stats: LegStats): MediaQuality {
-  return {
-    packets_received: stats.packetsReceived,
-    packets_lost: stats.packetsLost,
-    packets_sent: stats.packetsSent,
-    jitter_ms: stats.jitterMs,
-    round_trip_ms: stats.roundTripMs ?? null,
-    jitter_buffer_ms: stats.jitterBufferMs ?? null,
-    concealed_share: stats.concealedShare ?? null,
-    mos: stats.mos ?? null,
-    ...(stats.unheard && { unheard: unheardCallerOf(stats.unheard) }),
-  };
-}
-
-function unheardCallerOf(unheard: UnheardPeer): UnheardCaller {
-  const { unreadablePackets } = unheard;
-  return {
-    expected_address: unheard.expectedAddress,
-    refused_addresses: [...unheard.refusedAddresses],
-    ...(unreadablePackets > 0 && { unreadable_packets: unreadablePackets }),
-  };
+/** The wall time of an event of a leg. */
+function wallTimeOf({ atMs }: { readonly atMs: number }, clock: Clock): string {
+  return new Date(clock.wallTime() - (clock.now() - atMs)).toISOString();
 }

@@ -1,7 +1,7 @@
 /**
  * Reconciles LiveKit rooms with stored sessions: closes the rooms of ended sessions, and ends a session whose
- * worker was lost once its caller has left the room. Runs every 30 s, and at once when a LiveKit webhook
- * reports that a participant has left. When a participant joins, only that room is checked
+ * worker was lost once its caller has left the room and not come back. Runs every 30 s, and at once when a
+ * LiveKit webhook reports that a participant has left. When a participant joins, only that room is checked
  * (`closeRoomIfSessionEnded`).
  */
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
@@ -14,14 +14,17 @@ import { changeSession } from '../sessions/session-store.ts';
 const EVERY_MS = 30_000;
 /** A worker that lost its link often reconnects at once and has better information. */
 const GRACE_MS = 10_000;
+/** A client that cannot resume its connection leaves the room and joins again. */
+const RETURN_MS = 15_000;
 const BATCH = 500;
 
 /** Starts the background reconciliation; does nothing in deployments without LiveKit. */
 export function startRoomReconciliation(context: Context): BackgroundLoop {
+  const absences = new Map<string, number>();
   return startBackgroundLoop(context, { name: 'rooms', everyMs: EVERY_MS, chore: 'rooms' }, async () => {
     if (context.rooms === null) return;
     await closeRoomsOfEndedSessions(context, context.rooms);
-    await endAbandonedSessions(context, context.rooms);
+    await endAbandonedSessions(context, context.rooms, absences);
   });
 }
 
@@ -55,8 +58,15 @@ async function closeEndedRooms(context: Context, rooms: Rooms, names: readonly s
   }
 }
 
-/** A session in status `unknown` was last seen when its link was lost; time after that is not charged. */
-async function endAbandonedSessions(context: Context, rooms: Rooms): Promise<void> {
+/**
+ * A session in status `unknown` was last seen when its link was lost; time after that is not charged.
+ * `absences` keeps since when the caller of each such session has been out of the room, ms.
+ */
+async function endAbandonedSessions(
+  context: Context,
+  rooms: Rooms,
+  absences: Map<string, number>,
+): Promise<void> {
   const lostBefore = new Date(now(context).getTime() - GRACE_MS);
   const lost = await context.models.sessions
     .find(
@@ -65,8 +75,14 @@ async function endAbandonedSessions(context: Context, rooms: Rooms): Promise<voi
     )
     .limit(BATCH)
     .lean<Pick<SessionDocument, '_id' | 'room' | 'status_at'>[]>();
+  const nowMs = context.clock.now();
+  const before = new Map(absences);
+  absences.clear();
   for (const { _id, room, status_at } of lost) {
     if (room === null || (await rooms.participants(room)).includes(callerIdentity(_id))) continue;
+    const sinceMs = before.get(_id) ?? nowMs;
+    absences.set(_id, sinceMs);
+    if (nowMs - sinceMs < RETURN_MS) continue;
     const ended = await changeSession(context, _id, { type: 'ended', at: status_at, reason: 'user_hangup' });
     if (!ended) continue;
     context.logger.info({ sessionId: _id }, 'the caller left a session without a worker');

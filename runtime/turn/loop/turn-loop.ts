@@ -214,6 +214,12 @@ export class TurnLoop {
         this.accept({ type: 'leg.closed', reason: event.reason });
         this.#replies.leaveLeg();
         break;
+      case 'away':
+        this.accept({ type: 'leg.lost' });
+        break;
+      case 'back':
+        this.accept({ type: 'call.connected' });
+        break;
       case 'recording':
       case 'relayed':
       case 'media':

@@ -158,16 +158,18 @@ export const LISTENING_TIMERS: readonly ConversationTimer[] = CONVERSATION_TIMER
   of === 'the call' ? [] : owns,
 );
 
-/** Neither side speaks, and nothing that either waits for is on its way. */
+/** Neither side speaks, both can hear each other, and nothing that either waits for is on its way. */
 export function isQuiet({
   caller,
   digits,
+  isLegLost,
   phase,
   runningTools,
-}: Pick<TurnState, 'caller' | 'digits' | 'phase' | 'runningTools'>): boolean {
+}: Pick<TurnState, 'caller' | 'digits' | 'isLegLost' | 'phase' | 'runningTools'>): boolean {
   return (
     phase.is === 'listening' &&
     caller.is === 'silent' &&
+    !isLegLost &&
     digits === '' &&
     Object.keys(runningTools).length === 0
   );

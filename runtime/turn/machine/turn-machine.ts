@@ -78,6 +78,7 @@ function dispatchByType(draft: Draft, input: TurnInput): void {
       return;
     case 'call.connected':
       onConnected(draft);
+      if (draft.isLegLost) forgetQuiet(draft);
       onBack(draft);
       return;
     case 'leg.lost':

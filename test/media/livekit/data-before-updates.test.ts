@@ -57,16 +57,19 @@ describe('a leg in a room whose data overtakes participant updates', () => {
     return reported.filter((event) => event.type === 'message').map(({ text }) => text);
   };
 
-  it('holds data from a returning caller until the return is reported, then delivers it in order', () => {
+  it('holds data until the caller’s arrival is reported; data from one who has left is delivered at once', () => {
+    send('early', undefined);
+    expect(messages()).toEqual([]);
     room.emit('participantConnected', CALLER);
     send('before', CALLER);
     room.emit('participantDisconnected', CALLER);
     send('first', undefined);
     send('second', undefined);
-    expect(messages()).toEqual(['before']);
+    // Such as the hang-up of a client that leaves right after it.
+    expect(messages()).toEqual(['early', 'before', 'first', 'second']);
     room.emit('participantConnected', CALLER);
     send('third', CALLER);
-    expect(messages()).toEqual(['before', 'first', 'second', 'third']);
+    expect(messages()).toEqual(['early', 'before', 'first', 'second', 'third']);
   });
 
   it('ignores other participants and, while the caller is present, unlisted senders', () => {

@@ -38,18 +38,30 @@ async function openLeg({ mayRejoin = true } = {}) {
     shared,
   );
   const room = FakeRoom.last;
+  const take = () => {
+    const batch = events.take(Number.POSITIVE_INFINITY)?.batch;
+    return batch ? (unpackEvents(batch).get(1) ?? []) : [];
+  };
   room.emit('participantConnected', CALLER);
   return {
     clock,
     leave: (reason: DisconnectReason) =>
       room.emit('participantDisconnected', { ...CALLER, disconnectReason: reason }),
     rejoin: () => room.emit('participantConnected', CALLER),
+    subscribe: () => room.emit('localTrackSubscribed'),
+    /** Where the caller is, and since when; each change once. */
+    presence: async () => {
+      await clock.advance(0);
+      return take().flatMap((event) =>
+        event.type === 'connected' || event.type === 'away' || event.type === 'back'
+          ? [[event.type, event.atMs]]
+          : [],
+      );
+    },
     /** The reason and time of the end, once. */
     end: async () => {
       await clock.advance(0);
-      const batch = events.take(Number.POSITIVE_INFINITY)?.batch;
-      const taken = batch ? (unpackEvents(batch).get(1) ?? []) : [];
-      return taken.flatMap((event) => (event.type === 'closed' ? [[event.reason, event.atMs]] : []));
+      return take().flatMap((event) => (event.type === 'closed' ? [[event.reason, event.atMs]] : []));
     },
   };
 }
@@ -68,6 +80,22 @@ describe('a leg whose caller leaves the room', () => {
     leg.rejoin();
     await leg.clock.advance(60_000);
     expect(await leg.end()).toEqual([]);
+  });
+
+  it('reports the caller as away until they can hear the agent again', async () => {
+    const leg = await openLeg();
+    leg.subscribe();
+    await leg.clock.advance(5_000);
+    leg.leave(CLIENT_INITIATED);
+    await leg.clock.advance(1_000);
+    leg.rejoin();
+    await leg.clock.advance(500);
+    leg.subscribe();
+    expect(await leg.presence()).toEqual([
+      ['connected', 0],
+      ['away', 5_000],
+      ['back', 6_500],
+    ]);
   });
 
   it('ends as of the moment the caller left, if the caller is not back within 15 s', async () => {

@@ -243,4 +243,31 @@ describe('a call of a browser that reconnects', () => {
     // The wait is not billed.
     expect(reports.at(-1)).toMatchObject({ type: 'ended', at: lostAt });
   });
+
+  it('that ends while its caller is away ended when they left', async () => {
+    const { call, openLeg, run, reports, world } = setUp();
+    const leg = openLeg();
+    await run(3_000);
+    const leftAt = new Date(world.wallTime()).toISOString();
+    leg.emit({ type: 'away', atMs: world.now() });
+    await run(5_000);
+    call.end('user_hangup');
+    await run(3_000);
+    expect(reports.at(-1)).toMatchObject({ type: 'ended', at: leftAt, end_reason: 'user_hangup' });
+  });
+
+  it('whose caller came back ends when it ends', async () => {
+    const { call, openLeg, run, reports, world } = setUp();
+    const leg = openLeg();
+    await run(3_000);
+    leg.emit({ type: 'away', atMs: world.now() });
+    await run(5_000);
+    leg.emit({ type: 'back', atMs: world.now() });
+    await run(1_000);
+    const beforeEnd = new Date(world.wallTime()).toISOString();
+    call.end('user_hangup');
+    await run(3_000);
+    const ended = reports.find((report) => report.type === 'ended');
+    expect([beforeEnd, ended?.at].sort()).toEqual([beforeEnd, ended?.at]);
+  });
 });

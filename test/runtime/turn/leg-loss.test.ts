@@ -39,6 +39,30 @@ describe('a caller who reconnects after a lost connection', () => {
   });
 });
 
+describe('a caller who leaves a room and joins again', () => {
+  it('hears the rest of the reply, which waits on the leg', () => {
+    const script = TurnScript.speaking();
+    const { replyId = '' } = script.last('play') ?? {};
+    script.after(400).take({ type: 'leg.lost' });
+    script.after(14_000).take({ type: 'call.connected' });
+    expect(script.state.phase).toMatchObject({ is: 'speaking', utterance: { replyId } });
+    expect([...script.all('clear'), ...script.all('discard')]).toEqual([]);
+    script.after(1_000).take({ type: 'playout.finished', replyId, heard: 'The table is booked for two.' });
+    expect(script.state.phase.is).toBe('listening');
+  });
+
+  it('is not silent meanwhile: neither asked whether they are there nor hung up on', () => {
+    const script = TurnScript.listening({ reengage: true, hangupAfterMs: 20_000 }).at(5_000);
+    script.take({ type: 'leg.lost' });
+    script.after(14_000).take({ type: 'call.connected' });
+    expect(script.state.phase.is).toBe('listening');
+    expect(script.asked()).toEqual([]);
+    // The silence is counted anew.
+    script.after(6_000);
+    expect(script.asked()).toEqual([]);
+  });
+});
+
 describe('the question whether the caller is still there', () => {
   it('is withdrawn when the caller speaks before it is heard', () => {
     const script = TurnScript.listening({ reengage: true, hangupAfterMs: 20_000 }).at(8_000);
