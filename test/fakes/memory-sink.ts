@@ -8,6 +8,8 @@ export class MemorySink implements ReportSink {
   readonly stored: ReportEnvelope[] = [];
   readonly events: string[] = [];
   failures = 0;
+  /** Number of returns of workers that it fails to settle. */
+  backFailures = 0;
   /** How long reporting a lost link takes, ms. */
   slowLossMs = 0;
   /** What each reconnected worker reported, recorded after the sink has read its store. */
@@ -55,6 +57,10 @@ export class MemorySink implements ReportSink {
 
   async workerBack(instanceId: string, sessions: readonly { sessionId: string }[]) {
     this.events.push(`back ${instanceId} [${sessions.map((session) => session.sessionId).join()}]`);
+    if (this.backFailures > 0) {
+      this.backFailures -= 1;
+      throw new Error('store is away');
+    }
     await this.storeIsReady;
     this.cameBackWith.push(sessions.map((session) => session.sessionId));
   }

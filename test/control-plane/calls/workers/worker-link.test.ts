@@ -275,11 +275,10 @@ describe('the worker link', () => {
   });
 
   it('a return that cannot be settled is tried again', async () => {
-    sink.storeIsReady = Promise.reject(new Error('store is away'));
+    sink.backFailures = 1;
     await connect('w', accepting);
-    await vi.waitFor(() => expect(sink.events).toHaveLength(1));
+    await vi.waitFor(() => expect(sink.events).toEqual(['back w []']));
     expect(testHub.workers.settledIds()).toEqual([]);
-    sink.storeIsReady = Promise.resolve();
     await vi.waitFor(() => expect(testHub.workers.settledIds()).toEqual(['w']), { timeout: 5_000 });
   });
 
