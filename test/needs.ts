@@ -30,6 +30,12 @@ export function describeWhereThere(programs: readonly string[]): typeof describe
   return absent.length === 0 ? describe : describe.skip;
 }
 
+/** `describe`, or a skipped `describe` if `obstacle` says why this machine cannot run it; in CI too. */
+export function describePossible(obstacle: string | null): typeof describe | typeof describe.skip {
+  if (obstacle !== null) console.warn(`skipped: ${obstacle}`);
+  return obstacle === null ? describe : describe.skip;
+}
+
 /**
  * `describe` for requirements that are not programs: `isThere` says whether the requirement is installed,
  * `name` names it.
