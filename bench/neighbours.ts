@@ -6,7 +6,7 @@
  */
 import { fork } from 'node:child_process';
 import { constants } from 'node:os';
-import { favourProcess } from '#base/thread-priority.ts';
+import { setSessionPriority } from '#base/platform.ts';
 import { quantile } from '#caller/statistics.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
@@ -49,7 +49,7 @@ interface Measurements {
 async function run(seconds: number, only: readonly string[]): Promise<void> {
   // A real client has its own machine: here its waits for a core would count as slowness of the product,
   // alone and beside the greedy tenant alike.
-  await favourProcess(process.pid, constants.priority.PRIORITY_HIGH);
+  await setSessionPriority(process.pid, constants.priority.PRIORITY_HIGH);
   const standIns = await startStandIns();
   const receiver = await openWebhookReceiver();
   try {
@@ -222,7 +222,7 @@ async function startGreedy(
   });
   // A real tenant has its own machine. Here its process gets only the CPU that the product and the bench
   // leave idle.
-  if (child.pid !== undefined) await favourProcess(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  if (child.pid !== undefined) await setSessionPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   child.send({
     url: product.url,
     key,

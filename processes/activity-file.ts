@@ -4,15 +4,13 @@
  * hung process cannot be asked, but its last line remains.
  */
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fastFolders } from '#base/platform.ts';
 
 /** File descriptor of the file in a supervised process: the one after its channel to the supervisor. */
 const ACTIVITY_FD = 4;
 /** Set for processes that have the file; in others the descriptor may be anything. */
 const GIVEN = 'PARLEY_DOING';
-/** Files in memory on Linux; elsewhere temporary files may be on a disk, which would delay the writer. */
-const MEMORY = '/dev/shm';
 const LINE_BYTES = 256;
 
 /** Environment of a process with or without this descriptor. */
@@ -27,7 +25,7 @@ export function activityDescriptor(environment: NodeJS.ProcessEnv): number | nul
 
 /** Opens the file for a process about to be started; null if there is no suitable directory. */
 export function openActivityFile(): number | null {
-  for (const place of [MEMORY, tmpdir()]) {
+  for (const place of fastFolders()) {
     try {
       const directory = mkdtempSync(join(place, 'parley-doing-'));
       const fd = openSync(join(directory, 'line'), 'w+', 0o600);

@@ -1,8 +1,7 @@
 /**
  * Distinguishes a hung process from one that gets no CPU: a busy machine is no reason to kill a worker with
- * calls. The clock is handed in; `processorWaitMs` reads the kernel's figure of the wait.
+ * calls. Clock and wait are handed in.
  */
-import { readFile } from 'node:fs/promises';
 
 /** How long a process has given no sign of life although it had CPU time. */
 export class HangDetector {
@@ -36,18 +35,5 @@ export class HangDetector {
     this.#countedMs = nowMs;
     this.#waitedMs = waitedMs;
     return this.#hungMs;
-  }
-}
-
-/**
- * Total time the main thread of a process has waited for CPU, ms; null if the system does not report it
- * (Linux does: `proc(5)` schedstat).
- */
-export async function processorWaitMs(pid: number): Promise<number | null> {
-  try {
-    const [, waitedNs] = (await readFile(`/proc/${pid}/task/${pid}/schedstat`, 'utf8')).split(' ');
-    return Number(waitedNs) / 1e6;
-  } catch {
-    return null;
   }
 }

@@ -8,7 +8,8 @@ import { randomUUID } from 'node:crypto';
 import { execArgv } from 'node:process';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { BEHIND_FAVOURED, FAVOURED, favourProcess } from '#base/thread-priority.ts';
+import { processorWaitMs, setSessionPriority } from '#base/platform.ts';
+import { BEHIND_FAVOURED, FAVOURED } from '#base/thread-priority.ts';
 import {
   activityEnvironment,
   closeActivityFile,
@@ -16,7 +17,7 @@ import {
   readActivity,
   sessionIn,
 } from './activity-file.ts';
-import { HangDetector, processorWaitMs } from './hang-detector.ts';
+import { HangDetector } from './hang-detector.ts';
 
 /** The processes of one machine. */
 export type Role = 'control-plane' | 'signalling' | 'worker';
@@ -200,7 +201,7 @@ export class Supervisor {
     });
     child.process = process;
     if (process.pid !== undefined)
-      void favourProcess(process.pid, child.spec.role === 'control-plane' ? BEHIND_FAVOURED : FAVOURED);
+      void setSessionPriority(process.pid, child.spec.role === 'control-plane' ? BEHIND_FAVOURED : FAVOURED);
     process.on('message', (message) => this.#receive(child, message as ChildMessage));
     process.on('error', (error) => {
       logger.error({ err: error, name: child.spec.name }, 'a process could not be started or reached');

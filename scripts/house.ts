@@ -1,7 +1,8 @@
 /**
  * `npm run check:house`: figures of the source that must not grow: the longest file, the class with the most
- * mutable fields, long lines, citations of documents that are not in the repository, lines of the README. A
- * limit above its aim may only decrease. `npm run house` also prints rooms and links.
+ * mutable fields, long lines, citations of documents that are not in the repository, places that know the
+ * operating system, lines of the README. A limit above its aim may only decrease. `npm run house` also prints
+ * rooms and links.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -23,6 +24,11 @@ const graphemes = new Intl.Segmenter();
 const GENERATED = 'web/console/src/api/types.ts';
 /** Sections and names of documents that are not in the repository. */
 const CITED = /S§|design §|\b[Ss]upplement \d|(?<![\w/.*-])[\w-]+(?:\/[\w-]+)*\.md\b/g;
+/** The only file that knows the operating system, and what the others of the server may not name. */
+const PLATFORM = 'base/platform.ts';
+const SERVER = /^(?!web|bench|scripts)/;
+const SYSTEM =
+  /\/proc\b|\/dev\/|\bprocess\.platform\b|\b(?:os\.)?platform\(\)|\b[gs]etPriority\b|PARLEY_TEST_PLATFORM/;
 
 const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n');
 const names = new Set(files.map((file) => basename(file)));
@@ -55,7 +61,7 @@ interface Figure {
   readonly aim: number;
 }
 
-const figures: Figure[] = [longestFile(), largestClass(), longLines(), absent(), readme()];
+const figures: Figure[] = [longestFile(), largestClass(), longLines(), absent(), systemPlaces(), readme()];
 for (const { name, value, of, limit, aim } of figures)
   console.log(
     `${value > limit ? 'FAILED ' : ''}${name}: ${value}${of === '' ? '' : ` (${of})`}, at most ` +
@@ -159,6 +165,25 @@ function proseOf(file: string): string {
   return file.endsWith('.md')
     ? text
     : [...text.matchAll(/\/\*\*[\s\S]*?\*\/|\/\/ .*|^\s*# .*/gm)].map(([comment]) => comment).join('\n');
+}
+
+function systemPlaces(): Figure {
+  const places = product
+    .filter((file) => SERVER.test(file) && file !== PLATFORM)
+    .flatMap((file) =>
+      read(file)
+        .split('\n')
+        .filter((line) => SYSTEM.test(line))
+        .map((line) => `${file}: ${line.trim()}`),
+    );
+  for (const place of places) console.log(`  ${place}`);
+  return {
+    name: `places that know the operating system beside ${PLATFORM}`,
+    value: places.length,
+    of: '',
+    aim: 0,
+    limit: 0,
+  };
 }
 
 function readme(): Figure {

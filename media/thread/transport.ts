@@ -9,6 +9,7 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { platformSwitch } from '#base/platform.ts';
 import type { FromMediaThread, ToMediaThread } from './thread-messages.ts';
 
 /** Events of a transport. */
@@ -57,7 +58,7 @@ export function runAsProcess(listener: RunnerListener): MediaTransport {
   const cache = ownCache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(ownCache) };
   const child = fork(fileURLToPath(ENTRY), [], {
     execArgv: [],
-    env: { NODE_ENV: 'production', ...cache },
+    env: { NODE_ENV: 'production', ...platformSwitch, ...cache },
     serialization: 'advanced',
   });
   let failure: Error | null = null;

@@ -6,10 +6,11 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants, existsSync } from 'node:fs';
-import { type FileHandle, open, unlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, unlink } from 'node:fs/promises';
+import { devNull, tmpdir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { Clock } from '#base/clock.ts';
+import { descriptorPath } from '#base/platform.ts';
 import { type RecognitionOptions, type RecognitionStream, type Recognizer, SpeechError } from '../speech.ts';
 import { openUtteranceStream } from '../utterance-stream.ts';
 import { keytermGrammar, type PronouncingDictionary, readDictionary } from './keyterm-grammar.ts';
@@ -20,6 +21,8 @@ const MODEL_RATE_HZ = 16_000;
 const MAX_PROCESSES = 2;
 const TRANSCRIPT_TIMEOUT_MS = 8_000;
 const MAX_OUTPUT_CHARS = 16_384;
+/** Descriptors of the program: the first ones after its output. */
+const [AUDIO_FD, GRAMMAR_FD] = [3, 4] as const;
 
 /** Finds the program on this search path; null if it is missing. Nothing is run. */
 export function findPocketsphinx(searchPath: string): string | null {
@@ -79,42 +82,59 @@ async function runOnce(
   program: string,
   { samples, grammar, signal }: { samples: Int16Array; grammar: string | null; signal: AbortSignal },
 ): Promise<string> {
-  const files: FileHandle[] = [];
+  const files: InputFile[] = [];
   try {
-    files.push(await namelessFile(Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)));
-    if (grammar !== null) files.push(await namelessFile(Buffer.from(grammar)));
+    const audio = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
+    files.push(await inputFile('-infile', AUDIO_FD, audio));
+    if (grammar !== null) files.push(await inputFile('-jsgf', GRAMMAR_FD, Buffer.from(grammar)));
     return await outputOf(program, files, signal);
   } finally {
     for (const file of files) await file.close();
   }
 }
 
-/** An unlinked file: even if this process is killed, no caller's voice stays on the disk. */
-async function namelessFile(content: Buffer): Promise<FileHandle> {
-  const path = join(tmpdir(), `parley-${randomUUID()}`);
-  const file = await open(path, 'wx+', 0o600);
-  await unlink(path);
+/** A file for an option of the program. */
+interface InputFile {
+  readonly option: string;
+  /** Under which the program opens it. */
+  readonly path: string;
+  /** In this process. */
+  readonly descriptor: number;
+  close(): Promise<void>;
+}
+
+/**
+ * The file has no name where a program can open a descriptor instead: even if this process is killed, no
+ * caller's voice stays on the disk.
+ */
+async function inputFile(option: string, inherited: number, content: Buffer): Promise<InputFile> {
+  const name = join(tmpdir(), `parley-${randomUUID()}`);
+  const file = await open(name, 'wx+', 0o600);
+  const path = descriptorPath(inherited);
+  if (path !== null) await unlink(name);
   // Written at a position, so that the descriptor still points to the start.
   await file.write(content, 0, content.length, 0);
-  return file;
+  return {
+    option,
+    path: path ?? name,
+    descriptor: file.fd,
+    close: async () => {
+      await file.close();
+      if (path === null) await unlink(name);
+    },
+  };
 }
 
 /** Returns the program's output, one line per recognised segment; rejects if it fails or is aborted. */
-function outputOf(
-  program: string,
-  [audio, grammar]: readonly FileHandle[],
-  signal: AbortSignal,
-): Promise<string> {
-  const descriptors = [audio, grammar].filter((file) => file !== undefined).map((file) => file.fd);
-  const args = [
-    '-infile',
-    '/dev/fd/3',
-    '-logfn',
-    '/dev/null',
-    ...(grammar === undefined ? [] : ['-jsgf', '/dev/fd/4']),
-  ];
+function outputOf(program: string, files: readonly InputFile[], signal: AbortSignal): Promise<string> {
+  const args = ['-logfn', devNull, ...files.flatMap(({ option, path }) => [option, path])];
   return new Promise((resolve, reject) => {
-    const stdio = ['ignore' as const, 'pipe' as const, 'ignore' as const, ...descriptors];
+    const stdio = [
+      'ignore' as const,
+      'pipe' as const,
+      'ignore' as const,
+      ...files.map((file) => file.descriptor),
+    ];
     // An empty environment: ours contains secrets.
     const child = spawn(program, args, { env: {}, stdio, signal, killSignal: 'SIGKILL', shell: false });
     let printed = '';

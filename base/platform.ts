@@ -1,0 +1,91 @@
+/**
+ * What the product uses of an operating system beyond Node, each with what happens without it. No other file
+ * of the server knows the system (`npm run check:house`); docs/platforms.md says what runs where.
+ */
+import { spawnSync } from 'node:child_process';
+import { readlinkSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { setPriority, tmpdir } from 'node:os';
+import { basename } from 'node:path';
+import process from 'node:process';
+
+/** A switch for tests: on a `plain` machine there is none of this. */
+const SWITCH = 'PARLEY_TEST_PLATFORM';
+const isPlain = process.env[SWITCH] === 'plain';
+const isLinux = !isPlain && process.platform === 'linux';
+const isPosix = !isPlain && process.platform !== 'win32';
+
+/** The switch for a child process that does not get our environment. */
+export const platformSwitch: Readonly<Record<string, string>> = isPlain ? { [SWITCH]: 'plain' } : {};
+
+/** True where a socket can be a file that only its owner may use. */
+export const hasUnixSockets = isPosix;
+
+/** Longest path of a Unix socket: `sockaddr_un` has 104 bytes on macOS, its terminator included. */
+export const MAX_SOCKET_PATH_BYTES = 103;
+
+/**
+ * Sets the CPU priority of the calling thread, as a nice value. Has no effect if not permitted, nor on
+ * systems other than Linux, where it would apply to the whole process.
+ */
+export function setThreadPriority(priority: number): void {
+  if (!isLinux) return;
+  try {
+    setPriority(priority);
+  } catch {
+    // This user may not: the thread runs normally.
+  }
+}
+
+/**
+ * Gives the calling thread real-time scheduling (`SCHED_RR`, sched(7)), which the threads it starts do not
+ * inherit. Node cannot request it, but `chrt` (util-linux) can. Has no effect if that is missing or not
+ * permitted.
+ */
+export function scheduleThreadInRealTime(): void {
+  if (!isLinux) return;
+  try {
+    const thread = basename(readlinkSync('/proc/thread-self'));
+    spawnSync('chrt', ['--reset-on-fork', '--rr', '--pid', '1', thread], { stdio: 'ignore' });
+  } catch {
+    // No /proc: the thread runs normally.
+  }
+}
+
+/**
+ * Sets the priority of a process that was started in a session of its own. If Linux groups processes by
+ * session (sched(7), autogroup), CPU time is first shared among sessions: a thread's priority counts only
+ * within its own session, and the busiest other process gets as much as this whole one.
+ */
+export async function setSessionPriority(pid: number, priority: number): Promise<void> {
+  if (!isLinux) return;
+  // Not grouped, not permitted, or already ended: it runs normally.
+  await writeFile(`/proc/${pid}/autogroup`, String(priority)).catch(() => undefined);
+}
+
+/**
+ * Total time the main thread of a process has waited for CPU, ms; null if the system does not report it
+ * (Linux does: `proc(5)` schedstat).
+ */
+export async function processorWaitMs(pid: number): Promise<number | null> {
+  if (!isLinux) return null;
+  try {
+    const [, waitedNs] = (await readFile(`/proc/${pid}/task/${pid}/schedstat`, 'utf8')).split(' ');
+    return Number(waitedNs) / 1e6;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Folders for a file that must not delay its writer, the best one first: in memory on Linux; elsewhere
+ * temporary files may be on a disk.
+ */
+export function fastFolders(): readonly string[] {
+  return isLinux ? ['/dev/shm', tmpdir()] : [tmpdir()];
+}
+
+/** The path by which a child process opens a descriptor it inherits; null where it has none. */
+export function descriptorPath(descriptor: number): string | null {
+  return isPosix ? `/dev/fd/${descriptor}` : null;
+}
