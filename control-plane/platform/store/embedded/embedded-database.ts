@@ -1,8 +1,11 @@
 /** Starts the embedded database in its own thread, so that disk access never blocks the event loop. */
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { hasUnixSockets, MAX_SOCKET_PATH_BYTES } from '#base/platform.ts';
+import { signInUrl } from './sign-in.ts';
 import type { WriterMessage, WriterOptions, WriterOrder } from './writer-thread.ts';
 
 /** A running embedded database. */
@@ -32,17 +35,18 @@ export interface EmbeddedOptions {
 }
 
 const EXPIRY_MS = 5_000;
-/** Longest path of a Unix socket (sockaddr_un has 108 bytes including the terminator). */
-const MAX_SOCKET_PATH_BYTES = 107;
+const PASSWORD_BYTES = 32;
 
 /** Starts the database; resolves once it accepts connections. Rejects if the file cannot be opened. */
 export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
-  const socketPath = chooseSocketPath(options.directory);
+  const socketPath = hasUnixSockets ? chooseSocketPath(options.directory) : null;
+  const password = socketPath === null ? randomBytes(PASSWORD_BYTES).toString('hex') : null;
   const databaseFile = join(options.directory, 'database.sqlite');
   const workerData: WriterOptions = {
     file: databaseFile,
     socketPath,
+    password,
     expiryMs: options.expiryMs ?? EXPIRY_MS,
   };
   const thread = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData });
@@ -50,7 +54,7 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
   let isReady = false;
   let hasFailed = false;
   const closed = new Promise<void>((resolve) => thread.once('exit', () => resolve()));
-  await new Promise<void>((resolve, reject) => {
+  const port = await new Promise<number | null>((resolve, reject) => {
     const fail = (error: Error) => {
       // A crash is reported twice: as an error and as the thread's exit.
       if (isClosing || hasFailed) return;
@@ -63,12 +67,15 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
     thread.on('message', (message: WriterMessage) => {
       if (message.type !== 'ready') return;
       isReady = true;
-      resolve();
+      resolve(message.port);
     });
   });
   const order = (message: WriterOrder) => thread.postMessage(message);
   return {
-    url: `mongodb://${encodeURIComponent(socketPath)}/?directConnection=true`,
+    url:
+      socketPath === null
+        ? signInUrl(port, password)
+        : `mongodb://${encodeURIComponent(socketPath)}/?directConnection=true`,
     copyTo: (file) => copy(databaseFile, file),
     scrub: () => order('scrub'),
     close: async () => {
@@ -77,6 +84,7 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
         order('close');
       }
       await closed;
+      if (socketPath === null) return;
       rmSync(socketPath, { force: true });
       if (dirname(socketPath) !== options.directory)
         rmSync(dirname(socketPath), { recursive: true, force: true });

@@ -15,6 +15,7 @@ import { CURSOR_COMMANDS, READ_COMMANDS } from './read-commands.ts';
 import type { Reply } from './read-context.ts';
 import { RetryCache } from './retry-cache.ts';
 import { SESSION_COMMANDS } from './session-commands.ts';
+import { LOOPBACK, SignIn } from './sign-in.ts';
 import { errorReply, StoreError } from './store-error.ts';
 import { frameReply, MessageSplitter, parseMessage, type Request } from './wire.ts';
 import { refuseTransaction, WRITE_COMMANDS } from './write-commands.ts';
@@ -31,6 +32,8 @@ export interface ServerDeps {
   readonly reader: ReaderLink;
   readonly clock: Clock;
   readonly expiryMs: number;
+  /** Null if clients need none. */
+  readonly password: string | null;
 }
 
 /**
@@ -65,11 +68,16 @@ export class StoreServer {
     ];
   }
 
-  /** Listens on a socket path. */
-  listen(path: string): Promise<void> {
+  /** Listens on a socket path, or on a free port of the loopback interface, which it resolves with. */
+  listen(path: string | null): Promise<number | null> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen(path, resolve);
+      const onListening = () => {
+        const address = this.#server.address();
+        resolve(typeof address === 'object' && address !== null ? address.port : null);
+      };
+      if (path === null) this.#server.listen(0, LOOPBACK, onListening);
+      else this.#server.listen(path, onListening);
     });
   }
 
@@ -83,6 +91,7 @@ export class StoreServer {
 
   #serve(socket: Socket): void {
     const splitter = new MessageSplitter();
+    const signIn = new SignIn(this.#deps.password);
     socket.setNoDelay(true);
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
@@ -90,20 +99,20 @@ export class StoreServer {
     socket.on('error', () => undefined);
     socket.on('data', (chunk: Buffer) => {
       try {
-        for (const message of splitter.push(chunk)) this.#handle(socket, message);
+        for (const message of splitter.push(chunk)) this.#handle(socket, message, signIn);
       } catch {
         socket.destroy();
       }
     });
   }
 
-  #handle(socket: Socket, message: Buffer): void {
+  #handle(socket: Socket, message: Buffer, signIn: SignIn): void {
     const request = parseMessage(message);
     const send = (reply: Reply) => {
       if (request.wantsReply && !socket.destroyed) socket.write(frameReply(request, reply));
     };
     try {
-      const { reply, retryKey } = this.#execute(request);
+      const { reply, retryKey } = this.#execute(request, signIn);
       if (this.#group.isOpen) this.#group.hold({ reply, send, retryKey });
       else send(reply);
     } catch (error) {
@@ -131,9 +140,14 @@ export class StoreServer {
     );
   }
 
-  #execute({ command }: Request): { readonly reply: Reply; readonly retryKey: string | null } {
+  #execute(
+    { command }: Request,
+    signIn: SignIn,
+  ): { readonly reply: Reply; readonly retryKey: string | null } {
     const { store, clock } = this.#deps;
     const name = commandName(command).toLowerCase();
+    const signedIn = signIn.take(name, command);
+    if (signedIn) return { reply: signedIn, retryKey: null };
     const session = SESSION_COMMANDS.get(name);
     if (session) return { reply: session(clock, command), retryKey: null };
     refuseTransaction(command);

@@ -12,7 +12,10 @@ import { openStore } from './store.ts';
 /** Startup options of the thread. */
 export interface WriterOptions {
   readonly file: string;
-  readonly socketPath: string;
+  /** Null: it listens on a port of the loopback interface. */
+  readonly socketPath: string | null;
+  /** Null if clients need none. */
+  readonly password: string | null;
   /** Interval between sweeps of TTL indexes. */
   readonly expiryMs: number;
 }
@@ -21,7 +24,9 @@ export interface WriterOptions {
 export type WriterOrder = 'close' | 'scrub';
 
 /** Messages from the thread to the process. */
-export type WriterMessage = { readonly type: 'ready' } | { readonly type: 'closed' };
+export type WriterMessage =
+  | { readonly type: 'ready'; readonly port: number | null }
+  | { readonly type: 'closed' };
 
 const options = workerData as WriterOptions;
 const store = openStore(options.file);
@@ -37,11 +42,13 @@ const server = new StoreServer({
   reader: linkTo(readerThread),
   clock: systemClock,
   expiryMs: options.expiryMs,
+  password: options.password,
 });
-rmSync(options.socketPath, { force: true });
-await server.listen(options.socketPath);
-chmodSync(options.socketPath, 0o600);
-notifyProcess({ type: 'ready' });
+const { socketPath } = options;
+if (socketPath !== null) rmSync(socketPath, { force: true });
+const port = await server.listen(socketPath);
+if (socketPath !== null) chmodSync(socketPath, 0o600);
+notifyProcess({ type: 'ready', port });
 
 parentPort?.on('message', (order: WriterOrder) => {
   if (order === 'scrub') return server.scrub();

@@ -45,7 +45,13 @@ beforeEach(async () => {
     },
   };
   // With a manual clock, the log is emptied only when a test lets time pass.
-  server = new StoreServer({ store, reader: link, clock: new ManualClock(), expiryMs: 60_000 });
+  server = new StoreServer({
+    store,
+    reader: link,
+    clock: new ManualClock(),
+    expiryMs: 60_000,
+    password: null,
+  });
   await server.listen(path);
   connection = await mongoose
     .createConnection(`mongodb://${encodeURIComponent(path)}/?directConnection=true`, { dbName: 'test' })
@@ -302,6 +308,7 @@ it('security 18: a log left by a crash is emptied after the next start, with its
     reader: { run: () => expect.unreachable() },
     clock,
     expiryMs: 60_000,
+    password: null,
   });
   await next.listen(join(directory, 'next.sock'));
   expect(statSync(`${file}-wal`).size).toBeGreaterThan(0);
