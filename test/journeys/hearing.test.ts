@@ -18,10 +18,9 @@ import {
 import { tinyRecogniser } from '#test/fakes/tiny-models.ts';
 import { describeNeeds } from '#test/needs.ts';
 import { ConsolePage } from './console-page.ts';
-import { callLive } from './live-phone.ts';
-import { QUESTION, record } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { Program } from './program.ts';
+import { saidInCall } from './said-in-call.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 
 const CONTENTS = {
@@ -32,10 +31,6 @@ const CONTENTS = {
 const MODEL = modelOf(CONTENTS, { id: 'tiny-en' });
 const DOWNLOAD = `/admin/speech-models/${MODEL.id}/download`;
 const PART_BYTES = 100_000;
-const PHONE_RATE_HZ = 8_000;
-/** A busy machine may miss the first question: people ask again. */
-const SAID_TIMES = 4;
-const ANSWER_MS = 15_000;
 
 let product: Product;
 let mirror: ModelMirror;
@@ -98,7 +93,7 @@ describe('a product without a recogniser', { timeout: 240_000 }, () => {
       `bytes=${PART_BYTES}-`,
     ]);
     expect(await read()).toMatchObject({ hears_speech: true, real_time_factor: expect.any(Number) });
-    const said = await saidInCall('+15557650077');
+    const said = await saidInCall(product, '+15557650077');
     expect(said).toContain('user: what are your opening hours');
     expect(said.join('\n')).toContain('assistant: We are open every day from noon until ten in the evening.');
     expect(product.pid).toBe(pid);
@@ -125,33 +120,6 @@ describe('a product without a recogniser', { timeout: 240_000 }, () => {
       rmSync(otherDir, { recursive: true, force: true });
     }
   });
-
-  /** Calls, asks until it is answered, and returns the transcript. */
-  async function saidInCall(from: string): Promise<string[]> {
-    const phone = await callLive(product.sipAddress(), from);
-    const items = async (): Promise<{ role: string; content: string }[]> => {
-      const { sessions } = await product.ask(
-        'GET',
-        `/v1/agent/sessions?caller_number=${encodeURIComponent(from)}`,
-      );
-      if (!sessions[0]) return [];
-      return (await product.ask('GET', `/v1/agent/sessions/${sessions[0].session_id}`)).items;
-    };
-    await product.until('it greets', async () => (await items()).length > 0);
-    for (let times = 0; times < SAID_TIMES; times++) {
-      await phone.speak(record([QUESTION, 3], PHONE_RATE_HZ));
-      const isAnswered = async () => (await items()).some(({ content }) => content.includes('noon'));
-      if (
-        await product.until('it answers', isAnswered, ANSWER_MS).then(
-          () => true,
-          () => false,
-        )
-      )
-        break;
-    }
-    await phone.hangUp();
-    return (await items()).map(({ role, content }) => `${role}: ${content}`);
-  }
 });
 
 describeNeeds(['chromium'])('the operator at the console', { timeout: 240_000 }, () => {
