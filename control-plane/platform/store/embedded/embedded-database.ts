@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { hasUnixSockets, MAX_SOCKET_PATH_BYTES } from '#base/platform.ts';
-import { signInUrl } from './sign-in.ts';
+import type { Endpoint } from './server.ts';
 import type { WriterMessage, WriterOptions, WriterOrder } from './writer-thread.ts';
 
 /** A running embedded database. */
@@ -40,13 +40,13 @@ const PASSWORD_BYTES = 32;
 /** Starts the database; resolves once it accepts connections. Rejects if the file cannot be opened. */
 export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
-  const socketPath = hasUnixSockets ? chooseSocketPath(options.directory) : null;
-  const password = socketPath === null ? randomBytes(PASSWORD_BYTES).toString('hex') : null;
+  const endpoint: Endpoint = hasUnixSockets
+    ? { type: 'socket', path: chooseSocketPath(options.directory) }
+    : { type: 'port', password: randomBytes(PASSWORD_BYTES).toString('hex') };
   const databaseFile = join(options.directory, 'database.sqlite');
   const workerData: WriterOptions = {
     file: databaseFile,
-    socketPath,
-    password,
+    endpoint,
     expiryMs: options.expiryMs ?? EXPIRY_MS,
   };
   const thread = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData });
@@ -54,7 +54,7 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
   let isReady = false;
   let hasFailed = false;
   const closed = new Promise<void>((resolve) => thread.once('exit', () => resolve()));
-  const port = await new Promise<number | null>((resolve, reject) => {
+  const url = await new Promise<string>((resolve, reject) => {
     const fail = (error: Error) => {
       // A crash is reported twice: as an error and as the thread's exit.
       if (isClosing || hasFailed) return;
@@ -67,15 +67,12 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
     thread.on('message', (message: WriterMessage) => {
       if (message.type !== 'ready') return;
       isReady = true;
-      resolve(message.port);
+      resolve(message.url);
     });
   });
   const order = (message: WriterOrder) => thread.postMessage(message);
   return {
-    url:
-      socketPath === null
-        ? signInUrl(port, password)
-        : `mongodb://${encodeURIComponent(socketPath)}/?directConnection=true`,
+    url,
     copyTo: (file) => copy(databaseFile, file),
     scrub: () => order('scrub'),
     close: async () => {
@@ -84,10 +81,10 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
         order('close');
       }
       await closed;
-      if (socketPath === null) return;
-      rmSync(socketPath, { force: true });
-      if (dirname(socketPath) !== options.directory)
-        rmSync(dirname(socketPath), { recursive: true, force: true });
+      if (endpoint.type !== 'socket') return;
+      rmSync(endpoint.path, { force: true });
+      if (dirname(endpoint.path) !== options.directory)
+        rmSync(dirname(endpoint.path), { recursive: true, force: true });
     },
   };
 }

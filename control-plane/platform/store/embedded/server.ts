@@ -2,7 +2,7 @@
  * Server of the embedded database: MongoDB's wire protocol on a local socket. Commands run one at a time in
  * order of arrival; long reads and cursors go to the reader thread.
  */
-import { createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Document } from './bson-values.ts';
 import { CATALOGUE_COMMANDS, changesCatalogue } from './catalogue-commands.ts';
@@ -15,7 +15,7 @@ import { CURSOR_COMMANDS, READ_COMMANDS } from './read-commands.ts';
 import type { Reply } from './read-context.ts';
 import { RetryCache } from './retry-cache.ts';
 import { SESSION_COMMANDS } from './session-commands.ts';
-import { LOOPBACK, SignIn } from './sign-in.ts';
+import { LOOPBACK, SignIn, signInUrl } from './sign-in.ts';
 import { errorReply, StoreError } from './store-error.ts';
 import { frameReply, MessageSplitter, parseMessage, type Request } from './wire.ts';
 import { refuseTransaction, WRITE_COMMANDS } from './write-commands.ts';
@@ -26,14 +26,18 @@ export interface ReaderLink {
   run(message: Buffer): Promise<Uint8Array>;
 }
 
+/** Where a server listens: on a Unix socket, or on a free port where clients sign in with a password. */
+export type Endpoint =
+  | { readonly type: 'socket'; readonly path: string }
+  | { readonly type: 'port'; readonly password: string };
+
 /** Dependencies of the server. */
 export interface ServerDeps {
   readonly store: Store;
   readonly reader: ReaderLink;
   readonly clock: Clock;
   readonly expiryMs: number;
-  /** Null if clients need none. */
-  readonly password: string | null;
+  readonly endpoint: Endpoint;
 }
 
 /**
@@ -43,6 +47,8 @@ const LONG_READ_ROWS = 200;
 /** The same for an aggregation, which needs each document decoded: 200 sessions took up to 15 ms. */
 const LONG_AGGREGATION_ROWS = 20;
 const CHECKPOINT_MS = 1_000;
+/** On a port, which every program of the machine can open. Our driver's pool has 50, and a few monitor. */
+const MAX_PORT_CONNECTIONS = 128;
 
 /** Serves one store until it is closed. */
 export class StoreServer {
@@ -60,6 +66,7 @@ export class StoreServer {
     this.#deps = deps;
     this.#group = new GroupCommit(deps.store, this.#retries);
     this.#server = createServer((socket) => this.#serve(socket));
+    if (deps.endpoint.type === 'port') this.#server.maxConnections = MAX_PORT_CONNECTIONS;
     this.#timers = [
       deps.clock.every(deps.expiryMs, () =>
         this.#guarded(() => removeExpired(deps.store, deps.clock.wallTime())),
@@ -68,16 +75,20 @@ export class StoreServer {
     ];
   }
 
-  /** Listens on a socket path, or on a free port of the loopback interface, which it resolves with. */
-  listen(path: string | null): Promise<number | null> {
+  /** Listens, and resolves with the connection URL for a MongoDB driver. */
+  listen(): Promise<string> {
+    const { endpoint } = this.#deps;
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      const onListening = () => {
-        const address = this.#server.address();
-        resolve(typeof address === 'object' && address !== null ? address.port : null);
-      };
-      if (path === null) this.#server.listen(0, LOOPBACK, onListening);
-      else this.#server.listen(path, onListening);
+      if (endpoint.type === 'socket')
+        this.#server.listen(endpoint.path, () =>
+          resolve(`mongodb://${encodeURIComponent(endpoint.path)}/?directConnection=true`),
+        );
+      else
+        this.#server.listen(0, LOOPBACK, () => {
+          const { port } = this.#server.address() as AddressInfo;
+          resolve(signInUrl(port, endpoint.password));
+        });
     });
   }
 
@@ -91,7 +102,8 @@ export class StoreServer {
 
   #serve(socket: Socket): void {
     const splitter = new MessageSplitter();
-    const signIn = new SignIn(this.#deps.password);
+    const { endpoint } = this.#deps;
+    const signIn = new SignIn(endpoint.type === 'port' ? endpoint.password : null);
     socket.setNoDelay(true);
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
@@ -99,7 +111,10 @@ export class StoreServer {
     socket.on('error', () => undefined);
     socket.on('data', (chunk: Buffer) => {
       try {
-        for (const message of splitter.push(chunk)) this.#handle(socket, message, signIn);
+        for (const message of splitter.push(chunk, signIn.maxMessageBytes)) {
+          if (signIn.hasFailed) return;
+          this.#handle(socket, message, signIn);
+        }
       } catch {
         socket.destroy();
       }
@@ -109,7 +124,8 @@ export class StoreServer {
   #handle(socket: Socket, message: Buffer, signIn: SignIn): void {
     const request = parseMessage(message);
     const send = (reply: Reply) => {
-      if (request.wantsReply && !socket.destroyed) socket.write(frameReply(request, reply));
+      if (request.wantsReply && socket.writable) socket.write(frameReply(request, reply));
+      if (signIn.hasFailed) socket.destroySoon();
     };
     try {
       const { reply, retryKey } = this.#execute(request, signIn);

@@ -33,16 +33,18 @@ export class MessageSplitter {
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  /** Adds received bytes and returns all complete messages. Throws on an invalid length. */
-  push(chunk: Buffer): Buffer[] {
+  /**
+   * Adds received bytes and returns all complete messages. Throws on an invalid length, and on one beyond
+   * `maxBytes`.
+   */
+  push(chunk: Buffer, maxBytes = MAX_MESSAGE_BYTES): Buffer[] {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     const messages: Buffer[] = [];
     while (this.#bytes >= HEADER_BYTES) {
       if ((this.#chunks[0]?.length ?? 0) < 4) this.#chunks = [Buffer.concat(this.#chunks)];
       const length = this.#chunks[0]?.readInt32LE(0) ?? 0;
-      if (length < HEADER_BYTES || length > MAX_MESSAGE_BYTES)
-        throw new Error(`impossible message length ${length}`);
+      if (length < HEADER_BYTES || length > maxBytes) throw new Error(`impossible message length ${length}`);
       if (this.#bytes < length) break;
       const all =
         this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);

@@ -6,16 +6,13 @@ import { chmodSync, rmSync } from 'node:fs';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
 import type { ReaderAnswer, ReaderJob } from './reader-thread.ts';
-import { type ReaderLink, StoreServer } from './server.ts';
+import { type Endpoint, type ReaderLink, StoreServer } from './server.ts';
 import { openStore } from './store.ts';
 
 /** Startup options of the thread. */
 export interface WriterOptions {
   readonly file: string;
-  /** Null: it listens on a port of the loopback interface. */
-  readonly socketPath: string | null;
-  /** Null if clients need none. */
-  readonly password: string | null;
+  readonly endpoint: Endpoint;
   /** Interval between sweeps of TTL indexes. */
   readonly expiryMs: number;
 }
@@ -24,11 +21,10 @@ export interface WriterOptions {
 export type WriterOrder = 'close' | 'scrub';
 
 /** Messages from the thread to the process. */
-export type WriterMessage =
-  | { readonly type: 'ready'; readonly port: number | null }
-  | { readonly type: 'closed' };
+export type WriterMessage = { readonly type: 'ready'; readonly url: string } | { readonly type: 'closed' };
 
 const options = workerData as WriterOptions;
+const { endpoint } = options;
 const store = openStore(options.file);
 const readerThread = new Worker(new URL('./reader-thread.ts', import.meta.url), {
   workerData: { file: options.file },
@@ -42,13 +38,12 @@ const server = new StoreServer({
   reader: linkTo(readerThread),
   clock: systemClock,
   expiryMs: options.expiryMs,
-  password: options.password,
+  endpoint,
 });
-const { socketPath } = options;
-if (socketPath !== null) rmSync(socketPath, { force: true });
-const port = await server.listen(socketPath);
-if (socketPath !== null) chmodSync(socketPath, 0o600);
-notifyProcess({ type: 'ready', port });
+if (endpoint.type === 'socket') rmSync(endpoint.path, { force: true });
+const url = await server.listen();
+if (endpoint.type === 'socket') chmodSync(endpoint.path, 0o600);
+notifyProcess({ type: 'ready', url });
 
 parentPort?.on('message', (order: WriterOrder) => {
   if (order === 'scrub') return server.scrub();

@@ -50,12 +50,10 @@ beforeEach(async () => {
     reader: link,
     clock: new ManualClock(),
     expiryMs: 60_000,
-    password: null,
+    endpoint: { type: 'socket', path },
   });
-  await server.listen(path);
-  connection = await mongoose
-    .createConnection(`mongodb://${encodeURIComponent(path)}/?directConnection=true`, { dbName: 'test' })
-    .asPromise();
+  const url = await server.listen();
+  connection = await mongoose.createConnection(url, { dbName: 'test' }).asPromise();
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
@@ -254,6 +252,12 @@ it.each([
   expect(await things().countDocuments({})).toBe(1);
 });
 
+it('a sign-in is no command of a Unix socket, which its permissions protect', async () => {
+  expect(await rawCommand({ saslStart: 1, mechanism: 'PLAIN', $db: '$external' })).toMatchObject({
+    code: 59,
+  });
+});
+
 it('a message that arrives byte by byte is parsed', async () => {
   const socket = connect(path);
   sockets.push(socket);
@@ -308,9 +312,9 @@ it('security 18: a log left by a crash is emptied after the next start, with its
     reader: { run: () => expect.unreachable() },
     clock,
     expiryMs: 60_000,
-    password: null,
+    endpoint: { type: 'socket', path: join(directory, 'next.sock') },
   });
-  await next.listen(join(directory, 'next.sock'));
+  await next.listen();
   expect(statSync(`${file}-wal`).size).toBeGreaterThan(0);
   await clock.advance(1_000);
   expect(statSync(`${file}-wal`).size).toBe(0);
