@@ -1,6 +1,6 @@
 /**
- * What the product uses of an operating system beyond Node, each with what happens without it. No other file
- * of the server knows the system (`npm run check:house`); docs/platforms.md says what runs where.
+ * Operating-system features that Node does not cover, each with a fallback. No other file of the server knows
+ * the system (`npm run check:house`); docs/platforms.md says what runs where.
  */
 import { spawnSync } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { setPriority, tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import process from 'node:process';
 
-/** A switch for tests: on a `plain` machine there is none of this. */
+/** A switch for tests: `plain` disables them all. */
 const SWITCH = 'PARLEY_TEST_PLATFORM';
 const isPlain = process.env[SWITCH] === 'plain';
 const isLinux = !isPlain && process.platform === 'linux';
@@ -18,11 +18,19 @@ const isPosix = !isPlain && process.platform !== 'win32';
 /** The switch for a child process that does not get our environment. */
 export const platformSwitch: Readonly<Record<string, string>> = isPlain ? { [SWITCH]: 'plain' } : {};
 
+/** A warning for the log of a process that was started with the switch; else null. */
+export const platformWarning: string | null = isPlain
+  ? `${SWITCH}=plain, a switch for tests: every fallback for a missing feature of the system is in use`
+  : null;
+
 /** True where a socket can be a file that only its owner may use. */
 export const hasUnixSockets = isPosix;
 
-/** Longest path of a Unix socket: `sockaddr_un` has 104 bytes on macOS, its terminator included. */
-export const MAX_SOCKET_PATH_BYTES = 103;
+/**
+ * Longest path of a Unix socket: `sun_path` has 108 bytes on Linux (unix(7)) and 104 on macOS, its terminator
+ * included.
+ */
+export const MAX_SOCKET_PATH_BYTES = isLinux ? 107 : 103;
 
 /**
  * Sets the CPU priority of the calling thread, as a nice value. Has no effect if not permitted, nor on

@@ -5,6 +5,7 @@
  */
 import { flushCompileCache } from 'node:module';
 import type { Logger } from '#base/log.ts';
+import { platformWarning } from '#base/platform.ts';
 import { activityDescriptor, activityWriter } from './activity-file.ts';
 import type { ChildMessage, SupervisorMessage, WorkerDeath } from './supervisor.ts';
 
@@ -43,6 +44,7 @@ export async function runProcess(
     process.on('disconnect', () => process.exit(1));
     setInterval(() => report({ type: 'alive' }), ALIVE_MS);
   }
+  if (platformWarning !== null) logger.warn(platformWarning);
   // An unhandled rejection must not end every call of the process.
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
   const services = await start(activityWriter(activityDescriptor(process.env)));

@@ -28,7 +28,7 @@ const CITED = /S§|design §|\b[Ss]upplement \d|(?<![\w/.*-])[\w-]+(?:\/[\w-]+)*
 const PLATFORM = 'base/platform.ts';
 const SERVER = /^(?!web|bench|scripts)/;
 const SYSTEM =
-  /\/proc\b|\/dev\/|\bprocess\.platform\b|\b(?:os\.)?platform\(\)|\b[gs]etPriority\b|PARLEY_TEST_PLATFORM/;
+  /\/proc\b|\/dev\/|\bprocess\.platform\b|\b(?:os\.)?platform\(\)|\bos\.type\(\)|import \{[^}]*\bplatform\b.*'node:process'|'win32'|\bgetuid\b|\b[gs]etPriority\b|PARLEY_TEST_PLATFORM/;
 
 const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n');
 const names = new Set(files.map((file) => basename(file)));

@@ -5,15 +5,14 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect } from 'vitest';
-import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeNeeds } from '#test/needs.ts';
 import { type Product, startProduct } from './product.ts';
 import { saidInCall } from './said-in-call.ts';
 
-const NEEDED = ['pocketsphinx_continuous'];
 const FROM = '+15557650042';
 
-describeNeeds(NEEDED)('on a plain platform', { timeout: 180_000 }, () => {
+describeNeeds(['pocketsphinx_continuous'])('on a plain platform', { timeout: 180_000 }, () => {
   let folder: string;
   let product: Product;
   beforeAll(async () => {
@@ -25,7 +24,8 @@ describeNeeds(NEEDED)('on a plain platform', { timeout: 180_000 }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  itNeeds(NEEDED)('a start, a call, its hang-up and a stop work, and leave no file', async () => {
+  it('a start, a call, its hang-up and a stop work, and leave no file', async () => {
+    expect(product.log).toContain('PARLEY_TEST_PLATFORM=plain');
     expect(existsSync(join(product.dataDir, 'database/database.sock'))).toBe(false);
     for (const { pid } of product.processes()) expect(getPriority(pid)).toBe(getPriority(product.pid));
 
