@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants, existsSync } from 'node:fs';
-import { open, unlink } from 'node:fs/promises';
+import { open, rm, unlink } from 'node:fs/promises';
 import { devNull, tmpdir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { Clock } from '#base/clock.ts';
@@ -89,7 +89,7 @@ async function runOnce(
     if (grammar !== null) files.push(await inputFile('-jsgf', GRAMMAR_FD, Buffer.from(grammar)));
     return await outputOf(program, files, signal);
   } finally {
-    for (const file of files) await file.close();
+    await Promise.allSettled(files.map((file) => file.close()));
   }
 }
 
@@ -111,18 +111,22 @@ async function inputFile(option: string, inherited: number, content: Buffer): Pr
   const name = join(tmpdir(), `parley-${randomUUID()}`);
   const file = await open(name, 'wx+', 0o600);
   const path = descriptorPath(inherited);
-  if (path !== null) await unlink(name);
-  // Written at a position, so that the descriptor still points to the start.
-  await file.write(content, 0, content.length, 0);
-  return {
-    option,
-    path: path ?? name,
-    descriptor: file.fd,
-    close: async () => {
+  const close = async () => {
+    try {
       await file.close();
-      if (path === null) await unlink(name);
-    },
+    } finally {
+      await rm(name, { force: true });
+    }
   };
+  try {
+    if (path !== null) await unlink(name);
+    // Written at a position, so that the descriptor still points to the start.
+    await file.write(content, 0, content.length, 0);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { option, path: path ?? name, descriptor: file.fd, close };
 }
 
 /** Returns the program's output, one line per recognised segment; rejects if it fails or is aborted. */
