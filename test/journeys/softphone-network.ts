@@ -1,8 +1,8 @@
 /**
- * The first process of a machine of its own, as `node softphone-network.ts start|page <address> …`: its card
- * has these addresses. Starts the product with its defaults, calls it with each installed softphone by the
- * line of the start or of the page, and prints the product's log and, as one line of JSON, what both sides
- * heard.
+ * The first process of a machine of its own, as `node softphone-network.ts start|page <address> …`: its
+ * network interface has these addresses. Starts the product with its defaults, calls it with each installed
+ * softphone by the line printed at start or the line of the page, and prints the product's log and, as one
+ * line of JSON, what both sides heard.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ import {
 
 /** What one call showed. */
 export interface SoftphoneCall {
-  /** Address of the card that the phone named. */
+  /** Address of the network interface that the phone named. */
   readonly address: string;
   /** Voice of the agent that the phone heard, seconds. */
   readonly heardSeconds: number;
@@ -31,6 +31,11 @@ export interface SoftphoneCall {
   /** The call was reported as unheard, at any time. */
   readonly isUnheard: boolean;
   readonly items: readonly string[];
+}
+
+/** A call that could not be placed or did not end. */
+export interface FailedCall {
+  readonly failure: string;
 }
 
 /** Asked twice, because a recording stutters on a busy machine, and a recogniser mishears. */
@@ -42,7 +47,7 @@ const PHONES = {
   Linphone: { program: 'linphonec', from: 'linphone', call: callWithStockLinphone },
 } as const;
 
-/** A card, and a far end that makes the kernel use it. */
+/** A network interface, and a far end that makes the kernel use it. */
 function plugIn(addresses: readonly string[]): void {
   const ip = (...words: string[]) => execFileSync('ip', words);
   ip('link', 'set', 'lo', 'up');
@@ -79,12 +84,17 @@ async function placeAll(product: Product, lines: SoftphoneLines) {
   const microphone = join(mkdtempSync(join(tmpdir(), 'microphone-')), 'microphone.wav');
   writeFileSync(microphone, recordWav(MICROPHONE, 8_000));
   const names = (['baresip', 'Linphone'] as const).filter((name) => has([PHONES[name].program]));
-  const calls = names.map(async (name) => {
-    const line = lines[name];
-    if (line === undefined) throw new Error(`there is no line for ${name}`);
-    return [name, await place(product, name, { line, microphone, seconds: CALL_SECONDS })] as const;
-  });
-  return Object.fromEntries(await Promise.all(calls));
+  const calls = await Promise.allSettled(
+    names.map(async (name) => {
+      const line = lines[name];
+      if (line === undefined) throw new Error(`there is no line for ${name}`);
+      return await place(product, name, { line, microphone, seconds: CALL_SECONDS });
+    }),
+  );
+  const results = calls.map((call): SoftphoneCall | FailedCall =>
+    call.status === 'fulfilled' ? call.value : { failure: String(call.reason) },
+  );
+  return Object.fromEntries(names.map((name, index) => [name, results[index]]));
 }
 
 // The test has ended, or was interrupted. The machine ends with this process.

@@ -1,6 +1,6 @@
 /**
- * Softphones as a fresh installation has them, started with the lines that the product prints or a page
- * shows. Only their sound is replaced, because the machine has no sound card: the microphone is a recording,
+ * Softphones as a fresh installation has them, started with the line printed at start or that of a
+ * page. Only their sound is replaced, because the machine has no sound card: the microphone is a recording,
  * and what they hear is recorded.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseWav, type Wav } from '#caller/wav.ts';
 import { blocksOf } from '#test/docs/page-blocks.ts';
 
-/** What a phone heard, and the address of its machine that it used. */
+/** What a phone heard, and the address of its network interface that it used. */
 export interface PhoneResult {
   readonly heard: Wav;
   readonly address: string;
@@ -36,9 +36,11 @@ export type SoftphoneLines = Readonly<Partial<Record<'baresip' | 'Linphone', str
  * which must not stutter on a busy machine (sched(7), autogroup).
  */
 const FAVOUR = '{ echo -10 > /proc/self/autogroup; } 2> /dev/null';
+/** For a phone to end by itself. */
+const GRACE_MS = 10_000;
 const ROOT = join(import.meta.dirname, '../..');
 
-/** The lines that the product printed. */
+/** The lines printed at start. */
 export function linesOfStart(output: string): SoftphoneLines {
   const after = (name: string) => new RegExp(`^${name} +(.+)$`, 'm').exec(output)?.[1];
   return present({ baresip: after('baresip'), Linphone: after('Linphone') });
@@ -70,12 +72,12 @@ export async function callWithStockBaresip(call: PhoneCall): Promise<PhoneResult
     .replace(/^audio_player\b.*$/m, `audio_player aufile,${join(folder, 'unused.wav')}`)
     .replace(/^module\s+alsa\.so$/m, 'module aufile.so\nmodule sndfile.so');
   writeFileSync(config, `${files}\nsnd_path ${folder}\n`);
-  const { child, output, ended } = start(
+  const { child, output, end } = start(
     call,
     'baresip',
     `exec "$REAL" -f '${folder}' -t ${call.seconds} "$@"`,
   );
-  await ended;
+  await end(call.seconds * 1000 + GRACE_MS);
   child.stdin?.end();
   const heard = readdirSync(folder).find((name) => name.endsWith('-dec.wav'));
   const address = /Local network address:\s+IPv4=[^|]+\|(\S+)/.exec(output.join(''))?.[1];
@@ -90,7 +92,7 @@ export async function callWithStockLinphone(call: PhoneCall): Promise<PhoneResul
   const sound = ['soundcard use files', `play ${call.microphone}`, `record ${heard}`]
     .map((command) => `echo '${command}'`)
     .join('; ');
-  const { output, child, ended } = start(
+  const { output, child, end } = start(
     call,
     'linphonec',
     `(${sound}; exec cat) | "$REAL" -d 6 -l '${log}' "$@"`,
@@ -99,21 +101,25 @@ export async function callWithStockLinphone(call: PhoneCall): Promise<PhoneResul
   child.stdin?.write('terminate\n');
   await sleep(2_000);
   child.stdin?.end('quit\n');
-  await ended;
+  await end(GRACE_MS);
   const address = /local-ip for streams advertised in SDP: (\S+)/.exec(readFileSync(log, 'utf8'))?.[1];
   if (address === undefined) throw new Error(`Linphone placed no call:\n${output.join('')}`);
   return { heard: parseWav(readFileSync(heard)), address };
+}
+
+/** A phone that was started. */
+interface StartedPhone {
+  readonly child: ChildProcess;
+  readonly output: readonly string[];
+  /** Waits for its end, and kills it with all its processes if that takes longer. */
+  end(limitMs: number): Promise<void>;
 }
 
 /**
  * Runs the line in a shell that finds `script` in place of the program, which it calls as `$REAL`. Its input
  * stays open: without it baresip waits for commands in a busy loop.
  */
-function start(
-  { line, home }: PhoneCall,
-  program: string,
-  script: string,
-): { readonly child: ChildProcess; readonly output: readonly string[]; readonly ended: Promise<unknown> } {
+function start({ line, home }: PhoneCall, program: string, script: string): StartedPhone {
   const folder = join(home, 'bin');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, program), `#!/bin/sh\n${script}\n`);
@@ -129,5 +135,14 @@ function start(
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => output.push(text));
-  return { child, output, ended: once(child, 'exit') };
+  // A phone that has ended early takes no commands; its output says why.
+  child.stdin.on('error', () => undefined);
+  const exit = once(child, 'exit');
+  const end = async (limitMs: number) => {
+    const { pid } = child;
+    const timer = setTimeout(() => pid !== undefined && process.kill(-pid, 'SIGKILL'), limitMs);
+    await exit;
+    clearTimeout(timer);
+  };
+  return { child, output, end };
 }
