@@ -38,7 +38,7 @@ export class SignIn {
     return this.#state === 'done' ? MAX_MESSAGE_BYTES : MAX_BYTES_BEFORE;
   }
 
-  /** True once `take` has thrown. The connection must then be closed, so that no password can be guessed. */
+  /** True once `take` has thrown. The connection must then be closed: each attempt needs one of its own. */
   get hasFailed(): boolean {
     return this.#state === 'failed';
   }
