@@ -22,13 +22,14 @@ export interface MongodbServer {
 export interface MongodbAnswers {
   readonly version?: string;
   readonly members?: number;
-  readonly localTime?: Date;
+  /** How far its clock is ahead of this machine's, ms. */
+  readonly aheadMs?: number;
 }
 
 export async function startMongodbServer({
   version,
   members,
-  localTime,
+  aheadMs,
 }: MongodbAnswers = {}): Promise<MongodbServer> {
   const directory = mkdtempSync(join(tmpdir(), 'parley-mongodb-'));
   const database = await startEmbeddedDatabase({
@@ -82,7 +83,7 @@ export async function startMongodbServer({
       hosts,
       me: hosts[0],
       primary: hosts[0],
-      ...(localTime && { localTime }),
+      ...(aheadMs !== undefined && { localTime: new Date(Date.now() + aheadMs) }),
       ...limits,
     });
   }
