@@ -1,15 +1,15 @@
 /**
  * Writes the audit log: every request with a key that changed something counts as a change of configuration,
- * unless its route is about calls, so new routes are included automatically. Stores names of fields, never
- * their values.
+ * unless its route is about calls or speech, so new routes are included automatically. Stores names of
+ * fields, never their values.
  */
 import type { FastifyRequest } from 'fastify';
 import { type Context, newId, now } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 
-/** Calls and test runs have records of their own. */
+/** Calls and test runs have records of their own; a chat completion only speaks or transcribes. */
 const NOT_CONFIGURATION =
-  /^\/v1\/agent\/(sessions|phone-calls|batch-calls)(\/|$)|\/(preview-sessions|test|run|test-runs|test-batches)(\/|$)/;
+  /^\/v1\/agent\/(sessions|phone-calls|batch-calls)(\/|$)|\/(preview-sessions|test|run|test-runs|test-batches|chat\/completions)(\/|$)/;
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const MAX_FIELDS = 100;
 const MAX_DEPTH = 4;
@@ -36,11 +36,12 @@ export function recordChanges(app: ApiServer, context: Context): void {
 }
 
 function isChange(request: FastifyRequest): boolean {
-  const route = request.routeOptions.url;
+  const { url: route, config } = request.routeOptions;
   return (
     request.caller !== null &&
     route !== undefined &&
     !READS.has(request.method) &&
+    config.isSpeech !== true &&
     !NOT_CONFIGURATION.test(route)
   );
 }

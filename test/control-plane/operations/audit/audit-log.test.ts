@@ -77,7 +77,7 @@ describe('the audit log', () => {
     });
   });
 
-  it('does not record reads, refusals or calls', async () => {
+  it('does not record reads, refusals, calls or speech', async () => {
     const before = await count();
     await api.request('GET', `/v1/agent/agents/${agentId}`, { key: user.key });
     await api.request('PATCH', `/v1/agent/agents/${agentId}`, { key: user.key, body: { name: '' } });
@@ -87,6 +87,9 @@ describe('the audit log', () => {
       (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } }))
         .status,
     ).toBe(201);
+    expect(
+      (await api.request('POST', '/v1/tts', { key: user.key, body: { text: 'Hello.', format: 'wav' } })).status,
+    ).toBe(200);
     expect(await count()).toBe(before);
   });
 
