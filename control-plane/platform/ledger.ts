@@ -45,6 +45,8 @@ export interface Ledger {
    * `Fault('out_of_credit')` if the balance would fall below the floor.
    */
   post(posting: Posting): Promise<LedgerEntry>;
+  /** A user's newest entry; null if the user has none. */
+  newest(userId: string): Promise<LedgerEntry | null>;
   /** A user's first and newest entries; null if the user has none. */
   wallet(userId: string): Promise<{ readonly first: LedgerEntry; readonly newest: LedgerEntry } | null>;
   /** Verifies a user's whole ledger: null if it is consistent, otherwise the first inconsistent entry. */

@@ -44,6 +44,10 @@ export function createLedger(deps: LedgerDeps): Ledger {
       next.then(forget, forget);
       return next;
     },
+    newest: async (userId) => {
+      const newest = await newestEntry(deps, userId);
+      return newest && view(newest);
+    },
     wallet: async (userId) => {
       const newest = await newestEntry(deps, userId);
       if (!newest) return null;

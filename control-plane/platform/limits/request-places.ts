@@ -143,7 +143,7 @@ export async function testingTool<Answer>(
 /** Throws `overdrawn` if the account is further below zero than the operator allows. */
 export async function requireNotOverdrawn({ ledger, settings }: Parts, userId: string): Promise<void> {
   if (settings.OVERDRAFT_LIMIT !== undefined)
-    refuseOverdrawn(settings.OVERDRAFT_LIMIT, (await ledger.wallet(userId))?.newest.balanceMicros ?? 0);
+    refuseOverdrawn(settings.OVERDRAFT_LIMIT, (await ledger.newest(userId))?.balanceMicros ?? 0);
 }
 
 function refuseOverdrawn(limitMicros: number, balanceMicros: number): void {
@@ -154,7 +154,7 @@ async function takeSpeech(
   context: Parts,
   { userId, teamId }: Pick<Caller, 'userId' | 'teamId'>,
 ): Promise<() => void> {
-  const newest = (await context.ledger.wallet(userId))?.newest;
+  const newest = await context.ledger.newest(userId);
   if (context.settings.OVERDRAFT_LIMIT !== undefined)
     refuseOverdrawn(context.settings.OVERDRAFT_LIMIT, newest?.balanceMicros ?? 0);
   const paid = newest?.cumulativeTopUpMicros ?? 0;
