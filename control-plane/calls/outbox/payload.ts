@@ -7,12 +7,12 @@ import {
   webhookEvent,
 } from '#protocol/webhook-events.ts';
 import { fromJsonText } from '../../platform/store/json-text.ts';
-import type { OutboxEvent, SessionDocument } from '../../platform/store/models/session-model.ts';
+import type { OutboxEvent, SessionHead } from '../../platform/store/models/session-model.ts';
 
 /** An event's id, and its position in its session's order; each run of a repeatable one has its own. */
 export function identityOf(
   event: WebhookEvent['event'],
-  session: SessionDocument,
+  session: SessionHead,
 ): Pick<OutboxEvent, 'id' | 'rank'> {
   const { rank, isRepeatable } = WEBHOOK_EVENTS[event];
   const id = `${session._id}:${event}`;
@@ -26,7 +26,7 @@ export function identityOf(
  */
 export function payloadOf(
   event: WebhookEvent['event'],
-  session: SessionDocument,
+  session: SessionHead,
   analysis: WebhookAnalysis | null,
 ): Buffer {
   return Buffer.from(JSON.stringify(webhookEvent.parse(eventOf(event, session, analysis))));
@@ -34,7 +34,7 @@ export function payloadOf(
 
 function eventOf(
   event: WebhookEvent['event'],
-  session: SessionDocument,
+  session: SessionHead,
   analysis: WebhookAnalysis | null,
 ): WebhookEvent {
   const facts = sessionFacts(session);
@@ -51,7 +51,7 @@ function eventOf(
   }
 }
 
-function sessionFacts(session: SessionDocument): WebhookSession {
+function sessionFacts(session: SessionHead): WebhookSession {
   return {
     id: session._id,
     agent_id: session.agent_id,

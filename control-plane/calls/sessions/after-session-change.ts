@@ -14,7 +14,7 @@ export async function runFollowUps(context: Context, session: SessionDocument): 
   if (session.analysis.state === 'queued') context.workSignals.notify('analysis');
   if (session.direction === 'outbound' && !isLive(session.status)) context.workSignals.notify('batch-calls');
   const steps = await Promise.allSettled([
-    settleSession(context, session._id),
+    settleSession(context, session),
     relayOutbox(context, session),
     removeRooms(context, session),
   ]);

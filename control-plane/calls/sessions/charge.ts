@@ -4,9 +4,13 @@
  */
 import { type Fault, fault } from '#config/errors.ts';
 import { type Context, now } from '../../platform/context.ts';
-import type { SessionBilling, SessionDocument } from '../../platform/store/models/session-model.ts';
+import type {
+  SessionBilling,
+  SessionDocument,
+  SessionHead,
+} from '../../platform/store/models/session-model.ts';
 import type { WorkerAssignment } from './session-machine.ts';
-import { changeKnownSession, changeNewSession, changeSession, loadSession } from './session-store.ts';
+import { changeKnownSession, changeNewSession, changeSession, loadSessionHead } from './session-store.ts';
 
 /**
  * The initial charge of a new session: the price of its first minute including the phone surcharge. Previews
@@ -73,14 +77,13 @@ export async function confirmSession(
 /** Posts the amount due for a finished session; does nothing when nothing is due. */
 export async function settleSession(
   context: Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics' | 'tracing'>,
-  sessionId: string,
+  session: SessionHead,
 ): Promise<void> {
-  const session = await loadSession(context, sessionId);
-  if (session?.billing.state !== 'settle_due') return;
+  if (session.billing.state !== 'settle_due') return;
   if (session.billing.due !== 0) {
     await context.ledger.post({
       userId: session.user_id,
-      key: `s:${sessionId}:settle`,
+      key: `s:${session._id}:settle`,
       kind: 'settle',
       amountMicros: session.billing.due,
     });
@@ -107,8 +110,10 @@ export async function voidHold(
           })
         ).amountMicros
       : 0;
-  await changeSession(context, session._id, { type: 'hold.voided', at: now(context), held });
-  await settleSession(context, session._id);
+  const voided =
+    (await changeSession(context, session._id, { type: 'hold.voided', at: now(context), held })) ??
+    (await loadSessionHead(context, session._id));
+  if (voided) await settleSession(context, voided);
 }
 
 function holdKey(sessionId: string): string {

@@ -14,12 +14,13 @@ import { type ApiServer, answerPreflight } from '../../platform/http/server.ts';
 import { agentIdentity, agentTokenSeconds, participantRoom, type Rooms } from '../../platform/rooms.ts';
 import type {
   SessionDocument,
+  SessionHead,
   SessionParticipant,
   SessionWorker,
 } from '../../platform/store/models/session-model.ts';
 import { offerBody } from './create-session-routes.ts';
 import { findSession } from './find-session.ts';
-import { loadSessionHead, type SessionHead } from './session-store.ts';
+import { loadSessionHead } from './session-store.ts';
 import { hashToken, isTokenOf, newToken, webGrant } from './web-transport.ts';
 
 /** Maximum number of colleagues added to one call. */

@@ -101,6 +101,6 @@ export function workerOf(placement: Placement): SessionWorker {
 
 /** Gives up a session that cannot be created and refunds it. */
 export async function refuseSession(context: Context, sessionId: string): Promise<void> {
-  if (await changeSession(context, sessionId, { type: 'creation.refused', at: now(context) }))
-    await settleSession(context, sessionId);
+  const refused = await changeSession(context, sessionId, { type: 'creation.refused', at: now(context) });
+  if (refused) await settleSession(context, refused);
 }

@@ -9,7 +9,9 @@ import type { Sealer } from '../../platform/secrets/secret-box.ts';
 import {
   type OutboxEvent,
   type SessionDocument,
+  type SessionHead,
   toBuffer,
+  WITHOUT_LISTS,
 } from '../../platform/store/models/session-model.ts';
 import { identityOf, payloadOf } from '../outbox/payload.ts';
 import { publishSessionChange } from './publish-session-change.ts';
@@ -26,12 +28,6 @@ export interface Amendment {
 }
 
 type Parts = Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'metrics' | 'tracing'>;
-
-/** Lists that grow with the call; queries that do not need them exclude them. */
-export const WITHOUT_LISTS = { timeline: 0, turns: 0, silences: 0, usage: 0 } as const;
-
-/** A session without its growing lists. */
-export type SessionHead = Omit<SessionDocument, keyof typeof WITHOUT_LISTS>;
 
 /** Reads a session without its growing lists. */
 export function loadSessionHead(
@@ -73,7 +69,7 @@ export async function changeSession(
  */
 export async function changeKnownSession(
   context: Parts,
-  session: SessionDocument,
+  session: SessionHead,
   event: SessionEvent,
 ): Promise<SessionDocument | null> {
   const change = step(session, event);
@@ -108,7 +104,7 @@ export async function changeNewSession(
 /** Stores a change computed from `session`; null when the session has changed since it was read. */
 export async function storeChange(
   context: Parts,
-  session: SessionDocument,
+  session: SessionHead,
   change: SessionChange,
   amendment: Amendment = {},
 ): Promise<SessionDocument | null> {
@@ -186,7 +182,7 @@ function guardOf(session: SessionHead): Record<string, unknown> {
 
 function outboxEntries(
   context: Parts,
-  session: SessionDocument,
+  session: SessionHead,
   events: readonly OutboxEvent['event'][],
   analysis: WebhookAnalysis | null,
 ): OutboxEvent[] {

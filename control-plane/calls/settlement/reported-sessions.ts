@@ -1,6 +1,6 @@
 /** Cache of sessions as their last report left them, which saves a read for the next report. */
 import type { ReportEnvelope } from '#protocol/worker-link.ts';
-import type { SessionHead } from '../sessions/session-store.ts';
+import type { SessionHead } from '../../platform/store/models/session-model.ts';
 
 /**
  * Maximum number of cached calls per control plane; beyond it, the one that has not reported for longest is

@@ -7,15 +7,14 @@ import type { AnalysisResult } from '#protocol/session-record.ts';
 import type { DurableReport, ReportEnvelope } from '#protocol/worker-link.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { ReportOutcome, ReportSink } from '../../platform/report-sink.ts';
-import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import type { SessionDocument, SessionHead } from '../../platform/store/models/session-model.ts';
+import { isLive } from '../../platform/store/session-status.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
 import { type SessionChange, step } from '../sessions/session-machine.ts';
 import {
   type Amendment,
   changeSession,
-  loadSession,
   loadSessionHead,
-  type SessionHead,
   sealerOf,
   storeAddition,
   storeChange,
@@ -62,14 +61,18 @@ function isAddition({ type }: DurableReport): boolean {
   );
 }
 
-/** Consecutive reports stored in one update: any number of additions, or a single status change. */
+/**
+ * Consecutive reports stored in one update: any number of additions, then at most one report that may change
+ * the status. The result of an agent test is alone.
+ */
 type ReportBatch = readonly [ReportEnvelope, ...ReportEnvelope[]];
 
 function batchesOf(envelopes: readonly ReportEnvelope[]): ReportBatch[] {
   const batches: [ReportEnvelope, ...ReportEnvelope[]][] = [];
   for (const envelope of envelopes) {
     const last = batches.at(-1);
-    if (last && isAddition(last[0].report) && isAddition(envelope.report)) last.push(envelope);
+    const isOpen = last?.every(({ report }) => isAddition(report)) && envelope.report.type !== 'agent_test';
+    if (isOpen) last?.push(envelope);
     else batches.push([envelope]);
   }
   return batches;
@@ -81,10 +84,9 @@ async function applyBatch(
   instanceId: string,
 ): Promise<ReportOutcome> {
   const [first] = batch;
-  if (first.report.type === 'agent_test') return settlement.jobs.testReport(first, first.report);
-  if (isAddition(first.report)) return applyAdditions(settlement, batch, instanceId);
-  settlement.reported.take(first);
-  return applyChange(settlement.context, first, instanceId);
+  return first.report.type === 'agent_test'
+    ? settlement.jobs.testReport(first, first.report)
+    : applyToSession(settlement, batch, instanceId);
 }
 
 /** The outcome of a report that is not stored: it has another epoch, is a duplicate, or comes after a gap. */
@@ -95,10 +97,10 @@ function refusalOf(session: SessionHead, { epoch, seq }: ReportEnvelope): Report
 }
 
 /**
- * A single database round trip for the frequent reports of a running call: if the cached session is outdated,
- * the guard of the update fails.
+ * A single database round trip for most reports: if the cached session is outdated, the guard of the update
+ * fails.
  */
-async function applyAdditions(
+async function applyToSession(
   settlement: Settlement,
   envelopes: ReportBatch,
   instanceId: string,
@@ -111,22 +113,41 @@ async function applyAdditions(
     const next = envelopes.find((envelope) => envelope.seq > session.last_seq) ?? first;
     const refusal = refusalOf(session, next);
     if (refusal) return refusal;
-    if (session.status === 'unknown' && isFromItsWorker(session, instanceId)) {
-      await changeSession(context, session._id, { type: 'link.back', at: now(context) });
-      continue;
-    }
     const following = followingOn(session.last_seq, envelopes);
-    const lastSeq = session.last_seq + following.length;
-    const stored = await storeAddition(context, session, {
-      ...(await additionsOf(settlement, session, following)),
-      lastSeq,
-    });
+    const stored = await storeReports(settlement, session, following, instanceId);
     if (!stored) continue;
-    reported.keep(stored);
+    if (isLive(stored.status)) reported.keep(stored);
+    const lastSeq = session.last_seq + following.length;
     return envelopes.some((envelope) => envelope.seq > lastSeq)
       ? { outcome: 'gap', fromSeq: lastSeq + 1 }
       : { outcome: 'stored', seq: lastSeq };
   }
+}
+
+/** Stores the reports that follow the session's last one in one update; null after a conflict. */
+async function storeReports(
+  settlement: Settlement,
+  session: SessionHead,
+  envelopes: readonly ReportEnvelope[],
+  instanceId: string,
+): Promise<SessionHead | null> {
+  const { context } = settlement;
+  const [first, last] = [envelopes[0]?.report, envelopes.at(-1)?.report];
+  const isBack = session.status === 'unknown' && isFromItsWorker(session, instanceId);
+  if (isBack && first && isAddition(first)) {
+    await changeSession(context, session._id, { type: 'link.back', at: now(context) });
+    return null;
+  }
+  const lastSeq = session.last_seq + envelopes.length;
+  const additions = { ...(await additionsOf(settlement, session, envelopes)), lastSeq };
+  if (!last || isAddition(last)) return storeAddition(context, session, additions);
+  const stored = await storeReportedChange(context, session, { report: last, additions, instanceId });
+  return stored && headOf(stored);
+}
+
+function headOf(session: SessionDocument): SessionHead {
+  const { timeline: _, turns: _turns, silences: _silences, usage: _usage, ...head } = session;
+  return head;
 }
 
 /** The reports after `lastSeq` without duplicates, up to the first gap. */
@@ -153,25 +174,25 @@ async function additionsOf(
   return { set, push };
 }
 
-async function applyChange(
+/** Stores a report that may change the status, with the additions before it; null after a conflict. */
+async function storeReportedChange(
   context: Context,
-  envelope: ReportEnvelope,
-  instanceId: string,
-): Promise<ReportOutcome> {
-  for (;;) {
-    const session = await loadSession(context, envelope.session_id);
-    if (!session) return { outcome: 'stale' };
-    const refusal = refusalOf(session, envelope);
-    if (refusal) return refusal;
-    const { change, amendment } = changeOf(context, session, envelope.report);
-    const seen = isFromItsWorker(session, instanceId)
-      ? (change ?? signOfLife(session, now(context)))
-      : unseen(session, change ?? NO_CHANGE);
-    const stored = await storeChange(context, session, seen, { ...amendment, lastSeq: envelope.seq });
-    if (!stored) continue;
-    if (change) await announce(context, stored, envelope.report);
-    return { outcome: 'stored', seq: envelope.seq };
-  }
+  session: SessionHead,
+  reported: {
+    readonly report: DurableReport;
+    readonly additions: Amendment;
+    readonly instanceId: string;
+  },
+): Promise<SessionDocument | null> {
+  const { report, additions, instanceId } = reported;
+  const { change, amendment } = changeOf(context, session, report);
+  const seen = isFromItsWorker(session, instanceId)
+    ? (change ?? signOfLife(session, now(context)))
+    : unseen(session, change ?? NO_CHANGE);
+  const set = { ...additions.set, ...amendment?.set };
+  const stored = await storeChange(context, session, seen, { ...additions, ...amendment, set });
+  if (stored && change) await announce(context, stored, report);
+  return stored;
 }
 
 /**
@@ -183,7 +204,7 @@ function isFromItsWorker({ worker }: SessionHead, instanceId: string): boolean {
 }
 
 /** A session started by a report from a dead worker becomes `unknown` as of that report. */
-function unseen(session: SessionDocument, change: SessionChange): SessionChange {
+function unseen(session: SessionHead, change: SessionChange): SessionChange {
   if (change.set.status !== 'active') return change;
   const begun = { ...session, ...change.set };
   return {
@@ -193,7 +214,7 @@ function unseen(session: SessionDocument, change: SessionChange): SessionChange 
 }
 
 /** Marks an `unknown` session as active again. */
-function signOfLife(session: SessionDocument, at: Date): SessionChange {
+function signOfLife(session: SessionHead, at: Date): SessionChange {
   return step(session, { type: 'link.back', at }) ?? NO_CHANGE;
 }
 
@@ -202,7 +223,7 @@ interface SessionUpdate {
   readonly amendment?: Amendment;
 }
 
-function changeOf(context: Context, session: SessionDocument, report: DurableReport): SessionUpdate {
+function changeOf(context: Context, session: SessionHead, report: DurableReport): SessionUpdate {
   switch (report.type) {
     case 'joined':
       return { change: step(session, { type: 'joined', at: new Date(report.at) }) };
@@ -283,7 +304,7 @@ async function additionOf(
 /** Applies an analysis result: encrypted in the session and reported to the webhooks. */
 export function applyAnalysis(
   context: Pick<Context, 'clock' | 'dataKeys'>,
-  session: SessionDocument,
+  session: SessionHead,
   result: AnalysisResult,
 ): SessionUpdate {
   const at = now(context);

@@ -7,14 +7,14 @@ import { type BackgroundLoop, startBackgroundLoop } from '../../platform/backgro
 import { type Context, now } from '../../platform/context.ts';
 import { agentIdentity, callerIdentity } from '../../platform/rooms.ts';
 import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
-import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { type SessionDocument, WITHOUT_LISTS } from '../../platform/store/models/session-model.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
 import { listedWorkers } from '../../platform/store/worker-sightings.ts';
 import { promoteNext, relayOutbox } from '../outbox/relay.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
 import { settleSession, voidHold } from '../sessions/charge.ts';
 import type { HeartbeatFile } from '../sessions/heartbeat-file.ts';
-import { changeSession, loadSession, WITHOUT_LISTS } from '../sessions/session-store.ts';
+import { changeSession, loadSession } from '../sessions/session-store.ts';
 import { giveUpUnknown, placeAgainOrGiveUp } from './worker-presence.ts';
 
 /**
@@ -68,11 +68,11 @@ export async function sweep(context: Context, options: SweepOptions): Promise<bo
   for (const session of await find(context, { status: 'creating', status_at: { $lte: before } }))
     await voidHold(context, session);
   await endUnjoined(context, await find(context, { status: 'pending', expires_at: { $lte: now(context) } }));
-  for (const { _id } of await find(context, {
+  for (const session of await find(context, {
     'billing.state': 'settle_due',
     'billing.at': { $lte: before },
   }))
-    await settleSession(context, _id);
+    await settleSession(context, session);
   for (const { _id } of await find(context, { 'outbox.at': { $lte: before } })) {
     const session = await loadSession(context, _id);
     if (session) await relayOutbox(context, session);

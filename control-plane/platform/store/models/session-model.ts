@@ -181,6 +181,12 @@ export interface SessionDocument {
   participants?: SessionParticipant[];
 }
 
+/** Projection without the lists that grow with the call, for reads that do not need them. */
+export const WITHOUT_LISTS = { timeline: 0, turns: 0, silences: 0, usage: 0 } as const;
+
+/** A session without its growing lists. */
+export type SessionHead = Omit<SessionDocument, keyof typeof WITHOUT_LISTS>;
+
 /** A failover; the caller had no agent between the two times. */
 export interface Failover {
   /** When the previous worker was last known to have the call. */
