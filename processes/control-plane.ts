@@ -38,6 +38,7 @@ import { startBatchRunner } from '#control-plane/jobs/batch-calls/batch-runner.t
 import { createCallJobs } from '#control-plane/jobs/create-call-jobs.ts';
 import { startRetention } from '#control-plane/operations/privacy/retention.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
+import { createFirstAttempts } from '#control-plane/platform/background/first-attempts.ts';
 import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
@@ -301,6 +302,7 @@ async function buildContext(
     refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
     ledger: createLedger({ entries: models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
     workSignals: createWorkSignals(),
+    firstAttempts: createFirstAttempts(),
     egress: createEgressGuard({ allow: settings.EGRESS_ALLOW, clock }),
     platform: currentPlatformModels(
       settings,

@@ -15,6 +15,7 @@ import type { Blobs } from '#media/blobs/blobs.ts';
 import type { ModelDownloads } from '#media/speech/models/model-downloads.ts';
 import type { SpeechPool } from '#media/speech/pool/speech-pool.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
+import type { FirstAttempts } from './background/first-attempts.ts';
 import type { WorkSignals } from './background/work-signals.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { Ledger } from './ledger.ts';
@@ -48,6 +49,7 @@ export interface Context {
   readonly ledger: Ledger;
   /** Notifies other parts of this process that there may be work. */
   readonly workSignals: WorkSignals;
+  readonly firstAttempts: FirstAttempts;
   readonly dispatch: Dispatch;
   /** Checks and connects to tenant-supplied endpoints. */
   readonly egress: EgressGuard;

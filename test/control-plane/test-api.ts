@@ -12,6 +12,7 @@ import { platformModels } from '#config/platform-models.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { countPosting } from '#control-plane/accounts/wallet/low-credit.ts';
 import { seedDemo, seedOperator } from '#control-plane/operations/seed.ts';
+import { createFirstAttempts } from '#control-plane/platform/background/first-attempts.ts';
 import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { type ApiServer, createServer } from '#control-plane/platform/http/server.ts';
@@ -117,6 +118,7 @@ export async function openTestApi(
     dataKeys: createDataKeys(masterKey),
     blobs: memoryBlobs(),
     workSignals: createWorkSignals(),
+    firstAttempts: createFirstAttempts(),
     turns: new AccountTurns(clock, settings.LIMIT_REQUESTS),
     refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
     ledger: createLedger({

@@ -8,13 +8,14 @@ import { insertDocuments } from '../../platform/store/insert-documents.ts';
 import type { DeliveryDocument, DeliveryState } from '../../platform/store/models/delivery-model.ts';
 import type { OutboxEvent, SessionDocument } from '../../platform/store/models/session-model.ts';
 
-type Parts = Pick<Context, 'models' | 'clock' | 'workSignals'>;
+type Parts = Pick<Context, 'models' | 'clock' | 'workSignals' | 'firstAttempts'>;
 
 /** Moves a session's outbox events to deliveries. May be repeated or run concurrently. */
 export async function relayOutbox(context: Parts, session: SessionDocument): Promise<void> {
-  if (session.outbox.length === 0) return;
+  const [first] = session.outbox;
+  if (!first) return;
   const { sessions } = context.models;
-  const busy = await busyUrls(context, session._id);
+  const busy = isFirstEvent(first, session) ? new Set<string>() : await busyUrls(context, session._id);
   const waiting = new Set<string>();
   // Events are inserted in order, so that a reader that sees a later one queued also sees the earlier ones.
   for (const event of session.outbox) {
@@ -23,12 +24,17 @@ export async function relayOutbox(context: Parts, session: SessionDocument): Pro
       busy.add(endpoint.url);
       return toDelivery(context, { session, event, endpoint, index, state });
     });
-    for (const url of await insertOnce(context, documents)) waiting.add(url);
+    for (const url of await insertOnce(context, session, documents)) waiting.add(url);
   }
   const relayed = { $pull: { outbox: { id: { $in: session.outbox.map(({ id }) => id) } } } };
   await sessions.collection.updateOne({ _id: session._id } as never, relayed as never);
   for (const url of waiting) await promoteNext(context, session._id, url);
-  context.workSignals.notify('deliveries');
+  if (waiting.size > 0) context.workSignals.notify('deliveries');
+}
+
+/** Before this event, its session has no other that could keep an endpoint busy. */
+function isFirstEvent({ event }: OutboxEvent, { direction }: SessionDocument): boolean {
+  return event === (direction === 'outbound' ? 'phone_call.dial_finished' : 'call.ended');
 }
 
 /**
@@ -71,17 +77,51 @@ async function busyUrls(context: Parts, sessionId: string): Promise<Set<string>>
  * Returns the endpoints of the queued ones.
  */
 async function insertOnce(
-  { models: { deliveries } }: Parts,
+  context: Parts,
+  session: SessionDocument,
   documents: readonly DeliveryDocument[],
 ): Promise<string[]> {
-  const refused = await insertDocuments(deliveries, documents);
+  const refused = await insertAndSend(context, session, documents);
   // Refused documents either exist already or must wait; inserted again as queued, only the existing ones are
   // refused again.
   const behind = refused
     .filter(({ state }) => state === 'pending')
     .map((document) => ({ ...document, state: 'queued' as const }));
-  await insertDocuments(deliveries, behind);
+  await insertDocuments(context.models.deliveries, behind);
   return [...documents.filter(({ state }) => state === 'queued'), ...behind].map(({ url }) => url);
+}
+
+/**
+ * Inserts deliveries and sends those that are pending, at once if their endpoint is idle. Returns those
+ * refused by a unique index.
+ */
+async function insertAndSend(
+  { models, firstAttempts, workSignals }: Parts,
+  session: SessionDocument,
+  documents: readonly DeliveryDocument[],
+): Promise<DeliveryDocument[]> {
+  const deliveries = documents.map((document) => {
+    const attempt = document.state === 'pending' ? firstAttempts.reserve(document) : null;
+    return { document, attempt, stored: { ...document, ...attempt?.lease } };
+  });
+  try {
+    const refused = new Set(
+      await insertDocuments(
+        models.deliveries,
+        deliveries.map(({ stored }) => stored),
+      ),
+    );
+    for (const { attempt, stored } of deliveries) {
+      if (refused.has(stored)) attempt?.release();
+      else attempt?.begin(stored, session);
+    }
+    if (deliveries.some(({ attempt, stored }) => !attempt && stored.state === 'pending'))
+      workSignals.notify('deliveries');
+    return deliveries.flatMap(({ document, stored }) => (refused.has(stored) ? document : []));
+  } catch (error) {
+    for (const { attempt } of deliveries) attempt?.release();
+    throw error;
+  }
 }
 
 function toDelivery(

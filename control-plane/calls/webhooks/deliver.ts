@@ -95,6 +95,7 @@ export function startDeliverer(context: Context): BackgroundLoop {
     }
   });
 
+  serveFirstAttempts(context, scheduler, begin, closing.signal);
   const stopListening = context.workSignals.on('deliveries', loop.kick);
   loop.kick();
   return {
@@ -114,6 +115,31 @@ export function startDeliverer(context: Context): BackgroundLoop {
       await Promise.all(inFlight);
     },
   };
+}
+
+/** Takes new deliveries from the relay while their endpoints are idle, until `over` is aborted. */
+function serveFirstAttempts(
+  context: Context,
+  scheduler: DeliveryScheduler,
+  begin: (delivery: DeliveryDocument, keys: Promise<SessionKeys>) => void,
+  over: AbortSignal,
+): void {
+  const stop = context.firstAttempts.serve((destination) => {
+    if (!scheduler.isIdle(destination)) return null;
+    scheduler.begin(destination);
+    const release = () => {
+      if (scheduler.end(destination)) context.workSignals.notify('deliveries');
+    };
+    return {
+      lease: { ...newLease(context), attempts: 1 },
+      begin: (delivery, session) => {
+        release();
+        begin(delivery, Promise.resolve(new Map([[session._id, session]])));
+      },
+      release,
+    };
+  });
+  over.addEventListener('abort', stop, { once: true });
 }
 
 /** Waits until all have ended, then throws the first failure: what runs on must not overlap the next pass. */
@@ -169,6 +195,10 @@ function dueOf(
     .lean<DeliveryDocument[]>();
 }
 
+function newLease(context: Pick<Context, 'clock'>): Pick<DeliveryDocument, 'lease' | 'next_at'> {
+  return { lease: randomUUID(), next_at: new Date(context.clock.wallTime() + LEASE_MS) };
+}
+
 /** Leases these deliveries; returns those that no other process has taken since they were read. */
 async function claim(
   context: Pick<Context, 'models' | 'clock'>,
@@ -176,7 +206,7 @@ async function claim(
 ): Promise<DeliveryDocument[]> {
   if (due.length === 0) return [];
   const { deliveries } = context.models;
-  const lease = { lease: randomUUID(), next_at: new Date(now(context).getTime() + LEASE_MS) };
+  const lease = newLease(context);
   const claimed = due.map((delivery) => ({ ...delivery, ...lease, attempts: delivery.attempts + 1 }));
   const updates = due.map((delivery, index) => ({
     updateOne: {

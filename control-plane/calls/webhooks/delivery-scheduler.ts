@@ -49,6 +49,19 @@ export class DeliveryScheduler {
       .map(([url]) => url);
   }
 
+  /**
+   * Whether an attempt may start before those that wait in the store: while at most half of each limit is in
+   * use, none waits.
+   */
+  isIdle({ team_id: teamId, url }: Destination): boolean {
+    const ofEndpoint = this.#byTeam.get(teamId)?.get(url) ?? 0;
+    return (
+      this.#total < MAX_ATTEMPTS.total / 2 &&
+      this.#countOf(teamId) < MAX_ATTEMPTS.perTeam / 2 &&
+      ofEndpoint < MAX_ATTEMPTS.perEndpoint / 2
+    );
+  }
+
   begin({ team_id: teamId, url }: Destination): void {
     const endpoints = this.#byTeam.get(teamId) ?? new Map<string, number>();
     this.#byTeam.set(teamId, endpoints.set(url, (endpoints.get(url) ?? 0) + 1));
