@@ -7,13 +7,13 @@ import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { LedgerDocument } from '../../platform/store/models/ledger-model.ts';
-import type { SpendLimits } from '../../platform/store/models/user-model.ts';
+import type { SpendLimits, UserDocument } from '../../platform/store/models/user-model.ts';
 import { UNDER_WAY_STATUSES } from '../../platform/store/session-status.ts';
 import { type CountedSessions, holdingPlaces } from './session-places.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-type Parts = Pick<Context, 'models' | 'clock'>;
+type Parts = Pick<Context, 'models' | 'caches' | 'clock'>;
 type LimitedAgent = Pick<AgentDocument, '_id' | 'team_id' | 'limits'>;
 
 /** The account that pays for a call, with its limits if the request has already loaded them. */
@@ -42,7 +42,7 @@ export async function withinLimits<Created>(
   const owner = payer.userId;
   const account =
     payer.spendLimits ??
-    (await context.models.users.findById(owner, { daily_cap: 1, concurrent_calls: 1 }).lean());
+    (await context.caches.users(owner, () => context.models.users.findById(owner).lean<UserDocument>()));
   await Promise.all([
     requireSpend({ of: 'agent', cap: agent.limits?.daily_cap }, () => spentByAgent(context, agent)),
     requireSpend({ of: 'account', cap: account?.daily_cap }, () => spentByAccount(context, owner)),

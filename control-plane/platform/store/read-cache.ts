@@ -1,8 +1,8 @@
 /**
- * Cache of the documents that every session creation reads: the API key with its account, the agent, its
- * newest version and the called number. Used only if this process is the only writer (embedded database).
- * Cleared before and after every write to the underlying collections, so a revoked key is refused as soon as
- * the revocation is answered.
+ * Cache of the documents that every session creation reads: the API key with its account, the account of a
+ * called number, the agent, its newest version and the called number. Used only if this process is the only
+ * writer (embedded database). Cleared before and after every write to the underlying collections, so a
+ * revoked key is refused as soon as the revocation is answered.
  */
 import type { Model } from 'mongoose';
 import type { AgentDocument } from './models/agent-model.ts';
@@ -27,6 +27,7 @@ export interface KeyWithAccount {
 /** The caches of a process. */
 export interface ReadCaches {
   readonly keys: ReadCache<KeyWithAccount>;
+  readonly users: ReadCache<UserDocument>;
   readonly agents: ReadCache<AgentDocument>;
   readonly newestVersions: ReadCache<VersionDocument>;
   /**
@@ -47,9 +48,16 @@ export function createReadCaches(
   isOnlyWriter: boolean,
 ): ReadCaches {
   if (!isOnlyWriter)
-    return { keys: readAlways, agents: readAlways, newestVersions: readAlways, calledNumbers: readAlways };
+    return {
+      keys: readAlways,
+      users: readAlways,
+      agents: readAlways,
+      newestVersions: readAlways,
+      calledNumbers: readAlways,
+    };
   return {
     keys: createCache([models.keys, models.users]),
+    users: createCache([models.users]),
     agents: createCache([models.agents]),
     newestVersions: createCache([models.versions]),
     calledNumbers: createCache([models.numbers]),
