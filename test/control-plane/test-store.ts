@@ -7,6 +7,12 @@ import { createLogger } from '#base/log.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
 import { buildIndexes, defineModels, type Models } from '#control-plane/platform/store/models.ts';
 
+/**
+ * A test dates its documents by its own clock, which is far in the past for the machine: a TTL sweep would
+ * expire them.
+ */
+export const EXPIRY_MS = 24 * 60 * 60 * 1_000;
+
 /** An open store. */
 export interface TestStore {
   readonly database: Database;
@@ -15,18 +21,19 @@ export interface TestStore {
   close(): Promise<void>;
 }
 
-/** Opens an empty store in its own directory, with every index built. */
-export async function openTestStore(): Promise<TestStore> {
+/**
+ * Opens an empty store in its own directory, or in an empty database that already runs, with every index
+ * built.
+ */
+export async function openTestStore(mongodbUrl?: string): Promise<TestStore> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-store-'));
   const database = await openDatabase({
-    mongodbUrl: undefined,
+    mongodbUrl,
     dataDir,
     // The database is the only part of a test that uses real time.
     clock: systemClock,
     logger: createLogger({ level: 'silent', name: 'test' }),
-    // A test dates its documents by its own clock, which is far in the past for the machine: a TTL sweep
-    // would expire them.
-    expiryMs: 24 * 60 * 60 * 1_000,
+    expiryMs: EXPIRY_MS,
     onFatal: (error) => {
       throw error;
     },

@@ -88,7 +88,8 @@ describe('the audit log', () => {
         .status,
     ).toBe(201);
     expect(
-      (await api.request('POST', '/v1/tts', { key: user.key, body: { text: 'Hello.', format: 'wav' } })).status,
+      (await api.request('POST', '/v1/tts', { key: user.key, body: { text: 'Hello.', format: 'wav' } }))
+        .status,
     ).toBe(200);
     expect(await count()).toBe(before);
   });
