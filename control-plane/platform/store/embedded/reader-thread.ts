@@ -1,24 +1,43 @@
-/** Entry point of the reader thread, which the writer thread starts. */
+/**
+ * Entry point of the reader thread, which the writer thread starts: long reads, and checkpoints between them.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
 import { Reader } from './reader.ts';
+import { Sqlite } from './sqlite.ts';
 import { openReadOnlyStore } from './store.ts';
 
 /** Message from the writer to the reader. */
 export interface ReaderJob {
   readonly job: number;
-  readonly message: Uint8Array;
+  /** A command, or null for a checkpoint. */
+  readonly message: Uint8Array | null;
 }
 
 /** Message from the reader to the writer. */
 export interface ReaderAnswer {
   readonly job: number;
-  readonly reply: Uint8Array;
+  /** Null after a checkpoint. */
+  readonly reply: Uint8Array | null;
 }
 
 const { file } = workerData as { file: string };
 const reader = new Reader(openReadOnlyStore(file), systemClock);
+// A read-only connection cannot checkpoint.
+const log = new Sqlite(file, 'write');
 parentPort?.on('message', ({ job, message }: ReaderJob) => {
-  const reply = reader.answer(Buffer.from(message.buffer, message.byteOffset, message.byteLength));
+  const reply =
+    message === null
+      ? checkpoint()
+      : reader.answer(Buffer.from(message.buffer, message.byteOffset, message.byteLength));
   parentPort?.postMessage({ job, reply } satisfies ReaderAnswer);
 });
+
+function checkpoint(): null {
+  try {
+    log.checkpoint();
+  } catch {
+    // Disk full: committed data stays in the log until there is space.
+  }
+  return null;
+}

@@ -24,6 +24,11 @@ import { refuseTransaction, WRITE_COMMANDS } from './write-commands.ts';
 export interface ReaderLink {
   /** Runs a read command; resolves with the framed reply. */
   run(message: Buffer): Promise<Uint8Array>;
+  /**
+   * Copies the write-ahead log into the database file as far as readers allow. This keeps the disk busy for
+   * some ms, during which the writer must not wait.
+   */
+  checkpoint(): Promise<void>;
 }
 
 /** Where a server listens: on a Unix socket, or on a free port where clients sign in with a password. */
@@ -61,6 +66,7 @@ export class StoreServer {
 
   /** True at startup, because the previous run may have ended between an erasure and its scrub. */
   #isScrubDue = true;
+  #isCheckpointing = false;
 
   constructor(deps: ServerDeps) {
     this.#deps = deps;
@@ -220,11 +226,22 @@ export class StoreServer {
   }
 
   #checkpoint(): void {
-    if (this.#group.isOpen || !(this.#group.takeHasCommitted() || this.#isScrubDue)) return;
-    const { sqlite } = this.#deps.store;
+    if (this.#isScrubDue) {
+      this.#emptyLog();
+      return;
+    }
+    if (this.#isCheckpointing || !this.#group.takeHasCommitted()) return;
+    this.#isCheckpointing = true;
+    const end = () => {
+      this.#isCheckpointing = false;
+    };
+    this.#deps.reader.checkpoint().then(end, end);
+  }
+
+  #emptyLog(): void {
+    if (this.#group.isOpen) return;
     try {
-      if (this.#isScrubDue) this.#isScrubDue = !sqlite.emptyLog();
-      else sqlite.checkpoint();
+      this.#isScrubDue = !this.#deps.store.sqlite.emptyLog();
     } catch {
       // Disk full: committed data stays in the log until there is space.
     }

@@ -5,8 +5,8 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 
 /**
- * Size of the write-ahead log, in 4 KiB pages, at which SQLite checkpoints on its own; the server's timer
- * normally keeps it far smaller.
+ * Size of the write-ahead log, in 4 KiB pages, at which a commit also checkpoints. The reader thread does so
+ * every second, but the log begins anew only after a checkpoint during which nothing was written.
  */
 const AUTOCHECKPOINT_PAGES = 16_000;
 const CACHE_KIB = 65_536;
@@ -108,14 +108,17 @@ export class Sqlite {
     }
   }
 
-  /** Copies the write-ahead log into the database file as far as readers allow, without waiting for them. */
+  /**
+   * Copies the write-ahead log into the database file as far as readers allow, without waiting for them. May
+   * run on another connection than the writer's, without blocking it.
+   */
   checkpoint(): void {
     this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
   }
 
   /**
    * Like `checkpoint`, but also empties the log, which still contains old versions of changed and deleted
-   * data. False if a reader still needs it.
+   * data. False if a reader or another checkpoint still needs it.
    */
   emptyLog(): boolean {
     const busyMs = this.pragma('busy_timeout')?.['timeout'];

@@ -65,18 +65,22 @@ function notifyProcess(message: WriterMessage): void {
 }
 
 function linkTo(thread: Worker): ReaderLink {
-  const waiting = new Map<number, (reply: Uint8Array) => void>();
+  const waiting = new Map<number, (reply: Uint8Array | null) => void>();
   let jobs = 0;
   thread.on('message', ({ job, reply }: ReaderAnswer) => {
     waiting.get(job)?.(reply);
     waiting.delete(job);
   });
+  const answerTo = (message: ReaderJob['message']) =>
+    new Promise<Uint8Array | null>((resolve) => {
+      jobs += 1;
+      waiting.set(jobs, resolve);
+      thread.postMessage({ job: jobs, message } satisfies ReaderJob);
+    });
   return {
-    run: (message) =>
-      new Promise((resolve) => {
-        jobs += 1;
-        waiting.set(jobs, resolve);
-        thread.postMessage({ job: jobs, message } satisfies ReaderJob);
-      }),
+    run: async (message) => (await answerTo(message)) ?? new Uint8Array(),
+    checkpoint: async () => {
+      await answerTo(null);
+    },
   };
 }

@@ -14,6 +14,7 @@ import { systemClock } from '#base/clock.ts';
 import type { Store } from '#control-plane/platform/store/embedded/documents.ts';
 import { Reader } from '#control-plane/platform/store/embedded/reader.ts';
 import { StoreServer } from '#control-plane/platform/store/embedded/server.ts';
+import { Sqlite } from '#control-plane/platform/store/embedded/sqlite.ts';
 import { openReadOnlyStore, openStore } from '#control-plane/platform/store/embedded/store.ts';
 import { ManualClock } from '../../../../fakes/manual-clock.ts';
 
@@ -29,6 +30,9 @@ let readOnly: Store;
 let server: StoreServer;
 let connection: Connection;
 let handedOver: number;
+let clock: ManualClock;
+/** What a checkpoint does; nothing unless a test changes it. */
+let checkpoint: () => Promise<void>;
 const sockets: Socket[] = [];
 
 beforeEach(async () => {
@@ -43,12 +47,15 @@ beforeEach(async () => {
       handedOver += 1;
       return reader.answer(message);
     },
+    checkpoint: () => checkpoint(),
   };
+  checkpoint = async () => undefined;
   // With a manual clock, the log is emptied only when a test lets time pass.
+  clock = new ManualClock();
   server = new StoreServer({
     store,
     reader: link,
-    clock: new ManualClock(),
+    clock,
     expiryMs: 60_000,
     endpoint: { type: 'socket', path },
   });
@@ -309,7 +316,7 @@ it('security 18: a log left by a crash is emptied after the next start, with its
   const clock = new ManualClock();
   const next = new StoreServer({
     store: crashed,
-    reader: { run: () => expect.unreachable() },
+    reader: { run: () => expect.unreachable(), checkpoint: () => expect.unreachable() },
     clock,
     expiryMs: 60_000,
     endpoint: { type: 'socket', path: join(directory, 'next.sock') },
@@ -320,4 +327,40 @@ it('security 18: a log left by a crash is emptied after the next start, with its
   expect(statSync(`${file}-wal`).size).toBe(0);
   await next.close();
   crashed.sqlite.close();
+});
+
+it('commands are answered while a checkpoint runs, and no second one begins before its end', async () => {
+  await things().insertOne({ _id: 1 });
+  // The first is the scrub of the start.
+  await clock.advance(1_000);
+  const running: PromiseWithResolvers<void>[] = [];
+  checkpoint = () => {
+    const one = Promise.withResolvers<void>();
+    running.push(one);
+    return one.promise;
+  };
+  for (const id of [2, 3]) {
+    await things().insertOne({ _id: id });
+    await clock.advance(1_000);
+  }
+  expect([running.length, await things().countDocuments({})]).toEqual([1, 3]);
+  running[0]?.resolve();
+  await things().insertOne({ _id: 4 });
+  await clock.advance(1_000);
+  expect(running.length).toBe(2);
+});
+
+it('a checkpoint on another connection copies what is committed, also while a group is open', async () => {
+  await things().insertOne({ _id: 'committed' });
+  const file = join(directory, 'd.sqlite');
+  const log = new Sqlite(file, 'write');
+  store.sqlite.begin();
+  log.checkpoint();
+  store.sqlite.rollback();
+  log.close();
+  const copied = join(directory, 'copied.sqlite');
+  copyFileSync(file, copied);
+  const copy = openStore(copied);
+  expect(copy.sqlite.get('SELECT count(*) AS rows FROM d1')).toEqual({ rows: 1 });
+  copy.sqlite.close();
 });
