@@ -34,9 +34,11 @@ export function startDeliverer(context: Context): BackgroundLoop {
   const scheduler = new DeliveryScheduler();
   let lastServed = '';
 
-  /** Starts an attempt. When it ends, runs another pass if a slot was awaited or another attempt is due. */
+  /**
+   * Starts an attempt, whose slot is taken. When it ends, runs another pass if a slot was awaited or another
+   * attempt is due.
+   */
   function begin(delivery: DeliveryDocument, keys: Promise<SessionKeys>): void {
-    scheduler.begin(delivery);
     const attempt = attemptDelivery(context, { delivery, keys }, closing.signal)
       .catch((error: unknown) => {
         logger.error({ err: error, deliveryId: delivery._id }, 'failed to run a webhook delivery attempt');
@@ -73,11 +75,10 @@ export function startDeliverer(context: Context): BackgroundLoop {
     if (closing.signal.aborted || limit === 0) return false;
     const due = await dueOf(context, { teamId, limit, except: scheduler.busyEndpoints(teamId) });
     if (due.length === 0 || closing.signal.aborted) return false;
-    const startable = scheduler.startable(due);
-    const claimed = await claim(context, startable);
+    const { claimed, isComplete } = await claimSlots(context, scheduler, due);
     const keys = keysOf(context, claimed);
     for (const delivery of claimed) begin(delivery, keys);
-    return due.length === limit || claimed.length < startable.length;
+    return due.length === limit || !isComplete;
   }
 
   const loop = createBackgroundLoop('deliveries', logger, async () => {
@@ -127,16 +128,12 @@ function serveFirstAttempts(
   const stop = context.firstAttempts.serve((destination) => {
     if (!scheduler.isIdle(destination)) return null;
     scheduler.begin(destination);
-    const release = () => {
-      if (scheduler.end(destination)) context.workSignals.notify('deliveries');
-    };
     return {
       lease: { ...newLease(context), attempts: 1 },
-      begin: (delivery, session) => {
-        release();
-        begin(delivery, Promise.resolve(new Map([[session._id, session]])));
+      begin: (delivery, session) => begin(delivery, Promise.resolve(new Map([[session._id, session]]))),
+      release: () => {
+        if (scheduler.end(destination)) context.workSignals.notify('deliveries');
       },
-      release,
     };
   });
   over.addEventListener('abort', stop, { once: true });
@@ -197,6 +194,26 @@ function dueOf(
 
 function newLease(context: Pick<Context, 'clock'>): Pick<DeliveryDocument, 'lease' | 'next_at'> {
   return { lease: randomUUID(), next_at: new Date(context.clock.wallTime() + LEASE_MS) };
+}
+
+/**
+ * Takes slots for these deliveries, then leases them: first attempts may begin meanwhile. `isComplete` is
+ * false if another process has taken some of them; their slots are free again.
+ */
+async function claimSlots(
+  context: Pick<Context, 'models' | 'clock'>,
+  scheduler: DeliveryScheduler,
+  due: readonly DeliveryDocument[],
+): Promise<{ readonly claimed: DeliveryDocument[]; readonly isComplete: boolean }> {
+  const begun = scheduler.beginStartable(due);
+  let claimed: DeliveryDocument[] = [];
+  try {
+    claimed = await claim(context, begun);
+  } finally {
+    const ids = new Set(claimed.map(({ _id }) => _id));
+    for (const delivery of begun) if (!ids.has(delivery._id)) scheduler.end(delivery);
+  }
+  return { claimed, isComplete: claimed.length === begun.length };
 }
 
 /** Leases these deliveries; returns those that no other process has taken since they were read. */

@@ -27,18 +27,15 @@ export class DeliveryScheduler {
     return Math.min(this.free, MAX_ATTEMPTS.perTeam - this.#countOf(teamId));
   }
 
-  /**
-   * Selects the deliveries whose endpoints have free slots. All must be of one team and not exceed its free
-   * slots.
-   */
-  startable<Delivery extends Destination>(deliveries: readonly Delivery[]): Delivery[] {
+  /** Takes a slot for each delivery whose team and endpoint have one free; returns these deliveries. */
+  beginStartable<Delivery extends Destination>(deliveries: readonly Delivery[]): Delivery[] {
     const begun: Delivery[] = [];
     for (const delivery of deliveries) {
-      if (this.busyEndpoints(delivery.team_id).includes(delivery.url)) continue;
+      const { team_id: teamId, url } = delivery;
+      if (this.freeFor(teamId) <= 0 || this.busyEndpoints(teamId).includes(url)) continue;
       this.begin(delivery);
       begun.push(delivery);
     }
-    for (const delivery of begun) this.end(delivery);
     return begun;
   }
 
