@@ -20,6 +20,14 @@ export function identityOf(
   return isRepeatable ? { id: `${id}:${runs}`, rank: rank + runs } : { id, rank };
 }
 
+/** Before this event, its session has no other that could keep an endpoint busy. */
+export function isFirstEvent(
+  event: WebhookEvent['event'],
+  { direction }: Pick<SessionHead, 'direction'>,
+): boolean {
+  return event === (direction === 'outbound' ? 'phone_call.dial_finished' : 'call.ended');
+}
+
 /**
  * Builds the payload of an event from the session's current state; the bytes are built once and reused for
  * every attempt.

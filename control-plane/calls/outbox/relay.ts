@@ -7,6 +7,8 @@ import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import { insertDocuments } from '../../platform/store/insert-documents.ts';
 import type { DeliveryDocument, DeliveryState } from '../../platform/store/models/delivery-model.ts';
 import type { OutboxEvent, SessionDocument } from '../../platform/store/models/session-model.ts';
+import { HandOver } from './hand-over.ts';
+import { isFirstEvent } from './payload.ts';
 
 type Parts = Pick<Context, 'models' | 'clock' | 'workSignals' | 'firstAttempts'>;
 
@@ -14,27 +16,37 @@ type Parts = Pick<Context, 'models' | 'clock' | 'workSignals' | 'firstAttempts'>
 export async function relayOutbox(context: Parts, session: SessionDocument): Promise<void> {
   const [first] = session.outbox;
   if (!first) return;
-  const { sessions } = context.models;
-  const busy = isFirstEvent(first, session) ? new Set<string>() : await busyUrls(context, session._id);
+  const busy = isFirstEvent(first.event, session) ? new Set<string>() : await busyUrls(context, session._id);
   const waiting = new Set<string>();
-  // Events are inserted in order, so that a reader that sees a later one queued also sees the earlier ones.
-  for (const event of session.outbox) {
-    const documents = session.endpoints.map((endpoint, index) => {
-      const state = busy.has(endpoint.url) ? 'queued' : 'pending';
-      busy.add(endpoint.url);
-      return toDelivery(context, { session, event, endpoint, index, state });
-    });
-    for (const url of await insertOnce(context, session, documents)) waiting.add(url);
+  const handOver = new HandOver(context);
+  try {
+    // Events are inserted in order, so that a reader that sees a later one queued also sees the earlier ones.
+    for (const event of session.outbox) {
+      const documents = session.endpoints.map((endpoint, index) => {
+        const state = busy.has(endpoint.url) ? 'queued' : 'pending';
+        busy.add(endpoint.url);
+        return toDelivery(context, { session, event, endpoint, index, state });
+      });
+      for (const url of await insertOnce(context, handOver, documents)) waiting.add(url);
+    }
+    if (await emptyOutbox(context, session)) handOver.begin(session);
+  } finally {
+    // After an error or an erasure. If this fails, the leases expire.
+    await handOver.giveBack();
   }
-  const relayed = { $pull: { outbox: { id: { $in: session.outbox.map(({ id }) => id) } } } };
-  await sessions.collection.updateOne({ _id: session._id } as never, relayed as never);
   for (const url of waiting) await promoteNext(context, session._id, url);
   if (waiting.size > 0) context.workSignals.notify('deliveries');
 }
 
-/** Before this event, its session has no other that could keep an endpoint busy. */
-function isFirstEvent({ event }: OutboxEvent, { direction }: SessionDocument): boolean {
-  return event === (direction === 'outbound' ? 'phone_call.dial_finished' : 'call.ended');
+/**
+ * Removes the events just inserted. False if the session has been erased in the meantime: `session` still
+ * contains its key, with which nothing may be sent any more.
+ */
+async function emptyOutbox({ models }: Parts, { _id, outbox }: SessionDocument): Promise<boolean> {
+  const relayed = { $pull: { outbox: { id: { $in: outbox.map(({ id }) => id) } } } };
+  const unerased = { _id, wrapped_key: { $ne: null } };
+  const { matchedCount } = await models.sessions.collection.updateOne(unerased as never, relayed as never);
+  return matchedCount === 1;
 }
 
 /**
@@ -77,51 +89,22 @@ async function busyUrls(context: Parts, sessionId: string): Promise<Set<string>>
  * Returns the endpoints of the queued ones.
  */
 async function insertOnce(
-  context: Parts,
-  session: SessionDocument,
+  { models, workSignals }: Parts,
+  handOver: HandOver,
   documents: readonly DeliveryDocument[],
 ): Promise<string[]> {
-  const refused = await insertAndSend(context, session, documents);
-  // Refused documents either exist already or must wait; inserted again as queued, only the existing ones are
-  // refused again.
-  const behind = refused
-    .filter(({ state }) => state === 'pending')
+  const deliveries = documents.map((document) => handOver.lease(document));
+  const refused = new Set(await insertDocuments(models.deliveries, deliveries));
+  for (const delivery of refused) handOver.withdraw(delivery);
+  // Refused deliveries either exist already or must wait; inserted again as queued, only the existing ones
+  // are refused again.
+  const behind = documents
+    .filter(({ state }, index) => state === 'pending' && refused.has(deliveries[index] as DeliveryDocument))
     .map((document) => ({ ...document, state: 'queued' as const }));
-  await insertDocuments(context.models.deliveries, behind);
+  await insertDocuments(models.deliveries, behind);
+  if (deliveries.some(({ state, lease }) => state === 'pending' && lease === null))
+    workSignals.notify('deliveries');
   return [...documents.filter(({ state }) => state === 'queued'), ...behind].map(({ url }) => url);
-}
-
-/**
- * Inserts deliveries and sends those that are pending, at once if their endpoint is idle. Returns those
- * refused by a unique index.
- */
-async function insertAndSend(
-  { models, firstAttempts, workSignals }: Parts,
-  session: SessionDocument,
-  documents: readonly DeliveryDocument[],
-): Promise<DeliveryDocument[]> {
-  const deliveries = documents.map((document) => {
-    const attempt = document.state === 'pending' ? firstAttempts.reserve(document) : null;
-    return { document, attempt, stored: { ...document, ...attempt?.lease } };
-  });
-  try {
-    const refused = new Set(
-      await insertDocuments(
-        models.deliveries,
-        deliveries.map(({ stored }) => stored),
-      ),
-    );
-    for (const { attempt, stored } of deliveries) {
-      if (refused.has(stored)) attempt?.release();
-      else attempt?.begin(stored, session);
-    }
-    if (deliveries.some(({ attempt, stored }) => !attempt && stored.state === 'pending'))
-      workSignals.notify('deliveries');
-    return deliveries.flatMap(({ document, stored }) => (refused.has(stored) ? document : []));
-  } catch (error) {
-    for (const { attempt } of deliveries) attempt?.release();
-    throw error;
-  }
 }
 
 function toDelivery(

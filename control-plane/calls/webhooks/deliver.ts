@@ -96,7 +96,7 @@ export function startDeliverer(context: Context): BackgroundLoop {
     }
   });
 
-  serveFirstAttempts(context, scheduler, begin, closing.signal);
+  const stopServing = serveFirstAttempts(context, { scheduler, inFlight, begin, kick: loop.kick });
   const stopListening = context.workSignals.on('deliveries', loop.kick);
   loop.kick();
   return {
@@ -110,33 +110,48 @@ export function startDeliverer(context: Context): BackgroundLoop {
     },
     async close() {
       closing.abort();
+      stopServing();
       stopListening();
       await loop.close();
       alarm?.cancel();
-      await Promise.all(inFlight);
+      while (inFlight.size > 0) await Promise.all(inFlight);
     },
   };
 }
 
-/** Takes new deliveries from the relay while their endpoints are idle, until `over` is aborted. */
+/** Takes new deliveries from the relay while their endpoints are idle; returns a function that stops this. */
 function serveFirstAttempts(
   context: Context,
-  scheduler: DeliveryScheduler,
-  begin: (delivery: DeliveryDocument, keys: Promise<SessionKeys>) => void,
-  over: AbortSignal,
-): void {
-  const stop = context.firstAttempts.serve((destination) => {
+  deliverer: {
+    readonly scheduler: DeliveryScheduler;
+    readonly inFlight: Set<Promise<void>>;
+    begin(delivery: DeliveryDocument, keys: Promise<SessionKeys>): void;
+    kick(): void;
+  },
+): () => void {
+  const { scheduler, inFlight } = deliverer;
+  return context.firstAttempts.serve((destination) => {
     if (!scheduler.isIdle(destination)) return null;
     scheduler.begin(destination);
+    // A shutdown waits for the relay to use or release the slot.
+    const { promise: reservation, resolve } = Promise.withResolvers<void>();
+    inFlight.add(reservation);
+    const end = () => {
+      inFlight.delete(reservation);
+      resolve();
+    };
     return {
       lease: { ...newLease(context), attempts: 1 },
-      begin: (delivery, session) => begin(delivery, Promise.resolve(new Map([[session._id, session]]))),
-      release: () => {
-        if (scheduler.end(destination)) context.workSignals.notify('deliveries');
+      begin(delivery, session) {
+        deliverer.begin(delivery, Promise.resolve(new Map([[session._id, session]])));
+        end();
+      },
+      release() {
+        end();
+        if (scheduler.end(destination)) deliverer.kick();
       },
     };
   });
-  over.addEventListener('abort', stop, { once: true });
 }
 
 /** Waits until all have ended, then throws the first failure: what runs on must not overlap the next pass. */

@@ -47,8 +47,8 @@ export class DeliveryScheduler {
   }
 
   /**
-   * Whether an attempt may start before those that wait in the store: while at most half of each limit is in
-   * use, none waits.
+   * Whether a new delivery may start without its turn in the store: if less than half of each limit is in
+   * use, it takes no slot that a due delivery needs.
    */
   isIdle({ team_id: teamId, url }: Destination): boolean {
     const ofEndpoint = this.#byTeam.get(teamId)?.get(url) ?? 0;

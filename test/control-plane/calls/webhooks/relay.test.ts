@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { relayOutbox } from '#control-plane/calls/outbox/relay.ts';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
 import { resendDelivery } from '#control-plane/calls/webhooks/resend.ts';
+import { erasePerson } from '#control-plane/operations/privacy/erase.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import type { OutboxEvent, SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '../../../fakes/webhook-receiver.ts';
@@ -32,9 +33,9 @@ async function publish(paths: readonly string[]): Promise<string> {
 }
 
 /** An ended call of this agent; its `call.ended` has been handed to the deliveries. */
-async function endedCall(agentId: string): Promise<string> {
+async function endedCall(agentId: string, fields: Record<string, unknown> = {}): Promise<string> {
   const { session_id: id } = (
-    await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } })
+    await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId, ...fields } })
   ).body;
   await api.report(id, { type: 'joined', at: api.at() });
   await api.report(id, { type: 'ended', at: api.at(), end_reason: 'agent_hangup' });
@@ -71,6 +72,15 @@ async function states(id: string): Promise<string[]> {
   return rows.map(({ url, rank, state }) => `${new URL(url).pathname} ${rank} ${state}`);
 }
 
+/** Runs this around the next insert of deliveries. */
+function aroundInsert(work: (insert: () => Promise<unknown>) => Promise<unknown>): void {
+  const { collection } = api.context.models.deliveries;
+  const insertMany = collection.insertMany.bind(collection);
+  vi.spyOn(collection, 'insertMany').mockImplementationOnce(
+    (...values) => work(() => insertMany(...values)) as never,
+  );
+}
+
 async function deliver(count = 1): Promise<void> {
   for (let index = 0; index < count; index++) deliverers.push(startDeliverer(api.context));
   await Promise.all(deliverers.map((deliverer) => deliverer.idle()));
@@ -97,11 +107,9 @@ it('webhooks: an event waits behind another that was inserted after the check fo
   const id = await endedCall(await publish(['/a', '/b']));
   await api.context.models.deliveries.updateMany({ session_id: id }, { $set: { state: 'delivered' } });
   const session = await withOutbox(id, [await eventAfter(id, 1)]);
-  const { collection } = api.context.models.deliveries;
-  const insertMany = collection.insertMany.bind(collection);
-  vi.spyOn(collection, 'insertMany').mockImplementationOnce(async (...values) => {
+  aroundInsert(async (insert) => {
     await resendDelivery(api.context, { sessionId: id, deliveryId: `${id}:call.ended:0` });
-    return insertMany(...values);
+    return insert();
   });
   await relayOutbox(api.context, session);
   expect(await states(id)).toEqual(['/a 2 pending', '/a 3 queued', '/b 2 delivered', '/b 3 pending']);
@@ -131,4 +139,75 @@ it('webhooks: a delivery that another process has taken in the meantime is left 
   await deliver();
   expect(receiver.received.map(({ path }) => path)).toEqual(['/b']);
   expect(await states(id)).toEqual(['/a 2 pending', '/b 2 delivered']);
+});
+
+it('webhooks: nothing is sent about a session that is erased while its event is relayed', async () => {
+  await deliver();
+  aroundInsert(async (insert) => {
+    await erasePerson(api.context, user.teamId, { endUserId: 'alice', phoneNumber: undefined });
+    return insert();
+  });
+  const id = await endedCall(await publish(['/a']), { end_user_id: 'alice' });
+  await deliver();
+  expect(receiver.received).toEqual([]);
+  expect(await states(id)).toEqual(['/a 2 dropped']);
+});
+
+it('webhooks: an event that was stored although its insert failed is sent at once, and once', async () => {
+  await deliver();
+  aroundInsert(async (insert) => {
+    await insert();
+    throw new Error('connection lost');
+  });
+  const id = await endedCall(await publish(['/a']));
+  await receiver.waitFor(1);
+  const session = await api.context.models.sessions.findById(id).lean<SessionDocument>();
+  expect(session?.outbox.length).toBe(1);
+  if (session) await relayOutbox(api.context, session);
+  await deliver();
+  expect(receiver.received.length).toBe(1);
+  expect(await states(id)).toEqual(['/a 2 delivered']);
+});
+
+it('webhooks: an event relayed during a shutdown is given back before the shutdown ends', async () => {
+  await deliver();
+  const order: string[] = [];
+  let closed: Promise<unknown> = Promise.resolve();
+  aroundInsert(async (insert) => {
+    closed = Promise.all(deliverers.map((deliverer) => deliverer.close())).then(() => order.push('closed'));
+    const inserted = await insert();
+    await api.context.models.deliveries.countDocuments();
+    order.push('inserted');
+    return inserted;
+  });
+  await endedCall(await publish(['/a']));
+  await closed;
+  expect(order).toEqual(['inserted', 'closed']);
+  expect(receiver.received).toEqual([]);
+  expect(await api.context.models.deliveries.findOne().lean()).toMatchObject({
+    state: 'pending',
+    attempts: 0,
+    lease: null,
+  });
+});
+
+it('webhooks: an event leased by a process that died is sent once by another, after the lease', async () => {
+  const lease = {
+    lease: 'of a process that died',
+    attempts: 1,
+    next_at: new Date(api.clock.wallTime() + 20_000),
+  };
+  api.context.firstAttempts.serve(() => ({ lease, begin: () => undefined, release: () => undefined }));
+  const id = await endedCall(await publish(['/a']));
+  await deliver(2);
+  await api.clock.advance(19_000);
+  await Promise.all(deliverers.map((deliverer) => deliverer.idle()));
+  expect(receiver.received).toEqual([]);
+  await api.clock.advance(1_000);
+  await receiver.waitFor(1);
+  await Promise.all(deliverers.map((deliverer) => deliverer.idle()));
+  await api.clock.advance(21_000);
+  await Promise.all(deliverers.map((deliverer) => deliverer.idle()));
+  expect(receiver.received.length).toBe(1);
+  expect(await states(id)).toEqual(['/a 2 delivered']);
 });
