@@ -10,7 +10,7 @@ const OF_THE_DRIVER = new Set(['hello', 'ismaster', 'ping', 'endSessions', 'buil
 
 /** A store and its record of commands. */
 export interface WatchedStore extends TestStore {
-  /** Runs `work`; resolves with the commands sent meanwhile in order, such as `insert sessions`. */
+  /** Runs `work`; resolves with the commands sent meanwhile, such as `insert sessions`. */
   commandsOf(work: () => Promise<void>): Promise<string[]>;
 }
 

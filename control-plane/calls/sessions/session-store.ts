@@ -1,7 +1,7 @@
 /**
  * Applies changes of the session machine to stored sessions. One guarded update writes the new status, the
- * amount due and the events to send. The guard is status, epoch and last_seq; on a conflict the session is
- * read again and the change recomputed.
+ * amount due and the events to send. The guard is status, its time, epoch and last_seq; on a conflict the
+ * session is read again and the change recomputed.
  */
 import type { WebhookAnalysis } from '#protocol/webhook-events.ts';
 import type { Context } from '../../platform/context.ts';
@@ -173,6 +173,8 @@ function guardOf(session: SessionHead): Record<string, unknown> {
     // Do not store data sealed with a key that has been destroyed in the meantime.
     ...(session.wrapped_key === null ? {} : { wrapped_key: { $ne: null } }),
     status: session.status,
+    // It may have become `unknown` again since: its deadline then starts anew.
+    status_at: session.status_at,
     epoch: session.epoch,
     last_seq: session.last_seq,
     'billing.state': session.billing.state,

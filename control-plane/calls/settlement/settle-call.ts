@@ -116,7 +116,8 @@ async function applyToSession(
     const following = followingOn(session.last_seq, envelopes);
     const stored = await storeReports(settlement, session, following, instanceId);
     if (!stored) continue;
-    if (isLive(stored.status)) reported.keep(stored);
+    // What follows the end of a call changes the session again: caching it would be of no use.
+    if (isLive(stored.status) || following.every(({ report }) => isAddition(report))) reported.keep(stored);
     const lastSeq = session.last_seq + following.length;
     return envelopes.some((envelope) => envelope.seq > lastSeq)
       ? { outcome: 'gap', fromSeq: lastSeq + 1 }
@@ -220,7 +221,8 @@ function signOfLife(session: SessionHead, at: Date): SessionChange {
 
 interface SessionUpdate {
   readonly change: SessionChange | null;
-  readonly amendment?: Amendment;
+  /** Without lists: those of the additions before it are stored with the change. */
+  readonly amendment?: Pick<Amendment, 'set' | 'analysis'>;
 }
 
 function changeOf(context: Context, session: SessionHead, report: DurableReport): SessionUpdate {

@@ -1,9 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
+import {
+  changeKnownSession,
+  changeSession,
+  loadSession,
+} from '#control-plane/calls/sessions/session-store.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
 import type { TestUser } from '../../test-api.ts';
 import { LATENCY, message, openTestSessions, type TestSessions } from './test-sessions.ts';
+
+const USAGE = {
+  type: 'usage',
+  turn_id: 1,
+  model: 'm',
+  input_tokens: 1,
+  cached_input_tokens: null,
+  output_tokens: 1,
+  discarded_output_tokens: 0,
+} as const;
 
 let api: TestSessions;
 let user: TestUser;
@@ -213,6 +227,36 @@ describe('a worker’s reports', () => {
     expect(stored).toMatchObject({ status: 'completed', turns: [LATENCY] });
   });
 
+  it.each([
+    ['known', {}, 'worker-1'],
+    ['changed in between', { status_at: new Date(1) }, 'worker-1'],
+    ['unknown', { status: 'unknown' }, 'worker-1'],
+    ['unknown, from a dead worker’s spool', { status: 'unknown' }, 'successor'],
+  ] as const)('are stored with the end of the call, if the session is %s', async (_, between, from) => {
+    const id = await api.joined();
+    const reports: DurableReport[] = [
+      { type: 'items', items: [message('bye', api.at())] },
+      { type: 'turn', latency: LATENCY },
+      USAGE,
+      { type: 'ended', at: api.at(9_000), end_reason: 'user_hangup' },
+    ];
+    const batch = reports.map((report, index) => ({ session_id: id, epoch: 1, seq: index + 2, report }));
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: between });
+    const withGap = batch.filter(({ seq }) => seq !== 4);
+    expect(await api.sink.apply(withGap, from)).toEqual({ outcome: 'gap', fromSeq: 4 });
+    for (let time = 0; time < 2; time++)
+      expect(await api.sink.apply(batch, from)).toEqual({ outcome: 'stored', seq: 5 });
+    const { type: _type, ...usage } = USAGE;
+    expect(await loadSession(api.context, id)).toMatchObject({
+      status: 'completed',
+      duration_seconds: 9,
+      turns: [LATENCY],
+      usage: [usage],
+      timeline: [{}],
+    });
+    expect(await api.balance(user.userId)).toBe(10_000_000 - 9_000);
+  });
+
   it('settle and report a call once when it ends by the API and again from a late spool', async () => {
     const id = await api.joined();
     const ended = {
@@ -230,6 +274,19 @@ describe('a worker’s reports', () => {
     expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
     expect((await api.read(id)).status).toBe('completed');
   });
+});
+
+it('a session that became unknown again after it was read is not given up', async () => {
+  const id = await api.joined();
+  const lose = () => changeSession(api.context, id, { type: 'link.lost', at: new Date(api.at()) });
+  const first = await lose();
+  if (!first) throw new Error('not lost');
+  await changeSession(api.context, id, { type: 'link.back', at: new Date(api.at()) });
+  await api.clock.advance(1_000);
+  await lose();
+  const expired = { type: 'unknown.expired', since: first.status_at, at: first.status_at } as const;
+  expect(await changeKnownSession(api.context, first, expired)).toBeNull();
+  expect((await loadSession(api.context, id))?.status).toBe('unknown');
 });
 
 describe('ending a session by the API', () => {
