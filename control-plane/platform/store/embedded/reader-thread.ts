@@ -17,8 +17,8 @@ export interface ReaderJob {
 /** Message from the reader to the writer. */
 export interface ReaderAnswer {
   readonly job: number;
-  /** Null after a checkpoint. */
-  readonly reply: Uint8Array | null;
+  /** Empty after a checkpoint. */
+  readonly reply: Uint8Array;
 }
 
 const { file } = workerData as { file: string };
@@ -33,11 +33,11 @@ parentPort?.on('message', ({ job, message }: ReaderJob) => {
   parentPort?.postMessage({ job, reply } satisfies ReaderAnswer);
 });
 
-function checkpoint(): null {
+function checkpoint(): Uint8Array {
   try {
     log.checkpoint();
   } catch {
     // Disk full: committed data stays in the log until there is space.
   }
-  return null;
+  return new Uint8Array();
 }

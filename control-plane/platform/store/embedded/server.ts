@@ -226,16 +226,13 @@ export class StoreServer {
   }
 
   #checkpoint(): void {
-    if (this.#isScrubDue) {
-      this.#emptyLog();
-      return;
-    }
-    if (this.#isCheckpointing || !this.#group.takeHasCommitted()) return;
+    if (this.#isCheckpointing || !(this.#group.takeHasCommitted() || this.#isScrubDue)) return;
     this.#isCheckpointing = true;
-    const end = () => {
+    void this.#deps.reader.checkpoint().finally(() => {
       this.#isCheckpointing = false;
-    };
-    this.#deps.reader.checkpoint().then(end, end);
+      // Nearly everything is copied already, so that commands wait only briefly.
+      if (this.#isScrubDue) this.#emptyLog();
+    });
   }
 
   #emptyLog(): void {

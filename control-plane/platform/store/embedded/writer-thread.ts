@@ -33,6 +33,10 @@ const readerThread = new Worker(new URL('./reader-thread.ts', import.meta.url), 
 readerThread.on('error', (error) => {
   throw error;
 });
+let isClosing = false;
+readerThread.on('exit', (code) => {
+  if (!isClosing) throw new Error(`the reader thread of the database exited with code ${code}`);
+});
 const server = new StoreServer({
   store,
   reader: linkTo(readerThread),
@@ -53,6 +57,7 @@ parentPort?.on('message', (order: WriterOrder) => {
 });
 
 async function close(): Promise<void> {
+  isClosing = true;
   await server.close();
   await readerThread.terminate();
   store.sqlite.close();
@@ -65,20 +70,20 @@ function notifyProcess(message: WriterMessage): void {
 }
 
 function linkTo(thread: Worker): ReaderLink {
-  const waiting = new Map<number, (reply: Uint8Array | null) => void>();
+  const waiting = new Map<number, (reply: Uint8Array) => void>();
   let jobs = 0;
   thread.on('message', ({ job, reply }: ReaderAnswer) => {
     waiting.get(job)?.(reply);
     waiting.delete(job);
   });
   const answerTo = (message: ReaderJob['message']) =>
-    new Promise<Uint8Array | null>((resolve) => {
+    new Promise<Uint8Array>((resolve) => {
       jobs += 1;
       waiting.set(jobs, resolve);
       thread.postMessage({ job: jobs, message } satisfies ReaderJob);
     });
   return {
-    run: async (message) => (await answerTo(message)) ?? new Uint8Array(),
+    run: answerTo,
     checkpoint: async () => {
       await answerTo(null);
     },

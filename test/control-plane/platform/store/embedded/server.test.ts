@@ -316,7 +316,7 @@ it('security 18: a log left by a crash is emptied after the next start, with its
   const clock = new ManualClock();
   const next = new StoreServer({
     store: crashed,
-    reader: { run: () => expect.unreachable(), checkpoint: () => expect.unreachable() },
+    reader: { run: () => expect.unreachable(), checkpoint: async () => undefined },
     clock,
     expiryMs: 60_000,
     endpoint: { type: 'socket', path: join(directory, 'next.sock') },
@@ -327,6 +327,20 @@ it('security 18: a log left by a crash is emptied after the next start, with its
   expect(statSync(`${file}-wal`).size).toBe(0);
   await next.close();
   crashed.sqlite.close();
+});
+
+it('erased data leaves the log only after a checkpoint has copied it, so that commands wait briefly', async () => {
+  const copied = Promise.withResolvers<void>();
+  checkpoint = () => copied.promise;
+  const logSize = () => statSync(join(directory, 'd.sqlite-wal')).size;
+  await things().insertOne({ _id: 1 });
+  server.scrub();
+  await clock.advance(1_000);
+  expect(logSize()).toBeGreaterThan(0);
+  copied.resolve();
+  await copied.promise;
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(logSize()).toBe(0);
 });
 
 it('commands are answered while a checkpoint runs, and no second one begins before its end', async () => {
