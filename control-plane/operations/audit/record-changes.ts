@@ -1,15 +1,15 @@
 /**
  * Writes the audit log: every request with a key that changed something counts as a change of configuration,
- * unless its route is about calls or speech, so new routes are included automatically. Stores names of
- * fields, never their values.
+ * unless its route is about calls or declares otherwise, so new routes are included automatically. Stores
+ * names of fields, never their values.
  */
 import type { FastifyRequest } from 'fastify';
 import { type Context, newId, now } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 
-/** Calls and test runs have records of their own; a chat completion only speaks or transcribes. */
+/** Calls and test runs have records of their own. */
 const NOT_CONFIGURATION =
-  /^\/v1\/agent\/(sessions|phone-calls|batch-calls)(\/|$)|\/(preview-sessions|test|run|test-runs|test-batches|chat\/completions)(\/|$)/;
+  /^\/v1\/agent\/(sessions|phone-calls|batch-calls)(\/|$)|\/(preview-sessions|test|run|test-runs|test-batches)(\/|$)/;
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const MAX_FIELDS = 100;
 const MAX_DEPTH = 4;
@@ -18,6 +18,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Id of the object created by the request. */
     createdId: string | null;
+  }
+  interface FastifyContextConfig {
+    /** False for a route that changes nothing but the wallet, such as speech. */
+    isAudited?: boolean;
   }
 }
 
@@ -41,7 +45,7 @@ function isChange(request: FastifyRequest): boolean {
     request.caller !== null &&
     route !== undefined &&
     !READS.has(request.method) &&
-    config.isSpeech !== true &&
+    config.isAudited !== false &&
     !NOT_CONFIGURATION.test(route)
   );
 }

@@ -72,7 +72,7 @@ export async function registerCompatScope(
 export const OWN_KEY = { access: 'own', bodyOptional: true } as const;
 
 /** Options of a route for synthesis or recognition. */
-export const OWN_KEY_SPEECH = { ...OWN_KEY, isSpeech: true } as const;
+export const OWN_KEY_SPEECH = { ...OWN_KEY, isSpeech: true, isAudited: false } as const;
 
 /** The account of a key. Throws `key_missing`, `invalid_token` or `token_expired`. */
 export async function requireCaller(

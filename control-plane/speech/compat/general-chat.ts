@@ -54,7 +54,7 @@ export function registerGeneralChat(scope: ApiServer, context: Context): void {
   };
   scope.post(
     '/chat/completions',
-    { bodyLimit: LIMITS.compatSpeechBodyBytes, config: OWN_KEY, schema },
+    { bodyLimit: LIMITS.compatSpeechBodyBytes, config: { ...OWN_KEY, isAudited: false }, schema },
     async (request, reply) => {
       const { text, audio } = lastWords(request.body);
       const wantsAudio = request.body.modalities?.includes('audio') ?? false;

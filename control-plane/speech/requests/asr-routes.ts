@@ -83,7 +83,7 @@ export async function registerAsrRoutes(app: ApiServer, context: Context): Promi
       '/v1/asr',
       {
         bodyLimit: LIMITS.transcribeProBytes,
-        config: { bodyOptional: true, isSpeech: true },
+        config: { bodyOptional: true, isSpeech: true, isAudited: false },
         schema: {
           tags: ['speech'],
           consumes: ['multipart/form-data', 'application/msgpack'],

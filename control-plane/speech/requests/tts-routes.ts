@@ -34,7 +34,7 @@ export async function registerTtsRoutes(app: ApiServer, context: Context): Promi
     scope.post(
       '/v1/tts',
       {
-        config: { isSpeech: true },
+        config: { isSpeech: true, isAudited: false },
         schema,
       },
       async (request, reply) => {
@@ -46,7 +46,7 @@ export async function registerTtsRoutes(app: ApiServer, context: Context): Promi
     scope.post(
       '/v1/tts/stream/with-timestamp',
       {
-        config: { isSpeech: true },
+        config: { isSpeech: true, isAudited: false },
         schema,
       },
       async (request, reply) => {

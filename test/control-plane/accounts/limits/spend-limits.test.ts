@@ -6,6 +6,15 @@ import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
 const MANAGED = '+15550100001';
 const HOUR_MS = 3_600_000;
+const INVITE = {
+  call_id: 'c@h',
+  from_user: '+8190123456',
+  to_user: MANAGED,
+  source_address: '127.0.0.1',
+  source_port: 1,
+  transport: 'udp' as const,
+  headers: {},
+};
 
 let api: TestCalls;
 let user: TestUser;
@@ -101,19 +110,29 @@ describe('concurrent calls', () => {
     expect(await api.balance(user.userId)).toBe(balance);
   });
 
+  it('of the account are limited from the next inbound call on once the limit is changed', async () => {
+    const to_user = '+15550100003';
+    const body = { provider: 'managed', phone_number: to_user, agent_id: agentId };
+    await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body });
+    const invite = async (call: string) => {
+      const { answer, planned } = await admitCall(api.context, { ...INVITE, call_id: call, to_user });
+      await planned;
+      return answer.action;
+    };
+    expect(await invite('1@h')).toBe('route');
+    await account({ concurrent_calls: 1 });
+    expect(await invite('2@h')).toBe('reject');
+    await account({ concurrent_calls: null });
+    expect(await invite('3@h')).toBe('route');
+    await account({ daily_cap: '0.01' });
+    expect(await invite('4@h')).toBe('reject');
+  });
+
   it('are answered busy beyond the limit if they are inbound, and the owner can read why', async () => {
     const body = { provider: 'managed', phone_number: MANAGED, agent_id: agentId };
     await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body });
     await limit({ daily_cap: null, concurrent_calls: 0 });
-    const request = {
-      call_id: 'c@h',
-      from_user: '+8190123456',
-      to_user: MANAGED,
-      source_address: '127.0.0.1',
-      source_port: 1,
-      headers: {},
-    };
-    const { answer } = await admitCall(api.context, { ...request, transport: 'udp' });
+    const { answer } = await admitCall(api.context, INVITE);
     expect(answer).toMatchObject({ action: 'reject', data: { status: 486 } });
     await vi.waitFor(
       async () => {
