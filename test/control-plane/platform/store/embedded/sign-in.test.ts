@@ -26,7 +26,7 @@ beforeEach(async () => {
   store = openStore(join(directory, 'd.sqlite'));
   server = new StoreServer({
     store,
-    reader: { run: () => expect.unreachable() },
+    reader: { run: () => expect.unreachable(), checkpoint: async () => undefined },
     clock: new ManualClock(),
     expiryMs: 60_000,
     endpoint: { type: 'port', password: PASSWORD },
