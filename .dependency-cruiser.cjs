@@ -27,12 +27,13 @@ const mayImport = {
   // product, but none of its decisions.
   caller: ['telephony', 'media', 'protocol', 'config', 'base'],
   // The command line uses the API over HTTP. Of the program itself it imports only the settings, the lock of
-  // DATA_DIR, blobs, the keys of a backup, the engines and relays that the doctor checks, and the turn
-  // machine that replays calls.
+  // DATA_DIR, blobs, the keys of a backup, the engines, relays and model servers that the doctor checks, and
+  // the turn machine that replays calls.
   cli: [
     'caller',
     'media/speech',
     'media/blobs',
+    'runtime/llm/local/(find-models|local-addresses).ts',
     'runtime/replay/',
     'runtime/turn/(loop/flight-log|machine/turn-config).ts',
     'telephony/relay/ng-client.ts',

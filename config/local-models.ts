@@ -24,6 +24,8 @@ export interface LocalModels {
   known(): readonly LocalModel[];
   /** The models that the last search found. */
   offered(): readonly LocalModel[];
+  /** Searched addresses at which no server gave the last search a list of models. */
+  unanswered(): readonly string[];
   /** Searches again, unless the last search was seconds ago. Resolves after at most a second. */
   search(): Promise<void>;
   /** Tries the model with this id, if it is a local one that was not tried: an agent is about to use it. */
@@ -36,6 +38,7 @@ export interface LocalModels {
 export const NO_LOCAL_MODELS: LocalModels = {
   known: () => [],
   offered: () => [],
+  unanswered: () => [],
   search: async () => undefined,
   want: () => undefined,
   close: async () => undefined,

@@ -209,8 +209,9 @@ function startBackgroundWork(context: Context): readonly BackgroundLoop[] {
   ];
 }
 
-function languageModelsOf({ platform, localModels }: Context): string[] {
-  return describeLanguageModels(platform.llm, localModels.offered());
+function languageModelsOf({ platform, localModels, settings }: Context): string[] {
+  const unanswered = settings.LOCAL_LLM_URL === undefined ? undefined : localModels.unanswered()[0];
+  return describeLanguageModels(platform.llm, localModels.offered(), unanswered);
 }
 
 /** The lines printed once the control plane is ready. */

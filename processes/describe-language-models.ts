@@ -6,11 +6,24 @@ import type { OfferedModel } from '#config/platform-models.ts';
 /** Local models named in a line. */
 const NAMED = 3;
 
-/** One or two lines: the model, and how to get one while there is none. `found` are the local models. */
+/**
+ * One to three lines: the model, how to get one while there is none, and the operator's own address
+ * (LOCAL_LLM_URL) if it is `unanswered`. `found` are the local models.
+ */
 export function describeLanguageModels(
   offered: readonly OfferedModel[],
   found: readonly Pick<LocalModel, 'id'>[],
+  unanswered: string | undefined,
 ): string[] {
+  return [
+    ...modelLines(offered, found),
+    ...(unanswered === undefined
+      ? []
+      : [`LOCAL_LLM_URL: no list of models at ${unanswered}. Start its server, or correct the address.`]),
+  ];
+}
+
+function modelLines(offered: readonly OfferedModel[], found: readonly Pick<LocalModel, 'id'>[]): string[] {
   const chosen = offered.find((model) => model.default)?.id ?? DEMO_MODEL_ID;
   const local = found.map(({ id }) => id).filter((id) => offered.some((model) => model.id === id));
   const [first] = local;

@@ -58,6 +58,12 @@ export function startOllama(options: LocalLlmOptions = {}): Promise<LocalLlmServ
   const models = [
     model('nomic-embed-text:latest', 'nomic-bert', '137M'),
     model('llama3.2:latest', 'llama', '3.2B'),
+    {
+      ...model('gpt-oss:120b-cloud', 'gptoss', '116.8B'),
+      size: 384,
+      remote_model: 'gpt-oss:120b',
+      remote_host: 'https://ollama.com:443',
+    },
   ];
   return start(
     {

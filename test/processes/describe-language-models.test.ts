@@ -8,12 +8,22 @@ const lines = (chosen: string, ...found: string[]) =>
   describeLanguageModels(
     [...new Set([chosen, ...found, 'local/demo'])].map((id) => ({ id, default: id === chosen })),
     found.map((id) => ({ id })),
+    undefined,
   );
 
 describe('the start message', () => {
   it('names the language model of new agents', () => {
     expect(lines('openai/gpt-4.1-mini')).toEqual(['Language model: openai/gpt-4.1-mini']);
     expect(lines('local/llama3.2', 'local/llama3.2')).toEqual(['Language model: local/llama3.2']);
+  });
+
+  it('says that the address the operator set gives no list of models', () => {
+    const address = 'http://127.0.0.1:9000';
+    expect(describeLanguageModels([{ id: 'local/demo', default: true }], [], address)).toEqual([
+      NONE,
+      expect.stringContaining('ollama pull'),
+      `LOCAL_LLM_URL: no list of models at ${address}. Start its server, or correct the address.`,
+    ]);
   });
 
   it('says when the chosen local model is not there', () => {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { agentConfig } from '#config/agent-config.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { PlatformModels } from '#config/platform-models.ts';
+import type { Caller } from '../../platform/http/auth.ts';
 import { type AgentDocument, OVERRIDE_FIELDS } from '../../platform/store/models/agent-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { agentWarning, warningsOf } from './agent-warnings.ts';
@@ -64,13 +65,14 @@ export const versionSummary = z.object({
 /** A version with its configuration. */
 export const versionRecord = versionSummary.extend({ config: configRecord });
 
-/** Converts an agent to its record; `draftHash` is the hash of its draft. */
+/** Converts an agent to its record for a reader; `draftHash` is the hash of its draft. */
 export function toAgentRecord(
   agent: AgentDocument,
   draftHash: string,
   platform: Pick<PlatformModels, 'llm'>,
+  reader: Pick<Caller, 'isOperator'>,
 ): z.output<typeof agentRecord> {
-  const warnings = warningsOf(agent, platform);
+  const warnings = warningsOf(agent, platform, reader);
   return {
     agent_id: agent._id,
     workspace_id: agent.workspace_id,

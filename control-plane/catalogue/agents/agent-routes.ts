@@ -4,7 +4,7 @@ import { agentConfigPatch } from '#config/agent-config-patch.ts';
 import { fault } from '#config/errors.ts';
 import { removeFromQuota } from '../../accounts/limits/quotas.ts';
 import { type Context, now } from '../../platform/context.ts';
-import { callerOf } from '../../platform/http/auth.ts';
+import { type Caller, callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery, queryFlag, searchPattern } from '../../platform/http/lists.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
@@ -32,8 +32,8 @@ const agentsQuery = z.strictObject({
 
 /** Registers the agent profile routes. */
 export function registerAgentRoutes(app: ApiServer, context: Context): void {
-  const record = async (agent: AgentDocument) =>
-    toAgentRecord(agent, (await draftHashes(context, [agent]))[0] ?? '', context.platform);
+  const record = async (agent: AgentDocument, reader: Caller) =>
+    toAgentRecord(agent, (await draftHashes(context, [agent]))[0] ?? '', context.platform, reader);
 
   app.post(
     '/v1/agent/agents',
@@ -49,7 +49,7 @@ export function registerAgentRoutes(app: ApiServer, context: Context): void {
         description,
         config: config ?? {},
       });
-      return reply.code(201).send(await record(agent));
+      return reply.code(201).send(await record(agent, callerOf(request)));
     },
   );
 
@@ -69,7 +69,9 @@ export function registerAgentRoutes(app: ApiServer, context: Context): void {
         query,
       });
       const hashes = await draftHashes(context, rows);
-      const agents = rows.map((agent, index) => toAgentRecord(agent, hashes[index] ?? '', context.platform));
+      const agents = rows.map((agent, index) =>
+        toAgentRecord(agent, hashes[index] ?? '', context.platform, callerOf(request)),
+      );
       return { agents, ...page };
     },
   );
@@ -77,7 +79,10 @@ export function registerAgentRoutes(app: ApiServer, context: Context): void {
   app.get(
     '/v1/agent/agents/:agent_id',
     { schema: { tags: ['agents'], params: agentPath, response: { 200: agentRecord } } },
-    async (request) => record(await findAgent(context, callerOf(request).teamId, request.params.agent_id)),
+    async (request) => {
+      const caller = callerOf(request);
+      return record(await findAgent(context, caller.teamId, request.params.agent_id), caller);
+    },
   );
 
   app.patch(
@@ -92,7 +97,7 @@ export function registerAgentRoutes(app: ApiServer, context: Context): void {
         )
         .lean<AgentDocument>();
       if (!agent) throw fault('not_found');
-      return record(agent);
+      return record(agent, callerOf(request));
     },
   );
 

@@ -16,10 +16,11 @@ export const agentWarning = z.object({
   offered_models: z.array(z.string()),
 });
 
-/** The warnings about an agent's draft; usually none. */
+/** The warnings about an agent's draft; usually none. The advice is what their reader can do. */
 export function warningsOf(
   { config: { llm, prompt } }: Pick<AgentDocument, 'config'>,
   platform: Pick<PlatformModels, 'llm'>,
+  { isOperator }: { readonly isOperator: boolean },
 ): z.output<typeof agentWarning>[] {
   if (llm.custom !== null || llm.model !== DEMO_MODEL_ID || prompt.system_prompt.trim() === '') return [];
   const offered_models = platform.llm
@@ -29,8 +30,11 @@ export function warningsOf(
   const advice =
     offered_models.length > 0
       ? `Set llm.model in its configuration to a language model: ${offered_models.join(', ')}.`
-      : 'To get a language model, run `ollama pull llama3.2` beside Parley, or start Parley with ' +
-        'OPENAI_API_KEY or another vendor’s key.';
+      : isOperator
+        ? 'To get a language model, run `ollama pull llama3.2` beside Parley, or start Parley with ' +
+          'OPENAI_API_KEY or another vendor’s key.'
+        : 'Set llm.custom in its configuration to a language model of your own (base_url, model and api_key ' +
+          'of an OpenAI-compatible API), or ask the operator of this deployment for one.';
   return [
     {
       code: 'prompt_not_read',

@@ -46,7 +46,8 @@ const modelsRecord = z.object({
 /** Registers the configuration and version routes. */
 export function registerConfigRoutes(app: ApiServer, context: Context): void {
   app.get('/v1/agent/models', { schema: { tags: ['agents'], response: { 200: modelsRecord } } }, async () => {
-    await context.localModels.search();
+    // Not awaited: a server that hangs would delay every page with a list of models.
+    void context.localModels.search();
     const { llm, asr, voices } = context.platform;
     return {
       llm: [...llm],

@@ -7,7 +7,7 @@ import { EgressRefused } from '#base/egress.ts';
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import { fault } from '#config/errors.ts';
-import { isModelAllowed } from '#config/language-models.ts';
+import { isLocal, isModelAllowed } from '#config/language-models.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { OfferedModel } from '#config/platform-models.ts';
 import { systemPromptProblem } from '#config/prompt-tokens.ts';
@@ -35,6 +35,7 @@ export interface DraftChange {
 
 /** Throws `InvalidRequest` with all problems of a changed draft, or `duplicate_client_tool`. */
 export async function checkDraft(context: Context, change: DraftChange): Promise<void> {
+  await searchForNewModel(context, change);
   const problems = [
     ...textProblems(change.after),
     ...conversationProblems(context, change),
@@ -134,6 +135,16 @@ function analysisProblems(analysis: AgentConfig['analysis']): Problem[] {
     if (field.type !== 'enum' && count > 0) problems.push({ loc, text: 'only an enum field has options' });
   }
   return problems;
+}
+
+/** A local model may have been installed since the last search. */
+async function searchForNewModel(
+  { platform, localModels }: Context,
+  { patch, before }: DraftChange,
+): Promise<void> {
+  const id = patch.llm?.model;
+  if (id === undefined || id === before.llm.model || !isLocal(id)) return;
+  if (!platform.llm.some((model) => model.id === id)) await localModels.search();
 }
 
 function modelProblems(context: Context, { patch, before }: DraftChange): Problem[] {

@@ -34,9 +34,16 @@ const modelName = z
   .max(512)
   .regex(/^[^\p{Cc}]*$/u);
 
-/** Ollama's `/api/tags` and `/api/ps` (https://docs.ollama.com/api). */
+/** Ollama's `/api/tags` and `/api/ps` (https://docs.ollama.com/api). A cloud model has `remote_host`. */
 const ollamaTags = z.object({
-  models: listOf(z.object({ name: modelName, details: z.object({ family: z.string() }).nullish() })),
+  models: listOf(
+    z.object({
+      name: modelName,
+      details: z.object({ family: z.string() }).nullish(),
+      remote_host: z.string().nullish(),
+      remote_model: z.string().nullish(),
+    }),
+  ),
 });
 const ollamaRunning = z.object({
   models: listOf(z.object({ name: modelName, context_length: tokens })),
@@ -60,11 +67,14 @@ const lmStudioModels = z.object({
   ),
 });
 
-/** The models of the server at `address`; none unless it answers by one of the protocols in `timeoutMs`. */
+/**
+ * The models of the server at `address`; null unless it answers by one of the protocols in `timeoutMs` (each
+ * request).
+ */
 export async function findModels(
   address: string,
   { guard, timeoutMs }: { readonly guard: Pick<EgressGuard, 'request'>; readonly timeoutMs: number },
-): Promise<readonly FoundModel[]> {
+): Promise<readonly FoundModel[] | null> {
   const read = async <Schema extends z.ZodType>(path: string, schema: Schema) => {
     const request = { method: 'GET', timeoutMs, maxBytes: MAX_BYTES };
     const answer = await guard.request(`${address}${path}`, request).catch(() => null);
@@ -73,6 +83,7 @@ export async function findModels(
       : null;
   };
   const [tags, list] = await Promise.all([read('/api/tags', ollamaTags), read('/v1/models', openaiModels)]);
+  if (tags === null && list === null) return null;
   // llama.cpp's server answers `/api/tags` too, for programs that look for Ollama.
   const isOllama = tags !== null && !(list && isOfLlamaCpp(list));
   const found = isOllama
@@ -90,12 +101,16 @@ function ofOllama(
   { models }: z.output<typeof ollamaTags>,
   running: z.output<typeof ollamaRunning> | null,
 ): Listed[] {
-  return models
-    .filter(({ name, details }) => !isEmbedding(name) && !/bert/i.test(details?.family ?? ''))
-    .map(({ name }) => {
-      const loaded = running?.models.find((model) => model.name === name);
-      return { name, context_tokens: loaded?.context_length ?? null, isLoaded: loaded !== undefined };
-    });
+  return (
+    models
+      .filter(({ name, details }) => !isEmbedding(name) && !/bert/i.test(details?.family ?? ''))
+      // It runs on the servers of Ollama's maker, which would get what was meant to stay on this machine.
+      .filter(({ remote_host, remote_model }) => !remote_host && !remote_model)
+      .map(({ name }) => {
+        const loaded = running?.models.find((model) => model.name === name);
+        return { name, context_tokens: loaded?.context_length ?? null, isLoaded: loaded !== undefined };
+      })
+  );
 }
 
 function isOfLlamaCpp({ data }: z.output<typeof openaiModels>): boolean {

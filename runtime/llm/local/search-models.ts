@@ -48,6 +48,7 @@ class LocalSearch implements LocalModels {
   readonly #attempted = new Set<string>();
   readonly #failed = new Set<string>();
   #offered: readonly FoundModel[] = [];
+  #unanswered: readonly string[] = [];
   #isSaved = true;
   #search: { readonly atMs: number; readonly done: Promise<void> } | null = null;
   #trials: Promise<void> = Promise.resolve();
@@ -74,6 +75,10 @@ class LocalSearch implements LocalModels {
     return this.#offered.flatMap(({ id }) => this.#known.get(id) ?? []);
   }
 
+  unanswered(): readonly string[] {
+    return this.#unanswered;
+  }
+
   search(): Promise<void> {
     const nowMs = this.#options.clock.now();
     if (this.#search === null || nowMs - this.#search.atMs >= FRESH_MS)
@@ -97,10 +102,11 @@ class LocalSearch implements LocalModels {
     const { addresses, logger } = this.#options;
     const options = { guard: this.#guard, timeoutMs: TIMEOUT_MS };
     const lists = await Promise.all(addresses.map((address) => findModels(address, options)));
+    this.#unanswered = addresses.filter((_, index) => lists[index] === null);
     // Of two servers with a model of the same name, the first one has it.
     const found = new Map(
       lists
-        .flat()
+        .flatMap((list) => list ?? [])
         .reverse()
         .map((model) => [model.id, model]),
     );

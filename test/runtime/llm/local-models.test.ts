@@ -121,6 +121,22 @@ describe('the search for local language models', () => {
     },
   );
 
+  it('leaves out a cloud model of Ollama, which runs on another company’s servers', async () => {
+    const models = await search([(await keep(startOllama())).address]);
+    expect(models.known().map(({ name }) => name)).toEqual(['llama3.2:latest']);
+  });
+
+  it('knows at which addresses no server lists its models', async () => {
+    const server = await keep(startVllm());
+    const clock = new ManualClock();
+    const page = await stranger((_, response) => void response.end('<html>It works</html>'));
+    const models = await search([server.address, page], clock);
+    expect(models.unanswered()).toEqual([page]);
+    await server.close();
+    await clock.advance(60_000);
+    await expect.poll(() => models.unanswered()).toEqual([server.address, page]);
+  });
+
   it('does not load a model into the memory of Ollama until an agent is given it', async () => {
     const server = await keep(startOllama());
     const models = await search([server.address]);
@@ -149,17 +165,19 @@ describe('the search for local language models', () => {
   });
 
   it('tries a model once and keeps the result between starts', async () => {
-    const server = await keep(startVllm());
+    const [server, other] = [await keep(startVllm()), await keep(startOllama())];
     const first = await search([server.address]);
     const model = await tried(first);
     await first.close();
-    const chats = () => chatsOf(server).length;
-    const before = chats();
-    const second = await search([server.address]);
-    expect(second.offered()).toEqual([model]);
+    const before = chatsOf(server).length;
+    expect(before).toBeGreaterThan(0);
+    const second = await search([server.address, other.address]);
+    expect(second.offered()[0]).toEqual(model);
     second.want(model.id);
-    await second.close();
-    expect(chats()).toBe(before);
+    second.want('local/llama3.2');
+    // Trials run one after another: one of the first model would come before that of the second.
+    await expect.poll(() => second.offered()[1]?.tools).toBe('called');
+    expect(chatsOf(server)).toHaveLength(before);
   });
 
   it('tries a model that failed again only when an agent is given it', async () => {

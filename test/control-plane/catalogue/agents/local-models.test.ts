@@ -29,15 +29,20 @@ let api: TestApi | undefined;
 afterEach(() => api?.close());
 
 /** The API of a deployment that has found these local models. */
-async function open(found: readonly LocalModel[], environment: Record<string, string> = {}) {
+async function open(
+  found: readonly LocalModel[],
+  environment: Record<string, string> = {},
+  search: () => Promise<void> = async () => undefined,
+) {
   const wanted: string[] = [];
   let searches = 0;
   const localModels = {
     ...NO_LOCAL_MODELS,
     known: () => found,
     offered: () => found,
-    search: async () => {
+    search: () => {
       searches += 1;
+      return search();
     },
     want: (id: string) => void wanted.push(id),
   };
@@ -52,9 +57,12 @@ async function open(found: readonly LocalModel[], environment: Record<string, st
   return { api, user, wanted, searches: () => searches };
 }
 
-async function createAgent({ api, user }: { api: TestApi; user: TestUser }, config: object = {}) {
+async function createAgent(
+  { api, user, key = user.key }: { api: TestApi; user: TestUser; key?: string },
+  config: object = {},
+) {
   const created = await api.request('POST', '/v1/agent/agents', {
-    key: user.key,
+    key,
     body: { name: 'A', config },
   });
   expect(created.status).toBe(201);
@@ -64,8 +72,8 @@ async function createAgent({ api, user }: { api: TestApi; user: TestUser }, conf
 const PROMPT = { prompt: { system_prompt: 'You answer the phone of a bakery.' } };
 
 describe('GET /v1/agent/models', () => {
-  it('searches, and lists local models with what is known of them', async () => {
-    const { api, user, searches } = await open([LLAMA, UNTRIED]);
+  it('lists local models with what is known of them, without waiting for the search it starts', async () => {
+    const { api, user, searches } = await open([LLAMA, UNTRIED], {}, () => new Promise(() => undefined));
     const { body } = await api.request('GET', '/v1/agent/models', { key: user.key });
     expect(searches()).toBe(1);
     expect(body.llm).toEqual([
@@ -106,6 +114,13 @@ describe('an agent', () => {
     });
     expect(patched.body.llm).toEqual({ model: 'local/llama3.2', custom: null });
     expect(opened.wanted).toEqual(['local/llama3.2']);
+  });
+
+  it('gets a local model that was installed since the last search', async () => {
+    const found = [LLAMA];
+    const opened = await open(found, {}, async () => void found.push(UNTRIED));
+    await createAgent(opened, { llm: { model: UNTRIED.id } });
+    expect(opened.wanted).toEqual([UNTRIED.id]);
   });
 
   it('is refused a local model that was not found', async () => {
@@ -157,15 +172,17 @@ describe('an agent', () => {
 });
 
 describe('the record of an agent', () => {
-  it('says that the prompt is not read on the demo model, and how to get a language model', async () => {
-    const { warnings } = await createAgent(await open([]), PROMPT);
+  it.each([
+    ['the operator', true, /ollama pull.*OPENAI_API_KEY/],
+    ['a tenant', false, /llm\.custom.*ask the operator/],
+  ])('says that the demo model reads no prompt, and what %s can do', async (_, isOperator, advice) => {
+    const opened = await open([]);
+    const key = isOperator ? opened.api.rootKey : opened.user.key;
+    const { warnings } = await createAgent({ ...opened, key }, PROMPT);
     expect(warnings).toEqual([
-      {
-        code: 'prompt_not_read',
-        message: expect.stringMatching(/does not read its prompt.*ollama pull.*OPENAI_API_KEY/),
-        offered_models: [],
-      },
+      { code: 'prompt_not_read', message: expect.stringMatching(advice), offered_models: [] },
     ]);
+    expect(warnings[0].message).toContain('does not read its prompt');
   });
 
   it('offers the models that have come since, the default of new agents first', async () => {
@@ -186,7 +203,8 @@ describe('the record of an agent', () => {
   });
 
   it('loses the warning with the patch that sets a model; configuration and hash never show it', async () => {
-    const opened = await open([LLAMA]);
+    const found: LocalModel[] = [];
+    const opened = await open(found);
     const { agent_id } = await createAgent(opened, PROMPT);
     const ask = async (method: 'GET' | 'PATCH', path: string, body?: object) =>
       (
@@ -195,7 +213,11 @@ describe('the record of an agent', () => {
           body,
         })
       ).body;
-    expect(await ask('GET', '/config')).not.toHaveProperty('warnings');
+    const [draft, warned] = [await ask('GET', '/config'), await ask('GET', '')];
+    expect(draft).not.toHaveProperty('warnings');
+    found.push(LLAMA);
+    expect((await ask('GET', '')).warnings).not.toEqual(warned.warnings);
+    expect(await ask('GET', '/config')).toEqual(draft);
     await ask('PATCH', '/config', { llm: { model: 'local/llama3.2' } });
     expect(await ask('GET', '')).not.toHaveProperty('warnings');
   });

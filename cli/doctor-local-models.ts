@@ -1,0 +1,36 @@
+/** The doctor's check of the server of local models. */
+import { systemClock } from '#base/clock.ts';
+import { createEgressGuard } from '#base/egress.ts';
+import type { Settings } from '#config/env.ts';
+import { findModels } from '#runtime/llm/local/find-models.ts';
+import { localAddresses } from '#runtime/llm/local/local-addresses.ts';
+import type { CheckResult } from './check-result.ts';
+
+const TIMEOUT_MS = 2_000;
+
+/** Checks that the server at LOCAL_LLM_URL lists its models. Without the setting there is nothing to check. */
+export async function* checkLocalModels(settings: Settings): AsyncGenerator<CheckResult> {
+  if (settings.LOCAL_LLM_URL === undefined) return;
+  const addresses = localAddresses(settings);
+  const guard = createEgressGuard({ allow: addresses.map((url) => new URL(url).host), clock: systemClock });
+  for (const address of addresses) {
+    const found = await findModels(address, { guard, timeoutMs: TIMEOUT_MS });
+    const subject = 'Local models';
+    yield found === null
+      ? {
+          subject,
+          verdict: 'failed',
+          result: `no list of models at ${address}`,
+          fix: 'start its server, or correct LOCAL_LLM_URL',
+        }
+      : found.length === 0
+        ? {
+            subject,
+            verdict: 'note',
+            result: `${address} has no chat model`,
+            fix: 'give it one, such as with `ollama pull llama3.2`',
+          }
+        : { subject, verdict: 'ok', result: `${address} has ${found.map(({ id }) => id).join(', ')}` };
+  }
+  await guard.close();
+}
