@@ -1,6 +1,7 @@
 /** The doctor's check of the configured speech engines: synthesises a sentence and recognises it. */
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { messageOf } from '#base/message-of.ts';
 import type { Settings } from '#config/env.ts';
 import { openSpeechEngines } from '#media/speech/engines.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
@@ -121,8 +122,4 @@ function listen(recognizer: Recognizer, { samples, rateHz }: Recording): Promise
     for (let count = 0; count < 50; count++) stream.write(new Int16Array(frame));
     stream.finalise();
   });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -66,9 +66,12 @@ function isBare(url: string): boolean {
   return `${username}${password}${search}` === '';
 }
 
-const httpUrl = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/(?<!\/)\/+$/, ''));
+const httpUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+  .transform((value) => value.replace(/(?<!\/)\/+$/, ''));
+const WEB_ADDRESS = 'must be an http://, https://, ws:// or wss:// address';
 const vendorUrl = z
-  .url({ protocol: /^(https?|wss?)$/ })
+  .url({ protocol: /^(https?|wss?)$/, error: WEB_ADDRESS })
   .transform((value) => value.replace(/(?<!\/)\/+$/, ''));
 const LOCAL_SERVER =
   'must be the address of a server without credentials, such as http://127.0.0.1:11434, or off';
@@ -88,7 +91,7 @@ const modelId = z
     (value) => /^local\/./.test(value) || vendorOfModel(value) !== null,
     `must be <provider>/<model> of ${LANGUAGE_VENDORS.join(', ')}, local/<model>, or ${DEMO_MODEL_ID}`,
   );
-const redisUrl = z.url({ protocol: /^rediss?$/ });
+const redisUrl = z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' });
 const price = z.string().transform((value, context) => {
   const micros = parseMoney(value);
   if (micros === null || micros < 0) {
@@ -164,7 +167,7 @@ const environmentSchema = z.object({
     .regex(/^mongodb(\+srv)?:\/\//, 'must start with mongodb:// or mongodb+srv://')
     .optional(),
   REDIS_URL: redisUrl.optional(),
-  LIVEKIT_URL: z.url({ protocol: /^(https?|wss?)$/ }).optional(),
+  LIVEKIT_URL: z.url({ protocol: /^(https?|wss?)$/, error: WEB_ADDRESS }).optional(),
   LIVEKIT_API_KEY: secret.optional(),
   LIVEKIT_API_SECRET: secret.optional(),
   DRACHTIO_HOST: host.optional(),

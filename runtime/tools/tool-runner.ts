@@ -6,6 +6,7 @@
 
 import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
+import { messageOf } from '#base/message-of.ts';
 import type { Variables } from '#config/agent-config.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { PlannedTool, SystemVariables } from '#protocol/call-plan.ts';
@@ -186,12 +187,4 @@ function failureText(tool: PlannedTool, raw: RawOutcome): string {
   return tool.error_handling === 'hide'
     ? HIDDEN_FAILURE
     : JSON.stringify({ error: raw.error, body: raw.output });
-}
-
-/** The message of anything thrown. */
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error && error.message === 'fetch failed'
-    ? error.cause.message
-    : error.message;
 }

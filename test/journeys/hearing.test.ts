@@ -1,6 +1,6 @@
 /**
- * Journey: a product without a recogniser is told to download one while it runs, is killed in between, and
- * hears the next call without a restart.
+ * Journey: the operator of a product without a recogniser starts the download of one, the product is killed in
+ * between, and it hears the next call without another restart.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

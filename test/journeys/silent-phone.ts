@@ -1,4 +1,4 @@
-/** A phone that calls and sends no audio until it is told to. */
+/** A phone that calls and sends no audio until a test switches it on. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { SipCall } from '#caller/sip-call.ts';

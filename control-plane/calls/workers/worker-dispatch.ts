@@ -150,8 +150,16 @@ export class WorkerDispatch implements Dispatch {
 
   announceSpeechModels(models: readonly string[]): void {
     const own = this.#workers.describe().map(({ instanceId }) => instanceId);
-    for (const instanceId of new Set([...own, ...this.#others.instanceIds()]))
-      this.#tell(instanceId, { type: 'speech_models', models: [...models] });
+    const failures: unknown[] = [];
+    for (const instanceId of new Set([...own, ...this.#others.instanceIds()])) {
+      try {
+        this.#tell(instanceId, { type: 'speech_models', models: [...models] });
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    // Thrown last: the other workers get the announcement all the same.
+    if (failures.length > 0) throw new AggregateError(failures, `workers not reached: ${failures.length}`);
   }
 
   heardSoFar(sessionId: string): HeardSoFar | null {

@@ -9,6 +9,7 @@ import { open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import pRetry from 'p-retry';
 import type { Clock } from '#base/clock.ts';
+import { messageOf } from '#base/message-of.ts';
 import { fullDiskOf, ModelError } from './model-error.ts';
 import type { ModelFile } from './model-table.ts';
 
@@ -61,7 +62,9 @@ export async function downloadFile(file: ModelFile, download: FileDownload): Pro
   }).catch((error: unknown) => {
     signal.throwIfAborted();
     if (error instanceof ModelError || hasConnected) throw error;
-    throw new ModelError('offline', `${new URL(url).host} cannot be reached`, { cause: error });
+    throw new ModelError('offline', `${new URL(url).host} cannot be reached (${messageOf(error)})`, {
+      cause: error,
+    });
   });
   if ((await sha256Of(path, signal)) === file.sha256) {
     await rm(etagPath(path), { force: true });

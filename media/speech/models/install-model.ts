@@ -7,6 +7,7 @@ import { mkdir, readdir, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import type { Clock } from '#base/clock.ts';
 import { tryLock } from '#base/data-dir-lock.ts';
+import { messageOf } from '#base/message-of.ts';
 import { downloadFile, lengthOf, namesOf, sha256Of } from './download-file.ts';
 import { isComplete, modelsDirectory, readSpeed, speedFile } from './installed-models.ts';
 import { measureModel } from './measure-model.ts';
@@ -149,10 +150,8 @@ async function removeStrangers({ files }: SpeechModel, aside: string): Promise<v
 function explain(error: unknown, model: SpeechModel, options: InstallOptions): unknown {
   if (options.signal.aborted) return options.signal.reason;
   if (!(error instanceof ModelError)) {
-    const why = error instanceof Error ? error.message : String(error);
-    return new ModelError('offline', `The download broke off (${why}). Start it again to resume`, {
-      cause: error,
-    });
+    const message = `The download broke off (${messageOf(error)}). Start it again to resume`;
+    return new ModelError('offline', message, { cause: error });
   }
   return error.failure === 'offline' || error.failure === 'refused'
     ? new ModelError(error.failure, `${error.message}. ${howToInstall(model, options)}`, { cause: error })

@@ -45,12 +45,18 @@ interface Download {
   isChecking: boolean;
 }
 
+interface Failure {
+  readonly message: string;
+  /** The files were in their place, as when the model is too slow. */
+  readonly wasHere: boolean;
+}
+
 /** Starts, stops and reports downloads. */
 export class ModelDownloads {
   readonly table: readonly SpeechModel[];
   readonly #options: ModelDownloadsOptions;
   readonly #running = new Map<string, Download>();
-  readonly #errors = new Map<string, string>();
+  readonly #failures = new Map<string, Failure>();
   /** The end of the last download in the queue: together they might need more space than there is. */
   #last = Promise.resolve();
 
@@ -80,13 +86,15 @@ export class ModelDownloads {
     const { DATA_DIR: dataDir } = this.#options.settings;
     const running = this.#running.get(model.id);
     const isHere = this.has(model);
+    const failure = this.#failures.get(model.id);
     const state = running ? (running.isChecking ? 'checking' : 'downloading') : isHere ? 'ready' : 'absent';
     return {
       model,
       state,
       presentBytes: isHere ? bytesOf(model) : (running?.presentBytes ?? (await bytesAside(dataDir, model))),
       realTimeFactor: readSpeed(dataDir, model.id),
-      error: this.#errors.get(model.id) ?? null,
+      // A failed download is history once the files have been put in their place by other means.
+      error: failure?.wasHere === isHere ? failure.message : null,
       directory: join(modelsDirectory(dataDir), model.id),
     };
   }
@@ -99,7 +107,7 @@ export class ModelDownloads {
     const { promise: done, resolve } = Promise.withResolvers<void>();
     const download: Download = { abort, done, presentBytes: null, hasBegun: false, isChecking: false };
     this.#running.set(model.id, download);
-    this.#errors.delete(model.id);
+    this.#failures.delete(model.id);
     const end = () => {
       if (this.#running.get(model.id) === download) this.#running.delete(model.id);
       resolve();
@@ -152,7 +160,7 @@ export class ModelDownloads {
       const message = error instanceof Error ? error.message : String(error);
       if (error instanceof ModelError) logger.warn({ model: id, failure: error.failure }, message);
       else logger.error({ model: id, err: error }, 'speech model could not be installed');
-      this.#errors.set(id, message);
+      this.#failures.set(id, { message, wasHere: this.has(model) });
       return;
     }
     logger.info({ model: id }, 'speech model is ready');

@@ -46,11 +46,20 @@ export type SpeechModel = z.output<typeof speechModel>;
 
 const table = z.array(speechModel);
 
+/** By file: a table is read once, so that all parts of a process have the same one. */
+const tables = new Map<string | undefined, readonly SpeechModel[]>();
+
 /**
  * The models of the table, the operator's own first; the first recogniser is the recommended one. Throws one
  * line if `MODELS_TABLE` is unusable.
  */
 export function readModelTable(file: string | undefined): readonly SpeechModel[] {
+  const read = tables.get(file) ?? readTable(file);
+  tables.set(file, read);
+  return read;
+}
+
+function readTable(file: string | undefined): readonly SpeechModel[] {
   const own = table.parse(offered);
   if (file === undefined) return own;
   const further = parseTable(file);

@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -75,7 +75,7 @@ async function machine({
   };
   const until = (state: string, id = MODEL.id) =>
     vi.waitFor(async () => expect((await read(id)).state).toBe(state), 60_000);
-  return { api, ask, mirror, read, until, usable };
+  return { api, ask, dataDir: environment.DATA_DIR, mirror, read, until, usable };
 }
 
 describe('the operator', () => {
@@ -173,9 +173,21 @@ describe('the operator', () => {
     expect(await read()).toMatchObject({
       state: 'absent',
       hears_speech: false,
-      error: expect.stringMatching(/^127\.0\.0\.1:9 cannot be reached\. Download .* or set MODELS_URL/),
+      error: expect.stringMatching(
+        /^127\.0\.0\.1:9 cannot be reached \([^)]+\)\. Download .* or set MODELS_URL/,
+      ),
     });
     expect((await ask('POST', PATH)).body.error).toBeNull();
+  });
+
+  it('reads no error of a download once the files were put in their place by hand', async () => {
+    const { ask, dataDir, read } = await machine({ url: 'http://127.0.0.1:9' });
+    await ask('POST', PATH);
+    await vi.waitFor(async () => expect((await read()).error).not.toBeNull(), 60_000);
+    const place = join(dataDir, 'models', MODEL.id);
+    mkdirSync(place, { recursive: true });
+    for (const [name, content] of Object.entries(CONTENTS)) writeFileSync(join(place, name), content);
+    expect(await read()).toMatchObject({ state: 'ready', error: null });
   });
 
   it('reads that the files were not the expected ones, and no agent hears with them', async () => {

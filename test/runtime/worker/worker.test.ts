@@ -22,7 +22,7 @@ describe('a worker', () => {
     await bench.startWebCall('s3');
   });
 
-  it('is told which speech models the control plane has', async () => {
+  it('receives the list of the control plane’s speech models', async () => {
     await bench.start();
     bench.dispatch.announceSpeechModels(['english']);
     await until(() => expect(bench.speechModels).toEqual(['english']));

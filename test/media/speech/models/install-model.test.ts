@@ -216,7 +216,7 @@ describe('a model that is installed', () => {
     expect(failed).toMatchObject({ failure: 'offline' });
     const { message } = failed as Error;
     expect(message).toMatch(
-      /^127\.0\.0\.1:9 cannot be reached\. Download .*tokens\.txt.* on another machine/,
+      /^127\.0\.0\.1:9 cannot be reached \([^)]+\)\. Download .*tokens\.txt.* on another machine/,
     );
     expect(message).toContain(
       `${directory} (copy to a folder whose name starts with a dot, then rename it), or`,
