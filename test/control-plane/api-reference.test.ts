@@ -1,4 +1,4 @@
-/** Every operation, parameter and field of `/openapi.json` has a text, and no text is left over. */
+/** Every operation, parameter and field of `/openapi.json`, webhooks included, has a text; none is left over. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import fields from '#control-plane/platform/http/reference/fields.json' with { type: 'json' };
 import operations from '#control-plane/platform/http/reference/operations.json' with { type: 'json' };
@@ -34,11 +34,13 @@ interface Place {
 let api: TestApi;
 let described: [string, Operation][];
 let places: Place[];
+let hooks: Place[];
 
 beforeAll(async () => {
   api = await openTestApi();
-  const { paths } = (await api.request('GET', '/openapi.json')).body as {
+  const { paths, webhooks } = (await api.request('GET', '/openapi.json')).body as {
     paths: Record<string, Record<string, Operation>>;
+    webhooks: Record<string, { post: Operation }>;
   };
   described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): [string, Operation] => [
@@ -46,7 +48,8 @@ beforeAll(async () => {
       operation,
     ]),
   );
-  places = described.flatMap(([name, operation]) => placesOf(name, operation));
+  hooks = Object.values(webhooks).flatMap(({ post }) => placesOf('webhook', post));
+  places = [...described.flatMap(([name, operation]) => placesOf(name, operation)), ...hooks];
 });
 afterAll(() => api.close());
 
@@ -92,6 +95,7 @@ describe('the reference of the API', () => {
 
   it('describes every parameter and every field', () => {
     expect(places.length).toBeGreaterThan(3_000);
+    expect(hooks.length).toBeGreaterThan(80);
     const bare = places.filter(({ text }) => !text).map(({ scope, path }) => `${scope} ${path}`);
     expect([...new Set(bare)]).toEqual([]);
   });

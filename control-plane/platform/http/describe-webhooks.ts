@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { inboundCallEvent, SIGNATURE_HEADER, webhookEvent } from '#protocol/webhook-events.ts';
 import { exampleOf, type JsonSchema } from './example-of.ts';
+import { addWebhookTexts } from './reference/reference-texts.ts';
 
 /** The answer to `call.inbound`. */
 const inboundCallAnswer = z.object({
@@ -31,10 +32,12 @@ export function describedWebhooks(): Record<string, object> {
     description: 'Variables for the prompt and the first message. After any other answer the call has none.',
     content: jsonContent(inboundCallAnswer, { dynamic_variables: { name: 'Ada', is_member: true } }),
   };
-  return Object.fromEntries([
+  const webhooks = Object.fromEntries([
     ...events,
     [inboundCallEvent.shape.event.value, pathItem(inboundCallEvent, { '2XX': answer })],
   ]);
+  addWebhookTexts(webhooks);
+  return webhooks;
 }
 
 function pathItem(event: z.ZodType, responses: object): object {

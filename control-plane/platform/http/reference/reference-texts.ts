@@ -40,12 +40,22 @@ const OPERATIONS: Readonly<Record<string, { readonly summary: string; readonly d
   operations;
 /** Scope of the fields of errors, which are the same for every operation. */
 const ERROR = 'error';
+/** Scope of the fields of webhooks, most of which all events have. */
+const WEBHOOK = 'webhook';
 
 /** Adds the missing texts to an OpenAPI description, in place. */
 export function addReferenceTexts({ paths = {} }: Description): void {
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(methods))
       describeOperation(`${method.toUpperCase()} ${path}`, operation);
+  }
+}
+
+/** Adds the missing texts to the `webhooks` section, in place. */
+export function addWebhookTexts(webhooks: Readonly<Record<string, { readonly post: Operation }>>): void {
+  for (const { post } of Object.values(webhooks)) {
+    describeContent(WEBHOOK, post.requestBody?.content);
+    for (const { content } of Object.values(post.responses ?? {})) describeContent(WEBHOOK, content);
   }
 }
 
