@@ -1,32 +1,48 @@
 /**
- * `npm run docs:errors`: generates docs/errors.md from the table of faults, so that the page is never out of
- * date.
+ * `npm run docs:errors`: generates docs/errors.md from the table of faults and from `error-advice.json` (what
+ * happened, what to do), so that the page is never out of date.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { listFaults } from '#config/errors.ts';
+import { type FaultCode, listFaults } from '#config/errors.ts';
+import advice from './error-advice.json' with { type: 'json' };
+
+/** What happened and what to do, by code. A missing code fails the type check. */
+const ADVICE: Readonly<Record<FaultCode, readonly string[]>> = advice;
 
 /** The page's text. */
 export function errorsPage(): string {
-  const rows = listFaults().map(
+  const faults = listFaults();
+  const details = faults.map(
     ({ code, status, message, reason, sip }) =>
       `| \`${code}\` | ${status} | ${message} | ${reason === undefined ? '' : `\`${reason}\``} | ` +
       `${sip ?? ''} |`,
   );
+  const remedies = faults.map(({ code }) => `| \`${code}\` | ${ADVICE[code].join(' | ')} |`);
   return [
     '# Errors',
     '',
-    '`npm run docs:errors` generates this page from [config/errors.ts](../config/errors.ts).',
+    '`npm run docs:errors` generates this page from [config/errors.ts](../config/errors.ts) and',
+    '[scripts/error-advice.json](../scripts/error-advice.json). Find the message of your answer in the second table,',
+    'and its code in the first.',
     '',
     '- Every JSON error has `status`, `message` and `reason`; the reason is null where the table has none.',
     '- A validation failure (422 without a reason) is a list of `{type, loc, msg, ctx}`.',
     '- A missing `Authorization` is a 401 without a body.',
     '- A missing body or a wrong Content-Type is a 415 without a body.',
-    '- The last column is the SIP status that refuses an INVITE.',
+    '- SIP is the status that refuses an INVITE.',
+    '',
+    '## What to do',
+    '',
+    '| Code | What happened | What to do |',
+    '|---|---|---|',
+    ...remedies,
+    '',
+    '## What the API answers',
     '',
     '| Code | Status | Message | Reason | SIP |',
     '|---|---|---|---|---|',
-    ...rows,
+    ...details,
     '',
   ].join('\n');
 }
