@@ -9,6 +9,8 @@ import type { CallOutcome, CallRecord } from '#caller/caller.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { CALLER_RATE_HZ, prepareScene } from '#caller/scene.ts';
 import { voicedSeconds } from '#caller/voiced.ts';
+import { explainUnheard } from '#protocol/explain-unheard.ts';
+import type { UnheardCaller } from '#protocol/session-record.ts';
 import { type Api, CommandError, type Json } from './api.ts';
 import type { CheckResult } from './check-result.ts';
 import {
@@ -106,10 +108,12 @@ async function checkCall(api: Pick<Api, 'get'>, testCall: TestCall): Promise<Fin
     };
   const session = await endedSession(api, testCall.permitted);
   const received: number = session.media_quality?.packets_received ?? 0;
+  const unheard: UnheardCaller | undefined = session.media_quality?.unheard;
+  const cause = unheard ? ` (${explainUnheard(unheard)})` : '';
   if (received === 0)
     return {
       verdict: 'failed',
-      result: `${number} answered, but the agent heard nothing${reasonOf(session)}`,
+      result: `${number} answered, but the agent heard nothing${cause}`,
       fix:
         'the caller’s audio does not reach the RTP range: open the range in the firewall (UDP), and ' +
         'forward it if the machine is behind NAT',
@@ -169,12 +173,4 @@ async function endedSession(
     if (session.status === 'completed' || performance.now() > limitMs) return session;
     await sleep(POLL_MS);
   }
-}
-
-function reasonOf(session: Json): string {
-  const unheard = session.media_quality?.unheard;
-  if (!unheard) return '';
-  const { expected_address: expected, refused_addresses: refused } = unheard;
-  const came = refused.length > 0 ? `, packets came from ${refused.join(', ')}` : '';
-  return ` (it expected ${expected ?? 'the media relay'}${came})`;
 }

@@ -3,6 +3,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { explainUnheard } from '#protocol/explain-unheard.ts';
 import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, EXIT, type Json } from './api.ts';
 import { countUpTo } from './arguments.ts';
@@ -120,7 +121,7 @@ function endsOf({ direction, caller_number: theirs, dialed_number: ours, source 
 function printSession(session: Json): void {
   const [from, to] = endsOf(session);
   printFacts({
-    Json: session.session_id,
+    Session: session.session_id,
     Agent: session.agent_name,
     Status: session.status + (session.end_reason === null ? '' : `, ${session.end_reason}`),
     ...(session.dial_error === undefined ? {} : { Cause: session.dial_error }),
@@ -128,6 +129,7 @@ function printSession(session: Json): void {
     To: to,
     Started: session.started_at,
     Seconds: session.duration_seconds,
+    ...(session.media_quality?.unheard && { Unheard: explainUnheard(session.media_quality.unheard) }),
   });
   printBlock(session.items.map((item: Item) => itemLine(item, session.started_at)));
   printBlock(waterfall(session.turns));
