@@ -13,6 +13,15 @@ export interface PageBlock {
   readonly line: number;
 }
 
+/** The contents of a file that a shell block of these writes (`cat > NAME <<'END'`). Throws without one. */
+export function fileIn(blocks: readonly PageBlock[], name: string): string {
+  for (const { code } of blocks) {
+    const [, contents] = code.split(`cat > ${name} <<'END'\n`);
+    if (contents !== undefined) return contents.slice(0, contents.search(/^END$/m));
+  }
+  throw new Error(`no block writes ${name}`);
+}
+
 /** The blocks of a page in order. Only fences at the beginning of a line count. */
 export function blocksOf(page: string): PageBlock[] {
   return [...page.matchAll(/^```([^\n`]*)\n([\s\S]*?)^```$/gm)].map(

@@ -51,11 +51,17 @@ describeNeeds(NEEDED)('the shell blocks', { concurrent: true }, () => {
   });
 
   for (const { page, blocks } of PAGES)
-    itNeeds(NEEDED)(`of ${page} run as they are written`, async () => {
+    itNeeds(programsOf(blocks))(`of ${page} run as they are written`, async () => {
       const steps = blocks.map(({ line, code }) => `step='${page}:${line}'\n${code}`);
       expect(await run([COMMON, ...steps].join('\n'))).toEqual({ failedAt: null, output: '' });
     });
 });
+
+/** The programs that a test of these blocks needs. */
+function programsOf(blocks: readonly PageBlock[]): string[] {
+  const isUsed = (program: string) => blocks.some(({ code }) => new RegExp(`\\b${program} `).test(code));
+  return [...NEEDED, ...['openssl', 'python3'].filter(isUsed)];
+}
 
 function runnableBlocks(page: string): PageBlock[] {
   return blocksOf(readFileSync(join(ROOT, page), 'utf8')).filter(({ isRunnable }) => isRunnable);
