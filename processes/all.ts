@@ -4,6 +4,7 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import { systemClock } from '#base/clock.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import { createLogger, type Logger } from '#base/log.ts';
@@ -197,6 +198,13 @@ function seconds(ms: number): string {
   return (ms / 1000).toFixed(1);
 }
 
+/** Where the operator finds the key of the console: the command that prints it. */
+function keyLine({ ROOT_API_KEY }: Settings, credentialsFile: string): string {
+  if (ROOT_API_KEY !== undefined) return 'the value of ROOT_API_KEY';
+  const path = resolve(credentialsFile).replaceAll('\\', '/');
+  return `node -p "require('${path}').root_api_key" prints it`;
+}
+
 function announce(
   settings: Settings,
   started: StartFacts,
@@ -207,7 +215,7 @@ function announce(
   console.log(`Talk to it   ${url}/`);
   console.log(`Console      ${url}/console`);
   console.log(`API docs     ${url}/docs`);
-  console.log(`API key      in ${start.credentialsFile} (root_api_key)`);
+  console.log(`API key      ${keyLine(settings, start.credentialsFile)}`);
   if (number !== null && started.sipPort !== null) {
     const uri = `sip:${number}@${hostPort(reachable(settings.SIP_HOST), started.sipPort)}`;
     console.log(`Dial         ${uri} (UDP or TCP; the demo agent answers)`);

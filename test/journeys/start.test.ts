@@ -67,6 +67,8 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
         ).not.toEqual([]);
       }
       expect(product.log).toContain('Engines      Language model: none.');
+      const command = /^API key {6}(node -p .*) prints it$/m.exec(product.log)?.[1] ?? '';
+      expect(execFileSync('sh', ['-c', command], { encoding: 'utf8' }).trim()).toBe(product.rootKey);
       expect(product.log).toContain(`sip:${product.number}@127.0.0.1:${product.sipPort}`);
       // Below the ephemeral range, so outgoing connections cannot take the ports while a killed part is
       // restarted.

@@ -12,6 +12,14 @@ import { isDatabaseAway } from '../store/database-away.ts';
 /** Entries written per iteration of the event loop. */
 const CHUNK_ENTRIES = 500;
 
+/** Types of bodies, as a 415 names them. */
+const BODY_TYPES = [
+  'application/json',
+  'multipart/form-data',
+  'application/x-www-form-urlencoded',
+  'application/msgpack',
+];
+
 /** Body of every JSON error except 422. */
 export const errorBody = z.object({
   status: z.number().int(),
@@ -116,11 +124,17 @@ export function retryAfter({ retryAfterSeconds: seconds }: Fault): Record<string
 
 /**
  * Sends a refusal without a body: 401 for a missing or malformed Authorization, 415 for a missing body or a
- * wrong Content-Type.
+ * wrong Content-Type. A header says what is wanted (RFC 9110, sections 11.6.1 and 15.5.16).
  */
 export function sendBare(reply: FastifyReply, status: 401 | 415): void {
   if (status === 401) reply.header('WWW-Authenticate', 'Bearer');
+  else reply.header('Accept', acceptedTypes(reply).join(', '));
   reply.code(status).removeHeader('content-type').send();
+}
+
+/** Body types that the routes beside this one accept. */
+function acceptedTypes({ server }: FastifyReply): string[] {
+  return BODY_TYPES.filter((type) => server.hasContentTypeParser(type));
 }
 
 function knownFault(error: Error, code: unknown): Fault {
