@@ -120,6 +120,11 @@ export class ConnectedWorkers implements OwnWorkers {
     this.#isDraining = true;
   }
 
+  /** True once `drain` was called: the workers are about to leave. */
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
   /** True when this job may no longer be placed. */
   isClosedTo(kind: JobKind): boolean {
     return this.#isDraining && kind !== 'analysis';

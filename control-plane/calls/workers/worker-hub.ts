@@ -150,7 +150,7 @@ export class WorkerHub {
     const instanceId = worker.registration.instance_id;
     if (!workers.remove(worker)) return;
     others.changed();
-    logger.warn({ instanceId }, 'worker link lost');
+    logger[workers.isDraining ? 'info' : 'warn']({ instanceId }, 'worker link lost');
     // The worker may be connected to another replica: `watch-links.ts` finds out.
     if (this.#isClosed || this.#dead.has(instanceId) || others.mayExist) return;
     this.#runInOrder(instanceId, async () => {
