@@ -45,7 +45,10 @@ export interface ParticipantsDeps {
   onRecording(event: Extract<LegEvent, { type: 'recording' }>): void;
 }
 
-/** Most colleagues at once: each costs the mixing of two voices. */
+/**
+ * Most colleagues at once: each costs the mixing of two voices. How many may join over the whole call is the
+ * control plane's limit.
+ */
 const MAX_PARTICIPANTS = 8;
 /** Time for an admitted colleague to connect, and to reconnect. */
 const CONNECT_MS = 60_000;

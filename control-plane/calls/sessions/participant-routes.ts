@@ -23,7 +23,7 @@ import { findSession } from './find-session.ts';
 import { loadSessionHead } from './session-store.ts';
 import { hashToken, isTokenOf, newToken, webGrant } from './web-transport.ts';
 
-/** Maximum number of colleagues added to one call. */
+/** Most colleagues who may be added over a whole call; the worker limits those who are in it at once. */
 const MAX_PARTICIPANTS = 100;
 /** A colleague uses the token immediately. */
 const JOIN_SECONDS = 60;
