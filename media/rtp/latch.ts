@@ -59,13 +59,13 @@ export class Latch {
   }
 
   /** True if this address is that of the latched source, or before it of the negotiated one. */
-  isPeer(address: string): boolean {
+  #isPeer(address: string): boolean {
     return (this.#latched ?? this.#negotiated)?.address === canonicalAddress(address);
   }
 
   /** True if packets from this address can be accepted, now or after a probation. */
   mayAccept(address: string): boolean {
-    if (this.isPeer(address)) return true;
+    if (this.#isPeer(address)) return true;
     const negotiated = this.#negotiated;
     return !!negotiated && !this.#latched && this.#mayStandIn(canonicalAddress(address), negotiated);
   }

@@ -195,7 +195,7 @@ class RtpSession implements TransportLeg, PacedLeg {
     const plain = this.#srtpReceiver ? this.#srtpReceiver.open(datagram) : datagram;
     const packet = plain && parseRtp(plain);
     if (!packet || !isAcceptable(packet, remote)) {
-      if (this.#latch.isPeer(from.address)) this.#watch.countUnreadable();
+      if (this.#latch.mayAccept(from.address)) this.#watch.countUnreadable();
       return;
     }
     const nowMs = this.#shared.clock.now();

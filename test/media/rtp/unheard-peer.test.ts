@@ -59,6 +59,12 @@ describe('the report on a peer from which nothing is heard', () => {
   it.each([
     ['cannot be decrypted', { srtp: SRTP }, 0, new Uint8Array(160)],
     ['has a payload type that was not negotiated', {}, 77, new Uint8Array(160)],
+    [
+      'cannot be decrypted, of a peer behind NAT that named a private address',
+      { srtp: SRTP, address: '10.0.0.9' },
+      0,
+      new Uint8Array(160),
+    ],
   ] as const)('counts a packet that %s', async (_why, described, payloadType, payload) => {
     const { clock, peer, leg, port, report, logged } = await open();
     leg.command({ do: 'setRemote', remote: { ...peer.remote, ...described } });
