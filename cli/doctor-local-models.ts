@@ -8,7 +8,7 @@ import type { CheckResult } from './check-result.ts';
 
 const TIMEOUT_MS = 2_000;
 
-/** Checks that the server at LOCAL_LLM_URL lists its models. Without the setting there is nothing to check. */
+/** Checks that the server at LOCAL_LLM_URL lists its models; yields nothing without the setting. */
 export async function* checkLocalModels(settings: Settings): AsyncGenerator<CheckResult> {
   if (settings.LOCAL_LLM_URL === undefined) return;
   const addresses = localAddresses(settings);

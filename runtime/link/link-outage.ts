@@ -9,7 +9,7 @@ const RECONNECT_MAX_MS = 2_000;
  */
 const EAGER_FOR_MS = 10_000;
 const EAGER_MAX_MS = 200;
-/** An outage this long is logged as a warning. On a busy laptop a control plane takes ten seconds to start. */
+/** An outage this long is logged as a warning: on a busy machine a control plane takes 10 s to start. */
 const WARN_AFTER_MS = 15_000;
 
 /** The current outage; a worker starts in one. */

@@ -1,4 +1,4 @@
-/** Every operation, parameter and field of `/openapi.json`, webhooks included, has a text; none is left over. */
+/** Every operation, parameter and field of `/openapi.json` has a text, in webhooks too; none is left over. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import fields from '#control-plane/platform/http/reference/fields.json' with { type: 'json' };
 import operations from '#control-plane/platform/http/reference/operations.json' with { type: 'json' };

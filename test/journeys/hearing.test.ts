@@ -1,6 +1,6 @@
 /**
- * Journey: the operator of a product without a recogniser starts the download of one, the product is killed in
- * between, and it hears the next call without another restart.
+ * Journey: the operator of a product without a recogniser starts the download of one. The product is killed
+ * meanwhile, and hears the next call after the download without another restart.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -33,8 +33,8 @@ export function warningsOf(
       : isOperator
         ? 'To get a language model, run `ollama pull llama3.2` beside Parley, or start Parley with ' +
           'OPENAI_API_KEY or another vendor’s key.'
-        : 'Set llm.custom in its configuration to a language model of your own (base_url, model and api_key ' +
-          'of an OpenAI-compatible API), or ask the operator of this deployment for one.';
+        : 'Set llm.custom in its configuration to a language model of your own (base_url, model and ' +
+          'api_key of an OpenAI-compatible API), or ask the operator of this deployment for one.';
   return [
     {
       code: 'prompt_not_read',

@@ -121,22 +121,6 @@ describe('the search for local language models', () => {
     },
   );
 
-  it('leaves out a cloud model of Ollama, which runs on another company’s servers', async () => {
-    const models = await search([(await keep(startOllama())).address]);
-    expect(models.known().map(({ name }) => name)).toEqual(['llama3.2:latest']);
-  });
-
-  it('knows at which addresses no server lists its models', async () => {
-    const server = await keep(startVllm());
-    const clock = new ManualClock();
-    const page = await stranger((_, response) => void response.end('<html>It works</html>'));
-    const models = await search([server.address, page], clock);
-    expect(models.unanswered()).toEqual([page]);
-    await server.close();
-    await clock.advance(60_000);
-    await expect.poll(() => models.unanswered()).toEqual([server.address, page]);
-  });
-
   it('does not load a model into the memory of Ollama until an agent is given it', async () => {
     const server = await keep(startOllama());
     const models = await search([server.address]);

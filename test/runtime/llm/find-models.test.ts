@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLogger } from '#base/log.ts';
+import { searchLocalModels } from '#runtime/llm/local/search-models.ts';
+import { startOllama, startVllm } from '#test/fakes/local-llm-servers.ts';
+import { listenLocally } from '#test/fakes/local-server.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+
+const opened: { close(): Promise<void> }[] = [];
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'parley-found-'));
+});
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function keep<Opened extends { close(): Promise<void> }>(opening: Promise<Opened>): Promise<Opened> {
+  const one = await opening;
+  opened.push(one);
+  return one;
+}
+
+const search = (addresses: readonly string[], clock = new ManualClock()) => {
+  const logger = createLogger({ level: 'silent', name: 'test' });
+  return keep(searchLocalModels({ addresses, file: join(folder, 'local-models.json'), clock, logger }));
+};
+
+describe('the search for local language models', () => {
+  it('leaves out a cloud model of Ollama, which runs on another company’s servers', async () => {
+    const models = await search([(await keep(startOllama())).address]);
+    expect(models.known().map(({ name }) => name)).toEqual(['llama3.2:latest']);
+  });
+
+  it('knows at which addresses no server lists its models', async () => {
+    const server = await keep(startVllm());
+    const page = await keep(listenLocally(createServer((_, response) => void response.end('<html>'))));
+    const other = `http://127.0.0.1:${page.port}`;
+    const clock = new ManualClock();
+    const models = await search([server.address, other], clock);
+    expect(models.unanswered()).toEqual([other]);
+    await server.close();
+    await clock.advance(60_000);
+    await expect.poll(() => models.unanswered()).toEqual([server.address, other]);
+  });
+});
