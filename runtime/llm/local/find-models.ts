@@ -135,13 +135,18 @@ async function ofOpenai(
         isLoaded: state === 'loaded',
       }));
   return data
-    .filter(({ id }) => !isEmbedding(id))
+    .filter(({ id }) => !isEmbedding(id) && !isNamedCloud(id))
     .map(({ id, max_model_len }) => ({
       name: id,
       context_tokens: props?.default_generation_settings.n_ctx ?? max_model_len ?? null,
       // Behind any other list, such as a proxy's, a trial may load each model or pay a vendor.
       isLoaded: (isLlamaCpp || isVllm) && data.length === 1,
     }));
+}
+
+/** A cloud model of Ollama, which its OpenAI list marks by the name only: `gpt-oss:120b-cloud`. */
+function isNamedCloud(name: string): boolean {
+  return /[:-]cloud$/.test(name);
 }
 
 function isEmbedding(name: string): boolean {

@@ -3,7 +3,9 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createEgressGuard, type EgressGuard } from '#base/egress.ts';
 import { createLogger } from '#base/log.ts';
+import { findModels } from '#runtime/llm/local/find-models.ts';
 import { searchLocalModels } from '#runtime/llm/local/search-models.ts';
 import { startOllama, startVllm } from '#test/fakes/local-llm-servers.ts';
 import { listenLocally } from '#test/fakes/local-server.ts';
@@ -34,6 +36,25 @@ describe('the search for local language models', () => {
   it('leaves out a cloud model of Ollama, which runs on another company’s servers', async () => {
     const models = await search([(await keep(startOllama())).address]);
     expect(models.known().map(({ name }) => name)).toEqual(['llama3.2:latest']);
+  });
+
+  it('leaves out a cloud model while Ollama answers with its OpenAI list only', async () => {
+    const data = ['llama3.2:latest', 'gpt-oss:120b-cloud', 'glm-4.6:cloud'].map((id) => ({ id }));
+    const server = createServer(({ url }, response) => {
+      if (url === '/api/tags') return;
+      response.writeHead(url === '/v1/models' ? 200 : 404).end(JSON.stringify({ object: 'list', data }));
+    });
+    const host = `127.0.0.1:${(await keep(listenLocally(server))).port}`;
+    const clock = new ManualClock();
+    const guard = createEgressGuard({ allow: [host], clock });
+    opened.push(guard);
+    const request: EgressGuard['request'] = async (url, bounds) => {
+      const answer = await guard.request(url, bounds);
+      if (url.endsWith('/v1/models')) void clock.advance(500);
+      return answer;
+    };
+    const found = await findModels(`http://${host}`, { guard: { request }, timeoutMs: 500 });
+    expect(found?.map(({ id }) => id)).toEqual(['local/llama3.2']);
   });
 
   it('knows at which addresses no server lists its models', async () => {
