@@ -9,14 +9,17 @@ const RECONNECT_MAX_MS = 2_000;
  */
 const EAGER_FOR_MS = 10_000;
 const EAGER_MAX_MS = 200;
-/** An outage this long is logged as a warning: on a busy machine a control plane takes 10 s to start. */
-const WARN_AFTER_MS = 15_000;
+/** An outage this long is logged as a warning. */
+const WARN_AFTER_MS = 3_000;
+/** The same before the first link: on a busy machine a control plane takes 10 s to start. */
+const WARN_AT_START_MS = 15_000;
 
 /** The current outage; a worker starts in one. */
 export class LinkOutage {
   readonly #clock: Clock;
   #sinceMs: number;
   #retryMs = RECONNECT_FIRST_MS;
+  #warnAfterMs = WARN_AT_START_MS;
   #hasWarned = false;
 
   constructor(clock: Clock) {
@@ -32,6 +35,7 @@ export class LinkOutage {
   /** The link is up. */
   end(): void {
     this.#retryMs = RECONNECT_FIRST_MS;
+    this.#warnAfterMs = WARN_AFTER_MS;
     this.#hasWarned = false;
   }
 
@@ -41,7 +45,7 @@ export class LinkOutage {
 
   /** True once per outage, when it becomes long enough for a warning. */
   takeWarning(): boolean {
-    if (this.#hasWarned || this.durationMs <= WARN_AFTER_MS) return false;
+    if (this.#hasWarned || this.durationMs <= this.#warnAfterMs) return false;
     this.#hasWarned = true;
     return true;
   }
