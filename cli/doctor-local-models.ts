@@ -23,14 +23,14 @@ export async function* checkLocalModels(settings: Settings): AsyncGenerator<Chec
           result: `no list of models at ${address}`,
           fix: 'start its server, or correct LOCAL_LLM_URL',
         }
-      : found.length === 0
+      : found.models.length === 0
         ? {
             subject,
             verdict: 'note',
             result: `${address} has no chat model`,
             fix: 'give it one, such as with `ollama pull llama3.2`',
           }
-        : { subject, verdict: 'ok', result: `${address} has ${found.map(({ id }) => id).join(', ')}` };
+        : { subject, verdict: 'ok', result: `${address} has ${found.models.map(({ id }) => id).join(', ')}` };
   }
   await guard.close();
 }

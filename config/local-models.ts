@@ -20,7 +20,7 @@ export type LocalModel = z.output<typeof localModel>;
 
 /** The local models of one control plane. */
 export interface LocalModels {
-  /** Every model ever found: a call may use one that the last search did not find. */
+  /** Every local model ever found: a call may use one that the last search did not find. */
   known(): readonly LocalModel[];
   /** The models that the last search found. */
   offered(): readonly LocalModel[];

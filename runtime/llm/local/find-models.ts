@@ -24,7 +24,14 @@ export interface FoundModel extends Pick<LocalModel, 'id' | 'base_url' | 'name' 
   readonly isLoaded: boolean;
 }
 
-type Listed = Pick<FoundModel, 'name' | 'context_tokens' | 'isLoaded'>;
+/** The models of one server. */
+export interface FoundModels {
+  readonly models: readonly FoundModel[];
+  /** Ids of cloud models, which are left out: their maker would get what was meant to stay on this machine. */
+  readonly cloudIds: readonly string[];
+}
+
+type Listed = Pick<FoundModel, 'name' | 'context_tokens' | 'isLoaded'> & { readonly isCloud: boolean };
 
 const tokens = z.number().int().positive().max(100_000_000).nullish().catch(null);
 
@@ -74,7 +81,7 @@ const lmStudioModels = z.object({
 export async function findModels(
   address: string,
   { guard, timeoutMs }: { readonly guard: Pick<EgressGuard, 'request'>; readonly timeoutMs: number },
-): Promise<readonly FoundModel[] | null> {
+): Promise<FoundModels | null> {
   const read = async <Schema extends z.ZodType>(path: string, schema: Schema) => {
     const request = { method: 'GET', timeoutMs, maxBytes: MAX_BYTES };
     const answer = await guard.request(`${address}${path}`, request).catch(() => null);
@@ -91,26 +98,31 @@ export async function findModels(
     : list
       ? await ofOpenai(list, read)
       : [];
-  return found.flatMap((model) => {
+  const named = found.flatMap(({ isCloud, ...model }) => {
     const id = idOf(model.name);
-    return id === null ? [] : [{ ...model, id, base_url: `${address}/v1` }];
+    return id === null ? [] : [{ isCloud, model: { ...model, id, base_url: `${address}/v1` } }];
   });
+  return {
+    models: named.filter(({ isCloud }) => !isCloud).map(({ model }) => model),
+    cloudIds: named.filter(({ isCloud }) => isCloud).map(({ model }) => model.id),
+  };
 }
 
 function ofOllama(
   { models }: z.output<typeof ollamaTags>,
   running: z.output<typeof ollamaRunning> | null,
 ): Listed[] {
-  return (
-    models
-      .filter(({ name, details }) => !isEmbedding(name) && !/bert/i.test(details?.family ?? ''))
-      // It runs on the servers of Ollama's maker, which would get what was meant to stay on this machine.
-      .filter(({ remote_host, remote_model }) => !remote_host && !remote_model)
-      .map(({ name }) => {
-        const loaded = running?.models.find((model) => model.name === name);
-        return { name, context_tokens: loaded?.context_length ?? null, isLoaded: loaded !== undefined };
-      })
-  );
+  return models
+    .filter(({ name, details }) => !isEmbedding(name) && !/bert/i.test(details?.family ?? ''))
+    .map(({ name, remote_host, remote_model }) => {
+      const loaded = running?.models.find((model) => model.name === name);
+      return {
+        name,
+        context_tokens: loaded?.context_length ?? null,
+        isLoaded: loaded !== undefined,
+        isCloud: Boolean(remote_host || remote_model),
+      };
+    });
 }
 
 function isOfLlamaCpp({ data }: z.output<typeof openaiModels>): boolean {
@@ -133,20 +145,18 @@ async function ofOpenai(
         name: id,
         context_tokens: loaded_context_length ?? max_context_length ?? null,
         isLoaded: state === 'loaded',
+        isCloud: false,
       }));
   return data
-    .filter(({ id }) => !isEmbedding(id) && !isNamedCloud(id))
+    .filter(({ id }) => !isEmbedding(id))
     .map(({ id, max_model_len }) => ({
       name: id,
       context_tokens: props?.default_generation_settings.n_ctx ?? max_model_len ?? null,
       // Behind any other list, such as a proxy's, a trial may load each model or pay a vendor.
       isLoaded: (isLlamaCpp || isVllm) && data.length === 1,
+      // Ollama's OpenAI list marks its cloud models by the name only: `gpt-oss:120b-cloud`.
+      isCloud: /[:-]cloud$/.test(id),
     }));
-}
-
-/** A cloud model of Ollama, which its OpenAI list marks by the name only: `gpt-oss:120b-cloud`. */
-function isNamedCloud(name: string): boolean {
-  return /[:-]cloud$/.test(name);
 }
 
 function isEmbedding(name: string): boolean {

@@ -106,10 +106,12 @@ class LocalSearch implements LocalModels {
     // Of two servers with a model of the same name, the first one has it.
     const found = new Map(
       lists
-        .flatMap((list) => list ?? [])
+        .flatMap((list) => list?.models ?? [])
         .reverse()
         .map((model) => [model.id, model]),
     );
+    for (const [index, address] of addresses.entries())
+      for (const id of lists[index]?.cloudIds ?? []) this.#forget(id, `${address}/v1`);
     const before = new Set(this.#offered.map(({ id }) => id));
     this.#offered = [...found.values()].reverse();
     for (const { id, isLoaded, ...rest } of this.#offered) {
@@ -133,6 +135,13 @@ class LocalSearch implements LocalModels {
     };
     if (!isSame && old) this.#attempted.delete(id);
     if (JSON.stringify(old) !== JSON.stringify(model)) this.#keep(model);
+  }
+
+  /** An earlier process may have kept a model that runs elsewhere. */
+  #forget(id: string, base_url: string): void {
+    if (this.#known.get(id)?.base_url !== base_url) return;
+    this.#known.delete(id);
+    this.#isSaved = false;
   }
 
   /** Trials run one after another: a server with one processor would measure their sum. */

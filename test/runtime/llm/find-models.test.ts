@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEgressGuard, type EgressGuard } from '#base/egress.ts';
 import { createLogger } from '#base/log.ts';
+import type { LocalModel } from '#config/local-models.ts';
 import { findModels } from '#runtime/llm/local/find-models.ts';
 import { searchLocalModels } from '#runtime/llm/local/search-models.ts';
 import { startOllama, startVllm } from '#test/fakes/local-llm-servers.ts';
@@ -38,6 +39,25 @@ describe('the search for local language models', () => {
     expect(models.known().map(({ name }) => name)).toEqual(['llama3.2:latest']);
   });
 
+  it('forgets a cloud model that an earlier process kept', async () => {
+    const { address } = await keep(startOllama());
+    const file = join(folder, 'local-models.json');
+    const cloud: LocalModel = {
+      id: 'local/gpt-oss:120b-cloud',
+      base_url: `${address}/v1`,
+      name: 'gpt-oss:120b-cloud',
+      context_tokens: null,
+      tools: 'called',
+      tokens_per_second: 100,
+    };
+    const removed = { ...cloud, id: 'local/gemma3', name: 'gemma3:latest' };
+    writeFileSync(file, JSON.stringify([cloud, removed]));
+    const models = await search([address]);
+    const names = ['gemma3:latest', 'llama3.2:latest'];
+    expect(models.known().map(({ name }) => name)).toEqual(names);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject(names.map((name) => ({ name })));
+  });
+
   it('leaves out a cloud model while Ollama answers with its OpenAI list only', async () => {
     const data = ['llama3.2:latest', 'gpt-oss:120b-cloud', 'glm-4.6:cloud'].map((id) => ({ id }));
     const server = createServer(({ url }, response) => {
@@ -54,7 +74,7 @@ describe('the search for local language models', () => {
       return answer;
     };
     const found = await findModels(`http://${host}`, { guard: { request }, timeoutMs: 500 });
-    expect(found?.map(({ id }) => id)).toEqual(['local/llama3.2']);
+    expect(found?.models.map(({ id }) => id)).toEqual(['local/llama3.2']);
   });
 
   it('knows at which addresses no server lists its models', async () => {
