@@ -28,6 +28,11 @@ export interface LocalModels {
   unanswered(): readonly string[];
   /** Searches again, unless the last search was seconds ago. Resolves after at most a second. */
   search(): Promise<void>;
+  /**
+   * Searches again, whatever the age of the last search: a model may have come since. There is one such search
+   * a second for all callers. Resolves after at most three seconds.
+   */
+  searchAnew(): Promise<void>;
   /** Tries the model with this id, if it is a local one that was not tried: an agent is about to use it. */
   want(id: string): void;
   /** Stops searching; resolves when nothing is running any more. */
@@ -40,6 +45,7 @@ export const NO_LOCAL_MODELS: LocalModels = {
   offered: () => [],
   unanswered: () => [],
   search: async () => undefined,
+  searchAnew: async () => undefined,
   want: () => undefined,
   close: async () => undefined,
 };

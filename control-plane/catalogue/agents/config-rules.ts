@@ -35,12 +35,14 @@ export interface DraftChange {
 
 /** Throws `InvalidRequest` with all problems of a changed draft, or `duplicate_client_tool`. */
 export async function checkDraft(context: Context, change: DraftChange): Promise<void> {
-  await searchForNewModel(context, change);
+  const newModel = newModelOf(change);
+  if (newModel !== null) await searchForLocal(context, newModel);
   const problems = [
     ...textProblems(change.after),
     ...conversationProblems(context, change),
     ...analysisProblems(change.after.analysis),
-    ...modelProblems(context, change),
+    ...(newModel === null ? [] : languageModelProblems(context, newModel)),
+    ...speechModelProblems(context, change),
     ...customModelProblems(change),
     ...(await promptProblems(change.patch)),
     ...(await endpointProblems(context, change)),
@@ -137,43 +139,38 @@ function analysisProblems(analysis: AgentConfig['analysis']): Problem[] {
   return problems;
 }
 
-/** A local model may have been installed since the last search. */
-async function searchForNewModel(
-  { platform, localModels }: Context,
-  { patch, before }: DraftChange,
-): Promise<void> {
+/** The language model that the patch sets; null if it keeps the draft's. */
+function newModelOf({ patch, before }: DraftChange): string | null {
   const id = patch.llm?.model;
-  if (id === undefined || id === before.llm.model || !isLocal(id)) return;
-  if (!platform.llm.some((model) => model.id === id)) await localModels.search();
+  return id === undefined || id === before.llm.model ? null : id;
 }
 
-function modelProblems(context: Context, { patch, before }: DraftChange): Problem[] {
-  const isOffered = (list: readonly OfferedModel[], separator: string, id: string) => {
-    // A configured vendor may serve models that are not in the list.
-    const vendors = new Set(
-      list.map((model) => model.id.split(separator)[0]).filter((vendor) => vendor !== 'local'),
-    );
-    const [vendor, ...rest] = id.split(separator);
-    return list.some((model) => model.id === id) || (vendors.has(vendor) && rest.join(separator) !== '');
-  };
-  const { llm, asr } = context.platform;
-  const problems: Problem[] = [];
-  const isNewModel = patch.llm?.model !== undefined && patch.llm.model !== before.llm.model;
-  if (
-    isNewModel &&
-    !(
-      isOffered(llm, '/', patch.llm?.model ?? '') &&
-      isModelAllowed(context.settings.LLM_ALLOWED, patch.llm?.model ?? '')
-    )
-  )
-    problems.push({ loc: ['llm', 'model'], text: 'is not offered here; see GET /v1/agent/models' });
-  if (
-    patch.asr?.model !== undefined &&
-    patch.asr.model !== before.asr.model &&
-    !isOffered(asr, ':', patch.asr.model)
-  )
-    problems.push({ loc: ['asr', 'model'], text: 'is not offered here; see GET /v1/agent/models' });
-  return problems;
+/** A local model may have been installed since the last search. */
+async function searchForLocal({ platform, localModels, settings }: Context, id: string): Promise<void> {
+  if (!isLocal(id) || !isModelAllowed(settings.LLM_ALLOWED, id)) return;
+  if (!platform.llm.some((model) => model.id === id)) await localModels.searchAnew();
+}
+
+function languageModelProblems({ platform, settings }: Context, id: string): Problem[] {
+  return isOffered(platform.llm, '/', id) && isModelAllowed(settings.LLM_ALLOWED, id)
+    ? []
+    : [{ loc: ['llm', 'model'], text: 'is not offered here; see GET /v1/agent/models' }];
+}
+
+function speechModelProblems({ platform }: Context, { patch, before }: DraftChange): Problem[] {
+  const id = patch.asr?.model;
+  return id === undefined || id === before.asr.model || isOffered(platform.asr, ':', id)
+    ? []
+    : [{ loc: ['asr', 'model'], text: 'is not offered here; see GET /v1/agent/models' }];
+}
+
+function isOffered(list: readonly OfferedModel[], separator: string, id: string): boolean {
+  // A configured vendor may serve models that are not in the list.
+  const vendors = new Set(
+    list.map((model) => model.id.split(separator)[0]).filter((vendor) => vendor !== 'local'),
+  );
+  const [vendor, ...rest] = id.split(separator);
+  return list.some((model) => model.id === id) || (vendors.has(vendor) && rest.join(separator) !== '');
 }
 
 function customModelProblems({ patch, before, after }: DraftChange): Problem[] {

@@ -15,6 +15,8 @@ import { type Tried, tryModel } from './try-model.ts';
 const EVERY_MS = 60_000;
 /** A search is not repeated within this time. */
 const FRESH_MS = 5_000;
+/** Searches asked for anew start this far apart: a tenant may name models that do not exist. */
+const APART_MS = 1_000;
 /** For one request; a server takes at most two in a row. */
 const TIMEOUT_MS = 500;
 /** Models kept: a server may invent new names without end. */
@@ -51,6 +53,8 @@ class LocalSearch implements LocalModels {
   #unanswered: readonly string[] = [];
   #isSaved = true;
   #search: { readonly atMs: number; readonly done: Promise<void> } | null = null;
+  /** A search asked for anew that has not begun. */
+  #anew: Promise<void> | null = null;
   #trials: Promise<void> = Promise.resolve();
 
   constructor(options: LocalSearchOptions) {
@@ -81,9 +85,12 @@ class LocalSearch implements LocalModels {
 
   search(): Promise<void> {
     const nowMs = this.#options.clock.now();
-    if (this.#search === null || nowMs - this.#search.atMs >= FRESH_MS)
-      this.#search = { atMs: nowMs, done: this.#searchNow() };
-    return this.#search.done;
+    return this.#search === null || nowMs - this.#search.atMs >= FRESH_MS ? this.#begin() : this.#search.done;
+  }
+
+  searchAnew(): Promise<void> {
+    this.#anew ??= this.#beginAnew();
+    return this.#anew;
   }
 
   want(id: string): void {
@@ -96,6 +103,25 @@ class LocalSearch implements LocalModels {
     this.#closing.abort(new Error('closing'));
     await Promise.all([this.#search?.done, this.#trials]);
     await this.#guard.close();
+  }
+
+  #begin(): Promise<void> {
+    const done = this.#searchNow();
+    this.#search = { atMs: this.#options.clock.now(), done };
+    return done;
+  }
+
+  async #beginAnew(): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = this.#closing;
+    if (this.#search) {
+      const { atMs, done } = this.#search;
+      await done;
+      const restMs = atMs + APART_MS - clock.now();
+      if (restMs > 0) await clock.sleep(restMs, signal).catch(() => undefined);
+    }
+    this.#anew = null;
+    if (!signal.aborted) await this.#begin();
   }
 
   async #searchNow(): Promise<void> {

@@ -1,10 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
 import { type LocalModel, NO_LOCAL_MODELS } from '#config/local-models.ts';
 import { currentPlatformModels } from '#config/platform-models.ts';
 import { buildPlan } from '#control-plane/calls/plans/build-plan.ts';
+import { searchLocalModels } from '#runtime/llm/local/search-models.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { openTestApi, type TestApi, type TestUser } from '../../test-api.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../../docs/settings.md'), 'utf8');
@@ -116,11 +121,35 @@ describe('an agent', () => {
     expect(opened.wanted).toEqual(['local/llama3.2']);
   });
 
-  it('gets a local model that was installed since the last search', async () => {
-    const found = [LLAMA];
-    const opened = await open(found, {}, async () => void found.push(UNTRIED));
-    await createAgent(opened, { llm: { model: UNTRIED.id } });
-    expect(opened.wanted).toEqual([UNTRIED.id]);
+  it('gets a local model that was installed a second ago', async () => {
+    const data = [{ id: 'llama3.2:latest' }];
+    const server = await startOpenaiServer({ documents: { '/v1/models': () => ({ object: 'list', data }) } });
+    const folder = mkdtempSync(join(tmpdir(), 'parley-local-'));
+    const clock = new ManualClock();
+    const localModels = await searchLocalModels({
+      addresses: [server.url.replace(/\/v1$/, '')],
+      file: join(folder, 'local-models.json'),
+      clock,
+      logger: createLogger({ level: 'silent', name: 'test' }),
+    });
+    try {
+      const platform = currentPlatformModels(
+        readSettings({}),
+        () => ({ localRecognition: [] }),
+        () => localModels.offered(),
+      );
+      api = await openTestApi({}, { localModels, platform });
+      const user = await api.createUser();
+      await clock.advance(1_000);
+      data.push({ id: 'gemma3:latest' });
+      const { agent_id } = await createAgent({ api, user }, { llm: { model: 'local/gemma3' } });
+      const { body } = await api.request('GET', `/v1/agent/agents/${agent_id}/config`, { key: user.key });
+      expect(body.llm.model).toBe('local/gemma3');
+    } finally {
+      await localModels.close();
+      await server.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it('is refused a local model that was not found', async () => {
