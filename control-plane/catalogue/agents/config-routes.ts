@@ -19,6 +19,9 @@ import {
 import { draftHashes, findAgent, patchDraft } from './agent-store.ts';
 import { publishAgent } from './publish.ts';
 
+/** The list of models waits this long for the search that it starts. */
+const SEARCH_WAIT_MS = 300;
+
 const agentPath = z.object({ agent_id: z.string() });
 
 const publishBody = z
@@ -46,8 +49,7 @@ const modelsRecord = z.object({
 /** Registers the configuration and version routes. */
 export function registerConfigRoutes(app: ApiServer, context: Context): void {
   app.get('/v1/agent/models', { schema: { tags: ['agents'], response: { 200: modelsRecord } } }, async () => {
-    // Not awaited: a server that hangs would delay every page with a list of models.
-    void context.localModels.search();
+    await searchBriefly(context);
     const { llm, asr, voices } = context.platform;
     return {
       llm: [...llm],
@@ -57,6 +59,14 @@ export function registerConfigRoutes(app: ApiServer, context: Context): void {
   });
   registerDraft(app, context);
   registerVersions(app, context);
+}
+
+/** A server that hangs must not delay every page with a list of models: they then show the last search's. */
+async function searchBriefly({ clock, localModels }: Context): Promise<void> {
+  const waited = new AbortController();
+  const late = clock.sleep(SEARCH_WAIT_MS, waited.signal).catch(() => undefined);
+  await Promise.race([localModels.search(), late]);
+  waited.abort();
 }
 
 function registerDraft(app: ApiServer, context: Context): void {

@@ -77,15 +77,24 @@ async function createAgent(
 const PROMPT = { prompt: { system_prompt: 'You answer the phone of a bakery.' } };
 
 describe('GET /v1/agent/models', () => {
-  it('lists local models with what is known of them, without waiting for the search it starts', async () => {
+  it('lists local models with what is known of them, and waits 300 ms for a search that hangs', async () => {
     const { api, user, searches } = await open([LLAMA, UNTRIED], {}, () => new Promise(() => undefined));
-    const { body } = await api.request('GET', '/v1/agent/models', { key: user.key });
-    expect(searches()).toBe(1);
+    const asked = api.request('GET', '/v1/agent/models', { key: user.key });
+    await expect.poll(searches).toBe(1);
+    await api.clock.advance(300);
+    const { body } = await asked;
     expect(body.llm).toEqual([
       { id: 'local/demo', default: true },
       { id: 'local/llama3.2', default: false, context_tokens: 4_096, tools: false, tokens_per_second: 38.5 },
       { id: 'local/gemma3', default: false },
     ]);
+  });
+
+  it('lists a model that the search it starts has found', async () => {
+    const found = [LLAMA];
+    const { api, user } = await open(found, {}, async () => void found.push(UNTRIED));
+    const { body } = await api.request('GET', '/v1/agent/models', { key: user.key });
+    expect(body.llm.map(({ id }: { id: string }) => id)).toContain(UNTRIED.id);
   });
 
   it('lists only the local models that the operator allows', async () => {
