@@ -13,18 +13,19 @@ const ADVICE: Readonly<Record<FaultCode, readonly string[]>> = advice;
 /** The page's text. */
 export function errorsPage(): string {
   const faults = listFaults();
-  const details = faults.map(
-    ({ code, status, message, reason, sip }) =>
-      `| \`${code}\` | ${status} | ${message} | ${reason === undefined ? '' : `\`${reason}\``} | ` +
-      `${sip ?? ''} |`,
+  const remedies = faults.map(
+    ({ code, message }) => `| \`${code}\` | ${message} | ${ADVICE[code].join(' | ')} |`,
   );
-  const remedies = faults.map(({ code }) => `| \`${code}\` | ${ADVICE[code].join(' | ')} |`);
+  const details = faults.map(
+    ({ code, status, reason, sip }) =>
+      `| \`${code}\` | ${status} | ${reason === undefined ? '' : `\`${reason}\``} | ${sip ?? ''} |`,
+  );
   return [
     '# Errors',
     '',
     '`npm run docs:errors` generates this page from [config/errors.ts](../config/errors.ts) and',
     '[scripts/error-advice.json](../scripts/error-advice.json). Find the message of your answer in the',
-    'second table, and its code in the first.',
+    'first table.',
     '',
     '- Every JSON error has `status`, `message` and `reason`; the reason is null where the table has none.',
     '- A validation failure (422 without a reason) is a list of `{type, loc, msg, ctx}`.',
@@ -37,14 +38,14 @@ export function errorsPage(): string {
     '',
     '## What to do',
     '',
-    '| Code | What happened | What to do |',
-    '|---|---|---|',
+    '| Code | Message | What happened | What to do |',
+    '|---|---|---|---|',
     ...remedies,
     '',
     '## What the API answers',
     '',
-    '| Code | Status | Message | Reason | SIP |',
-    '|---|---|---|---|---|',
+    '| Code | Status | Reason | SIP |',
+    '|---|---|---|---|',
     ...details,
     '',
   ].join('\n');
