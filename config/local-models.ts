@@ -29,8 +29,8 @@ export interface LocalModels {
   /** Searches again, unless the last search was seconds ago. Resolves after at most a second. */
   search(): Promise<void>;
   /**
-   * Searches again, whatever the age of the last search: a model may have come since. There is one such search
-   * a second for all callers. Resolves after at most three seconds.
+   * Searches again, whatever the age of the last search: a model may have come since. At most once a second
+   * for all callers. Resolves after at most three seconds.
    */
   searchAnew(): Promise<void>;
   /** Tries the model with this id, if it is a local one that was not tried: an agent is about to use it. */

@@ -27,7 +27,7 @@ export interface FoundModel extends Pick<LocalModel, 'id' | 'base_url' | 'name' 
 /** The models of one server. */
 export interface FoundModels {
   readonly models: readonly FoundModel[];
-  /** Ids of cloud models, which are left out: their maker would get what was meant to stay on this machine. */
+  /** Ids of cloud models, left out: their maker would get what was meant to stay on this machine. */
   readonly cloudIds: readonly string[];
 }
 

@@ -246,21 +246,6 @@ describe('the search for local language models', () => {
     expect(lists()).toBe(before + 1);
   });
 
-  it('asks anew within five seconds if a model may be new, for all that wait once a second', async () => {
-    const clock = new ManualClock();
-    const server = await keep(startOllama());
-    const models = await search([server.address], clock);
-    const lists = () => server.requests.filter(({ path }) => path === '/v1/models').length;
-    const before = lists();
-    await clock.advance(999);
-    const asked = Promise.all([models.searchAnew(), models.searchAnew()]);
-    await clock.advance(0);
-    expect(lists()).toBe(before);
-    await clock.advance(1);
-    await asked;
-    expect(lists()).toBe(before + 1);
-  });
-
   it.each<[string, RequestListener]>([
     ['a web page', (_, response) => void response.end('<html>It works</html>')],
     [
