@@ -1,14 +1,19 @@
-/** `parley agents`: list, show, publish; agent-files.ts has the commands for files. */
+/**
+ * `parley agents`: list, show, publish; create-agent.ts has `create`, and agent-files.ts the commands for
+ * files.
+ */
 import type { Command } from 'commander';
 import { addFileCommands } from './agent-files.ts';
 import { findAgentId } from './agent-sync.ts';
 import type { CommandContext } from './command-context.ts';
+import { addCreateCommand } from './create-agent.ts';
 import { printFacts, printTable, printWarnings, show } from './output.ts';
 
 /** Adds the commands. */
 export function addAgentCommands(program: Command, common: CommandContext): void {
   const agents = program.command('agents').description('agents, and their import and export as files');
   addFileCommands(program, agents, common);
+  addCreateCommand(agents, common);
 
   agents
     .command('list')

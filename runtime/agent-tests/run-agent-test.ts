@@ -13,7 +13,7 @@ import {
   type TestDefinition,
   testError,
 } from '#protocol/agent-test.ts';
-import { isHangUpCall } from '#runtime/llm/hang-up-call.ts';
+import { isHangUpCall } from '#protocol/hang-up-call.ts';
 import { type LanguageModel, ModelError, type ToolCall } from '#runtime/llm/llm.ts';
 import type { TestContext } from './ask-model.ts';
 import { verdictOf } from './assertions.ts';

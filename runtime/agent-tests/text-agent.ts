@@ -1,7 +1,7 @@
 /** The agent under test as a text conversation: a call's prompt, tools and hang-up, without its voice. */
 import type { TestDefinition } from '#protocol/agent-test.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
-import { isHangUpCall } from '#runtime/llm/hang-up-call.ts';
+import { isHangUpCall } from '#protocol/hang-up-call.ts';
 import type { ChatMessage, LanguageModel, ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
 import { hangUpCallTool } from '#runtime/tools/call-tools.ts';
 import { stablePrompt, systemMessages } from '../prompt/prompt.ts';

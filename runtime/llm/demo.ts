@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { DEMO_PHRASES, type DemoIntent } from '#config/demo-phrases.ts';
 import { DEMO_MODEL_ID } from '#config/language-models.ts';
-import { isHangUpCall } from '#runtime/llm/hang-up-call.ts';
+import { isHangUpCall } from '#protocol/hang-up-call.ts';
 import type { ChatDelta, ChatMessage, ChatRequest, LanguageModel } from './llm.ts';
 
 const GREETING =

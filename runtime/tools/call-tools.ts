@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
-import { HANG_UP_CALL } from '#runtime/llm/hang-up-call.ts';
+import { HANG_UP_CALL } from '#protocol/hang-up-call.ts';
 import type { ToolDefinition } from '#runtime/llm/llm.ts';
 
 /** Name of the hang-up tool. */

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
+import { HANG_UP_CALL } from '#protocol/hang-up-call.ts';
 import { findAgent, snapshotOf } from '../../catalogue/agents/agent-store.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
@@ -22,7 +23,6 @@ import {
   toTestBatchRecord,
 } from './run-record.ts';
 import { countResults, findTestBatch, startTestBatch } from './test-batch-store.ts';
-import { HANG_UP_TOOL } from './test-rules.ts';
 
 const agentPath = z.object({ agent_id: z.string() });
 
@@ -179,6 +179,6 @@ async function toolsOf(context: Context, agent: AgentDocument): Promise<z.output
   if (!system_tools.hang_up_call) return attached;
   return [
     ...attached,
-    { id: HANG_UP_TOOL, name: HANG_UP_TOOL, type: 'integration' as const, description: 'Ends the call.' },
+    { id: HANG_UP_CALL, name: HANG_UP_CALL, type: 'integration' as const, description: 'Ends the call.' },
   ];
 }

@@ -4,15 +4,13 @@ import { isLinearPattern } from '#base/linear-pattern.ts';
 import { isModelAllowed } from '#config/language-models.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Simulation } from '#protocol/agent-test.ts';
+import { HANG_UP_CALL } from '#protocol/hang-up-call.ts';
 import type { Context } from '../../platform/context.ts';
 import { InvalidRequest, invalidField, safeKey } from '../../platform/http/problems.ts';
 import type { TestInput } from './test-record.ts';
 
 /** Maximum turns of a simulation's starting history. */
 const SIMULATION_TURNS = 50;
-
-/** Tool name that stands for hanging up. */
-export const HANG_UP_TOOL = '_hang_up_call';
 
 interface Problem {
   readonly loc: readonly (string | number)[];
@@ -151,7 +149,7 @@ async function toolProblems(
   if (referenced === null) return [];
   const isKnown =
     referenced.type === 'integration'
-      ? referenced.id === HANG_UP_TOOL
+      ? referenced.id === HANG_UP_CALL
       : await models.tools.exists({
           _id: referenced.id,
           team_id: teamId,

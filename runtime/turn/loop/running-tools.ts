@@ -1,7 +1,7 @@
 /** The tool calls of a conversation: starts, cancels and reports them to the turn machine. */
 
+import { isHangUpCall } from '#protocol/hang-up-call.ts';
 import type { ClientEvent } from '#protocol/session-events.ts';
-import { isHangUpCall } from '../../llm/hang-up-call.ts';
 import type { ToolCall } from '../../llm/llm.ts';
 import { isTransferCall } from '../../tools/call-tools.ts';
 import type { ToolRunner } from '../../tools/tool-runner.ts';

@@ -74,7 +74,7 @@ export default function AgentTestsPage() {
               <Table.Tr key={test.test_id}>
                 <Table.Td fw={600}>{test.name}</Table.Td>
                 <Table.Td>{words(test.test_type)}</Table.Td>
-                <Table.Td>{test.simulation?.scenario ?? test.expectation}</Table.Td>
+                <Table.Td>{expectationOf(test)}</Table.Td>
               </Table.Tr>
             ))}
           </DataTable>
@@ -86,6 +86,14 @@ export default function AgentTestsPage() {
       </Modal>
     </Page>
   );
+}
+
+/** What a test expects, in one line. */
+function expectationOf({ test_type, simulation, expectation, ...test }: AgentTest): string {
+  if (test_type !== 'tool') return simulation?.scenario ?? expectation;
+  const tool = test.referenced_tool;
+  if (tool === null) return 'Calls no tool';
+  return `${test.verify_absence ? 'Does not call' : 'Calls'} ${tool.name || tool.id}`;
 }
 
 interface BatchList {

@@ -1,5 +1,5 @@
 /** Lists all agents and creates one. */
-import { Button, Group, Modal, Switch, Table, Text, Textarea, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Switch, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -7,11 +7,11 @@ import { Link } from 'wouter';
 import { useList } from '../api/queries.ts';
 import type { Agent } from '../api/types.ts';
 import { StateBadge } from '../parts/badges.tsx';
-import { CreateForm } from '../parts/create-form.tsx';
 import { dateTime } from '../parts/format.ts';
 import { Page } from '../parts/page.tsx';
 import { Empty, LoadedList } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
+import { NewAgent } from './new-agent.tsx';
 
 interface AgentList {
   agents: Agent[];
@@ -86,7 +86,7 @@ export default function AgentsPage() {
           </DataTable>
         )}
       </LoadedList>
-      <Modal opened={isOpen} onClose={dialog.close} title="New agent" centered>
+      <Modal opened={isOpen} onClose={dialog.close} title="New agent" size="lg" centered>
         <NewAgent />
       </Modal>
     </Page>
@@ -101,26 +101,5 @@ export function PublicationBadge({ agent }: { agent: Agent }) {
     <StateBadge state="pending" label="Live, with unpublished changes" />
   ) : (
     <StateBadge state="live" label="Live" />
-  );
-}
-
-function NewAgent() {
-  const [description, setDescription] = useState('');
-  return (
-    <CreateForm<Agent>
-      path="/v1/agent/agents"
-      fields={{ description }}
-      pageOf={(agent) => `/agents/${agent.agent_id}`}
-    >
-      <Textarea
-        label="Description"
-        description="For your team; callers never hear it."
-        maxLength={2_000}
-        autosize
-        minRows={2}
-        value={description}
-        onChange={(event) => setDescription(event.currentTarget.value)}
-      />
-    </CreateForm>
   );
 }

@@ -2,30 +2,33 @@
 import { Button, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
-import { call } from '../api/client.ts';
 import { useChange } from '../api/queries.ts';
 
-/** Posts `fields` and the name to `path`; `children` are the inputs of `fields`. */
+/** Calls `create` with the name; `children` are the other inputs. Changes what `touches` names. */
 export function CreateForm<Created>({
-  path,
-  fields,
+  create,
+  touches,
   pageOf,
+  suggestedName = '',
   children,
 }: {
-  path: string;
-  fields: Readonly<Record<string, unknown>>;
+  create: (name: string) => Promise<Created>;
+  touches: readonly string[];
   pageOf: (created: Created) => string;
+  /** The name until another one is typed. */
+  suggestedName?: string;
   children: ReactNode;
 }) {
-  const [name, setName] = useState('');
+  const [typed, setTyped] = useState<string | null>(null);
   const [, navigate] = useLocation();
-  const create = useChange(() => call<Created>('POST', path, { name: name.trim(), ...fields }), {
-    touches: [path],
+  const name = typed ?? suggestedName;
+  const creation = useChange(() => create(name.trim()), {
+    touches,
     onDone: (created) => navigate(pageOf(created)),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    create.mutate();
+    creation.mutate();
   };
   return (
     <form onSubmit={submit}>
@@ -36,10 +39,10 @@ export function CreateForm<Created>({
           maxLength={120}
           data-autofocus
           value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
+          onChange={(event) => setTyped(event.currentTarget.value)}
         />
         {children}
-        <Button type="submit" loading={create.isPending} disabled={name.trim() === ''}>
+        <Button type="submit" loading={creation.isPending} disabled={name.trim() === ''}>
           Create
         </Button>
       </Stack>

@@ -4,6 +4,7 @@ import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
+import { call } from '../api/client.ts';
 import { useList } from '../api/queries.ts';
 import type { Tool, ToolList } from '../api/types.ts';
 import { CreateForm } from '../parts/create-form.tsx';
@@ -81,9 +82,15 @@ function NewTool() {
   const [kind, setKind] = useState('webhook');
   const [url, setUrl] = useState('');
   return (
-    <CreateForm<Tool>
-      path="/v1/agent/tools"
-      fields={{ tool_type: kind, ...(kind === 'webhook' ? { url } : {}) }}
+    <CreateForm
+      create={(name) =>
+        call<Tool>('POST', '/v1/agent/tools', {
+          name,
+          tool_type: kind,
+          ...(kind === 'webhook' ? { url } : {}),
+        })
+      }
+      touches={['/v1/agent/tools']}
       pageOf={(tool) => `/tools/${tool.tool_id}`}
     >
       <SegmentedControl
