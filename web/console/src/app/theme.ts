@@ -17,9 +17,23 @@ const indigo: MantineColorsTuple = [
   '#2a2684',
 ];
 
+/** Greys of the dark scheme, as blue as its surfaces. */
+const dark: MantineColorsTuple = [
+  '#cfd0dc',
+  '#bcbdcc',
+  '#868899',
+  '#6b6d80',
+  '#434457',
+  '#363748',
+  '#282837',
+  '#1f1f2b',
+  '#1b1b26',
+  '#12121a',
+];
+
 export const theme = createTheme({
   primaryColor: 'indigo',
-  colors: { indigo },
+  colors: { indigo, dark },
   primaryShade: { light: 6, dark: 7 },
   autoContrast: true,
   defaultRadius: 'md',
