@@ -10,7 +10,8 @@ export const LIMITS = {
   toolTimeoutSeconds: 120,
   backgroundToolTimeoutSeconds: 300,
   backgroundCallsInFlight: 10,
-  toolTestResponseBytes: 64 * 1024,
+  /** Answer to a tool's test or a test event */
+  testedResponseBytes: 64 * 1024,
   systemPromptTokens: 4_000,
   postCallEndpoints: 5,
   webhookSecretChars: 256,

@@ -17,6 +17,7 @@ import { registerCreateSessionRoutes } from './calls/sessions/create-session-rou
 import { registerParticipantRoutes } from './calls/sessions/participant-routes.ts';
 import { registerSessionRoutes } from './calls/sessions/session-routes.ts';
 import { registerDeliveryRoutes } from './calls/webhooks/delivery-routes.ts';
+import { registerTestEventRoutes } from './calls/webhooks/test-event-routes.ts';
 import { registerAgentRoutes } from './catalogue/agents/agent-routes.ts';
 import { registerConfigRoutes } from './catalogue/agents/config-routes.ts';
 import { registerLimitRoutes } from './catalogue/agents/limit-routes.ts';
@@ -80,6 +81,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   await registerBatchCallRoutes(app, context);
   registerDoNotCallRoutes(app, context);
   registerDeliveryRoutes(app, context);
+  registerTestEventRoutes(app, context);
   registerRefusalRoutes(app, context);
   registerPrivacyRoutes(app, context);
   registerAuditRoutes(app, context);

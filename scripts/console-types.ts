@@ -41,7 +41,7 @@ const ANSWERS = {
   TestTools: 'get /v1/agent/agents/{agent_id}/test-tools',
   Tool: 'get /v1/agent/tools/{tool_id}',
   ToolList: 'get /v1/agent/tools',
-  ToolTest: 'post /v1/agent/tools/{tool_id}/test',
+  TriedRequest: 'post /v1/agent/tools/{tool_id}/test',
   Version: 'get /v1/agent/agents/{agent_id}/versions/{version_number}',
   VersionList: 'get /v1/agent/agents/{agent_id}/versions',
   Wallet: 'get /wallet/{user_id}/api-credit',

@@ -179,6 +179,8 @@ async function createAgent(person: ConsolePage): Promise<void> {
   await person.page.getByRole('tab', { name: 'Analysis and webhooks' }).click();
   await person.press('Add', person.page.getByRole('region', { name: 'Webhooks after a call' }));
   await person.fill('Address', `${receiver.url}/calls`);
+  await person.press('Send a test event');
+  await person.see('Answered 200');
   await person.press('Save draft');
   await person.see('Draft saved');
 }

@@ -5,9 +5,9 @@
  */
 import type { Variables } from '#config/agent-config.ts';
 import { LIMITS } from '#config/limits.ts';
-import { type InboundCallEvent, SIGNATURE_HEADER } from '#protocol/webhook-events.ts';
+import type { InboundCallEvent } from '#protocol/webhook-events.ts';
 import type { Context } from '../../platform/context.ts';
-import { signPayload } from '../webhooks/signature.ts';
+import { postSigned } from '../webhooks/signed-post.ts';
 
 /** Enough for the largest variables with their names and ordinary JSON escapes. */
 const ANSWER_BYTES = 4 * 1024 * 1024;
@@ -25,19 +25,12 @@ export async function askInitWebhook(
   endpoint: InitEndpoint,
   event: InboundCallEvent,
 ): Promise<Variables> {
-  const body = Buffer.from(JSON.stringify(event));
   try {
     const secret = endpoint.secret === null ? null : context.secretBox.open(endpoint.secret);
-    const response = await context.egress.request(endpoint.url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': 'Parley-Webhooks/1',
-        ...(secret === null
-          ? {}
-          : { [SIGNATURE_HEADER]: signPayload(secret, body, context.clock.wallTime()) }),
-      },
-      body,
+    const response = await postSigned(context, {
+      url: endpoint.url,
+      secret,
+      payload: Buffer.from(JSON.stringify(event)),
       timeoutMs: endpoint.timeoutSeconds * 1000,
       maxBytes: ANSWER_BYTES,
     });

@@ -7,7 +7,6 @@ import { randomUUID } from 'node:crypto';
 import type { Timer } from '#base/clock.ts';
 import { LIMITS } from '#config/limits.ts';
 import { callTraceparent } from '#config/tracing.ts';
-import { SIGNATURE_HEADER } from '#protocol/webhook-events.ts';
 import { type BackgroundLoop, createBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
@@ -15,7 +14,7 @@ import { type SessionDocument, toBuffer } from '../../platform/store/models/sess
 import { promoteNext } from '../outbox/relay.ts';
 import { payloadContext, sealerOf } from '../sessions/session-store.ts';
 import { DeliveryScheduler } from './delivery-scheduler.ts';
-import { signPayload } from './signature.ts';
+import { postSigned } from './signed-post.ts';
 
 /** Longer than any attempt takes. */
 const LEASE_MS = LIMITS.webhookAttemptMs + 10_000;
@@ -351,16 +350,10 @@ async function post(
 ): Promise<{ isDelivered: boolean; result: string }> {
   const secret = delivery.secret === null ? null : context.secretBox.open(delivery.secret);
   try {
-    const response = await context.egress.request(delivery.url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': 'Parley-Webhooks/1',
-        ...(secret === null
-          ? {}
-          : { [SIGNATURE_HEADER]: signPayload(secret, payload, context.clock.wallTime()) }),
-      },
-      body: payload,
+    const response = await postSigned(context, {
+      url: delivery.url,
+      secret,
+      payload,
       timeoutMs: LIMITS.webhookAttemptMs,
       maxBytes: ANSWER_BYTES,
       signal,

@@ -4,11 +4,12 @@ import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import { dependentsList, listOf, listQuery, searchPattern } from '../../platform/http/lists.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { testingTool } from '../../platform/limits/request-places.ts';
+import { triedRequest } from '../../platform/http/tried-request.ts';
+import { testingServer } from '../../platform/limits/request-places.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import type { ToolDocument } from '../../platform/store/models/tool-model.ts';
 import { findAgent } from '../agents/agent-store.ts';
-import { testTool, toolTestBody, toolTestRecord } from './test-tool.ts';
+import { testTool, toolTestBody } from './test-tool.ts';
 import {
   toolCreate,
   toolPatch,
@@ -85,11 +86,11 @@ export function registerToolRoutes(app: ApiServer, context: Context): void {
 
   app.post(
     '/v1/agent/tools/:tool_id/test',
-    { schema: { tags: ['tools'], params: toolPath, body: toolTestBody, response: { 200: toolTestRecord } } },
+    { schema: { tags: ['tools'], params: toolPath, body: toolTestBody, response: { 200: triedRequest } } },
     async (request) => {
       const caller = callerOf(request);
       const tool = await findTool(context, caller.teamId, request.params.tool_id);
-      return testingTool(context, caller, () => testTool(context, tool, request.body.arguments));
+      return testingServer(context, caller, () => testTool(context, tool, request.body.arguments));
     },
   );
 

@@ -34,7 +34,7 @@ interface InProgress {
   readonly uploads: Map<string, number>;
   readonly uploadBytes: Map<string, number>;
   readonly uploadPaces: UploadPaces;
-  readonly toolTests: Map<string, number>;
+  readonly serverTests: Map<string, number>;
   /** Callers whose request already has its speech place. */
   readonly admitted: WeakSet<Pick<Caller, 'userId'>>;
 }
@@ -47,7 +47,7 @@ function inProgress({ ledger, clock, settings }: Parts): InProgress {
     uploads: new Map(),
     uploadBytes: new Map(),
     uploadPaces: new UploadPaces(clock, settings.LIMIT_UPLOAD_BYTES_PER_SECOND),
-    toolTests: new Map(),
+    serverTests: new Map(),
     admitted: new WeakSet(),
   };
   all.set(ledger, known);
@@ -118,25 +118,29 @@ export async function takeSpeechPlace(
 }
 
 /**
- * Sends a tool's test request, using one of the account's places. Throws `too_many_at_once`,
- * `too_many_a_minute`, and whatever `send` throws.
+ * Sends a test request to a tenant's server, for a tool or a webhook, using one of the account's places.
+ * Throws `too_many_at_once`, `too_many_a_minute`, and whatever `send` throws.
  */
-export async function testingTool<Answer>(
+export async function testingServer<Answer>(
   context: Parts,
   { userId }: Caller,
   send: () => Promise<Answer>,
 ): Promise<Answer> {
   const { LIMIT_TOOL_TESTS: limit, LIMIT_TOOL_TESTS_PER_MINUTE: perMinute } = context.settings;
-  await requireRate(context, { key: `tool-tests:${userId}`, limit: perMinute, what: 'tool tests' });
-  const { toolTests } = inProgress(context);
-  if ((toolTests.get(userId) ?? 0) >= limit)
+  await requireRate(context, {
+    key: `tool-tests:${userId}`,
+    limit: perMinute,
+    what: 'tests of tools and webhooks',
+  });
+  const { serverTests } = inProgress(context);
+  if ((serverTests.get(userId) ?? 0) >= limit)
     throw fault('too_many_at_once', {
       limit,
-      what: 'tool tests in progress',
+      what: 'tests of tools and webhooks in progress',
       remedy: 'wait until one has finished',
       seconds: BUSY_SECONDS,
     });
-  const leave = add(toolTests, userId, 1);
+  const leave = add(serverTests, userId, 1);
   return send().finally(leave);
 }
 

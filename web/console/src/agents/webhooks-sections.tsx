@@ -9,6 +9,7 @@ import { Copy } from '../parts/copy.tsx';
 import { Add, Remove } from '../parts/list-buttons.tsx';
 import { Section } from '../parts/page.tsx';
 import type { EditorProps } from './draft.ts';
+import { TestEvent } from './test-event.tsx';
 
 /** An endpoint with the newly typed secret; the API never returns secrets. */
 type EndpointInput<Endpoint> = Endpoint & { secret?: string };
@@ -40,21 +41,24 @@ export function PostCallWebhooks({ config, set }: EditorProps) {
       <Stack>
         {endpoints.map((endpoint, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: an address being typed has no identity but its place.
-          <Group key={index} align="flex-end" gap="xs">
-            <TextInput
-              label="Address"
-              type="url"
-              placeholder="https://example.com/calls"
-              value={endpoint.url}
-              onChange={(event) => change(index, { url: event.currentTarget.value })}
-              style={{ flex: 2, minWidth: 220 }}
-            />
-            <Secret endpoint={endpoint} onChange={(secret) => change(index, { secret })} />
-            <Remove
-              label={endpoint.url}
-              onClick={() => set('webhooks', { post_call: endpoints.filter((_, at) => at !== index) })}
-            />
-          </Group>
+          <Stack key={index} gap="xs">
+            <Group align="flex-end" gap="xs">
+              <TextInput
+                label="Address"
+                type="url"
+                placeholder="https://example.com/calls"
+                value={endpoint.url}
+                onChange={(event) => change(index, { url: event.currentTarget.value })}
+                style={{ flex: 2, minWidth: 220 }}
+              />
+              <Secret endpoint={endpoint} onChange={(secret) => change(index, { secret })} />
+              <Remove
+                label={endpoint.url}
+                onClick={() => set('webhooks', { post_call: endpoints.filter((_, at) => at !== index) })}
+              />
+            </Group>
+            <TestEvent agentId={config.agent_id} event="call.ended" endpoint={endpoint} />
+          </Stack>
         ))}
       </Stack>
     </Section>
@@ -84,26 +88,29 @@ export function InitWebhook({ config, set }: EditorProps) {
           in time, the call begins with the defaults.
         </Text>
         {init && (
-          <Group align="flex-end" gap="xs">
-            <TextInput
-              label="Address"
-              type="url"
-              placeholder="https://example.com/callers"
-              value={init.url}
-              onChange={(event) => change({ url: event.currentTarget.value })}
-              style={{ flex: 2, minWidth: 220 }}
-            />
-            <Secret endpoint={init} onChange={(secret) => change({ secret })} />
-            <NumberInput
-              label="Timeout"
-              suffix=" s"
-              min={1}
-              max={8}
-              w={110}
-              value={init.timeout_seconds}
-              onChange={(value) => typeof value === 'number' && change({ timeout_seconds: value })}
-            />
-          </Group>
+          <>
+            <Group align="flex-end" gap="xs">
+              <TextInput
+                label="Address"
+                type="url"
+                placeholder="https://example.com/callers"
+                value={init.url}
+                onChange={(event) => change({ url: event.currentTarget.value })}
+                style={{ flex: 2, minWidth: 220 }}
+              />
+              <Secret endpoint={init} onChange={(secret) => change({ secret })} />
+              <NumberInput
+                label="Timeout"
+                suffix=" s"
+                min={1}
+                max={8}
+                w={110}
+                value={init.timeout_seconds}
+                onChange={(value) => typeof value === 'number' && change({ timeout_seconds: value })}
+              />
+            </Group>
+            <TestEvent agentId={config.agent_id} event="call.inbound" endpoint={init} />
+          </>
         )}
       </Stack>
     </Section>

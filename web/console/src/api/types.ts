@@ -1057,7 +1057,7 @@ export type ToolList = {
 };
 
 /** Response of `POST /v1/agent/tools/{tool_id}/test`. */
-export type ToolTest = {
+export type TriedRequest = {
   status_code: number | null;
   latency_ms: number;
   headers: Record<string, string>;

@@ -1,17 +1,17 @@
 /** Sends one real request of a tool, and shows the response. */
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../api/client.ts';
-import { messageOf } from '../api/queries.ts';
-import type { Tool, ToolTest } from '../api/types.ts';
-import { milliseconds } from '../parts/format.ts';
+import type { Tool, TriedRequest } from '../api/types.ts';
 import { Section } from '../parts/page.tsx';
+import { TriedResult } from '../parts/tried-request.tsx';
 
 export function ToolTester({ tool, isDirty }: { tool: Tool; isDirty: boolean }) {
   const [values, setValues] = useState<Record<string, string>>({});
   const test = useMutation({
-    mutationFn: () => call<ToolTest>('POST', `/v1/agent/tools/${tool.tool_id}/test`, { arguments: values }),
+    mutationFn: () =>
+      call<TriedRequest>('POST', `/v1/agent/tools/${tool.tool_id}/test`, { arguments: values }),
   });
   return (
     <Section title="Try it">
@@ -38,26 +38,8 @@ export function ToolTester({ tool, isDirty }: { tool: Tool; isDirty: boolean }) 
         >
           Send the request
         </Button>
-        {test.isError && (
-          <Text c="red" role="alert">
-            {messageOf(test.error)}
-          </Text>
-        )}
-        {test.data && <TestResult result={test.data} />}
+        <TriedResult request={test} />
       </Stack>
     </Section>
-  );
-}
-
-function TestResult({ result }: { result: ToolTest }) {
-  return (
-    <Stack gap="xs" role="status">
-      <Group gap="md">
-        <Text fw={600}>{result.error ?? `Answered ${result.status_code}`}</Text>
-        <Text c="dimmed">{milliseconds(result.latency_ms)}</Text>
-        {result.response_truncated && <Text c="dimmed">truncated to 64 KB</Text>}
-      </Group>
-      {result.body !== '' && <pre className="block">{result.body}</pre>}
-    </Stack>
   );
 }
