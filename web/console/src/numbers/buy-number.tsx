@@ -1,5 +1,5 @@
 /** Searches the available numbers and buys one. */
-import { Button, Group, Input, SegmentedControl, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Button, Group, ScrollArea, Select, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { call } from '../api/client.ts';
@@ -8,11 +8,18 @@ import type { AvailableNumbers } from '../api/types.ts';
 import { dollars } from '../parts/format.ts';
 import { Loaded } from '../parts/states.tsx';
 
+const COUNTRIES = [
+  { value: 'US', label: 'United States' },
+  { value: 'CA', label: 'Canada' },
+];
+
 export function BuyNumber({ onDone }: { onDone: () => void }) {
   const [country, setCountry] = useState('US');
   const [area, setArea] = useState('');
+  const [text, setText] = useState('');
   const [wantedArea] = useDebouncedValue(area, 300);
-  const query = { country_code: country, area_code: /^\d{3}$/.test(wantedArea) ? wantedArea : '' };
+  const isArea = /^\d{3}$/.test(wantedArea);
+  const query = { country_code: country, area_code: isArea ? wantedArea : '' };
   const found = useRead<AvailableNumbers>('/v1/agent/available-phone-numbers', { query });
   const buy = useChange(
     (phone_number: string) => call('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number }),
@@ -24,67 +31,101 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
   );
   return (
     <Stack>
-      <Group align="flex-end">
-        <Input.Wrapper label="Country" labelElement="div">
-          <SegmentedControl
-            aria-label="Country"
-            display="flex"
-            data={[
-              { value: 'US', label: 'United States' },
-              { value: 'CA', label: 'Canada' },
-            ]}
-            value={country}
-            onChange={setCountry}
-          />
-        </Input.Wrapper>
+      <Group align="flex-start" grow preventGrowOverflow={false}>
+        <Select
+          label="Country"
+          allowDeselect={false}
+          data={COUNTRIES}
+          value={country}
+          onChange={(value) => value && setCountry(value)}
+          miw={150}
+        />
         <TextInput
           label="Area code"
-          placeholder="415"
+          placeholder="Any"
+          inputMode="numeric"
           maxLength={3}
-          w={100}
           value={area}
           onChange={(event) => setArea(event.currentTarget.value)}
+          error={wantedArea !== '' && !isArea && 'Three digits, such as 415'}
+          miw={110}
+        />
+        <TextInput
+          label="Contains"
+          placeholder="Digits or a place"
+          data-autofocus
+          maxLength={40}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          miw={150}
         />
       </Group>
       <Loaded query={found}>
-        {({ available_phone_numbers: numbers }) =>
-          numbers.length === 0 ? (
-            <Text c="dimmed">No numbers available there.</Text>
-          ) : (
-            <Table verticalSpacing="xs">
-              <Table.Tbody>
-                {numbers.slice(0, 12).map((number) => (
-                  <Table.Tr key={number.phone_number}>
-                    <Table.Td className="tabular">
-                      {number.phone_number}
-                      <Text size="sm" c="dimmed">
-                        {placeOf(number)}
-                      </Text>
-                    </Table.Td>
-                    <Table.Td>{dollars(number.daily_price)} per day</Table.Td>
-                    <Table.Td ta="right">
-                      <Button
-                        size="xs"
-                        variant="default"
-                        disabled={buy.isPending}
-                        onClick={() => buy.mutate(number.phone_number)}
-                        aria-label={`Buy ${number.phone_number}`}
-                      >
-                        Buy
-                      </Button>
-                    </Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          )
-        }
+        {({ available_phone_numbers: offered }) => {
+          const shown = offered.filter((number) => contains(number, text));
+          return (
+            <>
+              <Text size="sm" c="dimmed" role="status">
+                {resultOf(offered.length, shown.length)}
+              </Text>
+              {shown.length > 0 && (
+                <ScrollArea.Autosize mah={320} type="auto" viewportProps={{ tabIndex: 0 }}>
+                  <Table verticalSpacing="xs">
+                    <Table.Tbody>
+                      {shown.map((number) => (
+                        <Table.Tr key={number.phone_number}>
+                          <Table.Td className="tabular">
+                            {number.phone_number}
+                            <Text size="sm" c="dimmed">
+                              {placeOf(number)}
+                            </Text>
+                          </Table.Td>
+                          <Table.Td>{dollars(number.daily_price)} per day</Table.Td>
+                          <Table.Td ta="right">
+                            <Button
+                              size="xs"
+                              variant="default"
+                              disabled={buy.isPending}
+                              onClick={() => buy.mutate(number.phone_number)}
+                              aria-label={`Buy ${number.phone_number}`}
+                            >
+                              Buy
+                            </Button>
+                          </Table.Td>
+                        </Table.Tr>
+                      ))}
+                    </Table.Tbody>
+                  </Table>
+                </ScrollArea.Autosize>
+              )}
+            </>
+          );
+        }}
       </Loaded>
     </Stack>
   );
 }
 
+type Offered = AvailableNumbers['available_phone_numbers'][number];
+
+/** True if the number contains the text's digits in this order, or its place contains the text. */
+function contains(number: Offered, text: string): boolean {
+  const wanted = text.trim().toLowerCase();
+  const digits = wanted.replace(/\D/g, '');
+  return (
+    wanted === '' ||
+    placeOf(number).toLowerCase().includes(wanted) ||
+    (/^[\d\s()+-]+$/.test(wanted) && digits !== '' && number.phone_number.includes(digits))
+  );
+}
+
+function resultOf(offered: number, shown: number): string {
+  if (offered === 0) return 'No numbers are available there. Try another area code.';
+  if (shown === 0) return `None of the ${offered} numbers offered contains that. Try another area code.`;
+  return shown === offered ? `${offered} numbers are offered` : `${shown} of the ${offered} numbers offered`;
+}
+
 /** Locality and region, which is left out where the locality begins with it. */
-function placeOf({ locality, region }: AvailableNumbers['available_phone_numbers'][number]): string {
+function placeOf({ locality, region }: Offered): string {
   return locality.startsWith(region) ? locality : [locality, region].filter((part) => part !== '').join(', ');
 }
