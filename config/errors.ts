@@ -105,6 +105,13 @@ const FAULTS = {
     message:
       'Knowledge source is attached to {count} agent(s): detach it, republish where needed, then delete',
   },
+  no_language_model: {
+    status: 409,
+    message:
+      'This deployment has no language model: run `ollama pull llama3.2` beside Parley, or start Parley ' +
+      'with OPENAI_API_KEY or another vendor’s key',
+    reason: 'no_language_model',
+  },
   tool_attached: { status: 409, message: 'Tool is attached to {count} agent(s): detach it, then delete' },
   number_taken: { status: 409, message: 'This number is already on the platform' },
   agent_archived: { status: 409, message: 'Agent is archived', sip: 486 },
@@ -220,8 +227,8 @@ const FAULTS = {
   test_spending_reached: {
     status: 429,
     message:
-      'The agent tests of this account have reached their daily limit of {limit} dollars for language ' +
-      'models: try again after 00:00 UTC',
+      'The agent tests and suggestions of this account have reached their daily limit of {limit} dollars ' +
+      'for language models: try again after 00:00 UTC',
     reason: 'test_spending_reached',
   },
   share_of_workers: {
@@ -244,6 +251,11 @@ const FAULTS = {
     message:
       '{provider} did not answer; the number stays in provisioning until the outcome of the purchase is ' +
       'known',
+  },
+  suggestion_failed: {
+    status: 502,
+    message: '{model} made no usable suggestion ({detail}): try again, or describe the agent in other words',
+    reason: 'suggestion_failed',
   },
   provider_refused: { status: 502, message: '{provider} refused the request: {detail}' },
   speech_silent: { status: 502, message: 'The speech engine returned nothing for 5 minutes; try again' },

@@ -61,6 +61,9 @@ export const LIMITS = {
   knowledgeDescriptionChars: 2_000,
   /** our choice: a plan is one frame of the worker link, and JSON at most doubles the length of a text */
   planKnowledgeBytes: 24 * 1024 * 1024,
+  /** our choice */
+  suggestionDescriptionChars: 1_000,
+  suggestionsPerMinute: 10,
   testAgents: 100,
   testRunsPerBatch: 200,
   /** our choice: regular expressions of one test */

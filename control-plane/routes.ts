@@ -27,6 +27,7 @@ import { registerLostCallRoutes } from './catalogue/numbers/lost-call-routes.ts'
 import { registerNumberRoutes } from './catalogue/numbers/number-routes.ts';
 import { registerProofRoutes } from './catalogue/numbers/proof-routes.ts';
 import { registerToolRoutes } from './catalogue/tools/tool-routes.ts';
+import { registerSuggestionRoutes } from './jobs/agent-suggestions/suggestion-routes.ts';
 import { registerTestRunRoutes } from './jobs/agent-tests/test-batch-routes.ts';
 import { registerTestRoutes } from './jobs/agent-tests/test-routes.ts';
 import { registerAnalysisRoutes } from './jobs/analysis/analysis-routes.ts';
@@ -68,6 +69,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerToolRoutes(app, context);
   registerTestRoutes(app, context);
   registerTestRunRoutes(app, context);
+  registerSuggestionRoutes(app, context);
   await registerKnowledgeRoutes(app, context);
   registerNumberRoutes(app, context);
   registerTrunkLimitRoutes(app, context);

@@ -115,7 +115,7 @@ says goodbye, say goodbye and hang up.`,
     config: {
       ...COMMON,
       prompt: {
-        system_prompt: `You take table bookings on the phone for {{business}}, which is open {{opening_hours}}.
+        system_prompt: `You take table bookings for {{business}}, which is open {{opening_hours}}.
 
 ${SPOKEN}
 

@@ -6,6 +6,7 @@
  * spool until acknowledged; live reports may be dropped.
  */
 import { z } from 'zod';
+import { suggestionRequest } from './agent-suggestion.ts';
 import { agentTestJob, agentTestResult } from './agent-test.ts';
 import { callPlan } from './call-plan.ts';
 import { replaySettings } from './replay.ts';
@@ -280,6 +281,8 @@ export const controlMessage = z.discriminatedUnion('type', [
    * worker.
    */
   z.object({ type: z.literal('replay'), request_id: z.string(), log: z.string(), settings: replaySettings }),
+  /** Suggest a new agent; answered with a `SuggestionOutcome`, by any worker. */
+  z.object({ type: z.literal('suggest_agent'), request_id: z.string(), request: suggestionRequest }),
   /**
    * Ids of the speech models that the control plane has: a worker on another machine downloads those it
    * lacks. Sent after `registered`, and when a model has become usable.

@@ -14,6 +14,7 @@ const ANSWERS = {
   Agent: 'get /v1/agent/agents/{agent_id}',
   AgentConfig: 'get /v1/agent/agents/{agent_id}/config',
   AgentLimits: 'get /v1/agent/agents/{agent_id}/limits',
+  AgentSuggestion: 'post /v1/agent/agent-suggestions',
   AgentTest: 'get /v1/agent/tests/{test_id}',
   Analytics: 'get /v1/agent/analytics',
   AvailableNumbers: 'get /v1/agent/available-phone-numbers',

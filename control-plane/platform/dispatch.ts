@@ -3,6 +3,7 @@
  * Implemented by `worker-dispatch.ts` over the worker link.
  */
 
+import type { SuggestionOutcome, SuggestionRequest } from '#protocol/agent-suggestion.ts';
 import type { AgentTestJob } from '#protocol/agent-test.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
@@ -19,13 +20,14 @@ import type {
 
 /**
  * Time limits for a worker's answer. An offer is answered after ICE gathering, a room once it is joined; a
- * replay starts a thread and may read an hour-long call.
+ * replay starts a thread and may read an hour-long call; a language model may take a minute.
  */
 export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   'webrtc.offer': 8_000,
   'participant.join': 12_000,
   'participant.change': 3_000,
   replay: 30_000,
+  suggest_agent: 65_000,
 };
 
 /** Identifies one attempt at a session's job: each further worker runs it under a higher epoch. */
@@ -117,6 +119,11 @@ export interface Dispatch {
    * a log of another version.
    */
   replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome>;
+  /**
+   * Asks any worker for the suggestion of an agent. Throws `Fault('no_capacity')` when there is no worker,
+   * and `Fault('gateway_unreachable')` when the worker does not answer.
+   */
+  suggestAgent(request: SuggestionRequest): Promise<SuggestionOutcome>;
   /** Tells every worker which speech models the control plane has. */
   announceSpeechModels(models: readonly string[]): void;
   /**

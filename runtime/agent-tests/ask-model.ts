@@ -25,6 +25,9 @@ export interface TestContext {
   readonly signal: AbortSignal;
 }
 
+/** The part of it that a question needs. */
+type AskContext = Pick<TestContext, 'clock' | 'signal'> & { readonly plan: Pick<CallPlan, 'session_id'> };
+
 /** One question to a model. */
 export interface Question {
   readonly messages: readonly ChatMessage[];
@@ -45,7 +48,7 @@ export interface CompleteAnswer {
 export async function ask(
   model: LanguageModel,
   question: Question,
-  context: TestContext,
+  context: AskContext,
 ): Promise<CompleteAnswer> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -60,7 +63,7 @@ export async function ask(
 export async function askJson<Schema extends z.ZodType>(
   model: LanguageModel,
   of: { readonly question: Question; readonly schema: Schema },
-  context: TestContext,
+  context: AskContext,
 ): Promise<z.output<Schema> | null> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const { text } = await ask(model, of.question, context);
@@ -73,7 +76,7 @@ export async function askJson<Schema extends z.ZodType>(
 async function askOnce(
   model: LanguageModel,
   question: Question,
-  { plan, clock, signal }: TestContext,
+  { plan, clock, signal }: AskContext,
 ): Promise<CompleteAnswer> {
   const late = new AbortController();
   const timer = clock.after(ATTEMPT_MS, () =>

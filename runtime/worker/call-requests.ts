@@ -1,20 +1,26 @@
 /**
- * Requests from the control plane to a worker: a browser's offer, a colleague who joins or leaves a call, and
- * the replay of an ended call.
+ * Requests from the control plane to a worker: a browser's offer, a colleague who joins or leaves a call, the
+ * replay of an ended call, and the suggestion of an agent.
  */
+import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
+import { agentConfig } from '#config/agent-config.ts';
 import { Fault } from '#config/errors.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { ControlMessage, ControlRequest, WorkerAnswer } from '#protocol/worker-link.ts';
+import { suggestAgent } from '../agent-tests/suggest-agent.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import { type ReplayRequest, replayInThread } from '../replay/replay-request.ts';
 import type { JobTable } from './job-table.ts';
 import { openParticipantLeg } from './participant-leg.ts';
+import type { PlanEngines } from './plan-engines.ts';
 
 type Request<Type extends ControlRequest['type']> = Extract<ControlMessage, { type: Type }>;
 
 /** Dependencies for answering requests. */
 export interface CallRequestsDeps {
+  readonly clock: Clock;
+  readonly engines: Pick<PlanEngines, 'modelFor'>;
   readonly logger: Logger;
   readonly media: Pick<LegFactory, 'openWebrtcLeg' | 'openLivekitLeg'>;
   readonly jobs: JobTable;
@@ -50,6 +56,8 @@ export class CallRequests {
         return this.#changeParticipant(request);
       case 'replay':
         return this.#replay(request);
+      case 'suggest_agent':
+        return this.#suggest(request);
       default:
         return request satisfies never;
     }
@@ -98,6 +106,19 @@ export class CallRequests {
       ? job.call.participants.change(message.participant_id, message.change)
       : 'not_found';
     return refusal === null ? { ok: true, value: {} } : { ok: false, code: refusal, message: refusal };
+  }
+
+  async #suggest({ request }: Request<'suggest_agent'>): Promise<WorkerAnswer> {
+    const { clock, engines, logger } = this.#deps;
+    const { description, model, local_models } = request;
+    try {
+      const config = agentConfig.parse({ llm: { model } });
+      const languageModel = engines.modelFor({ config, llm_api_key: null, local_models });
+      return { ok: true, value: await suggestAgent(description, languageModel, clock) };
+    } catch (error) {
+      logger.error({ err: error }, 'agent could not be suggested');
+      return failureOf(error, 'the agent could not be suggested');
+    }
   }
 
   async #replay(request: ReplayRequest): Promise<WorkerAnswer> {

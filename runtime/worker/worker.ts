@@ -189,6 +189,7 @@ export class Worker {
       case 'participant.join':
       case 'participant.change':
       case 'replay':
+      case 'suggest_agent':
         void this.#requests.answer(message);
         return;
       case 'speech_models':

@@ -4,6 +4,7 @@ import { openTestApi, type TestApi, type TestUser } from './test-api.ts';
 
 /** Routes that need beta access. */
 const BETA = new Set([
+  'POST /v1/agent/agent-suggestions',
   'POST /v1/agent/agents',
   'POST /v1/agent/agents/{agent_id}/preview-sessions',
   'POST /v1/agent/agents/{agent_id}/tests/run',

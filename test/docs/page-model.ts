@@ -1,6 +1,6 @@
 /**
- * The language model of the pages' agent tests: it plays the agent, the caller and the judge by rules, so a
- * test passes only if what the page sets up reaches the model.
+ * The language model of the pages: it plays the agent, the caller and the judge of agent tests by rules, so a
+ * test passes only if what the page sets up reaches the model. It also suggests an agent.
  */
 import { type ChatScript, callTool, say } from '../fakes/openai-server.ts';
 
@@ -23,6 +23,8 @@ export function answerPage({ messages, tools }: ChatRequest): ChatScript {
   const last = texts.at(-1) ?? '';
   if (instructions.includes('You judge a test')) return say(JSON.stringify(judge(instructions, last)));
   if (instructions.includes('You play a person')) return say(caller(instructions, messages.length));
+  if (instructions.includes('You design voice agents'))
+    return say(JSON.stringify({ name: 'Agent', system_prompt: last, first_message: 'Hello!', tests: [] }));
   if (messages.at(-1)?.role === 'tool') return say(`The answer is: ${last}`);
   const tool = offered(tools).find(({ name }) => name.split('_').every((word) => includes(last, word)));
   if (!tool) return say(closestSentence(instructions, last));

@@ -9,6 +9,7 @@ import type {
   Placement,
   WorkerSlots,
 } from '#control-plane/platform/dispatch.ts';
+import type { SuggestionOutcome, SuggestionRequest } from '#protocol/agent-suggestion.ts';
 import type { AgentTestJob } from '#protocol/agent-test.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
@@ -44,6 +45,9 @@ export class FakeDispatch implements Dispatch {
   /** When set, every request of a colleague is refused with this fault. */
   refusal: FaultCode | null = null;
   readonly replays: { log: string; settings: ReplaySettings }[] = [];
+  readonly suggestionRequests: SuggestionRequest[] = [];
+  /** The answer to every request for a suggestion. */
+  suggestion: SuggestionOutcome = { suggestion: null, error: 'no model', cost_micros: 0 };
 
   /** Clears all state and makes room again. */
   reset(): void {
@@ -60,6 +64,7 @@ export class FakeDispatch implements Dispatch {
       this.ended,
       this.sdpOffers,
       this.replays,
+      this.suggestionRequests,
     ])
       list.length = 0;
     this.joined.length = 0;
@@ -99,6 +104,12 @@ export class FakeDispatch implements Dispatch {
   assignAgentTest(_placement: Placement, key: Key, job: AgentTestJob): void {
     this.#reach();
     this.tests.push({ key, job });
+  }
+
+  async suggestAgent(request: SuggestionRequest): Promise<SuggestionOutcome> {
+    this.#reach();
+    this.suggestionRequests.push(request);
+    return this.suggestion;
   }
 
   withdraw(_placement: Placement, key: Key): void {

@@ -120,6 +120,30 @@ describeNeeds(['chromium'])('the console', () => {
   );
 
   itNeeds(['chromium'])(
+    'finds a number to buy by digits or place, and explains an incomplete area code',
+    { timeout: 180_000 },
+    async () => {
+      const person = await ConsolePage.open(browser, product, { key: product.rootKey, viewport: PHONE });
+      await person.go('/numbers');
+      await person.press('Buy a number');
+      const dialog = person.page.getByRole('dialog', { name: 'Buy a number' });
+      await dialog.getByText('30 numbers are offered').waitFor();
+      await dialog.getByLabel('Contains').fill('0100 017');
+      await dialog.getByText('1 of the 30 numbers offered').waitFor();
+      await dialog.getByRole('button', { name: 'Buy +15550100017' }).waitFor();
+      await dialog.getByLabel('Contains').fill('nowhere');
+      await dialog.getByText('None of the 30 numbers offered contains that.').waitFor();
+      await dialog.getByLabel('Contains').fill('telephone network');
+      await dialog.getByLabel('Area code').fill('41');
+      await dialog.getByText('Three digits, such as 415').waitFor();
+      expect([await person.overflows(), await person.seriousFindings()]).toEqual([false, []]);
+      await dialog.getByLabel('Area code').fill('415');
+      await dialog.getByText('No numbers are available there.').waitFor();
+      await person.close();
+    },
+  );
+
+  itNeeds(['chromium'])(
     'says on the page of a running call that nothing is heard from the caller, until something is',
     { timeout: 180_000 },
     async () => {

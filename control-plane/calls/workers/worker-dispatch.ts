@@ -5,6 +5,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
+import {
+  type SuggestionOutcome,
+  type SuggestionRequest,
+  suggestionOutcome,
+} from '#protocol/agent-suggestion.ts';
 import type { AgentTestJob } from '#protocol/agent-test.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#protocol/replay.ts';
@@ -139,11 +144,16 @@ export class WorkerDispatch implements Dispatch {
   }
 
   async replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome> {
-    const instanceId = this.#workers.idlest() ?? this.#others.instanceIds()[0];
-    if (instanceId === undefined) throw fault('no_capacity');
-    const result = await this.#ask(instanceId, { type: 'replay', request_id: randomUUID(), log, settings });
+    const result = await this.#askAny({ type: 'replay', request_id: randomUUID(), log, settings });
     if (result?.ok === false) throw fault('not_replayable');
     const outcome = replayOutcome.safeParse(result?.value);
+    if (!outcome.success) throw fault('gateway_unreachable');
+    return outcome.data;
+  }
+
+  async suggestAgent(request: SuggestionRequest): Promise<SuggestionOutcome> {
+    const result = await this.#askAny({ type: 'suggest_agent', request_id: randomUUID(), request });
+    const outcome = suggestionOutcome.safeParse(result?.ok ? result.value : null);
     if (!outcome.success) throw fault('gateway_unreachable');
     return outcome.data;
   }
@@ -164,6 +174,12 @@ export class WorkerDispatch implements Dispatch {
 
   heardSoFar(sessionId: string): HeardSoFar | null {
     return this.#speaking.heardSoFar(sessionId);
+  }
+
+  #askAny(message: ControlRequest): Promise<WorkerAnswer | null> {
+    const instanceId = this.#workers.idlest() ?? this.#others.instanceIds()[0];
+    if (instanceId === undefined) throw fault('no_capacity');
+    return this.#ask(instanceId, message);
   }
 
   #ask(instanceId: string, message: ControlRequest): Promise<WorkerAnswer | null> {

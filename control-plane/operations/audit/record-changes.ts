@@ -20,7 +20,7 @@ declare module 'fastify' {
     createdId: string | null;
   }
   interface FastifyContextConfig {
-    /** False for a route that changes nothing but the wallet, such as speech. */
+    /** False for a route that changes nothing but the wallet, such as speech or a suggestion. */
     isAudited?: boolean;
   }
 }

@@ -39,6 +39,9 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
   'POST /v1/agent/agents/:agent_id/publish': PUBLISHED_TITLE,
   'PUT /v1/agent/agents/:agent_id/limits': { concurrent_calls: 10, daily_cap: '25.00' },
   'POST /v1/agent/agents/:agent_id/preview-sessions': { dynamic_variables: { guest: 'Ada' } },
+  'POST /v1/agent/agent-suggestions': {
+    description: 'Takes bookings for a hairdressing salon and answers questions about prices',
+  },
   'POST /v1/agent/agents/:agent_id/webhooks/test': { url: 'https://example.com/parley' },
   'POST /v1/agent/tools': {
     name: 'Find a table',

@@ -186,6 +186,19 @@ export type AgentLimits = {
   concurrent_calls: number | null;
 };
 
+/** Response of `POST /v1/agent/agent-suggestions`. */
+export type AgentSuggestion = {
+  name: string;
+  system_prompt: string;
+  first_message: string;
+  tests: {
+    name: string;
+    caller_says: string;
+    expectation: string;
+  }[];
+  model: string;
+};
+
 /** Response of `GET /v1/agent/tests/{test_id}`. */
 export type AgentTest = {
   test_type: "next_reply" | "tool" | "simulation";

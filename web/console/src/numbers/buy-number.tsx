@@ -1,5 +1,5 @@
 /** Searches the available numbers and buys one. */
-import { Button, Group, ScrollArea, Select, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Button, ScrollArea, Select, SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { call } from '../api/client.ts';
@@ -31,14 +31,13 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
   );
   return (
     <Stack>
-      <Group align="flex-start" grow preventGrowOverflow={false}>
+      <SimpleGrid cols={{ base: 1, xs: 3 }}>
         <Select
           label="Country"
           allowDeselect={false}
           data={COUNTRIES}
           value={country}
           onChange={(value) => value && setCountry(value)}
-          miw={150}
         />
         <TextInput
           label="Area code"
@@ -48,7 +47,6 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
           value={area}
           onChange={(event) => setArea(event.currentTarget.value)}
           error={wantedArea !== '' && !isArea && 'Three digits, such as 415'}
-          miw={110}
         />
         <TextInput
           label="Contains"
@@ -57,9 +55,8 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
           maxLength={40}
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
-          miw={150}
         />
-      </Group>
+      </SimpleGrid>
       <Loaded query={found}>
         {({ available_phone_numbers: offered }) => {
           const shown = offered.filter((number) => contains(number, text));
@@ -69,7 +66,12 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
                 {resultOf(offered.length, shown.length)}
               </Text>
               {shown.length > 0 && (
-                <ScrollArea.Autosize mah={320} type="auto" viewportProps={{ tabIndex: 0 }}>
+                <ScrollArea.Autosize
+                  mah={320}
+                  type="auto"
+                  offsetScrollbars="present"
+                  viewportProps={{ tabIndex: 0 }}
+                >
                   <Table verticalSpacing="xs">
                     <Table.Tbody>
                       {shown.map((number) => (

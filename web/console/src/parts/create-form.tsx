@@ -10,6 +10,7 @@ export function CreateForm<Created>({
   touches,
   pageOf,
   suggestedName = '',
+  isReady = true,
   children,
 }: {
   create: (name: string) => Promise<Created>;
@@ -17,6 +18,8 @@ export function CreateForm<Created>({
   pageOf: (created: Created) => string;
   /** The name until another one is typed. */
   suggestedName?: string;
+  /** Whether the other inputs are complete. */
+  isReady?: boolean;
   children: ReactNode;
 }) {
   const [typed, setTyped] = useState<string | null>(null);
@@ -42,7 +45,7 @@ export function CreateForm<Created>({
           onChange={(event) => setTyped(event.currentTarget.value)}
         />
         {children}
-        <Button type="submit" loading={creation.isPending} disabled={name.trim() === ''}>
+        <Button type="submit" loading={creation.isPending} disabled={name.trim() === '' || !isReady}>
           Create
         </Button>
       </Stack>
