@@ -128,17 +128,18 @@ describeNeeds(['chromium'])('the console', () => {
       await person.press('Buy a number');
       const dialog = person.page.getByRole('dialog', { name: 'Buy a number' });
       await dialog.getByText('30 numbers are offered').waitFor();
+      await dialog.getByRole('region', { name: 'Numbers offered' }).waitFor();
       await dialog.getByLabel('Contains').fill('0100 017');
       await dialog.getByText('1 of the 30 numbers offered').waitFor();
       await dialog.getByRole('button', { name: 'Buy +15550100017' }).waitFor();
       await dialog.getByLabel('Contains').fill('nowhere');
-      await dialog.getByText('None of the 30 numbers offered contains that.').waitFor();
+      await dialog.getByText('None of the numbers offered contains that.', { exact: true }).waitFor();
       await dialog.getByLabel('Contains').fill('telephone network');
       await dialog.getByLabel('Area code').fill('41');
       await dialog.getByText('Three digits, such as 415').waitFor();
       expect([await person.overflows(), await person.seriousFindings()]).toEqual([false, []]);
       await dialog.getByLabel('Area code').fill('415');
-      await dialog.getByText('No numbers are available there.').waitFor();
+      await dialog.getByText('No numbers are available there. Try another area code.').waitFor();
       await person.close();
     },
   );
@@ -203,10 +204,26 @@ async function createAgent(person: ConsolePage): Promise<void> {
   await person.page.getByRole('tab', { name: 'Analysis and webhooks' }).click();
   await person.press('Add', person.page.getByRole('region', { name: 'Webhooks after a call' }));
   await person.fill('Address', `${receiver.url}/calls`);
-  await person.press('Send a test event');
-  await person.see('Answered 200');
+  await sendTestEvents(person);
   await person.press('Save draft');
   await person.see('Draft saved');
+}
+
+/** Leaves the form with one endpoint, as before. */
+async function sendTestEvents(person: ConsolePage): Promise<void> {
+  const section = person.page.getByRole('region', { name: 'Webhooks after a call' });
+  const answer = section.getByText('Answered 200');
+  await person.press(`Send a test event to ${receiver.url}/calls`, section);
+  await answer.waitFor();
+  await section.getByLabel('Address').fill(`${receiver.url}/other`);
+  await answer.waitFor({ state: 'detached' });
+  await person.press(`Send a test event to ${receiver.url}/other`, section);
+  await answer.waitFor();
+  await person.press('Add', section);
+  await section.getByLabel('Address').nth(1).fill(`${receiver.url}/calls`);
+  await person.press(`Remove ${receiver.url}/other`, section);
+  await answer.waitFor({ state: 'detached' });
+  expect(await section.getByLabel('Address').inputValue()).toBe(`${receiver.url}/calls`);
 }
 
 async function talkToTheDraft(person: ConsolePage): Promise<void> {

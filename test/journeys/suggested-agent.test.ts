@@ -95,9 +95,18 @@ describe('an agent from a sentence', () => {
         expect(await dialog.getByLabel('Name').inputValue()).toBe('Salon');
         expect(await dialog.getByLabel('First message').inputValue()).toBe('<b>Hello</b>');
         expect([await person.overflows(), await person.seriousFindings()]).toEqual([false, []]);
-        await dialog.getByLabel('First message').fill('Hello!');
+        const create = dialog.getByRole('button', { name: 'Create' });
+        for (const [label, text] of [
+          ['System prompt', SUGGESTION.system_prompt],
+          ['First message', 'Hello!'],
+        ] as const) {
+          await dialog.getByLabel(label).fill(' ');
+          expect(await create.isDisabled()).toBe(true);
+          await dialog.getByLabel(label).fill(text);
+          expect(await create.isEnabled()).toBe(true);
+        }
         await dialog.getByLabel('Price').press('Space');
-        await dialog.getByRole('button', { name: 'Create' }).press('Enter');
+        await create.press('Enter');
         await person.page.getByRole('heading', { level: 1, name: 'Salon' }).waitFor();
         const agentId = new URL(person.page.url()).pathname.split('/')[3] ?? '';
         expect(await product.ask('GET', `/v1/agent/agents/${agentId}/config`)).toMatchObject({

@@ -2,11 +2,11 @@
 import { Group, Radio, SimpleGrid, Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { AGENT_TEMPLATES } from '../../../../protocol/agent-templates.ts';
-import { useRead } from '../api/queries.ts';
+import { messageOf, useRead } from '../api/queries.ts';
 import type { Models } from '../api/types.ts';
 import { CreateForm } from '../parts/create-form.tsx';
 import { createAgent } from './create-agent.ts';
-import { type ReviewedSuggestion, SuggestAgent, suggestedFields } from './suggest-agent.tsx';
+import { isComplete, type ReviewedSuggestion, SuggestAgent, suggestedFields } from './suggest-agent.tsx';
 
 const EMPTY = { id: 'empty', title: 'Empty', description: 'Write everything yourself.' };
 const SENTENCE = {
@@ -20,7 +20,8 @@ export function NewAgent() {
   const [start, setStart] = useState(EMPTY.id);
   const [typed, setTyped] = useState<string | null>(null);
   const [reviewed, setReviewed] = useState<ReviewedSuggestion | null>(null);
-  const models = useRead<Models>('/v1/agent/models').data?.llm;
+  const { data, error } = useRead<Models>('/v1/agent/models');
+  const models = data?.llm;
   const hasModel = models?.some(({ id }) => id !== 'local/demo') ?? false;
   const isSentence = start === SENTENCE.id;
   const template = AGENT_TEMPLATES.find(({ id }) => id === start);
@@ -32,7 +33,7 @@ export function NewAgent() {
       touches={['/v1/agent/agents', '/v1/agent/tests']}
       pageOf={(agent) => `/agents/${agent.agent_id}`}
       suggestedName={(isSentence ? reviewed?.name : template?.title) ?? ''}
-      isReady={!isSentence || reviewed !== null}
+      isReady={!isSentence || (reviewed !== null && isComplete(reviewed))}
     >
       <Textarea
         label="Description"
@@ -67,6 +68,11 @@ export function NewAgent() {
           ))}
         </SimpleGrid>
       </Radio.Group>
+      {error && (
+        <Text c="var(--mantine-color-error)" size="sm" role="alert">
+          The language models could not be read: {messageOf(error)}
+        </Text>
+      )}
       {models && !hasModel && (
         <Text size="sm" c="dimmed">
           To describe an agent in a sentence, give Parley a language model: run{' '}

@@ -1,5 +1,5 @@
 /** Has a language model suggest an agent from a sentence, and lets the user review every part of it. */
-import { Button, Checkbox, Stack, Text, Textarea } from '@mantine/core';
+import { Button, Checkbox, Fieldset, Stack, Text, Textarea } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { AgentTemplate } from '../../../../protocol/agent-templates.ts';
@@ -12,6 +12,11 @@ type SuggestedTest = AgentSuggestion['tests'][number];
 /** A suggestion as changed by the user. */
 export interface ReviewedSuggestion extends Omit<AgentSuggestion, 'tests'> {
   readonly tests: readonly (SuggestedTest & { readonly isWanted: boolean })[];
+}
+
+/** Whether the agent has a prompt and a first message. */
+export function isComplete({ system_prompt, first_message }: ReviewedSuggestion): boolean {
+  return system_prompt.trim() !== '' && first_message.trim() !== '';
 }
 
 /** The configuration and the tests of the reviewed agent. */
@@ -75,7 +80,11 @@ export function SuggestAgent({
           {messageOf(suggest.error)}
         </Text>
       )}
-      {reviewed && <Review reviewed={reviewed} onChange={onChange} />}
+      {reviewed && (
+        <Fieldset variant="unstyled" disabled={suggest.isPending}>
+          <Review reviewed={reviewed} onChange={onChange} />
+        </Fieldset>
+      )}
     </Stack>
   );
 }

@@ -1,10 +1,11 @@
-/** Sends a signed test event to the endpoint in the form, saved or not, and shows the answer. */
+/** Sends a test event to the endpoint in the form, saved or not, and shows the answer. */
 import { Button, Stack } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { call } from '../api/client.ts';
 import type { TriedRequest } from '../api/types.ts';
 import { TriedResult } from '../parts/tried-request.tsx';
 
+/** Its key is the address, so that an answer disappears with the address that gave it. */
 export function TestEvent({
   agentId,
   event,
@@ -31,6 +32,7 @@ export function TestEvent({
         loading={test.isPending}
         disabled={url === ''}
         onClick={() => test.mutate()}
+        aria-label={`Send a test event to ${url}`}
         style={{ alignSelf: 'flex-start' }}
       >
         Send a test event

@@ -57,7 +57,7 @@ export function PostCallWebhooks({ config, set }: EditorProps) {
                 onClick={() => set('webhooks', { post_call: endpoints.filter((_, at) => at !== index) })}
               />
             </Group>
-            <TestEvent agentId={config.agent_id} event="call.ended" endpoint={endpoint} />
+            <TestEvent key={endpoint.url} agentId={config.agent_id} event="call.ended" endpoint={endpoint} />
           </Stack>
         ))}
       </Stack>
@@ -109,7 +109,7 @@ export function InitWebhook({ config, set }: EditorProps) {
                 onChange={(value) => typeof value === 'number' && change({ timeout_seconds: value })}
               />
             </Group>
-            <TestEvent agentId={config.agent_id} event="call.inbound" endpoint={init} />
+            <TestEvent key={init.url} agentId={config.agent_id} event="call.inbound" endpoint={init} />
           </>
         )}
       </Stack>

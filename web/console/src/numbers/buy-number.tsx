@@ -21,6 +21,8 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
   const isArea = /^\d{3}$/.test(wantedArea);
   const query = { country_code: country, area_code: isArea ? wantedArea : '' };
   const found = useRead<AvailableNumbers>('/v1/agent/available-phone-numbers', { query });
+  const offered = found.data?.available_phone_numbers;
+  const shown = offered?.filter((number) => contains(number, text)) ?? [];
   const buy = useChange(
     (phone_number: string) => call('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number }),
     {
@@ -57,52 +59,47 @@ export function BuyNumber({ onDone }: { onDone: () => void }) {
           onChange={(event) => setText(event.currentTarget.value)}
         />
       </SimpleGrid>
+      <Text size="sm" c="dimmed" role="status">
+        {offered && resultOf({ offered: offered.length, shown: shown.length, isArea })}
+      </Text>
       <Loaded query={found}>
-        {({ available_phone_numbers: offered }) => {
-          const shown = offered.filter((number) => contains(number, text));
-          return (
-            <>
-              <Text size="sm" c="dimmed" role="status">
-                {resultOf(offered.length, shown.length)}
-              </Text>
-              {shown.length > 0 && (
-                <ScrollArea.Autosize
-                  mah={320}
-                  type="auto"
-                  offsetScrollbars="present"
-                  viewportProps={{ tabIndex: 0 }}
-                >
-                  <Table verticalSpacing="xs">
-                    <Table.Tbody>
-                      {shown.map((number) => (
-                        <Table.Tr key={number.phone_number}>
-                          <Table.Td className="tabular">
-                            {number.phone_number}
-                            <Text size="sm" c="dimmed">
-                              {placeOf(number)}
-                            </Text>
-                          </Table.Td>
-                          <Table.Td>{dollars(number.daily_price)} per day</Table.Td>
-                          <Table.Td ta="right">
-                            <Button
-                              size="xs"
-                              variant="default"
-                              disabled={buy.isPending}
-                              onClick={() => buy.mutate(number.phone_number)}
-                              aria-label={`Buy ${number.phone_number}`}
-                            >
-                              Buy
-                            </Button>
-                          </Table.Td>
-                        </Table.Tr>
-                      ))}
-                    </Table.Tbody>
-                  </Table>
-                </ScrollArea.Autosize>
-              )}
-            </>
-          );
-        }}
+        {() =>
+          shown.length > 0 && (
+            <ScrollArea.Autosize
+              mah={320}
+              type="auto"
+              offsetScrollbars="present"
+              viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': 'Numbers offered' }}
+            >
+              <Table verticalSpacing="xs">
+                <Table.Tbody>
+                  {shown.map((number) => (
+                    <Table.Tr key={number.phone_number}>
+                      <Table.Td className="tabular">
+                        {number.phone_number}
+                        <Text size="sm" c="dimmed">
+                          {placeOf(number)}
+                        </Text>
+                      </Table.Td>
+                      <Table.Td>{dollars(number.daily_price)} per day</Table.Td>
+                      <Table.Td ta="right">
+                        <Button
+                          size="xs"
+                          variant="default"
+                          disabled={buy.isPending}
+                          onClick={() => buy.mutate(number.phone_number)}
+                          aria-label={`Buy ${number.phone_number}`}
+                        >
+                          Buy
+                        </Button>
+                      </Table.Td>
+                    </Table.Tr>
+                  ))}
+                </Table.Tbody>
+              </Table>
+            </ScrollArea.Autosize>
+          )
+        }
       </Loaded>
     </Stack>
   );
@@ -121,10 +118,12 @@ function contains(number: Offered, text: string): boolean {
   );
 }
 
-function resultOf(offered: number, shown: number): string {
-  if (offered === 0) return 'No numbers are available there. Try another area code.';
-  if (shown === 0) return `None of the ${offered} numbers offered contains that. Try another area code.`;
-  return shown === offered ? `${offered} numbers are offered` : `${shown} of the ${offered} numbers offered`;
+function resultOf({ offered, shown, isArea }: { offered: number; shown: number; isArea: boolean }): string {
+  const hint = isArea ? ' Try another area code.' : '';
+  if (offered === 0) return `No numbers are available there.${hint}`;
+  if (shown === 0) return `None of the numbers offered contains that.${hint}`;
+  if (shown < offered) return `${shown} of the ${offered} numbers offered`;
+  return offered === 1 ? '1 number is offered' : `${offered} numbers are offered`;
 }
 
 /** Locality and region, which is left out where the locality begins with it. */

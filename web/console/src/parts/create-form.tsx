@@ -4,7 +4,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
 import { useChange } from '../api/queries.ts';
 
-/** Calls `create` with the name; `children` are the other inputs. Changes what `touches` names. */
+/** Calls `create` with the name; `children` are the other inputs. Reloads the addresses in `touches`. */
 export function CreateForm<Created>({
   create,
   touches,
