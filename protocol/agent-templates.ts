@@ -26,11 +26,13 @@ const SPOKEN =
   'You speak on the phone: answer in one or two short sentences, without lists, and ask one question at a ' +
   'time. Never make anything up; say so when you do not know.';
 
-/** Settings that suit every template: a silent caller is asked twice, and a model can hang up. */
+/** Settings that suit every template: attempts to manipulate the model are refused, and it can hang up. */
 const COMMON = {
   guardrails: { manipulation: true },
   tools: { system_tools: { hang_up_call: true } },
 } satisfies AgentConfigPatch;
+
+/** Asks a silent caller whether they are still there, then says goodbye and hangs up. */
 const SILENCE = { reengage_enabled: true, hangup_after_seconds: 30, hangup_farewell_enabled: true };
 
 const HANG_UP = { id: HANG_UP_CALL, type: 'integration' } as const;
@@ -214,13 +216,12 @@ do not insist. At the end, thank them, say goodbye and hang up.`,
 
 ${SPOKEN}
 
-Say nothing about the appointment to anybody but {{name}}. Ask whether they will come. If not, ask which day
+First make sure that you speak to {{name}}. Say nothing about the appointment to anybody else: if {{name}}
+cannot come to the phone, say goodbye and hang up. Ask {{name}} whether they will come. If not, ask which day
 would suit them better, and say that {{business}} will call back to agree on a new time: you cannot move the
 appointment yourself. Then say goodbye and hang up.`,
         first_message_mode: 'fixed',
-        first_message:
-          'Hello {{name}}, this is an automated call from {{business}}. Are you still coming to your ' +
-          'appointment?',
+        first_message: 'Hello, this is an automated call from {{business}}. Am I speaking to {{name}}?',
       },
       conversation: {
         ...SILENCE,
@@ -228,12 +229,12 @@ appointment yourself. Then say goodbye and hang up.`,
         outbound: {
           voicemail: {
             action: 'leave_message',
-            message: 'Hello, this is {{business}} about your appointment. Please call us back. Goodbye.',
+            message: 'Hello, this is a message from {{business}} for {{name}}. Please call us back. Goodbye.',
           },
         },
       },
       variables: {
-        defaults: { business: 'Bella Vista', name: 'there', appointment: 'tomorrow at ten' },
+        defaults: { business: 'Bella Vista', name: 'Alex Reed', appointment: 'tomorrow at ten' },
       },
       analysis: {
         data_fields: [
@@ -251,13 +252,13 @@ appointment yourself. Then say goodbye and hang up.`,
     tests: [
       staysOn(
         'Asks for another day',
-        'Are you still coming to your appointment?',
+        'Will you come to your appointment tomorrow at ten?',
         'I cannot come then. Can we move it?',
       ),
       hangsUp(
-        'Hangs up once it is confirmed',
-        'Are you still coming to your appointment?',
-        'Yes, I will be there. Goodbye.',
+        'Hangs up on a wrong number',
+        'Hello, this is an automated call from Bella Vista. Am I speaking to Alex Reed?',
+        'No, you have the wrong number. Goodbye.',
       ),
     ],
   },

@@ -10,4 +10,13 @@ describe('an agent template', () => {
       .filter((name) => !name?.startsWith('system.'));
     expect([...new Set(used)].sort()).toEqual(Object.keys(variables?.defaults ?? {}).sort());
   });
+
+  it('for a reminder does not mention the appointment before the person is identified', () => {
+    const { config } = AGENT_TEMPLATES.find(({ id }) => id === 'reminder') ?? {};
+    const { prompt, conversation } = agentConfigPatch.parse(config);
+    for (const text of [prompt?.first_message, conversation?.outbound?.voicemail?.message]) {
+      expect(text).toContain('{{name}}');
+      expect(text).not.toContain('appointment');
+    }
+  });
 });
