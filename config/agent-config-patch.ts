@@ -32,7 +32,7 @@ const webhooksPatch = z.strictObject({
       url: url.optional(),
       secret,
       has_secret: ignored,
-      timeout_seconds: z.number().min(1).max(8).optional(),
+      timeout_seconds: z.number().min(1).max(LIMITS.initWebhookSeconds).optional(),
     })
     .nullable()
     .optional(),

@@ -151,7 +151,7 @@ const webhooksSection = z.strictObject({
     .strictObject({
       url: z.string().min(1).max(LIMITS.urlChars),
       has_secret: z.boolean().default(false),
-      timeout_seconds: z.number().min(1).max(8).default(5),
+      timeout_seconds: z.number().min(1).max(LIMITS.initWebhookSeconds).default(5),
     })
     .nullable()
     .default(null),

@@ -17,6 +17,7 @@ export const LIMITS = {
   webhookSecretChars: 256,
   webhookAttempts: 3,
   webhookAttemptMs: 10_000,
+  initWebhookSeconds: 8,
   webhookBackoffMs: [1_000, 5_000],
   signatureToleranceSeconds: 300,
   variableEntries: 500,

@@ -21,7 +21,7 @@ export interface WebhookReceiver {
   readonly url: string;
   readonly received: ReceivedWebhook[];
   /** Chooses the answer to each request; 200 until set. */
-  answer: (request: ReceivedWebhook) => WebhookAnswer;
+  answer: (request: ReceivedWebhook) => WebhookAnswer | Promise<WebhookAnswer>;
   /** Resolves with all requests once `count` have arrived; rejects after five seconds. */
   waitFor(count: number): Promise<readonly ReceivedWebhook[]>;
   close(): Promise<void>;
@@ -42,8 +42,9 @@ export async function openWebhookReceiver(): Promise<WebhookReceiver> {
         body: JSON.parse(raw.toString('utf8')),
       };
       receiver.received.push(webhook);
-      const answer = receiver.answer(webhook);
-      if (answer !== 'hang') response.writeHead(answer.status, answer.headers).end(answer.body ?? '');
+      void Promise.resolve(receiver.answer(webhook)).then((answer) => {
+        if (answer !== 'hang') response.writeHead(answer.status, answer.headers).end(answer.body ?? '');
+      });
       for (const waiter of waiters)
         if (receiver.received.length >= waiter.count) waiter.resolve(receiver.received);
     });

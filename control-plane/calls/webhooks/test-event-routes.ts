@@ -1,6 +1,6 @@
 /**
- * Sends a test event to an endpoint of an agent, saved or not, and returns the answer: the payload and the
- * signature are those of a real event, but there is no call, delivery or retry.
+ * Sends a test event to an endpoint of an agent, saved or not, and returns the answer: the payload, signature
+ * and time limit are those of a real event, but there is no call, delivery or retry.
  */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
@@ -50,7 +50,7 @@ function sendTestEvent(context: Context, agent: AgentDocument, test: TestEvent) 
       url: test.url,
       secret: secretFor(context, agent, test),
       payload,
-      timeoutMs: LIMITS.webhookAttemptMs,
+      timeoutMs: timeoutFor(agent, test),
       maxBytes: LIMITS.testedResponseBytes,
     }),
   );
@@ -62,6 +62,13 @@ function secretFor({ secretBox }: Context, { secrets }: AgentDocument, { event, 
   const stored = event === 'call.inbound' ? secrets.conversation_init : secrets.post_call;
   const sealed = stored.find((key) => key.url === url)?.sealed;
   return sealed === undefined ? null : secretBox.open(sealed);
+}
+
+/** The time limit of a real event to this address, ms; the longest for an init webhook not in the draft. */
+function timeoutFor({ config }: AgentDocument, { event, url }: TestEvent): number {
+  if (event === 'call.ended') return LIMITS.webhookAttemptMs;
+  const init = config.webhooks.conversation_init;
+  return (init?.url === url ? init.timeout_seconds : LIMITS.initWebhookSeconds) * 1_000;
 }
 
 function testPayload(

@@ -1,7 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { inboundCallEvent, webhookEvent } from '#protocol/webhook-events.ts';
-import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
+import {
+  openWebhookReceiver,
+  type WebhookAnswer,
+  type WebhookReceiver,
+} from '#test/fakes/webhook-receiver.ts';
 import { openTestApi, type TestApi, type TestUser } from '../../test-api.ts';
 
 let api: TestApi;
@@ -22,7 +26,7 @@ beforeAll(async () => {
       config: {
         webhooks: {
           post_call: [{ url, secret: 'stored' }],
-          conversation_init: { url, secret: 'stored for init' },
+          conversation_init: { url, secret: 'stored for init', timeout_seconds: 3 },
         },
       },
     },
@@ -56,10 +60,16 @@ function signedWith(secrets: readonly string[]): string | null {
 
 describe('a test event', () => {
   it('is a call.ended of an invented call, and the answer is returned with its time', async () => {
-    const { status, body } = await send({ url });
+    const held = Promise.withResolvers<WebhookAnswer>();
+    receiver.answer = () => held.promise;
+    const sent = send({ url });
+    await receiver.waitFor(1);
+    await api.clock.advance(750);
+    held.resolve({ status: 202, body: 'noted' });
+    const { status, body } = await sent;
     expect(status).toBe(200);
     expect(body).toMatchObject({ status_code: 202, body: 'noted', error: null, response_truncated: false });
-    expect(body.latency_ms).toBeGreaterThanOrEqual(0);
+    expect(body.latency_ms).toBe(750);
     const [request] = receiver.received;
     expect(webhookEvent.parse(request?.body)).toEqual(request?.body);
     expect(request?.body).toMatchObject({
@@ -72,6 +82,21 @@ describe('a test event', () => {
     expect((await send({ url, event: 'call.inbound' })).status).toBe(200);
     const [request] = receiver.received;
     expect(inboundCallEvent.parse(request?.body)).toEqual(request?.body);
+  });
+
+  it.each([
+    ['3 s of the draft', '/parley', 3_000],
+    ['8 s for an address that is not in the draft', '/other', 8_000],
+  ])('waits for the answer to a call.inbound for the %s', async (_, path, timeoutMs) => {
+    receiver.answer = () => 'hang';
+    const sent = send({ url: `${receiver.url}${path}`, event: 'call.inbound' });
+    await receiver.waitFor(1);
+    await api.clock.advance(timeoutMs);
+    expect((await sent).body).toMatchObject({
+      status_code: null,
+      error: `No complete answer within ${timeoutMs} ms`,
+      latency_ms: timeoutMs,
+    });
   });
 
   it('is signed with the given secret, or else with the one stored for the address and event', async () => {
