@@ -254,7 +254,7 @@ const FAULTS = {
   },
   suggestion_failed: {
     status: 502,
-    message: '{model} made no usable suggestion ({detail}): try again, or describe the agent in other words',
+    message: '{model} made no usable suggestion: {detail}',
     reason: 'suggestion_failed',
   },
   provider_refused: { status: 502, message: '{provider} refused the request: {detail}' },

@@ -65,6 +65,7 @@ export const LIMITS = {
   /** our choice */
   suggestionDescriptionChars: 1_000,
   suggestionsPerMinute: 10,
+  suggestionsAtOnce: 2,
   testAgents: 100,
   testRunsPerBatch: 200,
   /** our choice: regular expressions of one test */

@@ -8,7 +8,10 @@ import { localModel } from '#config/local-models.ts';
 
 const text = (chars: number) => z.string().trim().min(1).max(chars);
 
-/** The suggestion: every text fits the field of the API that it is for. */
+/**
+ * The suggestion: no text has more characters than the API's field for it. The worker also applies the API's
+ * rules of prompts, for tokens and placeholders.
+ */
 export const agentSuggestion = z.object({
   name: text(LIMITS.agentNameChars),
   system_prompt: text(8_000),
@@ -25,7 +28,7 @@ export const suggestionRequest = z.object({
 });
 export type SuggestionRequest = z.output<typeof suggestionRequest>;
 
-/** A worker's answer: a suggestion, or why there is none. The price counts in both cases. */
+/** A worker's answer: a suggestion, or why there is none and what to do. The price counts in both cases. */
 export const suggestionOutcome = z.object({
   suggestion: agentSuggestion.nullable(),
   error: z.string().max(500).nullable(),

@@ -59,7 +59,10 @@ export async function ask(
   }
 }
 
-/** Asks for one JSON object. Returns null when two answers failed the schema. Throws like `ask`. */
+/**
+ * Asks for one JSON object; the schema may check asynchronously. Returns null when two answers failed the
+ * schema. Throws like `ask`.
+ */
 export async function askJson<Schema extends z.ZodType>(
   model: LanguageModel,
   of: { readonly question: Question; readonly schema: Schema },
@@ -67,7 +70,7 @@ export async function askJson<Schema extends z.ZodType>(
 ): Promise<z.output<Schema> | null> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const { text } = await ask(model, of.question, context);
-    const parsed = of.schema.safeParse(jsonIn(text));
+    const parsed = await of.schema.safeParseAsync(jsonIn(text));
     if (parsed.success) return parsed.data;
   }
   return null;

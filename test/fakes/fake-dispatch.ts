@@ -47,7 +47,11 @@ export class FakeDispatch implements Dispatch {
   readonly replays: { log: string; settings: ReplaySettings }[] = [];
   readonly suggestionRequests: SuggestionRequest[] = [];
   /** The answer to every request for a suggestion. */
-  suggestion: SuggestionOutcome = { suggestion: null, error: 'no model', cost_micros: 0 };
+  suggestion: SuggestionOutcome | Promise<SuggestionOutcome> = {
+    suggestion: null,
+    error: 'no model',
+    cost_micros: 0,
+  };
 
   /** Clears all state and makes room again. */
   reset(): void {

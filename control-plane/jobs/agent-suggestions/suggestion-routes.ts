@@ -11,7 +11,7 @@ import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { requireRate } from '../../platform/limits/rate.ts';
-import { requireNotOverdrawn } from '../../platform/limits/request-places.ts';
+import { requireNotOverdrawn, suggesting } from '../../platform/limits/request-places.ts';
 import { countTestSpending, requireTestSpending } from '../agent-tests/test-limits.ts';
 
 const suggestionBody = z.strictObject({
@@ -31,7 +31,8 @@ export function registerSuggestionRoutes(app: ApiServer, context: Context): void
       },
     },
     async (request) => {
-      const { teamId, userId } = callerOf(request);
+      const caller = callerOf(request);
+      const { teamId, userId } = caller;
       const model = await modelFor(context);
       await requireNotOverdrawn(context, userId);
       await requireTestSpending(context, teamId);
@@ -40,11 +41,13 @@ export function registerSuggestionRoutes(app: ApiServer, context: Context): void
         limit: LIMITS.suggestionsPerMinute,
         what: 'suggestions of agents',
       });
-      const { suggestion, error, cost_micros } = await context.dispatch.suggestAgent({
-        description: request.body.description,
-        model,
-        local_models: context.localModels.known().filter(({ id }) => id === model),
-      });
+      const { suggestion, error, cost_micros } = await suggesting(context, caller, () =>
+        context.dispatch.suggestAgent({
+          description: request.body.description,
+          model,
+          local_models: context.localModels.known().filter(({ id }) => id === model),
+        }),
+      );
       await countTestSpending(context, teamId, cost_micros);
       if (!suggestion) throw fault('suggestion_failed', { model, detail: error ?? 'no answer' });
       return { ...suggestion, model };

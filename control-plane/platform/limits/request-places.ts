@@ -35,11 +35,18 @@ interface InProgress {
   readonly uploadBytes: Map<string, number>;
   readonly uploadPaces: UploadPaces;
   readonly serverTests: Map<string, number>;
+  readonly suggestions: Map<string, number>;
   /** Callers whose request already has its speech place. */
   readonly admitted: WeakSet<Pick<Caller, 'userId'>>;
 }
 
 const all = new WeakMap<Context['ledger'], InProgress>();
+
+/** How many `what` an account may have at once. */
+interface PlaceLimit {
+  readonly limit: number;
+  readonly what: string;
+}
 
 function inProgress({ ledger, clock, settings }: Parts): InProgress {
   const known = all.get(ledger) ?? {
@@ -48,6 +55,7 @@ function inProgress({ ledger, clock, settings }: Parts): InProgress {
     uploadBytes: new Map(),
     uploadPaces: new UploadPaces(clock, settings.LIMIT_UPLOAD_BYTES_PER_SECOND),
     serverTests: new Map(),
+    suggestions: new Map(),
     admitted: new WeakSet(),
   };
   all.set(ledger, known);
@@ -132,16 +140,27 @@ export async function testingServer<Answer>(
     limit: perMinute,
     what: 'tests of tools and webhooks',
   });
-  const { serverTests } = inProgress(context);
-  if ((serverTests.get(userId) ?? 0) >= limit)
-    throw fault('too_many_at_once', {
-      limit,
-      what: 'tests of tools and webhooks in progress',
-      remedy: 'wait until one has finished',
-      seconds: BUSY_SECONDS,
-    });
-  const leave = add(serverTests, userId, 1);
+  const leave = takePlace(inProgress(context).serverTests, userId, {
+    limit,
+    what: 'tests of tools and webhooks in progress',
+  });
   return send().finally(leave);
+}
+
+/**
+ * Asks for the suggestion of an agent, using one of the account's places. Throws `too_many_at_once`, and
+ * whatever `ask` throws.
+ */
+export async function suggesting<Answer>(
+  context: Parts,
+  { teamId }: Caller,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  const leave = takePlace(inProgress(context).suggestions, teamId, {
+    limit: LIMITS.suggestionsAtOnce,
+    what: 'suggestions of agents in progress',
+  });
+  return ask().finally(leave);
 }
 
 /** Throws `overdrawn` if the account is further below zero than the operator allows. */
@@ -177,13 +196,7 @@ async function takeUpload(context: Parts, { userId }: Caller, bytes: number): Pr
     LIMIT_UPLOADS_PER_MINUTE: perMinute,
   } = context.settings;
   await requireRate(context, { key: `uploads:${userId}`, limit: perMinute, what: 'uploads' });
-  if ((uploads.get(userId) ?? 0) >= limit)
-    throw fault('too_many_at_once', {
-      limit,
-      what: 'uploads in progress',
-      remedy: 'wait until one has finished',
-      seconds: BUSY_SECONDS,
-    });
+  requirePlace(uploads, userId, { limit, what: 'uploads in progress' });
   const others = held.get(userId) ?? 0;
   if (others > 0 && others + bytes > mostBytes)
     throw fault('too_many_bytes_at_once', { limit: mostBytes, seconds: BUSY_SECONDS });
@@ -222,6 +235,22 @@ async function pace(
     reply.header('Connection', 'close');
     throw error;
   }
+}
+
+/** Takes a place of an account; returns an idempotent function that frees it. Throws `too_many_at_once`. */
+function takePlace(counts: Map<string, number>, owner: string, of: PlaceLimit): () => void {
+  requirePlace(counts, owner, of);
+  return add(counts, owner, 1);
+}
+
+function requirePlace(counts: Map<string, number>, owner: string, { limit, what }: PlaceLimit): void {
+  if ((counts.get(owner) ?? 0) >= limit)
+    throw fault('too_many_at_once', {
+      limit,
+      what,
+      remedy: 'wait until one has finished',
+      seconds: BUSY_SECONDS,
+    });
 }
 
 /** Adds to an account's count; returns an idempotent function that subtracts it again. */

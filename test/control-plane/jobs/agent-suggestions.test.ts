@@ -61,6 +61,22 @@ describe('the suggestion of an agent', () => {
     expect((await suggest(key)).body.reason).toBe('too_many_a_minute');
   });
 
+  it('is refused while two others of the account are in progress', async () => {
+    calls = await openTestCalls(MODEL);
+    const held = Promise.withResolvers<SuggestionOutcome>();
+    calls.dispatch.suggestion = held.promise;
+    const [{ key }, other] = [await calls.createUser(), await calls.createUser()];
+    const running = [suggest(key), suggest(key)];
+    await expect.poll(() => calls.dispatch.suggestionRequests.length).toBe(2);
+    const refused = await suggest(key);
+    expect([refused.status, refused.body.reason]).toEqual([429, 'too_many_at_once']);
+    running.push(suggest(other.key));
+    await expect.poll(() => calls.dispatch.suggestionRequests.length).toBe(3);
+    held.resolve(MADE);
+    expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await suggest(key)).status).toBe(200);
+  });
+
   it('needs a description of at most 1,000 characters', async () => {
     calls = await openTestCalls(MODEL);
     const { key } = await calls.createUser();
