@@ -49,7 +49,7 @@ it('without a network, says in one line what to do, and exits with 3', PATIENCE,
   const { code, err } = await parley(['tiny-en'], folder, 'http://127.0.0.1:9');
   expect(code).toBe(3);
   expect(err).toMatch(
-    /^tiny-en: 127\.0\.0\.1:9 cannot be reached\. Download .* on another machine from .*\n$/,
+    /^tiny-en: 127\.0\.0\.1:9 cannot be reached \(.+\)\. Download .* on another machine from .*\n$/,
   );
 });
 
