@@ -150,7 +150,7 @@ async function* checkProduct(api: Api): AsyncGenerator<CheckResult> {
         subject: 'Language model',
         verdict: 'note',
         result: 'local/demo, a set of rules',
-        fix: 'set OPENAI_API_KEY or another vendor’s key (docs/settings.md)',
+        fix: 'run `ollama pull llama3.2`, or set OPENAI_API_KEY or another vendor’s key (docs/settings.md)',
       }
     : { subject: 'Language model', verdict: 'ok', result: model };
 }
