@@ -1,6 +1,6 @@
 /** The doctor's check of the server of local models. */
 import { systemClock } from '#base/clock.ts';
-import { createEgressGuard } from '#base/egress.ts';
+import { createEgressGuard, type EgressGuard } from '#base/egress.ts';
 import type { Settings } from '#config/env.ts';
 import { findModels } from '#runtime/llm/local/find-models.ts';
 import { localAddresses } from '#runtime/llm/local/local-addresses.ts';
@@ -13,24 +13,29 @@ export async function* checkLocalModels(settings: Settings): AsyncGenerator<Chec
   if (settings.LOCAL_LLM_URL === undefined) return;
   const addresses = localAddresses(settings);
   const guard = createEgressGuard({ allow: addresses.map((url) => new URL(url).host), clock: systemClock });
-  for (const address of addresses) {
-    const found = await findModels(address, { guard, timeoutMs: TIMEOUT_MS });
-    const subject = 'Local models';
-    yield found === null
-      ? {
-          subject,
-          verdict: 'failed',
-          result: `no list of models at ${address}`,
-          fix: 'start its server, or correct LOCAL_LLM_URL',
-        }
-      : found.models.length === 0
-        ? {
-            subject,
-            verdict: 'note',
-            result: `${address} has no chat model`,
-            fix: 'give it one, such as with `ollama pull llama3.2`',
-          }
-        : { subject, verdict: 'ok', result: `${address} has ${found.models.map(({ id }) => id).join(', ')}` };
+  try {
+    for (const address of addresses) yield await check(address, guard);
+  } finally {
+    await guard.close();
   }
-  await guard.close();
+}
+
+async function check(address: string, guard: EgressGuard): Promise<CheckResult> {
+  const subject = 'Local models';
+  const found = await findModels(address, { guard, timeoutMs: TIMEOUT_MS });
+  if (found === null)
+    return {
+      subject,
+      verdict: 'failed',
+      result: `no list of models at ${address}`,
+      fix: 'start its server, or correct LOCAL_LLM_URL',
+    };
+  if (found.models.length === 0)
+    return {
+      subject,
+      verdict: 'note',
+      result: `${address} has no chat model`,
+      fix: 'give it one, such as with `ollama pull llama3.2`',
+    };
+  return { subject, verdict: 'ok', result: `${address} has ${found.models.map(({ id }) => id).join(', ')}` };
 }

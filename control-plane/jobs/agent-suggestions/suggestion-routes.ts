@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
-import { DEMO_MODEL_ID, isModelAllowed } from '#config/language-models.ts';
+import { DEMO_MODEL_ID } from '#config/language-models.ts';
 import { LIMITS } from '#config/limits.ts';
 import { agentSuggestion } from '#protocol/agent-suggestion.ts';
 import type { Context } from '../../platform/context.ts';
@@ -56,11 +56,9 @@ export function registerSuggestionRoutes(app: ApiServer, context: Context): void
 }
 
 /** The default model of new agents, or else the first one offered that reads a prompt. */
-async function modelFor({ localModels, platform, settings }: Context): Promise<string> {
+async function modelFor({ localModels, platform }: Context): Promise<string> {
   await localModels.search();
-  const usable = platform.llm.filter(
-    ({ id }) => id !== DEMO_MODEL_ID && isModelAllowed(settings.LLM_ALLOWED, id),
-  );
+  const usable = platform.llm.filter(({ id }) => id !== DEMO_MODEL_ID);
   const model = usable.find((offered) => offered.default) ?? usable[0];
   if (!model) throw fault('no_language_model');
   return model.id;
