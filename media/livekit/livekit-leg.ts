@@ -171,7 +171,7 @@ class LivekitSession implements WebTransport {
   #left(participant: RemoteParticipant): void {
     if (!this.#isCaller(participant)) return;
     this.#isCallerHere = false;
-    // Whoever returns subscribes again.
+    // A caller who returns subscribes to the agent's track again.
     this.#isAudible = false;
     this.#inbox.setOpen(false);
     this.#callerGone.resolve();

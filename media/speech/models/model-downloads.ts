@@ -1,7 +1,9 @@
 /** The downloads of one process: what state each model is in, one download at a time, the others in turn. */
+
 import { join } from 'node:path';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
+import { messageOf } from '#base/message-of.ts';
 import type { Settings } from '#config/env.ts';
 import { bytesAside, installModel, RETRY_AFTER_MS } from './install-model.ts';
 import { isComplete, modelsDirectory, readSpeed } from './installed-models.ts';
@@ -157,7 +159,7 @@ export class ModelDownloads {
       });
     } catch (error) {
       if (signal.aborted) return;
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       if (error instanceof ModelError) logger.warn({ model: id, failure: error.failure }, message);
       else logger.error({ model: id, err: error }, 'speech model could not be installed');
       this.#failures.set(id, { message, wasHere: this.has(model) });

@@ -2,8 +2,10 @@
  * The models for local speech that can be downloaded: Parley's own table, and the operator's further entries
  * from the file `MODELS_TABLE`.
  */
+
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { messageOf } from '#base/message-of.ts';
 import { parseJson } from '#base/parse-json.ts';
 import offered from './models.json' with { type: 'json' };
 
@@ -72,7 +74,7 @@ function parseTable(file: string): SpeechModel[] {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new Error(`MODELS_TABLE: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Error(`MODELS_TABLE: ${messageOf(error)}`);
   }
   const parsed = table.safeParse(parseJson(z.unknown(), text));
   if (parsed.success) return parsed.data;
