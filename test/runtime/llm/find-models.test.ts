@@ -1,37 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createEgressGuard, type EgressGuard } from '#base/egress.ts';
-import { createLogger } from '#base/log.ts';
 import type { LocalModel } from '#config/local-models.ts';
 import { findModels } from '#runtime/llm/local/find-models.ts';
-import { searchLocalModels } from '#runtime/llm/local/search-models.ts';
 import { startOllama, startVllm } from '#test/fakes/local-llm-servers.ts';
 import { listenLocally } from '#test/fakes/local-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { openLocalSearches } from './local-searches.ts';
 
-const opened: { close(): Promise<void> }[] = [];
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'parley-found-'));
-});
-afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-async function keep<Opened extends { close(): Promise<void> }>(opening: Promise<Opened>): Promise<Opened> {
-  const one = await opening;
-  opened.push(one);
-  return one;
-}
-
-const search = (addresses: readonly string[], clock = new ManualClock()) => {
-  const logger = createLogger({ level: 'silent', name: 'test' });
-  return keep(searchLocalModels({ addresses, file: join(folder, 'local-models.json'), clock, logger }));
-};
+const { file: searchFile, keep, search } = openLocalSearches();
 
 describe('the search for local language models', () => {
   it('leaves out a cloud model of Ollama, which runs on another company’s servers', async () => {
@@ -41,7 +19,7 @@ describe('the search for local language models', () => {
 
   it('forgets a cloud model that an earlier process kept', async () => {
     const { address } = await keep(startOllama());
-    const file = join(folder, 'local-models.json');
+    const file = searchFile();
     const cloud: LocalModel = {
       id: 'local/gpt-oss:120b-cloud',
       base_url: `${address}/v1`,
@@ -66,8 +44,7 @@ describe('the search for local language models', () => {
     });
     const host = `127.0.0.1:${(await keep(listenLocally(server))).port}`;
     const clock = new ManualClock();
-    const guard = createEgressGuard({ allow: [host], clock });
-    opened.push(guard);
+    const guard = await keep(Promise.resolve(createEgressGuard({ allow: [host], clock })));
     const request: EgressGuard['request'] = async (url, bounds) => {
       const answer = await guard.request(url, bounds);
       if (url.endsWith('/v1/models')) void clock.advance(500);

@@ -1,8 +1,6 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger } from '#base/log.ts';
@@ -11,7 +9,6 @@ import { readSettings } from '#config/env.ts';
 import { type LocalModel, type LocalModels, localModel } from '#config/local-models.ts';
 import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
 import type { ChatRequest } from '#runtime/llm/llm.ts';
-import { searchLocalModels } from '#runtime/llm/local/search-models.ts';
 import { collect } from '#test/collect.ts';
 import {
   ANSWER_TOKENS,
@@ -26,26 +23,10 @@ import { listenLocally } from '#test/fakes/local-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { chatRequest } from './chat-request.ts';
+import { openLocalSearches } from './local-searches.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
-const opened: { close(): Promise<void> }[] = [];
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'parley-local-'));
-});
-afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-async function keep<Opened extends { close(): Promise<void> }>(opening: Promise<Opened>): Promise<Opened> {
-  const one = await opening;
-  opened.push(one);
-  return one;
-}
-
-const search = (addresses: readonly string[], clock = new ManualClock()) =>
-  keep(searchLocalModels({ addresses, file: join(folder, 'local-models.json'), clock, logger }));
+const { file: searchFile, keep, search } = openLocalSearches();
 
 /** A program of unknown intent on a usual port. */
 async function stranger(answer: RequestListener): Promise<string> {
@@ -270,7 +251,7 @@ describe('the search for local language models', () => {
       Object.assign(new ManualClock(), { after: systemClock.after }),
     );
     expect(models.offered()).toEqual([]);
-    expect(existsSync(join(folder, 'local-models.json'))).toBe(false);
+    expect(existsSync(searchFile())).toBe(false);
   });
 
   it('takes at most 32 models of one server', async () => {
@@ -290,7 +271,7 @@ describe('the search for local language models', () => {
   it('forgets what it kept about an address that is no longer searched', async () => {
     const server = await keep(startVllm());
     await tried(await search([server.address]));
-    expect(readFileSync(join(folder, 'local-models.json'), 'utf8')).toContain(server.url);
+    expect(readFileSync(searchFile(), 'utf8')).toContain(server.url);
     expect((await search([await stranger((_, response) => void response.end())])).known()).toEqual([]);
   });
 });
