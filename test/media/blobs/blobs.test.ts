@@ -42,6 +42,13 @@ for (const [name, open] of STORES) {
       expect(await blobs.get('recordings/s1')).toBeNull();
     });
 
+    it('stores blobs that arrive together, each with its own bytes', async () => {
+      const blobs = open();
+      const keys = Array.from({ length: 40 }, (_, index) => `s/${index % 4}/t/${index}`);
+      await Promise.all(keys.map((key) => blobs.put(key, Buffer.from(key))));
+      for (const key of keys) expect(String(await blobs.get(key))).toBe(key);
+    });
+
     it('overwrites a blob that is stored again', async () => {
       const blobs = open();
       await blobs.put('a', Buffer.from('one'));
@@ -116,6 +123,17 @@ describe('blobs in a directory', () => {
     await blobs.put('a/b/c', Buffer.from('x'));
     await expect(blobs.put('a/b', Buffer.from('x'))).rejects.toThrow();
     expect(readdirSync(join(directory, 'a'))).toEqual(['b']);
+  });
+
+  it('a failed write fails no other that arrives with it', async () => {
+    const blobs = openBlobs(directory);
+    await blobs.put('a/b/c', Buffer.from('x'));
+    const outcomes = await Promise.allSettled(
+      ['a/d', 'a/b', 'e/f'].map((key) => blobs.put(key, Buffer.from(key))),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await blobs.list('')).toEqual(['a/b/c', 'a/d', 'e/f']);
+    await blobs.put('a/g', Buffer.from('x'));
   });
 
   it('leftovers of an interrupted write are never listed and are deleted with their directory', async () => {
