@@ -173,7 +173,11 @@ async function dueRows(context: Context, batch: BatchCallDocument): Promise<Batc
   if (open.length === 0) return [];
   const [calling, lastMinute] = await Promise.all([
     batchRows.countDocuments({ batch_id: batch._id, state: 'calling' }),
-    batchRows.countDocuments({ batch_id: batch._id, dialled_at: { $gt: new Date(wallTime - MINUTE_MS) } }),
+    batchRows.countDocuments({
+      batch_id: batch._id,
+      // Only with `$type` can the query use the partial index.
+      dialled_at: { $type: 'date', $gt: new Date(wallTime - MINUTE_MS) },
+    }),
   ]);
   const slots = freeSlots(batch.pacing, { calling, lastMinute });
   if (slots === 0) return [];

@@ -8,20 +8,27 @@ import type { Clock } from '#base/clock.ts';
 /** Documents per batch: takes 1 ms in the embedded database, many times that on a busy machine. */
 const BATCH_SIZE = 10;
 /** Pause after a batch, per millisecond it took; other requests need several consecutive commands each. */
-const PAUSE_FACTOR = 3;
+export const PAUSE_FACTOR = 3;
+
+/** Options of `inBatches`. */
+interface BatchOptions {
+  readonly size?: number;
+  /** Pause after a batch, per millisecond it took; asked after each. */
+  pauseFactor?(): number;
+}
 
 /** Passes the items to `work` in order, one batch at a time, pausing after each. */
 export async function inBatches<Item>(
   clock: Pick<Clock, 'now' | 'sleep'>,
   items: readonly Item[],
   work: (batch: Item[]) => Promise<unknown>,
-  size = BATCH_SIZE,
+  { size = BATCH_SIZE, pauseFactor = () => PAUSE_FACTOR }: BatchOptions = {},
 ): Promise<void> {
   for (let first = 0; first < items.length; first += size) {
     const startMs = clock.now();
     await work(items.slice(first, first + size));
     const tookMs = clock.now() - startMs;
-    if (tookMs > 0 && first + size < items.length) await clock.sleep(PAUSE_FACTOR * tookMs);
+    if (tookMs > 0 && first + size < items.length) await clock.sleep(pauseFactor() * tookMs);
   }
 }
 

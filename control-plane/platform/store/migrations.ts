@@ -2,8 +2,9 @@
  * Schema versions of the store and the migrations between them, run at startup before indexes are built or
  * anything is read.
  */
-import type { Connection } from 'mongoose';
+import mongoose, { type Collection, type Connection } from 'mongoose';
 import { isDuplicateKey } from './duplicate-key.ts';
+import { PARTIAL_ROW_INDEXES } from './models/batch-call-model.ts';
 
 /**
  * One migration. It must be idempotent: it may be interrupted and repeated, or run on two replicas at once.
@@ -26,16 +27,44 @@ export const MIGRATIONS: readonly Migration[] = [
     run: async (connection) => {
       const numbers = connection.collection('numbers');
       await numbers.updateMany({ provider: 'managed' }, { $set: { is_proven: true } });
-      const indexes = await numbers
-        .listIndexes()
-        .toArray()
-        .catch(() => []);
-      if (indexes.some(({ name }) => name === 'phone_number_1')) await numbers.dropIndex('phone_number_1');
+      await dropIndexes(numbers, ['phone_number_1']);
     },
   },
   // Both forms can be read, so nothing is rewritten; but an older release cannot read the text.
   { version: 3, name: 'metadata as text', run: async () => undefined },
+  {
+    version: 4,
+    name: 'partial indexes of batch rows',
+    run: async (connection) => {
+      const rows = connection.collection('batch_call_rows');
+      // Built first: replicas that run meanwhile always have one of the two.
+      for (const { name, key, only } of PARTIAL_ROW_INDEXES)
+        await rows.createIndex(key, { name, partialFilterExpression: only });
+      await dropIndexes(rows, ['batch_id_1_dialled_at_1', 'batch_id_1_opted_out_1', 'session_id_1']);
+    },
+  },
 ];
+
+/** Drops those of the indexes that exist. */
+async function dropIndexes(collection: Collection, names: readonly string[]): Promise<void> {
+  // Without the collection there are no indexes.
+  const indexes = await collection
+    .listIndexes()
+    .toArray()
+    .catch((error: unknown) => {
+      if (hasCodeName(error, 'NamespaceNotFound')) return [];
+      throw error;
+    });
+  for (const name of indexes.map((index) => index.name).filter((name) => names.includes(name)))
+    await collection.dropIndex(name).catch((error: unknown) => {
+      // Another replica dropped it first.
+      if (!hasCodeName(error, 'IndexNotFound')) throw error;
+    });
+}
+
+function hasCodeName(error: unknown, codeName: string): boolean {
+  return error instanceof mongoose.mongo.MongoServerError && error.codeName === codeName;
+}
 
 interface AppliedMigration {
   readonly _id: number;

@@ -169,6 +169,13 @@ export function defineBatchCalls(connection: Connection): Model<BatchCallDocumen
   return connection.model<BatchCallDocument>('BatchCall', schema);
 }
 
+/** Rows are inserted by the thousand, before they have any of these values. */
+export const PARTIAL_ROW_INDEXES = [
+  { name: 'dialled_rows', key: { batch_id: 1, dialled_at: 1 }, only: { dialled_at: { $type: 'date' } } },
+  { name: 'opted_out_rows', key: { batch_id: 1, opted_out: 1 }, only: { opted_out: true } },
+  { name: 'rows_in_call', key: { session_id: 1 }, only: { session_id: { $gt: '' } } },
+] as const;
+
 /** Defines the model of rows on a connection. */
 export function defineBatchRows(connection: Connection): Model<BatchRowDocument> {
   const schema = new Schema<BatchRowDocument>(
@@ -198,10 +205,9 @@ export function defineBatchRows(connection: Connection): Model<BatchRowDocument>
   schema.index({ batch_id: 1, created_at: -1, _id: -1 });
   schema.index({ batch_id: 1, state: 1, created_at: -1, _id: -1 });
   schema.index({ batch_id: 1, state: 1, next_at: 1, line: 1 });
-  schema.index({ batch_id: 1, dialled_at: 1 });
-  schema.index({ batch_id: 1, opted_out: 1 });
-  schema.index({ session_id: 1 });
   schema.index({ team_id: 1, end_user_id: 1 });
+  for (const { name, key, only } of PARTIAL_ROW_INDEXES)
+    schema.index(key, { name, partialFilterExpression: only });
   return connection.model<BatchRowDocument>('BatchRow', schema);
 }
 
