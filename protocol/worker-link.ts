@@ -250,8 +250,11 @@ export const controlMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ack'), ...sessionEpoch, seq: z.number().int() }),
   /** Reports are missing: send again from `seq`. */
   z.object({ type: z.literal('resend'), ...sessionEpoch, from_seq: z.number().int() }),
-  /** The epoch has ended: drop the call and its reports. */
-  z.object({ type: z.literal('stale'), ...sessionEpoch }),
+  /**
+   * The epoch has ended: drop the call and its reports. `is_taken`: another worker has the session, so nobody
+   * may be hung up on.
+   */
+  z.object({ type: z.literal('stale'), ...sessionEpoch, is_taken: z.literal(true).optional() }),
   z.object({ type: z.literal('end'), ...sessionEpoch, end_reason: endReason }),
   /** A browser's offer; answered with `{sdp}`. */
   z.object({ type: z.literal('webrtc.offer'), ...sessionEpoch, request_id: z.string(), sdp: z.string() }),

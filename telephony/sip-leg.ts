@@ -46,6 +46,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
   // A peer that answered, or acknowledged our answer, is present even if it sends no audio.
   const early: LegEvent[] = [{ type: 'connected', atMs: clock.now() }];
   let isRemoteEnd = false;
+  let keepsDialog = false;
   let version = local.version;
   // Once protected, our offers stay protected.
   let isSecure = local.isSecure;
@@ -111,7 +112,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
    */
   function closed(event: Extract<LegEvent, { type: 'closed' }>): LegEvent {
     if (isRemoteEnd) return { ...event, reason: 'remote' };
-    void dialog.hangUp();
+    if (!keepsDialog) void dialog.hangUp();
     return event;
   }
 
@@ -122,6 +123,11 @@ export function createSipLeg(deps: SipLegParts): Leg {
     outRateHz: rtp.outRateHz,
     originMs: rtp.originMs,
     send(command: LegCommand) {
+      if (command.do === 'close' && command.keepsDialog) {
+        keepsDialog = true;
+        // At once: signalling must not move the dialog back when its connection returns.
+        dialog.leave();
+      }
       // A telephone displays nothing: captions and states, several a second, would only wake the media
       // thread.
       if (command.do !== 'sendMessage') rtp.send(command);

@@ -12,7 +12,8 @@ import type { SessionKey } from './dispatch.ts';
 export type ReportOutcome =
   | { readonly outcome: 'stored'; readonly seq: number }
   | { readonly outcome: 'gap'; readonly fromSeq: number }
-  | { readonly outcome: 'stale' };
+  /** `isTaken`: another worker has the session under a later epoch. */
+  | { readonly outcome: 'stale'; readonly isTaken?: true };
 
 /**
  * Receives reports and status changes of workers. Reports of one session are passed on one at a time, in

@@ -62,8 +62,11 @@ export type LegCommand =
   | { readonly do: 'bridge'; readonly otherLegId: string | null }
   /** Plays music on hold (RTP legs). */
   | { readonly do: 'holdMusic'; readonly isOn: boolean }
-  /** Closes the transport; `closed` follows with reason `local`. */
-  | { readonly do: 'close' };
+  /**
+   * Closes the transport; `closed` follows with reason `local`. `keepsDialog`: another worker has taken the
+   * call, so a phone's dialog gets no BYE.
+   */
+  | { readonly do: 'close'; readonly keepsDialog?: true };
 
 /** Position up to which a reply was sent: piece, and sample within it. */
 export interface PlayoutPosition {

@@ -77,6 +77,11 @@ export class CallTransfers {
     this.#current?.press(digit);
   }
 
+  /** Another worker has the call. */
+  abandon(): void {
+    this.#current?.abandon();
+  }
+
   /** Stops because the caller left or the call ends. Resolves when no more recording follows. */
   async stop(): Promise<void> {
     await this.#current?.stop();

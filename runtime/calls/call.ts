@@ -94,7 +94,12 @@ export interface Call {
    * request without a goodbye ends it at once.
    */
   end(reason: EndReason, options?: { readonly sayGoodbye?: boolean }): void;
-  /** Resolves after the last report. */
+  /**
+   * Another worker has the call: this one falls silent, hangs up on nobody and reports nothing more.
+   * Idempotent.
+   */
+  abandon(): void;
+  /** Resolves after the last report, or once the call was abandoned. */
   readonly ended: Promise<EndReason>;
 }
 
@@ -260,6 +265,19 @@ class RunningCall implements Call {
     }
     if (options.sayGoodbye === true) this.#goodbyeFor ??= reason;
     this.#loop.accept({ type: 'end.requested', reason, sayGoodbye: options.sayGoodbye === true });
+  }
+
+  abandon(): void {
+    this.#endReason ??= 'cancelled';
+    this.#timer?.cancel();
+    this.#transfers.abandon();
+    this.participants.abandon();
+    this.#leg?.send({ do: 'close', keepsDialog: true });
+    this.#leg = null;
+    this.#loop.close();
+    this.#flightLog.close();
+    this.#deps.logger.warn('another worker has the call; abandoned');
+    this.#settled.resolve(this.#endReason);
   }
 
   #onLegEvent(leg: Leg, event: LegEvent): void {

@@ -43,6 +43,12 @@ export class JoinedTalk {
     return this.#closed.promise;
   }
 
+  /** Another worker has the talk: it goes on there. */
+  abandon(): void {
+    this.#isStopped = true;
+    this.#deps.person.send({ do: 'close', keepsDialog: true });
+  }
+
   #onEvent(event: LegEvent): void {
     const { caller, onPersonLeft, onRecording } = this.#deps;
     if (event.type === 'recording') onRecording(event);

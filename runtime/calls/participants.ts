@@ -157,6 +157,12 @@ export class Participants {
     return this.isEmpty ? Promise.resolve() : empty;
   }
 
+  /** Another worker has the call: the colleagues' clients come back to it by themselves. */
+  abandon(): void {
+    this.#isOver = true;
+    for (const { leg } of this.#members.values()) leg.send({ do: 'close' });
+  }
+
   #onEvent(member: Member, leg: Leg, event: LegEvent): void {
     const isTalking = member === this.#talker;
     if (event.type === 'recording') this.#deps.onRecording(event);

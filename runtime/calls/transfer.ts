@@ -64,6 +64,8 @@ export interface Transfer {
    * recording follows.
    */
   stop(): Promise<void>;
+  /** Another worker has the call: nobody is informed or hung up on. A person still ringing is cancelled. */
+  abandon(): void;
   /** Forwards a key the caller pressed, once they are joined. */
   press(digit: string): void;
 }
@@ -105,6 +107,12 @@ class RunningTransfer implements Transfer {
     this.#deps.caller.send({ do: 'holdMusic', isOn: false });
     if (this.#talk) await this.#talk.stop();
     else this.#consult?.take({ is: 'caller_gone' });
+  }
+
+  abandon(): void {
+    this.#abort.abort();
+    this.#human?.send({ do: 'close', keepsDialog: true });
+    this.#talk?.abandon();
   }
 
   press(digit: string): void {

@@ -69,13 +69,20 @@ export class JobCalls {
   }
 
   /** Reports a fact about a job that its call does not know, such as the SIP dialog. */
-  report({ sessionId, epoch }: Job, report: DurableReport): void {
-    this.#deps.client.report({ sessionId, epoch }, report);
+  report({ sessionId, epoch, isTaken }: Job, report: DurableReport): void {
+    if (!isTaken) this.#deps.client.report({ sessionId, epoch }, report);
   }
 
   /** Ends a job that never became a call. */
   reportEnd(job: Job, endReason: EndReason, at = new Date(this.#deps.clock.wallTime()).toISOString()): void {
     this.report(job, { type: 'ended', at, end_reason: endReason });
+    this.free(job);
+  }
+
+  /** Gives up a job whose session another worker has: the other one speaks, hangs up and reports. */
+  abandon(job: Job): void {
+    job.isTaken = true;
+    job.call?.abandon();
     this.free(job);
   }
 
@@ -113,12 +120,13 @@ export class JobCalls {
       placeCall: phone && ((request, signal) => dialOutboundCall(phone, request, signal)),
       report: (report) => {
         trace.note(report);
-        client.report(session, report);
+        if (!job.isTaken) client.report(session, report);
       },
       live: (event) => {
-        if (isCaption(event)) client.send({ type: 'live', ...ofSession, event });
+        if (isCaption(event) && !job.isTaken) client.send({ type: 'live', ...ofSession, event });
       },
       saveRecording: ({ track, segment, startMs, rateHz, samples }) => {
+        if (job.isTaken) return;
         const head = {
           type: 'recording',
           ...ofSession,
@@ -129,8 +137,9 @@ export class JobCalls {
         } as const;
         uploads.put({ head, bytes: new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength) });
       },
-      saveFlightLog: ({ index, bytes }) =>
-        uploads.put({ head: { type: 'flight_log', ...ofSession, chunk: index }, bytes }),
+      saveFlightLog: ({ index, bytes }) => {
+        if (!job.isTaken) uploads.put({ head: { type: 'flight_log', ...ofSession, chunk: index }, bytes });
+      },
       onLegLost: () => {
         // If the caller cannot return, the call gives up by itself.
         if (job.call && plan.transport.type === 'livekit') void joinRoom(this.#deps, job.call, plan);

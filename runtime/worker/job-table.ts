@@ -23,6 +23,8 @@ export interface Job {
   /** Rejects with `JobWithdrawn` when the job is withdrawn. */
   readonly plan: Promise<CallPlan>;
   call: Call | null;
+  /** Another worker has the session: nothing more is reported or uploaded for it. */
+  isTaken: boolean;
 }
 
 interface Entry extends Job {
@@ -63,6 +65,7 @@ export class JobTable {
       ...offer,
       plan: promise,
       call: null,
+      isTaken: false,
       hasInvite: false,
       settlePlan: { resolve, reject },
       timer,

@@ -179,8 +179,11 @@ export class Worker {
         return;
       }
       case 'withdraw':
-      case 'stale':
         this.#drop(message.session_id, message.epoch);
+        return;
+      case 'stale':
+        if (message.is_taken) this.#abandon(message.session_id, message.epoch);
+        else this.#drop(message.session_id, message.epoch);
         return;
       case 'end':
         this.#end(message.session_id, message.epoch, message.end_reason);
@@ -258,6 +261,13 @@ export class Worker {
     this.#offers.drop(sessionId, epoch);
     this.#jobs.get(sessionId, epoch)?.call?.end('cancelled');
     this.#jobs.remove(sessionId, epoch);
+  }
+
+  /** Another worker has the session: this one must not touch it any more. */
+  #abandon(sessionId: string, epoch: number): void {
+    this.#offers.drop(sessionId, epoch);
+    const job = this.#jobs.get(sessionId, epoch);
+    if (job) this.#calls.abandon(job);
   }
 
   #endAll(reason: EndReason, options: { readonly sayGoodbye?: boolean } = {}): void {

@@ -175,6 +175,12 @@ export class DrachtioDialog implements SipDialog {
     }
   }
 
+  leave(): void {
+    this.#isOver = true;
+    this.#all.delete(this);
+    this.#dialog.removeAllListeners();
+  }
+
   refer(request: ReferRequest, listener: ReferListener): void {
     this.#referListener = listener;
     if (this.#isOver) {

@@ -95,7 +95,9 @@ function requestInDialog(
   request: { messageId: string; dialogId: string; message: SipMessage; method: string },
 ): void {
   const dialog = core.dialogs.get(request.dialogId);
-  if (!dialog) {
+  // A worker whose call another one has taken must not hang up on it.
+  const isTaken = dialog !== null && dialog.app !== app && core.apps.has(dialog.app);
+  if (!dialog || isTaken) {
     app.answer(request.messageId, false, ['unknown dialog']);
     return;
   }

@@ -237,6 +237,12 @@ class RelayedDialog implements SipDialog {
     await this.#dialog.hangUp();
   }
 
+  leave(): void {
+    // The worker that has taken the dialog has a call of its own at the relay.
+    this.#call.end();
+    this.#dialog.leave();
+  }
+
   refer: SipDialog['refer'] = (request, listener) => this.#dialog.refer(request, listener);
 
   // Requests that arrive before the worker listens are queued.

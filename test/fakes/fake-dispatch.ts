@@ -36,6 +36,7 @@ export class FakeDispatch implements Dispatch {
   readonly analyses: { key: Key; job: AnalysisJob }[] = [];
   readonly tests: { key: Key; job: AgentTestJob }[] = [];
   readonly withdrawn: Key[] = [];
+  readonly abandoned: { instanceId: string; key: Key }[] = [];
   readonly ended: { instanceId: string; key: Key; reason: EndReason }[] = [];
   readonly sdpOffers: string[] = [];
   readonly speechModels: string[] = [];
@@ -66,6 +67,7 @@ export class FakeDispatch implements Dispatch {
       this.tests,
       this.withdrawn,
       this.ended,
+      this.abandoned,
       this.sdpOffers,
       this.replays,
       this.suggestionRequests,
@@ -124,6 +126,10 @@ export class FakeDispatch implements Dispatch {
   end(instanceId: string, key: Key, reason: EndReason): void {
     this.#reach();
     this.ended.push({ instanceId, key, reason });
+  }
+
+  abandon(instanceId: string, key: Key): void {
+    this.abandoned.push({ instanceId, key });
   }
 
   async offerWebrtc(_instanceId: string, _key: Key, sdp: string): Promise<{ readonly sdp: string }> {

@@ -169,6 +169,8 @@ async function assignToSuccessor(
     context.dispatch.withdraw(placement, key);
     return false;
   }
+  // One that is back must be silent before its successor speaks.
+  if (session.worker) context.dispatch.abandon(session.worker.instance_id, { ...key, epoch: session.epoch });
   if (stored.started_at === null) {
     context.dispatch.assign(placement, key, plan);
     return true;

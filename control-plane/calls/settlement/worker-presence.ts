@@ -134,7 +134,7 @@ async function giveUpAfterDeaths(
   await runFollowUps(context, ended);
 }
 
-/** Ends sessions on the worker that were settled while it was out of reach. */
+/** Ends sessions on the worker that were settled, or moved to another worker, while it was out of reach. */
 async function endForgotten(
   context: Context,
   instanceId: string,
@@ -142,7 +142,8 @@ async function endForgotten(
 ): Promise<void> {
   for (const key of sessions) {
     const session = await loadSession(context, key.sessionId);
-    if (
+    if (session && session.epoch > key.epoch) context.dispatch.abandon(instanceId, key);
+    else if (
       session &&
       (session.status === 'completed' || session.status === 'failed') &&
       session.epoch === key.epoch &&

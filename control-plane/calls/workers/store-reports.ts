@@ -46,7 +46,8 @@ async function apply(
     if (result.outcome === 'stored') worker.send({ type: 'ack', session_id, epoch, seq: result.seq });
     else if (result.outcome === 'gap')
       worker.send({ type: 'resend', session_id, epoch, from_seq: result.fromSeq });
-    else worker.send({ type: 'stale', session_id, epoch });
+    else
+      worker.send({ type: 'stale', session_id, epoch, ...(result.isTaken && { is_taken: result.isTaken }) });
   } catch (error) {
     // Without an acknowledgement the worker keeps the reports and sends them again.
     const types = envelopes.map(({ report }) => report.type);

@@ -106,6 +106,11 @@ export class WorkerDispatch implements Dispatch {
     this.#tell(instanceId, { type: 'end', ...toWire(session), end_reason: reason });
   }
 
+  abandon(instanceId: string, session: SessionKey): void {
+    if (this.isConnected(instanceId))
+      this.#tell(instanceId, { type: 'stale', ...toWire(session), is_taken: true });
+  }
+
   async offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }> {
     const message = { type: 'webrtc.offer', ...toWire(session), request_id: randomUUID(), sdp } as const;
     const result = await this.#ask(instanceId, message);

@@ -89,6 +89,7 @@ describe('a caller and the person of a transfer after their worker died', () => 
       sipCallId: null,
       plan: Promise.resolve(testPlan()),
       call: null,
+      isTaken: false,
     };
     const call: Pick<Call, 'attach' | 'rejoin'> = {
       attach: () => undefined,

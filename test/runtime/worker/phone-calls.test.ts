@@ -45,6 +45,7 @@ function inviteOf(bench: TestWorker, sessionId: string) {
         facts: { ...facts, localSdp: sdp, remoteSdp: SDP_OFFER },
         listen: () => undefined,
         hangUp: async () => void seen.push('BYE'),
+        leave: () => void seen.push('left'),
         refer: () => undefined,
       };
     },
@@ -130,6 +131,23 @@ describe('the phone calls of a worker', () => {
     expect(invite.seen).toEqual(['180', '480']);
     await bench.dispatch.place(bench.offer('s2'));
     expect(bench.types('s1')).toEqual(['ended']);
+  });
+
+  it('are left without a BYE or a report when another worker has taken the session', async () => {
+    await bench.start({ capacity: 1 });
+    const placement = await bench.dispatch.place(bench.offer('s1', 'phone'));
+    const invite = inviteOf(bench, 's1');
+    invite.take();
+    bench.dispatch.assign(placement, bench.session('s1'), bench.planOf('s1'));
+    await until(() => expect(bench.types('s1')).toContain('dialog'));
+    const before = bench.types('s1');
+    bench.dispatch.abandon('w', bench.session('s1'));
+    await until(() => expect(invite.seen).toEqual(['180', '200', 'left']));
+    // Its slot is free, and the leg is closed.
+    await bench.dispatch.place(bench.offer('s2'));
+    await bench.worker.drain();
+    expect(invite.seen).toEqual(['180', '200', 'left']);
+    expect(bench.types('s1')).toEqual(before);
   });
 
   it('are not accepted while the worker has no connection to signalling', async () => {

@@ -79,6 +79,10 @@ class Dialog implements SipDialog {
     this.listener = listener;
   }
 
+  leave(): void {
+    this.listener = null;
+  }
+
   async hangUp(): Promise<void> {
     this.isHungUp = true;
   }
