@@ -18,6 +18,7 @@ import { registerParticipantRoutes } from './calls/sessions/participant-routes.t
 import { registerSessionRoutes } from './calls/sessions/session-routes.ts';
 import { registerDeliveryRoutes } from './calls/webhooks/delivery-routes.ts';
 import { registerTestEventRoutes } from './calls/webhooks/test-event-routes.ts';
+import { registerSignallingRoutes } from './calls/workers/signalling-routes.ts';
 import { registerAgentRoutes } from './catalogue/agents/agent-routes.ts';
 import { registerConfigRoutes } from './catalogue/agents/config-routes.ts';
 import { registerLimitRoutes } from './catalogue/agents/limit-routes.ts';
@@ -93,6 +94,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerRecordingRoutes(app, context);
   registerFlightLogRoutes(app, context);
   registerAdmitRoutes(app, context);
+  registerSignallingRoutes(app, context);
   registerTransferRoutes(app, context);
   await registerUploadRoutes(app, context);
   await registerTtsRoutes(app, context);

@@ -25,6 +25,7 @@ import { ConnectedWorkers } from '#control-plane/calls/workers/connected-workers
 import { serveInternal } from '#control-plane/calls/workers/internal-listener.ts';
 import { NO_OTHER_REPLICAS, SharedReplicas } from '#control-plane/calls/workers/other-replicas.ts';
 import { SpeakingAgents } from '#control-plane/calls/workers/speaking-agents.ts';
+import { startDeathWatch } from '#control-plane/calls/workers/watch-deaths.ts';
 import { startLinkWatch } from '#control-plane/calls/workers/watch-links.ts';
 import { WorkerDispatch } from '#control-plane/calls/workers/worker-dispatch.ts';
 import { WorkerHub } from '#control-plane/calls/workers/worker-hub.ts';
@@ -54,6 +55,7 @@ import { buildIndexes, defineModels, type Models } from '#control-plane/platform
 import { createReadCaches } from '#control-plane/platform/store/read-cache.ts';
 import { type ReplicaRegistration, registerReplica } from '#control-plane/platform/store/replica-register.ts';
 import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
+import { SignallingReports } from '#control-plane/platform/store/signalling-reports.ts';
 import { openBlobs } from '#media/blobs/blobs.ts';
 import { detectCapabilities } from '#media/speech/engines.ts';
 import { ModelDownloads } from '#media/speech/models/model-downloads.ts';
@@ -123,6 +125,7 @@ async function compose(
     sweeper,
     ...startBackgroundWork(context),
     ...(hasOthers ? [startLinkWatch(context, { ...reach, sink })] : []),
+    startDeathWatch(context, { ...reach, sink }),
   ];
   addWorkerMetrics(context.metrics.registry, workers);
   const started = { port: server.port, languageModels: languageModelsOf(context) };
@@ -165,7 +168,12 @@ function enroll(
 ): Promise<ReplicaRegistration> {
   const place = `${hostname()}:${context.settings.DATA_DIR}`;
   const id = isShared ? `${place}:${randomUUID()}` : place;
-  return registerReplica(context, { id, isShared, workers: () => workers.instanceIds() });
+  return registerReplica(context, {
+    id,
+    isShared,
+    workers: () => workers.heardIds(),
+    signalling: () => context.signallingReports.current(),
+  });
 }
 
 async function closeContext(context: Context): Promise<void> {
@@ -302,6 +310,7 @@ async function buildContext(
     turns: new AccountTurns(clock, settings.LIMIT_REQUESTS),
     refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
     ledger: createLedger({ entries: models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
+    signallingReports: new SignallingReports(clock),
     workSignals: createWorkSignals(),
     firstAttempts: createFirstAttempts(),
     egress: createEgressGuard({ allow: settings.EGRESS_ALLOW, clock }),

@@ -5,7 +5,7 @@ import { readPem } from '#base/pem.ts';
 import type { Settings } from '#config/env.ts';
 import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { SipTls } from '#telephony/embedded/transport.ts';
-import { createHttpAdmission } from '#telephony/http-admission.ts';
+import { createHttpAdmission, createHttpWorkerReports } from '#telephony/http-admission.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
 import { explainListenError } from './ports.ts';
 
@@ -28,6 +28,7 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
       logger,
       noteActivity,
       admit: createHttpAdmission(CONTROL_PLANE_URL, WORKER_TOKEN),
+      reportWorkers: createHttpWorkerReports(CONTROL_PLANE_URL, WORKER_TOKEN),
     }).catch((error: unknown) => {
       throw explainListenError(error, {
         setting: 'SIP_HOST, SIP_PORT, SIP_TLS_PORT',

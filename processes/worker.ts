@@ -20,11 +20,12 @@ import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import type { JobKind } from '#protocol/worker-link.ts';
 import { startLagMeter } from '#runtime/event-loop/loop-lag.ts';
 import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
+import { SpeakingLease } from '#runtime/link/speaking-lease.ts';
 import { adoptSpools, openSpool } from '#runtime/link/spool.ts';
 import { createUploads } from '#runtime/link/uploads.ts';
 import { PlanEngines } from '#runtime/worker/plan-engines.ts';
 import { Worker, type WorkerDeps, type WorkerIdentity } from '#runtime/worker/worker.ts';
-import { connectSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
+import { connectSignalling, type DrachtioOptions } from '#telephony/drachtio/drachtio-signalling.ts';
 import { createSrvLookUp } from '#telephony/next-hops.ts';
 import { createMediaRelay } from '#telephony/relay/media-relay.ts';
 import { createNgClient } from '#telephony/relay/ng-client.ts';
@@ -72,11 +73,12 @@ async function compose(
   const vendorClock = attentiveClock(clock);
   const instanceId = settings.WORKER_INSTANCE ?? `worker-${randomUUID().slice(0, 8)}`;
   const spoolRoot = join(settings.DATA_DIR, 'spool');
+  const media = await startMedia(settings, logger);
+  const lease = leaseOf(settings, logger, media);
   const takesPhoneCalls = settings.WORKER_KINDS.includes('phone') && settings.DRACHTIO_HOST !== undefined;
-  const [media, speech, signalling, spool, tracing] = await Promise.all([
-    startMedia(settings, logger),
+  const [speech, signalling, spool, tracing] = await Promise.all([
     openSpeechEngines({ settings, searchPath: process.env['PATH'] ?? '', clock: vendorClock, logger }),
-    takesPhoneCalls ? connect(settings, instanceId, logger) : null,
+    takesPhoneCalls ? connect(settings, { tag: instanceId, watch: lease, logger }) : null,
     openSpool(spoolRoot, instanceId),
     openTracing(settings, { name: 'worker', instance: instanceId }, { clock, logger }),
   ]);
@@ -92,6 +94,7 @@ async function compose(
     logger,
     random: Math.random,
     spool,
+    lease,
     adopted,
     uploads: createUploads({ url: link.controlPlaneUrl, token: link.token, clock, logger }),
     media,
@@ -118,6 +121,7 @@ async function compose(
       warmUp.cancel();
       signalling?.close();
       await worker.close();
+      lease?.close();
       await downloads.close();
       await tracing?.close();
       await speech.close();
@@ -187,13 +191,29 @@ function kindsOf(settings: Settings, hasSignalling: boolean): JobKind[] {
   return kinds.includes('analysis') ? [...kinds, 'agent_test'] : kinds;
 }
 
-async function connect(settings: Settings, tag: string, logger: Logger): Promise<Signalling> {
+/**
+ * The lease of a worker that was started alone. The death of a supervisor's worker is known by that
+ * supervisor, and is never concluded from silence.
+ */
+function leaseOf(settings: Settings, logger: Logger, media: LegFactory): SpeakingLease | undefined {
+  if (settings.SUPERVISOR_RUN !== undefined) return undefined;
+  return new SpeakingLease({
+    clock: systemClock,
+    logger,
+    onChange: (untilMs) => media.speakUntil(untilMs),
+  });
+}
+
+async function connect(
+  settings: Settings,
+  worker: Pick<DrachtioOptions, 'tag' | 'watch' | 'logger'>,
+): Promise<Signalling> {
+  const { logger } = worker;
   const signalling = await connectSignalling({
     host: settings.DRACHTIO_HOST ?? '127.0.0.1',
     port: settings.DRACHTIO_PORT,
     secret: settings.DRACHTIO_SECRET,
-    tag,
-    logger,
+    ...worker,
   });
   if (settings.RTPENGINE.length === 0) return signalling;
   const relays = settings.RTPENGINE.map((address) =>

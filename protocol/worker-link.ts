@@ -156,6 +156,8 @@ export const workerMessage = z.discriminatedUnion('type', [
     spools_of: z.array(z.string()),
     /** The worker's clock at the time of sending, Unix ms. Workers of older versions do not send it. */
     wall_time: ms.optional(),
+    /** The worker waits for `sessions_checked`. */
+    awaits_check: z.literal(true).optional(),
   }),
   z.object({ type: z.literal('spool.flushed'), instance_id: z.string() }),
   z.object({
@@ -255,6 +257,11 @@ export const controlMessage = z.discriminatedUnion('type', [
    * may be hung up on.
    */
   z.object({ type: z.literal('stale'), ...sessionEpoch, is_taken: z.literal(true).optional() }),
+  /**
+   * The sessions named at the registration have been compared with the store: those not called stale or ended
+   * by now are this worker's.
+   */
+  z.object({ type: z.literal('sessions_checked') }),
   z.object({ type: z.literal('end'), ...sessionEpoch, end_reason: endReason }),
   /** A browser's offer; answered with `{sdp}`. */
   z.object({ type: z.literal('webrtc.offer'), ...sessionEpoch, request_id: z.string(), sdp: z.string() }),

@@ -1,6 +1,7 @@
 /** Asks the control plane over HTTP to admit a new INVITE, as drachtio-server's request handlers do. */
 import { request } from 'undici';
 import { type AdmissionAnswer, type AdmissionRequest, admissionAnswer } from '#protocol/sip-admission.ts';
+import type { SignallingReport } from '#protocol/worker-watch.ts';
 
 /**
  * Admission charges, creates the session and finds a worker, which has up to 6 s to accept; the init webhook
@@ -43,4 +44,24 @@ async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
+}
+
+/** A control plane only notes the report; while none is there, it is worth nothing a moment later. */
+const REPORT_TIMEOUT_MS = 2_000;
+
+/** Creates the function that reports the state of the workers; it rejects if no control plane takes it. */
+export function createHttpWorkerReports(
+  controlPlaneUrl: string,
+  workerToken: string,
+): (report: SignallingReport) => Promise<void> {
+  return async (report) => {
+    const response = await request(`${controlPlaneUrl}/internal/sip/workers`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${workerToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify(report),
+      signal: AbortSignal.timeout(REPORT_TIMEOUT_MS),
+    });
+    await response.body.dump();
+    if (response.statusCode !== 204) throw new Error(`the report was answered ${response.statusCode}`);
+  };
 }

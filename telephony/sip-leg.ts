@@ -123,11 +123,9 @@ export function createSipLeg(deps: SipLegParts): Leg {
     outRateHz: rtp.outRateHz,
     originMs: rtp.originMs,
     send(command: LegCommand) {
-      if (command.do === 'close' && command.keepsDialog) {
-        keepsDialog = true;
-        // At once: signalling must not move the dialog back when its connection returns.
-        dialog.leave();
-      }
+      keepsDialog ||= command.do === 'close' && command.keepsDialog === true;
+      // At once: signalling must not move the dialog back when its connection returns.
+      if (keepsDialog) dialog.leave();
       // A telephone displays nothing: captions and states, several a second, would only wake the media
       // thread.
       if (command.do !== 'sendMessage') rtp.send(command);

@@ -29,6 +29,7 @@ import type { Coordination } from './store/coordination.ts';
 import type { Database } from './store/database.ts';
 import type { Models } from './store/models.ts';
 import type { ReadCaches } from './store/read-cache.ts';
+import type { SignallingReports } from './store/signalling-reports.ts';
 
 /** Shared dependencies of the control plane. */
 export interface Context {
@@ -48,6 +49,8 @@ export interface Context {
   readonly blobs: Blobs;
   readonly ledger: Ledger;
   /** Notifies other parts of this process that there may be work. */
+  /** What signalling servers have lately reported about their workers. */
+  readonly signallingReports: SignallingReports;
   readonly workSignals: WorkSignals;
   readonly firstAttempts: FirstAttempts;
   readonly dispatch: Dispatch;

@@ -40,9 +40,10 @@ export interface ReportSink {
    */
   workerBack(instanceId: string, sessions: readonly SessionKey[]): Promise<void>;
   /**
-   * The worker process is known to be dead and its spool has been read. Other workers take over its calls;
+   * The worker process is known to be dead since `diedAt`, null if nobody saw it, and its spool has been read
+   * or cannot be. Other workers take over its calls;
    * those that cannot be taken over end with `heartbeat_timeout`. `hungIn` is the session that had blocked
    * its event loop when it was killed.
    */
-  workerDead(instanceId: string, diedAt: Date, hungIn?: string | null): Promise<void>;
+  workerDead(instanceId: string, diedAt: Date | null, hungIn?: string | null): Promise<void>;
 }

@@ -28,6 +28,8 @@ export interface MediaShared {
   readonly events: EventBatcher;
   readonly detector: SpeechDetector;
   readonly isOwnAddress: IsOwnAddress;
+  /** No leg sends audio after this monotonic time. */
+  readonly speech: { untilMs: number };
   /** The audio of every open leg, by the leg's number on this thread. */
   readonly audios: Map<number, LegAudio>;
   readonly log: (level: 'info' | 'warn' | 'error', message: string, detail?: unknown) => void;

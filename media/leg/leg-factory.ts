@@ -70,6 +70,11 @@ export interface LegFactory {
   openWebrtcLeg(options: WebrtcLegOptions): Promise<{ readonly leg: Leg; readonly answerSdp: string }>;
   /** Joins a room. Throws `Fault('gateway_unreachable')` if that fails. */
   openLivekitLeg(options: LivekitLegOptions): Promise<{ readonly leg: Leg }>;
+  /**
+   * Sends no audio after this monotonic time, ms, until called again; what the legs play waits. Without a
+   * call there is no limit.
+   */
+  speakUntil(untilMs: number): void;
   /** Closes every leg and stops the thread. */
   close(): Promise<void>;
 }

@@ -125,9 +125,11 @@ export class WebLeg implements TransportLeg, PacedLeg {
 
   tick(slot: number, dueMs: number): void {
     if (this.#ending || !this.#isConnected) return;
-    const lateMs = this.#shared.clock.now() - dueMs;
+    const nowMs = this.#shared.clock.now();
+    const lateMs = nowMs - dueMs;
     const kind = this.#fifo.pull(this.#audio.received, lateMs);
-    const canSend = lateMs <= MAX_SEND_LATENESS_MS && this.#transport.canSend;
+    const maySpeak = nowMs < this.#shared.speech.untilMs;
+    const canSend = maySpeak && lateMs <= MAX_SEND_LATENESS_MS && this.#transport.canSend;
     this.#audio.fillSent(dueMs, canSend);
     if (canSend) this.#transport.sendFrame(this.#audio.sent);
     this.#audio.endSlot(slot, dueMs, kind);

@@ -125,7 +125,8 @@ class RtpSession implements TransportLeg, PacedLeg {
     if (this.#isClosed || !remote) return;
     const nowMs = this.#shared.clock.now();
     const kind = this.#receiver.pull(remote, dueMs, nowMs);
-    this.#sender.send(slot, dueMs, nowMs - dueMs <= MAX_SEND_LATENESS_MS, remote);
+    const isInTime = nowMs - dueMs <= MAX_SEND_LATENESS_MS;
+    this.#sender.send(slot, dueMs, isInTime && nowMs < this.#shared.speech.untilMs, remote);
     this.#audio.endSlot(slot, dueMs, kind, this.#receiver.lagMs);
     if (this.#reporter.isDue(slot)) this.#sendReport(slot, remote);
     if (remote.sending && !this.#audio.isEarly) this.#watchForPeer(nowMs);

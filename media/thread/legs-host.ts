@@ -42,6 +42,7 @@ export class LegsHost {
       events: this.#events,
       detector: this.#detector,
       isOwnAddress: createOwnAddresses(systemClock),
+      speech: { untilMs: Number.POSITIVE_INFINITY },
       audios: new Map(),
       log,
     };
@@ -63,6 +64,9 @@ export class LegsHost {
       case 'openWebrtc':
       case 'openLivekit':
         void this.#open(message);
+        return;
+      case 'speakUntil':
+        this.#shared.speech.untilMs = message.untilMs;
         return;
       case 'stop':
         void this.#stop();

@@ -49,6 +49,7 @@ export class RemoteLegs {
   /** Null between a death and the replacement's start. */
   #runner: MediaTransport | null = null;
   #warmTransport: Transport | null = null;
+  #speakUntilMs: number | null = null;
   #nextLeg = 1;
   readonly #commands: CommandBatch;
   #restartTimer: Timer | null = null;
@@ -87,6 +88,12 @@ export class RemoteLegs {
     this.#runner?.post({ type: 'warmUp', transport });
   }
 
+  /** Sends no audio after this time; a replacement does the same. */
+  speakUntil(untilMs: number): void {
+    this.#speakUntilMs = untilMs;
+    this.#runner?.post({ type: 'speakUntil', untilMs });
+  }
+
   /** Closes every leg and ends the thread or process. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#stop();
@@ -106,6 +113,7 @@ export class RemoteLegs {
       onEnded: (error) => this.#ended(error),
     });
     this.#runner.post({ type: 'start', settings });
+    if (this.#speakUntilMs !== null) this.#runner.post({ type: 'speakUntil', untilMs: this.#speakUntilMs });
     if (this.#warmTransport !== null) this.#runner.post({ type: 'warmUp', transport: this.#warmTransport });
   }
 

@@ -44,6 +44,7 @@ class ThreadedLegFactory implements LegFactory {
   readonly #options: MediaThreadOptions;
   readonly #phone: RemoteLegs;
   #web: RemoteLegs | null = null;
+  #speakUntilMs: number | null = null;
 
   constructor(options: MediaThreadOptions) {
     this.#options = options;
@@ -86,12 +87,21 @@ class ThreadedLegFactory implements LegFactory {
     return { leg };
   }
 
+  speakUntil(untilMs: number): void {
+    this.#speakUntilMs = untilMs;
+    this.#phone.speakUntil(untilMs);
+    this.#web?.speakUntil(untilMs);
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#phone.close(), this.#web?.close()]);
   }
 
   #webEngine(): RemoteLegs {
-    this.#web ??= this.#engine(runAsProcess);
+    if (!this.#web) {
+      this.#web = this.#engine(runAsProcess);
+      if (this.#speakUntilMs !== null) this.#web.speakUntil(this.#speakUntilMs);
+    }
     return this.#web;
   }
 

@@ -27,6 +27,8 @@ export type ToMediaThread =
   | { readonly type: 'openRtp'; readonly leg: number; readonly options: RtpLegOptions }
   | { readonly type: 'openWebrtc'; readonly leg: number; readonly options: WebrtcLegOptions }
   | { readonly type: 'openLivekit'; readonly leg: number; readonly options: LivekitLegOptions }
+  /** No audio is sent after this monotonic time. */
+  | { readonly type: 'speakUntil'; readonly untilMs: number }
   | { readonly type: 'stop' };
 
 /** Media thread → call loop. */

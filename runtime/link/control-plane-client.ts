@@ -18,6 +18,7 @@ import {
 } from '#protocol/worker-link.ts';
 import { LinkOutage } from './link-outage.ts';
 import { LinkOutbox } from './link-outbox.ts';
+import type { SpeakingLease } from './speaking-lease.ts';
 import type { Spool } from './spool.ts';
 
 const HEARTBEAT_MS = 1_000;
@@ -50,6 +51,8 @@ export interface ControlPlaneClientDeps {
   facts(): WorkerFacts;
   load(): { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number };
   onMessage(message: ControlMessage): void;
+  /** Renewed by every answer of a control plane; absent: this worker may speak as long as it likes. */
+  readonly lease?: SpeakingLease | undefined;
   /** The link has been down for `aloneMs`; called after every failed reconnection. */
   onAlone(aloneMs: number): void;
 }
@@ -96,6 +99,8 @@ class LinkClient implements ControlPlaneClient {
    */
   readonly #resent = new Map<string, { readonly fromSeq: number; readonly atMs: number }>();
 
+  /** Lapses of the lease before this registration. */
+  #lapses = 0;
   /** The first waiting report of each session at the last heartbeat. */
   #firstWaiting = new Map<string, number>();
 
@@ -169,6 +174,9 @@ class LinkClient implements ControlPlaneClient {
     socket.on('ping', () => {
       this.#lastHeardMs = clock.now();
     });
+    socket.on('pong', (sentMs) => {
+      if (socket === this.#socket) this.#heard(Number(String(sentMs)));
+    });
     socket.on('error', (error) => {
       this.#lastError = error.message;
       logger.debug({ err: error }, 'worker link');
@@ -176,7 +184,15 @@ class LinkClient implements ControlPlaneClient {
     socket.on('close', () => this.#lost(socket));
   }
 
+  /** After a lapse, only a new registration shows which sessions are still here. */
+  #heard(sentMs: number): void {
+    const { lease } = this.#deps;
+    lease?.linked(sentMs);
+    if (lease?.hasLapsed && lease.lapses !== this.#lapses) this.#socket?.terminate();
+  }
+
   #register(socket: WebSocket): void {
+    this.#lapses = this.#deps.lease?.lapses ?? 0;
     const facts = this.#deps.facts();
     this.#lastHeardMs = this.#deps.clock.now();
     const message: WorkerMessage = {
@@ -191,6 +207,7 @@ class LinkClient implements ControlPlaneClient {
       sessions: facts.sessions.map((session) => ({ session_id: session.sessionId, epoch: session.epoch })),
       spools_of: [...this.#adopted.keys()],
       wall_time: this.#deps.clock.wallTime(),
+      ...(this.#deps.lease && { awaits_check: true }),
     };
     socket.send(JSON.stringify(message));
   }
@@ -241,6 +258,9 @@ class LinkClient implements ControlPlaneClient {
         this.#forEachSpool((spool) => spool.drop(message.session_id, message.epoch));
         this.#afterAcknowledgement();
         break;
+      case 'sessions_checked':
+        this.#deps.lease?.confirm(this.#lapses);
+        return;
       case 'resend':
         this.#resend({ sessionId: message.session_id, epoch: message.epoch, fromSeq: message.from_seq });
         return;
@@ -311,6 +331,7 @@ class LinkClient implements ControlPlaneClient {
       return;
     }
     if (!this.#isRegistered) return;
+    if (this.#deps.lease) this.#socket?.ping(String(this.#deps.clock.now()));
     const { calls, freeSlots, loopLagMs } = this.#deps.load();
     this.send({ type: 'heartbeat', calls, free_slots: freeSlots, loop_lag_p95_ms: loopLagMs });
     // A report that could not be stored gets no answer; the next heartbeat that finds it waiting resends it.

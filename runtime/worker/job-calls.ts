@@ -38,6 +38,7 @@ export interface JobCallsDeps {
   /** Null: tracing is off. */
   readonly tracing: Tracing | null;
   readonly uploads: Uploads;
+  readonly lease?: RoomCallDeps['lease'];
   /** Runs work under a session's name; absent: work has no name. */
   readonly within?: ((sessionId: string) => Within) | undefined;
 }

@@ -5,6 +5,7 @@ import type { Logger } from '#base/log.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { Call } from '../calls/call.ts';
+import type { SpeakingLease } from '../link/speaking-lease.ts';
 
 /** Callers wait 15 s for the agent (`connection_failed`). */
 const JOIN_WITHIN_MS = 15_000;
@@ -15,6 +16,8 @@ export interface RoomCallDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly media: Pick<LegFactory, 'openLivekitLeg'>;
+  /** The agent is in the room once only: one that may have been replaced must not put out its successor. */
+  readonly lease?: Pick<SpeakingLease, 'hasItsCalls'> | undefined;
 }
 
 /**
@@ -33,6 +36,8 @@ export async function joinRoom(
     isOver = true;
   };
   call.ended.then(over, over);
+  if (deps.lease) await Promise.race([deps.lease.hasItsCalls(), call.ended.catch(() => undefined)]);
+  if (isOver) return true;
   const lastMs = clock.now() + JOIN_WITHIN_MS;
   for (;;) {
     try {

@@ -14,6 +14,7 @@ import type { EndReason } from '#protocol/session-record.ts';
 import type { ControlMessage, FailoverState, JobKind } from '#protocol/worker-link.ts';
 import type { Within } from '../event-loop/session-attribution.ts';
 import { type ControlPlaneClient, connectControlPlane } from '../link/control-plane-client.ts';
+import type { SpeakingLease } from '../link/speaking-lease.ts';
 import type { Spool } from '../link/spool.ts';
 import type { Uploads } from '../link/uploads.ts';
 import { CallRequests } from './call-requests.ts';
@@ -57,6 +58,8 @@ export interface WorkerDeps {
   readonly controlPlaneUrl: string;
   readonly token: string;
   readonly spool: Spool;
+  /** How long this worker may speak without an answer; absent: as long as it likes. */
+  readonly lease?: SpeakingLease | undefined;
   /** Spools of dead instances, by instance. */
   readonly adopted: ReadonlyMap<string, Spool>;
   readonly uploads: Uploads;
@@ -98,6 +101,7 @@ export class Worker {
       logger: deps.logger,
       spool: deps.spool,
       adopted: deps.adopted,
+      lease: deps.lease,
       facts: () => ({
         ...identity,
         codecs: ['PCMU', 'PCMA'],
@@ -201,6 +205,7 @@ export class Worker {
       case 'registered':
       case 'ack':
       case 'resend':
+      case 'sessions_checked':
         return;
       default:
         message satisfies never;
@@ -272,7 +277,9 @@ export class Worker {
 
   #endAll(reason: EndReason, options: { readonly sayGoodbye?: boolean } = {}): void {
     for (const job of this.#jobs.all()) {
-      if (job.call) job.call.end(reason, options);
+      // Another worker may have the call: it must not be hung up on.
+      if (job.call && this.#deps.lease?.hasLapsed) this.#calls.abandon(job);
+      else if (job.call) job.call.end(reason, options);
       // `takeInvite` refuses an INVITE that waits for the plan and reports its end.
       else if (job.kind !== 'analysis') this.#calls.free(job);
     }

@@ -18,6 +18,7 @@ import { DrachtioDialog } from './dialog.ts';
 import { DrachtioInvite, hasContact } from './incoming-invite.ts';
 import { DrachtioOutgoingInvite } from './outgoing-invite.ts';
 import { hangUpRefused, reinvite } from './reinvite.ts';
+import { ProbeAnswers, type WorkerWatch } from './worker-probe.ts';
 
 /** How to reach the SIP server. */
 export interface DrachtioOptions {
@@ -26,6 +27,8 @@ export interface DrachtioOptions {
   readonly secret: string;
   /** Admission routes calls to this worker by its tag; at most 32 letters, digits and `-_+@:`. */
   readonly tag: string;
+  /** Absent: this worker is not watched by signalling. */
+  readonly watch?: WorkerWatch | undefined;
   readonly logger: Logger;
 }
 /** Longest pause between attempts to reconnect: without signalling a worker takes no phone calls. */
@@ -34,7 +37,7 @@ const RECONNECT_MAX_MS = 1_000;
 /** Connects and keeps reconnecting; resolves after the first connection. */
 export async function connectSignalling(options: DrachtioOptions): Promise<Signalling> {
   const srf = new Srf(options.tag);
-  const signalling = new DrachtioSignalling(srf);
+  const signalling = new DrachtioSignalling(srf, options);
   await new Promise<void>((resolve) => {
     srf.on('connect', (error: unknown) => {
       if (error) {
@@ -76,9 +79,12 @@ class DrachtioSignalling implements Signalling {
   readonly #dialogs = new Set<DrachtioDialog>();
   #handler: ((invite: IncomingInvite) => void) | null = null;
   #hasBeenConnected = false;
+  readonly #watch: WorkerWatch | undefined;
 
-  constructor(srf: Srf) {
+  constructor(srf: Srf, { secret, watch }: Pick<DrachtioOptions, 'secret' | 'watch'>) {
     this.#srf = srf;
+    this.#watch = watch;
+    const answers = watch && new ProbeAnswers(watch, secret);
     srf.invite((request: Srf.SrfRequest, response: Srf.SrfResponse) => {
       // Without a Contact drachtio-srf would send the 200 and then fail to create the dialog.
       if (!hasContact(request)) {
@@ -91,8 +97,9 @@ class DrachtioSignalling implements Signalling {
     });
     // OPTIONS as a liveness check: the embedded server answers itself, drachtio-server forwards it to a
     // connected worker (RFC 3261 §11.2).
-    srf.use('options', (_request: Srf.SrfRequest, response: Srf.SrfResponse) => {
-      response.send(200, { headers: { ...CAPABILITIES, Accept: 'application/sdp' } });
+    srf.use('options', (request: Srf.SrfRequest, response: Srf.SrfResponse) => {
+      const sign = answers?.headersFor(request);
+      response.send(200, { headers: { ...CAPABILITIES, Accept: 'application/sdp', ...sign } });
     });
   }
 
@@ -125,8 +132,14 @@ class DrachtioSignalling implements Signalling {
   /** After a reconnect, makes all open dialogs known to the server, which may be a new one. */
   connected(): void {
     this.isConnected = true;
-    if (this.#hasBeenConnected) for (const dialog of this.#dialogs) void dialog.rebind();
+    if (this.#hasBeenConnected) void this.#rebind();
     this.#hasBeenConnected = true;
+  }
+
+  /** Another worker may have the dialogs by now: they must not be moved back. */
+  async #rebind(): Promise<void> {
+    await this.#watch?.hasItsCalls();
+    if (this.isConnected) for (const dialog of this.#dialogs) void dialog.rebind();
   }
 
   close(): void {

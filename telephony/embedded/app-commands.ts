@@ -70,6 +70,10 @@ function respond(
   app: App,
   answer: { messageId: string; transactionId: string; message: SipMessage; start: StatusLine },
 ): void {
+  if (core.watch?.takeAnswer(app, answer.transactionId, answer.message)) {
+    app.answer(answer.messageId, true);
+    return;
+  }
   const transaction = core.servers.byId.get(answer.transactionId);
   if (!transaction || transaction.isFinal) {
     app.answer(answer.messageId, false, [

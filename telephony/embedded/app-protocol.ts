@@ -28,6 +28,8 @@ export interface App {
   deliver(tokens: readonly string[], raw?: string): void;
   /** Answers a command: `OK` with tokens, or `NOK` with a reason. */
   answer(messageId: string, ok: boolean, tokens?: readonly string[], raw?: string): void;
+  /** Closes the connection; the application may connect again. */
+  close(): void;
 }
 
 /** Options of the application port. */
@@ -84,6 +86,7 @@ function serveApp(socket: Socket, options: AppPortOptions, apps: Set<App>): void
     deliver: (tokens, raw) => send([randomUUID(), ...tokens], raw),
     answer: (messageId, ok, tokens = [], raw) =>
       send([randomUUID(), 'response', messageId, ok ? 'OK' : 'NOK', ...tokens], raw),
+    close: () => socket.destroy(),
   };
 
   function authenticate(messageId: string, secret: string, given: string): void {

@@ -8,8 +8,10 @@ import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { hostPort, isPublicAddress } from '#base/public-address.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#protocol/sip-admission.ts';
+import type { SignallingReport } from '#protocol/worker-watch.ts';
 import { localAddressFor } from '../local-address.ts';
 import type { App } from './app-protocol.ts';
+import type { AppWatch } from './app-watch.ts';
 import type { Dialog, DialogTable } from './dialog.ts';
 import { formatMessage, longName, parseUri, type SipHeader, type SipMessage, uriOf } from './message.ts';
 import { ClientTransaction, type ServerTransaction } from './transaction.ts';
@@ -31,8 +33,10 @@ export interface SignallingOptions {
   readonly secret: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Longest wait of an answered call for failover after it lost its worker, ms; default 15 s. */
+  /** Longest wait of an answered call for failover after it lost its worker, ms; default 20 s. */
   readonly failoverMs?: number;
+  /** Reports to a control plane which workers answer; absent: they are not watched. */
+  readonly reportWorkers?: ((report: SignallingReport) => Promise<void>) | undefined;
   /** Decides on every new INVITE; rejects if the control plane cannot be reached. */
   admit(request: AdmissionRequest): Promise<AdmissionAnswer>;
 }
@@ -69,6 +73,8 @@ export interface Core {
   /** Run while answered calls wait for failover. */
   readonly graceTimers: Set<Timer>;
   readonly metrics: SignallingMetrics;
+  /** Null if workers are not watched. */
+  readonly watch: AppWatch | null;
   sipPort: number;
   /** Null if TLS is disabled. */
   tlsPort: number | null;

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { cancelInvite, onAppCommand } from './app-commands.ts';
 import { type App, openAppPort } from './app-protocol.ts';
+import { AppWatch } from './app-watch.ts';
 import { type Core, hangUp, ownHostPort, type SignallingMetrics, type SignallingOptions } from './core.ts';
 import { DialogTable } from './dialog.ts';
 import { FloodGate } from './flood-gate.ts';
@@ -25,8 +26,11 @@ export interface EmbeddedSignalling {
   close(): Promise<void>;
 }
 
-/** Longest wait of an answered call for failover: longer than the search for another worker takes. */
-const FAILOVER_TIMEOUT_MS = 15_000;
+/**
+ * Longest wait of an answered call for failover: as long as the control plane tries it. The loss of a machine
+ * takes some seconds to be certain.
+ */
+const FAILOVER_TIMEOUT_MS = 20_000;
 const TRANSPORTS = ['udp', 'tcp', 'tls'] as const;
 
 /** Starts the server; rejects if an address cannot be bound. */
@@ -65,8 +69,10 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     await transports.close();
     throw error;
   });
+  const { logger, reportWorkers: report, secret } = options;
   const core: Core = {
     options,
+    watch: report ? new AppWatch({ clock, logger, secret, apps: appPort.apps, report }) : null,
     metrics,
     dialogs: new DialogTable(),
     apps: appPort.apps,
@@ -91,6 +97,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     async close() {
       for (const transaction of [...core.servers.byId.values(), ...core.clients.byId.values()])
         transaction.close();
+      core.watch?.close();
       await appPort.close();
       for (const timer of core.graceTimers) timer.cancel();
       core.dialogs.close();

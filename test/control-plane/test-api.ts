@@ -23,6 +23,7 @@ import { PublicAddress } from '#control-plane/platform/public-address.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
 import { createMemoryCoordination } from '#control-plane/platform/store/coordination.ts';
 import { createReadCaches } from '#control-plane/platform/store/read-cache.ts';
+import { SignallingReports } from '#control-plane/platform/store/signalling-reports.ts';
 import { registerRoutes } from '#control-plane/routes.ts';
 import { compatAnswersOf } from '#control-plane/speech/compat/compat-examples.ts';
 import type { Blobs } from '#media/blobs/blobs.ts';
@@ -117,6 +118,7 @@ export async function openTestApi(
     secretBox: createSecretBox(masterKey),
     dataKeys: createDataKeys(masterKey),
     blobs: memoryBlobs(),
+    signallingReports: new SignallingReports(clock),
     workSignals: createWorkSignals(),
     firstAttempts: createFirstAttempts(),
     turns: new AccountTurns(clock, settings.LIMIT_REQUESTS),

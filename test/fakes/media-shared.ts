@@ -10,6 +10,7 @@ export function mediaShared(parts: Required & Partial<MediaShared>): MediaShared
   return {
     events: new EventBatcher(),
     isOwnAddress: isLoopback,
+    speech: { untilMs: Number.POSITIVE_INFINITY },
     audios: new Map(),
     log: () => undefined,
     ...parts,

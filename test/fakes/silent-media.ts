@@ -35,6 +35,10 @@ export class SilentMedia implements LegFactory {
     return this.legs.filter((leg) => !leg.isClosed).length;
   }
 
+  speakUntil(): void {
+    // Nothing is sent anyway.
+  }
+
   async openRtpLeg(
     options: Pick<RtpLegOptions, 'remote' | 'wasHeard'>,
   ): Promise<{ leg: Leg; localPort: number }> {

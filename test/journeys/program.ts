@@ -23,7 +23,10 @@ export class Program {
   #isSilent = false;
 
   /** Starts `main.ts` in a role with only these settings. */
-  constructor(role: 'all' | 'control-plane' | 'worker', settings: Readonly<Record<string, string>>) {
+  constructor(
+    role: 'all' | 'control-plane' | 'signalling' | 'worker',
+    settings: Readonly<Record<string, string>>,
+  ) {
     this.#child = spawn(join(ROOT, 'node_modules/.bin/node'), ['main.ts', role], {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -40,6 +43,11 @@ export class Program {
         this.#child.emit('printed');
       });
     }
+  }
+
+  /** Its process id. */
+  get pid(): number {
+    return this.#child.pid ?? 0;
   }
 
   /** Human-readable lines: everything but the structured log. */

@@ -34,11 +34,11 @@ const LOST_FOR_MS = 20_000;
 const SEARCH_MS = 12_000;
 const SEARCH_AGAIN_MS = 100;
 
-/** A session whose worker died, and when the death was detected. */
+/** A session whose worker died, and when; null if nobody saw it. */
 export interface LostSession {
   readonly sessionId: string;
   readonly epoch: number;
-  readonly diedAt: Date;
+  readonly diedAt: Date | null;
 }
 
 /** Hands a running call to another worker; false when that is impossible and the call must be settled. */
@@ -57,7 +57,7 @@ export function placeAgain(context: Context, lost: LostSession): Promise<boolean
 async function findSuccessor(
   context: Context,
   { sessionId, epoch, diedAt }: LostSession,
-  callOf: (context: Context, session: SessionDocument, diedAt: Date) => Promise<LostCall | null>,
+  callOf: (context: Context, session: SessionDocument, diedAt: Date | null) => Promise<LostCall | null>,
 ): Promise<boolean> {
   const deadlineMs = context.clock.now() + SEARCH_MS;
   for (let next = epoch + 1; context.clock.now() < deadlineMs; next++) {
@@ -91,11 +91,11 @@ interface LostCall {
 async function runningCall(
   context: Context,
   session: SessionDocument,
-  diedAt: Date,
+  diedAt: Date | null,
 ): Promise<LostCall | null> {
   const isRunning = session.status === 'active' || session.status === 'unknown';
-  // A session in status `unknown` was lost when it was last seen.
-  const lostAt = session.status === 'unknown' ? session.status_at : diedAt;
+  // Its caller was served until the death: a session may be `unknown` while its call goes on.
+  const lostAt = diedAt ?? (session.status === 'unknown' ? session.status_at : now(context));
   if (!isRunning || context.clock.wallTime() - lostAt.getTime() > LOST_FOR_MS) return null;
   const plan = await planWithKnowledge(context, session);
   if (!plan) return null;
@@ -122,12 +122,12 @@ function readReported(context: Context, session: SessionDocument, field: 'dialog
 async function unjoinedCall(
   context: Context,
   session: SessionDocument,
-  diedAt: Date,
+  diedAt: Date | null,
 ): Promise<LostCall | null> {
   if (session.status !== 'pending' || session.channel !== 'web_voice' || session.expires_at <= now(context))
     return null;
   const plan = await planWithKnowledge(context, session);
-  return plan && { plan, dialog: null, person: null, lostAt: diedAt };
+  return plan && { plan, dialog: null, person: null, lostAt: diedAt ?? now(context) };
 }
 
 /** The stored plan with its knowledge; null once the session's key has been destroyed. */

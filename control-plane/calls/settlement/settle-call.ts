@@ -91,7 +91,8 @@ async function applyBatch(
 
 /** The outcome of a report that is not stored: it has another epoch, is a duplicate, or comes after a gap. */
 function refusalOf(session: SessionHead, { epoch, seq }: ReportEnvelope): ReportOutcome | null {
-  if (session.epoch !== epoch) return { outcome: 'stale', isTaken: true };
+  if (session.epoch > epoch) return { outcome: 'stale', isTaken: true };
+  if (session.epoch !== epoch) return { outcome: 'stale' };
   if (seq <= session.last_seq) return { outcome: 'stored', seq: session.last_seq };
   return seq > session.last_seq + 1 ? { outcome: 'gap', fromSeq: session.last_seq + 1 } : null;
 }

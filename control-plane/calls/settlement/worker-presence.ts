@@ -55,11 +55,12 @@ export async function workerBack(
 }
 
 /**
- * How a worker process ended: the time, and the session that had blocked its event loop when it was killed.
+ * How a worker process ended: the time, null if nobody saw it, and the session that had blocked its event loop
+ * when it was killed.
  */
 interface WorkerDeath {
   readonly instanceId: string;
-  readonly diedAt: Date;
+  readonly diedAt: Date | null;
   readonly hungIn: string | null;
 }
 
@@ -91,7 +92,8 @@ async function failOverOrEnd(context: Context, lost: LostSession, hungIn: string
   const { sessionId, epoch, diedAt } = lost;
   const deaths = await countDeath(context, lost, hungIn);
   if (isLostForGood(deaths)) await giveUpAfterDeaths(context, lost, deaths);
-  else if (!(await failOver(context, lost))) await placeAgainOrGiveUp(context, sessionId, epoch, diedAt);
+  else if (!(await failOver(context, lost)))
+    await placeAgainOrGiveUp(context, sessionId, epoch, diedAt ?? now(context));
 }
 
 interface DeathCounts {

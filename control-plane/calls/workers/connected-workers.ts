@@ -96,9 +96,9 @@ export class ConnectedWorkers implements OwnWorkers {
     return [...this.#workers].flatMap(([id, worker]) => (this.#returning.has(worker) ? [] : [id]));
   }
 
-  /** Ids of all connected workers. */
-  instanceIds(): readonly string[] {
-    return [...this.#workers.keys()];
+  /** Ids of the connected workers whose messages arrive. */
+  heardIds(): readonly string[] {
+    return [...this.#workers].flatMap(([id, worker]) => (worker.isHeard ? [id] : []));
   }
 
   describe(): WorkerLoad[] {

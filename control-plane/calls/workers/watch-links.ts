@@ -31,7 +31,7 @@ export function startLinkWatch(context: Context, deps: LinkWatchDeps): Backgroun
   const absences = new Absences();
   return startBackgroundLoop(context, { name: 'links', everyMs: LOOK_MS }, async () => {
     await sink.workersHeard(workers.settledIds());
-    const seen = await sightings.look();
+    const { workers: seen } = await sightings.look();
     const wanted = (await models.sessions.distinct('worker.instance_id', { status: 'active' })) as string[];
     const missing = wanted.filter((id) => !seen.has(id) && !dispatch.isConnected(id));
     // It may have connected meanwhile.

@@ -40,6 +40,8 @@ export interface WorkerConnectionOptions {
 export interface WorkerConnection {
   readonly registration: Registration;
   readonly load: { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number };
+  /** True while its messages arrive: the link may be lost without having been closed. */
+  readonly isHeard: boolean;
   send(message: ControlMessage): void;
   /** Resolves with the worker's answer to an offer, or `late` after `ms`. */
   waitForVerdict(
@@ -51,6 +53,9 @@ export interface WorkerConnection {
   close(): void;
 }
 
+/** A worker sends a heartbeat every second. */
+const HEARD_MS = 2_500;
+const WATCH_MS = 1_000;
 /** Maximum frame size from a worker: a full tool output plus headroom. */
 export const MAX_LINK_FRAME_BYTES = 4 * 1024 * 1024;
 
@@ -59,10 +64,14 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
   const { clock, logger } = options;
   let worker: SocketWorker | null = null;
   let lastHeardMs = clock.now();
-  const watch: Timer = clock.every(options.silenceMs / 2, () => {
+  const watch: Timer = clock.every(WATCH_MS, () => {
     if (clock.now() - lastHeardMs > options.silenceMs) socket.terminate();
     // The ping also lets the worker detect a dead connection.
     else if (socket.readyState === socket.OPEN) socket.ping();
+  });
+  const isHeard = () => clock.now() - lastHeardMs <= HEARD_MS;
+  socket.on('ping', () => {
+    lastHeardMs = clock.now();
   });
   socket.on('message', (data) => {
     lastHeardMs = clock.now();
@@ -72,7 +81,7 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
       worker.take(message);
       options.onMessage(worker, message);
     } else if (message.type === 'register') {
-      worker = new SocketWorker(socket, clock, message);
+      worker = new SocketWorker(socket, { clock, isHeard }, message);
       options.onRegister(worker);
     }
   });
@@ -89,18 +98,28 @@ class SocketWorker implements WorkerConnection {
   readonly load: { calls: number; freeSlots: number; loopLagMs: number };
   readonly #socket: WebSocket;
   readonly #clock: Clock;
+  readonly #isHeard: () => boolean;
   readonly #verdicts = new Map<string, (verdict: OfferVerdict) => void>();
   readonly #answers = new Map<string, (answer: WorkerAnswer | null) => void>();
 
-  constructor(socket: WebSocket, clock: Clock, registration: Registration) {
+  constructor(
+    socket: WebSocket,
+    { clock, isHeard }: { readonly clock: Clock; readonly isHeard: () => boolean },
+    registration: Registration,
+  ) {
     this.#socket = socket;
     this.#clock = clock;
+    this.#isHeard = isHeard;
     this.registration = registration;
     this.load = {
       calls: registration.sessions.length,
       freeSlots: registration.capacity - registration.sessions.length,
       loopLagMs: 0,
     };
+  }
+
+  get isHeard(): boolean {
+    return this.#isHeard();
   }
 
   send(message: ControlMessage): void {

@@ -124,6 +124,7 @@ export class WorkerHub {
       try {
         await sink.workerBack(instanceId, running);
         workers.markSettled(worker);
+        if (worker.registration.awaits_check) worker.send({ type: 'sessions_checked' });
         return;
       } catch (error) {
         logger.error({ err: error, instanceId }, 'failed to settle the sessions of a returned worker');
@@ -176,11 +177,7 @@ export class WorkerHub {
   }
 
   /** Stores a dead worker's reports before its sessions are handed to another worker. */
-  async #settleDead(
-    instanceId: string,
-    diedAt = new Date(this.#deps.clock.wallTime()),
-    hungIn?: string | null,
-  ): Promise<void> {
+  async #settleDead(instanceId: string, diedAt: Date | null = null, hungIn?: string | null): Promise<void> {
     await this.#reports.whenStored();
     await this.#deps.sink.workerDead(instanceId, diedAt, hungIn);
   }

@@ -6,6 +6,7 @@
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
+import type { SignallingReport } from '#protocol/worker-watch.ts';
 import type { ReplicaDocument } from './models/replica-model.ts';
 import type { Models } from './models.ts';
 
@@ -32,6 +33,8 @@ export interface ReplicaIdentity {
   readonly isShared: boolean;
   /** Ids of the workers connected now; stored if `isShared`, for the other replicas. */
   readonly workers: () => readonly string[];
+  /** What signalling servers have told this replica; stored if `isShared`, for the other replicas. */
+  readonly signalling?: () => readonly SignallingReport[];
 }
 
 /**
@@ -54,6 +57,7 @@ export async function registerReplica(
           started_at: startedAt,
           seen_at: wallTime(),
           workers: self.isShared ? self.workers() : [],
+          signalling: self.isShared ? (self.signalling?.() ?? []) : [],
         },
       },
       { upsert: true },

@@ -4,11 +4,20 @@
  * one over Redis still knows which workers are alive.
  */
 import type { Clock } from '#base/clock.ts';
+import type { SignallingReport } from '#protocol/worker-watch.ts';
 import type { ReplicaDocument } from './models/replica-model.ts';
 import type { Models } from './models.ts';
 
 /** A replica that refreshed its entry within this time may be alive; allows for clock differences. */
 const RECENT_MS = 60_000;
+
+/** What one look has found. */
+export interface Sightings {
+  /** Connected workers. */
+  readonly workers: ReadonlySet<string>;
+  /** Reports of signalling servers. */
+  readonly signalling: readonly SignallingReport[];
+}
 
 /** Reads the register repeatedly. */
 export class WorkerSightings {
@@ -21,15 +30,19 @@ export class WorkerSightings {
   }
 
   /**
-   * The workers of the replicas that have refreshed their entry since the last look. Changes are compared
-   * instead of times, because the clocks of two machines differ. Rejects if the database cannot be read.
+   * The workers of the replicas that have refreshed their entry since the last look, and what signalling has
+   * told these replicas. Changes are compared instead of times, because the clocks of two machines differ.
+   * Rejects if the database cannot be read.
    */
-  async look(): Promise<ReadonlySet<string>> {
-    const fields = { seen_at: 1, workers: 1 };
+  async look(): Promise<Sightings> {
+    const fields = { seen_at: 1, workers: 1, signalling: 1 };
     const replicas = await this.#models.replicas.find({}, fields).lean<ReplicaDocument[]>();
     const refreshed = replicas.filter(({ _id, seen_at }) => this.#seenAt.get(_id) !== seen_at.getTime());
     this.#seenAt = new Map(replicas.map(({ _id, seen_at }) => [_id, seen_at.getTime()]));
-    return new Set(refreshed.flatMap(({ workers = [] }) => workers));
+    return {
+      workers: new Set(refreshed.flatMap(({ workers = [] }) => workers)),
+      signalling: refreshed.flatMap(({ signalling = [] }) => signalling),
+    };
   }
 }
 

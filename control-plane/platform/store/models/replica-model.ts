@@ -2,7 +2,8 @@
  * Running replicas of the control plane. Each refreshes its entry every few seconds; a TTL index removes
  * silent ones.
  */
-import type { Connection, Model } from 'mongoose';
+import { type Connection, type Model, Schema } from 'mongoose';
+import type { SignallingReport } from '#protocol/worker-watch.ts';
 import { documentSchema } from '../schema.ts';
 
 const KEPT_SECONDS = 60 * 60;
@@ -17,6 +18,8 @@ export interface ReplicaDocument {
   seen_at: Date;
   /** Ids of the workers connected to it, for the other replicas; empty if there are none. */
   workers: readonly string[];
+  /** What signalling servers have lately told it about their workers. */
+  signalling?: readonly SignallingReport[];
 }
 
 /** Defines the model on a connection. */
@@ -28,6 +31,7 @@ export function defineReplicas(connection: Connection): Model<ReplicaDocument> {
       started_at: { $type: Date, required: true },
       seen_at: { $type: Date, required: true },
       workers: { $type: [String], default: [] },
+      signalling: { $type: [Schema.Types.Mixed], default: [] },
     },
     { collection: 'replicas' },
   );

@@ -147,6 +147,7 @@ describe('lost and returning workers', () => {
     const late = { type: 'ended' as const, at: api.at(5_000), end_reason: 'internal_error' as const };
     expect(await api.sink.apply([{ session_id: id, epoch: 1, seq: 3, report: late }], 'worker-1')).toEqual({
       outcome: 'stale',
+      isTaken: true,
     });
     const ended = { type: 'ended' as const, at: api.at(30_000), end_reason: 'user_hangup' as const };
     await api.sink.apply([{ session_id: id, epoch: 2, seq: 1, report: ended }], 'worker-2');
@@ -170,7 +171,7 @@ describe('lost and returning workers', () => {
     });
     const joining = { type: 'joined' as const, at: api.at(1_000) };
     expect(await api.sink.apply([{ session_id: id, epoch: 1, seq: 1, report: joining }], 'worker-1')).toEqual(
-      { outcome: 'stale' },
+      { outcome: 'stale', isTaken: true },
     );
     expect(await api.report(id, joining)).toEqual({ outcome: 'stored', seq: 1 });
     await api.report(id, { type: 'ended', at: api.at(31_000), end_reason: 'user_hangup' });

@@ -155,10 +155,10 @@ describe('two replicas of the control plane', () => {
       try {
         for (let times = 0; times < 24; times++) await look();
         worker.route(null);
-        await vi.waitFor(() => expect(first.workers.instanceIds()).toEqual([]), WAIT);
+        await vi.waitFor(() => expect(first.workers.heardIds()).toEqual([]), WAIT);
         await look();
         worker.route(second.port);
-        await vi.waitFor(() => expect(second.workers.instanceIds()).toEqual(['w1']), WAIT);
+        await vi.waitFor(() => expect(second.workers.heardIds()).toEqual(['w1']), WAIT);
         for (let times = 0; times < 12; times++) await look();
       } finally {
         redis?.thaw();
@@ -298,7 +298,7 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
   const entry = await registerReplica(api.context, {
     id: name,
     isShared: true,
-    workers: () => workers.instanceIds(),
+    workers: () => workers.heardIds(),
   });
   const chores: BackgroundLoop[] = [startDeliverer(api.context)];
   return {

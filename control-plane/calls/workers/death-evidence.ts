@@ -1,0 +1,96 @@
+/**
+ * What proves that a worker is dead when its machine may be lost with it: no control plane hears it, a
+ * signalling server that knew it no longer does, and none that may be alive still hears it. A worker that only
+ * lost its link, or only signalling, is alive. Pure bookkeeping without I/O; docs/decisions/031 has the reasons.
+ */
+import {
+  DEATH_MS,
+  REPORT_TAKEN_MS,
+  type SignallingReport,
+  SPEAKING_LEASE_MS,
+} from '#protocol/worker-watch.ts';
+
+/** A signalling server whose reports have stopped for longer is no witness, ms. */
+const WITNESS_MS = 4_000;
+/**
+ * A signalling server that has fallen silent itself may still hear a worker, and may have acknowledged it this
+ * long after its last report.
+ */
+const LOST_WITNESS_MS = SPEAKING_LEASE_MS + REPORT_TAKEN_MS + 1_000;
+/** After a longer pause between two looks, what was seen before proves nothing about the time between. */
+const MAX_PAUSE_MS = 3_000;
+const FORGOTTEN_MS = 120_000;
+
+/** What one look has found. */
+export interface Look {
+  /** Workers that a control plane hears. */
+  readonly heard: Iterable<string>;
+  readonly signalling: readonly SignallingReport[];
+}
+
+/** A dead worker, and when there was the last sign of its life, in ms of the same clock as `nowMs`. */
+export interface DeadWorker {
+  readonly id: string;
+  readonly aliveMs: number;
+}
+
+/** The last report of one signalling server. */
+interface Witness {
+  readonly seq: number;
+  readonly atMs: number;
+  readonly connected: ReadonlySet<string>;
+  /** Since when each worker has been silent. */
+  readonly silentSinceMs: ReadonlyMap<string, number>;
+}
+
+/** Collects what the looks find. */
+export class DeathEvidence {
+  readonly #heardMs = new Map<string, number>();
+  readonly #witnesses = new Map<string, Witness>();
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  /** Start of the uninterrupted series of looks. */
+  #sinceMs = 0;
+
+  note({ heard, signalling }: Look, nowMs: number): void {
+    if (nowMs - this.#lookedMs > MAX_PAUSE_MS) this.#sinceMs = nowMs;
+    this.#lookedMs = nowMs;
+    for (const id of heard) this.#heardMs.set(id, nowMs);
+    for (const report of signalling) this.#take(report, nowMs);
+    for (const [id, { atMs }] of this.#witnesses) if (nowMs - atMs > FORGOTTEN_MS) this.#witnesses.delete(id);
+    for (const [id, heardMs] of this.#heardMs) if (nowMs - heardMs > FORGOTTEN_MS) this.#heardMs.delete(id);
+  }
+
+  /** The workers that are dead as of the last look. */
+  dead(): readonly DeadWorker[] {
+    const suspects = new Set([...this.#witnesses.values()].flatMap((one) => [...one.silentSinceMs.keys()]));
+    return [...suspects].flatMap((id) => this.#verdict(id) ?? []);
+  }
+
+  #take({ signalling, seq, connected, silent }: SignallingReport, nowMs: number): void {
+    const before = this.#witnesses.get(signalling);
+    // Another replica may still have an older one.
+    if (before && before.seq >= seq) return;
+    this.#witnesses.set(signalling, {
+      seq,
+      atMs: nowMs,
+      connected: new Set(connected),
+      silentSinceMs: new Map(silent.map(({ worker, for_ms }) => [worker, nowMs - for_ms])),
+    });
+  }
+
+  #verdict(id: string): DeadWorker | null {
+    const nowMs = this.#lookedMs;
+    const heardMs = Math.max(this.#heardMs.get(id) ?? this.#sinceMs, this.#sinceMs);
+    if (nowMs - heardMs < DEATH_MS) return null;
+    const witnesses = [...this.#witnesses.values()];
+    const mayHearIt = witnesses.some(
+      ({ atMs, connected }) => connected.has(id) && nowMs - atMs < LOST_WITNESS_MS,
+    );
+    const silences = witnesses
+      .filter(({ atMs }) => nowMs - atMs <= WITNESS_MS)
+      .flatMap(({ silentSinceMs }) => silentSinceMs.get(id) ?? []);
+    const silentMs = Math.max(...silences);
+    if (mayHearIt || silences.length === 0 || nowMs - silentMs < DEATH_MS) return null;
+    return { id, aliveMs: Math.max(silentMs, this.#heardMs.get(id) ?? silentMs) };
+  }
+}

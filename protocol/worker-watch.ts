@@ -1,0 +1,48 @@
+/**
+ * How signalling watches workers, so that the loss of a machine is noticed where its supervisor is lost with
+ * it: signalling asks each connected worker for a sign of life, reports who answers to the control plane
+ * (`POST /internal/sip/workers`, `Authorization: Bearer <WORKER_TOKEN>`), and tells the workers that it heard
+ * them. docs/decisions/031 has the reasons.
+ */
+import { createHmac } from 'node:crypto';
+import { z } from 'zod';
+
+/**
+ * A watched worker that neither a control plane nor signalling has acknowledged for this long falls silent by
+ * itself, ms.
+ */
+export const SPEAKING_LEASE_MS = 4_000;
+/**
+ * A worker without a sign of life for this long is dead, ms. Longer than the lease: it is silent by then,
+ * whatever became of it.
+ */
+export const DEATH_MS = 5_000;
+/** Signalling acknowledges workers only if a control plane took its report within this time, ms. */
+export const REPORT_TAKEN_MS = 2_000;
+
+/** Asks for a sign of life: number and key of the question. */
+export const PROBE_HEADER = 'X-Parley-Probe';
+/** Number of the last question whose answer has arrived. */
+export const PROBE_ACKNOWLEDGED_HEADER = 'X-Parley-Acknowledged';
+/** Answer of a worker that falls silent by itself. Other workers do not send it, and are not watched. */
+export const LEASED_HEADER = 'X-Parley-Leased';
+
+/** Proves that a question comes from the signalling server itself and not from a caller. */
+export function probeKey(secret: string): string {
+  return createHmac('sha256', secret).update('parley worker watch').digest('hex').slice(0, 32);
+}
+
+const worker = z.string().min(1).max(200);
+
+/** What one signalling server knows of its workers, once a second. */
+export const signallingReport = z.object({
+  /** New for every process. */
+  signalling: z.string().min(1).max(100),
+  /** Counts the reports. */
+  seq: z.number().int(),
+  /** Workers that have answered lately, by their tag, which is the name of their instance. */
+  connected: z.array(worker).max(10_000),
+  /** Workers that answered once and no longer do, and the time since their last answer. */
+  silent: z.array(z.object({ worker, for_ms: z.number().min(0) })).max(10_000),
+});
+export type SignallingReport = z.infer<typeof signallingReport>;

@@ -1,0 +1,45 @@
+/**
+ * Answers signalling that asks this worker for a sign of life (protocol/worker-watch.ts), and passes on which
+ * answers have arrived there.
+ */
+import type Srf from 'drachtio-srf';
+import { LEASED_HEADER, PROBE_ACKNOWLEDGED_HEADER, PROBE_HEADER, probeKey } from '#protocol/worker-watch.ts';
+
+/** How a worker takes part in the watch. */
+export interface WorkerWatch {
+  /** Monotonic time, ms. */
+  now(): number;
+  /** Signalling, and through it a control plane, has heard what was sent at this time. */
+  acknowledged(sentMs: number): void;
+  /** Resolves when this worker certainly has its calls: at once, or when a control plane has said so. */
+  hasItsCalls(): Promise<void>;
+}
+
+/** Answers of which no acknowledgement has come are forgotten beyond this number. */
+const KEPT = 30;
+
+/** The answers of one worker to one server. */
+export class ProbeAnswers {
+  readonly #watch: WorkerWatch;
+  readonly #key: string;
+  readonly #answeredMs = new Map<string, number>();
+
+  constructor(watch: WorkerWatch, secret: string) {
+    this.#watch = watch;
+    this.#key = probeKey(secret);
+  }
+
+  /** Headers for the answer to an OPTIONS: none if the request is not from the watch. */
+  headersFor(request: Srf.SrfRequest): Record<string, string> {
+    const [number = '', key] = (request.get(PROBE_HEADER) ?? '').split(' ');
+    if (key !== this.#key) return {};
+    const sentMs = this.#answeredMs.get(request.get(PROBE_ACKNOWLEDGED_HEADER) ?? '');
+    if (sentMs !== undefined) this.#watch.acknowledged(sentMs);
+    this.#answeredMs.set(number, this.#watch.now());
+    for (const oldest of this.#answeredMs.keys()) {
+      if (this.#answeredMs.size <= KEPT) break;
+      this.#answeredMs.delete(oldest);
+    }
+    return { [LEASED_HEADER]: '1' };
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * Watches the connected workers (protocol/worker-watch.ts): asks each once a second for a sign of life, by an
+ * OPTIONS that only drachtio-srf sees, closes the connections of those that no longer answer, and reports.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Clock, Timer } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
+import {
+  LEASED_HEADER,
+  PROBE_ACKNOWLEDGED_HEADER,
+  PROBE_HEADER,
+  probeKey,
+  REPORT_TAKEN_MS,
+  type SignallingReport,
+} from '#protocol/worker-watch.ts';
+import type { App } from './app-protocol.ts';
+import { formatMessage, header, type SipMessage } from './message.ts';
+
+const PROBE_MS = 1_000;
+/** A worker that has answered nothing for this long is out of reach. */
+const SILENT_MS = 3_000;
+/** How long a silent worker is reported. */
+const REMEMBERED_MS = 60_000;
+const PROBE_ID = 'probe-';
+
+/** What the watch needs. */
+export interface AppWatchOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The secret shared with the workers. */
+  readonly secret: string;
+  readonly apps: ReadonlySet<App>;
+  /** Resolves once a control plane has taken the report; rejects if none does. */
+  report(report: SignallingReport): Promise<void>;
+}
+
+/** A worker that has answered, by its current or last connection. */
+interface WatchedWorker {
+  app: App;
+  answeredMs: number;
+  /** Number of the last question it answered. */
+  answered: number;
+}
+
+/** The watch of one server. */
+export class AppWatch {
+  readonly #options: AppWatchOptions;
+  readonly #id = randomUUID();
+  readonly #workers = new Map<string, WatchedWorker>();
+  readonly #timer: Timer;
+  #count = 0;
+  #takenMs = Number.NEGATIVE_INFINITY;
+  #isReporting = false;
+
+  constructor(options: AppWatchOptions) {
+    this.#options = options;
+    this.#timer = options.clock.every(PROBE_MS, () => this.#tick());
+  }
+
+  /** Handles a worker's response; false if it is not the answer to a question of the watch. */
+  takeAnswer(app: App, transactionId: string, response: SipMessage): boolean {
+    if (!transactionId.startsWith(PROBE_ID)) return false;
+    const answered = Number(transactionId.slice(PROBE_ID.length));
+    if (header(response, LEASED_HEADER.toLowerCase()) === null) return true;
+    const answeredMs = this.#options.clock.now();
+    for (const tag of app.tags) this.#workers.set(tag, { app, answeredMs, answered });
+    return true;
+  }
+
+  close(): void {
+    this.#timer.cancel();
+  }
+
+  #tick(): void {
+    this.#count += 1;
+    for (const app of this.#options.apps) this.#ask(app);
+    const report = this.#report();
+    // A report under way says the same with older times.
+    if (this.#isReporting || report.connected.length + report.silent.length === 0) return;
+    this.#isReporting = true;
+    const { clock, logger } = this.#options;
+    const sentMs = clock.now();
+    this.#options
+      .report(report)
+      .then(
+        () => {
+          this.#takenMs = sentMs;
+        },
+        (error: unknown) => logger.debug({ err: error }, 'no control plane took the report about workers'),
+      )
+      .finally(() => {
+        this.#isReporting = false;
+      });
+  }
+
+  #report(): SignallingReport {
+    const { apps, clock } = this.#options;
+    const nowMs = clock.now();
+    const connected: string[] = [];
+    const silent: { worker: string; for_ms: number }[] = [];
+    for (const [worker, { app, answeredMs }] of this.#workers) {
+      const forMs = nowMs - answeredMs;
+      if (apps.has(app) && forMs <= SILENT_MS) connected.push(worker);
+      else if (forMs <= REMEMBERED_MS) {
+        silent.push({ worker, for_ms: forMs });
+        // Its calls wait for another worker from now on.
+        if (apps.has(app)) app.close();
+      } else this.#workers.delete(worker);
+    }
+    return { signalling: this.#id, seq: this.#count, connected, silent };
+  }
+
+  /** The acknowledgement is worth something only if a control plane knows of this server. */
+  #ask(app: App): void {
+    const { clock, secret } = this.#options;
+    const [tag = ''] = app.tags;
+    const known = this.#workers.get(tag);
+    const isTaken = clock.now() - this.#takenMs <= REPORT_TAKEN_MS;
+    const id = `${PROBE_ID}${this.#count}`;
+    const raw = formatMessage({
+      start: { kind: 'request', method: 'OPTIONS', uri: 'sip:worker@parley.invalid' },
+      headers: [
+        { name: 'Via', value: `SIP/2.0/TCP parley.invalid;branch=z9hG4bK${id}` },
+        { name: 'From', value: '<sip:signalling@parley.invalid>;tag=watch' },
+        { name: 'To', value: '<sip:worker@parley.invalid>' },
+        { name: 'Call-ID', value: `${id}@parley.invalid` },
+        { name: 'CSeq', value: `${this.#count} OPTIONS` },
+        { name: PROBE_HEADER, value: `${this.#count} ${probeKey(secret)}` },
+        ...(isTaken && known?.app === app
+          ? [{ name: PROBE_ACKNOWLEDGED_HEADER, value: String(known.answered) }]
+          : []),
+      ],
+      body: '',
+    });
+    const time = `${new Date(clock.wallTime()).toISOString().slice(11, 23)}000`;
+    const meta = ['network', String(Buffer.byteLength(raw)), 'tcp', '127.0.0.1', '5060', time];
+    app.deliver(['sip', ...meta, id, '', '127.0.0.1', '5060', ''], raw);
+  }
+}

@@ -1,0 +1,232 @@
+/**
+ * Journey: workers on machines of their own, a call, and a machine or a link that is lost. A call outlives its
+ * machine; a machine that comes back stays silent; a lost link alone disturbs nothing.
+ */
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SipCall } from '#caller/sip-call.ts';
+import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
+import { Fleet, type Machine } from './fleet.ts';
+
+const NUMBER = '+15550100777';
+const SETUP_MS = 240_000;
+/** Longer than a death takes to be certain. */
+const CUT_MS = 10_000;
+const STOPPED_MS = 12_000;
+const BACK_MS = 6_000;
+/** Generous for a busy machine; the figure is printed. */
+const VOICE_WITHIN_MS = 25_000;
+const VOICE_PEAK = 1_000;
+const GREETING = 'This is a long greeting which goes on and on so that somebody speaks all the time. '.repeat(
+  30,
+);
+
+let fleet: Fleet;
+
+/** A phone in a call, and what it has received. */
+interface Phone {
+  readonly peer: RtpPeer;
+  readonly answeredPort: number;
+  /** Media ports of the re-INVITEs so far. */
+  readonly moves: number[];
+  readonly isHungUpOn: boolean;
+  hangUp(): Promise<void>;
+}
+
+beforeAll(async () => {
+  fleet = await Fleet.start();
+  await Promise.all([fleet.startMachine(43_000), fleet.startMachine(43_100)]);
+  const { agent_id: agentId } = await fleet.ask('POST', '/v1/agent/agents', {
+    name: 'Talker',
+    config: {
+      prompt: { system_prompt: 'You talk.', first_message_mode: 'fixed', first_message: GREETING },
+    },
+  });
+  await fleet.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
+  const number = { provider: 'managed', phone_number: NUMBER, agent_id: agentId };
+  await fleet.ask('POST', '/v1/agent/phone-numbers', number);
+}, SETUP_MS);
+afterAll(() => fleet?.close());
+
+describe('a call on a machine of a fleet', () => {
+  it('is not disturbed when only its worker’s link to the control plane is lost', {
+    timeout: 120_000,
+  }, async () => {
+    const phone = await call();
+    try {
+      const machine = fleet.machineOf(phone.answeredPort);
+      await speaks(phone);
+      machine.link.cut();
+      const cutMs = now();
+      await sleep(CUT_MS);
+      machine.link.mend();
+      expect(streamsSince(phone, cutMs)).toHaveLength(1);
+      // One packet in 20 ms; a busy machine may lose some.
+      expect(phone.peer.heard.filter(({ atMs }) => atMs > cutMs).length).toBeGreaterThan(CUT_MS / 40);
+      await fleet.until('the session is active', async () => (await sessionOf()).status === 'active');
+      expect({ moves: phone.moves, isHungUpOn: phone.isHungUpOn }).toEqual({ moves: [], isHungUpOn: false });
+    } finally {
+      await phone.hangUp();
+    }
+    expect(await settled()).toMatchObject({ end_reason: 'user_hangup', takeovers: [] });
+  });
+
+  it('goes on elsewhere when the machine freezes; thawed, it neither speaks nor hangs up', {
+    timeout: 180_000,
+  }, async () => {
+    const phone = await call();
+    const machine = fleet.machineOf(phone.answeredPort);
+    try {
+      await speaks(phone);
+      const stoppedMs = now();
+      await lose(phone, 'a frozen machine', () => fleet.signal(machine, 'SIGSTOP'));
+      await sleep(stoppedMs + STOPPED_MS - now());
+      fleet.signal(machine, 'SIGCONT');
+      await expectSilent(phone, machine);
+    } finally {
+      fleet.signal(machine, 'SIGCONT');
+      await phone.hangUp();
+    }
+    expect(await settled()).toMatchObject({ end_reason: 'user_hangup', takeovers: [{}] });
+  });
+
+  it('goes on elsewhere when the machine is cut off from everything but the caller: it falls silent first', {
+    timeout: 180_000,
+  }, async () => {
+    const phone = await call();
+    const machine = fleet.machineOf(phone.answeredPort);
+    const links = [machine.link, machine.sipLink];
+    try {
+      await speaks(phone);
+      const [lost] = streamsSince(phone, now() - 500);
+      await lose(phone, 'a machine cut off', () => {
+        for (const link of links) link.cut();
+      });
+      const lastOld = phone.peer.heard.findLast(({ ssrc }) => ssrc === lost);
+      const firstNew = phone.peer.heard.find(({ ssrc }) => ssrc !== lost);
+      expect(lastOld?.atMs).toBeLessThan(firstNew?.atMs ?? 0);
+      for (const link of links) link.mend();
+      await expectSilent(phone, machine);
+    } finally {
+      for (const link of links) link.mend();
+      await phone.hangUp();
+    }
+    expect(await settled()).toMatchObject({ end_reason: 'user_hangup', takeovers: [{}] });
+  });
+
+  it('goes on elsewhere when the machine is lost: one session, settled once', {
+    timeout: 180_000,
+  }, async () => {
+    const phone = await call();
+    try {
+      await speaks(phone);
+      const machine = fleet.machineOf(phone.answeredPort);
+      await lose(phone, 'a killed machine', () => fleet.signal(machine, 'SIGKILL'));
+      expect(phone.isHungUpOn).toBe(false);
+    } finally {
+      await phone.hangUp();
+    }
+    expect(await settled()).toMatchObject({ end_reason: 'user_hangup', takeovers: [{}] });
+    expect((await fleet.ask('GET', '/admin/wallets/verify')).flaws).toEqual([]);
+  });
+});
+
+/** The machine is back: it neither speaks nor hangs up, and knows why. */
+async function expectSilent(phone: Phone, { program }: Machine): Promise<void> {
+  const backMs = now();
+  await sleep(BACK_MS);
+  expect(streamsSince(phone, backMs)).toHaveLength(1);
+  expect({ moves: phone.moves.length, isHungUpOn: phone.isHungUpOn }).toEqual({
+    moves: 1,
+    isHungUpOn: false,
+  });
+  await fleet.until('it knows that the call is taken', () =>
+    program.output.includes('another worker has the call'),
+  );
+}
+
+/** Loses a machine, and waits until another one speaks to the caller; prints how long that took. */
+async function lose(phone: Phone, what: string, how: () => void): Promise<void> {
+  const [lost] = streamsSince(phone, now() - 500);
+  how();
+  const lostMs = now();
+  const voice = () => phone.peer.heard.find(({ ssrc, peak }) => ssrc !== lost && peak > VOICE_PEAK);
+  await fleet.until('the agent speaks again', () => voice() !== undefined, VOICE_WITHIN_MS);
+  const gapMs = (voice()?.atMs ?? 0) - lostMs;
+  console.log(`${what}: the agent's voice again after ${Math.round(gapMs)} ms`);
+}
+
+async function call(): Promise<Phone> {
+  const peer = await openRtpPeer();
+  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const sip = new SipCall(socket, {
+    target: `sip:${NUMBER}@127.0.0.1:${fleet.sipPort}`,
+    from: '+15551230000',
+    localAddress: '127.0.0.1',
+  });
+  const answer = await sip.invite(
+    `v=0\r\no=phone 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${peer.port} ` +
+      'RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\na=rtcp-mux\r\n',
+  );
+  if (answer.type !== 'answered') throw new Error(`the call was refused with ${answer.status}`);
+  const portOf = (sdp: string) => Number(/^m=audio (\d+) /m.exec(sdp)?.[1]);
+  const silence = new Int16Array(8_000);
+  let port = portOf(answer.sdp);
+  let isOver = false;
+  const moves: number[] = [];
+  let isHungUpOn = false;
+  void sip.hungUp.then(() => {
+    isHungUpOn = !isOver;
+  });
+  sip.onOffer((sdp) => {
+    port = portOf(sdp);
+    moves.push(port);
+  });
+  const speaking = (async () => {
+    while (!isOver) await peer.speak(port, silence);
+  })();
+  return {
+    peer,
+    answeredPort: port,
+    moves,
+    get isHungUpOn() {
+      return isHungUpOn;
+    },
+    async hangUp() {
+      isOver = true;
+      await sip.hangUp();
+      await speaking;
+      sip.close();
+      peer.close();
+      socket.close();
+    },
+  };
+}
+
+/** Waits until the agent speaks. */
+function speaks({ peer }: Phone): Promise<void> {
+  return fleet.until('the agent speaks', () => peer.heard.some(({ peak }) => peak > VOICE_PEAK));
+}
+
+/** The streams (RFC 3550: SSRC) of the packets received since a time. */
+function streamsSince({ peer }: Phone, sinceMs: number): number[] {
+  return [...new Set(peer.heard.filter(({ atMs }) => atMs > sinceMs).map(({ ssrc }) => ssrc))];
+}
+
+/** The newest session. */
+async function sessionOf() {
+  const { sessions } = await fleet.ask('GET', '/v1/agent/sessions');
+  return fleet.ask('GET', `/v1/agent/sessions/${sessions[0].session_id}`);
+}
+
+async function settled() {
+  await fleet.until('the session is completed', async () => (await sessionOf()).status === 'completed');
+  return sessionOf();
+}
+
+function now(): number {
+  return Number(process.hrtime.bigint() / 1_000n) / 1_000;
+}
