@@ -93,16 +93,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
     },
     onInfo({ contentType, body }) {
       const digit = digitOf(contentType, body);
-      if (digit)
-        emit([
-          {
-            type: 'digit',
-            atMs: clock.now(),
-            digit: digit.digit,
-            durationMs: digit.durationMs,
-            source: 'info',
-          },
-        ]);
+      if (digit) emit([{ type: 'digit', atMs: clock.now(), ...digit, source: 'info' }]);
     },
   });
 

@@ -66,6 +66,8 @@ export class SpeakingLease {
 
   /** Signalling, which watches this worker, has heard what was sent at this time. */
   acknowledged(sentMs: number): void {
+    // Before the first time, silence has no consequences.
+    if (!this.#isWatched && sentMs > this.#acknowledgedMs) this.#acknowledgedMs = sentMs;
     this.#isWatched = true;
     this.#extend(sentMs);
   }
@@ -91,8 +93,8 @@ export class SpeakingLease {
   }
 
   #extend(sentMs: number): void {
-    if (this.hasLapsed || sentMs <= this.#acknowledgedMs) return;
-    this.#acknowledgedMs = sentMs;
+    if (this.hasLapsed) return;
+    if (sentMs > this.#acknowledgedMs) this.#acknowledgedMs = sentMs;
     if (this.#isWatched) this.#tell();
   }
 

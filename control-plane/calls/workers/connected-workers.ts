@@ -14,6 +14,9 @@ const ACCEPT_MS = 500;
  */
 const LAST_ACCEPT_MS = 6_000;
 
+/** A worker sends a heartbeat every second; one that is late is not listed for other replicas. */
+const HEARD_MS = 2_500;
+
 /** A worker and its load, for metrics and the operator. */
 export interface WorkerLoad {
   readonly instanceId: string;
@@ -98,7 +101,12 @@ export class ConnectedWorkers implements OwnWorkers {
 
   /** Ids of the connected workers whose messages arrive. */
   heardIds(): readonly string[] {
-    return [...this.#workers].flatMap(([id, worker]) => (worker.isHeard ? [id] : []));
+    return [...this.silences()].flatMap(([id, silentMs]) => (silentMs <= HEARD_MS ? [id] : []));
+  }
+
+  /** Time since the last message of each connected worker, ms. */
+  silences(): ReadonlyMap<string, number> {
+    return new Map([...this.#workers].map(([id, { silentMs }]) => [id, silentMs]));
   }
 
   describe(): WorkerLoad[] {

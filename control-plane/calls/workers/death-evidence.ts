@@ -23,8 +23,10 @@ const FORGOTTEN_MS = 120_000;
 
 /** What one look has found. */
 export interface Look {
-  /** Workers that a control plane hears. */
-  readonly heard: Iterable<string>;
+  /** Workers connected to this replica, and the time since their last message, ms. */
+  readonly silences: ReadonlyMap<string, number>;
+  /** Workers that other replicas hear. */
+  readonly listed: Iterable<string>;
   readonly signalling: readonly SignallingReport[];
 }
 
@@ -51,10 +53,12 @@ export class DeathEvidence {
   /** Start of the uninterrupted series of looks. */
   #sinceMs = 0;
 
-  note({ heard, signalling }: Look, nowMs: number): void {
+  note({ silences, listed, signalling }: Look, nowMs: number): void {
     if (nowMs - this.#lookedMs > MAX_PAUSE_MS) this.#sinceMs = nowMs;
     this.#lookedMs = nowMs;
-    for (const id of heard) this.#heardMs.set(id, nowMs);
+    for (const id of listed) this.#heardMs.set(id, nowMs);
+    for (const [id, silentMs] of silences)
+      this.#heardMs.set(id, Math.max(nowMs - silentMs, this.#heardMs.get(id) ?? 0));
     for (const report of signalling) this.#take(report, nowMs);
     for (const [id, { atMs }] of this.#witnesses) if (nowMs - atMs > FORGOTTEN_MS) this.#witnesses.delete(id);
     for (const [id, heardMs] of this.#heardMs) if (nowMs - heardMs > FORGOTTEN_MS) this.#heardMs.delete(id);

@@ -18,7 +18,7 @@ const CLAIM_MS = 15_000;
 /** Dependencies of the watch. */
 export interface DeathWatchDeps {
   readonly dispatch: Pick<WorkerDispatch, 'isConnected' | 'hasWorker'>;
-  readonly workers: Pick<ConnectedWorkers, 'heardIds'>;
+  readonly workers: Pick<ConnectedWorkers, 'silences'>;
   readonly sink: Pick<ReportSink, 'workerDead'>;
 }
 
@@ -43,13 +43,12 @@ export function startDeathWatch(context: Context, deps: DeathWatchDeps): Backgro
   }
 
   const loop = startBackgroundLoop(context, { name: 'deaths', everyMs: LOOK_MS }, async () => {
-    const heard = workers.heardIds();
-    const { workers: listed, signalling } = await sightings.look();
-    const look = {
-      heard: [...heard, ...listed],
-      signalling: [...signallingReports.current(), ...signalling],
-    };
-    evidence.note(look, clock.now());
+    const { workers: all, signalling } = await sightings.look();
+    const silences = workers.silences();
+    // The list is seconds old: a worker connected here is judged by its own link.
+    const listed = [...all].filter((id) => !silences.has(id));
+    const reports = [...signallingReports.current(), ...signalling];
+    evidence.note({ silences, listed, signalling: reports }, clock.now());
     const dead = evidence.dead();
     for (const id of handled) if (!dead.some((one) => one.id === id)) handled.delete(id);
     for (const one of dead) {

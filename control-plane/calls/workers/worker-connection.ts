@@ -40,8 +40,8 @@ export interface WorkerConnectionOptions {
 export interface WorkerConnection {
   readonly registration: Registration;
   readonly load: { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number };
-  /** True while its messages arrive: the link may be lost without having been closed. */
-  readonly isHeard: boolean;
+  /** Time since its last message, ms: the link may be lost without having been closed. */
+  readonly silentMs: number;
   send(message: ControlMessage): void;
   /** Resolves with the worker's answer to an offer, or `late` after `ms`. */
   waitForVerdict(
@@ -53,8 +53,6 @@ export interface WorkerConnection {
   close(): void;
 }
 
-/** A worker sends a heartbeat every second. */
-const HEARD_MS = 2_500;
 const WATCH_MS = 1_000;
 /** Maximum frame size from a worker: a full tool output plus headroom. */
 export const MAX_LINK_FRAME_BYTES = 4 * 1024 * 1024;
@@ -64,12 +62,12 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
   const { clock, logger } = options;
   let worker: SocketWorker | null = null;
   let lastHeardMs = clock.now();
+  const silentMs = () => clock.now() - lastHeardMs;
   const watch: Timer = clock.every(WATCH_MS, () => {
-    if (clock.now() - lastHeardMs > options.silenceMs) socket.terminate();
+    if (silentMs() > options.silenceMs) socket.terminate();
     // The ping also lets the worker detect a dead connection.
     else if (socket.readyState === socket.OPEN) socket.ping();
   });
-  const isHeard = () => clock.now() - lastHeardMs <= HEARD_MS;
   socket.on('ping', () => {
     lastHeardMs = clock.now();
   });
@@ -81,7 +79,7 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
       worker.take(message);
       options.onMessage(worker, message);
     } else if (message.type === 'register') {
-      worker = new SocketWorker(socket, { clock, isHeard }, message);
+      worker = new SocketWorker(socket, { clock, silentMs }, message);
       options.onRegister(worker);
     }
   });
@@ -98,18 +96,18 @@ class SocketWorker implements WorkerConnection {
   readonly load: { calls: number; freeSlots: number; loopLagMs: number };
   readonly #socket: WebSocket;
   readonly #clock: Clock;
-  readonly #isHeard: () => boolean;
+  readonly #silentMs: () => number;
   readonly #verdicts = new Map<string, (verdict: OfferVerdict) => void>();
   readonly #answers = new Map<string, (answer: WorkerAnswer | null) => void>();
 
   constructor(
     socket: WebSocket,
-    { clock, isHeard }: { readonly clock: Clock; readonly isHeard: () => boolean },
+    { clock, silentMs }: { readonly clock: Clock; readonly silentMs: () => number },
     registration: Registration,
   ) {
     this.#socket = socket;
     this.#clock = clock;
-    this.#isHeard = isHeard;
+    this.#silentMs = silentMs;
     this.registration = registration;
     this.load = {
       calls: registration.sessions.length,
@@ -118,8 +116,8 @@ class SocketWorker implements WorkerConnection {
     };
   }
 
-  get isHeard(): boolean {
-    return this.#isHeard();
+  get silentMs(): number {
+    return this.#silentMs();
   }
 
   send(message: ControlMessage): void {

@@ -65,6 +65,8 @@ export async function openManualSession(
     report,
     logged,
     ports,
+    /** Until when the sessions of the thread may speak. */
+    speech: shared.speech,
     close,
   };
 }

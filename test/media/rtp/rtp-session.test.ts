@@ -43,6 +43,21 @@ describe('an RTP session', () => {
       last: true,
     });
 
+  it('sends nothing after the time until which it may speak; what it plays waits', async () => {
+    const { clock, leg, peer, speech } = await open();
+    await clock.advance(100);
+    await expect.poll(() => peer.heard.length).toBeGreaterThan(0);
+    speech.untilMs = clock.now();
+    const before = peer.heard.length;
+    play(leg);
+    await clock.advance(1_000);
+    speech.untilMs = Number.POSITIVE_INFINITY;
+    await clock.advance(200);
+    await expect.poll(() => voiceOf(peer)).toBe(10);
+    // Nothing of the second in between.
+    expect(peer.heard.length - before).toBeLessThanOrEqual(12);
+  });
+
   it('closes when nothing has arrived for 30 s', async () => {
     const { clock, peer, port, report } = await open();
     await clock.advance(20_000);

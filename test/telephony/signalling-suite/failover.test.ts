@@ -107,6 +107,26 @@ describeServers([], 'an answered call whose worker dies', (start, beyond) => {
     await expectDialogs(server, 0);
   });
 
+  beyond('is not hung up on by the worker that no longer has it', async () => {
+    const first = await openWorker('worker-1');
+    const { call } = await answered();
+    const second = await openWorker('worker-2');
+    const resuming = failOverSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+    caller.answer(await reinvite(), 200, sdp(41_000));
+    const resumed = await resuming;
+    if (resumed.outcome !== 'answered') throw resumed.error;
+    // One that was frozen or cut off: it does not know that its dialog has moved.
+    call.leg.send({ do: 'close' });
+    const info = () => caller.responses.filter((response) => response === '200 INFO').length;
+    caller.request({ method: 'INFO', toTag: call.dialog.localTag, cseq: 7 });
+    await expect.poll(info, { timeout: LONG_MS }).toBe(1);
+    await expectDialogs(server, 1);
+    expect(first.isConnected).toBe(true);
+    resumed.leg.send({ do: 'close' });
+    caller.answer(await caller.incoming('BYE', LONG_MS), 200);
+    await expectDialogs(server, 0);
+  });
+
   it('ends as the caller’s own hang-up if the caller has hung up meanwhile', async () => {
     const first = await openWorker('worker-1');
     const { call, toTag } = await answered();

@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import type { SignallingReport } from '#protocol/worker-watch.ts';
+import { connectSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { Signalling } from '#telephony/signalling.ts';
+import { type Link, openLink } from '#test/fakes/link.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { SECRET, startTestSignalling } from '#test/fakes/signalling.ts';
+
+/** Time for a question and its answer on the loopback, between two seconds of the server's clock. */
+const TURN_MS = 30;
+const SECONDS = 60;
+const logger = createLogger({ level: 'silent', name: 'test' });
+
+let clock: ManualClock;
+let server: EmbeddedSignalling;
+let link: Link;
+let reports: SignallingReport[];
+/** Whether a control plane takes the reports. */
+let isTaken: boolean;
+let acknowledgedMs: number[];
+let workers: Signalling[];
+
+beforeEach(async () => {
+  [reports, acknowledgedMs, workers, isTaken] = [[], [], [], true];
+  clock = new ManualClock();
+  server = await startTestSignalling({
+    clock,
+    reportWorkers: async (report) => {
+      reports.push(report);
+      if (!isTaken) throw new Error('no control plane');
+    },
+  });
+  link = await openLink(server.appPort);
+});
+afterEach(async () => {
+  for (const worker of workers) worker.close();
+  await server.close();
+  await link.close();
+});
+
+async function connect(tag: string, isLeased: boolean): Promise<void> {
+  const watch = {
+    now: () => systemClock.now(),
+    acknowledged: (sentMs: number) => void acknowledgedMs.push(sentMs),
+    hasItsCalls: async () => undefined,
+  };
+  const options = { host: '127.0.0.1', port: link.port, secret: SECRET, tag, logger };
+  workers.push(await connectSignalling({ ...options, watch: isLeased ? watch : undefined }));
+}
+
+const last = () => reports.at(-1);
+
+/** Lets the server's time pass until the check holds. */
+async function until(check: () => void): Promise<void> {
+  for (let second = 0; second < SECONDS; second++) {
+    try {
+      check();
+      return;
+    } catch {
+      await clock.advance(1_000);
+      await sleep(TURN_MS);
+    }
+  }
+  check();
+}
+
+describe('the embedded server’s watch of its workers', () => {
+  it('reports a worker that answers, and tells it once a control plane has taken the report', async () => {
+    const beforeMs = systemClock.now();
+    await connect('worker-1', true);
+    await until(() => expect(last()?.connected).toEqual(['worker-1']));
+    await until(() => expect(acknowledgedMs.length).toBeGreaterThan(0));
+    expect(acknowledgedMs.every((ms) => ms > beforeMs && ms <= systemClock.now())).toBe(true);
+  });
+
+  it('acknowledges nobody while no control plane takes its reports', async () => {
+    isTaken = false;
+    await connect('worker-1', true);
+    await until(() => expect(reports.length).toBeGreaterThan(3));
+    expect(acknowledgedMs).toEqual([]);
+  });
+
+  it('does not report a worker that does not fall silent by itself', async () => {
+    await connect('worker-1', true);
+    await connect('worker-2', false);
+    await until(() => expect(reports.length).toBeGreaterThan(2));
+    expect(reports.flatMap(({ connected, silent }) => [...connected, ...silent])).not.toContain('worker-2');
+  });
+
+  it('reports a worker whose connection is lost as silent, since its last answer', async () => {
+    await connect('worker-1', true);
+    await until(() => expect(last()?.connected).toEqual(['worker-1']));
+    link.cut();
+    await until(() => expect(last()?.silent).toMatchObject([{ worker: 'worker-1' }]));
+    expect(last()?.connected).toEqual([]);
+    link.mend();
+    await until(() => expect(last()).toMatchObject({ connected: ['worker-1'], silent: [] }));
+  });
+
+  it('reports a worker that no longer answers as silent, although its connection is open', async () => {
+    await connect('worker-1', true);
+    await until(() => expect(last()?.connected).toEqual(['worker-1']));
+    link.hold();
+    await until(() => expect(last()?.silent).toMatchObject([{ worker: 'worker-1' }]));
+    link.release();
+  });
+});
