@@ -45,7 +45,7 @@ export class SpeakingLease {
       this.#isLapsed = true;
       this.#lapses += 1;
       this.#options.logger.warn(
-        'neither a control plane nor signalling has answered; silent, because other workers may take the calls',
+        'no answer of a control plane or of signalling: silent, because other workers may take the calls',
       );
       this.#tell();
     }

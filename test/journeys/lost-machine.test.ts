@@ -1,6 +1,6 @@
 /**
- * Journey: workers on machines of their own, a call, and a machine or a link that is lost. A call outlives its
- * machine; a machine that comes back stays silent; a lost link alone disturbs nothing.
+ * Journey: workers on machines of their own, a call, and a machine or a link that is lost. A call outlives
+ * its machine; a machine that comes back stays silent; a lost link alone disturbs nothing.
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -19,6 +19,9 @@ const BACK_MS = 6_000;
 /** Generous for a busy machine; the figure is printed. */
 const VOICE_WITHIN_MS = 25_000;
 const VOICE_PEAK = 1_000;
+/** Calls on both machines when one is killed. */
+const CALLS = 8;
+const ENDED = 'completed user_hangup';
 const GREETING = 'This is a long greeting which goes on and on so that somebody speaks all the time. '.repeat(
   30,
 );
@@ -81,7 +84,7 @@ describe('a call on a machine of a fleet', () => {
     try {
       await speaks(phone);
       const stoppedMs = now();
-      await lose(phone, 'a frozen machine', () => fleet.signal(machine, 'SIGSTOP'));
+      await lose([phone], 'a frozen machine', () => fleet.signal(machine, 'SIGSTOP'));
       await sleep(stoppedMs + STOPPED_MS - now());
       fleet.signal(machine, 'SIGCONT');
       await expectSilent(phone, machine);
@@ -101,7 +104,7 @@ describe('a call on a machine of a fleet', () => {
     try {
       await speaks(phone);
       const [lost] = streamsSince(phone, now() - 500);
-      await lose(phone, 'a machine cut off', () => {
+      await lose([phone], 'a machine cut off', () => {
         for (const link of links) link.cut();
       });
       const lastOld = phone.peer.heard.findLast(({ ssrc }) => ssrc === lost);
@@ -116,19 +119,25 @@ describe('a call on a machine of a fleet', () => {
     expect(await settled()).toMatchObject({ end_reason: 'user_hangup', takeovers: [{}] });
   });
 
-  it('goes on elsewhere when the machine is lost: one session, settled once', {
-    timeout: 180_000,
+  it('goes on elsewhere when the machine is lost, with every other call on it: each settled once', {
+    timeout: 240_000,
   }, async () => {
-    const phone = await call();
+    const phones = await Promise.all(Array.from({ length: CALLS }, () => call()));
     try {
-      await speaks(phone);
-      const machine = fleet.machineOf(phone.answeredPort);
-      await lose(phone, 'a killed machine', () => fleet.signal(machine, 'SIGKILL'));
-      expect(phone.isHungUpOn).toBe(false);
+      for (const phone of phones) await speaks(phone);
+      const machine = fleet.machineOf(phones[0]?.answeredPort ?? 0);
+      const isLost = ({ answeredPort }: Phone) => fleet.machineOf(answeredPort) === machine;
+      const [lost, others] = [phones.filter(isLost), phones.filter((phone) => !isLost(phone))];
+      expect(others).not.toEqual([]);
+      await lose(lost, 'a killed machine', () => fleet.signal(machine, 'SIGKILL'));
+      expect(phones.map(({ isHungUpOn }) => isHungUpOn)).toEqual(phones.map(() => false));
+      expect(others.flatMap(({ moves }) => moves)).toEqual([]);
     } finally {
-      await phone.hangUp();
+      await Promise.all(phones.map((phone) => phone.hangUp()));
     }
-    expect(await settled()).toMatchObject({ end_reason: 'user_hangup', takeovers: [{}] });
+    await fleet.until('every session is completed', async () =>
+      (await sessions()).every(({ status, end_reason: reason }) => `${status} ${reason}` === ENDED),
+    );
     expect((await fleet.ask('GET', '/admin/wallets/verify')).flaws).toEqual([]);
   });
 });
@@ -147,15 +156,17 @@ async function expectSilent(phone: Phone, { program }: Machine): Promise<void> {
   );
 }
 
-/** Loses a machine, and waits until another one speaks to the caller; prints how long that took. */
-async function lose(phone: Phone, what: string, how: () => void): Promise<void> {
-  const [lost] = streamsSince(phone, now() - 500);
+/** Loses the machine of these calls, and waits until another one speaks to each; prints how long that took. */
+async function lose(phones: readonly Phone[], what: string, how: () => void): Promise<void> {
+  const old = new Map(phones.map((phone) => [phone, streamsSince(phone, now() - 500)[0]]));
   how();
   const lostMs = now();
-  const voice = () => phone.peer.heard.find(({ ssrc, peak }) => ssrc !== lost && peak > VOICE_PEAK);
-  await fleet.until('the agent speaks again', () => voice() !== undefined, VOICE_WITHIN_MS);
-  const gapMs = (voice()?.atMs ?? 0) - lostMs;
-  console.log(`${what}: the agent's voice again after ${Math.round(gapMs)} ms`);
+  const voiceOf = (phone: Phone) =>
+    phone.peer.heard.find(({ ssrc, peak }) => ssrc !== old.get(phone) && peak > VOICE_PEAK)?.atMs;
+  const isHeard = (phone: Phone) => voiceOf(phone) !== undefined;
+  await fleet.until('the agent speaks again', () => phones.every(isHeard), VOICE_WITHIN_MS);
+  const gaps = phones.map((phone) => Math.round((voiceOf(phone) ?? 0) - lostMs)).sort((a, b) => a - b);
+  console.log(`${what}: the agent's voice again after ${gaps.join(', ')} ms`);
 }
 
 async function call(): Promise<Phone> {
@@ -216,10 +227,14 @@ function streamsSince({ peer }: Phone, sinceMs: number): number[] {
   return [...new Set(peer.heard.filter(({ atMs }) => atMs > sinceMs).map(({ ssrc }) => ssrc))];
 }
 
+async function sessions(): Promise<{ session_id: string; status: string; end_reason: string }[]> {
+  return (await fleet.ask('GET', '/v1/agent/sessions')).sessions;
+}
+
 /** The newest session. */
 async function sessionOf() {
-  const { sessions } = await fleet.ask('GET', '/v1/agent/sessions');
-  return fleet.ask('GET', `/v1/agent/sessions/${sessions[0].session_id}`);
+  const [newest] = await sessions();
+  return fleet.ask('GET', `/v1/agent/sessions/${newest?.session_id}`);
 }
 
 async function settled() {

@@ -55,8 +55,8 @@ export async function workerBack(
 }
 
 /**
- * How a worker process ended: the time, null if nobody saw it, and the session that had blocked its event loop
- * when it was killed.
+ * How a worker process ended: the time, null if nobody saw it, and the session that had blocked its event
+ * loop when it was killed.
  */
 interface WorkerDeath {
   readonly instanceId: string;

@@ -1,7 +1,8 @@
 /**
  * What proves that a worker is dead when its machine may be lost with it: no control plane hears it, a
- * signalling server that knew it no longer does, and none that may be alive still hears it. A worker that only
- * lost its link, or only signalling, is alive. Pure bookkeeping without I/O; docs/decisions/031 has the reasons.
+ * signalling server that knew it no longer does, and none that may be alive still hears it. A worker that
+ * only lost its link, or only signalling, is alive. Pure bookkeeping without I/O; docs/decisions/031 has the
+ * reasons.
  */
 import {
   DEATH_MS,
@@ -13,8 +14,8 @@ import {
 /** A signalling server whose reports have stopped for longer is no witness, ms. */
 const WITNESS_MS = 4_000;
 /**
- * A signalling server that has fallen silent itself may still hear a worker, and may have acknowledged it this
- * long after its last report.
+ * A signalling server that has fallen silent itself may still hear a worker, and may have acknowledged it
+ * this long after its last report.
  */
 const LOST_WITNESS_MS = SPEAKING_LEASE_MS + REPORT_TAKEN_MS + 1_000;
 /** After a longer pause between two looks, what was seen before proves nothing about the time between. */
