@@ -156,7 +156,7 @@ async function expectSilent(phone: Phone, { program }: Machine): Promise<void> {
   );
 }
 
-/** Loses the machine of these calls, and waits until another one speaks to each; prints how long that took. */
+/** Loses the machine of these calls, waits until another one speaks to each, and prints how long it took. */
 async function lose(phones: readonly Phone[], what: string, how: () => void): Promise<void> {
   const old = new Map(phones.map((phone) => [phone, streamsSince(phone, now() - 500)[0]]));
   how();
