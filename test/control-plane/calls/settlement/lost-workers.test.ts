@@ -206,6 +206,40 @@ describe('lost and returning workers', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
+  it('a call whose worker dies a minute after it lost its link continues: its caller was served until then', async () => {
+    const id = await api.joined();
+    await api.sink.workerLost('worker-1');
+    await api.clock.advance(60_000);
+    const diedAt = new Date(api.clock.wallTime());
+    await api.clock.advance(6_000);
+    await on('worker-2', () => api.sink.workerDead('worker-1', diedAt));
+    expect(api.dispatch.plans.at(-1)).toMatchObject({
+      key: { sessionId: id, epoch: 2 },
+      failoverState: { lost_at: diedAt.toISOString() },
+    });
+    expect((await api.read(id)).status).toBe('active');
+    await api.lose('worker-2');
+  });
+
+  it('a worker that died unseen was lost with its link: its caller is not called back a minute later', async () => {
+    const id = await api.joined();
+    await api.sink.workerLost('worker-1');
+    await api.clock.advance(60_000);
+    await on('worker-2', () => api.sink.workerDead('worker-1', null));
+    expect(await api.read(id)).toMatchObject({ status: 'completed', end_reason: 'heartbeat_timeout' });
+  });
+
+  it('a worker that returns with a session that another one has is told so, before it speaks', async () => {
+    const id = await api.joined();
+    await on('worker-2', () => api.sink.workerDead('worker-1', new Date(api.clock.wallTime())));
+    const told = api.dispatch.abandoned.length;
+    await api.sink.workerBack('worker-1', [{ sessionId: id, epoch: 1 }]);
+    expect(api.dispatch.abandoned.slice(told)).toEqual([
+      { instanceId: 'worker-1', key: { sessionId: id, epoch: 1 } },
+    ]);
+    await api.lose('worker-2');
+  });
+
   it('a worker that returns with an already settled session is instructed to end it', async () => {
     const id = await api.joined();
     await api.sink.workerLost('worker-1');
