@@ -48,8 +48,8 @@ export class Fleet {
     this.#environment = parts.environment;
   }
 
-  /** Starts the control plane and the signalling. */
-  static async start(): Promise<Fleet> {
+  /** Starts the control plane, with further settings, and the signalling. */
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<Fleet> {
     const folder = mkdtempSync(join(tmpdir(), 'parley-fleet-'));
     const [port, appPort, sipPort] = await Promise.all([freeTcpPort(), freeTcpPort(), freeUdpPort()]);
     const url = `http://127.0.0.1:${port}`;
@@ -68,6 +68,7 @@ export class Fleet {
       ...own,
       DATA_DIR: join(folder, 'control-plane'),
       ROOT_API_KEY: ROOT_KEY,
+      ...settings,
     });
     const signalling = new Program('signalling', { ...own, DATA_DIR: join(folder, 'signalling') });
     const fleet = new Fleet({ url, sipPort, folder, programs: [controlPlane, signalling], environment });
@@ -92,7 +93,7 @@ export class Fleet {
       CONTROL_PLANE_URL: `http://127.0.0.1:${link.port}`,
       DRACHTIO_PORT: String(sipLink.port),
       DATA_DIR: dataDir,
-      WORKER_KINDS: 'phone',
+      WORKER_KINDS: 'phone,web',
       RTP_PORT_MIN: String(firstPort),
       RTP_PORT_MAX: String(firstPort + RTP_PORTS - 1),
     });
@@ -101,6 +102,11 @@ export class Fleet {
     this.machines.push(machine);
     await program.printed(/connected to the control plane/);
     return machine;
+  }
+
+  /** The machine whose worker logged this first. */
+  machineThatLogged(text: string): Machine | undefined {
+    return this.machines.find(({ program }) => program.output.includes(text));
   }
 
   /** The machine whose worker has this media port. */

@@ -7,14 +7,17 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SipCall } from '#caller/sip-call.ts';
+import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
+import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
+import { has, itNeeds } from '#test/needs.ts';
 import { Fleet, type Machine } from './fleet.ts';
 
 const NUMBER = '+15550100777';
 const SETUP_MS = 240_000;
 /** Longer than a death takes to be certain. */
 const CUT_MS = 10_000;
-const STOPPED_MS = 12_000;
+const STOPPED_MS = 10_000;
 const BACK_MS = 6_000;
 /** Generous for a busy machine; the figure is printed. */
 const VOICE_WITHIN_MS = 25_000;
@@ -26,7 +29,11 @@ const GREETING = 'This is a long greeting which goes on and on so that somebody 
   30,
 );
 
+const ROOMS = ['livekit-server'];
+
 let fleet: Fleet;
+let livekit: LivekitServer | null = null;
+let agentId: string;
 
 /** A phone in a call, and what it has received. */
 interface Phone {
@@ -39,19 +46,24 @@ interface Phone {
 }
 
 beforeAll(async () => {
-  fleet = await Fleet.start();
+  if (has(ROOMS)) livekit = await startLivekitServer();
+  fleet = await Fleet.start(livekit?.environment);
   await Promise.all([fleet.startMachine(43_000), fleet.startMachine(43_100)]);
-  const { agent_id: agentId } = await fleet.ask('POST', '/v1/agent/agents', {
+  const agent = await fleet.ask('POST', '/v1/agent/agents', {
     name: 'Talker',
     config: {
       prompt: { system_prompt: 'You talk.', first_message_mode: 'fixed', first_message: GREETING },
     },
   });
+  agentId = agent.agent_id;
   await fleet.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
   const number = { provider: 'managed', phone_number: NUMBER, agent_id: agentId };
   await fleet.ask('POST', '/v1/agent/phone-numbers', number);
 }, SETUP_MS);
-afterAll(() => fleet?.close());
+afterAll(async () => {
+  await fleet?.close();
+  await livekit?.close();
+});
 
 describe('a call on a machine of a fleet', () => {
   it('is not disturbed when only its worker’s link to the control plane is lost', {
@@ -118,6 +130,43 @@ describe('a call on a machine of a fleet', () => {
     }
     expect(await settled()).toMatchObject({ end_reason: 'user_hangup', takeovers: [{}] });
   });
+
+  itNeeds(ROOMS)(
+    'goes on elsewhere in a LiveKit room; the thawed machine does not join it again',
+    { timeout: 180_000 },
+    async () => {
+      const created = await fleet.ask('POST', '/v1/agent/sessions', { agent_id: agentId });
+      const { session_id: sessionId, livekit_url: url, token } = created;
+      const caller = await LivekitCaller.join(url, token);
+      const isThere = { timeout: VOICE_WITHIN_MS };
+      await expect.poll(() => caller.loudBlocks, isThere).toBeGreaterThan(0);
+      const machine = fleet.machineThatLogged(sessionId);
+      if (!machine) throw new Error('no machine has the session');
+      try {
+        const frozenMs = now();
+        fleet.signal(machine, 'SIGSTOP');
+        await expect.poll(() => caller.agentsHeard, isThere).toBe(2);
+        const before = caller.loudBlocks;
+        await expect.poll(() => caller.loudBlocks, isThere).toBeGreaterThan(before);
+        console.log(
+          `a frozen machine, in a room: the agent's voice again after ${Math.round(now() - frozenMs)} ms`,
+        );
+        await sleep(frozenMs + STOPPED_MS - now());
+        fleet.signal(machine, 'SIGCONT');
+        await sleep(BACK_MS);
+        expect(caller.agentsHeard).toBe(2);
+        expect(caller.room.remoteParticipants.size).toBe(1);
+      } finally {
+        fleet.signal(machine, 'SIGCONT');
+        await caller.hangUp();
+      }
+      expect(await settled()).toMatchObject({
+        session_id: sessionId,
+        end_reason: 'user_hangup',
+        takeovers: [{}],
+      });
+    },
+  );
 
   it('goes on elsewhere when the machine is lost, with every other call on it: each settled once', {
     timeout: 240_000,
