@@ -58,6 +58,8 @@ export type AgentEvent =
   | { readonly type: 'error'; readonly code: 'provider_error' | 'internal_error' }
   /** To a colleague in the call: whether they only listen, or speak in the agent's place. */
   | { readonly type: 'participant.mode'; readonly mode: ParticipantMode }
+  /** Another worker has the session: connect to it, with the same token. Sent on direct connections. */
+  | { readonly type: 'session.moved' }
   | { readonly type: 'session.ended'; readonly reason: string };
 
 const clientEvent = z.discriminatedUnion('type', [

@@ -6,6 +6,7 @@
  * spool until acknowledged; live reports may be dropped.
  */
 import { z } from 'zod';
+import { variables } from '#config/agent-config.ts';
 import { suggestionRequest } from './agent-suggestion.ts';
 import { agentTestJob, agentTestResult } from './agent-test.ts';
 import { callPlan } from './call-plan.ts';
@@ -173,6 +174,17 @@ export const workerMessage = z.discriminatedUnion('type', [
     reason: z.enum(['full', 'draining', 'unsupported']),
   }),
   z.object({ type: z.literal('report'), envelope: reportEnvelope }),
+  /**
+   * The worker drains: another one may take the call, and `stale` says that one has. Without it the worker
+   * asks again. `variables` as the call has set them. `is_mid_turn`: the drain ends before the call had a
+   * pause, so it continues like one whose worker died.
+   */
+  z.object({
+    type: z.literal('hand_over'),
+    ...sessionEpoch,
+    variables,
+    is_mid_turn: z.literal(true).optional(),
+  }),
   /** May be dropped. */
   z.object({ type: z.literal('live'), ...sessionEpoch, event: z.record(z.string(), z.unknown()) }),
   /** Answer to a command that carries a `request_id`. */
@@ -206,6 +218,8 @@ export const failoverState = z.object({
   dialog: reportedDialog.nullable(),
   /** The person of a transfer in progress, or of a completed joined one; null if there is none. */
   person: reportedPerson.nullable().default(null),
+  /** The other worker handed the call over between two turns: the caller notices nothing. */
+  is_handed_over: z.literal(true).optional(),
   /** The lost worker had heard nothing of the caller. */
   is_unheard: z.literal(true).optional(),
 });
@@ -254,9 +268,14 @@ export const controlMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('resend'), ...sessionEpoch, from_seq: z.number().int() }),
   /**
    * The epoch has ended: drop the call and its reports. `is_taken`: another worker has the session, so nobody
-   * may be hung up on.
+   * may be hung up on. `is_handed_over`: this worker had offered it, so its recording counts until now.
    */
-  z.object({ type: z.literal('stale'), ...sessionEpoch, is_taken: z.literal(true).optional() }),
+  z.object({
+    type: z.literal('stale'),
+    ...sessionEpoch,
+    is_taken: z.literal(true).optional(),
+    is_handed_over: z.literal(true).optional(),
+  }),
   /**
    * The sessions named at the registration have been compared with the store: those not called stale or ended
    * by now are this worker's.

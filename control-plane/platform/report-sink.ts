@@ -2,6 +2,7 @@
  * `ReportSink`: receives reports, lost links and recovered workers from the worker link on behalf of the
  * sessions. Implemented by `settle-call.ts`.
  */
+import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ReportEnvelope } from '#protocol/worker-link.ts';
 import type { SessionKey } from './dispatch.ts';
 
@@ -14,6 +15,14 @@ export type ReportOutcome =
   | { readonly outcome: 'gap'; readonly fromSeq: number }
   /** `isTaken`: another worker has the session under a later epoch. */
   | { readonly outcome: 'stale'; readonly isTaken?: true };
+
+/** A call that a draining worker gives up. */
+export interface HandedOverCall extends SessionKey {
+  /** The variables as the call has set them. */
+  readonly variables: CallPlan['variables'];
+  /** False: the agent or the caller may be speaking. */
+  readonly isBetweenTurns: boolean;
+}
 
 /**
  * Receives reports and status changes of workers. Reports of one session are passed on one at a time, in
@@ -39,6 +48,8 @@ export interface ReportSink {
    * sessions are settled as `heartbeat_timeout`.
    */
   workerBack(instanceId: string, sessions: readonly SessionKey[]): Promise<void>;
+  /** The draining worker `instanceId` offers a call to another worker; false if none takes it now. */
+  handOver(instanceId: string, call: HandedOverCall): Promise<boolean>;
   /**
    * The worker process is known to be dead since `diedAt`, null if nobody saw it, and its spool has been read
    * or cannot be. Other workers take over its calls;

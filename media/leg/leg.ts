@@ -64,9 +64,9 @@ export type LegCommand =
   | { readonly do: 'holdMusic'; readonly isOn: boolean }
   /**
    * Closes the transport; `closed` follows with reason `local`. `keepsDialog`: another worker has taken the
-   * call, so a phone's dialog gets no BYE.
+   * call, so a phone's dialog gets no BYE; its media is sent for `lingerMs` more.
    */
-  | { readonly do: 'close'; readonly keepsDialog?: true };
+  | { readonly do: 'close'; readonly keepsDialog?: true; readonly lingerMs?: number };
 
 /** Position up to which a reply was sent: piece, and sample within it. */
 export interface PlayoutPosition {

@@ -37,8 +37,8 @@ export interface WebTransport {
   stopTimers(): void;
   /** Waits until the last messages are sent, and returns the statistics. Never rejects. */
   finish(reason: LegCloseReason): Promise<LegStats>;
-  /** Closes the connection. Never rejects. */
-  release(): Promise<void>;
+  /** Closes the connection; `isMoved`: the caller is about to leave it for another worker. Never rejects. */
+  release(isMoved: boolean): Promise<void>;
 }
 
 /** Options of a web leg. */
@@ -61,6 +61,7 @@ export class WebLeg implements TransportLeg, PacedLeg {
   readonly #fifo = new FrameFifo(frameSamples(IN_RATE_HZ));
   #isConnected = false;
   #isAway = false;
+  #isMoved = false;
   #ending: Promise<void> | null = null;
 
   constructor(options: WebLegOptions, transport: WebTransport, shared: MediaShared) {
@@ -116,7 +117,9 @@ export class WebLeg implements TransportLeg, PacedLeg {
   command(command: LegCommand): void {
     if (this.#ending || this.#audio.command(command)) return;
     if (command.do === 'sendMessage') this.#transport.sendMessage(command.json);
-    if (command.do === 'close') void this.end('local');
+    if (command.do !== 'close') return;
+    this.#isMoved = command.keepsDialog === true;
+    void this.end('local');
   }
 
   close(): Promise<void> {
@@ -150,14 +153,14 @@ export class WebLeg implements TransportLeg, PacedLeg {
   abandon(): void {
     this.#ending = Promise.resolve();
     this.#stop();
-    void this.#transport.release();
+    void this.#transport.release(false);
   }
 
   async #finish(reason: LegCloseReason, atMs: number): Promise<void> {
     this.#stop();
     const stats = await this.#transport.finish(reason);
     this.#audio.emit({ type: 'closed', atMs, reason, stats });
-    await this.#transport.release();
+    await this.#transport.release(this.#isMoved);
     this.#options.onClosed();
   }
 

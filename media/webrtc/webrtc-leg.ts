@@ -44,6 +44,8 @@ const CONNECT_TIMEOUT_MS = 20_000;
  * reports it. A caller who is still there sends another offer.
  */
 const DISCONNECT_TIMEOUT_MS = 5000;
+/** Time for a client to connect to another worker. */
+const MOVED_WITHIN_MS = 10_000;
 
 /** Options of a web leg beyond those of all legs. */
 export interface WebrtcSessionOptions extends WebrtcLegOptions {
@@ -183,8 +185,14 @@ class WebrtcSession implements WebTransport {
     });
   }
 
+  /** A moved client takes the end of its connection for the end of the call until it has another one. */
+  async release(isMoved: boolean): Promise<void> {
+    if (isMoved) this.#shared.clock.after(MOVED_WITHIN_MS, () => this.#close());
+    else this.#close();
+  }
+
   /** The library requires this order: users of the connection before the connection. */
-  async release(): Promise<void> {
+  #close(): void {
     try {
       this.#sink?.stop();
       this.#track.stop();

@@ -33,6 +33,7 @@ import { CallTransfers } from './call-transfers.ts';
 import { mediaQualityOf } from './media-quality.ts';
 import { Participants } from './participants.ts';
 import type { PhoneLine, PlaceCall } from './transfer.ts';
+import { isoNow, wallTimeOf } from './wall-time.ts';
 
 /** What a call's tools need from the call. */
 export interface ToolsLink {
@@ -74,7 +75,7 @@ export interface CallDeps {
   readonly onLegLost?: () => void;
   /** The state of a call that another worker began. */
   readonly failoverState?: FailoverState | null;
-  /** Observes every step of the turn machine in tests: input, new state and effects. */
+  /** Observes every step of the turn machine: input, new state and effects. */
   readonly onStep?: (input: TurnInput, step: StepResult) => void;
 }
 
@@ -95,10 +96,10 @@ export interface Call {
    */
   end(reason: EndReason, options?: { readonly sayGoodbye?: boolean }): void;
   /**
-   * Another worker has the call: this one falls silent, hangs up on nobody and reports nothing more.
-   * Idempotent.
+   * Another worker has the call: this one falls silent, hangs up on nobody and reports nothing more. For
+   * `lingerMs` its leg still sends silence. Idempotent.
    */
-  abandon(): void;
+  abandon(lingerMs?: number): void;
   /** Resolves after the last report, or once the call was abandoned. */
   readonly ended: Promise<EndReason>;
 }
@@ -111,6 +112,8 @@ const RECONNECT_WITHIN_MS = 15_000;
  * Time for a browser whose worker died to reach the new one. Together with detection this stays below 20 s.
  */
 const RETURN_WITHIN_MS = 10_000;
+
+const MOVED = JSON.stringify({ type: 'session.moved' } satisfies AgentEvent);
 
 /** Starts a call, which then waits for its first leg. */
 export function startCall(deps: CallDeps): Call {
@@ -267,17 +270,24 @@ class RunningCall implements Call {
     this.#loop.accept({ type: 'end.requested', reason, sayGoodbye: options.sayGoodbye === true });
   }
 
-  abandon(): void {
-    this.#endReason ??= 'cancelled';
+  abandon(lingerMs = 0): void {
+    const reason = this.#endReason ?? 'cancelled';
+    this.#endReason = reason;
     this.#timer?.cancel();
     this.#transfers.abandon();
     this.participants.abandon();
-    this.#leg?.send({ do: 'close', keepsDialog: true });
+    if (this.#leg?.kind === 'webrtc') this.#leg.send({ do: 'sendMessage', json: MOVED });
+    this.#leg?.send({ do: 'clear' });
+    this.#leg?.send({ do: 'holdMusic', isOn: false });
+    this.#leg?.send({ do: 'close', keepsDialog: true, lingerMs });
     this.#leg = null;
     this.#loop.close();
     this.#flightLog.close();
-    this.#deps.logger.warn('another worker has the call; abandoned');
-    this.#settled.resolve(this.#endReason);
+    this.#deps.logger.info('another worker has the call; abandoned');
+    const settle = () => this.#settled.resolve(reason);
+    // The rest of the recording arrives meanwhile.
+    if (lingerMs > 0) this.#deps.clock.after(lingerMs + CLOSE_WITHIN_MS, settle);
+    else settle();
   }
 
   #onLegEvent(leg: Leg, event: LegEvent): void {
@@ -301,7 +311,7 @@ class RunningCall implements Call {
     if (this.#hasJoined) return;
     this.#hasJoined = true;
     this.#deps.logger.info('joined');
-    this.#deps.report({ type: 'joined', at: this.#now() });
+    this.#deps.report({ type: 'joined', at: isoNow(this.#deps.clock) });
   }
 
   #onClosed(leg: Leg, event: Extract<LegEvent, { type: 'closed' }>): void {
@@ -375,7 +385,7 @@ class RunningCall implements Call {
     if (this.#mediaQuality) this.#deps.report({ type: 'media', quality: this.#mediaQuality });
     this.#deps.report({
       type: 'ended',
-      at: this.#endedAt ?? this.#awayAt ?? this.#now(),
+      at: this.#endedAt ?? this.#awayAt ?? isoNow(this.#deps.clock),
       end_reason: reason,
     });
     this.#deps.logger.info({ endReason: reason }, 'ended');
@@ -386,13 +396,4 @@ class RunningCall implements Call {
     this.#deps.logger.error({ err: error }, 'the call failed');
     this.#hangUp('internal_error');
   }
-
-  #now(): string {
-    return new Date(this.#deps.clock.wallTime()).toISOString();
-  }
-}
-
-/** The wall time of an event of a leg. */
-function wallTimeOf({ atMs }: { readonly atMs: number }, clock: Clock): string {
-  return new Date(clock.wallTime() - (clock.now() - atMs)).toISOString();
 }

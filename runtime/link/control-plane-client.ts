@@ -65,6 +65,8 @@ export interface ControlPlaneClient {
   send(message: WorkerMessage): void;
   /** Keeps the report until it is acknowledged. */
   report(session: { readonly sessionId: string; readonly epoch: number }, report: DurableReport): void;
+  /** Whether every report of the session is stored. Sends those that wait for another report. */
+  isStored(session: { readonly sessionId: string; readonly epoch: number }): boolean;
   /** Resolves when no report is waiting, or after `ms`. */
   flushed(ms: number): Promise<void>;
   close(): void;
@@ -130,6 +132,11 @@ class LinkClient implements ControlPlaneClient {
 
   connected(ms: number): Promise<void> {
     return this.#isRegistered ? Promise.resolve() : this.#waitIn(this.#connectWaiters, ms);
+  }
+
+  isStored(session: { readonly sessionId: string; readonly epoch: number }): boolean {
+    this.#sendAll(this.#unsent.get(keyOf(session)) ?? []);
+    return this.#deps.spool.waiting({ ...session, fromSeq: 0 }).length === 0;
   }
 
   flushed(ms: number): Promise<void> {

@@ -16,9 +16,13 @@ import { askForTransfer } from '../calls/transfer-permission.ts';
 import { nameless, type Within } from '../event-loop/session-attribution.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { Uploads } from '../link/uploads.ts';
+import { moveOf } from '../turn/machine/moving-call.ts';
 import type { Job, JobTable } from './job-table.ts';
 import type { PlanEngines } from './plan-engines.ts';
 import { joinRoom, type RoomCallDeps } from './room-call.ts';
+
+/** How long the leg of a call that was handed over sends silence, while the successor takes its dialog. */
+const LINGER_MS = 300;
 
 /** Dependencies of calls. */
 export interface JobCallsDeps {
@@ -80,11 +84,19 @@ export class JobCalls {
     this.free(job);
   }
 
-  /** Gives up a job whose session another worker has: the other one speaks, hangs up and reports. */
-  abandon(job: Job): void {
+  /**
+   * Gives up a job whose session another worker has: the other one speaks, hangs up and reports.
+   * `isHandedOver`: at this one's offer.
+   */
+  abandon(job: Job, isHandedOver = false): void {
     job.isTaken = true;
-    job.call?.abandon();
-    this.free(job);
+    job.isHandedOver = isHandedOver;
+    // A call that was handed over keeps its slot until the rest of its recording has come.
+    if (isHandedOver && job.call) job.call.abandon(LINGER_MS);
+    else {
+      job.call?.abandon();
+      this.free(job);
+    }
   }
 
   /** Frees a job's slot. */
@@ -107,13 +119,21 @@ export class JobCalls {
     const ofSession = { session_id: job.sessionId, epoch: job.epoch };
     const logger = this.#deps.logger.child({ sessionId: job.sessionId });
     const trace = traceCall(tracing, plan, clock.wallTime());
+    const parts = engines.forCall(plan);
     const wallTimeOf = (monotonicMs: number) => clock.wallTime() - (clock.now() - monotonicMs);
     return {
       plan,
       clock,
       random,
       logger,
-      ...engines.forCall(plan),
+      ...parts,
+      createTools: (link) => {
+        job.variables = link.variables;
+        return parts.createTools(link);
+      },
+      onStep: (_input, { state }) => {
+        job.move = moveOf(state);
+      },
       failoverState,
       within,
       mayTransfer: () =>
@@ -127,7 +147,7 @@ export class JobCalls {
         if (isCaption(event) && !job.isTaken) client.send({ type: 'live', ...ofSession, event });
       },
       saveRecording: ({ track, segment, startMs, rateHz, samples }) => {
-        if (job.isTaken) return;
+        if (!mayUpload(job)) return;
         const head = {
           type: 'recording',
           ...ofSession,
@@ -139,7 +159,7 @@ export class JobCalls {
         uploads.put({ head, bytes: new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength) });
       },
       saveFlightLog: ({ index, bytes }) => {
-        if (!job.isTaken) uploads.put({ head: { type: 'flight_log', ...ofSession, chunk: index }, bytes });
+        if (mayUpload(job)) uploads.put({ head: { type: 'flight_log', ...ofSession, chunk: index }, bytes });
       },
       onLegLost: () => {
         // If the caller cannot return, the call gives up by itself.
@@ -147,6 +167,10 @@ export class JobCalls {
       },
     };
   }
+}
+
+function mayUpload({ isTaken, isHandedOver }: Job): boolean {
+  return !isTaken || isHandedOver;
 }
 
 /**

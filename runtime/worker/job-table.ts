@@ -7,6 +7,7 @@ import type { Clock, Timer } from '#base/clock.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { JobKind } from '#protocol/worker-link.ts';
 import type { Call } from '../calls/call.ts';
+import type { Move } from '../turn/machine/moving-call.ts';
 
 /** Rejects the wait for the plan of a withdrawn job. */
 export class JobWithdrawn extends Error {}
@@ -25,6 +26,12 @@ export interface Job {
   call: Call | null;
   /** Another worker has the session: nothing more is reported or uploaded for it. */
   isTaken: boolean;
+  /** Another worker has taken the call at this one's offer: what was recorded until then is uploaded. */
+  isHandedOver: boolean;
+  /** How the call could move to another worker now. */
+  move: Move;
+  /** The call's current variables. */
+  variables: () => CallPlan['variables'];
 }
 
 interface Entry extends Job {
@@ -66,6 +73,9 @@ export class JobTable {
       plan: promise,
       call: null,
       isTaken: false,
+      isHandedOver: false,
+      move: 'never',
+      variables: () => ({}),
       hasInvite: false,
       settlePlan: { resolve, reject },
       timer,

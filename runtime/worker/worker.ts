@@ -19,6 +19,7 @@ import type { Spool } from '../link/spool.ts';
 import type { Uploads } from '../link/uploads.ts';
 import { CallRequests } from './call-requests.ts';
 import { failOverJob } from './failover-calls.ts';
+import { startHandOver } from './hand-over.ts';
 import { JobCalls } from './job-calls.ts';
 import { type Job, JobTable } from './job-table.ts';
 import { Offers } from './offers.ts';
@@ -138,17 +139,20 @@ export class Worker {
   }
 
   /**
-   * Declines offers from now on; live calls get `drainMs`, then a goodbye. Resolves when every call has ended
-   * and its reports are stored.
+   * Declines offers from now on and hands the calls over to other workers. Calls that none takes within
+   * `drainMs` get a goodbye. Resolves when every call has ended here and its reports are stored.
    */
   async drain(): Promise<void> {
     const { clock, drainMs, uploads } = this.#deps;
     this.#offers.drain();
-    const timer = clock.after(drainMs, () => this.#endAll('internal_error', { sayGoodbye: true }));
+    const handOver = startHandOver({ ...this.#deps, client: this.#client, jobs: this.#jobs });
+    const timer = clock.after(drainMs, () => {
+      handOver.cancel();
+      this.#endAll('internal_error', { sayGoodbye: true });
+    });
     const last = clock.after(drainMs + GOODBYE_MS, () => this.#endAll('internal_error'));
     await this.#atMost(drainMs + GOODBYE_MS + HANG_UP_MS, this.#jobs.idle());
-    timer.cancel();
-    last.cancel();
+    for (const begun of [handOver, timer, last]) begun.cancel();
     await this.#atMost(FLUSH_MS, Promise.all([this.#client.flushed(FLUSH_MS), uploads.flushed()]));
   }
 
@@ -186,7 +190,7 @@ export class Worker {
         this.#drop(message.session_id, message.epoch);
         return;
       case 'stale':
-        if (message.is_taken) this.#abandon(message.session_id, message.epoch);
+        if (message.is_taken) this.#abandon(message.session_id, message.epoch, message.is_handed_over);
         else this.#drop(message.session_id, message.epoch);
         return;
       case 'end':
@@ -269,10 +273,10 @@ export class Worker {
   }
 
   /** Another worker has the session: this one must not touch it any more. */
-  #abandon(sessionId: string, epoch: number): void {
+  #abandon(sessionId: string, epoch: number, isHandedOver?: boolean): void {
     this.#offers.drop(sessionId, epoch);
     const job = this.#jobs.get(sessionId, epoch);
-    if (job) this.#calls.abandon(job);
+    if (job) this.#calls.abandon(job, isHandedOver);
   }
 
   #endAll(reason: EndReason, options: { readonly sayGoodbye?: boolean } = {}): void {

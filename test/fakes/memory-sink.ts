@@ -1,6 +1,6 @@
 /** A `ReportSink` without a store, for tests of the worker link and of workers connected over it. */
 import { systemClock } from '#base/clock.ts';
-import type { ReportOutcome, ReportSink } from '#control-plane/platform/report-sink.ts';
+import type { HandedOverCall, ReportOutcome, ReportSink } from '#control-plane/platform/report-sink.ts';
 import type { ReportEnvelope } from '#protocol/worker-link.ts';
 
 /** Stores reports like the real sink: in order, each once; refuses gaps and past epochs. */
@@ -49,6 +49,11 @@ export class MemorySink implements ReportSink {
   async workerLost(instanceId: string) {
     if (this.slowLossMs > 0) await systemClock.sleep(this.slowLossMs);
     this.events.push(`lost ${instanceId}`);
+  }
+
+  async handOver(instanceId: string, { sessionId, epoch, variables }: HandedOverCall) {
+    this.events.push(`hand over ${sessionId}:${epoch} of ${instanceId} ${JSON.stringify(variables)}`);
+    return false;
   }
 
   async workersHeard(instanceIds: readonly string[]) {

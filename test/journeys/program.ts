@@ -22,13 +22,14 @@ export class Program {
   /** The program has ended and its output is complete. */
   #isSilent = false;
 
-  /** Starts `main.ts` in a role with only these settings. */
+  /** Starts `main.ts` in a role with only these settings; `root` is the folder of another release. */
   constructor(
     role: 'all' | 'control-plane' | 'signalling' | 'worker',
     settings: Readonly<Record<string, string>>,
+    root = ROOT,
   ) {
-    this.#child = spawn(join(ROOT, 'node_modules/.bin/node'), ['main.ts', role], {
-      cwd: ROOT,
+    this.#child = spawn(join(root, 'node_modules/.bin/node'), ['main.ts', role], {
+      cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings },
     });

@@ -2,6 +2,9 @@
  * Journey: web sessions in LiveKit rooms of a real server: a conversation in the browser, a caller with
  * LiveKit's own client, a listener, the widget, and an unavailable server.
  */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { createLogger } from '#base/log.ts';
 import { parseMoney, perMinute } from '#base/money.ts';
@@ -13,6 +16,7 @@ import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { ConsolePage } from './console-page.ts';
 import { ASKED, QUESTION, record } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
+import { Program } from './program.ts';
 import { TalkPage } from './talk-page.ts';
 import { demoAgentId } from './tenant.ts';
 import {
@@ -288,6 +292,35 @@ describeNeeds(NEEDS)('a custom caller in a LiveKit room', () => {
       await expect
         .poll(async () => before - (await balance()), PATIENCE)
         .toBe(perMinute(PRICE_WEB, session.duration_seconds));
+    },
+  );
+
+  itNeeds(NEEDS)(
+    'is not told when its worker is stopped: another one continues the conversation',
+    { timeout: 120_000 },
+    async () => {
+      const { caller, sessionId } = await call();
+      const { worker_token: WORKER_TOKEN } = JSON.parse(
+        readFileSync(join(product.dataDir, 'credentials.json'), 'utf8'),
+      );
+      const DATA_DIR = mkdtempSync(join(tmpdir(), 'parley-other-worker-'));
+      const place = { DATA_DIR, WORKER_TOKEN, CONTROL_PLANE_URL: product.url, WORKER_KINDS: 'web' };
+      const other = new Program('worker', { ...place, LOCAL_LLM_URL: 'off' });
+      try {
+        await other.printed(/^Works for /m);
+        await expect.poll(() => caller.states.at(-1), PATIENCE).toBe('listening');
+        const said = caller.agentSaid.length;
+        for (const { pid } of product.parts('worker')) process.kill(pid, 'SIGTERM');
+        await expect.poll(() => caller.agentsHeard, PATIENCE).toBe(2);
+        await caller.send({ type: 'user.message', text: 'Who are you?', audio: true });
+        await expect.poll(() => caller.agentSaid.slice(said).join(' '), PATIENCE).toContain(NAME);
+        expect(caller.agentSaid[said]).toContain(NAME);
+        await caller.hangUp();
+        expect(await settled(product, sessionId)).toMatchObject({ end_reason: 'user_hangup' });
+      } finally {
+        await other.close();
+        rmSync(DATA_DIR, { recursive: true, force: true });
+      }
     },
   );
 

@@ -237,7 +237,7 @@ export class AgentSession extends Emitter {
     else if (event.type === 'session.ended') this.#close(event.reason);
     else if (event.type === 'error')
       this.emit('error', new SessionError(event.code, 'The agent reported a problem'));
-    else this.#onTool(event);
+    else if (event.type !== 'session.moved') this.#onTool(event);
   }
 
   #onTranscript({ role, segmentId, text, final }: Extract<AgentEvent, { type: 'transcript' }>): void {

@@ -122,7 +122,8 @@ class DirectTransport implements Transport {
     connection.addEventListener('connectionstatechange', () => this.#follow(connection));
     channel.addEventListener('message', (message) => {
       const event = parseAgentEvent(message.data);
-      if (event) this.#listener.onEvent(event);
+      if (event?.type === 'session.moved') this.#follow(connection, true);
+      else if (event) this.#listener.onEvent(event);
     });
     // The server closed the channel properly: the session is over or continues on another client's
     // connection.
@@ -135,9 +136,11 @@ class DirectTransport implements Transport {
     return !this.#isClosed && !this.#isOpening && connection === this.#link?.connection;
   }
 
-  #follow(connection: RTCPeerConnection): void {
+  /** Restores a broken connection; `hasMoved`: the session is with another worker. */
+  #follow(connection: RTCPeerConnection, hasMoved = false): void {
     const isBroken = connection.connectionState === 'disconnected' || connection.connectionState === 'failed';
-    if (isBroken && this.#isInUse(connection) && this.#link) void this.#mend(this.#link);
+    if ((isBroken || hasMoved) && this.#isInUse(connection) && this.#link)
+      void this.#mend(this.#link, hasMoved);
   }
 
   /** Counts incoming packets while this link is in use, and restores the connection when none arrive. */
@@ -156,10 +159,10 @@ class DirectTransport implements Transport {
     }, LISTEN_EVERY_MS);
   }
 
-  async #mend(broken: Link): Promise<void> {
+  async #mend(broken: Link, hasMoved = false): Promise<void> {
     this.#isOpening = true;
     this.#listener.onReconnecting(true);
-    const isMended = await this.#isWholeAgain(broken);
+    const isMended = await this.#isWholeAgain(broken, hasMoved);
     this.#isOpening = false;
     if (this.#isClosed) return;
     if (isMended) {
@@ -168,11 +171,13 @@ class DirectTransport implements Transport {
     } else this.#listener.onLost();
   }
 
-  async #isWholeAgain(broken: Link): Promise<boolean> {
+  /** Opens a new connection, unless the broken one recovers first, which one that has moved does not. */
+  async #isWholeAgain(broken: Link, hasMoved: boolean): Promise<boolean> {
     const brokenMs = performance.now();
     if (broken.connection.connectionState === 'disconnected') await pause(STUMBLE_MS);
     while (!this.#isClosed && performance.now() < brokenMs + MEND_MS) {
-      if (broken.connection.connectionState === 'connected' && broken.heardMs > brokenMs) return true;
+      const isHeard = broken.connection.connectionState === 'connected' && broken.heardMs > brokenMs;
+      if (isHeard && !hasMoved) return true;
       try {
         await this.#open();
         return true;

@@ -1,8 +1,8 @@
 /**
- * Failover: hands the call of a dead worker to another one. The session gets a new epoch, so that late
- * reports from the dead worker are ignored. The successor receives the frozen plan and the conversation so
- * far, and for a phone call also the dialog; a browser reconnects by itself. A web session not yet joined is
- * placed again as created, and its caller does not notice.
+ * Failover: hands the call of a dead or draining worker to another one. The session gets a new epoch, so that
+ * late reports from the earlier worker are ignored. The successor receives the frozen plan and the
+ * conversation so far, and for a phone call also the dialog; a browser reconnects by itself. A web session
+ * not yet joined is placed again as created, and its caller does not notice.
  */
 
 import { Fault } from '#config/errors.ts';
@@ -16,6 +16,7 @@ import {
 } from '#protocol/worker-link.ts';
 import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import { type Context, now } from '../../platform/context.ts';
+import type { HandedOverCall } from '../../platform/report-sink.ts';
 import { type Failover, type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { readPlan } from '../sessions/new-session.ts';
@@ -25,6 +26,8 @@ import { loadSession, sealerOf, storeChange } from '../sessions/session-store.ts
 import { readTimeline, sealItems } from '../sessions/timeline.ts';
 import { interruptedReplyItem } from './interrupted-reply.ts';
 
+/** A longer search for a worker may have seen the caller speak to the old one. */
+const UNNOTICED_MS = 1_000;
 /** A caller without audio for this long has hung up and is not called back. */
 const LOST_FOR_MS = 20_000;
 /**
@@ -54,6 +57,33 @@ export function placeAgain(context: Context, lost: LostSession): Promise<boolean
   return findSuccessor(context, lost, unjoinedCall);
 }
 
+/**
+ * Moves a call from a draining worker to another one. False when no worker takes it now or the session has
+ * moved on.
+ */
+export async function handOver(
+  context: Context,
+  instanceId: string,
+  { sessionId, epoch, variables, isBetweenTurns }: HandedOverCall,
+): Promise<boolean> {
+  const session = await loadSession(context, sessionId);
+  const isTheirs = session?.epoch === epoch && session.worker?.instance_id === instanceId;
+  const call = isTheirs && (await runningCall(context, session, now(context)));
+  if (!call) return false;
+  const plan = { ...call.plan, variables };
+  try {
+    const how = { ...call, plan, epoch: epoch + 1, handedOver: { isBetweenTurns } };
+    if (!(await assignToSuccessor(context, session, how))) return false;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    if ((await loadSession(context, sessionId))?.epoch !== epoch + 1) return false;
+    // The successor went out of reach after the change was stored: nobody has the call.
+    return failOver(context, { sessionId, epoch: epoch + 1, diedAt: now(context) });
+  }
+  context.logger.info({ sessionId }, 'a draining worker handed a call over');
+  return true;
+}
+
 async function findSuccessor(
   context: Context,
   { sessionId, epoch, diedAt }: LostSession,
@@ -77,12 +107,14 @@ async function findSuccessor(
   return false;
 }
 
-/** A call without a worker. */
+/** A call that needs another worker. */
 interface LostCall {
   readonly plan: CallPlan;
   readonly dialog: ReportedDialog | null;
   readonly person: ReportedPerson | null;
   readonly lostAt: Date;
+  /** Its draining worker offered it, between two turns or not. */
+  readonly handedOver?: { readonly isBetweenTurns: boolean };
 }
 
 /**
@@ -147,9 +179,11 @@ async function assignToSuccessor(
   session: SessionDocument,
   call: LostCall & { readonly epoch: number },
 ): Promise<boolean> {
-  const { plan, dialog, person, epoch, lostAt } = call;
+  const { plan, dialog, person, epoch, lostAt, handedOver } = call;
+  const startMs = context.clock.now();
   const key = { sessionId: session._id, epoch };
   const placement = await context.dispatch.place({ ...key, kind: dialog ? 'phone' : 'web', sipCallId: null });
+  const isQuick = context.clock.now() - startMs <= UNNOTICED_MS;
   const brokenOff = interruptedReplyItem(
     await readTimeline(context, session),
     context.dispatch.heardSoFar(session._id),
@@ -166,11 +200,15 @@ async function assignToSuccessor(
   const takeovers: Failover[] = session.started_at === null ? [] : [{ lost_at: lostAt, taken_over_at: at }];
   const stored = change && (await storeChange(context, session, change, { push: { timeline, takeovers } }));
   if (!stored) {
-    context.dispatch.withdraw(placement, key);
+    const newest = await loadSession(context, session._id);
+    // Another attempt may have given the call to the same worker under the same epoch.
+    if (newest?.epoch !== epoch || newest.worker?.instance_id !== placement.instanceId)
+      context.dispatch.withdraw(placement, key);
     return false;
   }
   // One that is back must be silent before its successor speaks.
-  if (session.worker) context.dispatch.abandon(session.worker.instance_id, { ...key, epoch: session.epoch });
+  const before = { ...key, epoch: session.epoch };
+  if (session.worker) context.dispatch.abandon(session.worker.instance_id, before, handedOver !== undefined);
   if (stored.started_at === null) {
     context.dispatch.assign(placement, key, plan);
     return true;
@@ -182,6 +220,7 @@ async function assignToSuccessor(
     lost_at: lostAt.toISOString(),
     dialog,
     person,
+    ...(handedOver?.isBetweenTurns && isQuick && brokenOff === null && { is_handed_over: true }),
     ...(stored.media_quality?.unheard && { is_unheard: true }),
   };
   context.dispatch.assign(placement, key, plan, failoverState);

@@ -21,6 +21,7 @@ import {
 } from '../sessions/session-store.ts';
 import { sealItems } from '../sessions/timeline.ts';
 import type { CallJobs } from './call-jobs.ts';
+import { handOver } from './failover.ts';
 import { ReportedSessions } from './reported-sessions.ts';
 import { workerBack, workerDead, workerLost, workersHeard } from './worker-presence.ts';
 
@@ -49,6 +50,7 @@ export function createReportSink(context: Context, jobs: CallJobs): ReportSink {
     workerLost: (instanceId, at) => workerLost(context, instanceId, at),
     workersHeard: (instanceIds) => workersHeard(context, instanceIds),
     workerBack: (instanceId, sessions) => workerBack(context, instanceId, sessions),
+    handOver: (instanceId, call) => handOver(context, instanceId, call),
     workerDead: (instanceId, diedAt, hungIn) =>
       workerDead(context, jobs, { instanceId, diedAt, hungIn: hungIn ?? null }),
   };

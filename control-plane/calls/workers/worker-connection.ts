@@ -161,6 +161,7 @@ class SocketWorker implements WorkerConnection {
       case 'register':
       case 'report':
       case 'live':
+      case 'hand_over':
       case 'spool.flushed':
         return;
       default:

@@ -106,9 +106,10 @@ export class WorkerDispatch implements Dispatch {
     this.#tell(instanceId, { type: 'end', ...toWire(session), end_reason: reason });
   }
 
-  abandon(instanceId: string, session: SessionKey): void {
-    if (this.isConnected(instanceId))
-      this.#tell(instanceId, { type: 'stale', ...toWire(session), is_taken: true });
+  abandon(instanceId: string, session: SessionKey, isHandedOver = false): void {
+    if (!this.isConnected(instanceId)) return;
+    const taken = { type: 'stale', ...toWire(session), is_taken: true } as const;
+    this.#tell(instanceId, { ...taken, ...(isHandedOver && { is_handed_over: true }) });
   }
 
   async offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }> {

@@ -57,6 +57,8 @@ export class WorkerHub {
   readonly #spoolWaiters = new Map<string, () => void>();
   /** Worker deaths whose sessions are not settled yet. */
   readonly #deaths = new Set<Promise<void>>();
+  /** Sessions that are being handed over: a second attempt could undo the first. */
+  readonly #handOvers = new Map<string, Promise<void>>();
   readonly #announcing: Timer;
   #isClosed = false;
 
@@ -98,6 +100,7 @@ export class WorkerHub {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#announcing.cancel();
+    await Promise.all(this.#handOvers.values());
     this.#deps.workers.closeAll();
     for (const waiter of this.#spoolWaiters.values()) waiter();
     await Promise.allSettled([this.#reports.close(), ...this.#linkNews.values(), ...this.#deaths]);
@@ -199,6 +202,9 @@ export class WorkerHub {
       case 'report':
         this.#reports.add({ worker, envelope: message.envelope });
         return;
+      case 'hand_over':
+        this.#beginHandOver(worker, message);
+        return;
       case 'spool.flushed':
         this.#spoolFlushed(message.instance_id);
         return;
@@ -213,6 +219,28 @@ export class WorkerHub {
         return;
       default:
         message satisfies never;
+    }
+  }
+
+  /** The worker asks again until `stale` tells it that another one has the call. */
+  #beginHandOver(worker: WorkerConnection, message: Extract<WorkerMessage, { type: 'hand_over' }>): void {
+    const { session_id: sessionId } = message;
+    if (this.#isClosed || this.#deps.workers.isDraining || this.#handOvers.has(sessionId)) return;
+    const ended = this.#handOver(worker, message).finally(() => this.#handOvers.delete(sessionId));
+    this.#handOvers.set(sessionId, ended);
+  }
+
+  async #handOver(
+    { registration }: WorkerConnection,
+    message: Extract<WorkerMessage, { type: 'hand_over' }>,
+  ): Promise<void> {
+    const { sink, logger } = this.#deps;
+    const { session_id: sessionId, epoch, variables } = message;
+    const isBetweenTurns = message.is_mid_turn !== true;
+    try {
+      await sink.handOver(registration.instance_id, { sessionId, epoch, variables, isBetweenTurns });
+    } catch (error) {
+      logger.warn({ err: error, sessionId }, 'failed to hand a call over');
     }
   }
 

@@ -34,9 +34,11 @@ export function failoverConfig(config: TurnConfig, failoverState: FailoverState)
   const isJoined = failoverState.person?.is_joined === true;
   const first = hasSpoken || waiting !== '' || greeting.mode !== 'say' ? '' : ` ${greeting.text}`;
   const isCutOff = failoverState.was_cut_off || (!hasSpoken && greeting.mode === 'generate');
+  const cutOff = transferCutOff(failoverState.items) ?? (isCutOff ? CUT_OFF : null);
+  const isSilent = isJoined || (failoverState.is_handed_over === true && cutOff === null);
   return {
     ...config,
-    greeting: isJoined ? { mode: 'off' } : { mode: 'say', text: `${phrases.back}${first}` },
+    greeting: isSilent ? { mode: 'off' } : { mode: 'say', text: `${phrases.back}${first}` },
     disclosure: hasSpoken || isJoined ? '' : (config.disclosure ?? ''),
     menu: null,
     voicemail: null,
@@ -46,7 +48,7 @@ export function failoverConfig(config: TurnConfig, failoverState: FailoverState)
         waiting === ''
           ? withMark(history, failoverState.was_cut_off)
           : history.slice(0, history.findLastIndex(({ role }) => role !== 'user') + 1),
-      owed: isJoined ? null : waiting || (transferCutOff(failoverState.items) ?? (isCutOff ? CUT_OFF : null)),
+      owed: isJoined ? null : waiting || cutOff,
       lastTurn: Math.max(0, ...failoverState.items.map(({ turn_id: turnId }) => turnId ?? 0)),
       lastMessage: messages.length,
       isJoined,

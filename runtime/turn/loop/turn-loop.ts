@@ -64,7 +64,7 @@ export interface TurnLoopOptions {
   readonly onHangUp: (reason: EndReason) => void;
   /** The machine or the loop threw: a programming error. */
   readonly onBroken: (error: unknown) => void;
-  /** Observes every step of the machine in tests. */
+  /** Observes every step of the machine. */
   readonly onStep?: (input: TurnInput, step: StepResult) => void;
 }
 

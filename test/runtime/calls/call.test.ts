@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { testPlan } from '../test-plan.ts';
 import { FIXED, setUp } from './test-call.ts';
 
@@ -13,6 +13,26 @@ describe('a call', () => {
     expect(messages()).toEqual(['assistant: Hello Ann, how are you?']);
     expect(reports.map(({ type }) => type)).toEqual(['joined', 'items', 'media', 'ended']);
     expect(clock.pending()).toBe(0);
+  });
+
+  it('that was handed over falls silent at once, and ends when its recording has come', async () => {
+    const { call, openLeg, run, reports } = setUp();
+    const leg = openLeg();
+    await run(1_000);
+    const send = vi.spyOn(leg, 'send');
+    call.abandon(300);
+    expect(send.mock.calls.map(([command]) => command)).toEqual([
+      { do: 'clear' },
+      { do: 'holdMusic', isOn: false },
+      { do: 'close', keepsDialog: true, lingerMs: 300 },
+    ]);
+    const ended = vi.fn();
+    void call.ended.then(ended);
+    await run(1_000);
+    expect(ended).not.toHaveBeenCalled();
+    await run(2_000);
+    expect(ended).toHaveBeenCalled();
+    expect(reports.map(({ type }) => type)).toEqual(['joined']);
   });
 
   it('marks fixed texts as cacheable, but not texts with the caller’s name or from the model', async () => {

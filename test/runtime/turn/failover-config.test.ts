@@ -42,7 +42,11 @@ const settled = (status: 'completed' | 'failed'): SessionItem => ({
  * The settings of a call that continues from these items, with its caller connected to the agent or to a
  * person.
  */
-function afterFailover(items: readonly SessionItem[], person: ReportedPerson | null = null): TurnConfig {
+function afterFailover(
+  items: readonly SessionItem[],
+  person: ReportedPerson | null = null,
+  how: { readonly is_handed_over?: true } = {},
+): TurnConfig {
   const failoverState = {
     items: [...items],
     was_cut_off: false,
@@ -50,6 +54,7 @@ function afterFailover(items: readonly SessionItem[], person: ReportedPerson | n
     lost_at: at,
     dialog: null,
     person,
+    ...how,
   };
   return failoverConfig(
     turnConfig(testPlan(), null, (text) => text),
@@ -65,6 +70,15 @@ function owed(...items: SessionItem[]): string | null | undefined {
 const wish = [message('assistant', 'Hello.'), message('user', 'a person please'), asked];
 
 describe('a call resumed after its worker died', () => {
+  it('tells the caller so, unless the other worker handed it over', () => {
+    const items = [message('assistant', 'Hello.')];
+    expect(afterFailover(items).greeting).toMatchObject({ mode: 'say' });
+    expect(afterFailover(items, null, { is_handed_over: true }).greeting).toEqual({ mode: 'off' });
+    // The person of a transfer was lost on the way.
+    const lost = [...wish, settled('completed')];
+    expect(afterFailover(lost, null, { is_handed_over: true }).greeting).toMatchObject({ mode: 'say' });
+  });
+
   it('continues from the caller’s last words if they are unanswered, and otherwise says nothing', () => {
     expect(owed(message('assistant', 'Hello.'), message('user', 'book a table'))).toBe('book a table');
     expect(owed(message('user', 'book a table'), message('assistant', 'It is booked.'))).toBeNull();

@@ -10,7 +10,7 @@ import type {
 } from '#protocol/worker-link.ts';
 import type { Call } from '#runtime/calls/call.ts';
 import { failOverJob } from '#runtime/worker/failover-calls.ts';
-import type { Job } from '#runtime/worker/job-table.ts';
+import { type Job, JobTable } from '#runtime/worker/job-table.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 import { connectTestWorker, startTestSignalling } from '../../fakes/signalling.ts';
@@ -82,15 +82,12 @@ describe('a caller and the person of a transfer after their worker died', () => 
       dialog: dialogOf(caller),
       person: { dialog: dialogOf(person), is_joined },
     };
-    const job: Job = {
+    const job = new JobTable(systemClock).reserve({
       sessionId: 's',
       epoch: 2,
       kind: 'phone',
       sipCallId: null,
-      plan: Promise.resolve(testPlan()),
-      call: null,
-      isTaken: false,
-    };
+    }) as Job;
     const call: Pick<Call, 'attach' | 'rejoin'> = {
       attach: () => undefined,
       rejoin: (leg) => void rejoined.push(leg),

@@ -192,6 +192,11 @@ export class TestWorker {
       .map((envelope) => envelope.report);
   }
 
+  /** What else the control plane was told, in order. */
+  get events(): readonly string[] {
+    return this.#sink.events;
+  }
+
   types(sessionId: string): string[] {
     return this.reports(sessionId).map((report) => report.type);
   }

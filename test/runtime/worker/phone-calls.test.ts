@@ -133,6 +133,21 @@ describe('the phone calls of a worker', () => {
     expect(bench.types('s1')).toEqual(['ended']);
   });
 
+  it('are offered to other workers in a drain, and left without a BYE once one has taken them', async () => {
+    await bench.start({ drainMs: 60_000 });
+    const placement = await bench.dispatch.place(bench.offer('s1', 'phone'));
+    const invite = inviteOf(bench, 's1');
+    invite.take();
+    bench.dispatch.assign(placement, bench.session('s1'), bench.planOf('s1'));
+    await until(() => expect(bench.types('s1')).toContain('joined'));
+    const drained = bench.worker.drain();
+    await until(() => expect(bench.events).toContain('hand over s1:1 of w {}'));
+    bench.dispatch.abandon('w', bench.session('s1'), true);
+    await drained;
+    expect(invite.seen).toEqual(['180', '200', 'left']);
+    expect(bench.types('s1')).not.toContain('ended');
+  });
+
   it('are left without a BYE or a report when another worker has taken the session', async () => {
     await bench.start({ capacity: 1 });
     const placement = await bench.dispatch.place(bench.offer('s1', 'phone'));

@@ -97,6 +97,60 @@ it.each([
   expect(api.dispatch.plans.at(-1)?.failoverState?.is_unheard).toBe(expected);
 });
 
+describe('a draining worker', () => {
+  const variables = { guest: 'Ann' };
+  const offer = (id: string, { epoch = 1, from = 'worker-1', isBetweenTurns = true } = {}) =>
+    api.sink.handOver(from, { sessionId: id, epoch, variables, isBetweenTurns });
+
+  it('hands a call over: the next one continues it silently, with its variables', async () => {
+    const id = await answeredCall();
+    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    expect(await offer(id)).toBe(true);
+    const given = api.dispatch.plans.at(-1);
+    expect(given?.key).toEqual({ sessionId: id, epoch: 2 });
+    expect(given?.plan.variables).toEqual({ guest: 'Ann' });
+    expect(given?.failoverState).toMatchObject({ is_handed_over: true, was_cut_off: false });
+    const key = { sessionId: id, epoch: 1 };
+    expect(api.dispatch.abandoned).toEqual([{ instanceId: 'worker-1', key, isHandedOver: true }]);
+    expect(await loadSession(api.context, id)).toMatchObject({ epoch: 2, status: 'active' });
+    expect((await loadSession(api.context, id))?.died_epochs ?? []).toEqual([]);
+  });
+
+  it('hands over a call without a pause like one whose worker died', async () => {
+    const id = await answeredCall();
+    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    expect(await offer(id, { isBetweenTurns: false })).toBe(true);
+    expect(api.dispatch.plans.at(-1)?.failoverState).not.toHaveProperty('is_handed_over');
+  });
+
+  it('leaves the call to the one worker that took it at two offers at once', async () => {
+    const id = await answeredCall();
+    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    expect((await Promise.all([offer(id), offer(id)])).sort()).toEqual([false, true]);
+    expect(api.dispatch.plans.filter(({ failoverState }) => failoverState)).toHaveLength(1);
+    expect(api.dispatch.withdrawn).toEqual([]);
+  });
+
+  it('keeps a call that no other worker takes', async () => {
+    const id = await answeredCall();
+    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    api.dispatch.room = 0;
+    expect(await offer(id)).toBe(false);
+    expect(api.dispatch.abandoned).toEqual([]);
+    expect((await loadSession(api.context, id))?.epoch).toBe(1);
+  });
+
+  it.each([
+    ['another worker has', 1, 'worker-3'],
+    ['it had under an earlier epoch', 0, 'worker-1'],
+  ])('cannot hand over a call that %s', async (_, epoch, from) => {
+    const id = await answeredCall();
+    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    expect(await offer(id, { epoch, from })).toBe(false);
+    expect(api.dispatch.plans).toHaveLength(1);
+  });
+});
+
 it('an outbound call that was cancelled keeps no reason of the dial that failed afterwards', async () => {
   const { id, key } = await dialledCall();
   await api.request('POST', `/v1/agent/sessions/${id}/end`, { key });

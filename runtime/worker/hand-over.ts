@@ -1,0 +1,52 @@
+/**
+ * Hands the calls of a draining worker over to other workers, each between two of its turns, so that nobody
+ * notices. A call that has no pause is handed over at the end of the drain, like one whose worker died.
+ */
+import type { Clock, Timer } from '#base/clock.ts';
+import type { ControlPlaneClient } from '../link/control-plane-client.ts';
+import type { Job, JobTable } from './job-table.ts';
+
+/** Pauses between turns are several times as long. */
+const LOOK_MS = 100;
+/** Delay before a call is offered again: doubled each time, up to `MOST_RETRY_MS`. */
+const RETRY_MS = 1_000;
+const MOST_RETRY_MS = 8_000;
+/** For so long before the end of the drain, calls are handed over even in mid-turn. */
+const LAST_MS = 5_000;
+
+/** Dependencies of the hand-over. */
+export interface HandOverDeps {
+  readonly clock: Clock;
+  readonly client: Pick<ControlPlaneClient, 'isConnected' | 'send' | 'isStored'>;
+  readonly jobs: Pick<JobTable, 'all'>;
+  /** Length of the drain. */
+  readonly drainMs: number;
+}
+
+/** When a call was offered last, and how long to wait until it is offered again. */
+interface Offered {
+  readonly atMs: number;
+  readonly retryMs: number;
+}
+
+/** Begins to offer the calls; cancel the timer once the drain has ended. */
+export function startHandOver({ clock, client, jobs, drainMs }: HandOverDeps): Timer {
+  const offered = new Map<string, Offered>();
+  const lastMs = clock.now() + drainMs - LAST_MS;
+  const offer = (job: Job, isLast: boolean) => {
+    const last = offered.get(job.sessionId);
+    const waitMs = isLast ? RETRY_MS : (last?.retryMs ?? 0);
+    if ((last && clock.now() - last.atMs < waitMs) || !client.isStored(job)) return;
+    const retryMs = last ? Math.min(2 * last.retryMs, MOST_RETRY_MS) : RETRY_MS;
+    offered.set(job.sessionId, { atMs: clock.now(), retryMs });
+    const session = { session_id: job.sessionId, epoch: job.epoch, variables: job.variables() };
+    client.send({ type: 'hand_over', ...session, ...(job.move === 'noticed' && { is_mid_turn: true }) });
+  };
+  return clock.every(LOOK_MS, () => {
+    if (!client.isConnected) return;
+    const isLast = clock.now() >= lastMs;
+    for (const job of jobs.all())
+      if (!job.isTaken && (job.move === 'unnoticed' || (isLast && job.move === 'noticed')))
+        offer(job, isLast);
+  });
+}
