@@ -268,14 +268,9 @@ export const controlMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('resend'), ...sessionEpoch, from_seq: z.number().int() }),
   /**
    * The epoch has ended: drop the call and its reports. `is_taken`: another worker has the session, so nobody
-   * may be hung up on. `is_handed_over`: this worker had offered it, so its recording counts until now.
+   * may be hung up on.
    */
-  z.object({
-    type: z.literal('stale'),
-    ...sessionEpoch,
-    is_taken: z.literal(true).optional(),
-    is_handed_over: z.literal(true).optional(),
-  }),
+  z.object({ type: z.literal('stale'), ...sessionEpoch, is_taken: z.literal(true).optional() }),
   /**
    * The sessions named at the registration have been compared with the store: those not called stale or ended
    * by now are this worker's.

@@ -95,11 +95,8 @@ export interface Dispatch {
   withdraw(placement: Placement, session: SessionKey): void;
   /** Tells the worker to end the call; the session ends with the worker's `ended` report. */
   end(instanceId: string, session: SessionKey, reason: EndReason): void;
-  /**
-   * Tells the worker, if it is connected, that another one has the session: it falls silent. `isHandedOver`:
-   * the worker had offered it.
-   */
-  abandon(instanceId: string, session: SessionKey, isHandedOver?: boolean): void;
+  /** Tells the worker, if it is connected, that another one has the session: it falls silent. */
+  abandon(instanceId: string, session: SessionKey): void;
   /** Passes a browser's offer to the session's worker and returns its answer. */
   offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }>;
   /**

@@ -30,6 +30,7 @@ import type { StepResult } from '../turn/machine/turn-machine.ts';
 import { renderText } from '../turn/text/variables.ts';
 import { type CallRecording, createCallRecording, type RecordingSegment } from './call-recording.ts';
 import { CallTransfers } from './call-transfers.ts';
+import { leaveForSuccessor } from './leave-for-successor.ts';
 import { mediaQualityOf } from './media-quality.ts';
 import { Participants } from './participants.ts';
 import type { PhoneLine, PlaceCall } from './transfer.ts';
@@ -89,7 +90,7 @@ export interface Call {
   /** Rejoins the caller with the person they were talking with when their worker died. */
   rejoin(person: Leg): void;
   /** Colleagues who listen in, or talk in the agent's place. */
-  readonly participants: Pick<Participants, 'refusal' | 'join' | 'change'>;
+  readonly participants: Pick<Participants, 'isEmpty' | 'refusal' | 'join' | 'change'>;
   /**
    * Ends the call from outside: API, drain or end of the worker. Idempotent; the first reason wins. A second
    * request without a goodbye ends it at once.
@@ -112,8 +113,6 @@ const RECONNECT_WITHIN_MS = 15_000;
  * Time for a browser whose worker died to reach the new one. Together with detection this stays below 20 s.
  */
 const RETURN_WITHIN_MS = 10_000;
-
-const MOVED = JSON.stringify({ type: 'session.moved' } satisfies AgentEvent);
 
 /** Starts a call, which then waits for its first leg. */
 export function startCall(deps: CallDeps): Call {
@@ -276,10 +275,7 @@ class RunningCall implements Call {
     this.#timer?.cancel();
     this.#transfers.abandon();
     this.participants.abandon();
-    if (this.#leg?.kind === 'webrtc') this.#leg.send({ do: 'sendMessage', json: MOVED });
-    this.#leg?.send({ do: 'clear' });
-    this.#leg?.send({ do: 'holdMusic', isOn: false });
-    this.#leg?.send({ do: 'close', keepsDialog: true, lingerMs });
+    if (this.#leg) leaveForSuccessor(this.#leg, lingerMs);
     this.#leg = null;
     this.#loop.close();
     this.#flightLog.close();

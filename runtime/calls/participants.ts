@@ -13,6 +13,7 @@ import { type AgentEvent, type ParticipantMode, parseClientEvent } from '#protoc
 import type { ParticipantEvent, SessionItem } from '#protocol/session-record.ts';
 import type { ParticipantChange } from '#protocol/worker-link.ts';
 import { RecognitionFeed } from '../turn/loop/recognition-feed.ts';
+import { leaveForSuccessor } from './leave-for-successor.ts';
 
 /** A colleague, and what they want to do once connected. */
 export interface Participant {
@@ -160,7 +161,7 @@ export class Participants {
   /** Another worker has the call: the colleagues' clients come back to it by themselves. */
   abandon(): void {
     this.#isOver = true;
-    for (const { leg } of this.#members.values()) leg.send({ do: 'close' });
+    for (const { leg } of this.#members.values()) leaveForSuccessor(leg);
   }
 
   #onEvent(member: Member, leg: Leg, event: LegEvent): void {

@@ -27,6 +27,10 @@ export interface CallRequestsDeps {
   readonly client: Pick<ControlPlaneClient, 'send'>;
 }
 
+/** How long a colleague waits for the caller's leg, and how often it is looked for. */
+const CALLER_RETURNS_MS = 5_000;
+const CALLER_LOOK_MS = 100;
+
 /** Answers each request once. */
 export class CallRequests {
   readonly #deps: CallRequestsDeps;
@@ -83,9 +87,13 @@ export class CallRequests {
 
   /** A colleague joins over their own connection, or in a room created for them. */
   async #joinParticipant(message: Request<'participant.join'>): Promise<WorkerAnswer> {
-    const { jobs, logger, media } = this.#deps;
+    const { clock, jobs, logger, media } = this.#deps;
     const { session_id, epoch, participant_id: id, name, mode, connection } = message;
     const job = jobs.get(session_id, epoch);
+    // After a failover a colleague may be back before the caller.
+    const lastMs = clock.now() + CALLER_RETURNS_MS;
+    while (job?.call?.participants.refusal(id) === 'call_not_running' && clock.now() < lastMs)
+      await clock.sleep(CALLER_LOOK_MS);
     const refusal = job?.call ? job.call.participants.refusal(id) : 'not_found';
     if (!job?.call || refusal !== null)
       return { ok: false, code: refusal ?? 'not_found', message: 'joining is not possible' };

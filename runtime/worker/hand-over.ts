@@ -39,14 +39,17 @@ export function startHandOver({ clock, client, jobs, drainMs }: HandOverDeps): T
     if ((last && clock.now() - last.atMs < waitMs) || !client.isStored(job)) return;
     const retryMs = last ? Math.min(2 * last.retryMs, MOST_RETRY_MS) : RETRY_MS;
     offered.set(job.sessionId, { atMs: clock.now(), retryMs });
+    job.offeredMs = clock.now();
     const session = { session_id: job.sessionId, epoch: job.epoch, variables: job.variables() };
     client.send({ type: 'hand_over', ...session, ...(job.move === 'noticed' && { is_mid_turn: true }) });
   };
   return clock.every(LOOK_MS, () => {
     if (!client.isConnected) return;
     const isLast = clock.now() >= lastMs;
-    for (const job of jobs.all())
-      if (!job.isTaken && (job.move === 'unnoticed' || (isLast && job.move === 'noticed')))
-        offer(job, isLast);
+    for (const job of jobs.all()) {
+      // Colleagues would hear a gap.
+      const isUnnoticed = job.move === 'unnoticed' && (job.call?.participants.isEmpty ?? true);
+      if (!job.isTaken && (isUnnoticed || (isLast && job.move !== 'never'))) offer(job, isLast);
+    }
   });
 }

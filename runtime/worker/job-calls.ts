@@ -23,6 +23,8 @@ import { joinRoom, type RoomCallDeps } from './room-call.ts';
 
 /** How long the leg of a call that was handed over sends silence, while the successor takes its dialog. */
 const LINGER_MS = 300;
+/** Longest time from a call's offer until another worker has taken it. */
+const OFFER_MS = 15_000;
 
 /** Dependencies of calls. */
 export interface JobCallsDeps {
@@ -85,14 +87,15 @@ export class JobCalls {
   }
 
   /**
-   * Gives up a job whose session another worker has: the other one speaks, hangs up and reports.
-   * `isHandedOver`: at this one's offer.
+   * Gives up a job whose session another worker has: the other one speaks, hangs up and reports. Idempotent.
    */
-  abandon(job: Job, isHandedOver = false): void {
+  abandon(job: Job): void {
+    if (job.isTaken) return;
+    const offeredMs = job.offeredMs ?? Number.NEGATIVE_INFINITY;
     job.isTaken = true;
-    job.isHandedOver = isHandedOver;
+    job.isHandedOver = job.call !== null && this.#deps.clock.now() - offeredMs < OFFER_MS;
     // A call that was handed over keeps its slot until the rest of its recording has come.
-    if (isHandedOver && job.call) job.call.abandon(LINGER_MS);
+    if (job.isHandedOver) job.call?.abandon(LINGER_MS);
     else {
       job.call?.abandon();
       this.free(job);

@@ -26,7 +26,9 @@ export interface Job {
   call: Call | null;
   /** Another worker has the session: nothing more is reported or uploaded for it. */
   isTaken: boolean;
-  /** Another worker has taken the call at this one's offer: what was recorded until then is uploaded. */
+  /** When the call was last offered to other workers; null if it never was. */
+  offeredMs: number | null;
+  /** One of them has taken it: what was recorded until then is uploaded. */
   isHandedOver: boolean;
   /** How the call could move to another worker now. */
   move: Move;
@@ -73,6 +75,7 @@ export class JobTable {
       plan: promise,
       call: null,
       isTaken: false,
+      offeredMs: null,
       isHandedOver: false,
       move: 'never',
       variables: () => ({}),

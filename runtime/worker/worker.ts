@@ -109,7 +109,7 @@ export class Worker {
         // A web job without a call never received its plan, so it is placed again.
         sessions: jobs
           .all()
-          .filter((job) => job.kind === 'phone' || (job.kind === 'web' && job.call !== null)),
+          .filter(({ isTaken, kind, call }) => !isTaken && (kind === 'phone' || (kind === 'web' && call))),
       }),
       load: () => this.#offers.load(),
       onMessage: (message) => this.#receive(message),
@@ -190,7 +190,7 @@ export class Worker {
         this.#drop(message.session_id, message.epoch);
         return;
       case 'stale':
-        if (message.is_taken) this.#abandon(message.session_id, message.epoch, message.is_handed_over);
+        if (message.is_taken) this.#abandon(message.session_id, message.epoch);
         else this.#drop(message.session_id, message.epoch);
         return;
       case 'end':
@@ -273,10 +273,10 @@ export class Worker {
   }
 
   /** Another worker has the session: this one must not touch it any more. */
-  #abandon(sessionId: string, epoch: number, isHandedOver?: boolean): void {
+  #abandon(sessionId: string, epoch: number): void {
     this.#offers.drop(sessionId, epoch);
     const job = this.#jobs.get(sessionId, epoch);
-    if (job) this.#calls.abandon(job, isHandedOver);
+    if (job) this.#calls.abandon(job);
   }
 
   #endAll(reason: EndReason, options: { readonly sayGoodbye?: boolean } = {}): void {

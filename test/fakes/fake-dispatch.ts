@@ -36,7 +36,7 @@ export class FakeDispatch implements Dispatch {
   readonly analyses: { key: Key; job: AnalysisJob }[] = [];
   readonly tests: { key: Key; job: AgentTestJob }[] = [];
   readonly withdrawn: Key[] = [];
-  readonly abandoned: { instanceId: string; key: Key; isHandedOver?: true }[] = [];
+  readonly abandoned: { instanceId: string; key: Key }[] = [];
   readonly ended: { instanceId: string; key: Key; reason: EndReason }[] = [];
   readonly sdpOffers: string[] = [];
   readonly speechModels: string[] = [];
@@ -128,8 +128,8 @@ export class FakeDispatch implements Dispatch {
     this.ended.push({ instanceId, key, reason });
   }
 
-  abandon(instanceId: string, key: Key, isHandedOver = false): void {
-    this.abandoned.push({ instanceId, key, ...(isHandedOver && { isHandedOver }) });
+  abandon(instanceId: string, key: Key): void {
+    this.abandoned.push({ instanceId, key });
   }
 
   async offerWebrtc(_instanceId: string, _key: Key, sdp: string): Promise<{ readonly sdp: string }> {

@@ -12,12 +12,10 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const COMMIT = 'fd2215d8';
 const MOST_BYTES = 1_000_000_000;
 
-/** What a shallow clone lacks. */
-export const LAST_RELEASE = `the commit of the last release, ${COMMIT}: a clone with its history`;
-
-/** Whether this clone has the last release. */
-export function hasLastRelease(): boolean {
-  return spawnSync('git', ['cat-file', '-e', `${COMMIT}^{commit}`], { cwd: ROOT }).status === 0;
+/** Why the last release cannot be had here; null if it can. */
+export function lastReleaseObstacle(): string | null {
+  const { status } = spawnSync('git', ['cat-file', '-e', `${COMMIT}^{commit}`], { cwd: ROOT });
+  return status === 0 ? null : `the commit of the last release, ${COMMIT}, is not in this clone`;
 }
 
 /** Unpacks the last release into a new folder, and returns its path. */

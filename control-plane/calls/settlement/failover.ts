@@ -37,6 +37,9 @@ const LOST_FOR_MS = 20_000;
 const SEARCH_MS = 12_000;
 const SEARCH_AGAIN_MS = 100;
 
+/** The session was given to a worker that then could not be told: nobody has it. */
+class SuccessorLost extends Error {}
+
 /** A session whose worker died, and when; null if nobody saw it. */
 export interface LostSession {
   readonly sessionId: string;
@@ -58,30 +61,29 @@ export function placeAgain(context: Context, lost: LostSession): Promise<boolean
 }
 
 /**
- * Moves a call from a draining worker to another one. False when no worker takes it now or the session has
- * moved on.
+ * Moves a call from a draining worker to another one. `kept`: no worker takes it now, or the session has
+ * moved on. `lost`: it was given to a worker that went out of reach, so nobody has it.
  */
 export async function handOver(
   context: Context,
   instanceId: string,
   { sessionId, epoch, variables, isBetweenTurns }: HandedOverCall,
-): Promise<boolean> {
+): Promise<'moved' | 'kept' | 'lost'> {
   const session = await loadSession(context, sessionId);
   const isTheirs = session?.epoch === epoch && session.worker?.instance_id === instanceId;
   const call = isTheirs && (await runningCall(context, session, now(context)));
-  if (!call) return false;
+  if (!call) return 'kept';
   const plan = { ...call.plan, variables };
   try {
     const how = { ...call, plan, epoch: epoch + 1, handedOver: { isBetweenTurns } };
-    if (!(await assignToSuccessor(context, session, how))) return false;
+    if (!(await assignToSuccessor(context, session, how))) return 'kept';
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    if ((await loadSession(context, sessionId))?.epoch !== epoch + 1) return false;
-    // The successor went out of reach after the change was stored: nobody has the call.
-    return failOver(context, { sessionId, epoch: epoch + 1, diedAt: now(context) });
+    if (error instanceof SuccessorLost) return 'lost';
+    if (error instanceof Fault) return 'kept';
+    throw error;
   }
   context.logger.info({ sessionId }, 'a draining worker handed a call over');
-  return true;
+  return 'moved';
 }
 
 async function findSuccessor(
@@ -99,12 +101,15 @@ async function findSuccessor(
       context.logger.warn({ sessionId }, 'moved a call to another worker');
       return true;
     } catch (error) {
-      if (!(error instanceof Fault) || error.code === 'draining' || !context.dispatch.expectsWorker())
-        return false;
+      if (!mayRetry(error) || !context.dispatch.expectsWorker()) return false;
       await context.clock.sleep(SEARCH_AGAIN_MS);
     }
   }
   return false;
+}
+
+function mayRetry(error: unknown): boolean {
+  return error instanceof SuccessorLost || (error instanceof Fault && error.code !== 'draining');
 }
 
 /** A call that needs another worker. */
@@ -207,25 +212,28 @@ async function assignToSuccessor(
     return false;
   }
   // One that is back must be silent before its successor speaks.
-  const before = { ...key, epoch: session.epoch };
-  if (session.worker) context.dispatch.abandon(session.worker.instance_id, before, handedOver !== undefined);
-  if (stored.started_at === null) {
-    context.dispatch.assign(placement, key, plan);
+  if (session.worker) context.dispatch.abandon(session.worker.instance_id, { ...key, epoch: session.epoch });
+  try {
+    if (stored.started_at === null) {
+      context.dispatch.assign(placement, key, plan);
+      return true;
+    }
+    const failoverState: FailoverState = {
+      items: await readTimeline(context, stored),
+      was_cut_off: brokenOff !== null,
+      elapsed_ms: Math.max(0, context.clock.wallTime() - stored.started_at.getTime()),
+      lost_at: lostAt.toISOString(),
+      dialog,
+      person,
+      ...(handedOver?.isBetweenTurns && isQuick && brokenOff === null && { is_handed_over: true }),
+      ...(stored.media_quality?.unheard && { is_unheard: true }),
+    };
+    context.dispatch.assign(placement, key, plan, failoverState);
+    void closeColleagueRooms(context, stored);
     return true;
+  } catch (error) {
+    throw new SuccessorLost('the next worker could not be told', { cause: error });
   }
-  const failoverState: FailoverState = {
-    items: await readTimeline(context, stored),
-    was_cut_off: brokenOff !== null,
-    elapsed_ms: Math.max(0, context.clock.wallTime() - stored.started_at.getTime()),
-    lost_at: lostAt.toISOString(),
-    dialog,
-    person,
-    ...(handedOver?.isBetweenTurns && isQuick && brokenOff === null && { is_handed_over: true }),
-    ...(stored.media_quality?.unheard && { is_unheard: true }),
-  };
-  context.dispatch.assign(placement, key, plan, failoverState);
-  void closeColleagueRooms(context, stored);
-  return true;
 }
 
 /**

@@ -21,9 +21,8 @@ import {
 } from '../sessions/session-store.ts';
 import { sealItems } from '../sessions/timeline.ts';
 import type { CallJobs } from './call-jobs.ts';
-import { handOver } from './failover.ts';
 import { ReportedSessions } from './reported-sessions.ts';
-import { workerBack, workerDead, workerLost, workersHeard } from './worker-presence.ts';
+import { workerBack, workerDead, workerHandsOver, workerLost, workersHeard } from './worker-presence.ts';
 
 const NO_CHANGE: SessionChange = { set: {}, events: [] };
 
@@ -50,7 +49,7 @@ export function createReportSink(context: Context, jobs: CallJobs): ReportSink {
     workerLost: (instanceId, at) => workerLost(context, instanceId, at),
     workersHeard: (instanceIds) => workersHeard(context, instanceIds),
     workerBack: (instanceId, sessions) => workerBack(context, instanceId, sessions),
-    handOver: (instanceId, call) => handOver(context, instanceId, call),
+    handOver: (instanceId, call) => workerHandsOver(context, instanceId, call),
     workerDead: (instanceId, diedAt, hungIn) =>
       workerDead(context, jobs, { instanceId, diedAt, hungIn: hungIn ?? null }),
   };

@@ -4,6 +4,7 @@
  */
 import { type Context, now } from '../../platform/context.ts';
 import type { SessionKey } from '../../platform/dispatch.ts';
+import type { HandedOverCall } from '../../platform/report-sink.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
 import { isLostForGood, lossOf } from '../../platform/store/worker-losses.ts';
@@ -11,7 +12,7 @@ import { runFollowUps } from '../sessions/after-session-change.ts';
 import type { SessionEvent } from '../sessions/session-machine.ts';
 import { changeSession, loadSession } from '../sessions/session-store.ts';
 import type { CallJobs } from './call-jobs.ts';
-import { failOver, type LostSession, placeAgain } from './failover.ts';
+import { failOver, handOver, type LostSession, placeAgain } from './failover.ts';
 
 /** How long a reconnected worker has to send its spool before sessions it no longer runs are given up. */
 const SPOOL_GRACE_MS = 3_000;
@@ -85,6 +86,20 @@ export async function workerDead(
       loss: lossOf(_id, hungIn),
     });
   if (analyses.length > 0) context.workSignals.notify('analysis');
+}
+
+/** The draining worker offers a call to others; false if it keeps the call. */
+export async function workerHandsOver(
+  context: Context,
+  instanceId: string,
+  call: HandedOverCall,
+): Promise<boolean> {
+  const outcome = await handOver(context, instanceId, call);
+  if (outcome === 'lost') {
+    const lost = { sessionId: call.sessionId, epoch: call.epoch + 1, diedAt: now(context) };
+    if (!(await failOver(context, lost))) await giveUp(context, lost.sessionId, lost.epoch, lost.diedAt);
+  }
+  return outcome !== 'kept';
 }
 
 /** Hands the call to another worker, unless the call itself may be the cause of the deaths. */

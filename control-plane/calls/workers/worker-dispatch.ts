@@ -106,10 +106,9 @@ export class WorkerDispatch implements Dispatch {
     this.#tell(instanceId, { type: 'end', ...toWire(session), end_reason: reason });
   }
 
-  abandon(instanceId: string, session: SessionKey, isHandedOver = false): void {
-    if (!this.isConnected(instanceId)) return;
-    const taken = { type: 'stale', ...toWire(session), is_taken: true } as const;
-    this.#tell(instanceId, { ...taken, ...(isHandedOver && { is_handed_over: true }) });
+  abandon(instanceId: string, session: SessionKey): void {
+    if (this.isConnected(instanceId))
+      this.#tell(instanceId, { type: 'stale', ...toWire(session), is_taken: true });
   }
 
   async offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }> {

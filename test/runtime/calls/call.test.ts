@@ -35,6 +35,20 @@ describe('a call', () => {
     expect(reports.map(({ type }) => type)).toEqual(['joined']);
   });
 
+  it('that was handed over tells a browser to connect anew before it leaves', async () => {
+    const { call, openLeg, run } = setUp();
+    const leg = openLeg('webrtc');
+    await run(1_000);
+    const send = vi.spyOn(leg, 'send');
+    call.abandon(300);
+    expect(send.mock.calls.map(([command]) => command)).toMatchObject([
+      { do: 'sendMessage', json: '{"type":"session.moved"}' },
+      { do: 'clear' },
+      { do: 'holdMusic' },
+      { do: 'close', keepsDialog: true },
+    ]);
+  });
+
   it('marks fixed texts as cacheable, but not texts with the caller’s name or from the model', async () => {
     const outreach = {
       disclosure: 'This is Ann’s bakery, calling by machine.',

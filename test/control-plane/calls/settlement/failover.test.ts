@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { fault } from '#config/errors.ts';
 import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
 import type { ReportedDialog } from '#protocol/worker-link.ts';
 import { SILENT_MEDIA_QUALITY } from '#test/fakes/silent-media-quality.ts';
@@ -111,7 +112,7 @@ describe('a draining worker', () => {
     expect(given?.plan.variables).toEqual({ guest: 'Ann' });
     expect(given?.failoverState).toMatchObject({ is_handed_over: true, was_cut_off: false });
     const key = { sessionId: id, epoch: 1 };
-    expect(api.dispatch.abandoned).toEqual([{ instanceId: 'worker-1', key, isHandedOver: true }]);
+    expect(api.dispatch.abandoned).toEqual([{ instanceId: 'worker-1', key }]);
     expect(await loadSession(api.context, id)).toMatchObject({ epoch: 2, status: 'active' });
     expect((await loadSession(api.context, id))?.died_epochs ?? []).toEqual([]);
   });
@@ -129,6 +130,18 @@ describe('a draining worker', () => {
     expect((await Promise.all([offer(id), offer(id)])).sort()).toEqual([false, true]);
     expect(api.dispatch.plans.filter(({ failoverState }) => failoverState)).toHaveLength(1);
     expect(api.dispatch.withdrawn).toEqual([]);
+  });
+
+  it('has its call given to a third worker if the second one goes out of reach', async () => {
+    const id = await answeredCall();
+    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    const assign = vi.spyOn(api.dispatch, 'assign').mockImplementationOnce(() => {
+      throw fault('gateway_unreachable');
+    });
+    expect(await offer(id)).toBe(true);
+    assign.mockRestore();
+    expect(api.dispatch.plans.at(-1)?.key).toEqual({ sessionId: id, epoch: 3 });
+    expect(await loadSession(api.context, id)).toMatchObject({ epoch: 3, status: 'active' });
   });
 
   it('keeps a call that no other worker takes', async () => {
