@@ -24,6 +24,7 @@ import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
 import { ConnectedWorkers } from '#control-plane/calls/workers/connected-workers.ts';
 import { serveInternal } from '#control-plane/calls/workers/internal-listener.ts';
 import { NO_OTHER_REPLICAS, SharedReplicas } from '#control-plane/calls/workers/other-replicas.ts';
+import { shareWorkers } from '#control-plane/calls/workers/share-workers.ts';
 import { SpeakingAgents } from '#control-plane/calls/workers/speaking-agents.ts';
 import { startDeathWatch } from '#control-plane/calls/workers/watch-deaths.ts';
 import { startLinkWatch } from '#control-plane/calls/workers/watch-links.ts';
@@ -127,6 +128,7 @@ async function compose(
     ...(hasOthers ? [startLinkWatch(context, { ...reach, sink })] : []),
     startDeathWatch(context, { ...reach, sink }),
   ];
+  const sharing = shareWorkers({ ...reach, clock, logger });
   addWorkerMetrics(context.metrics.registry, workers);
   const started = { port: server.port, languageModels: languageModelsOf(context) };
   const { INTERNAL_PORT } = settings;
@@ -145,6 +147,7 @@ async function compose(
     drain: async () => workers.drain(),
     async close() {
       warmUp.cancel();
+      sharing.cancel();
       await Promise.all(links.map((link) => link.close()));
       internal?.close();
       await others.close();

@@ -117,6 +117,13 @@ export class ConnectedWorkers implements OwnWorkers {
     );
   }
 
+  /** Closes the link of the worker with the fewest calls, which then connects anew; null without a worker. */
+  closeQuietest(): string | null {
+    const [quietest] = this.describe().sort((a, b) => a.calls - b.calls);
+    if (quietest) this.#workers.get(quietest.instanceId)?.close();
+    return quietest?.instanceId ?? null;
+  }
+
   /** The worker with most free slots; null when none is connected. */
   idlest(): string | null {
     const [idlest] = this.describe().sort((a, b) => b.freeSlots - a.freeSlots);

@@ -94,6 +94,8 @@ export interface OtherReplicas {
   instanceIds(): readonly string[];
   /** The last announced state of those workers. */
   workers(): News['workers'];
+  /** How many workers each of the other replicas has. */
+  workerCounts(): readonly number[];
   /**
    * Offers a job to one replica after another, starting with the most free slots; null when none takes it.
    */
@@ -125,6 +127,7 @@ export const NO_OTHER_REPLICAS: OtherReplicas = {
   mayExist: false,
   instanceIds: () => [],
   workers: () => [],
+  workerCounts: () => [],
   place: async () => null,
   tell() {
     throw fault('gateway_unreachable');
@@ -170,6 +173,10 @@ export class SharedReplicas implements OtherReplicas {
 
   workers(): News['workers'] {
     return this.#others().flatMap(({ workers }) => workers);
+  }
+
+  workerCounts(): readonly number[] {
+    return this.#others().map(({ workers }) => workers.length);
   }
 
   async place(offer: JobOffer): Promise<Placement | null> {
