@@ -12,7 +12,10 @@ import type { Move } from '../turn/machine/moving-call.ts';
 /** Rejects the wait for the plan of a withdrawn job. */
 export class JobWithdrawn extends Error {}
 
-/** Longest wait for an accepted offer's plan; the init webhook takes at most 8 s of it. */
+/**
+ * Longest wait for an accepted offer's plan and, for an inbound call, for its INVITE; the init webhook takes
+ * at most 8 s of it.
+ */
 const PLAN_MS = 20_000;
 
 /** One accepted job. */
@@ -39,6 +42,7 @@ export interface Job {
 interface Entry extends Job {
   /** Its INVITE has arrived: another one with the same Call-ID is not this call. */
   hasInvite: boolean;
+  isPlanned: boolean;
   settlePlan: { resolve(plan: CallPlan): void; reject(error: Error): void };
   timer: Timer;
 }
@@ -80,6 +84,7 @@ export class JobTable {
       move: 'never',
       variables: () => ({}),
       hasInvite: false,
+      isPlanned: false,
       settlePlan: { resolve, reject },
       timer,
     };
@@ -87,11 +92,15 @@ export class JobTable {
     return entry;
   }
 
-  /** Gives a plan to its job; null when the job is not here. */
+  /**
+   * Gives a plan to its job; null when the job is not here. The slot of an inbound call stays reserved only
+   * for a while: its INVITE may have been refused before the plan arrived.
+   */
   assign(sessionId: string, epoch: number, plan: CallPlan): Job | null {
     const entry = this.#jobs.get(keyOf(sessionId, epoch));
     if (!entry) return null;
-    entry.timer.cancel();
+    if (entry.sipCallId === null || entry.hasInvite) entry.timer.cancel();
+    entry.isPlanned = true;
     entry.settlePlan.resolve(plan);
     return entry;
   }
@@ -110,6 +119,7 @@ export class JobTable {
     for (const job of this.#jobs.values()) {
       if (job.sipCallId !== sipCallId || job.hasInvite) continue;
       job.hasInvite = true;
+      if (job.isPlanned) job.timer.cancel();
       return job;
     }
     return null;

@@ -19,14 +19,40 @@ describe('job table', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('a job with a plan does not expire', async () => {
+  it.each([
+    ['before the INVITE', ['assign', 'takeSipCall']],
+    ['after it', ['takeSipCall', 'assign']],
+  ] as const)('an inbound call whose plan arrives %s does not expire', async (_when, order) => {
+    const clock = new ManualClock();
+    const jobs = new JobTable(clock);
+    const job = jobs.reserve(phone);
+    const plan = testPlan();
+    for (const step of order) {
+      if (step === 'assign') jobs.assign('s1', 1, plan);
+      else jobs.takeSipCall('call@peer');
+    }
+    await expect(job?.plan).resolves.toBe(plan);
+    await clock.advance(60_000);
+    expect(jobs.size).toBe(1);
+  });
+
+  it('a call that waits for no INVITE does not expire once its plan has arrived', async () => {
+    const clock = new ManualClock();
+    const jobs = new JobTable(clock);
+    jobs.reserve({ ...phone, sipCallId: null });
+    jobs.assign('s1', 1, testPlan());
+    await clock.advance(60_000);
+    expect(jobs.size).toBe(1);
+  });
+
+  it('an inbound call whose INVITE never arrives releases its slot, though its plan has arrived', async () => {
     const clock = new ManualClock();
     const jobs = new JobTable(clock);
     jobs.reserve(phone);
-    const plan = testPlan();
-    await expect(jobs.assign('s1', 1, plan)?.plan).resolves.toBe(plan);
-    await clock.advance(60_000);
-    expect(jobs.size).toBe(1);
+    jobs.assign('s1', 1, testPlan());
+    await clock.advance(20_000);
+    expect(jobs.size).toBe(0);
+    expect(clock.pendingTimers).toBe(0);
   });
 
   it('a job offered twice uses one slot', () => {
