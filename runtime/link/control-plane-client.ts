@@ -3,7 +3,7 @@
  * reports until they are acknowledged. Running calls do not notice a lost link: reports wait in the spool for
  * the next connection.
  */
-import { WebSocket } from 'ws';
+import { type ClientOptions, WebSocket } from 'ws';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { parseJson } from '#base/parse-json.ts';
@@ -55,6 +55,8 @@ export interface ControlPlaneClientDeps {
   readonly lease?: SpeakingLease | undefined;
   /** The link has been down for `aloneMs`; called after every failed reconnection. */
   onAlone(aloneMs: number): void;
+  /** Opens a connection; absent: over the network. */
+  readonly openSocket?: (url: string, options: ClientOptions) => WebSocket;
 }
 
 /** The connection to the control plane. */
@@ -165,8 +167,8 @@ class LinkClient implements ControlPlaneClient {
 
   #connect(): void {
     if (this.#isClosed) return;
-    const { url, token, clock, logger } = this.#deps;
-    const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/internal/worker-link`, {
+    const { url, token, clock, logger, openSocket = overNetwork } = this.#deps;
+    const socket = openSocket(`${url.replace(/^http/, 'ws')}/internal/worker-link`, {
       headers: { authorization: `Bearer ${token}` },
       handshakeTimeout: SILENCE_MS,
       maxPayload: 64 * 1024 * 1024,
@@ -361,6 +363,10 @@ class LinkClient implements ControlPlaneClient {
     this.#firstWaiting = current;
     return stuck;
   }
+}
+
+function overNetwork(url: string, options: ClientOptions): WebSocket {
+  return new WebSocket(url, options);
 }
 
 function keyOf(session: { readonly sessionId: string; readonly epoch: number }): string {

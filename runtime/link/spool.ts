@@ -58,7 +58,7 @@ export async function openSpool(root: string, instanceId: string): Promise<Spool
   await mkdir(unlocked, { recursive: true, mode: 0o700 });
   const lock = lockDataDir(unlocked);
   await rename(unlocked, directory);
-  return new FileSpool({ file: await open(join(directory, REPORTS), 'a', 0o600), directory, lock }, []);
+  return createSpool(placeOf(await open(join(directory, REPORTS), 'a', 0o600), directory, lock), '');
 }
 
 /** Adopts spools of dead instances, which are those whose lock can be acquired. By instance. */
@@ -71,26 +71,44 @@ export async function adoptSpools(root: string): Promise<Map<string, Spool>> {
     if (!lock) continue;
     const text = await readFile(join(directory, REPORTS), 'utf8').catch(() => '');
     const file = await open(join(directory, REPORTS), 'a', 0o600);
-    // An incomplete last line was cut short by the kill and never sent.
-    adopted.set(instanceId, new FileSpool({ file, directory, lock }, text.split('\n').flatMap(parseLine)));
+    adopted.set(instanceId, createSpool(placeOf(file, directory, lock), text));
   }
   return adopted;
 }
 
-/** The open file, directory and lock of a spool. */
-interface Place {
-  readonly file: FileHandle;
-  readonly directory: string;
-  readonly lock: DataDirLock;
+/** Where a spool is stored. */
+export interface SpoolPlace {
+  append(line: string): Promise<void>;
+  /** Removes every line. */
+  empty(): Promise<void>;
+  /** Lets other processes use it; removes it if nothing is waiting. */
+  close(isWaiting: boolean): Promise<void>;
 }
 
-class FileSpool implements Spool {
-  readonly #place: Place;
+/** Opens a spool that contains these lines. An incomplete last one was cut short by a kill and never sent. */
+export function createSpool(place: SpoolPlace, text: string): Spool {
+  return new StoredSpool(place, text.split('\n').flatMap(parseLine));
+}
+
+function placeOf(file: FileHandle, directory: string, lock: DataDirLock): SpoolPlace {
+  return {
+    append: (line) => file.appendFile(line),
+    empty: () => file.truncate(0),
+    async close(isWaiting) {
+      await file.close();
+      if (!isWaiting) await rm(directory, { recursive: true, force: true });
+      lock.release();
+    },
+  };
+}
+
+class StoredSpool implements Spool {
+  readonly #place: SpoolPlace;
   readonly #sessions = new Map<string, SessionQueue>();
   #writes: Promise<void> = Promise.resolve();
   #bytes = 0;
 
-  constructor(place: Place, envelopes: readonly ReportEnvelope[]) {
+  constructor(place: SpoolPlace, envelopes: readonly ReportEnvelope[]) {
     this.#place = place;
     for (const envelope of envelopes) {
       const queue = this.#queue(envelope.session_id, envelope.epoch);
@@ -114,7 +132,7 @@ class FileSpool implements Spool {
     queue.waiting.push(envelope);
     const line = `${JSON.stringify(envelope)}\n`;
     this.#bytes += Buffer.byteLength(line);
-    this.#enqueue(() => this.#place.file.appendFile(line));
+    this.#enqueue(() => this.#place.append(line));
     return envelope;
   }
 
@@ -163,9 +181,7 @@ class FileSpool implements Spool {
 
   async close(): Promise<void> {
     await this.#writes;
-    await this.#place.file.close();
-    if (this.waiting().length === 0) await rm(this.#place.directory, { recursive: true, force: true });
-    this.#place.lock.release();
+    await this.#place.close(this.waiting().length > 0);
   }
 
   #queue(sessionId: string, epoch: number): SessionQueue {
@@ -189,7 +205,7 @@ class FileSpool implements Spool {
   #truncateWhenIdle(): void {
     if (this.#bytes < TRUNCATE_BYTES || this.waiting().length > 0) return;
     this.#bytes = 0;
-    this.#enqueue(() => this.#place.file.truncate(0));
+    this.#enqueue(() => this.#place.empty());
   }
 }
 

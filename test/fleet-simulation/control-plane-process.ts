@@ -1,0 +1,107 @@
+/**
+ * A control plane of the fleet: the product's own parts, composed as its process composes them, without the
+ * HTTP server and without background work that has nothing to do with calls.
+ */
+import type { Logger } from '#base/log.ts';
+import { readSettings } from '#config/env.ts';
+import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
+import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
+import { startSweeper } from '#control-plane/calls/settlement/sweep.ts';
+import { ConnectedWorkers } from '#control-plane/calls/workers/connected-workers.ts';
+import { SharedReplicas } from '#control-plane/calls/workers/other-replicas.ts';
+import { SpeakingAgents } from '#control-plane/calls/workers/speaking-agents.ts';
+import { startLinkWatch } from '#control-plane/calls/workers/watch-links.ts';
+import { WorkerDispatch } from '#control-plane/calls/workers/worker-dispatch.ts';
+import { WorkerHub } from '#control-plane/calls/workers/worker-hub.ts';
+import { createCallJobs } from '#control-plane/jobs/create-call-jobs.ts';
+import { createFirstAttempts } from '#control-plane/platform/background/first-attempts.ts';
+import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
+import type { Context } from '#control-plane/platform/context.ts';
+import { createMetrics } from '#control-plane/platform/metrics.ts';
+import { createDataKeys } from '#control-plane/platform/secrets/secret-box.ts';
+import type { Models } from '#control-plane/platform/store/models.ts';
+import { registerReplica } from '#control-plane/platform/store/replica-register.ts';
+import type { Network } from './network.ts';
+import type { SharedBus } from './shared-bus.ts';
+import { connectModels } from './store-collection.ts';
+import type { StoreServer } from './store-server.ts';
+import type { VirtualProcess } from './virtual-process.ts';
+
+/** Opens what is sealed in the fleet's sessions. */
+export const DATA_KEYS = createDataKeys(new Uint8Array(32).fill(7));
+const SETTINGS = readSettings({
+  DATA_DIR: '/nonexistent',
+  REDIS_URL: 'redis://redis:6379',
+  MONGODB_URL: 'mongodb://store:27017',
+});
+/** Shared by all, because nothing in the simulation reads them. */
+const METRICS = createMetrics();
+
+/** What a control plane works with. */
+export interface ControlPlaneParts {
+  readonly process: VirtualProcess;
+  readonly network: Network;
+  readonly bus: SharedBus;
+  readonly store: StoreServer;
+  readonly models: Models;
+  readonly logger: Logger;
+}
+
+/** A running control plane. */
+export interface ControlPlaneProcess {
+  readonly process: VirtualProcess;
+  readonly context: Context;
+  readonly hub: WorkerHub;
+  /** Refuses new calls, then stops as the process does on SIGTERM. */
+  stop(): Promise<void>;
+}
+
+/** Starts it; rejects if it cannot register, as when the database is away. */
+export async function startControlPlane(parts: ControlPlaneParts): Promise<ControlPlaneProcess> {
+  const { process, network, bus, store, logger } = parts;
+  const models = connectModels(parts.models, store, process);
+  const coordination = bus.connect(process);
+  const workers = new ConnectedWorkers(logger);
+  const others = new SharedReplicas({ coordination, clock: process, logger, own: workers });
+  const speaking = new SpeakingAgents(process);
+  const dispatch = new WorkerDispatch({ workers, others, speaking });
+  const context = {
+    settings: SETTINGS,
+    clock: process,
+    logger,
+    models,
+    coordination,
+    dataKeys: DATA_KEYS,
+    ledger: createLedger({ entries: models.ledger, clock: process }),
+    workSignals: createWorkSignals(),
+    firstAttempts: createFirstAttempts(),
+    dispatch,
+    rooms: null,
+    metrics: METRICS,
+    tracing: null,
+  } as unknown as Context;
+  const identity = { id: process.name, isShared: true, workers: () => workers.instanceIds() };
+  const enrolled = await registerReplica(context, identity);
+  const sink = createReportSink(context, createCallJobs(context));
+  const reach = { workers, others, speaking, dispatch };
+  const hub = new WorkerHub({ ...reach, clock: process, logger, sink, speechModels: () => [] });
+  const sweeper = startSweeper(context, { lastBeat: null, beat: () => undefined });
+  await sweeper.idle();
+  await others.join();
+  const loops = [sweeper, startLinkWatch(context, { ...reach, sink })];
+  network.listen(process, (socket) => hub.accept(socket));
+  return {
+    process,
+    context,
+    hub,
+    async stop() {
+      workers.drain();
+      network.stopListening(process);
+      await hub.close();
+      await others.close();
+      await Promise.all(loops.map((loop) => loop.close()));
+      await coordination.close();
+      await enrolled.close();
+    },
+  };
+}

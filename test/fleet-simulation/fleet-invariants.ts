@@ -1,0 +1,130 @@
+/** What must hold in every simulated fleet, whatever happens to it. */
+import { perMinute } from '#base/money.ts';
+import type { LedgerDocument } from '#control-plane/platform/store/models/ledger-model.ts';
+import { type SessionDocument, toBuffer } from '#control-plane/platform/store/models/session-model.ts';
+import { isLive } from '#control-plane/platform/store/session-status.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
+import type { DurableReport } from '#protocol/worker-link.ts';
+import type { Caller } from './caller.ts';
+import { DATA_KEYS } from './control-plane-process.ts';
+import type { Fields } from './store-engine.ts';
+
+/** Longest a charge may exceed the call: rounding up, clocks that differ, and a lost worker last seen late. */
+const OVERCHARGE_SECONDS = 25;
+
+/** What the workers sent, and what they were told is stored: by `<session>:<epoch>`. */
+export interface Reports {
+  readonly sent: ReadonlyMap<string, readonly DurableReport[]>;
+  readonly acknowledged: ReadonlyMap<string, number>;
+}
+
+/** Checks the database at the end of a run, when every call should be over. */
+export function finalViolations(
+  read: (collection: string) => readonly Fields[],
+  callers: readonly Caller[],
+  reports: Reports,
+): string[] {
+  const sessions = read('sessions') as unknown as SessionDocument[];
+  const ledger = read('wallet_ledger') as unknown as LedgerDocument[];
+  const deliveries = new Set(read('webhook_deliveries').map(({ _id }) => String(_id)));
+  return [
+    ...chainViolations(ledger),
+    ...sessions.flatMap((session) => [
+      ...openViolations(session),
+      ...chargeViolations(session, ledger),
+      ...eventViolations(session, deliveries),
+      ...overchargeViolations(session, callers),
+    ]),
+    ...reportViolations(sessions, reports),
+  ];
+}
+
+function openViolations(session: SessionDocument): string[] {
+  const { _id, status, billing, outbox } = session;
+  const open: string[] = [];
+  if (isLive(status) || status === 'creating') open.push(`${_id} is still ${status} at the end`);
+  else if (billing.state !== 'settled' && billing.state !== 'free')
+    open.push(`${_id} is ${status}, but its billing is ${billing.state}`);
+  if (outbox.length > 0) open.push(`${_id} has events that were not handed over`);
+  return open;
+}
+
+/** Every call settled once, for what it cost. */
+function chargeViolations(session: SessionDocument, ledger: readonly LedgerDocument[]): string[] {
+  const entries = ledger.filter(({ key }) => key.startsWith(`s:${session._id}:`));
+  const kinds = entries.map(({ kind }) => kind);
+  const violations: string[] = [];
+  for (const kind of new Set(kinds))
+    if (kinds.filter((each) => each === kind).length > 1)
+      violations.push(`${session._id} has two entries ${kind}`);
+  const { billing, status, duration_seconds: seconds } = session;
+  if (billing.state !== 'settled') return violations;
+  const cost = status === 'completed' ? perMinute(billing.price_per_minute, seconds ?? 0) : 0;
+  const paid = -entries.reduce((sum, { amount }) => sum + amount, 0);
+  if (paid !== cost)
+    violations.push(`${session._id} cost ${cost}, but ${paid} was charged (${kinds.join()})`);
+  return violations;
+}
+
+function chainViolations(ledger: readonly LedgerDocument[]): string[] {
+  let balance = 0;
+  for (const [index, entry] of [...ledger].sort((a, b) => a.seq - b.seq).entries()) {
+    balance += entry.amount;
+    if (entry.seq !== index + 1 || entry.balance !== balance)
+      return [`the ledger does not add up at entry ${entry.seq}`];
+  }
+  return [];
+}
+
+function eventViolations(session: SessionDocument, deliveries: ReadonlySet<string>): string[] {
+  return session.status === 'completed' && !deliveries.has(`${session._id}:call.ended:0`)
+    ? [`${session._id} is completed, but call.ended is missing`]
+    : [];
+}
+
+function overchargeViolations(session: SessionDocument, callers: readonly Caller[]): string[] {
+  const caller = callers.find(({ plan }) => plan.sessionId === session._id);
+  if (session.status !== 'completed' || !caller) return [];
+  const { connectedMs, leftMs } = caller;
+  const seconds = session.duration_seconds ?? 0;
+  const talkedSeconds = connectedMs === null ? 0 : ((leftMs ?? connectedMs) - connectedMs) / 1_000;
+  return seconds > talkedSeconds + OVERCHARGE_SECONDS
+    ? [`${session._id} is charged for ${seconds} s, but they talked for ${talkedSeconds.toFixed(0)} s`]
+    : [];
+}
+
+/** Every acknowledged report is stored, and no report twice. */
+function reportViolations(sessions: readonly SessionDocument[], reports: Reports): string[] {
+  const violations: string[] = [];
+  const stored = new Map(sessions.map((session) => [session._id, textsOf(session)]));
+  for (const [id, texts] of stored)
+    if (new Set(texts).size !== texts.length) violations.push(`${id} has an item twice`);
+  for (const [key, seq] of reports.acknowledged) {
+    const sessionId = key.slice(0, key.lastIndexOf(':'));
+    const texts = new Set(stored.get(sessionId));
+    const expected = (reports.sent.get(key) ?? []).slice(0, seq).flatMap(itemTexts);
+    const missing = expected.find((text) => !texts.has(text));
+    if (missing !== undefined) violations.push(`${key}: an acknowledged report is not stored: ${missing}`);
+  }
+  return violations;
+}
+
+function itemTexts(report: DurableReport): string[] {
+  return report.type === 'items' ? report.items.flatMap(contentOf) : [];
+}
+
+function textsOf(session: SessionDocument): string[] {
+  if (!session.wrapped_key) return [];
+  const sealer = DATA_KEYS.open(session._id, toBuffer(session.wrapped_key));
+  return session.timeline.flatMap(({ sealed }) =>
+    sealed
+      ? (JSON.parse(sealer.open(toBuffer(sealed), 'items').toString('utf8')) as SessionItem[]).flatMap(
+          contentOf,
+        )
+      : [],
+  );
+}
+
+function contentOf(item: SessionItem): string[] {
+  return item.type === 'message' ? [item.content] : [];
+}

@@ -1,0 +1,193 @@
+/**
+ * Watches a fleet while it runs: compares what the database says of each call with what is true, at every
+ * change of a session and twice a second.
+ */
+import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
+import { isLive } from '#control-plane/platform/store/session-status.ts';
+import type { ControlMessage, DurableReport } from '#protocol/worker-link.ts';
+import type { Job } from '#runtime/worker/job-table.ts';
+import type { Caller } from './caller.ts';
+import type { Fleet, FleetObserver } from './fleet.ts';
+import type { Fields } from './store-engine.ts';
+import type { WorkerProcess } from './worker-process.ts';
+
+/**
+ * A worker that all this time was connected to a control plane that works gave signs of life in every way
+ * there is: two looks of the watch over the links, and a margin.
+ */
+const HEALTHY_MS = 12_000;
+/** Time for a call whose worker's death was noticed to be taken over or ended, in a fleet that works. */
+const NOTICED_MS = 30_000;
+/**
+ * The same for a death that nobody noticed: the worker is missed for 15 s, its session doubted for 150 s, and
+ * each look takes a few seconds.
+ */
+const UNNOTICED_MS = 190_000;
+/** Slowest majority of a healthy store. */
+const MAX_LAG_MS = 1_000;
+
+interface Death {
+  readonly worker: WorkerProcess;
+  readonly sessionIds: readonly string[];
+  /** Moved by faults that go on. */
+  deadlineMs: number;
+  readonly withinMs: number;
+}
+
+/** The watch over one run. */
+export class FleetWatch implements FleetObserver {
+  readonly violations: string[] = [];
+  readonly notes: string[] = [];
+  readonly sent = new Map<string, DurableReport[]>();
+  /** Highest acknowledged report, by `<session>:<epoch>`. */
+  readonly stored = new Map<string, number>();
+  /** Figures: what the run has contained. */
+  readonly seen = { doubted: 0, takenOver: 0, lost: 0 };
+  readonly #unhealthyMs = new Map<WorkerProcess, number>();
+  readonly #last = new Map<string, Pick<SessionDocument, 'status' | 'epoch'>>();
+  readonly #ends = new Set<string>();
+  #deaths: Death[] = [];
+  #fleet: Fleet | null = null;
+  #callers: readonly Caller[] = [];
+
+  watch(fleet: Fleet, callers: readonly Caller[]): void {
+    this.#fleet = fleet;
+    this.#callers = callers;
+    fleet.store.onWrite = (command) => this.#written(command);
+    fleet.network.clock.every(500, () => this.#look());
+  }
+
+  note(what: string): void {
+    this.notes.push(`${(this.#nowMs / 1_000).toFixed(3).padStart(8)} ${what}`);
+  }
+
+  violated(what: string): void {
+    this.violations.push(what);
+    this.note(`VIOLATED: ${what}`);
+  }
+
+  reported(worker: WorkerProcess, { sessionId, epoch }: Job, report: DurableReport): void {
+    const key = `${sessionId}:${epoch}`;
+    this.sent.set(key, [...(this.sent.get(key) ?? []), report]);
+    if (report.type !== 'ended') return;
+    this.#ends.add(key);
+    this.note(`${worker.instanceId} reports the end of ${key}: ${report.end_reason}`);
+  }
+
+  /** Every acknowledged report is stored at that moment. */
+  acknowledged({ session_id, epoch, seq }: Extract<ControlMessage, { type: 'ack' }>): void {
+    const key = `${session_id}:${epoch}`;
+    this.stored.set(key, Math.max(seq, this.stored.get(key) ?? 0));
+    const session = this.#read(session_id);
+    if (!session || session.epoch > epoch || session.last_seq >= seq) return;
+    this.violated(`${key}: report ${seq} was acknowledged, but ${session.last_seq} is stored`);
+  }
+
+  died(worker: WorkerProcess, isNoticed: boolean): void {
+    const sessionIds = worker.sessionIds();
+    this.note(`${worker.instanceId} is dead with ${sessionIds.join() || 'no calls'}`);
+    const withinMs = isNoticed ? NOTICED_MS : UNNOTICED_MS;
+    this.seen.lost += sessionIds.length;
+    this.#deaths.push({ worker, sessionIds, withinMs, deadlineMs: this.#nowMs + withinMs });
+  }
+
+  get #nowMs(): number {
+    return this.#fleet?.network.clock.now() ?? 0;
+  }
+
+  #read(sessionId: string): SessionDocument | null {
+    const found = this.#fleet?.store.peek({ find: 'sessions', filter: { _id: sessionId }, limit: 1 });
+    return (found?.['documents'] as SessionDocument[] | undefined)?.[0] ?? null;
+  }
+
+  #written(command: Fields): void {
+    const name = Object.keys(command)[0] ?? '';
+    if (command[name] !== 'sessions') return;
+    const filter = (command['query'] ?? (command['updates'] as Fields[] | undefined)?.[0]?.['q']) as Fields;
+    const id = filter?.['_id'];
+    const session = typeof id === 'string' ? this.#read(id) : null;
+    if (session) this.#changed(session);
+  }
+
+  #changed(session: SessionDocument): void {
+    const { _id, status, epoch } = session;
+    const before = this.#last.get(_id);
+    if (before?.status === status && before.epoch === epoch) return;
+    this.#last.set(_id, { status, epoch });
+    const reason = session.end_reason === null ? '' : ` (${session.end_reason})`;
+    this.note(`${_id} is ${status}${reason}, epoch ${epoch}, at ${session.worker?.instance_id}`);
+    if (status === 'unknown') this.seen.doubted += 1;
+    if (before && before.epoch > 0 && epoch > before.epoch) this.seen.takenOver += 1;
+    const isDoubt = status === 'unknown' && before?.status === 'active';
+    const isEnd = !isLive(status) && status !== 'creating' && before && isLive(before.status);
+    if (isDoubt || (isEnd && !this.#ends.has(`${_id}:${epoch}`)))
+      this.#judge(session, isDoubt ? 'doubted' : 'ended');
+  }
+
+  /** No session is doubted or ended while its worker talks and its caller is there. */
+  #judge({ _id, worker: stored }: SessionDocument, what: string): void {
+    const worker = this.#fleet?.workerOf(stored?.instance_id ?? '');
+    const caller = this.#callers.find(({ plan }) => plan.sessionId === _id);
+    if (!worker?.process.isRunning || caller?.state !== 'connected' || !worker.isTalking(_id)) return;
+    const healthyMs = this.#nowMs - (this.#unhealthyMs.get(worker) ?? 0);
+    if (healthyMs >= HEALTHY_MS)
+      this.violated(
+        `${_id} was ${what}, but its worker talks, connected for ${(healthyMs / 1_000).toFixed(0)} s`,
+      );
+  }
+
+  #look(): void {
+    const fleet = this.#fleet as Fleet;
+    for (const worker of fleet.workers())
+      if (!this.#isHealthy(worker)) this.#unhealthyMs.set(worker, this.#nowMs);
+    for (const { plan } of this.#callers) {
+      const agents = fleet
+        .workers()
+        .filter((worker) => worker.process.isRunning && worker.hasCall(plan.sessionId));
+      if (agents.length > 1)
+        this.violated(
+          `two agents in ${plan.sessionId}: ${agents.map(({ instanceId }) => instanceId).join()}`,
+        );
+    }
+    this.#checkDeaths();
+  }
+
+  #isHealthy(worker: WorkerProcess): boolean {
+    const { network, store } = this.#fleet as Fleet;
+    const controlPlane = this.#fleet?.controlPlaneOf(worker);
+    const { process } = worker;
+    return (
+      process.isRunning &&
+      controlPlane?.isRunning === true &&
+      !network.isCut(process.host, controlPlane.host) &&
+      !network.isCut(controlPlane.host, process.host) &&
+      store.reaches(controlPlane) &&
+      this.#isStoreHealthy
+    );
+  }
+
+  get #isStoreHealthy(): boolean {
+    const { store } = this.#fleet as Fleet;
+    return store.isHealthy && store.majorityLagMs <= MAX_LAG_MS;
+  }
+
+  /** Every call of a dead worker is taken over or ended within its time, while the fleet can do so. */
+  #checkDeaths(): void {
+    const fleet = this.#fleet as Fleet;
+    const canAct = this.#isStoreHealthy && fleet.machines.every(isWhole);
+    if (!canAct) for (const death of this.#deaths) death.deadlineMs = this.#nowMs + death.withinMs;
+    const due = this.#deaths.filter(({ deadlineMs }) => deadlineMs <= this.#nowMs);
+    if (due.length === 0) return;
+    this.#deaths = this.#deaths.filter((death) => !due.includes(death));
+    for (const { worker, sessionIds } of due)
+      for (const id of sessionIds) {
+        const session = this.#read(id);
+        if (session && isLive(session.status) && session.worker?.instance_id === worker.instanceId)
+          this.violated(`${id} is ${session.status}, but its worker died long ago`);
+      }
+
+    function isWhole({ isOn, controlPlane }: Fleet['machines'][number]): boolean {
+      return !isOn || (controlPlane?.process.isRunning === true && fleet.store.reaches(controlPlane.process));
+    }
+  }
+}

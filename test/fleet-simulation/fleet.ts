@@ -1,0 +1,261 @@
+/**
+ * The fleet: machines with a control plane and a worker each, their supervisors, and what connects them. It
+ * can be hurt in every way that faults need.
+ */
+
+import mongoose from 'mongoose';
+import type { WebSocket } from 'ws';
+import { createLogger, type Logger } from '#base/log.ts';
+import { defineModels, type Models } from '#control-plane/platform/store/models.ts';
+import type { Random } from '../simulation/random.ts';
+import type { SimulatedClock } from '../simulation/simulated-clock.ts';
+import { type ControlPlaneProcess, startControlPlane } from './control-plane-process.ts';
+import { Disk } from './disks.ts';
+import { Network } from './network.ts';
+import { SharedBus } from './shared-bus.ts';
+import { openEngine, type StoreEngine } from './store-engine.ts';
+import { StoreServer } from './store-server.ts';
+import { VirtualProcess } from './virtual-process.ts';
+import { type Callers, type WorkerObserver, WorkerProcess } from './worker-process.ts';
+
+/** Sets of models, reused from run to run: compiling one takes as long as a small run. */
+const modelSets: Models[] = [];
+let engine: StoreEngine | null = null;
+
+function modelSet(index: number): Models {
+  modelSets[index] ??= defineModels(mongoose.createConnection());
+  return modelSets[index];
+}
+
+/** How a fleet is laid out. */
+export interface FleetPlan {
+  readonly machines: number;
+  /** Worker and control plane of a machine have one supervisor, which tells the latter of a death. */
+  readonly isSupervised: boolean;
+  /** Difference of each machine's clock, ms. */
+  readonly skewsMs: readonly number[];
+}
+
+/** A machine. */
+export interface Machine {
+  readonly index: number;
+  readonly disk: Disk;
+  isOn: boolean;
+  controlPlane: ControlPlaneProcess | null;
+  worker: WorkerProcess | null;
+}
+
+/** What is told to those who watch. */
+export interface FleetObserver extends WorkerObserver {
+  note(what: string): void;
+  /** A worker's process has ended while it had these sessions. */
+  died(worker: WorkerProcess, isNoticed: boolean): void;
+}
+
+/** What a fleet is made of. */
+export interface FleetParts {
+  readonly clock: SimulatedClock;
+  readonly random: Random;
+  readonly plan: FleetPlan;
+  readonly callers: Callers;
+  readonly observer: FleetObserver;
+}
+
+const SILENT = createLogger({ level: 'silent', name: 'fleet' });
+/** A supervisor kills what does not stop. */
+const STOP_MS = 30_000;
+
+/** A running fleet. */
+export class Fleet {
+  readonly network: Network;
+  readonly bus: SharedBus;
+  readonly store: StoreServer;
+  readonly machines: readonly Machine[];
+  readonly #parts: FleetParts;
+  readonly #workers = new Map<string, WorkerProcess>();
+  /** The control plane that each worker is connected to. */
+  readonly #linkedTo = new Map<WorkerProcess, VirtualProcess>();
+  #processes = 0;
+  #controlPlanes = 0;
+
+  constructor(parts: FleetParts) {
+    this.#parts = parts;
+    const { clock, random, plan } = parts;
+    this.network = new Network(clock, random.fork());
+    this.bus = new SharedBus(this.network);
+    engine ??= openEngine(Object.values(modelSet(0)));
+    engine.clear();
+    this.store = new StoreServer(engine, this.network, random.fork());
+    this.machines = Array.from({ length: plan.machines }, (_, index) => ({
+      index,
+      disk: new Disk(),
+      isOn: true,
+      controlPlane: null,
+      worker: null,
+    }));
+  }
+
+  /** Starts every part. */
+  start(): void {
+    for (const machine of this.machines) {
+      this.#startControlPlane(machine);
+      this.#startWorker(machine);
+    }
+  }
+
+  workerOf(instanceId: string): WorkerProcess | null {
+    return this.#workers.get(instanceId) ?? null;
+  }
+
+  workers(): readonly WorkerProcess[] {
+    return [...this.#workers.values()].filter(({ process }) => process.isAlive);
+  }
+
+  /** The control plane that a worker is connected to; null when it is not registered anywhere. */
+  controlPlaneOf(worker: WorkerProcess): VirtualProcess | null {
+    return worker.isConnected ? (this.#linkedTo.get(worker) ?? null) : null;
+  }
+
+  /** The control plane that a load balancer chooses for a request from outside. */
+  controlPlane(): ControlPlaneProcess | null {
+    const running = this.machines.flatMap(({ controlPlane }) =>
+      controlPlane && this.network.isListening(controlPlane.process) ? [controlPlane] : [],
+    );
+    return running.length === 0 ? null : this.#parts.random.pick(running);
+  }
+
+  killWorker(machine: Machine): void {
+    const { worker } = machine;
+    if (!worker?.process.isAlive) return;
+    worker.process.kill();
+    this.network.closeAllOf(worker.process);
+    machine.worker = null;
+    const { isSupervised } = this.#parts.plan;
+    this.#parts.observer.died(worker, true);
+    const { clock, random } = this.#parts;
+    const { controlPlane } = machine;
+    if (isSupervised)
+      clock.after(20, () =>
+        controlPlane?.process.enter(
+          () =>
+            void controlPlane.hub.workerDied(worker.instanceId, { isReplaced: true }).catch(() => undefined),
+        ),
+      );
+    clock.after(random.between(500, 2_000), () => this.#startWorker(machine));
+  }
+
+  killControlPlane(machine: Machine): void {
+    const { controlPlane } = machine;
+    if (!controlPlane?.process.isAlive) return;
+    this.#end(controlPlane.process);
+    machine.controlPlane = null;
+    const { clock, random } = this.#parts;
+    clock.after(random.between(1_000, 4_000), () => this.#startControlPlane(machine));
+  }
+
+  /** The machine loses its power, until it gets it back after `forMs`. */
+  powerOff(machine: Machine, forMs: number | null): void {
+    machine.isOn = false;
+    const { worker, controlPlane } = machine;
+    for (const process of [worker?.process, controlPlane?.process]) {
+      process?.kill();
+      if (process) this.network.vanish(process);
+    }
+    if (worker) this.#parts.observer.died(worker, false);
+    machine.worker = null;
+    machine.controlPlane = null;
+    if (forMs === null) return;
+    this.#parts.clock.after(forMs, () => {
+      machine.isOn = true;
+      this.#startControlPlane(machine);
+      this.#startWorker(machine);
+    });
+  }
+
+  /** Stops the control plane as a deploy does, and starts the next. */
+  async restartControlPlane(machine: Machine): Promise<void> {
+    const { controlPlane } = machine;
+    if (!controlPlane?.process.isAlive) return;
+    machine.controlPlane = null;
+    const { clock } = this.#parts;
+    controlPlane.process.enter(() => {
+      void Promise.race([controlPlane.stop(), clock.sleep(STOP_MS)])
+        .catch(() => undefined)
+        .then(() => {
+          this.#end(controlPlane.process);
+          clock.after(1_000, () => this.#startControlPlane(machine));
+        });
+    });
+  }
+
+  /** Drains the worker as a deploy does, and starts the next. */
+  async restartWorker(machine: Machine): Promise<void> {
+    const { worker } = machine;
+    if (!worker?.process.isAlive) return;
+    const { clock } = this.#parts;
+    worker.process.enter(() => {
+      void Promise.race([worker.drain(), clock.sleep(STOP_MS)]).then(() => {
+        if (!worker.process.isAlive) return;
+        this.#end(worker.process);
+        if (machine.worker === worker) machine.worker = null;
+        this.#parts.observer.died(worker, true);
+        clock.after(1_000, () => this.#startWorker(machine));
+      });
+    });
+  }
+
+  #end(process: VirtualProcess): void {
+    process.kill();
+    this.network.closeAllOf(process);
+  }
+
+  #startControlPlane(machine: Machine): void {
+    if (!machine.isOn || machine.controlPlane) return;
+    const { clock, random } = this.#parts;
+    const process = this.#newProcess(machine, 'cp');
+    const models = modelSet(++this.#controlPlanes);
+    const { network, bus, store } = this;
+    startControlPlane({ process, network, bus, store, models, logger: SILENT as Logger }).then(
+      (controlPlane) => {
+        if (process.isAlive && machine.isOn) machine.controlPlane = controlPlane;
+      },
+      () => {
+        // It says why and ends; its supervisor tries again.
+        this.#end(process);
+        clock.after(random.between(1_000, 2_000), () => this.#startControlPlane(machine));
+      },
+    );
+  }
+
+  #startWorker(machine: Machine): void {
+    if (!machine.isOn || machine.worker) return;
+    const { random, callers, observer } = this.#parts;
+    const process = this.#newProcess(machine, 'w');
+    const adopted = machine.disk.adopt(process);
+    const worker: WorkerProcess = new WorkerProcess({
+      instanceId: process.name,
+      process,
+      random: random.fork(),
+      logger: SILENT,
+      spool: machine.disk.open(process.name, process),
+      adopted,
+      callers,
+      observer,
+      openSocket: (self) => this.#openLink(self),
+    });
+    machine.worker = worker;
+    this.#workers.set(process.name, worker);
+  }
+
+  #openLink(worker: WorkerProcess): WebSocket {
+    const target = this.controlPlane()?.process ?? null;
+    if (target) this.#linkedTo.set(worker, target);
+    return this.network.connect(worker.process, target);
+  }
+
+  #newProcess({ index }: Machine, kind: 'cp' | 'w'): VirtualProcess {
+    const { clock, plan } = this.#parts;
+    const facts = { name: `${kind}${index}-${++this.#processes}`, host: `${kind}${index}` };
+    return new VirtualProcess(clock, { ...facts, skewMs: plan.skewsMs[index] ?? 0 });
+  }
+}

@@ -1,0 +1,137 @@
+/** The conversation of one call on one worker, from a script: what the turn loop would report. */
+import { randomUUID } from 'node:crypto';
+import type { EndReason } from '#protocol/session-record.ts';
+import type { DurableReport } from '#protocol/worker-link.ts';
+import type { Random } from '../simulation/random.ts';
+import type { VirtualProcess } from './virtual-process.ts';
+
+/** What a call does. */
+export interface CallScript {
+  readonly channel: 'phone' | 'web';
+  /** It reports nothing while it goes on, as a call transferred to a person. */
+  readonly isQuiet: boolean;
+  /** The agent hangs up after this time, ms; null: the caller does. */
+  readonly agentEndsAfterMs: number | null;
+}
+
+/** What it needs of its worker. */
+export interface CallHost {
+  readonly process: VirtualProcess;
+  readonly random: Random;
+  report(report: DurableReport): void;
+  live(text: string, isFinal: boolean): void;
+  /** It has ended: its dialog is closed and its slot free. */
+  onEnded(reason: EndReason): void;
+}
+
+/** A caller who does not come back has left. */
+const RETURN_MS = 20_000;
+
+/** A call in progress. */
+export class ScriptedCall {
+  readonly #host: CallHost;
+  readonly #script: CallScript;
+  #hasJoined: boolean;
+  #hasCaller = false;
+  #isOver = false;
+  #turn = 0;
+  #absence = 0;
+
+  constructor(host: CallHost, script: CallScript, hasJoined: boolean) {
+    this.#host = host;
+    this.#script = script;
+    this.#hasJoined = hasJoined;
+    this.#waitForCaller();
+  }
+
+  /** True while agent and caller hear each other. */
+  get isTalking(): boolean {
+    return this.#hasCaller && !this.#isOver;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The caller is connected. */
+  attach(): void {
+    if (this.#isOver || this.#hasCaller) return;
+    this.#hasCaller = true;
+    this.#absence += 1;
+    if (!this.#hasJoined) this.#host.report({ type: 'joined', at: this.#wallTime() });
+    this.#hasJoined = true;
+    const { agentEndsAfterMs } = this.#script;
+    if (agentEndsAfterMs !== null) this.#host.process.after(agentEndsAfterMs, () => this.end('agent_hangup'));
+    if (!this.#script.isQuiet) this.#scheduleTurn();
+  }
+
+  end(reason: EndReason): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { report } = this.#host;
+    const startedAt = this.#wallTime();
+    const track = {
+      role: 'agent',
+      segments: 1,
+      rate_hz: 8_000,
+      started_at: startedAt,
+      duration_ms: 1,
+    } as const;
+    report({ type: 'recording', tracks: [track] });
+    report({ type: 'ended', at: this.#wallTime(), end_reason: this.#hasJoined ? reason : 'cancelled' });
+    this.#host.onEnded(reason);
+  }
+
+  /** Stops without a word, because another worker has the call. */
+  drop(): void {
+    this.#isOver = true;
+  }
+
+  #wallTime(): string {
+    return new Date(this.#host.process.wallTime()).toISOString();
+  }
+
+  #waitForCaller(): void {
+    const absence = this.#absence;
+    this.#host.process.after(RETURN_MS, () => {
+      if (this.#absence === absence && !this.#hasCaller) this.end('user_hangup');
+    });
+  }
+
+  #scheduleTurn(): void {
+    const { process, random } = this.#host;
+    process.after(random.between(2_000, 7_000), () => {
+      if (this.#isOver) return;
+      this.#turn += 1;
+      const text = `turn ${this.#turn} ${randomUUID()}`;
+      this.#host.live(text.slice(0, 4), false);
+      this.#report('user', text);
+      process.after(random.between(300, 1_500), () => {
+        if (this.#isOver) return;
+        this.#report('assistant', `reply ${text}`);
+        this.#host.live(text, true);
+        this.#host.report({
+          type: 'usage',
+          turn_id: this.#turn,
+          model: 'test/model',
+          input_tokens: 1,
+          cached_input_tokens: null,
+          output_tokens: 1,
+          discarded_output_tokens: 0,
+        });
+        this.#scheduleTurn();
+      });
+    });
+  }
+
+  #report(role: 'user' | 'assistant', content: string): void {
+    const item = {
+      type: 'message',
+      role,
+      content,
+      turn_id: this.#turn,
+      created_at: this.#wallTime(),
+    } as const;
+    this.#host.report({ type: 'items', items: [{ ...item, id: randomUUID() }] });
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * `npm run simulate:fleet -- --runs 2000 [--from 1]` runs simulated fleets on every processor and prints those
+ * that violate an invariant, and what the runs contained. `npm run simulate:fleet -- --seed 17` shows one fleet
+ * as a timeline: its faults, and every change of its calls.
+ */
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { isMainThread, parentPort, Worker } from 'node:worker_threads';
+import { type FleetFigures, NO_FIGURES, simulateFleet, sumOf } from './simulate-fleet.ts';
+
+/** Runs a thread gets at a time, and failures after which further ones add no information. */
+const BATCH = 10;
+const ENOUGH_FAILURES = 20;
+/** Runs between progress messages. */
+const PROGRESS = 100;
+
+/** Runs with consecutive seeds. */
+interface Batch {
+  readonly from: number;
+  readonly runs: number;
+}
+
+/** The result of a batch. */
+interface Found {
+  readonly failures: readonly string[];
+  readonly figures: FleetFigures;
+}
+
+if (isMainThread) await main();
+else
+  parentPort?.on(
+    'message',
+    (batch: Batch) => void runBatch(batch).then((found) => parentPort?.postMessage(found)),
+  );
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      runs: { type: 'string', default: '2000' },
+      from: { type: 'string', default: '1' },
+      seed: { type: 'string' },
+    },
+  });
+  if (values.seed === undefined) await runAll(Number(values.from), Number(values.runs));
+  else await show(Number(values.seed));
+}
+
+async function runBatch({ from, runs }: Batch): Promise<Found> {
+  const failures: string[] = [];
+  let figures = NO_FIGURES;
+  for (let seed = from; seed < from + runs; seed++) {
+    const run = await simulateFleet(seed);
+    for (const violation of run.violations)
+      failures.push(`${violation}\n    npm run simulate:fleet -- --seed ${seed}`);
+    figures = sumOf(figures, run.figures);
+  }
+  return { failures, figures };
+}
+
+async function runAll(from: number, runs: number): Promise<void> {
+  const startedMs = performance.now();
+  const failures: string[] = [];
+  const end = from + runs;
+  let figures = NO_FIGURES;
+  let next = from;
+  let done = 0;
+  const secondsSince = () => ((performance.now() - startedMs) / 1000).toFixed(1);
+  const work = async () => {
+    const thread = new Worker(new URL(import.meta.url));
+    while (next < end && failures.length < ENOUGH_FAILURES) {
+      const batch = { from: next, runs: Math.min(BATCH, end - next) };
+      next += batch.runs;
+      const found = await runIn(thread, batch);
+      failures.push(...found.failures);
+      for (const failure of found.failures) console.log(failure);
+      figures = sumOf(figures, found.figures);
+      const before = done;
+      done += batch.runs;
+      if (Math.floor(before / PROGRESS) < Math.floor(done / PROGRESS))
+        console.log(`${done} of ${runs} fleets in ${secondsSince()} s`);
+    }
+    await thread.terminate();
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  const { calls, connected, commands, doubted, faults, lastedMs, lost, takenOver } = figures;
+  console.log(
+    `${done} fleets with ${faults} faults and ${calls} calls in ${(lastedMs / 3_600_000).toFixed(0)} hours of ` +
+      `virtual time: ${connected} callers reached an agent, ${lost} calls lost their worker, ${takenOver} of ` +
+      `them were taken over, ${doubted} sessions were doubted; ${commands} commands of the store`,
+  );
+  console.log(
+    `${secondsSince()} s, ` +
+      `${failures.length === 0 ? 'every invariant held' : `${failures.length} broken invariants`}`,
+  );
+  process.exitCode = failures.length === 0 ? 0 : 1;
+}
+
+/** Runs one batch in a thread that is reused for the next: its modules are loaded and compiled once. */
+async function runIn(thread: Worker, batch: Batch): Promise<Found> {
+  thread.postMessage(batch);
+  // Rejects with the thread's error.
+  const [found] = await once(thread, 'message');
+  return found;
+}
+
+async function show(seed: number): Promise<void> {
+  const { notes, violations } = await simulateFleet(seed);
+  for (const note of notes) console.log(note);
+  console.log(violations.length === 0 ? 'every invariant held' : violations.join('\n'));
+  process.exitCode = violations.length === 0 ? 0 : 1;
+}

@@ -1,0 +1,300 @@
+/**
+ * A worker of the fleet: the product's link, spool, offers and slots, with calls from a script instead of the
+ * turn loop and its media.
+ */
+
+import type { WebSocket } from 'ws';
+import type { Logger } from '#base/log.ts';
+import type { EndReason } from '#protocol/session-record.ts';
+import type { ControlMessage, DurableReport, FailoverState, ReportedDialog } from '#protocol/worker-link.ts';
+import type { Call } from '#runtime/calls/call.ts';
+import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
+import type { Spool } from '#runtime/link/spool.ts';
+import { type Job, JobTable } from '#runtime/worker/job-table.ts';
+import { Offers } from '#runtime/worker/offers.ts';
+import type { Random } from '../simulation/random.ts';
+import { type CallScript, ScriptedCall } from './scripted-call.ts';
+import type { VirtualProcess } from './virtual-process.ts';
+
+/** As of the product's worker. */
+const ALONE_MS = 120_000;
+const DRAIN_MS = 20_000;
+const FLUSH_MS = 3_000;
+const CAPACITY = 3;
+
+/** The phones and browsers of the callers. */
+export interface Callers {
+  script(sessionId: string): CallScript;
+  /** A worker has answered the INVITE, or another one's re-INVITE is answered; false if nobody is there. */
+  connect(sessionId: string, worker: WorkerProcess): boolean;
+  /** A worker hangs up. */
+  hangUp(sessionId: string, worker: WorkerProcess): void;
+}
+
+/** Told what happens at a worker. */
+export interface WorkerObserver {
+  reported(worker: WorkerProcess, session: Job, report: DurableReport): void;
+  acknowledged(message: Extract<ControlMessage, { type: 'ack' }>): void;
+}
+
+/** What a worker works with. */
+export interface WorkerParts {
+  readonly instanceId: string;
+  readonly process: VirtualProcess;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly spool: Spool;
+  readonly adopted: ReadonlyMap<string, Spool>;
+  readonly callers: Callers;
+  readonly observer: WorkerObserver;
+  readonly openSocket: (worker: WorkerProcess) => WebSocket;
+}
+
+/** A running worker. */
+export class WorkerProcess {
+  readonly instanceId: string;
+  readonly process: VirtualProcess;
+  readonly #parts: WorkerParts;
+  readonly #jobs: JobTable;
+  readonly #client: ControlPlaneClient;
+  readonly #offers: Offers;
+  readonly #calls = new Map<Job, ScriptedCall>();
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts;
+    this.instanceId = parts.instanceId;
+    this.process = parts.process;
+    const { process, logger, spool, adopted } = parts;
+    const jobs = new JobTable(process);
+    this.#jobs = jobs;
+    this.#client = connectControlPlane({
+      url: 'http://control-plane',
+      token: '',
+      clock: process,
+      logger,
+      spool,
+      adopted,
+      facts: () => ({
+        instanceId: parts.instanceId,
+        supervisorRun: null,
+        capacity: CAPACITY,
+        codecs: ['PCMU'],
+        sipTag: parts.instanceId,
+        kinds: ['phone', 'web'],
+        sessions: jobs.all().filter((job) => job.kind === 'phone' || job.call !== null),
+      }),
+      load: () => this.#offers.load(),
+      onMessage: (message) => this.#receive(message),
+      onAlone: (aloneMs) => {
+        if (aloneMs > ALONE_MS) this.#endAll();
+      },
+      openSocket: () => parts.openSocket(this),
+    });
+    this.#offers = new Offers({
+      identity: { kinds: ['phone', 'web'], capacity: CAPACITY },
+      clock: process,
+      jobs,
+      client: this.#client,
+      phone: { signalling: { isConnected: true } },
+      loopLagMs: () => 0,
+    });
+  }
+
+  get isConnected(): boolean {
+    return this.#client.isConnected;
+  }
+
+  /** Jobs that hold a slot. */
+  get slots(): number {
+    return this.#jobs.size;
+  }
+
+  /** Ids of the sessions of its jobs. */
+  sessionIds(): string[] {
+    return this.#jobs.all().map(({ sessionId }) => sessionId);
+  }
+
+  /** True while its agent and the caller hear each other. */
+  isTalking(sessionId: string): boolean {
+    return [...this.#calls].some(([job, call]) => job.sessionId === sessionId && call.isTalking);
+  }
+
+  /** True while it believes that it has this call. */
+  hasCall(sessionId: string): boolean {
+    return [...this.#calls].some(([job, call]) => job.sessionId === sessionId && !call.isOver);
+  }
+
+  /** An INVITE has arrived; the caller waits for the answer. */
+  invite(sipCallId: string, refused: () => void): void {
+    const job = this.#jobs.takeSipCall(sipCallId);
+    if (!job) {
+      refused();
+      return;
+    }
+    job.plan.then(
+      () => {
+        const call = this.#start(job, false);
+        const { process, random, callers } = this.#parts;
+        process.after(random.between(50, 400), () => {
+          if (!callers.connect(job.sessionId, this)) call.end('cancelled');
+          else this.#answered(job, call);
+        });
+      },
+      () => {
+        refused();
+        this.#end(job, 'cancelled');
+      },
+    );
+  }
+
+  /** The caller has hung up. */
+  callerLeft(sessionId: string): void {
+    for (const [job, call] of this.#calls) if (job.sessionId === sessionId) call.end('user_hangup');
+  }
+
+  /** Declines offers, waits for its calls, then stops. */
+  async drain(): Promise<void> {
+    const { process } = this.#parts;
+    this.#offers.drain();
+    process.after(DRAIN_MS, () => this.#endAll());
+    await Promise.race([this.#jobs.idle(), process.sleep(DRAIN_MS + FLUSH_MS)]);
+    await this.#client.flushed(FLUSH_MS);
+    this.#offers.close();
+    this.#client.close();
+    await this.#parts.spool.close();
+  }
+
+  #receive(message: ControlMessage): void {
+    switch (message.type) {
+      case 'offer':
+        this.#offers.take(message);
+        return;
+      case 'assign': {
+        const job = this.#jobs.assign(message.session_id, message.epoch, message.plan);
+        if (job && !job.call) this.#assigned(job, message.handover);
+        return;
+      }
+      case 'withdraw':
+      case 'stale':
+        this.#drop(message.session_id, message.epoch);
+        return;
+      case 'end': {
+        const job = this.#jobs.get(message.session_id, message.epoch);
+        const call = job && this.#calls.get(job);
+        if (call) call.end(message.end_reason);
+        else if (job) this.#end(job, message.end_reason);
+        return;
+      }
+      case 'webrtc.offer':
+        this.#connectBrowser(message);
+        return;
+      case 'ack':
+        this.#parts.observer.acknowledged(message);
+        return;
+      default:
+        return;
+    }
+  }
+
+  #assigned(job: Job, handover: FailoverState | null): void {
+    if (handover?.dialog) this.#takeOver(job, handover);
+    else if (job.kind === 'web') this.#start(job, handover !== null);
+  }
+
+  #takeOver(job: Job, handover: FailoverState): void {
+    const { process, random, callers } = this.#parts;
+    process.after(random.between(20, 300), () => {
+      if (callers.connect(job.sessionId, this)) this.#answered(job, this.#start(job, true));
+      else this.#end(job, 'user_hangup', handover.lost_at);
+    });
+  }
+
+  #answered(job: Job, call: ScriptedCall): void {
+    this.#report(job, { type: 'dialog', ...dialogOf(job, this.instanceId) });
+    call.attach();
+  }
+
+  #start(job: Job, hasJoined: boolean): ScriptedCall {
+    const { process, random, callers } = this.#parts;
+    const session = { session_id: job.sessionId, epoch: job.epoch };
+    const host = {
+      process,
+      random,
+      report: (report: DurableReport) => this.#report(job, report),
+      live: (text: string, final: boolean) =>
+        this.#client.send({
+          type: 'live',
+          ...session,
+          event: { type: 'transcript', role: 'agent', text, final },
+        }),
+      onEnded: () => {
+        callers.hangUp(job.sessionId, this);
+        this.#calls.delete(job);
+        this.#jobs.remove(job.sessionId, job.epoch);
+      },
+    };
+    const call = new ScriptedCall(host, callers.script(job.sessionId), hasJoined);
+    this.#calls.set(job, call);
+    job.call = call as unknown as Call;
+    return call;
+  }
+
+  #connectBrowser(request: Extract<ControlMessage, { type: 'webrtc.offer' }>): void {
+    const job = this.#jobs.get(request.session_id, request.epoch);
+    const call = job && this.#calls.get(job);
+    const isConnected = call && this.#parts.callers.connect(request.session_id, this);
+    if (isConnected) call.attach();
+    this.#client.send({
+      type: 'answer',
+      request_id: request.request_id,
+      result: isConnected
+        ? { ok: true, value: { sdp: 'answer' } }
+        : { ok: false, code: 'not_found', message: 'no such call here' },
+    });
+  }
+
+  #report(job: Job, report: DurableReport): void {
+    this.#parts.observer.reported(this, job, report);
+    this.#client.report({ sessionId: job.sessionId, epoch: job.epoch }, report);
+  }
+
+  /** Ends a job that is no call. */
+  #end(job: Job, reason: EndReason, at = new Date(this.process.wallTime()).toISOString()): void {
+    this.#report(job, { type: 'ended', at, end_reason: reason });
+    this.#jobs.remove(job.sessionId, job.epoch);
+  }
+
+  #drop(sessionId: string, epoch: number): void {
+    this.#offers.drop(sessionId, epoch);
+    const job = this.#jobs.get(sessionId, epoch);
+    if (job) {
+      this.#calls.get(job)?.drop();
+      this.#calls.delete(job);
+    }
+    this.#jobs.remove(sessionId, epoch);
+  }
+
+  #endAll(): void {
+    for (const job of this.#jobs.all()) {
+      const call = this.#calls.get(job);
+      if (call) call.end('internal_error');
+      else this.#jobs.remove(job.sessionId, job.epoch);
+    }
+  }
+}
+
+function dialogOf({ sessionId, epoch }: Job, contact: string): ReportedDialog {
+  return {
+    sip_call_id: `call-${sessionId}`,
+    local_tag: 'local',
+    remote_tag: 'remote',
+    local_party: '<sip:agent@parley>;tag=local',
+    remote_party: '<sip:caller@carrier>;tag=remote',
+    route_set: [],
+    local_cseq: epoch,
+    remote_target: 'sip:caller@carrier',
+    local_contact: `sip:${contact}`,
+    local_sdp: '',
+    remote_sdp: '',
+  };
+}
