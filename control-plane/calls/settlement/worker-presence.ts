@@ -73,9 +73,11 @@ export async function workerDead(
 ): Promise<void> {
   await jobs.workerGone(instanceId, hungIn);
   const sessions = await sessionsOf(context, instanceId, [...LIVE_STATUSES]);
-  await Promise.all(
+  const settled = await Promise.allSettled(
     sessions.map(({ _id, epoch }) => failOverOrEnd(context, { sessionId: _id, epoch, diedAt }, hungIn)),
   );
+  // Only when none is under way any more: the caller tries again.
+  for (const session of settled) if (session.status === 'rejected') throw session.reason;
   const analyses = await context.models.sessions
     .find({ 'worker.instance_id': instanceId, status: 'completed', 'analysis.state': 'running' }, { _id: 1 })
     .lean();

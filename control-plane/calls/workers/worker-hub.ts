@@ -21,7 +21,7 @@ import { openWorkerConnection, type WorkerConnection } from './worker-connection
 const SILENCE_MS = 5_000;
 /** Time for a dead worker's successor to send the spool left behind. */
 const SPOOL_GRACE_MS = 1_500;
-/** Interval between attempts to settle the sessions of a returned worker, ms. */
+/** Interval between attempts to settle the sessions of a returned or dead worker, ms. */
 const SETTLE_RETRY_MS = 1_000;
 /** How often workers get the list of speech models: some are installed by hand, and downloads fail. */
 const SPEECH_MODELS_MS = 120_000;
@@ -179,10 +179,22 @@ export class WorkerHub {
     await this.#settleDead(instanceId, diedAt, hungIn);
   }
 
-  /** Stores a dead worker's reports before its sessions are handed to another worker. */
+  /**
+   * Stores a dead worker's reports before its sessions are handed to another worker. Repeated until it
+   * succeeds: the death is not reported a second time.
+   */
   async #settleDead(instanceId: string, diedAt: Date | null = null, hungIn?: string | null): Promise<void> {
+    const { clock, logger, sink } = this.#deps;
     await this.#reports.whenStored();
-    await this.#deps.sink.workerDead(instanceId, diedAt, hungIn);
+    do {
+      try {
+        await sink.workerDead(instanceId, diedAt, hungIn);
+        return;
+      } catch (error) {
+        logger.error({ err: error, instanceId }, 'failed to settle the sessions of a dead worker');
+        await clock.sleep(SETTLE_RETRY_MS);
+      }
+    } while (!this.#isClosed);
   }
 
   /**
