@@ -33,16 +33,19 @@ const KINDS: readonly (readonly [weight: number, draw: Draw])[] = [
   [2, pause],
   [3, cutLink],
   [2, redisGone],
-  [2, cutFromRedis],
-  [1, cutFromStore],
+  [2, workerIsolated],
+  [5, uplinkCut],
   [2, storeHangs],
   [2, primarySteps],
-  [1, answersLost],
+  [3, answersLost],
   [1, slowMajority],
   [1, slowLink],
   [1, clockJumps],
   [2, rollingRestart],
 ];
+
+/** The first calls are there by then. */
+const FIRST_MS = 10_000;
 
 /** Draws the faults of a run; they begin within the first `withinMs`. */
 export function drawFaults(random: Random, machines: number, withinMs: number): Fault[] {
@@ -50,7 +53,7 @@ export function drawFaults(random: Random, machines: number, withinMs: number): 
   const draws = KINDS.flatMap(([weight, draw]) => Array.from({ length: weight }, () => draw));
   return Array.from({ length: count }, () => {
     const fault = random.pick(draws)(random, machines);
-    return { ...fault, atMs: random.between(3_000, withinMs) };
+    return { ...fault, atMs: random.between(FIRST_MS, withinMs) };
   });
 }
 
@@ -114,31 +117,22 @@ function pause(random: Random, machines: number): Omit<Fault, 'atMs'> {
   };
 }
 
-/** Cuts paths, one way or both. */
+/** Cuts these paths, one way or both. */
 function cutting(
   name: string,
-  [from, to]: readonly [string, string],
+  paths: readonly (readonly [string, string])[],
   random: Random,
-  longestMs: number,
 ): Omit<Fault, 'atMs'> {
-  const ways = random.pick([
-    [[from, to]],
-    [[to, from]],
-    [
-      [from, to],
-      [to, from],
-    ],
-    [
-      [from, to],
-      [to, from],
-    ],
-  ]);
+  const ways = random.pick(['out', 'in', 'both', 'both']);
   const all = (network: Network, what: 'cut' | 'mend') => {
-    for (const [one, other] of ways as [string, string][]) network[what](one, other);
+    for (const [from, to] of paths) {
+      if (ways !== 'in') network[what](from, to);
+      if (ways !== 'out') network[what](to, from);
+    }
   };
   return {
-    name: `${name} cut ${ways.length === 1 ? 'one way' : 'both ways'} (${(ways[0] as string[]).join('>')})`,
-    forMs: random.between(1_000, longestMs),
+    name: `${name} (${ways})`,
+    forMs: random.between(1_000, 60_000),
     begin: ({ network }) => all(network, 'cut'),
     end: ({ network }) => all(network, 'mend'),
   };
@@ -147,17 +141,21 @@ function cutting(
 function cutLink(random: Random, machines: number): Omit<Fault, 'atMs'> {
   const worker = `w${Math.floor(random.next() * machines)}`;
   const controlPlane = `cp${Math.floor(random.next() * machines)}`;
-  return cutting('link', [worker, controlPlane], random, 60_000);
+  return cutting(`link from ${worker} to ${controlPlane} cut`, [[worker, controlPlane]], random);
 }
 
-function cutFromRedis(random: Random, machines: number): Omit<Fault, 'atMs'> {
-  const path = [`cp${Math.floor(random.next() * machines)}`, REDIS_HOST] as const;
-  return cutting('path to Redis', path, random, 60_000);
+/** A control plane loses Redis, the database, or both, and keeps its workers. */
+function uplinkCut(random: Random, machines: number): Omit<Fault, 'atMs'> {
+  const controlPlane = `cp${Math.floor(random.next() * machines)}`;
+  const lost = random.pick([[REDIS_HOST], [STORE_HOST], [REDIS_HOST, STORE_HOST]]);
+  const paths = lost.map((host) => [controlPlane, host] as const);
+  return cutting(`${controlPlane} cut from ${lost.join(' and ')}`, paths, random);
 }
 
-function cutFromStore(random: Random, machines: number): Omit<Fault, 'atMs'> {
-  const path = [`cp${Math.floor(random.next() * machines)}`, STORE_HOST] as const;
-  return cutting('path to the store', path, random, 30_000);
+function workerIsolated(random: Random, machines: number): Omit<Fault, 'atMs'> {
+  const worker = `w${Math.floor(random.next() * machines)}`;
+  const paths = Array.from({ length: machines }, (_, index) => [worker, `cp${index}`] as const);
+  return cutting(`${worker} cut from every control plane`, paths, random);
 }
 
 function redisGone(random: Random): Omit<Fault, 'atMs'> {
@@ -188,16 +186,16 @@ function primarySteps(random: Random): Omit<Fault, 'atMs'> {
 }
 
 function answersLost(random: Random): Omit<Fault, 'atMs'> {
+  const share = random.between(0.1, 0.6);
   return {
-    name: 'answers of the store lost',
-    forMs: 5_000,
+    name: `${(share * 100).toFixed(0)} % of the store's answers lost`,
+    forMs: random.between(5_000, 40_000),
     begin(fleet) {
-      for (let ms = 0; ms < 5_000; ms += 100)
-        fleet.network.clock.after(ms, () => {
-          if (random.chance(0.5)) fleet.store.loseAnswers();
-        });
+      fleet.store.lostShare = share;
     },
-    end: () => undefined,
+    end(fleet) {
+      fleet.store.lostShare = 0;
+    },
   };
 }
 

@@ -9,8 +9,11 @@ import type { Caller } from './caller.ts';
 import { DATA_KEYS } from './control-plane-process.ts';
 import type { Fields } from './store-engine.ts';
 
-/** Longest a charge may exceed the call: rounding up, clocks that differ, and a lost worker last seen late. */
-const OVERCHARGE_SECONDS = 25;
+/**
+ * Longest a charge may exceed the call: clocks that differ, a machine missed for 25 s, and the successor's
+ * wait of 20 s for a browser that does not return.
+ */
+const OVERCHARGE_SECONDS = 50;
 
 /** What the workers sent, and what they were told is stored: by `<session>:<epoch>`. */
 export interface Reports {

@@ -44,7 +44,10 @@ export class FleetWatch implements FleetObserver {
   /** Figures: what the run has contained. */
   readonly seen = { doubted: 0, takenOver: 0, lost: 0 };
   readonly #unhealthyMs = new Map<WorkerProcess, number>();
-  readonly #last = new Map<string, Pick<SessionDocument, 'status' | 'epoch'>>();
+  readonly #last = new Map<
+    string,
+    Pick<SessionDocument, 'status' | 'epoch'> & { readonly instanceId: string }
+  >();
   readonly #ends = new Set<string>();
   #deaths: Death[] = [];
   #fleet: Fleet | null = null;
@@ -113,7 +116,7 @@ export class FleetWatch implements FleetObserver {
     const { _id, status, epoch } = session;
     const before = this.#last.get(_id);
     if (before?.status === status && before.epoch === epoch) return;
-    this.#last.set(_id, { status, epoch });
+    this.#last.set(_id, { status, epoch, instanceId: session.worker?.instance_id ?? '' });
     const reason = session.end_reason === null ? '' : ` (${session.end_reason})`;
     this.note(`${_id} is ${status}${reason}, epoch ${epoch}, at ${session.worker?.instance_id}`);
     if (status === 'unknown') this.seen.doubted += 1;
@@ -149,7 +152,19 @@ export class FleetWatch implements FleetObserver {
           `two agents in ${plan.sessionId}: ${agents.map(({ instanceId }) => instanceId).join()}`,
         );
     }
+    this.#checkDoubts();
     this.#checkDeaths();
+  }
+
+  /** A doubt is withdrawn once the worker gives signs of life again. */
+  #checkDoubts(): void {
+    for (const [id, { status, instanceId }] of this.#last) {
+      const worker = status === 'unknown' ? this.#fleet?.workerOf(instanceId) : null;
+      if (!worker?.process.isRunning || !worker.hasCall(id)) continue;
+      const healthyMs = this.#nowMs - (this.#unhealthyMs.get(worker) ?? 0);
+      if (healthyMs > HEALTHY_MS)
+        this.violated(`${id} is doubted, but its worker has been connected for ${healthyMs / 1_000} s`);
+    }
   }
 
   #isHealthy(worker: WorkerProcess): boolean {
@@ -168,7 +183,7 @@ export class FleetWatch implements FleetObserver {
 
   get #isStoreHealthy(): boolean {
     const { store } = this.#fleet as Fleet;
-    return store.isHealthy && store.majorityLagMs <= MAX_LAG_MS;
+    return store.isHealthy && store.lostShare === 0 && store.majorityLagMs <= MAX_LAG_MS;
   }
 
   /** Every call of a dead worker is taken over or ended within its time, while the fleet can do so. */

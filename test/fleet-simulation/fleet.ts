@@ -141,7 +141,7 @@ export class Fleet {
             void controlPlane.hub.workerDied(worker.instanceId, { isReplaced: true }).catch(() => undefined),
         ),
       );
-    clock.after(random.between(500, 2_000), () => this.#startWorker(machine));
+    clock.after(random.between(500, 5_000), () => this.#startWorker(machine));
   }
 
   killControlPlane(machine: Machine): void {

@@ -1,6 +1,6 @@
 /** One simulated fleet: layout, calls and faults drawn from the seed, run until every call is over. */
-import type { Random } from '../simulation/random.ts';
-import { createRandom } from '../simulation/random.ts';
+import process from 'node:process';
+import { createRandom, type Random } from '../simulation/random.ts';
 import { SimulatedClock } from '../simulation/simulated-clock.ts';
 import { ACCOUNT, Caller, type CallerPlan } from './caller.ts';
 import { Fleet } from './fleet.ts';
@@ -9,8 +9,10 @@ import { finalViolations } from './fleet-invariants.ts';
 import { FleetWatch } from './fleet-watch.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
-/** Calls and faults begin within this time. */
+/** Calls begin within this time. */
 const BUSY_MS = 60_000;
+/** Faults begin within this time. */
+const FAULTS_MS = 70_000;
 /** Everything is over by then: a fault takes 90 s at most, a call 90 s, a lost machine 190 s. */
 const LONGEST_MS = 900_000;
 /** Slots and leases are free this long after the last call. */
@@ -68,13 +70,13 @@ export interface FleetRun {
 export async function simulateFleet(seed: number): Promise<FleetRun> {
   const random = createRandom(seed);
   const clock = new SimulatedClock();
-  const machines = random.pick([1, 2, 2, 3]);
+  const machines = random.pick([1, 2, 2, 3, 3]);
   const plan = {
     machines,
     isSupervised: random.chance(0.6),
     skewsMs: Array.from({ length: machines }, () => random.between(-LARGEST_SKEW_MS, LARGEST_SKEW_MS) / 2),
   };
-  const faults = drawFaults(random.fork(), machines, BUSY_MS);
+  const faults = drawFaults(random.fork(), machines, FAULTS_MS);
   const watch = new FleetWatch();
   const callers: Caller[] = [];
   const byId = new Map<string, Caller>();
@@ -106,17 +108,18 @@ export async function simulateFleet(seed: number): Promise<FleetRun> {
   fleet.start();
   for (const caller of callers) clock.after(caller.plan.atMs, () => caller.call());
   scheduleFaults(clock, fleet, faults, (what) => watch.note(what));
+  // Either would end the process it happens in.
+  const onError = (error: unknown) => watch.violated(`an error that nobody handles: ${String(error)}`);
+  process.on('unhandledRejection', onError);
   const startedMs = clock.now();
   const busyUntilMs = Math.max(BUSY_MS, ...faults.map(({ atMs, forMs }) => atMs + forMs)) + 15_000;
-  await clock.run(
-    () => watch.violations.length > 0 || (clock.now() > busyUntilMs && isOver(fleet, callers)),
-    LONGEST_MS,
-  );
-  const endedMs = clock.now();
-  if (watch.violations.length === 0) {
-    await clock.run(() => false, endedMs + RELEASE_MS);
-    finish(fleet, watch, callers);
-  }
+  const hasFailed = () => watch.violations.length > 0;
+  await clock
+    .run(() => hasFailed() || (clock.now() > busyUntilMs && isOver(fleet, callers)), LONGEST_MS)
+    .catch(onError);
+  if (!hasFailed()) await clock.run(hasFailed, clock.now() + RELEASE_MS).catch(onError);
+  process.off('unhandledRejection', onError);
+  if (!hasFailed()) finish(fleet, watch, callers);
   if (faults.length === 0) checkBudget(fleet, watch, callers.length, clock.now() - startedMs);
   fleet.bus.close();
   return {
@@ -146,10 +149,10 @@ function drawCallers(random: Random, machines: number): CallerPlan[] {
     sessionId: `session-${index}`,
     // The fleet has started by then.
     atMs: random.between(8_000, BUSY_MS),
-    staysMs: random.between(5_000, 90_000),
+    staysMs: random.chance(0.04) ? random.between(180_000, 300_000) : random.between(5_000, 90_000),
     script: {
       channel: random.chance(0.6) ? 'phone' : 'web',
-      isQuiet: random.chance(0.3),
+      isQuiet: random.chance(0.4),
       agentEndsAfterMs: random.chance(0.2) ? random.between(5_000, 60_000) : null,
     },
   }));

@@ -1,12 +1,15 @@
 /**
- * `npm run simulate:fleet -- --runs 2000 [--from 1]` runs simulated fleets on every processor and prints those
- * that violate an invariant, and what the runs contained. `npm run simulate:fleet -- --seed 17` shows one fleet
- * as a timeline: its faults, and every change of its calls.
+ * `npm run simulate:fleet -- --runs 2000 [--from 1]` runs simulated fleets on every processor and prints
+ * those that violate an invariant, and what the runs contained. `npm run simulate:fleet -- --seed 17` shows
+ * one fleet as a timeline: its faults, and every change of its calls. With `--defects 300` every seeded
+ * defect is tried as well, with at most so many fleets each; with `--write` the report replaces that of the
+ * documentation.
  */
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
+import { tryDefects, writeReport } from './defects-table.ts';
 import { type FleetFigures, NO_FIGURES, simulateFleet, sumOf } from './simulate-fleet.ts';
 
 /** Runs a thread gets at a time, and failures after which further ones add no information. */
@@ -40,10 +43,21 @@ async function main(): Promise<void> {
       runs: { type: 'string', default: '2000' },
       from: { type: 'string', default: '1' },
       seed: { type: 'string' },
+      defects: { type: 'string' },
+      write: { type: 'boolean', default: false },
     },
   });
-  if (values.seed === undefined) await runAll(Number(values.from), Number(values.runs));
-  else await show(Number(values.seed));
+  if (values.seed !== undefined) {
+    await show(Number(values.seed));
+    return;
+  }
+  const summary = await runAll(Number(values.from), Number(values.runs));
+  console.log(summary);
+  if (values.defects === undefined) return;
+  const { rows, survivors } = await tryDefects(Number(values.defects));
+  console.log(survivors.length === 0 ? 'every defect is found' : `survived: ${survivors.join(', ')}`);
+  if (survivors.length > 0) process.exitCode = 1;
+  if (values.write) await writeReport(summary, rows);
 }
 
 async function runBatch({ from, runs }: Batch): Promise<Found> {
@@ -58,7 +72,8 @@ async function runBatch({ from, runs }: Batch): Promise<Found> {
   return { failures, figures };
 }
 
-async function runAll(from: number, runs: number): Promise<void> {
+/** Runs these fleets and returns what they contained. */
+async function runAll(from: number, runs: number): Promise<string> {
   const startedMs = performance.now();
   const failures: string[] = [];
   const end = from + runs;
@@ -83,17 +98,16 @@ async function runAll(from: number, runs: number): Promise<void> {
     await thread.terminate();
   };
   await Promise.all(Array.from({ length: availableParallelism() }, work));
-  const { calls, connected, commands, doubted, faults, lastedMs, lost, takenOver } = figures;
-  console.log(
-    `${done} fleets with ${faults} faults and ${calls} calls in ${(lastedMs / 3_600_000).toFixed(0)} hours of ` +
-      `virtual time: ${connected} callers reached an agent, ${lost} calls lost their worker, ${takenOver} of ` +
-      `them were taken over, ${doubted} sessions were doubted; ${commands} commands of the store`,
-  );
-  console.log(
-    `${secondsSince()} s, ` +
-      `${failures.length === 0 ? 'every invariant held' : `${failures.length} broken invariants`}`,
-  );
   process.exitCode = failures.length === 0 ? 0 : 1;
+  const { calls, connected, commands, doubted, faults, lastedMs, lost, takenOver } = figures;
+  const outcome =
+    failures.length === 0 ? 'Every invariant held' : `${failures.length} invariants were broken`;
+  return (
+    `${outcome} in ${done} fleets, made in ${secondsSince()} s on ${availableParallelism()} cores: ` +
+    `${faults} faults and ${calls} calls in ${(lastedMs / 3_600_000).toFixed(0)} hours of virtual time.\n` +
+    `${connected} callers reached an agent. ${lost} calls lost their worker, ${takenOver} were taken over. ` +
+    `${doubted} sessions were doubted. The store received ${commands} commands.`
+  );
 }
 
 /** Runs one batch in a thread that is reused for the next: its modules are loaded and compiled once. */

@@ -49,6 +49,8 @@ export class StoreServer {
   #hasPrimary = true;
   /** Extra time until a majority has a write, ms. */
   majorityLagMs = 0;
+  /** Share of the answers that are lost. */
+  lostShare = 0;
   /** Commands received so far. */
   commands = 0;
   /** Called with every command that has taken effect. */
@@ -79,16 +81,11 @@ export class StoreServer {
   /** The primary steps down: connections break, and answers under way are lost. */
   stepDown(): void {
     this.#hasPrimary = false;
-    this.loseAnswers();
+    for (const request of [...this.#inFlight]) this.#break(request);
   }
 
   elect(): void {
     this.#hasPrimary = true;
-  }
-
-  /** Every connection breaks. */
-  loseAnswers(): void {
-    for (const request of [...this.#inFlight]) this.#break(request);
   }
 
   /** Sends a command for a process; rejects with the driver's or the engine's error. */
@@ -149,7 +146,9 @@ export class StoreServer {
     const lagMs = request.kind === 'read' ? 0 : this.majorityLagMs;
     const backMs = this.#network.delayMs(STORE_HOST, request.process.host);
     clock.after(lagMs + backMs, () => {
-      if (request.attempt === attempt) request.settle(outcome);
+      if (request.attempt !== attempt) return;
+      if (this.#random.chance(this.lostShare)) this.#break(request);
+      else request.settle(outcome);
     });
   }
 
@@ -167,8 +166,8 @@ export class StoreServer {
   #break(request: Request): void {
     request.attempt += 1;
     this.#inFlight.delete(request);
-    // The network takes some answers of a repetition, too.
-    if (request.kind !== 'many' && request.attempts < 2 && this.#random.chance(0.8)) this.#select(request);
+    // Not every repetition finds a connection.
+    if (request.kind !== 'many' && request.attempts < 2 && this.#random.chance(0.6)) this.#select(request);
     else request.settle({ error: new MongoNetworkError('connection closed') });
   }
 }

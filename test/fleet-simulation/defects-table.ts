@@ -1,0 +1,48 @@
+/**
+ * Tries every seeded defect of the fleet and makes the table of the documentation: what each breaks, which
+ * seed finds it, and by what.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { type FoundDefect, findDefect } from './find-defect.ts';
+import { FLEET_DEFECTS } from './fleet-defects.ts';
+
+const PAGE = fileURLToPath(new URL('../../docs/measuring.md', import.meta.url));
+const BEGIN = '<!-- fleets: written by npm run simulate:fleet -- --write -->';
+const END = '<!-- end of fleets -->';
+
+/** Tries the defects with at most `runs` fleets each. Returns the table's rows, and the names not found. */
+export async function tryDefects(runs: number): Promise<{ rows: string[]; survivors: string[] }> {
+  const waiting = [...FLEET_DEFECTS];
+  const rows = new Map<string, string>();
+  const survivors: string[] = [];
+  const work = async () => {
+    for (let defect = waiting.shift(); defect; defect = waiting.shift()) {
+      const startedMs = performance.now();
+      const found = await findDefect(defect, runs);
+      if (!found) survivors.push(defect.name);
+      const seconds = ((performance.now() - startedMs) / 1_000).toFixed(0);
+      const seed = found?.seed ?? `not in ${runs}`;
+      const row = `| ${defect.name} | ${defect.breaks} | ${seed} | ${wordsOf(found)} |`;
+      rows.set(defect.name, row);
+      console.log(`${rows.size}/${FLEET_DEFECTS.length} (${seconds} s) ${row}`);
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  return { rows: FLEET_DEFECTS.map(({ name }) => rows.get(name) ?? ''), survivors };
+}
+
+/** Replaces the report in the documentation. */
+export async function writeReport(summary: string, rows: readonly string[]): Promise<void> {
+  const page = await readFile(PAGE, 'utf8');
+  const [before, rest] = page.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (before === undefined || after === undefined) throw new Error(`${PAGE} has no place for the report`);
+  const head = '| Defect | What it breaks | Found by seed | Violation |\n|---|---|---|---|';
+  await writeFile(PAGE, `${before}${BEGIN}\n${summary}\n\n${head}\n${rows.join('\n')}\n${END}${after}`);
+}
+
+function wordsOf(found: FoundDefect | null): string {
+  return found === null ? '–' : found.violation.replaceAll('|', '/');
+}

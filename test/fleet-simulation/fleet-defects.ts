@@ -1,0 +1,147 @@
+/**
+ * Seeded defects of the fleet: each is a plausible fault of the code that runs in the simulation, written as
+ * a patch of one file; the simulation must find them all.
+ */
+import type { Defect } from '../simulation/defects.ts';
+
+const WORKERS = 'control-plane/calls/workers';
+const SETTLEMENT = 'control-plane/calls/settlement';
+
+/** All seeded defects; their files are relative to the repository. */
+export const FLEET_DEFECTS: readonly Defect[] = [
+  {
+    name: 'silence-is-doubt',
+    breaks: 'a replica that hears nothing over Redis doubts the calls of the others',
+    file: `${WORKERS}/watch-links.ts`,
+    find: '!seen.has(id) && !dispatch.isConnected(id)',
+    replace: '!dispatch.isConnected(id)',
+  },
+  {
+    name: 'doubt-stays',
+    breaks: 'a doubted call whose worker is back, but reports nothing, is settled while two people talk',
+    file: `${WORKERS}/watch-links.ts`,
+    find: 'await sink.workersHeard(workers.settledIds());',
+    replace: '',
+  },
+  {
+    name: 'lost-link-is-death',
+    breaks: 'a call is given to a second agent while the first one talks',
+    file: `${WORKERS}/worker-hub.ts`,
+    find: 'others.mayExist) return;',
+    replace: 'false) return;\n    this.#runInOrder(instanceId, () => this.#settleDead(instanceId));',
+  },
+  {
+    name: 'acknowledged-unstored',
+    breaks: 'a report that could not be stored is acknowledged and lost',
+    file: `${WORKERS}/store-reports.ts`,
+    find: 'const types = envelopes.map(({ report }) => report.type);',
+    replace:
+      "worker.send({ type: 'ack', session_id, epoch, seq: envelopes.at(-1)?.seq ?? 0 });\n    " +
+      'const types = envelopes.map(({ report }) => report.type);',
+  },
+  {
+    name: 'any-epoch',
+    breaks: 'a dead worker’s late reports change a call that another one has',
+    file: `${SETTLEMENT}/settle-call.ts`,
+    find: "if (session.epoch !== epoch) return { outcome: 'stale' };",
+    replace: '',
+  },
+  {
+    name: 'counted-twice',
+    breaks: 'a repeated report is stored again',
+    file: 'control-plane/calls/sessions/session-store.ts',
+    find: '...(lastSeq === undefined ? {} : { last_seq: lastSeq }) };',
+    replace: '};',
+  },
+  {
+    name: 'hold-kept',
+    breaks: 'the first minute is charged twice',
+    file: 'control-plane/calls/sessions/session-machine.ts',
+    find: 'billing: dueBilling(session.billing, event.at, session.billing.hold - cost),',
+    replace: 'billing: dueBilling(session.billing, event.at, -cost),',
+  },
+  {
+    name: 'stored-unguarded',
+    breaks: 'a dead worker’s late reports are counted as those of its successor',
+    file: 'control-plane/calls/sessions/session-store.ts',
+    find: 'const guarded = { _id: session._id, ...guardOf(session) };',
+    replace: 'const guarded = { _id: session._id };',
+  },
+  {
+    name: 'workers-unlisted',
+    breaks: 'replicas see only over Redis which workers the others have',
+    file: 'control-plane/platform/store/replica-register.ts',
+    find: 'workers: self.isShared ? self.workers() : [],',
+    replace: 'workers: [],',
+  },
+  {
+    name: 'settlement-not-repeated',
+    breaks: 'a charge that failed once is never made',
+    file: `${SETTLEMENT}/sweep.ts`,
+    find: "'billing.state': 'settle_due',",
+    replace: "'billing.state': 'never',",
+  },
+  {
+    name: 'event-not-repeated',
+    breaks: 'an event whose hand-over failed is never sent',
+    file: `${SETTLEMENT}/sweep.ts`,
+    find: "find(context, { 'outbox.at': { $lte: before } })",
+    replace: "find(context, { 'outbox.at': null, _id: null })",
+  },
+  {
+    name: 'creation-not-undone',
+    breaks: 'a call whose creation was cut short keeps its charge',
+    file: `${SETTLEMENT}/sweep.ts`,
+    find: "find(context, { status: 'creating', status_at: { $lte: before } })",
+    replace: "find(context, { status: 'never' })",
+  },
+  {
+    name: 'never-given-up',
+    breaks: 'the calls of a lost machine stay open for ever',
+    file: `${SETTLEMENT}/sweep.ts`,
+    find: 'for (const session of unseen) await giveUpUnknown(context, session);',
+    replace: '',
+  },
+  {
+    name: 'charged-while-lost',
+    breaks: 'the caller pays for the time after the machine was lost',
+    file: `${SETTLEMENT}/worker-presence.ts`,
+    find: "type: 'unknown.expired', since, at: since",
+    replace: "type: 'unknown.expired', since, at: now(context)",
+  },
+  {
+    name: 'spool-left',
+    breaks: 'what a killed worker had not sent is lost, and its calls with it',
+    file: 'runtime/link/control-plane-client.ts',
+    find: 'this.#adopted = new Map(deps.adopted);',
+    replace: 'this.#adopted = new Map();',
+  },
+  {
+    name: 'not-sent-again',
+    breaks: 'a report whose answer was lost keeps its call open',
+    file: 'runtime/link/control-plane-client.ts',
+    find: 'this.#sendAll(this.#stuck());',
+    replace: '',
+  },
+  {
+    name: 'slot-kept',
+    breaks: 'an accepted offer without a plan keeps its slot',
+    file: 'runtime/worker/job-table.ts',
+    find: 'this.#clock.after(PLAN_MS, () => this.remove(offer.sessionId, offer.epoch));',
+    replace: 'this.#clock.after(PLAN_MS, () => undefined);',
+  },
+  {
+    name: 'invite-awaited',
+    breaks: 'a call whose INVITE was refused keeps its slot',
+    file: 'runtime/worker/job-table.ts',
+    find: 'if (entry.sipCallId === null || entry.hasInvite) entry.timer.cancel();',
+    replace: 'entry.timer.cancel();',
+  },
+  {
+    name: 'busy-sweeper',
+    breaks: 'an idle fleet loads its database',
+    file: `${SETTLEMENT}/sweep.ts`,
+    find: 'const TICK_MS = 2_000;',
+    replace: 'const TICK_MS = 500;',
+  },
+];
