@@ -17,13 +17,6 @@ export const FLEET_DEFECTS: readonly Defect[] = [
     replace: '!dispatch.isConnected(id)',
   },
   {
-    name: 'doubt-stays',
-    breaks: 'a doubted call whose worker is back, but reports nothing, is settled while two people talk',
-    file: `${WORKERS}/watch-links.ts`,
-    find: 'await sink.workersHeard(workers.settledIds());',
-    replace: '',
-  },
-  {
     name: 'lost-link-is-death',
     breaks: 'a call is given to a second agent while the first one talks',
     file: `${WORKERS}/worker-hub.ts`,
@@ -59,13 +52,6 @@ export const FLEET_DEFECTS: readonly Defect[] = [
     file: 'control-plane/calls/sessions/session-machine.ts',
     find: 'billing: dueBilling(session.billing, event.at, session.billing.hold - cost),',
     replace: 'billing: dueBilling(session.billing, event.at, -cost),',
-  },
-  {
-    name: 'stored-unguarded',
-    breaks: 'a dead worker’s late reports are counted as those of its successor',
-    file: 'control-plane/calls/sessions/session-store.ts',
-    find: 'const guarded = { _id: session._id, ...guardOf(session) };',
-    replace: 'const guarded = { _id: session._id };',
   },
   {
     name: 'workers-unlisted',
@@ -110,32 +96,11 @@ export const FLEET_DEFECTS: readonly Defect[] = [
     replace: "type: 'unknown.expired', since, at: now(context)",
   },
   {
-    name: 'spool-left',
-    breaks: 'what a killed worker had not sent is lost, and its calls with it',
-    file: 'runtime/link/control-plane-client.ts',
-    find: 'this.#adopted = new Map(deps.adopted);',
-    replace: 'this.#adopted = new Map();',
-  },
-  {
     name: 'not-sent-again',
     breaks: 'a report whose answer was lost keeps its call open',
     file: 'runtime/link/control-plane-client.ts',
     find: 'this.#sendAll(this.#stuck());',
     replace: '',
-  },
-  {
-    name: 'slot-kept',
-    breaks: 'an accepted offer without a plan keeps its slot',
-    file: 'runtime/worker/job-table.ts',
-    find: 'this.#clock.after(PLAN_MS, () => this.remove(offer.sessionId, offer.epoch));',
-    replace: 'this.#clock.after(PLAN_MS, () => undefined);',
-  },
-  {
-    name: 'invite-awaited',
-    breaks: 'a call whose INVITE was refused keeps its slot',
-    file: 'runtime/worker/job-table.ts',
-    find: 'if (entry.sipCallId === null || entry.hasInvite) entry.timer.cancel();',
-    replace: 'entry.timer.cancel();',
   },
   {
     name: 'busy-sweeper',

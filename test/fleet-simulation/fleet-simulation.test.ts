@@ -3,7 +3,7 @@ import { simulateFleet } from './simulate-fleet.ts';
 
 /** `FLEET_SEED=17` runs only that fleet; `FLEET_RUNS=2000` runs more of them. */
 const onlySeed = process.env['FLEET_SEED'];
-const runs = Number(process.env['FLEET_RUNS'] ?? 150);
+const runs = Number(process.env['FLEET_RUNS'] ?? 120);
 const seeds =
   onlySeed === undefined ? Array.from({ length: runs }, (_, index) => index + 1) : [Number(onlySeed)];
 

@@ -16,7 +16,7 @@ const FAULTS_MS = 70_000;
 /** Everything is over by then: a fault takes 90 s at most, a call 90 s, a lost machine 190 s. */
 const LONGEST_MS = 900_000;
 /** Slots and leases are free this long after the last call. */
-const RELEASE_MS = 30_000;
+const RELEASE_MS = 24_000;
 const STARTING_CREDIT = 100_000_000;
 const LARGEST_SKEW_MS = 2_400;
 
@@ -112,7 +112,7 @@ export async function simulateFleet(seed: number): Promise<FleetRun> {
   const onError = (error: unknown) => watch.violated(`an error that nobody handles: ${String(error)}`);
   process.on('unhandledRejection', onError);
   const startedMs = clock.now();
-  const busyUntilMs = Math.max(BUSY_MS, ...faults.map(({ atMs, forMs }) => atMs + forMs)) + 15_000;
+  const busyUntilMs = Math.max(BUSY_MS, ...faults.map(({ atMs, forMs }) => atMs + forMs)) + 5_000;
   const hasFailed = () => watch.violations.length > 0;
   await clock
     .run(() => hasFailed() || (clock.now() > busyUntilMs && isOver(fleet, callers)), LONGEST_MS)
