@@ -80,7 +80,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     metrics: METRICS,
     tracing: null,
   } as unknown as Context;
-  const identity = { id: process.name, isShared: true, workers: () => workers.instanceIds() };
+  const identity = { id: process.name, isShared: true, workers: () => workers.heardIds() };
   const enrolled = await registerReplica(context, identity);
   const sink = createReportSink(context, createCallJobs(context));
   const reach = { workers, others, speaking, dispatch };

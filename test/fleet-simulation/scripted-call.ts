@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
+import type { Move } from '#runtime/turn/machine/moving-call.ts';
 import type { Random } from '../simulation/random.ts';
 import type { VirtualProcess } from './virtual-process.ts';
 
@@ -20,6 +21,8 @@ export interface CallHost {
   readonly random: Random;
   report(report: DurableReport): void;
   live(text: string, isFinal: boolean): void;
+  /** How another worker could take it from now on. */
+  onMove(move: Move): void;
   /** It has ended: its dialog is closed and its slot free. */
   onEnded(reason: EndReason): void;
 }
@@ -60,6 +63,7 @@ export class ScriptedCall {
     this.#absence += 1;
     if (!this.#hasJoined) this.#host.report({ type: 'joined', at: this.#wallTime() });
     this.#hasJoined = true;
+    this.#host.onMove('unnoticed');
     const { agentEndsAfterMs } = this.#script;
     if (agentEndsAfterMs !== null) this.#host.process.after(agentEndsAfterMs, () => this.end('agent_hangup'));
     if (!this.#script.isQuiet) this.#scheduleTurn();
@@ -68,6 +72,7 @@ export class ScriptedCall {
   end(reason: EndReason): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#host.onMove('never');
     const { report } = this.#host;
     const startedAt = this.#wallTime();
     const track = {
@@ -85,6 +90,7 @@ export class ScriptedCall {
   /** Stops without a word, because another worker has the call. */
   drop(): void {
     this.#isOver = true;
+    this.#host.onMove('never');
   }
 
   #wallTime(): string {
@@ -104,6 +110,7 @@ export class ScriptedCall {
       if (this.#isOver) return;
       this.#turn += 1;
       const text = `turn ${this.#turn} ${randomUUID()}`;
+      this.#host.onMove('noticed');
       this.#host.live(text.slice(0, 4), false);
       this.#report('user', text);
       process.after(random.between(300, 1_500), () => {
@@ -119,6 +126,7 @@ export class ScriptedCall {
           output_tokens: 1,
           discarded_output_tokens: 0,
         });
+        this.#host.onMove('unnoticed');
         this.#scheduleTurn();
       });
     });

@@ -10,6 +10,7 @@ import type { ControlMessage, DurableReport, FailoverState, ReportedDialog } fro
 import type { Call } from '#runtime/calls/call.ts';
 import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
 import type { Spool } from '#runtime/link/spool.ts';
+import { startHandOver } from '#runtime/worker/hand-over.ts';
 import { type Job, JobTable } from '#runtime/worker/job-table.ts';
 import { Offers } from '#runtime/worker/offers.ts';
 import type { Random } from '../simulation/random.ts';
@@ -21,6 +22,8 @@ const ALONE_MS = 120_000;
 const DRAIN_MS = 20_000;
 const FLUSH_MS = 3_000;
 const CAPACITY = 3;
+
+const NO_COLLEAGUES = { participants: { isEmpty: true } };
 
 /** The phones and browsers of the callers. */
 export interface Callers {
@@ -152,12 +155,22 @@ export class WorkerProcess {
     for (const [job, call] of this.#calls) if (job.sessionId === sessionId) call.end('user_hangup');
   }
 
-  /** Declines offers, waits for its calls, then stops. */
+  /** Declines offers, hands its calls over or waits for them, then stops. */
   async drain(): Promise<void> {
     const { process } = this.#parts;
     this.#offers.drain();
-    process.after(DRAIN_MS, () => this.#endAll());
+    const handOver = startHandOver({
+      clock: process,
+      client: this.#client,
+      jobs: this.#jobs,
+      drainMs: DRAIN_MS,
+    });
+    process.after(DRAIN_MS, () => {
+      handOver.cancel();
+      this.#endAll();
+    });
     await Promise.race([this.#jobs.idle(), process.sleep(DRAIN_MS + FLUSH_MS)]);
+    handOver.cancel();
     await this.#client.flushed(FLUSH_MS);
     this.#offers.close();
     this.#client.close();
@@ -227,6 +240,9 @@ export class WorkerProcess {
           ...session,
           event: { type: 'transcript', role: 'agent', text, final },
         }),
+      onMove: (move: Job['move']) => {
+        job.move = move;
+      },
       onEnded: () => {
         callers.hangUp(job.sessionId, this);
         this.#calls.delete(job);
@@ -235,7 +251,7 @@ export class WorkerProcess {
     };
     const call = new ScriptedCall(host, callers.script(job.sessionId), hasJoined);
     this.#calls.set(job, call);
-    job.call = call as unknown as Call;
+    job.call = NO_COLLEAGUES as unknown as Call;
     return call;
   }
 
