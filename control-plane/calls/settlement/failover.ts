@@ -86,30 +86,35 @@ export async function handOver(
   return 'moved';
 }
 
+/** An error of the database may hide a change that was stored: only another attempt settles it. */
 async function findSuccessor(
   context: Context,
   { sessionId, epoch, diedAt }: LostSession,
   callOf: (context: Context, session: SessionDocument, diedAt: Date | null) => Promise<LostCall | null>,
 ): Promise<boolean> {
   const deadlineMs = context.clock.now() + SEARCH_MS;
+  let failure: unknown = null;
   for (let next = epoch + 1; context.clock.now() < deadlineMs; next++) {
-    const session = await loadSession(context, sessionId);
-    const call = session && (await callOf(context, session, diedAt));
-    if (!call || session.epoch >= next) return false;
     try {
+      const session = await loadSession(context, sessionId);
+      const call = session && (await callOf(context, session, diedAt));
+      if (!call || session.epoch >= next) return false;
       if (!(await assignToSuccessor(context, session, { ...call, epoch: next }))) continue;
       context.logger.warn({ sessionId }, 'moved a call to another worker');
       return true;
     } catch (error) {
-      if (!mayRetry(error) || !context.dispatch.expectsWorker()) return false;
+      if (isFinal(context, error)) return false;
+      failure = error;
       await context.clock.sleep(SEARCH_AGAIN_MS);
     }
   }
-  return false;
+  if (failure === null || failure instanceof Fault) return false;
+  throw failure;
 }
 
-function mayRetry(error: unknown): boolean {
-  return error instanceof SuccessorLost || (error instanceof Fault && error.code !== 'draining');
+/** No worker will take the call. */
+function isFinal({ dispatch }: Context, error: unknown): boolean {
+  return error instanceof Fault && (error.code === 'draining' || !dispatch.expectsWorker());
 }
 
 /** A call that needs another worker. */

@@ -98,6 +98,28 @@ it.each([
   expect(api.dispatch.plans.at(-1)?.failoverState?.is_unheard).toBe(expected);
 });
 
+it('a call whose move is stored but not confirmed by the database is moved again, so that a worker has it', async () => {
+  const id = await answeredCall();
+  await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+  const { sessions } = api.context.models;
+  const { findOneAndUpdate } = sessions;
+  const update = vi.spyOn(sessions, 'findOneAndUpdate').mockImplementation((...given: unknown[]) => {
+    const query = Reflect.apply(findOneAndUpdate, sessions, given);
+    if (!JSON.stringify(given[1]).includes('"epoch":2')) return query;
+    const answerLost = async () => {
+      await query;
+      throw new Error('connection closed');
+    };
+    return { lean: answerLost };
+  });
+  const pause = vi.spyOn(api.clock, 'sleep').mockResolvedValue(undefined);
+  await workerDies();
+  update.mockRestore();
+  pause.mockRestore();
+  expect(await loadSession(api.context, id)).toMatchObject({ epoch: 3, status: 'active' });
+  expect(api.dispatch.plans.at(-1)?.key).toEqual({ sessionId: id, epoch: 3 });
+});
+
 describe('a draining worker', () => {
   const variables = { guest: 'Ann' };
   const offer = (id: string, { epoch = 1, from = 'worker-1', isBetweenTurns = true } = {}) =>
