@@ -1,6 +1,7 @@
 /**
- * A stand-in for MongoDB over TCP: an embedded database behind a server that can report another version or
- * replica set, or stop answering.
+ * A stand-in for MongoDB over TCP: an embedded database behind a server that presents itself as a replica
+ * set, and fails as one does: it hangs, refuses connections, steps down, answers late, or loses an answer
+ * after the write was applied.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -8,13 +9,51 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedDatabase } from '#control-plane/platform/store/embedded/embedded-database.ts';
-import { frameReply, MessageSplitter, parseMessage } from '#control-plane/platform/store/embedded/wire.ts';
+import {
+  frameReply,
+  MessageSplitter,
+  parseMessage,
+  type Request,
+} from '#control-plane/platform/store/embedded/wire.ts';
+
+/** A command as the server received it. */
+export interface ReceivedCommand {
+  /** Such as `insert`. */
+  readonly name: string;
+  readonly collection: string;
+}
+
+/** What happens to one command. */
+export type CommandFault =
+  /** It is applied; the connection breaks before its answer. */
+  | { readonly is: 'answer_lost' }
+  /** The connection breaks before it is applied. */
+  | { readonly is: 'command_lost' }
+  /** It is not applied and answered with this error code. */
+  | { readonly is: 'refused'; readonly code: number }
+  /** It is applied and answered late, as a write that waits for a majority. */
+  | { readonly is: 'late'; readonly ms: number };
 
 /** A running stand-in. */
 export interface MongodbServer {
+  /** Connects to one member, whatever its state. */
   readonly url: string;
+  /** Connects to the replica set, whose primary is found by its answers. */
+  readonly setUrl: string;
+  /** Decides the fate of every command but the driver's own; null leaves it alone. */
+  faultOf: (command: ReceivedCommand) => CommandFault | null;
   /** From now on the server accepts connections and requests but never answers. */
   freeze(): void;
+  /** Goes on after `freeze`: what was received meanwhile is applied now, as by a process that was stopped. */
+  thaw(): void;
+  /** Breaks all connections and refuses new ones. */
+  refuse(): void;
+  /** Ends `refuse`. */
+  accept(): Promise<void>;
+  /** No longer primary: commands are answered with `code`. */
+  stepDown(code?: number): void;
+  /** Primary again. */
+  stepUp(): void;
   close(): Promise<void>;
 }
 
@@ -26,11 +65,14 @@ export interface MongodbAnswers {
   readonly aheadMs?: number;
 }
 
-export async function startMongodbServer({
-  version,
-  members,
-  aheadMs,
-}: MongodbAnswers = {}): Promise<MongodbServer> {
+const SET_NAME = 'rs';
+const NOT_WRITABLE_PRIMARY = 10_107;
+/** Commands of the driver itself, which no request causes. */
+const OF_THE_DRIVER = new Set(['hello', 'ismaster', 'ping', 'endsessions', 'buildinfo']);
+/** Errors that MongoDB labels as such for a write that can be repeated (driver specification). */
+const RETRYABLE = new Set([6, 7, 89, 91, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436]);
+
+export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<MongodbServer> {
   const directory = mkdtempSync(join(tmpdir(), 'parley-mongodb-'));
   const database = await startEmbeddedDatabase({
     directory,
@@ -39,67 +81,129 @@ export async function startMongodbServer({
     },
   });
   const sockets = new Set<Socket>();
+  const frozen: (() => void)[] = [];
   let isFrozen = false;
+  let refusalCode: number | null = null;
+
   const server = createServer((client) => {
     const upstream = connect(join(directory, 'database.sock'));
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
     }
-    client.on('close', () => upstream.destroy());
+    // The driver sends a command only after the answer to the one before.
+    let answering: CommandFault | null = null;
+    client.on('close', () => {
+      if (!isFrozen && answering?.is !== 'answer_lost') upstream.end();
+    });
     upstream.on('data', (chunk) => {
-      if (!isFrozen) client.write(chunk);
+      const pass = () => void (client.destroyed || client.write(chunk));
+      if (answering?.is === 'answer_lost') {
+        client.destroy();
+        upstream.end();
+      } else if (answering?.is === 'late') setTimeout(pass, answering.ms);
+      else if (isFrozen) frozen.push(pass);
+      else pass();
     });
     const splitter = new MessageSplitter();
-    client.on('data', (chunk) => {
-      if (isFrozen) return;
-      for (const message of splitter.push(chunk)) {
-        const own = ownAnswer(message);
-        if (own) client.write(own);
-        else upstream.write(message);
+    const handle = (message: Buffer) => {
+      const request = parseMessage(message);
+      const own = ownAnswer(request);
+      if (own) {
+        client.write(own);
+        return;
       }
+      answering = faultOf(request);
+      if (answering?.is === 'command_lost') client.destroy();
+      else if (answering?.is === 'refused') client.write(refusal(request, answering.code));
+      else upstream.write(message);
+    };
+    client.on('data', (chunk) => {
+      for (const message of splitter.push(chunk))
+        if (isFrozen) frozen.push(() => handle(message));
+        else handle(message);
     });
   });
 
-  function ownAnswer(message: Buffer): Buffer | null {
-    const request = parseMessage(message);
+  function faultOf({ command }: Request): CommandFault | null {
+    const [name = ''] = Object.keys(command);
+    if (OF_THE_DRIVER.has(name.toLowerCase())) return null;
+    if (refusalCode !== null) return { is: 'refused', code: refusalCode };
+    return self.faultOf({ name, collection: String(command[name]) });
+  }
+
+  function ownAnswer(request: Request): Buffer | null {
     const name = Object.keys(request.command)[0]?.toLowerCase();
+    const { version, members = 1, aheadMs = 0 } = answers;
     if (version !== undefined && name === 'buildinfo') return frameReply(request, { version });
-    if (members === undefined || (name !== 'hello' && name !== 'ismaster')) return null;
-    const hosts = Array.from({ length: members }, (_, member) => `127.0.0.1:${port() + member}`);
-    const limits = {
+    if (name !== 'hello' && name !== 'ismaster') return null;
+    const hosts = Array.from({ length: members }, (_, member) => `127.0.0.1:${port + member}`);
+    const isPrimary = refusalCode === null;
+    return frameReply(request, {
+      helloOk: true,
+      isWritablePrimary: isPrimary,
+      ismaster: isPrimary,
+      secondary: !isPrimary,
+      setName: SET_NAME,
+      setVersion: 1,
+      hosts,
+      me: hosts[0],
+      ...(isPrimary && { primary: hosts[0] }),
+      localTime: new Date(Date.now() + aheadMs),
+      logicalSessionTimeoutMinutes: 30,
       maxBsonObjectSize: 16_777_216,
       maxMessageSizeBytes: 48_000_000,
       maxWriteBatchSize: 100_000,
       minWireVersion: 0,
       maxWireVersion: 21,
-    };
-    return frameReply(request, {
-      helloOk: true,
-      isWritablePrimary: true,
-      ismaster: true,
-      setName: 'rs',
-      setVersion: 1,
-      hosts,
-      me: hosts[0],
-      primary: hosts[0],
-      ...(aheadMs !== undefined && { localTime: new Date(Date.now() + aheadMs) }),
-      ...limits,
     });
   }
 
-  const port = () => (server.address() as AddressInfo).port;
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `mongodb://127.0.0.1:${port()}/parley?directConnection=true`,
+  const listen = (at: number) =>
+    new Promise<void>((resolve) => server.listen(at, '127.0.0.1', () => resolve()));
+  const breakAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+  const self: MongodbServer = {
+    url: `mongodb://127.0.0.1:${port}/parley?directConnection=true`,
+    setUrl: `mongodb://127.0.0.1:${port}/parley?replicaSet=${SET_NAME}`,
+    faultOf: () => null,
     freeze: () => {
       isFrozen = true;
     },
+    thaw: () => {
+      isFrozen = false;
+      for (const go of frozen.splice(0)) go();
+    },
+    refuse: () => {
+      server.close();
+      breakAll();
+    },
+    accept: () => listen(port),
+    stepDown: (code = NOT_WRITABLE_PRIMARY) => {
+      refusalCode = code;
+    },
+    stepUp: () => {
+      refusalCode = null;
+    },
     close: async () => {
-      for (const socket of sockets) socket.destroy();
+      breakAll();
       await new Promise<void>((resolve) => server.close(() => resolve()));
       await database.close();
       rmSync(directory, { recursive: true, force: true });
     },
   };
+  return self;
+}
+
+function refusal(request: Request, code: number): Buffer {
+  const canRepeat = request.command['txnNumber'] !== undefined && RETRYABLE.has(code);
+  return frameReply(request, {
+    ok: 0,
+    code,
+    errmsg: 'not primary',
+    ...(canRepeat && { errorLabels: ['RetryableWriteError'] }),
+  });
 }
