@@ -22,7 +22,12 @@ import { planTransfers } from '../outbound/transfer-plan.ts';
 import { buildPlan } from '../plans/build-plan.ts';
 import { sessionTimezone } from '../plans/session-timezone.ts';
 import { sessionDraft, storePlan } from '../sessions/new-session.ts';
-import { assignSession, type PlacedSession, placeSession, refuseSession } from '../sessions/place-session.ts';
+import {
+  assignSession,
+  type PlacedSession,
+  placeSession,
+  withdrawSession,
+} from '../sessions/place-session.ts';
 import { loadSession } from '../sessions/session-store.ts';
 import { findAddressee } from './addressee.ts';
 import { askInitWebhook } from './init-webhook.ts';
@@ -109,6 +114,8 @@ async function admitTo(
         { err: error, sessionId: placed.session._id },
         'failed to send the plan of an admitted call',
       );
+      // The caller would hear ringing until the join deadline.
+      return withdrawSession(context, placed);
     });
     return { answer: { action: 'route', data: { tag } }, planned };
   } catch (error) {
@@ -203,7 +210,7 @@ async function placeRoutableCall(
   const placed = await placeInboundCall(context, call);
   const tag = call.isAwaited() ? placed.placement.sipTag : null;
   if (tag !== null && call.request.is_answerable !== false) return { placed, tag };
-  await withdrawCall(context, placed);
+  await withdrawSession(context, placed);
   throw fault(tag === null ? 'no_capacity' : 'no_common_codec');
 }
 
@@ -233,12 +240,6 @@ async function placeInboundCall(context: Context, call: InboundCall): Promise<Pl
     tokenHash: null,
   });
   return placeSession(context, draft, { kind: 'phone' });
-}
-
-/** Withdraws a placed call that cannot be routed: releases the worker's slot and refunds the charge. */
-async function withdrawCall(context: Context, { session, placement }: PlacedSession): Promise<void> {
-  context.dispatch.withdraw(placement, { sessionId: session._id, epoch: session.epoch });
-  await refuseSession(context, session._id);
 }
 
 function timezoneOf(request: AdmissionRequest, version: VersionDocument): string | null {

@@ -11,7 +11,7 @@ import { InvalidRequest } from '../../platform/http/problems.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import type { IdempotencyDocument } from '../../platform/store/models/idempotency-model.ts';
 import { voidHold } from '../sessions/charge.ts';
-import { refuseSession } from '../sessions/place-session.ts';
+import { isBeingGivenUp, refuseSession } from '../sessions/give-up-creation.ts';
 import { loadSession } from '../sessions/session-store.ts';
 
 /** How long a key is remembered. */
@@ -111,7 +111,8 @@ export async function resolveDeadAttempt(
   const session = await loadSession(context, sessionId);
   if (!session) return 'nothing';
   if (session.status === 'creating') await voidHold(context, session);
-  else if (session.status === 'pending' && session.worker === null) await refuseSession(context, sessionId);
+  else if (session.status === 'pending' && (session.worker === null || isBeingGivenUp(context, sessionId)))
+    await refuseSession(context, sessionId);
   return (await loadSession(context, sessionId))?.is_listed ? 'placed' : 'given_up';
 }
 

@@ -2,15 +2,16 @@
  * Opens a session on a worker: stores the intent, then charges it and asks a worker in parallel. If no worker
  * takes it, the charge is refunded (503 without a free worker, 502 when a worker cannot be reached).
  */
+import { Fault } from '#config/errors.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
-import { type Context, now } from '../../platform/context.ts';
+import type { Context } from '../../platform/context.ts';
 import type { JobOffer, Placement } from '../../platform/dispatch.ts';
 import { insertDocument } from '../../platform/store/insert-documents.ts';
 import type { SessionDocument, SessionWorker } from '../../platform/store/models/session-model.ts';
-import { confirmSession, postHold, settleSession } from './charge.ts';
+import { confirmSession, postHold } from './charge.ts';
 import { placeFairly, requireShare } from './fair-slots.ts';
+import { giveUpCreation } from './give-up-creation.ts';
 import { storePlan } from './new-session.ts';
-import { changeSession } from './session-store.ts';
 
 /** A session that a worker has accepted. */
 export interface PlacedSession {
@@ -53,7 +54,7 @@ export async function placeSession(
   if (accepted.status === 'rejected') {
     if (held.status === 'rejected') throw held.reason;
     await confirmSession(context, draft);
-    await refuseSession(context, draft._id);
+    await giveUpCreation(context, draft._id);
     throw accepted.reason;
   }
   const placement = accepted.value;
@@ -64,6 +65,8 @@ export async function placeSession(
     return { session, placement };
   } catch (error) {
     context.dispatch.withdraw(placement, offer);
+    // Its confirmation may be stored although the answer was lost: it would seem to be a placed call.
+    if (!(error instanceof Fault)) await giveUpCreation(context, draft._id);
     throw error;
   }
 }
@@ -79,13 +82,11 @@ export async function assignSession(
   prepare?: () => Promise<void>,
 ): Promise<void> {
   const { session, placement } = placed;
-  const key = { sessionId: session._id, epoch: session.epoch };
   try {
     await prepare?.();
-    context.dispatch.assign(placement, key, plan);
+    context.dispatch.assign(placement, { sessionId: session._id, epoch: session.epoch }, plan);
   } catch (error) {
-    context.dispatch.withdraw(placement, key);
-    await refuseSession(context, session._id);
+    await withdrawSession(context, placed);
     throw error;
   }
 }
@@ -99,8 +100,11 @@ export function workerOf(placement: Placement): SessionWorker {
   };
 }
 
-/** Gives up a session that cannot be created and refunds it. */
-export async function refuseSession(context: Context, sessionId: string): Promise<void> {
-  const refused = await changeSession(context, sessionId, { type: 'creation.refused', at: now(context) });
-  if (refused) await settleSession(context, refused);
+/** Takes a session back from its worker before it was joined: frees the worker's slot and refunds it. */
+export async function withdrawSession(
+  context: Context,
+  { session, placement }: PlacedSession,
+): Promise<void> {
+  context.dispatch.withdraw(placement, { sessionId: session._id, epoch: session.epoch });
+  await giveUpCreation(context, session._id);
 }

@@ -17,9 +17,10 @@ import { openTestStore } from '../test-store.ts';
 
 /** The driver otherwise waits half a second before it looks for a primary again. */
 const SEARCH_MS = 10;
-const ATTEMPTS = 6;
+const ATTEMPTS = 20;
 /** Longer than the sweeper waits before it completes the work of others, and than a delivery's lease. */
 const LATER_MS = 35_000;
+const STEP_MS = 5_000;
 /** Commands may run in another order, or some fewer times: more than this is an error of the test. */
 const MOST_COMMANDS = 200;
 
@@ -28,6 +29,7 @@ export interface Tenant {
   readonly user: TestUser;
   readonly agentId: string;
   readonly number: string;
+  readonly numberId: string;
 }
 
 /** What remains of a tenant's calls, without what differs from run to run. */
@@ -64,7 +66,11 @@ export interface FaultyCalls {
 export async function openFaultyCalls(): Promise<FaultyCalls> {
   const server = await startMongodbServer();
   const store = await openTestStore(`${server.setUrl}&minHeartbeatFrequencyMS=${SEARCH_MS}`);
-  const api = await openTestCalls({ SIP_TRUSTED: '127.0.0.0/8' }, {}, store);
+  const api = await openTestCalls(
+    { SIP_TRUSTED: '127.0.0.0/8', SIP_TRUNK_URI: 'trunk.example.com:5080' },
+    {},
+    store,
+  );
   const receiver = await openWebhookReceiver();
   const deliverer = startDeliverer(api.context);
   let tenants = 0;
@@ -91,11 +97,13 @@ export async function openFaultyCalls(): Promise<FaultyCalls> {
     tenant: async () => {
       const user = await api.createUser({ credit: '100.00' });
       const agentId = await api.publishAgent(user, {
-        webhooks: { post_call: [{ url: `${receiver.url}/${user.teamId}` }] },
+        webhooks: {
+          post_call: ['first', 'second'].map((name) => ({ url: `${receiver.url}/${user.teamId}/${name}` })),
+        },
       });
       const number = `+1555020${String(++tenants).padStart(4, '0')}`;
-      await insertNumber(api, user, { phone_number: number, agent_id: agentId });
-      return { user, agentId, number };
+      const numberId = await insertNumber(api, user, { phone_number: number, agent_id: agentId });
+      return { user, agentId, number, numberId };
     },
     countCommands: (work) => withFaults(new Map(), work),
     withFaults: async (faults, work) => void (await withFaults(faults, work)),
@@ -112,10 +120,18 @@ export async function openFaultyCalls(): Promise<FaultyCalls> {
 
 async function settle(api: TestCalls, deliverer: BackgroundLoop): Promise<void> {
   for (let round = 0; round < 2; round++) {
-    await api.clock.advance(LATER_MS);
+    await later(api);
     await sweep(api.context, { graceMs: 30_000, startedAtMs: 0 });
     deliverer.kick();
     await deliverer.idle();
+  }
+}
+
+/** Passes time, in steps in which the store can answer. */
+async function later({ clock }: TestCalls): Promise<void> {
+  for (let ms = 0; ms < LATER_MS; ms += STEP_MS) {
+    await clock.advance(STEP_MS);
+    await new Promise((resolve) => setTimeout(resolve, 1));
   }
 }
 
@@ -168,6 +184,28 @@ export async function webCall({ api }: FaultyCalls, { user, agentId }: Tenant): 
   await talk(api, sessionId);
 }
 
+/**
+ * A call that the tenant places: its client repeats the request with the same key, which the API answers with
+ * a conflict while the first attempt may still be at work.
+ */
+export async function placedCall(
+  { api }: FaultyCalls,
+  { user, agentId, numberId, number }: Tenant,
+): Promise<void> {
+  const sessionId = await again(async () => {
+    const { status, body } = await api.request('POST', '/v1/agent/phone-calls', {
+      key: user.key,
+      headers: { 'idempotency-key': number },
+      body: { agent_id: agentId, phone_number_id: numberId, to_number: '+14155550123' },
+    });
+    if (status === 201) return body.session_id as string;
+    if (status !== 503 && status !== 409) throw new Error(`answered with ${status}`);
+    await later(api);
+    return null;
+  });
+  await talk(api, sessionId);
+}
+
 /** The reports of a call's worker, which sends again what was not acknowledged. */
 async function talk(api: TestCalls, sessionId: string): Promise<void> {
   let seq = 0;
@@ -202,8 +240,9 @@ async function endState(api: TestCalls, receiver: WebhookReceiver, { user }: Ten
   const mine = await sessions.find({ user_id: user.userId }).lean();
   const completed = mine.filter(({ status }) => status === 'completed');
   const sent = await deliveries.find({ team_id: user.teamId }).lean();
-  const offered = new Set(mine.map(({ _id }) => _id));
-  const withdrawn = new Set(api.dispatch.withdrawn.map(({ sessionId }) => sessionId));
+  const { offers, withdrawn, ended } = api.dispatch;
+  const released = new Set([...withdrawn, ...ended.map(({ key }) => key)].map(({ sessionId }) => sessionId));
+  const isOver = (id: string) => released.has(id) || completed.some(({ _id }) => _id === id);
   return {
     balance: await api.balance(user.userId),
     ledgerFlaw: await api.context.ledger.verify(user.userId),
@@ -218,13 +257,14 @@ async function endState(api: TestCalls, receiver: WebhookReceiver, { user }: Ten
       .map(({ status, billing }) => `${status}, ${billing.state}`),
     events: [
       ...new Set(
-        receiver.received.filter(({ path }) => path === `/${user.teamId}`).map(({ body }) => body.event),
+        receiver.received
+          .filter(({ path }) => path.startsWith(`/${user.teamId}/`))
+          .map(({ path, body }) => `${body.event} to ${path.split('/').at(-1)}`),
       ),
     ].sort(),
     undelivered: sent.filter(({ state }) => state !== 'delivered').map(({ state }) => state),
     stored: completed.reduce((sum, { last_seq: seq }) => sum + seq, 0),
-    leakedSlots: [...offered].filter(
-      (id) => !withdrawn.has(id) && !completed.some(({ _id }) => _id === id),
-    ).length,
+    leakedSlots: offers.filter(({ sessionId: id }) => mine.some(({ _id }) => _id === id) && !isOver(id))
+      .length,
   };
 }

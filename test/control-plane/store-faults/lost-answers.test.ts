@@ -1,6 +1,32 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CommandFault } from '#test/fakes/mongodb-server.ts';
-import { type FaultyCalls, openFaultyCalls, phoneCall, type Tenant, webCall } from './faulty-calls.ts';
+import { createRandom } from '#test/simulation/random.ts';
+import {
+  type FaultyCalls,
+  openFaultyCalls,
+  phoneCall,
+  placedCall,
+  type Tenant,
+  webCall,
+} from './faulty-calls.ts';
+
+const PATIENCE = { timeout: 60_000 };
+/** `STORE_SEEDS=500` tries more random disturbances; each call of a seed belongs to a tenant of its own. */
+const SEEDS = Number(process.env['STORE_SEEDS'] ?? 10);
+/** Places of commands that are disturbed at random; a call has fewer. */
+const PLACES = 60;
+const CHANCE = 0.12;
+
+type Faults = ReadonlyMap<number, CommandFault>;
+
+const LOST: CommandFault = { is: 'answer_lost' };
+const KINDS: readonly CommandFault[] = [
+  LOST,
+  { is: 'command_lost' },
+  ...[10_107, 13_435, 11_600, 11_602, 189, 91, 10_058, 13_436].map(
+    (code) => ({ is: 'refused', code }) as const,
+  ),
+];
 
 let calls: FaultyCalls;
 beforeAll(async () => {
@@ -8,42 +34,58 @@ beforeAll(async () => {
 });
 afterAll(() => calls.close());
 
-const LOST: CommandFault = { is: 'answer_lost' };
-const REFUSED: CommandFault = { is: 'refused', code: 10_107 };
-
 /** The store is away for this many commands from `first` on; the first of them was applied. */
-function away(first: number, commands: number): ReadonlyMap<number, CommandFault> {
-  const places = Array.from({ length: commands }, (_, index) => first + index);
-  return new Map(places.map((place) => [place, place === first ? LOST : REFUSED]));
+function away(first: number, commands: number): Faults {
+  const refused: CommandFault = { is: 'refused', code: 10_107 };
+  return new Map(
+    Array.from({ length: commands }, (_, index) => [first + index, index === 0 ? LOST : refused]),
+  );
+}
+
+function atRandom(seed: number): Faults {
+  const random = createRandom(seed);
+  const places = Array.from({ length: PLACES }, (_, place) => place).filter(() => random.chance(CHANCE));
+  return new Map(places.map((place) => [place, random.pick(KINDS)]));
 }
 
 describe.each<[string, (calls: FaultyCalls, tenant: Tenant) => Promise<void>]>([
   ['a phone call', phoneCall],
   ['a web session', webCall],
+  ['a placed call', placedCall],
 ])('%s', (_, call) => {
-  it.each([
-    ['one answer', 1],
-    ['one answer and the next three commands', 4],
-  ])('ends as an undisturbed one, whichever command loses %s', { timeout: 60_000 }, async (_name, length) => {
+  /** Disturbs one call in each of these ways; resolves with how each ended, and how an undisturbed one did. */
+  async function outcomes(disturbances: ReadonlyMap<string, Faults>) {
     const undisturbed = await calls.tenant();
     await call(calls, undisturbed);
-    const first = await calls.tenant();
-    const commands = await calls.countCommands(() => call(calls, first));
+    const disturbed = new Map<string, Tenant>();
+    for (const [name, faults] of disturbances) {
+      const tenant = await calls.tenant();
+      await calls.withFaults(faults, () => call(calls, tenant));
+      disturbed.set(name, tenant);
+    }
     await calls.settle();
     const expected = await calls.endState(undisturbed);
-    const ends: Record<number, unknown> = {};
-    for (let place = 0; place < commands; place++) {
-      const tenant = await calls.tenant();
-      await calls
-        .withFaults(away(place, length), () => call(calls, tenant))
-        .catch((error: Error) => {
-          ends[place] = error.cause ?? error;
-        });
-      await calls.settle();
-      ends[place] ??= await calls.endState(tenant);
-    }
-    expect(ends).toEqual(
-      Object.fromEntries(Array.from({ length: commands }, (_zero, place) => [place, expected])),
+    const ends: Record<string, unknown> = {};
+    for (const [name, tenant] of disturbed) ends[name] = await calls.endState(tenant);
+    return { ends, expected: Object.fromEntries(Object.keys(ends).map((name) => [name, expected])) };
+  }
+
+  it.each([
+    ['loses one answer', 1],
+    ['loses one answer and meets a store that is away', 4],
+  ])('ends as an undisturbed one, whichever command %s', PATIENCE, async (_name, length) => {
+    const first = await calls.tenant();
+    const commands = await calls.countCommands(() => call(calls, first));
+    const places = Array.from({ length: commands }, (_zero, place) => place);
+    const { ends, expected } = await outcomes(
+      new Map(places.map((place) => [`command ${place}`, away(place, length)])),
     );
+    expect(ends).toEqual(expected);
+  });
+
+  it(`ends as an undisturbed one after any of ${SEEDS} random series of errors`, PATIENCE, async () => {
+    const seeds = Array.from({ length: SEEDS }, (_zero, seed) => seed + 1);
+    const { ends, expected } = await outcomes(new Map(seeds.map((seed) => [`seed ${seed}`, atRandom(seed)])));
+    expect(ends).toEqual(expected);
   });
 });
