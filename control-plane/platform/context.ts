@@ -37,7 +37,7 @@ export interface Context {
   readonly credentials: Credentials;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly database: Pick<Database, 'ping' | 'copyTo' | 'scrub'>;
+  readonly database: Pick<Database, 'ping' | 'requestWait' | 'copyTo' | 'scrub'>;
   readonly models: Models;
   /** Caches of frequent reads; without effect unless this process is the only writer. */
   readonly caches: ReadCaches;

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '#base/clock.ts';
+import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
 import { buildIndexes, defineModels, type Models } from '#control-plane/platform/store/models.ts';
@@ -23,15 +23,14 @@ export interface TestStore {
 
 /**
  * Opens an empty store in its own directory, or in an empty database that already runs, with every index
- * built.
+ * built. Its clock is the only part of a test that uses real time, unless one is given.
  */
-export async function openTestStore(mongodbUrl?: string): Promise<TestStore> {
+export async function openTestStore(mongodbUrl?: string, clock: Clock = systemClock): Promise<TestStore> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-store-'));
   const database = await openDatabase({
     mongodbUrl,
     dataDir,
-    // The database is the only part of a test that uses real time.
-    clock: systemClock,
+    clock,
     logger: createLogger({ level: 'silent', name: 'test' }),
     expiryMs: EXPIRY_MS,
     onFatal: (error) => {

@@ -31,8 +31,8 @@ export type CommandFault =
   | { readonly is: 'command_lost' }
   /** It is not applied and answered with this error code. */
   | { readonly is: 'refused'; readonly code: number }
-  /** It is applied and answered late, as a write that waits for a majority. */
-  | { readonly is: 'late'; readonly ms: number };
+  /** It is applied; its answer waits for `thaw`, as that of a write waits for a majority. */
+  | { readonly is: 'held' };
 
 /** A running stand-in. */
 export interface MongodbServer {
@@ -44,7 +44,10 @@ export interface MongodbServer {
   faultOf: (command: ReceivedCommand) => CommandFault | null;
   /** From now on the server accepts connections and requests but never answers. */
   freeze(): void;
-  /** Goes on after `freeze`: what was received meanwhile is applied now, as by a process that was stopped. */
+  /**
+   * Ends `freeze`: what was received meanwhile is applied now, as by a process that was stopped. Held answers
+   * are sent.
+   */
   thaw(): void;
   /** Breaks all connections and refuses new ones. */
   refuse(): void;
@@ -101,8 +104,7 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
       if (answering?.is === 'answer_lost') {
         client.destroy();
         upstream.end();
-      } else if (answering?.is === 'late') setTimeout(pass, answering.ms);
-      else if (isFrozen) frozen.push(pass);
+      } else if (isFrozen || answering?.is === 'held') frozen.push(pass);
       else pass();
     });
     const splitter = new MessageSplitter();

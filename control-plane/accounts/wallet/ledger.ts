@@ -10,6 +10,7 @@ import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import { insertDocument } from '../../platform/store/insert-documents.ts';
 import type { LedgerDocument } from '../../platform/store/models/ledger-model.ts';
 import type { Models } from '../../platform/store/models.ts';
+import { waitForDatabase } from '../../platform/store/request-wait.ts';
 
 /** Few processes post to one wallet at the same time; more rounds than this indicate a fault. */
 const MAX_ROUNDS = 200;
@@ -42,7 +43,8 @@ export function createLedger(deps: LedgerDeps): Ledger {
         if (queues.get(posting.userId) === next) queues.delete(posting.userId);
       };
       next.then(forget, forget);
-      return next;
+      // The postings before it may wait for the database, each with a limit of its own.
+      return waitForDatabase(() => next);
     },
     newest: async (userId) => {
       const newest = await newestEntry(deps, userId);

@@ -20,6 +20,7 @@ import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
 import { takeRequestPlaces } from '../limits/request-places.ts';
 import { hasTakenTurn, takeTurn } from '../limits/request-turns.ts';
+import type { RequestWait } from '../store/request-wait.ts';
 import { createAuthentication } from './auth.ts';
 import { type CompatAnswersOf, describeApi } from './describe-api.ts';
 import { hasMoreValuesThan } from './json-values.ts';
@@ -33,6 +34,12 @@ import {
   type ValidationEntry,
 } from './problems.ts';
 import { traceRequest } from './trace-request.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    databaseWait: RequestWait | null;
+  }
+}
 
 /** Largest JSON body: session variables (1 MiB), with room for JSON escapes. */
 const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
@@ -111,6 +118,13 @@ function addHooks(app: ApiServer, context: Context): void {
     context.noteActivity(
       `${request.method} ${request.routeOptions.url ?? 'no route'} (request ${request.id})`,
     );
+  // Entered again after the body, whose last bytes arrive outside the request.
+  app.decorateRequest('databaseWait', null);
+  app.addHook('onRequest', (request, reply, done) => {
+    request.databaseWait = context.database.requestWait(() => reply.raw.headersSent);
+    request.databaseWait.run(done);
+  });
+  app.addHook('preValidation', (request, _reply, done) => request.databaseWait?.run(done));
   app.addHook('preParsing', async (request) => noteActivity(request));
   app.addHook('preValidation', async (request) => noteActivity(request));
   app.addHook('preHandler', async (request) => noteActivity(request));

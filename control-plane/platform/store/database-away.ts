@@ -18,6 +18,7 @@ const NAMES = new Set([
   'MongoWaitQueueTimeoutError',
   'MongoOperationTimeoutError',
   'PoolClearedOnNetworkError',
+  'DatabaseWaitError',
 ]);
 
 /**

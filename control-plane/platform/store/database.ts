@@ -9,6 +9,7 @@ import { clockProblem } from '#base/clock-difference.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import type { Logger } from '#base/log.ts';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from './embedded/embedded-database.ts';
+import { RequestWait } from './request-wait.ts';
 
 /** An open database. */
 export interface Database {
@@ -23,6 +24,8 @@ export interface Database {
   scrub(): void;
   /** Whether the database answers within two seconds. Never rejects. */
   ping(): Promise<boolean>;
+  /** The wait of a new request for this database, until it is answered. */
+  requestWait(isAnswered: () => boolean): RequestWait;
   /** Closes the connections, then the embedded database. Idempotent. */
   close(): Promise<void>;
 }
@@ -91,6 +94,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     copyTo: embedded?.copyTo ?? null,
     scrub: () => embedded?.scrub(),
     ping: () => ping(connection, options.clock),
+    requestWait: (isAnswered) => new RequestWait(options.clock, isAnswered),
     close: async () => {
       await connection.close();
       await embedded?.close();

@@ -28,6 +28,7 @@ import { defineTools } from './models/tool-model.ts';
 import { defineUsers } from './models/user-model.ts';
 import { defineVersions } from './models/version-model.ts';
 import { defineVoices } from './models/voice-model.ts';
+import { limitRequestWaits } from './request-wait.ts';
 
 /** Defines all models on a connection. */
 export function defineModels(connection: Connection) {
@@ -60,7 +61,10 @@ export function defineModels(connection: Connection) {
     batchRows: defineBatchRows(connection),
     doNotCall: defineDoNotCall(connection),
   };
-  for (const model of Object.values(models)) repeatManyChanges(model);
+  for (const model of Object.values(models)) {
+    repeatManyChanges(model);
+    limitRequestWaits(model);
+  }
   return models;
 }
 export type Models = ReturnType<typeof defineModels>;

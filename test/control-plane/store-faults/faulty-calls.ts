@@ -2,6 +2,7 @@
  * The API over a MongoDB that fails at a chosen command, and the peers of a call, who do what real ones do
  * then: a caller dials again, a client repeats its request, a worker sends unacknowledged reports again.
  */
+import type { Clock } from '#base/clock.ts';
 import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
 import { sweep } from '#control-plane/calls/settlement/sweep.ts';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
@@ -63,9 +64,10 @@ export interface FaultyCalls {
   close(): Promise<void>;
 }
 
-export async function openFaultyCalls(): Promise<FaultyCalls> {
+/** Opens them; `waits` limits how long requests wait for the store. */
+export async function openFaultyCalls(waits?: Clock): Promise<FaultyCalls> {
   const server = await startMongodbServer();
-  const store = await openTestStore(`${server.setUrl}&minHeartbeatFrequencyMS=${SEARCH_MS}`);
+  const store = await openTestStore(`${server.setUrl}&minHeartbeatFrequencyMS=${SEARCH_MS}`, waits);
   const api = await openTestCalls(
     { SIP_TRUSTED: '127.0.0.0/8', SIP_TRUNK_URI: 'trunk.example.com:5080' },
     {},

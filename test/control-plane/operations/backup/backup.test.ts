@@ -5,7 +5,16 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { RequestWait } from '#control-plane/platform/store/request-wait.ts';
 import { openTestApi, type TestApi } from '../../test-api.ts';
+
+const MONGODB = {
+  ping: async () => true,
+  requestWait: (isAnswered: () => boolean) => new RequestWait(systemClock, isAnswered),
+  copyTo: null,
+  scrub: () => undefined,
+};
 
 let api: TestApi;
 let dataDir: string;
@@ -52,20 +61,14 @@ describe('POST /admin/backup', () => {
   });
 
   it('refers to mongodump when MONGODB_URL is set', async () => {
-    const mongo = await openTestApi(
-      {},
-      { database: { ping: async () => true, copyTo: null, scrub: () => undefined } },
-    );
+    const mongo = await openTestApi({}, { database: MONGODB });
     const { status, body } = await mongo.request('POST', '/admin/backup', { key: mongo.rootKey });
     expect([status, body.message]).toEqual([409, expect.stringContaining('mongodump')]);
     await mongo.close();
   });
 
   it('store 11: advises, for MongoDB, to copy ledger and sessions at one moment, as the docs do', async () => {
-    const mongo = await openTestApi(
-      {},
-      { database: { ping: async () => true, copyTo: null, scrub: () => undefined } },
-    );
+    const mongo = await openTestApi({}, { database: MONGODB });
     const { body } = await mongo.request('POST', '/admin/backup', { key: mongo.rootKey });
     await mongo.close();
     expect(body.message).toContain('mongodump --oplog');
