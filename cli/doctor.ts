@@ -7,6 +7,7 @@ import { readSettings, type Settings, SettingsError } from '#config/env.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
 import type { CheckResult } from './check-result.ts';
 import type { CommandContext } from './command-context.ts';
+import { checkLivekit } from './doctor-livekit.ts';
 import { checkLocalModels } from './doctor-local-models.ts';
 import { bindTcp, checkAddresses, checkMediaPorts, checkServerPorts } from './doctor-machine.ts';
 import { checkRelays } from './doctor-relay.ts';
@@ -77,6 +78,7 @@ async function* runChecks(common: CommandContext, options: DoctorOptions): Async
   yield await checkMediaPorts(settings);
   yield* checkRelays(settings);
   yield* checkLocalModels(settings);
+  yield* checkLivekit(settings);
   if (product.api) yield* checkProduct(product.api);
   // Imported on use: loading the engines is slow, and no other command needs them.
   const { checkSpeech } = await import('./doctor-speech.ts');

@@ -66,6 +66,15 @@ export interface Rooms {
   token(options: RoomTokenOptions): Promise<string>;
   /** Parses a webhook; null if it was not signed with our secret. */
   readEvent(body: string, authorization: string | undefined): Promise<RoomEvent | null>;
+  /** Asks the server whether the settings are right; null if they are. Never rejects. */
+  problem(): Promise<RoomsProblem | null>;
+}
+
+/** Why the rooms cannot be used. */
+export interface RoomsProblem {
+  readonly setting: 'LIVEKIT_URL' | 'LIVEKIT_API_KEY' | 'LIVEKIT_API_SECRET';
+  /** One line without secrets. */
+  readonly text: string;
 }
 
 /** Audio only: the server refuses every track that is not from a microphone. */
@@ -158,7 +167,27 @@ export function openRooms(settings: Settings, logger: Logger): Rooms | null {
         return null;
       }
     },
+    problem: () =>
+      service.listRooms().then(
+        () => null,
+        (error: unknown) => problemOf(error, LIVEKIT_URL),
+      ),
   };
+}
+
+/** The server's message contains the token, so it is not repeated. */
+function problemOf(error: unknown, url: string): RoomsProblem {
+  const { status, message } = error as { readonly status?: unknown; readonly message?: unknown };
+  if (typeof status !== 'number')
+    return { setting: 'LIVEKIT_URL', text: `no LiveKit server answers at ${url}` };
+  if (status !== 401 && status !== 403)
+    return { setting: 'LIVEKIT_URL', text: `${url} answers with HTTP ${status}, which is not LiveKit` };
+  return String(message).includes('invalid API key')
+    ? { setting: 'LIVEKIT_API_KEY', text: `the LiveKit server at ${url} does not know this key` }
+    : {
+        setting: 'LIVEKIT_API_SECRET',
+        text: `the LiveKit server at ${url} refuses what is signed with it, or its clock differs by minutes`,
+      };
 }
 
 /** Ignores a missing room: there is nothing to delete and no participant to list. */

@@ -21,11 +21,18 @@ const BATCH = 500;
 /** Starts the background reconciliation; does nothing in deployments without LiveKit. */
 export function startRoomReconciliation(context: Context): BackgroundLoop {
   const absences = new Map<string, number>();
+  void warnOfProblem(context);
   return startBackgroundLoop(context, { name: 'rooms', everyMs: EVERY_MS, chore: 'rooms' }, async () => {
     if (context.rooms === null) return;
     await closeRoomsOfEndedSessions(context, context.rooms);
     await endAbandonedSessions(context, context.rooms, absences);
   });
+}
+
+/** Names the wrong setting once at the start. Web sessions fail meanwhile, and phone calls are not affected. */
+async function warnOfProblem({ rooms, logger }: Pick<Context, 'rooms' | 'logger'>): Promise<void> {
+  const problem = await rooms?.problem();
+  if (problem) logger.warn(`${problem.setting}: ${problem.text}; web sessions are refused meanwhile`);
 }
 
 /**
