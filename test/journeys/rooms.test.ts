@@ -33,6 +33,8 @@ const NEEDS = ['livekit-server'];
 /** From the table in docs/settings.md, micro-dollars per minute. */
 const PRICE_WEB = 60_000;
 const PATIENCE = { timeout: 60_000 };
+/** A caller who has not hung up may come back for 15 s. */
+const BEFORE_RETURN_MS = 12_000;
 /** Keeps the page's connections, so that their received media can be read. */
 const WATCH_CONNECTIONS = `
   window.connections = [];
@@ -73,6 +75,21 @@ describeConversation('a conversation in the browser, in a LiveKit room', ROOMS, 
         status: 'completed',
         end_reason: 'user_hangup',
       });
+      await visitor.close();
+    },
+  );
+
+  itNeeds(['chromium', ...NEEDS])(
+    'ends at once when the page is closed, without waiting for the caller to come back',
+    { timeout: 180_000 },
+    async () => {
+      const visitor = await TalkPage.open(stage.browser, stage.product);
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      const sessionId = await visitor.sessionId();
+      await visitor.page.goto('about:blank');
+      const ended = async () => (await stage.product.ask('GET', `/v1/agent/sessions/${sessionId}`)).status;
+      await expect.poll(ended, { timeout: BEFORE_RETURN_MS }).toBe('completed');
       await visitor.close();
     },
   );

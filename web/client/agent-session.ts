@@ -40,6 +40,8 @@ export class AgentSession extends Emitter {
   readonly #transcript = new Transcript();
   readonly #levels = new Levels();
   #letScreenGo: (() => void) | null = null;
+  /** The page is closed or left: without it, the server would wait for the caller to come back. */
+  readonly #onPageHide = () => this.end();
 
   private constructor(options: StartOptions, { sessionId, microphone, speaker, open }: Parts) {
     super();
@@ -215,6 +217,7 @@ export class AgentSession extends Emitter {
       throw error;
     }
     if (wakeLock) this.#letScreenGo = keepScreenOn();
+    addEventListener('pagehide', this.#onPageHide);
     this.#setStatus('connected');
     this.emit('connect', { sessionId: this.sessionId });
   }
@@ -302,6 +305,7 @@ export class AgentSession extends Emitter {
   #close(reason: EndReason): void {
     if (this.#status === 'ended') return;
     this.#endReason = reason;
+    removeEventListener('pagehide', this.#onPageHide);
     this.#letScreenGo?.();
     this.#setStatus('ended');
     this.#microphone?.close();

@@ -28,7 +28,8 @@ export function createLivekitTransport(grant: RoomGrant, listener: TransportList
 }
 
 class LivekitTransport implements Transport {
-  readonly room = new Room();
+  // The session hangs up first when the page is left; LiveKit's client would leave the room before that.
+  readonly room = new Room({ disconnectOnPageLeave: false });
   readonly #grant: RoomGrant;
   readonly #listener: TransportListener;
   #sending: Promise<void> = Promise.resolve();
