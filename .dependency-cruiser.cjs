@@ -27,8 +27,8 @@ const mayImport = {
   // product, but none of its decisions.
   caller: ['telephony', 'media', 'protocol', 'config', 'base'],
   // The command line uses the API over HTTP. Of the program itself it imports only the settings, the lock of
-  // DATA_DIR, blobs, the keys of a backup, the engines, relays and model servers that the doctor checks, and
-  // the turn machine that replays calls.
+  // DATA_DIR, blobs, the keys of a backup, the engines, relays, rooms and model servers that the doctor
+  // checks, and the turn machine that replays calls.
   cli: [
     'caller',
     'media/speech',
@@ -39,6 +39,7 @@ const mayImport = {
     'telephony/relay/ng-client.ts',
     'control-plane/operations/backup/withheld-keys.ts',
     'control-plane/platform/secrets/secret-box.ts',
+    'control-plane/platform/rooms.ts',
     'protocol',
     'config',
     'base',

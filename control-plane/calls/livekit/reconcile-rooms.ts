@@ -29,7 +29,7 @@ export function startRoomReconciliation(context: Context): BackgroundLoop {
   });
 }
 
-/** Names the wrong setting once at the start. Web sessions fail meanwhile, and phone calls are not affected. */
+/** Names the wrong setting once at the start. Phone calls are not affected. */
 async function warnOfProblem({ rooms, logger }: Pick<Context, 'rooms' | 'logger'>): Promise<void> {
   const problem = await rooms?.problem();
   if (problem) logger.warn(`${problem.setting}: ${problem.text}; web sessions are refused meanwhile`);

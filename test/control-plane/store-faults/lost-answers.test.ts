@@ -10,9 +10,9 @@ import {
   webCall,
 } from './faulty-calls.ts';
 
-const PATIENCE = { timeout: 60_000 };
 /** `STORE_SEEDS=500` tries more random disturbances; each call of a seed belongs to a tenant of its own. */
 const SEEDS = Number(process.env['STORE_SEEDS'] ?? 10);
+const PATIENCE = { timeout: 60_000 + SEEDS * 2_000 };
 /** Places of commands that are disturbed at random; a call has fewer. */
 const PLACES = 60;
 const CHANCE = 0.12;
@@ -53,7 +53,7 @@ describe.each<[string, (calls: FaultyCalls, tenant: Tenant) => Promise<void>]>([
   ['a web session', webCall],
   ['a placed call', placedCall],
 ])('%s', (_, call) => {
-  /** Disturbs one call in each of these ways; resolves with how each ended, and how an undisturbed one did. */
+  /** Disturbs one call in each of these ways; resolves with how each ended, and how it should have. */
   async function outcomes(disturbances: ReadonlyMap<string, Faults>) {
     const undisturbed = await calls.tenant();
     await call(calls, undisturbed);
