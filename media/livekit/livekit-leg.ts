@@ -20,6 +20,7 @@ import type { LivekitLegOptions } from '../leg/leg-factory.ts';
 import type { OpenedLeg, TransportLeg } from '../leg/transport-leg.ts';
 import { IN_RATE_HZ, NO_STATS, STATS_TIMEOUT_MS, WebLeg, type WebTransport } from '../leg/web-leg.ts';
 import { AgentTrack } from './agent-track.ts';
+import { reachCaller } from './reach-caller.ts';
 import { RoomInbox } from './room-inbox.ts';
 import { CLIENT_EVENTS } from './room-messages.ts';
 import { RoomOutbox } from './room-outbox.ts';
@@ -27,7 +28,7 @@ import { RoomOutbox } from './room-outbox.ts';
 type Library = typeof import('@livekit/rtc-node');
 
 const JOIN_TIMEOUT_MS = 10_000;
-/** A caller in the room who has not subscribed to the agent's voice is greeted after this long. */
+/** A caller in the room who is not known to hear the agent's voice is greeted after this long. */
 const AUDIBLE_TIMEOUT_MS = 2_000;
 /** How long a caller who lost the connection, or left and may rejoin, may take to come back. */
 const RETURN_TIMEOUT_MS = 15_000;
@@ -76,6 +77,9 @@ class LivekitSession implements WebTransport {
   #isCallerHere = false;
   /** When the caller left, while they may come back, ms. */
   #leftMs: number | null = null;
+  /** Somebody in the room has subscribed to the agent's track since the caller came. */
+  #isSubscribed = false;
+  #reaching: Timer | null = null;
   #isAudible = false;
   #isReconnecting = false;
 
@@ -108,7 +112,10 @@ class LivekitSession implements WebTransport {
       .on(RoomEvent.TrackPublished, (publication, participant) => this.#subscribe(publication, participant))
       .on(RoomEvent.TrackUnpublished, (_publication, participant) => this.#subscribeToNewest(participant))
       .on(RoomEvent.TrackSubscribed, (track, _publication, participant) => this.#listenTo(track, participant))
-      .on(RoomEvent.LocalTrackSubscribed, () => this.#becameAudible())
+      .on(RoomEvent.LocalTrackSubscribed, () => {
+        this.#isSubscribed = true;
+        this.#reach();
+      })
       .on(RoomEvent.DataReceived, (payload, participant, _kind, topic) =>
         this.#receive(payload, participant, topic),
       )
@@ -148,6 +155,7 @@ class LivekitSession implements WebTransport {
 
   stopTimers(): void {
     this.#timer?.cancel();
+    this.#reaching?.cancel();
     this.#outbox.close();
   }
 
@@ -166,6 +174,19 @@ class LivekitSession implements WebTransport {
       this.#subscribe(publication, participant);
     if (this.#isAudible) this.#connected();
     else this.#timer = this.#shared.clock.after(AUDIBLE_TIMEOUT_MS, () => this.#becameAudible());
+    this.#reach();
+  }
+
+  /** The subscription exists; the caller hears once the connection behind it does. */
+  #reach(): void {
+    if (!this.#isSubscribed || !this.#isCallerHere || this.#isAudible || this.leg.isEnding) return;
+    this.#reaching?.cancel();
+    this.#reaching = reachCaller(this.#room, {
+      identity: this.#options.callerIdentity,
+      clock: this.#shared.clock,
+      library: this.#library,
+      onReached: () => this.#becameAudible(),
+    });
   }
 
   #left(participant: RemoteParticipant): void {
@@ -173,6 +194,8 @@ class LivekitSession implements WebTransport {
     this.#isCallerHere = false;
     // A caller who returns subscribes to the agent's track again.
     this.#isAudible = false;
+    this.#isSubscribed = false;
+    this.#reaching?.cancel();
     this.#inbox.setOpen(false);
     this.#callerGone.resolve();
     if (this.leg.isEnding) return;
@@ -234,6 +257,7 @@ class LivekitSession implements WebTransport {
   }
 
   #becameAudible(): void {
+    this.#reaching?.cancel();
     this.#isAudible = true;
     if (this.#isCallerHere) this.#connected();
   }

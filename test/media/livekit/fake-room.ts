@@ -1,15 +1,33 @@
 /** The room as LiveKit's Node library exposes it; a test emits its events. */
 import { EventEmitter } from 'node:events';
 
+class FakeRpcError extends Error {
+  static readonly ErrorCode = { UNSUPPORTED_METHOD: 1400, CONNECTION_TIMEOUT: 1501 };
+
+  readonly code: number;
+
+  constructor(code: number) {
+    super();
+    this.code = code;
+  }
+}
+
 /** The last room that was created is `FakeRoom.last`. */
 export class FakeRoom extends EventEmitter {
   static last: FakeRoom;
   readonly isConnected = false;
   readonly remoteParticipants = new Map<string, unknown>();
   readonly attributes: unknown[] = [];
+  /** Whether calls reach the participant, whose client refuses a method that it does not know. */
+  isReached = true;
   readonly localParticipant = {
     publishTrack: async () => undefined,
     setAttributes: async (attributes: unknown) => void this.attributes.push(attributes),
+    performRpc: async () => {
+      throw new FakeRpcError(
+        FakeRpcError.ErrorCode[this.isReached ? 'UNSUPPORTED_METHOD' : 'CONNECTION_TIMEOUT'],
+      );
+    },
   };
 
   constructor() {
@@ -25,6 +43,7 @@ export class FakeRoom extends EventEmitter {
 /** What replaces parts of the library: no native code runs. */
 export const FAKE_LIBRARY = {
   Room: FakeRoom,
+  RpcError: FakeRpcError,
   AudioSource: class {},
   LocalAudioTrack: { createAudioTrack: () => ({ close: async () => undefined }) },
 };

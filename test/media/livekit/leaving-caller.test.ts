@@ -48,7 +48,14 @@ async function openLeg({ mayRejoin = true } = {}) {
     leave: (reason: DisconnectReason) =>
       room.emit('participantDisconnected', { ...CALLER, disconnectReason: reason }),
     rejoin: () => room.emit('participantConnected', CALLER),
-    subscribe: () => room.emit('localTrackSubscribed'),
+    /** The server reports the subscription; `isReached`: the connection behind it exists. */
+    subscribe: ({ isReached = true } = {}) => {
+      room.isReached = isReached;
+      room.emit('localTrackSubscribed');
+    },
+    connect: () => {
+      room.isReached = true;
+    },
     /** Where the caller is, and since when; each change once. */
     presence: async () => {
       await clock.advance(0);
@@ -96,6 +103,26 @@ describe('a leg whose caller leaves the room', () => {
       ['away', 5_000],
       ['back', 6_500],
     ]);
+  });
+
+  it('begins once the caller can be reached, not when the server reports their subscription', async () => {
+    const leg = await openLeg();
+    await leg.clock.advance(300);
+    leg.subscribe({ isReached: false });
+    await leg.clock.advance(500);
+    expect(await leg.presence()).toEqual([]);
+    leg.connect();
+    await leg.clock.advance(300);
+    expect(await leg.presence()).toEqual([['connected', 900]]);
+  });
+
+  it('begins after 2 s in the room with a caller who cannot be reached', async () => {
+    const leg = await openLeg();
+    leg.subscribe({ isReached: false });
+    await leg.clock.advance(1_900);
+    expect(await leg.presence()).toEqual([]);
+    await leg.clock.advance(200);
+    expect(await leg.presence()).toEqual([['connected', 2_000]]);
   });
 
   it('ends as of the moment the caller left, if the caller is not back within 15 s', async () => {
