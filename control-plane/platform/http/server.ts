@@ -121,7 +121,7 @@ function addHooks(app: ApiServer, context: Context): void {
   // Entered again after the body, whose last bytes arrive outside the request.
   app.decorateRequest('databaseWait', null);
   app.addHook('onRequest', (request, reply, done) => {
-    request.databaseWait = context.database.requestWait(() => reply.raw.headersSent);
+    request.databaseWait = context.database.requestWait(() => reply.raw.headersSent || reply.raw.destroyed);
     request.databaseWait.run(done);
   });
   app.addHook('preValidation', (request, _reply, done) => request.databaseWait?.run(done));

@@ -49,7 +49,7 @@ async function expectUnavailable(request: Promise<TestResponse>): Promise<void> 
 }
 
 describe('a request is answered with 503 and Retry-After within ten seconds, and later ones succeed', () => {
-  it('if the primary hangs', PATIENCE, async () => {
+  it('store 7: if the primary hangs', PATIENCE, async () => {
     calls.server.freeze();
     await expectUnavailable(list());
     await expectUnavailable(create());
@@ -73,7 +73,7 @@ describe('a request is answered with 503 and Retry-After within ten seconds, and
   });
 
   it.each([10_107, 13_435, 11_600, 11_602, 189, 91, 10_058, 13_436])(
-    'if there is no primary, and the last one answers with %i',
+    'store 8: if there is no primary, and the last one answers with %i',
     PATIENCE,
     async (code) => {
       calls.server.stepDown(code);

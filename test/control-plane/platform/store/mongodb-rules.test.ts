@@ -7,7 +7,7 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger, type Logger } from '#base/log.ts';
 import { faultOf } from '#control-plane/platform/http/problems.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
-import { buildIndexes, defineModels } from '#control-plane/platform/store/models.ts';
+import { buildIndexes } from '#control-plane/platform/store/models.ts';
 import { startMongodbServer } from '../../../fakes/mongodb-server.ts';
 import { listenTcp } from '../../../fakes/tcp-server.ts';
 import { openTestStore } from '../../test-store.ts';
@@ -134,21 +134,6 @@ describe('startup', () => {
 });
 
 describe('an unavailable database', () => {
-  it('store 7: a hanging primary is given up within seconds as unavailable', PATIENCE, async () => {
-    const server = await mongodb();
-    const models = defineModels((await open(server.url)).connection);
-    expect(await models.users.findById('nobody').lean()).toBeNull();
-    server.freeze();
-    const error = await models.users
-      .findById('nobody')
-      .lean()
-      .then(
-        () => null,
-        (caught: Error) => caught,
-      );
-    expect(faultOf(error!).code).toBe('database_unavailable');
-  });
-
   const { MongoServerError, MongoWriteConcernError, MongoError, MongoErrorLabel } = mongoose.mongo;
   const server = (code: number) => new MongoServerError({ message: 'm', code });
   const labelled = Object.assign(new MongoError('m'), {});
