@@ -2,6 +2,7 @@
  * Recognises driver errors caused by an unreachable database or a change of primary: the same request may
  * succeed a moment later.
  */
+import { setImmediate as nextRound } from 'node:timers/promises';
 import mongoose from 'mongoose';
 
 const NAMES = new Set([
@@ -32,7 +33,11 @@ const CODES = new Set([
 /** True for an error caused by the state of the database, not by the request. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (NAMES.has(error.name) || ('code' in error && CODES.has(Number(error.code)) && isOfDriver(error)))
+  if (
+    NAMES.has(error.name) ||
+    isUnsent(error) ||
+    ('code' in error && CODES.has(Number(error.code)) && isOfDriver(error))
+  )
     return true;
   return (
     isOfDriver(error) &&
@@ -42,6 +47,28 @@ export function isDatabaseAway(error: unknown): boolean {
 
 function isOfDriver(error: Error): error is mongoose.mongo.MongoError {
   return error instanceof mongoose.mongo.MongoError;
+}
+
+/**
+ * Node's error for a write to a socket that the server has ended. The driver passes it on as it is, without
+ * another attempt. Nothing has been sent.
+ */
+function isUnsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE' && !('syscall' in error);
+}
+
+const UNSENT_ATTEMPTS = 5;
+
+/** Sends a command; again if the server had ended the connection before anything was sent. */
+export async function sendOnOpenConnection<Result>(send: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!isUnsent(error) || attempt === UNSENT_ATTEMPTS) throw error;
+      await nextRound();
+    }
+  }
 }
 
 const MANY = new Set<unknown>(['updateMany', 'deleteMany']);

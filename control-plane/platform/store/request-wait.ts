@@ -6,6 +6,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock, Timer } from '#base/clock.ts';
+import { sendOnOpenConnection } from './database-away.ts';
 
 /** Clients and signalling wait ten seconds for an answer. */
 const MOST_MS = 9_000;
@@ -90,9 +91,14 @@ const COMMANDS = [
 const CURSORS = ['find', 'aggregate'];
 const CURSOR_COMMANDS = ['toArray', 'next', 'hasNext'];
 
-/** Applies the limit to every command that a model sends within a request. */
+/** Applies the limit to every command that a model sends within a request, on an open connection. */
 export function limitRequestWaits({ collection }: { readonly collection: object }): void {
   const methods = collection as Record<string, Method>;
+  for (const name of COMMANDS) {
+    const send = methods[name] as Method;
+    methods[name] = (...parameters) =>
+      sendOnOpenConnection(() => send.apply(collection, parameters) as Promise<unknown>);
+  }
   limitEach(methods, COMMANDS);
   for (const name of CURSORS) {
     const open = methods[name] as Method;

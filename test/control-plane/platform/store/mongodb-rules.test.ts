@@ -8,6 +8,7 @@ import { createLogger, type Logger } from '#base/log.ts';
 import { faultOf } from '#control-plane/platform/http/problems.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
 import { buildIndexes } from '#control-plane/platform/store/models.ts';
+import { limitRequestWaits } from '#control-plane/platform/store/request-wait.ts';
 import { startMongodbServer } from '../../../fakes/mongodb-server.ts';
 import { listenTcp } from '../../../fakes/tcp-server.ts';
 import { openTestStore } from '../../test-store.ts';
@@ -160,6 +161,30 @@ describe('an unavailable database', () => {
   it('store 8: a document that violates a rule does not count as one', () => {
     expect(faultOf(server(11_000)).code).toBe('internal');
     expect(faultOf(Object.assign(new Error('m'), { code: 189 })).code).toBe('internal');
+  });
+
+  describe('that ends a connection before a command is sent on it', () => {
+    const ended = Object.assign(new Error('This socket has been ended by the other party'), {
+      code: 'EPIPE',
+    });
+    const collectionOf = (insertOne: () => Promise<unknown>) => {
+      const collection = { insertOne, find: () => ({}), aggregate: () => ({}) };
+      limitRequestWaits({ collection });
+      return collection;
+    };
+
+    it('gets the command on another one', async () => {
+      const insertOne = vi.fn().mockRejectedValueOnce(ended).mockResolvedValue('inserted');
+      expect(await collectionOf(insertOne).insertOne()).toBe('inserted');
+      expect(insertOne).toHaveBeenCalledTimes(2);
+    });
+
+    it('counts as unavailable if it ends all of them', async () => {
+      const error = await collectionOf(() => Promise.reject(ended))
+        .insertOne()
+        .catch((caught: Error) => caught);
+      expect(faultOf(error as Error).code).toBe('database_unavailable');
+    });
   });
 
   it.each(['updateMany', 'deleteMany'] as const)(
