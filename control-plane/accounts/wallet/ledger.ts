@@ -10,7 +10,7 @@ import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import { insertDocument } from '../../platform/store/insert-documents.ts';
 import type { LedgerDocument } from '../../platform/store/models/ledger-model.ts';
 import type { Models } from '../../platform/store/models.ts';
-import { waitForDatabase } from '../../platform/store/request-wait.ts';
+import { DatabaseWaitError, waitForDatabase } from '../../platform/store/request-wait.ts';
 
 /** Few processes post to one wallet at the same time; more rounds than this indicate a fault. */
 const MAX_ROUNDS = 200;
@@ -34,17 +34,21 @@ export function createLedger(deps: LedgerDeps): Ledger {
   return {
     post: (posting) => {
       const previous = queues.get(posting.userId) ?? Promise.resolve();
-      const next = previous.then(
-        () => postOnce(deps, newestKnown, posting),
-        () => postOnce(deps, newestKnown, posting),
-      );
+      let isAwaited = true;
+      const takeTurn = () => {
+        if (!isAwaited) throw new DatabaseWaitError();
+        return postOnce(deps, newestKnown, posting);
+      };
+      const next = previous.then(takeTurn, takeTurn);
       queues.set(posting.userId, next);
       const forget = () => {
         if (queues.get(posting.userId) === next) queues.delete(posting.userId);
       };
       next.then(forget, forget);
       // The postings before it may wait for the database, each with a limit of its own.
-      return waitForDatabase(() => next);
+      return waitForDatabase(() => next).finally(() => {
+        isAwaited = false;
+      });
     },
     newest: async (userId) => {
       const newest = await newestEntry(deps, userId);

@@ -2,6 +2,7 @@
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import type { JobOffer, Placement } from '../../platform/dispatch.ts';
+import { outsideRequest, waitForDatabase } from '../../platform/store/request-wait.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
 import { isLastTenth, mayTakeLast } from '../workers/slots.ts';
 
@@ -121,7 +122,7 @@ interface SlotSelection {
 /** Slots per account, including sessions being placed, and the number of accounts. */
 async function heldSlots(context: Parts, book: SlotBook, { instanceIds, except }: SlotSelection) {
   const { atMs, stored } = tallyOf(context, book, instanceIds);
-  const { slots, accounts } = await stored;
+  const { slots, accounts } = await waitForDatabase(() => stored);
   const held = new Map(slots);
   for (const other of book.placing.values()) {
     if (other !== except && isMissingIn(atMs, other))
@@ -135,10 +136,13 @@ function tallyOf(context: Parts, { placing, tallies }: SlotBook, instanceIds: re
   const atMs = context.clock.now();
   const tally = tallies.get(workers) ?? {
     atMs,
-    stored: countStored(
-      context,
-      instanceIds,
-      [...placing].filter(([, other]) => isMissingIn(atMs, other)).map(([id]) => id),
+    // Shared with later requests, whose limits end later.
+    stored: outsideRequest(() =>
+      countStored(
+        context,
+        instanceIds,
+        [...placing].filter(([, other]) => isMissingIn(atMs, other)).map(([id]) => id),
+      ),
     ),
   };
   tallies.set(workers, tally);

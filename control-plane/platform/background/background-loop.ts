@@ -4,6 +4,7 @@
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
+import { outsideRequest } from '../store/request-wait.ts';
 import type { WorkKind, WorkSignals } from './work-signals.ts';
 
 /** A background task of one process. */
@@ -46,7 +47,8 @@ export function createBackgroundLoop(
       isKickedAgain = true;
       if (isRunning) return;
       isRunning = true;
-      current = run();
+      // A request that kicks it does not wait for it.
+      current = outsideRequest(run);
     },
     async idle() {
       while (isRunning) await current;

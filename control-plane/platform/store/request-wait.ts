@@ -1,32 +1,45 @@
 /**
- * Limits how long a request waits for the database in total. The driver's own limits apply to one attempt of
- * one command: a request to a primary that hangs would wait for each of them in turn, and for those that
- * clean up after the first error. A command that is given up may still be applied, like one whose answer was
- * lost.
+ * Limits how long a request waits for a database that does not answer. The driver's own limits apply to one
+ * attempt of one command: a request to a primary that hangs would wait for each of them in turn, and for those
+ * that clean up after the first error. A command that is given up may still be applied, like one whose answer
+ * was lost.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock, Timer } from '#base/clock.ts';
-import { sendOnOpenConnection } from './database-away.ts';
+import { isDatabaseAway, sendOnOpenConnection } from './database-away.ts';
 
-/** Clients and signalling wait ten seconds for an answer. */
+/** Clients and signalling wait ten seconds for an answer. Counted from the first command that fails. */
 const MOST_MS = 9_000;
+/** The limit of one command; leaves some time to clean up. */
+const COMMAND_MS = 7_000;
 
 /** The database has not answered within the time that a request may wait for it. */
 export class DatabaseWaitError extends Error {
   constructor() {
-    super(`no answer of the database within ${MOST_MS} ms`);
+    super('the database has not answered in time');
     this.name = 'DatabaseWaitError';
   }
 }
 
 const current = new AsyncLocalStorage<RequestWait>();
 
-/** The time that one request has waited for the database; time spent on anything else does not count. */
+interface PendingCommand {
+  readonly sinceMs: number;
+  readonly giveUp: () => void;
+  timer: Timer | null;
+}
+
+/**
+ * The waits of one request. Each command has a limit of its own, so that a request of many commands to a
+ * healthy database takes the time it needs. From the first failure on, all commands have one limit together.
+ */
 export class RequestWait {
   readonly #clock: Clock;
   readonly #isAnswered: () => boolean;
+  readonly #pending = new Set<PendingCommand>();
+  #hasFailed = false;
+  /** Since the first failure; time spent on anything but commands does not count. */
   #waitedMs = 0;
-  #pending = 0;
   #sinceMs = 0;
 
   /** `isAnswered`: nobody waits for the database any more; work that goes on has all the time it needs. */
@@ -43,24 +56,47 @@ export class RequestWait {
   /** Waits for a command. Rejects with `DatabaseWaitError` once the request has waited for too long. */
   async waitFor<Result>(command: () => Promise<Result>): Promise<Result> {
     if (this.#isAnswered()) return command();
-    const leftMs = MOST_MS - this.#totalMs;
-    if (leftMs <= 0) throw new DatabaseWaitError();
-    let timer: Timer | null = null;
-    const tooLong = new Promise<never>((_, reject) => {
-      timer = this.#clock.after(leftMs, () => reject(new DatabaseWaitError()));
-    });
+    if (this.#hasFailed && this.#totalMs >= MOST_MS) throw new DatabaseWaitError();
+    const { promise: tooLong, reject } = Promise.withResolvers<never>();
+    const sinceMs = this.#clock.now();
+    const pending = { sinceMs, giveUp: () => reject(new DatabaseWaitError()), timer: null };
     // Commands that run at the same time count once.
-    if (this.#pending++ === 0) this.#sinceMs = this.#clock.now();
+    if (this.#pending.size === 0) this.#sinceMs = sinceMs;
+    this.#pending.add(pending);
+    this.#limit(pending);
     try {
       return await Promise.race([command(), tooLong]);
+    } catch (error) {
+      if (isDatabaseAway(error)) this.#fail(pending);
+      throw error;
     } finally {
-      (timer as Timer | null)?.cancel();
-      if (--this.#pending === 0) this.#waitedMs += this.#clock.now() - this.#sinceMs;
+      this.#end(pending);
     }
   }
 
+  #limit(pending: PendingCommand): void {
+    pending.timer?.cancel();
+    pending.timer = this.#clock.after(this.#hasFailed ? MOST_MS - this.#totalMs : COMMAND_MS, () => {
+      if (!this.#isAnswered()) pending.giveUp();
+    });
+  }
+
+  #fail({ sinceMs }: PendingCommand): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    this.#waitedMs = 0;
+    this.#sinceMs = sinceMs;
+    for (const other of this.#pending) this.#limit(other);
+  }
+
+  #end(pending: PendingCommand): void {
+    pending.timer?.cancel();
+    this.#pending.delete(pending);
+    if (this.#pending.size === 0) this.#waitedMs += this.#clock.now() - this.#sinceMs;
+  }
+
   get #totalMs(): number {
-    return this.#waitedMs + (this.#pending > 0 ? this.#clock.now() - this.#sinceMs : 0);
+    return this.#waitedMs + (this.#pending.size > 0 ? this.#clock.now() - this.#sinceMs : 0);
   }
 }
 
@@ -68,6 +104,11 @@ export class RequestWait {
 export function waitForDatabase<Result>(work: () => Promise<Result>): Promise<Result> {
   const wait = current.getStore();
   return wait ? wait.waitFor(work) : work();
+}
+
+/** Starts work that others wait for too, or nobody: the limit of the current request does not apply to it. */
+export function outsideRequest<Result>(work: () => Result): Result {
+  return current.exit(work);
 }
 
 type Method = (...parameters: unknown[]) => unknown;
@@ -78,6 +119,7 @@ const COMMANDS = [
   'bulkWrite',
   'findOne',
   'countDocuments',
+  'estimatedDocumentCount',
   'distinct',
   'updateOne',
   'updateMany',
@@ -89,7 +131,8 @@ const COMMANDS = [
   'findOneAndDelete',
 ];
 const CURSORS = ['find', 'aggregate'];
-const CURSOR_COMMANDS = ['toArray', 'next', 'hasNext'];
+/** Each sends a command if no document is left of the last batch. `toArray` calls `next`. */
+const CURSOR_STEPS = ['next', 'hasNext'];
 
 /** Applies the limit to every command that a model sends within a request, on an open connection. */
 export function limitRequestWaits({ collection }: { readonly collection: object }): void {
@@ -97,23 +140,24 @@ export function limitRequestWaits({ collection }: { readonly collection: object 
   for (const name of COMMANDS) {
     const send = methods[name] as Method;
     methods[name] = (...parameters) =>
-      sendOnOpenConnection(() => send.apply(collection, parameters) as Promise<unknown>);
+      waitForDatabase(() =>
+        sendOnOpenConnection(() => send.apply(collection, parameters) as Promise<unknown>),
+      );
   }
-  limitEach(methods, COMMANDS);
   for (const name of CURSORS) {
     const open = methods[name] as Method;
     methods[name] = (...parameters) => {
       const cursor = open.apply(collection, parameters) as Record<string, Method>;
-      if (current.getStore()) limitEach(cursor, CURSOR_COMMANDS);
+      if (current.getStore()) limitBatches(cursor);
       return cursor;
     };
   }
 }
 
-function limitEach(target: Record<string, Method>, names: readonly string[]): void {
-  for (const name of names) {
-    const send = target[name] as Method;
-    target[name] = (...parameters) =>
-      waitForDatabase(() => send.apply(target, parameters) as Promise<unknown>);
+function limitBatches(cursor: Record<string, Method>): void {
+  for (const name of CURSOR_STEPS) {
+    const step = cursor[name] as Method;
+    const send = () => step.call(cursor) as Promise<unknown>;
+    cursor[name] = () => (Number(cursor['bufferedCount']?.()) > 0 ? send() : waitForDatabase(send));
   }
 }
