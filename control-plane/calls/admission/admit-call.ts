@@ -7,6 +7,7 @@
 
 import { networkOf } from '#base/client-network.ts';
 import { Fault, fault } from '#config/errors.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import { type AdmissionAnswer, type AdmissionRequest, withoutCredentials } from '#protocol/sip-admission.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { withinLimits } from '../../accounts/limits/spend-limits.ts';
@@ -16,6 +17,7 @@ import { type Context, newId } from '../../platform/context.ts';
 import { logRefusal } from '../../platform/refusals/log-refusal.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { isLive } from '../../platform/store/session-status.ts';
 import { planTransfers } from '../outbound/transfer-plan.ts';
@@ -114,8 +116,6 @@ async function admitTo(
         { err: error, sessionId: placed.session._id },
         'failed to send the plan of an admitted call',
       );
-      // The caller would hear ringing until the join deadline.
-      return withdrawSession(context, placed);
     });
     return { answer: { action: 'route', data: { tag } }, planned };
   } catch (error) {
@@ -252,13 +252,24 @@ function timezoneOf(request: AdmissionRequest, version: VersionDocument): string
   });
 }
 
-/**
- * Calls the init webhook, then sends the plan to the worker, unless the caller has hung up in the meantime.
- */
-async function sendPlan(
+type AdmittedCall = Pick<InboundCall, 'request' | 'callee' | 'isTest'> & { readonly placed: PlacedSession };
+
+/** Sends the plan to the worker, unless the caller has hung up in the meantime. */
+async function sendPlan(context: Context, call: AdmittedCall): Promise<void> {
+  const planned = await preparePlan(context, call).catch(async (error: unknown) => {
+    // The caller would hear ringing until the join deadline.
+    await withdrawSession(context, call.placed);
+    throw error;
+  });
+  if (!planned) return;
+  await assignSession(context, { session: planned.session, placement: call.placed.placement }, planned.plan);
+}
+
+/** Calls the init webhook, then stores the plan; null if the caller has hung up in the meantime. */
+async function preparePlan(
   context: Context,
-  call: Pick<InboundCall, 'request' | 'callee' | 'isTest'> & { readonly placed: PlacedSession },
-): Promise<void> {
+  call: AdmittedCall,
+): Promise<{ readonly session: SessionDocument; readonly plan: CallPlan } | null> {
   const { request, callee, placed, isTest } = call;
   const { number, agent, version } = callee;
   const [variables, knowledge, transfer] = await Promise.all([
@@ -271,7 +282,7 @@ async function sendPlan(
     }),
   ]);
   const session = await loadSession(context, placed.session._id);
-  if (!session || !isLive(session.status)) return;
+  if (!session || !isLive(session.status)) return null;
   const plan = buildPlan(context, {
     sessionId: session._id,
     agent,
@@ -299,7 +310,7 @@ async function sendPlan(
     transfer,
   });
   await storePlan(context, session, plan);
-  await assignSession(context, { session, placement: placed.placement }, plan);
+  return { session, plan };
 }
 
 async function initVariables(

@@ -8,6 +8,7 @@ import type { Context } from '../../platform/context.ts';
 import type { JobOffer, Placement } from '../../platform/dispatch.ts';
 import { insertDocument } from '../../platform/store/insert-documents.ts';
 import type { SessionDocument, SessionWorker } from '../../platform/store/models/session-model.ts';
+import { DatabaseWaitError } from '../../platform/store/request-wait.ts';
 import { confirmSession, postHold } from './charge.ts';
 import { placeFairly, requireShare } from './fair-slots.ts';
 import { giveUpCreation } from './give-up-creation.ts';
@@ -35,7 +36,8 @@ export async function openUnplacedSession(
 /**
  * Stores and charges a session that a worker has accepted, together with its plan if already available.
  * Throws `out_of_credit`, `share_of_workers`, `no_capacity` or `draining`; after an error nothing stays
- * charged.
+ * charged. Throws `DatabaseWaitError` if the session still has to be given up: an idempotency key must not be
+ * released before.
  */
 export async function placeSession(
   context: Context,
@@ -54,8 +56,7 @@ export async function placeSession(
   if (accepted.status === 'rejected') {
     if (held.status === 'rejected') throw held.reason;
     await confirmSession(context, draft);
-    await giveUpCreation(context, draft._id);
-    throw accepted.reason;
+    throw (await giveUpCreation(context, draft._id)) ? accepted.reason : new DatabaseWaitError();
   }
   const placement = accepted.value;
   try {
@@ -73,7 +74,7 @@ export async function placeSession(
 
 /**
  * Sends the plan to the session's worker after `prepare` has finished. Throws `gateway_unreachable` after
- * refunding the charge.
+ * refunding the charge, and `DatabaseWaitError` if that has to wait.
  */
 export async function assignSession(
   context: Context,
@@ -86,8 +87,7 @@ export async function assignSession(
     await prepare?.();
     context.dispatch.assign(placement, { sessionId: session._id, epoch: session.epoch }, plan);
   } catch (error) {
-    await withdrawSession(context, placed);
-    throw error;
+    throw (await withdrawSession(context, placed)) ? error : new DatabaseWaitError();
   }
 }
 
@@ -100,11 +100,14 @@ export function workerOf(placement: Placement): SessionWorker {
   };
 }
 
-/** Takes a session back from its worker before it was joined: frees the worker's slot and refunds it. */
+/**
+ * Takes a session back from its worker before it was joined: frees the worker's slot and refunds it. Returns
+ * false if the refund has to wait for the database.
+ */
 export async function withdrawSession(
   context: Context,
   { session, placement }: PlacedSession,
-): Promise<void> {
+): Promise<boolean> {
   context.dispatch.withdraw(placement, { sessionId: session._id, epoch: session.epoch });
-  await giveUpCreation(context, session._id);
+  return giveUpCreation(context, session._id);
 }

@@ -13,6 +13,7 @@ import { listedWorkers } from '../../platform/store/worker-sightings.ts';
 import { promoteNext, relayOutbox } from '../outbox/relay.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
 import { settleSession, voidHold } from '../sessions/charge.ts';
+import { giveUpRemaining } from '../sessions/give-up-creation.ts';
 import type { HeartbeatFile } from '../sessions/heartbeat-file.ts';
 import { changeSession, loadSession } from '../sessions/session-store.ts';
 import { giveUpUnknown, placeAgainOrGiveUp } from './worker-presence.ts';
@@ -65,6 +66,7 @@ interface SweepOptions {
 export async function sweep(context: Context, options: SweepOptions): Promise<boolean> {
   const wallTime = context.clock.wallTime();
   const before = new Date(wallTime - options.graceMs);
+  await giveUpRemaining(context);
   for (const session of await find(context, { status: 'creating', status_at: { $lte: before } }))
     await voidHold(context, session);
   await endUnjoined(context, await find(context, { status: 'pending', expires_at: { $lte: now(context) } }));
