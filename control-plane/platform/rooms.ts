@@ -180,8 +180,14 @@ function problemOf(error: unknown, url: string): RoomsProblem {
   const { status, message } = error as { readonly status?: unknown; readonly message?: unknown };
   if (typeof status !== 'number')
     return { setting: 'LIVEKIT_URL', text: `no LiveKit server answers at ${url}` };
-  if (status !== 401 && status !== 403)
-    return { setting: 'LIVEKIT_URL', text: `${url} answers with HTTP ${status}, which is not LiveKit` };
+  // A server without LiveKit's API, or a proxy whose LiveKit is away.
+  if (status !== 401 && status !== 403) {
+    const isOther = status < 500 && status !== 429;
+    return {
+      setting: 'LIVEKIT_URL',
+      text: `${url} answers with HTTP ${status}${isOther ? ', which is not LiveKit' : ''}`,
+    };
+  }
   return String(message).includes('invalid API key')
     ? { setting: 'LIVEKIT_API_KEY', text: `the LiveKit server at ${url} does not know this key` }
     : {

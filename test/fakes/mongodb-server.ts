@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { serialize } from 'bson';
 import { startEmbeddedDatabase } from '#control-plane/platform/store/embedded/embedded-database.ts';
 import {
   frameReply,
@@ -31,6 +32,11 @@ export type CommandFault =
   | { readonly is: 'command_lost' }
   /** It is not applied and answered with this error code. */
   | { readonly is: 'refused'; readonly code: number }
+  /**
+   * It is applied; a write's answer has this error of its write concern, as that of a primary that steps down
+   * before a majority has the write.
+   */
+  | { readonly is: 'applied_then'; readonly code: number }
   /** It is applied; its answer waits for `thaw`, as that of a write waits for a majority. */
   | { readonly is: 'held' };
 
@@ -68,6 +74,7 @@ export interface MongodbAnswers {
   readonly aheadMs?: number;
 }
 
+const WRITES = new Set(['insert', 'update', 'delete', 'findAndModify']);
 const SET_NAME = 'rs';
 const NOT_WRITABLE_PRIMARY = 10_107;
 /** Commands of the driver itself, which no request causes. */
@@ -96,14 +103,20 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
     }
     // The driver sends a command only after the answer to the one before.
     let answering: CommandFault | null = null;
+    let isWrite = false;
     client.on('close', () => {
-      if (!isFrozen && answering?.is !== 'answer_lost') upstream.end();
+      // What was received before is applied first.
+      if (isFrozen) frozen.push(() => upstream.end());
+      else if (answering?.is !== 'answer_lost') upstream.end();
     });
+    const replies = new MessageSplitter();
     upstream.on('data', (chunk) => {
       const pass = () => void (client.destroyed || client.write(chunk));
       if (answering?.is === 'answer_lost') {
         client.destroy();
         upstream.end();
+      } else if (answering?.is === 'applied_then' && isWrite) {
+        for (const reply of replies.push(chunk)) client.write(withConcernError(reply, answering.code));
       } else if (isFrozen || answering?.is === 'held') frozen.push(pass);
       else pass();
     });
@@ -116,6 +129,7 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
         return;
       }
       answering = faultOf(request);
+      isWrite = WRITES.has(Object.keys(request.command)[0] ?? '');
       if (answering?.is === 'command_lost') client.destroy();
       else if (answering?.is === 'refused') client.write(refusal(request, answering.code));
       else upstream.write(message);
@@ -198,6 +212,18 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
     },
   };
   return self;
+}
+
+/** The answer to an applied write, with another field: header and flags are 21 bytes, then comes the document. */
+function withConcernError(reply: Buffer, code: number): Buffer {
+  const more = serialize({
+    writeConcernError: { code, errmsg: 'not known to a majority' },
+    ...(RETRYABLE.has(code) && { errorLabels: ['RetryableWriteError'] }),
+  });
+  const answer = Buffer.concat([reply.subarray(0, -1), more.subarray(4)]);
+  answer.writeInt32LE(answer.length, 0);
+  answer.writeInt32LE(answer.length - 21, 21);
+  return answer;
 }
 
 function refusal(request: Request, code: number): Buffer {

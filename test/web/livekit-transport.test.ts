@@ -14,6 +14,7 @@ interface Transport {
   readonly room: object;
   connect(microphone: null): Promise<void>;
   send(event: ClientEvent): void;
+  close(): void;
 }
 
 /** A room as seen by LiveKit's browser client. Messages published on a broken connection are lost. */
@@ -33,7 +34,13 @@ class FakeRoom extends EventEmitter {
     },
   };
 
+  hasLeft = false;
+
   async connect(): Promise<void> {}
+
+  async disconnect(): Promise<void> {
+    this.hasLeft = true;
+  }
 
   registerTextStreamHandler(): void {}
 
@@ -129,6 +136,27 @@ describe('a page in a LiveKit room', () => {
     room.agentTells('listening');
     await settle();
     expect([notices.at(-1), room.arrived]).toEqual([{ type: 'state', state: 'listening' }, ['Who are you?']]);
+  });
+
+  it('leaves at once if no hang-up can be sent, because a closed page runs no timer', () => {
+    room.breaks();
+    transport.send({ type: 'user.hangup' });
+    transport.close();
+    expect(room.hasLeft).toBe(true);
+  });
+
+  it('stays until its hang-up has left', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    try {
+      transport.send({ type: 'user.hangup' });
+      transport.close();
+      await settle();
+      expect([room.arrived, room.hasLeft]).toEqual([['no text'], false]);
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(room.hasLeft).toBe(true);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('waits for the agent as long as the room exists, and drops messages tied to their moment', async () => {

@@ -208,6 +208,7 @@ export class AgentSession extends Emitter {
 
   async #connect(wakeLock: boolean): Promise<void> {
     const stream = this.#microphone?.stream ?? null;
+    addEventListener('pagehide', this.#onPageHide);
     try {
       if (stream) this.#levels.watch('input', stream);
       await this.#transport.connect(stream);
@@ -216,8 +217,8 @@ export class AgentSession extends Emitter {
       this.#close('connection_lost');
       throw error;
     }
+    if (this.#endReason !== null) throw new SessionError('connection_failed', 'The page was left');
     if (wakeLock) this.#letScreenGo = keepScreenOn();
-    addEventListener('pagehide', this.#onPageHide);
     this.#setStatus('connected');
     this.emit('connect', { sessionId: this.sessionId });
   }

@@ -28,7 +28,7 @@ export function createLivekitTransport(grant: RoomGrant, listener: TransportList
 }
 
 class LivekitTransport implements Transport {
-  // The session hangs up first when the page is left; LiveKit's client would leave the room before that.
+  // The session hangs up when the page is left; LiveKit's client would leave the room before that.
   readonly room = new Room({ disconnectOnPageLeave: false });
   readonly #grant: RoomGrant;
   readonly #listener: TransportListener;
@@ -91,7 +91,9 @@ class LivekitTransport implements Transport {
   }
 
   close(): void {
-    setTimeout(() => void this.room.disconnect(), LINGER_MS);
+    // Without the agent, no last message can leave. A page that is closed runs no timer.
+    if (this.#reachableAgent()) setTimeout(() => void this.room.disconnect(), LINGER_MS);
+    else void this.room.disconnect();
   }
 
   /** Publishes once the agent is reachable. Tries again if the connection broke before anything was sent. */

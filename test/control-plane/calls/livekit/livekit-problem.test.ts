@@ -34,11 +34,17 @@ async function doctor(environment: Record<string, string>) {
 describeNeeds(['livekit-server'])('a LiveKit server', () => {
   let server: LivekitServer;
   let other: WebhookReceiver;
+  let proxy: WebhookReceiver;
   beforeAll(async () => {
-    [server, other] = await Promise.all([startLivekitServer(), openWebhookReceiver()]);
+    [server, other, proxy] = await Promise.all([
+      startLivekitServer(),
+      openWebhookReceiver(),
+      openWebhookReceiver(),
+    ]);
     other.answer = () => ({ status: 404 });
+    proxy.answer = () => ({ status: 503 });
   });
-  afterAll(() => Promise.all([server.close(), other.close()]));
+  afterAll(() => Promise.all([server.close(), other.close(), proxy.close()]));
 
   it('with the right settings passes the check of the doctor', async () => {
     expect(await doctor(server.environment)).toEqual([
@@ -55,12 +61,13 @@ describeNeeds(['livekit-server'])('a LiveKit server', () => {
     ['LIVEKIT_API_SECRET', 'refuses', () => ({ LIVEKIT_API_SECRET: 'another-secret-that-is-long-enough' })],
     ['LIVEKIT_API_KEY', 'does not know this key', () => ({ LIVEKIT_API_KEY: 'another' })],
     ['LIVEKIT_URL', 'no LiveKit server answers', () => ({ LIVEKIT_URL: 'ws://127.0.0.1:1' })],
+    ['LIVEKIT_URL', 'answers with HTTP 503(;|$)', () => ({ LIVEKIT_URL: proxy.url.replace('http', 'ws') })],
     ['LIVEKIT_URL', 'not LiveKit', () => ({ LIVEKIT_URL: other.url.replace('http', 'ws') })],
   ])('with a wrong %s is reported at the start and by the doctor: %s', async (setting, text, wrong) => {
     const environment = { ...server.environment, ...wrong() };
     const [result] = await doctor(environment);
     expect(result).toMatchObject({ verdict: 'failed', fix: expect.stringContaining(setting) });
-    expect(result?.result).toContain(text);
+    expect(result?.result).toMatch(new RegExp(text));
     expect(await startLog(environment)).toEqual([
       expect.stringMatching(new RegExp(`^${setting}: .*${text}`)),
     ]);
