@@ -103,7 +103,6 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
     }
     // The driver sends a command only after the answer to the one before.
     let answering: CommandFault | null = null;
-    let isWrite = false;
     client.on('close', () => {
       // What was received before is applied first.
       if (isFrozen) frozen.push(() => upstream.end());
@@ -115,8 +114,9 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
       if (answering?.is === 'answer_lost') {
         client.destroy();
         upstream.end();
-      } else if (answering?.is === 'applied_then' && isWrite) {
-        for (const reply of replies.push(chunk)) client.write(withConcernError(reply, answering.code));
+      } else if (answering?.is === 'applied_then') {
+        const { code } = answering;
+        for (const reply of replies.push(chunk)) client.write(withConcernError(reply, code));
       } else if (isFrozen || answering?.is === 'held') frozen.push(pass);
       else pass();
     });
@@ -129,7 +129,6 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
         return;
       }
       answering = faultOf(request);
-      isWrite = WRITES.has(Object.keys(request.command)[0] ?? '');
       if (answering?.is === 'command_lost') client.destroy();
       else if (answering?.is === 'refused') client.write(refusal(request, answering.code));
       else upstream.write(message);
@@ -145,7 +144,8 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
     const [name = ''] = Object.keys(command);
     if (OF_THE_DRIVER.has(name.toLowerCase())) return null;
     if (refusalCode !== null) return { is: 'refused', code: refusalCode };
-    return self.faultOf({ name, collection: String(command[name]) });
+    const fault = self.faultOf({ name, collection: String(command[name]) });
+    return fault?.is === 'applied_then' && !WRITES.has(name) ? null : fault;
   }
 
   function ownAnswer(request: Request): Buffer | null {
@@ -214,7 +214,7 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
   return self;
 }
 
-/** The answer to an applied write, with another field: header and flags are 21 bytes, then comes the document. */
+/** The answer to an applied write, with another field. 21 bytes of header and flags precede the document. */
 function withConcernError(reply: Buffer, code: number): Buffer {
   const more = serialize({
     writeConcernError: { code, errmsg: 'not known to a majority' },

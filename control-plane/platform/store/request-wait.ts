@@ -1,8 +1,8 @@
 /**
  * Limits how long a request waits for a database that does not answer. The driver's own limits apply to one
- * attempt of one command: a request to a primary that hangs would wait for each of them in turn, and for those
- * that clean up after the first error. A command that is given up may still be applied, like one whose answer
- * was lost.
+ * attempt of one command: a request to a primary that hangs would wait for each of them in turn, and for
+ * those that clean up after the first error. A command that is given up may still be applied, like one whose
+ * answer was lost.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock, Timer } from '#base/clock.ts';
