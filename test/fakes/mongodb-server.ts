@@ -93,6 +93,7 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
   const sockets = new Set<Socket>();
   const frozen: (() => void)[] = [];
   let isFrozen = false;
+  let thaws = 0;
   let refusalCode: number | null = null;
 
   const server = createServer((client) => {
@@ -103,6 +104,7 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
     }
     // The driver sends a command only after the answer to the one before.
     let answering: CommandFault | null = null;
+    let heldSince = -1;
     client.on('close', () => {
       // What was received before is applied first.
       if (isFrozen) frozen.push(() => upstream.end());
@@ -117,7 +119,7 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
       } else if (answering?.is === 'applied_then') {
         const { code } = answering;
         for (const reply of replies.push(chunk)) client.write(withConcernError(reply, code));
-      } else if (isFrozen || answering?.is === 'held') frozen.push(pass);
+      } else if (isFrozen || heldSince === thaws) frozen.push(pass);
       else pass();
     });
     const splitter = new MessageSplitter();
@@ -129,6 +131,7 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
         return;
       }
       answering = faultOf(request);
+      heldSince = answering?.is === 'held' ? thaws : -1;
       if (answering?.is === 'command_lost') client.destroy();
       else if (answering?.is === 'refused') client.write(refusal(request, answering.code));
       else upstream.write(message);
@@ -191,6 +194,7 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
     },
     thaw: () => {
       isFrozen = false;
+      thaws++;
       for (const go of frozen.splice(0)) go();
     },
     refuse: () => {
