@@ -241,7 +241,12 @@ export type ParticipantChange = z.output<typeof participantChange>;
 
 /** Control plane → worker. */
 export const controlMessage = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('registered'), link_version: z.number().int() }),
+  z.object({
+    type: z.literal('registered'),
+    link_version: z.number().int(),
+    /** `sessions_checked` follows if the worker awaits it; earlier control planes do not send it. */
+    checks_sessions: z.boolean().optional(),
+  }),
   /**
    * Reserve a slot and answer `accept` or `decline` within 500 ms. `sip_call_id` lets the worker match the
    * INVITE that will follow.

@@ -8,8 +8,8 @@ import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 
 /**
- * A watched worker that neither a control plane nor signalling has acknowledged for this long falls silent by
- * itself, ms.
+ * A watched worker falls silent by itself when for this long no control plane has heard it, and a signalling
+ * server that may say so has not heard it either, ms.
  */
 export const SPEAKING_LEASE_MS = 4_000;
 /**
@@ -17,13 +17,19 @@ export const SPEAKING_LEASE_MS = 4_000;
  * whatever became of it.
  */
 export const DEATH_MS = 5_000;
-/** Signalling acknowledges workers only if a control plane took its report within this time, ms. */
+/** A signalling server is known to hear a worker for this long after a control plane took its report, ms. */
 export const REPORT_TAKEN_MS = 2_000;
+/** Signalling reports a silent worker for this long, ms. */
+export const SILENCE_REPORTED_MS = 60_000;
 
 /** Asks for a sign of life: number and key of the question. */
 export const PROBE_HEADER = 'X-Parley-Probe';
-/** Number of the last question whose answer has arrived. */
+/**
+ * Number of the last question whose answer has arrived, and `REPORTED` after it if a control plane knows that
+ * this server hears the worker.
+ */
 export const PROBE_ACKNOWLEDGED_HEADER = 'X-Parley-Acknowledged';
+export const REPORTED = 'reported';
 /** Answer of a worker that falls silent by itself. Other workers do not send it, and are not watched. */
 export const LEASED_HEADER = 'X-Parley-Leased';
 
@@ -44,5 +50,7 @@ export const signallingReport = z.object({
   connected: z.array(worker).max(10_000),
   /** Workers that answered once and no longer do, and the time since their last answer. */
   silent: z.array(z.object({ worker, for_ms: z.number().min(0) })).max(10_000),
+  /** Age of the report when one replica passes it on to another, ms. */
+  age_ms: z.number().min(0).optional(),
 });
 export type SignallingReport = z.infer<typeof signallingReport>;

@@ -136,6 +136,8 @@ class RunningCall implements Call {
   /** Reported when the phone's leg closes. */
   #mediaQuality: MediaQuality | null = null;
   #endReason: EndReason | null = null;
+  /** Another worker has the call. */
+  #isAbandoned = false;
   /** When the call ended, if that was before it was noticed. */
   #endedAt: string | null = null;
   /** Since when the caller is out of reach; a call that ends meanwhile ended then. */
@@ -233,7 +235,7 @@ class RunningCall implements Call {
 
   attach(leg: Leg, line?: PhoneLine): void {
     if (this.#endReason !== null) {
-      leg.send({ do: 'close' });
+      leg.send({ do: 'close', keepsDialog: this.#isAbandoned });
       return;
     }
     const before = this.#leg;
@@ -253,7 +255,7 @@ class RunningCall implements Call {
 
   rejoin(person: Leg): void {
     if (this.#endReason !== null || !this.#leg) {
-      person.send({ do: 'close' });
+      person.send({ do: 'close', keepsDialog: this.#isAbandoned });
       return;
     }
     this.#transfers.rejoin(this.#leg, person);
@@ -272,6 +274,7 @@ class RunningCall implements Call {
   abandon(lingerMs = 0): void {
     const reason = this.#endReason ?? 'cancelled';
     this.#endReason = reason;
+    this.#isAbandoned = true;
     this.#timer?.cancel();
     this.#transfers.abandon();
     this.participants.abandon();

@@ -256,6 +256,7 @@ class LinkClient implements ControlPlaneClient {
     }
     switch (message.type) {
       case 'registered':
+        this.#deps.lease?.registered(this.#lapses, message.checks_sessions === true);
         this.#registered();
         return;
       case 'ack':

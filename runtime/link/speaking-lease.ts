@@ -1,13 +1,17 @@
 /**
  * How long a worker may speak. Once signalling watches it, other workers may take its calls when it seems
- * dead; a worker that neither a control plane nor signalling has acknowledged for a while therefore falls
- * silent, until a control plane has said which calls it still has.
+ * dead: when no control plane hears it, a signalling server says that it does not either, and none is known to
+ * hear it. A worker that cannot exclude this falls silent, until a control plane has said which calls it
+ * still has. While every signalling server hears it, none can say otherwise: it speaks even if all control
+ * planes are away.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { SPEAKING_LEASE_MS } from '#protocol/worker-watch.ts';
+import { SILENCE_REPORTED_MS, SPEAKING_LEASE_MS } from '#protocol/worker-watch.ts';
 
 const CHECK_MS = 500;
+/** A signalling server that has not heard this worker for so long does not know it any more. */
+const FORGOTTEN_MS = 2 * SILENCE_REPORTED_MS;
 
 /** Options of a lease. */
 export interface SpeakingLeaseOptions {
@@ -21,8 +25,12 @@ export interface SpeakingLeaseOptions {
 export class SpeakingLease {
   readonly #options: SpeakingLeaseOptions;
   readonly #timer: Timer;
-  #acknowledgedMs: number;
-  #isWatched = false;
+  /** A control plane has heard of this worker what it sent at this time. */
+  #knownMs: number;
+  /** When the worker sent what each signalling server that knows it has heard last. */
+  readonly #heardMs = new Map<object, number>();
+  /** Whether the control plane compares the sessions after a lapse. */
+  #isChecked = false;
   #isLapsed = false;
   #lapses = 0;
   /** Resolve when the lapse is over. */
@@ -30,7 +38,7 @@ export class SpeakingLease {
 
   constructor(options: SpeakingLeaseOptions) {
     this.#options = options;
-    this.#acknowledgedMs = options.clock.now();
+    this.#knownMs = options.clock.now();
     this.#timer = options.clock.every(CHECK_MS, () => this.hasLapsed);
   }
 
@@ -41,7 +49,7 @@ export class SpeakingLease {
 
   /** True from the end of the lease until `confirm`. */
   get hasLapsed(): boolean {
-    if (this.#isWatched && !this.#isLapsed && this.now() - this.#acknowledgedMs > SPEAKING_LEASE_MS) {
+    if (!this.#isLapsed && this.now() > this.#endMs()) {
       this.#isLapsed = true;
       this.#lapses += 1;
       this.#options.logger.warn(
@@ -61,22 +69,40 @@ export class SpeakingLease {
 
   /** A control plane has heard what was sent at this time. */
   linked(sentMs: number): void {
-    this.#extend(sentMs);
+    if (this.hasLapsed) return;
+    this.#knownMs = Math.max(this.#knownMs, sentMs);
+    if (this.#heardMs.size > 0) this.#tell();
   }
 
-  /** Signalling, which watches this worker, has heard what was sent at this time. */
-  acknowledged(sentMs: number): void {
-    // Before the first time, silence has no consequences.
-    if (!this.#isWatched && sentMs > this.#acknowledgedMs) this.#acknowledgedMs = sentMs;
-    this.#isWatched = true;
-    this.#extend(sentMs);
+  /**
+   * A signalling server asks for a sign of life, and says what it has heard; null: it may know nothing of this
+   * worker yet. False: it must not learn of it.
+   */
+  asked(
+    server: object,
+    heard: { readonly sentMs: number; readonly isReported: boolean } | null,
+  ): boolean {
+    if (this.#heardMs.size === 0 && !this.#isChecked) return false;
+    const isNew = !this.#heardMs.has(server);
+    if (this.hasLapsed) return true;
+    if (isNew) this.#heardMs.set(server, this.now());
+    else if (heard) this.#heardMs.set(server, Math.max(this.#heardMs.get(server) ?? 0, heard.sentMs));
+    if (heard?.isReported) this.#knownMs = Math.max(this.#knownMs, heard.sentMs);
+    this.#tell();
+    return true;
+  }
+
+  /** A control plane has registered this worker after this number of lapses. */
+  registered(lapses: number, isChecked: boolean): void {
+    this.#isChecked = isChecked;
+    if (!isChecked) this.confirm(lapses);
   }
 
   /** A control plane has said which calls this worker has, after this number of lapses. */
   confirm(lapses: number): void {
     if (lapses !== this.lapses || !this.#isLapsed) return;
     this.#isLapsed = false;
-    this.#acknowledgedMs = this.now();
+    this.#knownMs = this.now();
     this.#options.logger.info('a control plane has confirmed the calls; speaking again');
     this.#tell();
     for (const resolve of this.#waiting.splice(0)) resolve();
@@ -92,13 +118,15 @@ export class SpeakingLease {
     this.#timer.cancel();
   }
 
-  #extend(sentMs: number): void {
-    if (this.hasLapsed) return;
-    if (sentMs > this.#acknowledgedMs) this.#acknowledgedMs = sentMs;
-    if (this.#isWatched) this.#tell();
+  /** Infinite while no signalling server knows this worker. */
+  #endMs(): number {
+    const nowMs = this.now();
+    for (const [server, heardMs] of this.#heardMs)
+      if (nowMs - heardMs > FORGOTTEN_MS) this.#heardMs.delete(server);
+    return Math.max(this.#knownMs, Math.min(...this.#heardMs.values())) + SPEAKING_LEASE_MS;
   }
 
   #tell(): void {
-    this.#options.onChange(this.#isLapsed ? 0 : this.#acknowledgedMs + SPEAKING_LEASE_MS);
+    this.#options.onChange(this.#isLapsed ? 0 : this.#endMs());
   }
 }

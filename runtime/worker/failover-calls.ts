@@ -37,6 +37,12 @@ export async function failOverJob(
     }),
     reachPerson(deps, plan, failoverState),
   ]);
+  if (job.isTaken) {
+    // Yet another worker has the call by now: it must not be hung up on.
+    for (const side of [caller, person])
+      if (side?.outcome === 'answered') side.leg.send({ do: 'close', keepsDialog: true });
+    return;
+  }
   if (caller.outcome !== 'answered') {
     logger.warn(
       { err: caller.error, sessionId: job.sessionId, outcome: caller.outcome },

@@ -281,9 +281,8 @@ export class Worker {
 
   #endAll(reason: EndReason, options: { readonly sayGoodbye?: boolean } = {}): void {
     for (const job of this.#jobs.all()) {
-      // Another worker may have the call: it must not be hung up on.
-      if (job.call && this.#deps.lease?.hasLapsed) this.#calls.abandon(job);
-      else if (job.call) job.call.end(reason, options);
+      // After a lapse another worker may have the call: signalling then refuses the BYE.
+      if (job.call) job.call.end(reason, options);
       // `takeInvite` refuses an INVITE that waits for the plan and reports its end.
       else if (job.kind !== 'analysis') this.#calls.free(job);
     }

@@ -27,6 +27,8 @@ export class DrachtioDialog implements SipDialog {
   #listener: SipDialogListener | null = null;
   #referListener: ReferListener | null = null;
   #isOver = false;
+  /** Another worker has the dialog. */
+  #hasLeft = false;
   /** Our 200 carried an offer, so the ACK carries the answer. */
   #awaitsAnswer = false;
 
@@ -63,7 +65,7 @@ export class DrachtioDialog implements SipDialog {
       this.#dialog = dialog;
       this.#facts = continued(this.#facts, dialog);
       if (this.#isOver) {
-        await dialog.destroy();
+        if (!this.#hasLeft) await dialog.destroy();
         return;
       }
       before.removeAllListeners();
@@ -177,6 +179,7 @@ export class DrachtioDialog implements SipDialog {
 
   leave(): void {
     this.#isOver = true;
+    this.#hasLeft = true;
     this.#all.delete(this);
     this.#dialog.removeAllListeners();
   }

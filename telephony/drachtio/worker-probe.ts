@@ -3,14 +3,31 @@
  * answers have arrived there.
  */
 import type Srf from 'drachtio-srf';
-import { LEASED_HEADER, PROBE_ACKNOWLEDGED_HEADER, PROBE_HEADER, probeKey } from '#protocol/worker-watch.ts';
+import {
+  LEASED_HEADER,
+  PROBE_ACKNOWLEDGED_HEADER,
+  PROBE_HEADER,
+  probeKey,
+  REPORTED,
+} from '#protocol/worker-watch.ts';
+
+/** What a signalling server has heard of this worker. */
+export interface Heard {
+  /** When this worker sent the last answer that arrived there, monotonic, ms. */
+  readonly sentMs: number;
+  /** A control plane knows that this server hears this worker. */
+  readonly isReported: boolean;
+}
 
 /** How a worker takes part in the watch. */
 export interface WorkerWatch {
   /** Monotonic time, ms. */
   now(): number;
-  /** Signalling, and through it a control plane, has heard what was sent at this time. */
-  acknowledged(sentMs: number): void;
+  /**
+   * A server asks for a sign of life; null: it may have heard nothing yet. False: this worker is not to be
+   * watched.
+   */
+  asked(server: object, heard: Heard | null): boolean;
   /** Resolves when this worker certainly has its calls: at once, or when a control plane has said so. */
   hasItsCalls(): Promise<void>;
 }
@@ -33,8 +50,10 @@ export class ProbeAnswers {
   headersFor(request: Srf.SrfRequest): Record<string, string> {
     const [number = '', key] = (request.get(PROBE_HEADER) ?? '').split(' ');
     if (key !== this.#key) return {};
-    const sentMs = this.#answeredMs.get(request.get(PROBE_ACKNOWLEDGED_HEADER) ?? '');
-    if (sentMs !== undefined) this.#watch.acknowledged(sentMs);
+    const [last = '', reported] = (request.get(PROBE_ACKNOWLEDGED_HEADER) ?? '').split(' ');
+    const sentMs = this.#answeredMs.get(last);
+    const heard = sentMs === undefined ? null : { sentMs, isReported: reported === REPORTED };
+    if (!this.#watch.asked(this, heard)) return {};
     this.#answeredMs.set(number, this.#watch.now());
     for (const oldest of this.#answeredMs.keys()) {
       if (this.#answeredMs.size <= KEPT) break;

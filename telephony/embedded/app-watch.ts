@@ -1,26 +1,29 @@
 /**
  * Watches the connected workers (protocol/worker-watch.ts): asks each once a second for a sign of life, by an
- * OPTIONS that only drachtio-srf sees, closes the connections of those that no longer answer, and reports.
+ * OPTIONS that only drachtio-srf sees, closes the connections of the dead, and reports.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import {
+  DEATH_MS,
   LEASED_HEADER,
   PROBE_ACKNOWLEDGED_HEADER,
   PROBE_HEADER,
   probeKey,
   REPORT_TAKEN_MS,
+  REPORTED,
+  SILENCE_REPORTED_MS,
   type SignallingReport,
 } from '#protocol/worker-watch.ts';
 import type { App } from './app-protocol.ts';
 import { formatMessage, header, type SipMessage } from './message.ts';
 
 const PROBE_MS = 1_000;
-/** A worker that has answered nothing for this long is out of reach. */
+/** After a longer pause of this process, answers may wait to be read. */
+const MAX_PAUSE_MS = 1_500;
+/** A worker that has answered nothing for this long is reported as silent. */
 const SILENT_MS = 3_000;
-/** How long a silent worker is reported. */
-const REMEMBERED_MS = 60_000;
 const PROBE_ID = 'probe-';
 
 /** What the watch needs. */
@@ -49,7 +52,9 @@ export class AppWatch {
   readonly #workers = new Map<string, WatchedWorker>();
   readonly #timer: Timer;
   #count = 0;
-  #takenMs = Number.NEGATIVE_INFINITY;
+  #tickedMs = Number.NEGATIVE_INFINITY;
+  /** The last report that a control plane has taken, and when it was sent. */
+  #taken = { atMs: Number.NEGATIVE_INFINITY, workers: new Set<string>() };
   #isReporting = false;
 
   constructor(options: AppWatchOptions) {
@@ -74,17 +79,20 @@ export class AppWatch {
   #tick(): void {
     this.#count += 1;
     for (const app of this.#options.apps) this.#ask(app);
+    const { clock, logger } = this.#options;
+    const pauseMs = clock.now() - this.#tickedMs;
+    this.#tickedMs = clock.now();
+    if (pauseMs > MAX_PAUSE_MS) return;
     const report = this.#report();
     // A report under way says the same with older times.
     if (this.#isReporting || report.connected.length + report.silent.length === 0) return;
     this.#isReporting = true;
-    const { clock, logger } = this.#options;
-    const sentMs = clock.now();
+    const atMs = clock.now();
     this.#options
       .report(report)
       .then(
         () => {
-          this.#takenMs = sentMs;
+          this.#taken = { atMs, workers: new Set(report.connected) };
         },
         (error: unknown) => logger.debug({ err: error }, 'no control plane took the report about workers'),
       )
@@ -101,21 +109,24 @@ export class AppWatch {
     for (const [worker, { app, answeredMs }] of this.#workers) {
       const forMs = nowMs - answeredMs;
       if (apps.has(app) && forMs <= SILENT_MS) connected.push(worker);
-      else if (forMs <= REMEMBERED_MS) {
+      else if (forMs <= SILENCE_REPORTED_MS) {
         silent.push({ worker, for_ms: forMs });
         // Its calls wait for another worker from now on.
-        if (apps.has(app)) app.close();
+        if (forMs >= DEATH_MS && apps.has(app)) app.close();
       } else this.#workers.delete(worker);
     }
     return { signalling: this.#id, seq: this.#count, connected, silent };
   }
 
-  /** The acknowledgement is worth something only if a control plane knows of this server. */
+  /**
+   * Whether or not a control plane takes the reports, the acknowledgement proves that this server will not
+   * call the worker silent for some seconds.
+   */
   #ask(app: App): void {
     const { clock, secret } = this.#options;
     const [tag = ''] = app.tags;
     const known = this.#workers.get(tag);
-    const isTaken = clock.now() - this.#takenMs <= REPORT_TAKEN_MS;
+    const isReported = clock.now() - this.#taken.atMs <= REPORT_TAKEN_MS && this.#taken.workers.has(tag);
     const id = `${PROBE_ID}${this.#count}`;
     const raw = formatMessage({
       start: { kind: 'request', method: 'OPTIONS', uri: 'sip:worker@parley.invalid' },
@@ -126,8 +137,8 @@ export class AppWatch {
         { name: 'Call-ID', value: `${id}@parley.invalid` },
         { name: 'CSeq', value: `${this.#count} OPTIONS` },
         { name: PROBE_HEADER, value: `${this.#count} ${probeKey(secret)}` },
-        ...(isTaken && known?.app === app
-          ? [{ name: PROBE_ACKNOWLEDGED_HEADER, value: String(known.answered) }]
+        ...(known?.app === app
+          ? [{ name: PROBE_ACKNOWLEDGED_HEADER, value: `${known.answered}${isReported ? ` ${REPORTED}` : ''}` }]
           : []),
       ],
       body: '',

@@ -73,6 +73,11 @@ export class ManualClock implements Clock {
     return this.#earliest()?.dueMs;
   }
 
+  /** Time passes and no timer fires, as in a process that stands still; the next `advance` fires them late. */
+  stall(ms: number): void {
+    this.#nowMs += ms;
+  }
+
   /** Advances time by `ms` and fires due timers; promise callbacks run between timers. */
   async advance(ms: number): Promise<void> {
     const targetMs = this.#nowMs + ms;

@@ -42,8 +42,8 @@ interface Witness {
   readonly seq: number;
   readonly atMs: number;
   readonly connected: ReadonlySet<string>;
-  /** Since when each worker has been silent. */
-  readonly silentSinceMs: ReadonlyMap<string, number>;
+  /** Since when each worker has been silent, and for how long it had been when the server wrote the report. */
+  readonly silent: ReadonlyMap<string, { readonly sinceMs: number; readonly reportedMs: number }>;
 }
 
 /** Collects what the looks find. */
@@ -67,11 +67,11 @@ export class DeathEvidence {
 
   /** The workers that are dead as of the last look. */
   dead(): readonly DeadWorker[] {
-    const suspects = new Set([...this.#witnesses.values()].flatMap((one) => [...one.silentSinceMs.keys()]));
+    const suspects = new Set([...this.#witnesses.values()].flatMap((one) => [...one.silent.keys()]));
     return [...suspects].flatMap((id) => this.#verdict(id) ?? []);
   }
 
-  #take({ signalling, seq, connected, silent }: SignallingReport, nowMs: number): void {
+  #take({ signalling, seq, connected, silent, age_ms = 0 }: SignallingReport, nowMs: number): void {
     const before = this.#witnesses.get(signalling);
     // Another replica may still have an older one.
     if (before && before.seq >= seq) return;
@@ -79,7 +79,12 @@ export class DeathEvidence {
       seq,
       atMs: nowMs,
       connected: new Set(connected),
-      silentSinceMs: new Map(silent.map(({ worker, for_ms }) => [worker, nowMs - for_ms])),
+      silent: new Map(
+        silent.map(({ worker, for_ms }) => [
+          worker,
+          { sinceMs: nowMs - age_ms - for_ms, reportedMs: for_ms },
+        ]),
+      ),
     });
   }
 
@@ -91,10 +96,12 @@ export class DeathEvidence {
     const mayHearIt = witnesses.some(
       ({ atMs, connected }) => connected.has(id) && nowMs - atMs < LOST_WITNESS_MS,
     );
+    // A server that reported a shorter silence may have heard the worker again since: the worker may speak.
     const silences = witnesses
       .filter(({ atMs }) => nowMs - atMs <= WITNESS_MS)
-      .flatMap(({ silentSinceMs }) => silentSinceMs.get(id) ?? []);
-    const silentMs = Math.max(...silences);
+      .flatMap(({ silent }) => silent.get(id) ?? [])
+      .filter(({ reportedMs }) => reportedMs > SPEAKING_LEASE_MS);
+    const silentMs = Math.max(...silences.map(({ sinceMs }) => sinceMs));
     if (mayHearIt || silences.length === 0 || nowMs - silentMs < DEATH_MS) return null;
     return { id, aliveMs: Math.max(silentMs, this.#heardMs.get(id) ?? silentMs) };
   }

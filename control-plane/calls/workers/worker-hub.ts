@@ -112,7 +112,8 @@ export class WorkerHub {
     const running = sessions.map((session) => ({ sessionId: session.session_id, epoch: session.epoch }));
     workers.add(worker, running);
     others.changed();
-    worker.send({ type: 'registered', link_version: Math.min(link_version, WORKER_LINK_VERSION) });
+    const version = Math.min(link_version, WORKER_LINK_VERSION);
+    worker.send({ type: 'registered', link_version: version, checks_sessions: true });
     this.#announceSpeechModels(instanceId);
     logger.info({ instanceId, capacity, kinds }, 'worker registered');
     this.#compareClocks(worker);

@@ -18,7 +18,7 @@ export class SignallingReports {
     this.#latest.set(report.signalling, { report, takenMs: this.#clock.now() });
   }
 
-  /** The reports of the last seconds, with the silences as they are now. */
+  /** The reports of the last seconds. */
   current(): readonly SignallingReport[] {
     const nowMs = this.#clock.now();
     return [...this.#latest].flatMap(([id, { report, takenMs }]) => {
@@ -27,8 +27,7 @@ export class SignallingReports {
         this.#latest.delete(id);
         return [];
       }
-      const silent = report.silent.map(({ worker, for_ms }) => ({ worker, for_ms: for_ms + ageMs }));
-      return [{ ...report, silent }];
+      return [{ ...report, age_ms: ageMs }];
     });
   }
 }

@@ -4,6 +4,7 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import type { SignallingReport } from '#protocol/worker-watch.ts';
 import { connectSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
+import type { Heard } from '#telephony/drachtio/worker-probe.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 import { type Link, openLink } from '#test/fakes/link.ts';
@@ -21,11 +22,11 @@ let link: Link;
 let reports: SignallingReport[];
 /** Whether a control plane takes the reports. */
 let isTaken: boolean;
-let acknowledgedMs: number[];
+let heard: Heard[];
 let workers: Signalling[];
 
 beforeEach(async () => {
-  [reports, acknowledgedMs, workers, isTaken] = [[], [], [], true];
+  [reports, heard, workers, isTaken] = [[], [], [], true];
   clock = new ManualClock();
   server = await startTestSignalling({
     clock,
@@ -45,7 +46,10 @@ afterEach(async () => {
 async function connect(tag: string, isLeased: boolean): Promise<void> {
   const watch = {
     now: () => systemClock.now(),
-    acknowledged: (sentMs: number) => void acknowledgedMs.push(sentMs),
+    asked: (_server: object, known: Heard | null) => {
+      if (known) heard.push(known);
+      return true;
+    },
     hasItsCalls: async () => undefined,
   };
   const options = { host: '127.0.0.1', port: link.port, secret: SECRET, tag, logger };
@@ -69,19 +73,32 @@ async function until(check: () => void): Promise<void> {
 }
 
 describe('the embedded server’s watch of its workers', () => {
-  it('reports a worker that answers, and tells it once a control plane has taken the report', async () => {
+  it('reports a worker that answers, and tells it so', async () => {
     const beforeMs = systemClock.now();
     await connect('worker-1', true);
     await until(() => expect(last()?.connected).toEqual(['worker-1']));
-    await until(() => expect(acknowledgedMs.length).toBeGreaterThan(0));
-    expect(acknowledgedMs.every((ms) => ms > beforeMs && ms <= systemClock.now())).toBe(true);
+    await until(() => expect(heard.at(-1)?.isReported).toBe(true));
+    expect(heard.every(({ sentMs }) => sentMs > beforeMs && sentMs <= systemClock.now())).toBe(true);
   });
 
-  it('acknowledges nobody while no control plane takes its reports', async () => {
+  it('tells a worker that it hears it while no control plane takes its reports, and that none does', async () => {
     isTaken = false;
     await connect('worker-1', true);
-    await until(() => expect(reports.length).toBeGreaterThan(3));
-    expect(acknowledgedMs).toEqual([]);
+    await until(() => expect(heard.length).toBeGreaterThan(3));
+    expect(heard.filter(({ isReported }) => isReported)).toEqual([]);
+  });
+
+  it('judges nobody by the time in which its own process stood still', async () => {
+    await connect('worker-1', true);
+    await until(() => expect(last()?.connected).toEqual(['worker-1']));
+    const before = reports.length;
+    // The answers of that time are read after the timer.
+    clock.stall(8_000);
+    await clock.advance(0);
+    await sleep(TURN_MS);
+    await until(() => expect(reports.length).toBeGreaterThan(before + 2));
+    expect(reports.slice(before).flatMap(({ silent }) => silent)).toEqual([]);
+    expect(workers.every(({ isConnected }) => isConnected)).toBe(true);
   });
 
   it('does not report a worker that does not fall silent by itself', async () => {

@@ -81,6 +81,15 @@ describe('the evidence of a worker’s death', () => {
     expect(world.isDead).toBe(false);
   });
 
+  it('is not given by signalling that stopped reporting before the silence had ended the lease', () => {
+    world.isLinked = false;
+    world.servers.set('s1', false);
+    world.pass(4);
+    world.servers.delete('s1');
+    world.pass(120);
+    expect(world.isDead).toBe(false);
+  });
+
   it('is not given while another replica hears it', () => {
     world.isLinked = false;
     world.isListed = true;
