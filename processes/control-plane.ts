@@ -126,7 +126,7 @@ async function compose(
     sweeper,
     ...startBackgroundWork(context),
     ...(hasOthers ? [startLinkWatch(context, { ...reach, sink })] : []),
-    startDeathWatch(context, { ...reach, sink }),
+    startDeathWatch(context, { ...reach, sink, hasOthers }),
   ];
   const sharing = shareWorkers({ ...reach, clock, logger });
   addWorkerMetrics(context.metrics.registry, workers);

@@ -33,6 +33,12 @@ export const REPORTED = 'reported';
 /** Answer of a worker that falls silent by itself. Other workers do not send it, and are not watched. */
 export const LEASED_HEADER = 'X-Parley-Leased';
 
+/**
+ * Marks the re-INVITE of a worker that connects anew and takes its own dialog along: it must not take one that
+ * another connected worker has by now.
+ */
+export const REBIND_HEADER = 'X-Parley-Rebind';
+
 /** Proves that a question comes from the signalling server itself and not from a caller. */
 export function probeKey(secret: string): string {
   return createHmac('sha256', secret).update('parley worker watch').digest('hex').slice(0, 32);

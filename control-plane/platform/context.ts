@@ -48,9 +48,9 @@ export interface Context {
   /** Storage of recordings and flight logs. */
   readonly blobs: Blobs;
   readonly ledger: Ledger;
-  /** Notifies other parts of this process that there may be work. */
   /** What signalling servers have lately reported about their workers. */
   readonly signallingReports: SignallingReports;
+  /** Notifies other parts of this process that there may be work. */
   readonly workSignals: WorkSignals;
   readonly firstAttempts: FirstAttempts;
   readonly dispatch: Dispatch;

@@ -45,16 +45,16 @@ export interface ReportSink {
   workersHeard(instanceIds: readonly string[]): Promise<void>;
   /**
    * The worker has reconnected with these sessions (the list grows as it accepts more). Its other live
-   * sessions are settled as `heartbeat_timeout`.
+   * sessions are settled as `heartbeat_timeout`. `onChecked` is called before that, once the worker has been
+   * told which of its sessions it no longer has.
    */
-  workerBack(instanceId: string, sessions: readonly SessionKey[]): Promise<void>;
+  workerBack(instanceId: string, sessions: readonly SessionKey[], onChecked?: () => void): Promise<void>;
   /** The draining worker `instanceId` offers a call to another worker; false if none takes it now. */
   handOver(instanceId: string, call: HandedOverCall): Promise<boolean>;
   /**
    * The worker process is known to be dead since `diedAt`, null if nobody saw it, and its spool has been read
-   * or cannot be. Other workers take over its calls;
-   * those that cannot be taken over end with `heartbeat_timeout`. `hungIn` is the session that had blocked
-   * its event loop when it was killed.
+   * or cannot be. Other workers take over its calls; those that cannot be taken over end with
+   * `heartbeat_timeout`. `hungIn` is the session that had blocked its event loop when it was killed.
    */
   workerDead(instanceId: string, diedAt: Date | null, hungIn?: string | null): Promise<void>;
 }

@@ -234,10 +234,7 @@ class RunningCall implements Call {
   }
 
   attach(leg: Leg, line?: PhoneLine): void {
-    if (this.#endReason !== null) {
-      leg.send({ do: 'close', keepsDialog: this.#isAbandoned });
-      return;
-    }
+    if (this.#endReason !== null) return this.#refuse(leg);
     const before = this.#leg;
     this.#leg = leg;
     this.#line = line ?? null;
@@ -254,11 +251,14 @@ class RunningCall implements Call {
   }
 
   rejoin(person: Leg): void {
-    if (this.#endReason !== null || !this.#leg) {
-      person.send({ do: 'close', keepsDialog: this.#isAbandoned });
-      return;
-    }
-    this.#transfers.rejoin(this.#leg, person);
+    if (this.#endReason !== null || !this.#leg) this.#refuse(person);
+    else this.#transfers.rejoin(this.#leg, person);
+  }
+
+  /** A leg that came too late. */
+  #refuse(leg: Leg): void {
+    if (this.#isAbandoned) leaveForSuccessor(leg);
+    else leg.send({ do: 'close' });
   }
 
   end(reason: EndReason, options: { readonly sayGoodbye?: boolean } = {}): void {

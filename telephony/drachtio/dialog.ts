@@ -60,7 +60,7 @@ export class DrachtioDialog implements SipDialog {
   async rebind(): Promise<void> {
     if (this.#isOver) return;
     try {
-      const { dialog, isDeaf } = await reinvite(this.#srf, this.#facts, this.#dialog.local.sdp);
+      const { dialog, isDeaf } = await reinvite(this.#srf, this.#facts, this.#dialog.local.sdp, true);
       const before = this.#dialog;
       this.#dialog = dialog;
       this.#facts = continued(this.#facts, dialog);

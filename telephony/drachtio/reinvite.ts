@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import Srf from 'drachtio-srf';
+import { REBIND_HEADER } from '#protocol/worker-watch.ts';
 import { type DialogFacts, DialogGone } from '../signalling.ts';
 import { CAPABILITIES } from './capabilities.ts';
 import { isGone, statusOf } from './errors.ts';
@@ -25,12 +26,24 @@ interface ReinvitedDialog {
 /**
  * Sends the re-INVITE. A server that never saw the dialog gets it as a new INVITE with both tags.
  * drachtio-server cannot create a second dialog of the same name, so if it still keeps one for an INVITE of
- * ours, the re-INVITE is sent within that one.
+ * ours, the re-INVITE is sent within that one. `isRebind`: this worker had the dialog last.
  */
-export async function reinvite(srf: Srf, facts: DialogFacts, localSdp: string): Promise<ReinvitedDialog> {
+export async function reinvite(
+  srf: Srf,
+  facts: DialogFacts,
+  localSdp: string,
+  isRebind = false,
+): Promise<ReinvitedDialog> {
   const { sipCallId, localParty, remoteParty, localCseq, routeSet, remoteTarget } = facts;
   const route = routeSet.length > 0 ? { route: routeSet.join(', ') } : {};
-  const headers = { ...CAPABILITIES, 'call-id': sipCallId, from: localParty, to: remoteParty, ...route };
+  const headers = {
+    ...CAPABILITIES,
+    'call-id': sipCallId,
+    from: localParty,
+    to: remoteParty,
+    ...route,
+    ...(isRebind && { [REBIND_HEADER]: '1' }),
+  };
   let cseq = localCseq + CSEQ_LEAP;
   const inExistingDialog = () =>
     inviteInDialog(srf, drachtioName(sipCallId, facts.localTag), { localSdp, cseq: cseq++ });

@@ -2,6 +2,7 @@
  * Commands of applications to the embedded server (drachtio's `sip` command): responses to requests they
  * received, requests within a dialog, new requests, CANCEL and ACK.
  */
+import { REBIND_HEADER } from '#protocol/worker-watch.ts';
 import type { App, AppCommand } from './app-protocol.ts';
 import {
   type Core,
@@ -33,6 +34,8 @@ import { unanswered } from './network-responses.ts';
 import { sendResponse } from './responses.ts';
 import type { ClientTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
+
+const REBIND = REBIND_HEADER.toLowerCase();
 
 /** Executes one `sip` command and answers it. */
 export function onAppCommand(core: Core, app: App, command: AppCommand): void {
@@ -111,7 +114,7 @@ function requestInDialog(
     dialog.acceptedInvite = null;
   }
   const peer = dialogPeer(core, dialog);
-  const headers = passedHeaders(request.message, request.method === 'INVITE' ? ['contact'] : []);
+  const headers = passedHeaders(request.message, request.method === 'INVITE' ? ['contact', REBIND] : []);
   if (request.method === 'INVITE')
     headers.push({ name: 'Contact', value: ownContact(core, peer, dialog.target) });
   const { branch, message } = dialogRequest(core, dialog, {
@@ -134,13 +137,14 @@ function requestInDialog(
 
 /**
  * An INVITE with both tags is a re-INVITE of a dialog that belonged to another application, or that an
- * earlier run of this server knew; the dialog now belongs to this application. Null: a new call.
+ * earlier run of this server knew; the dialog now belongs to this application. Null: a new call. `taken`: this
+ * application has lost the dialog to another one.
  */
 function adoptDialog(
   core: Core,
   app: App,
   { message, uri }: { message: SipMessage; uri: string },
-): Dialog | null {
+): Dialog | 'taken' | null {
   const [localParty, remoteParty] = [header(message, 'from') ?? '', header(message, 'to') ?? ''];
   const [localTag, remoteTag] = [parameter(localParty, 'tag'), parameter(remoteParty, 'tag')];
   const peer = peerOf(core, uri);
@@ -148,6 +152,8 @@ function adoptDialog(
   const callId = header(message, 'call-id') ?? '';
   const existing = core.dialogs.find(callId, localTag, remoteTag);
   if (existing) {
+    const isOwn = [...existing.app.tags].some((tag) => app.tags.has(tag));
+    if (header(message, REBIND) !== null && core.apps.has(existing.app) && !isOwn) return 'taken';
     existing.app = app;
     return existing;
   }
@@ -179,6 +185,10 @@ function newRequest(
   request: { messageId: string; message: SipMessage; method: string; uri: string },
 ): void {
   const adopted = request.method === 'INVITE' ? adoptDialog(core, app, request) : null;
+  if (adopted === 'taken') {
+    app.answer(request.messageId, false, ['unable to find dialog: another worker has it']);
+    return;
+  }
   if (adopted?.hasLeft) {
     core.dialogs.remove(adopted);
     app.answer(request.messageId, false, ['unable to find dialog: the other side has hung up']);

@@ -60,7 +60,11 @@ export class MemorySink implements ReportSink {
     this.events.push(`heard ${instanceIds.join()}`);
   }
 
-  async workerBack(instanceId: string, sessions: readonly { sessionId: string }[]) {
+  async workerBack(
+    instanceId: string,
+    sessions: readonly { sessionId: string }[],
+    onChecked: () => void = () => undefined,
+  ) {
     this.events.push(`back ${instanceId} [${sessions.map((session) => session.sessionId).join()}]`);
     if (this.backFailures > 0) {
       this.backFailures -= 1;
@@ -68,6 +72,7 @@ export class MemorySink implements ReportSink {
     }
     await this.storeIsReady;
     this.cameBackWith.push(sessions.map((session) => session.sessionId));
+    onChecked();
   }
 
   async workerDead(instanceId: string) {

@@ -48,7 +48,7 @@ export function createReportSink(context: Context, jobs: CallJobs): ReportSink {
     },
     workerLost: (instanceId, at) => workerLost(context, instanceId, at),
     workersHeard: (instanceIds) => workersHeard(context, instanceIds),
-    workerBack: (instanceId, sessions) => workerBack(context, instanceId, sessions),
+    workerBack: (instanceId, sessions, onChecked) => workerBack(context, instanceId, sessions, onChecked),
     handOver: (instanceId, call) => workerHandsOver(context, instanceId, call),
     workerDead: (instanceId, diedAt, hungIn) =>
       workerDead(context, jobs, { instanceId, diedAt, hungIn: hungIn ?? null }),

@@ -35,11 +35,15 @@ export async function workersHeard(context: Context, instanceIds: readonly strin
       context.logger.info({ sessionId: _id }, 'the worker of a session is connected; its status is active');
 }
 
-/** The worker is connected and runs these sessions; any others stored for it are lost. */
+/**
+ * The worker is connected and runs these sessions; any others stored for it are lost. `onChecked` is called
+ * once it has been told which of its sessions it no longer has.
+ */
 export async function workerBack(
   context: Context,
   instanceId: string,
   sessions: readonly SessionKey[],
+  onChecked: () => void = () => undefined,
 ): Promise<void> {
   const stored = await sessionsOf(context, instanceId, [...LIVE_STATUSES]);
   // Read after the query: sessions placed in the meantime have been accepted and are in the list.
@@ -50,6 +54,8 @@ export async function workerBack(
       await changeSession(context, session._id, { type: 'link.back', at: now(context) });
   }
   await endForgotten(context, instanceId, sessions);
+  // Before the lost ones, which take seconds: a silent worker may speak again.
+  onChecked();
   if (lost.length === 0) return;
   await context.clock.sleep(SPOOL_GRACE_MS);
   await Promise.all(lost.map(({ _id, epoch }) => placeAgainOrGiveUp(context, _id, epoch)));

@@ -3,10 +3,11 @@
  * machine is lost: other workers then take over its calls. Every replica looks; the first one to claim a
  * death acts on it.
  */
+import { SILENCE_REPORTED_MS } from '#protocol/worker-watch.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import type { Context } from '../../platform/context.ts';
 import type { ReportSink } from '../../platform/report-sink.ts';
-import { WorkerSightings } from '../../platform/store/worker-sightings.ts';
+import { type Sightings, WorkerSightings } from '../../platform/store/worker-sightings.ts';
 import type { ConnectedWorkers } from './connected-workers.ts';
 import { type DeadWorker, DeathEvidence } from './death-evidence.ts';
 import type { WorkerDispatch } from './worker-dispatch.ts';
@@ -14,9 +15,15 @@ import type { WorkerDispatch } from './worker-dispatch.ts';
 const LOOK_MS = 1_000;
 /** A replica that dies after its claim leaves the calls to the next one. */
 const CLAIM_MS = 15_000;
+/** Longer than signalling reports a silent worker. */
+const DONE_MS = SILENCE_REPORTED_MS + 30_000;
+const RELEASE_MS = 1;
+const NOTHING: Sightings = { workers: new Set(), signalling: [] };
 
 /** Dependencies of the watch. */
 export interface DeathWatchDeps {
+  /** Other replicas may work on the same database. */
+  readonly hasOthers: boolean;
   readonly dispatch: Pick<WorkerDispatch, 'isConnected' | 'hasWorker'>;
   readonly workers: Pick<ConnectedWorkers, 'silences'>;
   readonly sink: Pick<ReportSink, 'workerDead'>;
@@ -40,17 +47,24 @@ export function startDeathWatch(context: Context, deps: DeathWatchDeps): Backgro
     );
     await sink.workerDead(id, new Date(clock.wallTime() - (clock.now() - aliveMs)));
     handled.add(id);
+    // Until signalling no longer reports the worker: it would be dead for the other replicas, too.
+    await coordination.prolong(`death:${id}`, DONE_MS);
   }
 
   const loop = startBackgroundLoop(context, { name: 'deaths', everyMs: LOOK_MS }, async () => {
-    const { workers: all, signalling } = await sightings.look();
+    const { workers: all, signalling } = deps.hasOthers ? await sightings.look() : NOTHING;
     const silences = workers.silences();
     // The list is seconds old: a worker connected here is judged by its own link.
     const listed = [...all].filter((id) => !silences.has(id));
     const reports = [...signallingReports.current(), ...signalling];
     evidence.note({ silences, listed, signalling: reports }, clock.now());
     const dead = evidence.dead();
-    for (const id of handled) if (!dead.some((one) => one.id === id)) handled.delete(id);
+    for (const id of handled) {
+      if (dead.some((one) => one.id === id)) continue;
+      handled.delete(id);
+      // It is back, and may die once more.
+      await coordination.prolong(`death:${id}`, RELEASE_MS);
+    }
     for (const one of dead) {
       // A replica without workers leaves the calls to one that has some.
       if (

@@ -126,9 +126,10 @@ export class WorkerHub {
     const { instance_id: instanceId } = worker.registration;
     while (workers.isCurrent(worker) && !this.#isClosed) {
       try {
-        await sink.workerBack(instanceId, running);
+        await sink.workerBack(instanceId, running, () => {
+          if (worker.registration.awaits_check) worker.send({ type: 'sessions_checked' });
+        });
         workers.markSettled(worker);
-        if (worker.registration.awaits_check) worker.send({ type: 'sessions_checked' });
         return;
       } catch (error) {
         logger.error({ err: error, instanceId }, 'failed to settle the sessions of a returned worker');

@@ -30,6 +30,8 @@ export interface Coordination {
    * claim it too.
    */
   claim(key: string, ttlMs: number): Promise<boolean>;
+  /** Keeps a claim of this replica for `ttlMs` from now on. */
+  prolong(key: string, ttlMs: number): Promise<void>;
   /**
    * Sends a message to the channel's current subscribers; it reaches only this replica if Redis is
    * unreachable.
@@ -87,6 +89,10 @@ class MemoryCoordination implements Coordination {
     if (this.#live(`claim:${key}`)) return false;
     this.#keep(`claim:${key}`, '', ttlMs);
     return true;
+  }
+
+  async prolong(key: string, ttlMs: number): Promise<void> {
+    this.#keep(`claim:${key}`, '', ttlMs);
   }
 
   async publish(channel: string, message: Json): Promise<void> {

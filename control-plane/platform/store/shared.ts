@@ -152,6 +152,12 @@ class RedisCoordination implements Coordination {
     return answer === AWAY ? this.#alone.claim(key, ttlMs) : answer === 'OK';
   }
 
+  async prolong(key: string, ttlMs: number): Promise<void> {
+    const name = `${PREFIX}claim:${key}`;
+    const answer = await this.#run(this.#commands, (redis) => redis.set(name, '', 'PX', ttlMs));
+    if (answer === AWAY) await this.#alone.prolong(key, ttlMs);
+  }
+
   async publish(channel: string, message: Json): Promise<void> {
     const text = JSON.stringify(message);
     const sent = await this.#run(this.#commands, (redis) => redis.publish(PREFIX + channel, text));

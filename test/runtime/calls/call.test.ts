@@ -35,6 +35,19 @@ describe('a call', () => {
     expect(reports.map(({ type }) => type)).toEqual(['joined']);
   });
 
+  it('that another worker has does not hang up on a caller who reaches it late', async () => {
+    const { call, openLeg, run } = setUp();
+    openLeg();
+    await run(1_000);
+    call.abandon();
+    const late = openLeg();
+    const send = vi.spyOn(late, 'send');
+    call.attach(late);
+    call.rejoin(late);
+    const close = { do: 'close', keepsDialog: true, lingerMs: 0 };
+    expect(send.mock.calls.flat().filter(({ do: what }) => what === 'close')).toEqual([close, close]);
+  });
+
   it('that was handed over tells a browser to connect anew before it leaves', async () => {
     const { call, openLeg, run } = setUp();
     const leg = openLeg('webrtc');

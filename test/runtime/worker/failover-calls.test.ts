@@ -34,9 +34,13 @@ describe('a caller and the person of a transfer after their worker died', () => 
   let ended: unknown[];
   let startedWith: FailoverState | null;
   let rejoined: Leg[];
+  let media: SilentMedia;
+  /** Another worker takes the call while its dialogs move here. */
+  let isTakenMeanwhile: boolean;
 
   beforeEach(async () => {
-    [reports, ended, startedWith, rejoined] = [[], [], null, []];
+    [reports, ended, startedWith, rejoined, isTakenMeanwhile] = [[], [], null, [], false];
+    media = new SilentMedia(systemClock);
     server = await startTestSignalling({
       admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
     });
@@ -101,7 +105,6 @@ describe('a caller and the person of a transfer after their worker died', () => 
         return of.call;
       },
     };
-    const media = new SilentMedia(systemClock);
     const deps = {
       clock: systemClock,
       media,
@@ -116,8 +119,10 @@ describe('a caller and the person of a transfer after their worker died', () => 
       [caller, answers.caller],
       [person, answers.person],
     ] as const;
+    const done = failOverJob(deps, job, testPlan(), failoverState);
+    job.isTaken = isTakenMeanwhile;
     await Promise.all([
-      failOverJob(deps, job, testPlan(), failoverState),
+      done,
       ...answered.map(async ([phone, status]) =>
         phone.answer(await phone.incoming('INVITE', LONG_MS), status, status === 200 ? sdp(phone.port) : ''),
       ),
@@ -147,6 +152,15 @@ describe('a caller and the person of a transfer after their worker died', () => 
     await person.incoming('BYE', LONG_MS);
     expect(ended).toEqual([['escalated', LOST_AT]]);
     expect(startedWith).toBeNull();
+  });
+
+  it('are left alone if yet another worker has taken the call meanwhile', async () => {
+    isTakenMeanwhile = true;
+    await failOver(true, { caller: 200, person: 200 });
+    expect([startedWith, reports, ended]).toEqual([null, [], []]);
+    await expect.poll(() => media.legs.map(({ isClosed }) => isClosed)).toEqual([true, true]);
+    expect(server.metrics().dialogs).toBe(2);
+    expect([...caller.requests, ...person.requests]).not.toContain('BYE');
   });
 
   it('are separated if not yet joined: the caller returns to the agent; the person is called again', async () => {

@@ -4,6 +4,7 @@ import { header, type SipMessage } from '#telephony/embedded/message.ts';
 import { failOverSipCall } from '#telephony/failover-call.ts';
 import { answerInboundCall, type InboundCall } from '#telephony/inbound-call.ts';
 import type { Signalling } from '#telephony/signalling.ts';
+import { openLink } from '#test/fakes/link.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { SilentMedia } from '#test/fakes/silent-media.ts';
 import { openRawCaller, type RawCaller } from '../embedded/raw-caller.ts';
@@ -41,8 +42,8 @@ describeServers([], 'an answered call whose worker dies', (start, beyond) => {
     random: Math.random,
   });
 
-  async function openWorker(tag: string): Promise<Signalling> {
-    const worker = await connectWorker(server, { tag });
+  async function openWorker(tag: string, port = server.appPort): Promise<Signalling> {
+    const worker = await connectWorker(server, { tag, port });
     workers.push(worker);
     worker.onInvite((invite) => {
       void answerInboundCall(deps(), invite, Promise.resolve({ recordAudio: false })).then((call) =>
@@ -125,6 +126,53 @@ describeServers([], 'an answered call whose worker dies', (start, beyond) => {
     resumed.leg.send({ do: 'close' });
     caller.answer(await caller.incoming('BYE', LONG_MS), 200);
     await expectDialogs(server, 0);
+  });
+
+  beyond('is not taken back by the worker that lost it, when that one connects anew', async () => {
+    const link = await openLink(server.appPort);
+    try {
+      await openWorker('worker-1', link.port);
+      const { call } = await answered();
+      const log = new LegLog(call.leg);
+      const second = await openWorker('worker-2');
+      link.cut();
+      const resuming = failOverSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+      caller.answer(await reinvite(), 200, sdp(41_000));
+      const resumed = await resuming;
+      if (resumed.outcome !== 'answered') throw resumed.error;
+      link.mend();
+      await expect.poll(() => log.all('closed').length, { timeout: LONG_MS }).toBe(1);
+      expect(caller.requests.filter((method) => method === 'INVITE')).toHaveLength(1);
+      expect(caller.requests).not.toContain('BYE');
+      await expectDialogs(server, 1);
+    } finally {
+      await link.close();
+    }
+  });
+
+  beyond('is not hung up on by a worker that leaves it while its own re-INVITE is open', async () => {
+    const link = await openLink(server.appPort);
+    try {
+      await openWorker('worker-1', link.port);
+      const { call } = await answered();
+      const second = await openWorker('worker-2');
+      link.cut();
+      link.mend();
+      const request = await reinvite();
+      call.leg.send({ do: 'close', keepsDialog: true });
+      caller.answer(request, 200, sdp(41_000));
+      await caller.next(({ start }) => start.kind === 'request' && start.method === 'ACK', LONG_MS);
+      const resuming = failOverSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+      const again = await caller.next(
+        (message) => isOf(message, 'INVITE') && header(message, 'cseq') !== header(request, 'cseq'),
+        LONG_MS,
+      );
+      caller.answer(again, 200, sdp(41_000));
+      expect(await resuming).toMatchObject({ outcome: 'answered' });
+      expect(caller.requests).not.toContain('BYE');
+    } finally {
+      await link.close();
+    }
   });
 
   it('ends as the caller’s own hang-up if the caller has hung up meanwhile', async () => {

@@ -87,7 +87,10 @@ describe('lost and returning workers', () => {
 
   it('a session its returned worker no longer runs ends heartbeat_timeout once its spool is read', async () => {
     const [kept, lost, spooled] = [await api.joined(), await api.joined(), await api.joined()];
-    const back = api.sink.workerBack('worker-1', [{ sessionId: kept, epoch: 1 }]);
+    const checked = Promise.withResolvers<void>();
+    const back = api.sink.workerBack('worker-1', [{ sessionId: kept, epoch: 1 }], checked.resolve);
+    // The worker need not wait until the lost ones are settled.
+    await checked.promise;
     await new Promise((resolve) => setTimeout(resolve, 200));
     await api.report(spooled, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
     await api.clock.advance(3_000);

@@ -67,6 +67,7 @@ async function startReplica(name: string, worker: string): Promise<Replica> {
     }),
   );
   const loop: BackgroundLoop = startDeathWatch(context, {
+    hasOthers: true,
     workers: { silences: () => new Map([...workers].map((id) => [id, 0])) },
     dispatch: { isConnected: (id) => workers.has(id), hasWorker: () => workers.size > 0 },
     sink: {
@@ -128,6 +129,8 @@ describe('replicas that watch for dead workers', () => {
     const lostMs = api.clock.wallTime();
     await pass(9, { to: second, hears: false });
     expect(await epochOf(id)).toBe(2);
+    // Signalling goes on to report the silence for a minute.
+    await pass(50, { to: second, hears: false });
     expect(deaths).toHaveLength(1);
     const session = await api.context.models.sessions.findById(id).lean();
     expect(session?.worker?.instance_id).toBe(SAFE);

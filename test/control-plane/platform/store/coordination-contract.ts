@@ -45,6 +45,8 @@ export function describeCoordination(
       expect(await a.claim(short, 40)).toBe(true);
       await systemClock.sleep(60);
       expect(await b.claim(short, 1_000)).toBe(true);
+      await b.prolong(short, 1);
+      await expect.poll(() => a.claim(short, 60_000)).toBe(true);
       expect(await a.claim(kept, 60_000)).toBe(false);
     });
 
