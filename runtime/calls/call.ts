@@ -234,7 +234,10 @@ class RunningCall implements Call {
   }
 
   attach(leg: Leg, line?: PhoneLine): void {
-    if (this.#endReason !== null) return this.#refuse(leg);
+    if (this.#endReason !== null) {
+      this.#refuse(leg);
+      return;
+    }
     const before = this.#leg;
     this.#leg = leg;
     this.#line = line ?? null;

@@ -78,10 +78,7 @@ export class SpeakingLease {
    * A signalling server asks for a sign of life, and says what it has heard; null: it may know nothing of this
    * worker yet. False: it must not learn of it.
    */
-  asked(
-    server: object,
-    heard: { readonly sentMs: number; readonly isReported: boolean } | null,
-  ): boolean {
+  asked(server: object, heard: { readonly sentMs: number; readonly isReported: boolean } | null): boolean {
     if (this.#heardMs.size === 0 && !this.#isChecked) return false;
     const isNew = !this.#heardMs.has(server);
     if (this.hasLapsed) return true;

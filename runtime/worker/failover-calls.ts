@@ -38,9 +38,7 @@ export async function failOverJob(
     reachPerson(deps, plan, failoverState),
   ]);
   if (job.isTaken) {
-    // Yet another worker has the call by now: it must not be hung up on.
-    for (const side of [caller, person])
-      if (side?.outcome === 'answered') side.leg.send({ do: 'close', keepsDialog: true });
+    leave([caller, person]);
     return;
   }
   if (caller.outcome !== 'answered') {
@@ -65,6 +63,12 @@ export async function failOverJob(
     for (const side of [caller, person]) side?.leg.send({ do: 'close' });
     calls.reportEnd(job, 'internal_error');
   }
+}
+
+/** Yet another worker has the call by now: it must not be hung up on. */
+function leave(sides: readonly (FailoverCall | null)[]): void {
+  for (const side of sides)
+    if (side?.outcome === 'answered') side.leg.send({ do: 'close', keepsDialog: true });
 }
 
 /**

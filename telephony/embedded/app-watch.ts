@@ -138,7 +138,12 @@ export class AppWatch {
         { name: 'CSeq', value: `${this.#count} OPTIONS` },
         { name: PROBE_HEADER, value: `${this.#count} ${probeKey(secret)}` },
         ...(known?.app === app
-          ? [{ name: PROBE_ACKNOWLEDGED_HEADER, value: `${known.answered}${isReported ? ` ${REPORTED}` : ''}` }]
+          ? [
+              {
+                name: PROBE_ACKNOWLEDGED_HEADER,
+                value: `${known.answered}${isReported ? ` ${REPORTED}` : ''}`,
+              },
+            ]
           : []),
       ],
       body: '',

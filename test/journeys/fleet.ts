@@ -31,6 +31,8 @@ export class Fleet {
   readonly sipPort: number;
   readonly machines: Machine[] = [];
   readonly #folder: string;
+  readonly #startControlPlane: () => Program;
+  #controlPlane: Program;
   readonly #programs: Program[];
   readonly #environment: Readonly<Record<string, string>>;
 
@@ -38,12 +40,16 @@ export class Fleet {
     readonly url: string;
     readonly sipPort: number;
     readonly folder: string;
+    readonly startControlPlane: () => Program;
+    readonly controlPlane: Program;
     readonly programs: Program[];
     readonly environment: Readonly<Record<string, string>>;
   }) {
     this.url = parts.url;
     this.sipPort = parts.sipPort;
     this.#folder = parts.folder;
+    this.#startControlPlane = parts.startControlPlane;
+    this.#controlPlane = parts.controlPlane;
     this.#programs = parts.programs;
     this.#environment = parts.environment;
   }
@@ -64,14 +70,19 @@ export class Fleet {
       DRACHTIO_SECRET: 'a-secret-of-the-fleet',
     };
     const own = { ...environment, PORT: String(port), SIP_PORT: String(sipPort), CONTROL_PLANE_URL: url };
-    const controlPlane = new Program('control-plane', {
-      ...own,
-      DATA_DIR: join(folder, 'control-plane'),
-      ROOT_API_KEY: ROOT_KEY,
-      ...settings,
-    });
+    const startControlPlane = () =>
+      new Program('control-plane', {
+        ...own,
+        DATA_DIR: join(folder, 'control-plane'),
+        ROOT_API_KEY: ROOT_KEY,
+        ...settings,
+      });
+    const controlPlane = startControlPlane();
     const signalling = new Program('signalling', { ...own, DATA_DIR: join(folder, 'signalling') });
-    const fleet = new Fleet({ url, sipPort, folder, programs: [controlPlane, signalling], environment });
+    const fleet = new Fleet({
+      ...{ url, sipPort, folder, environment, startControlPlane, controlPlane },
+      programs: [controlPlane, signalling],
+    });
     try {
       await controlPlane.printed(/^ready /m);
       await signalling.printed(/^Signalling /m);
@@ -102,6 +113,19 @@ export class Fleet {
     this.machines.push(machine);
     await program.printed(/connected to the control plane/);
     return machine;
+  }
+
+  /** Kills the control plane with everything it has started. */
+  killControlPlane(): void {
+    for (const { pid } of processTree(this.#controlPlane.pid)) process.kill(pid, 'SIGKILL');
+  }
+
+  /** Starts the killed control plane again; resolves when it is ready. */
+  async restartControlPlane(): Promise<void> {
+    await this.#controlPlane.close();
+    this.#controlPlane = this.#startControlPlane();
+    this.#programs.push(this.#controlPlane);
+    await this.#controlPlane.printed(/^ready /m);
   }
 
   /** The machine whose worker logged this first. */
