@@ -34,8 +34,8 @@ export const REPORTED = 'reported';
 export const LEASED_HEADER = 'X-Parley-Leased';
 
 /**
- * Marks the re-INVITE of a worker that connects anew and takes its own dialog along: it must not take one that
- * another connected worker has by now.
+ * Marks the re-INVITE of a worker that connects anew and takes its own dialog along: it must not take one
+ * that another connected worker has by now.
  */
 export const REBIND_HEADER = 'X-Parley-Rebind';
 

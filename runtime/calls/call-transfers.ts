@@ -26,6 +26,7 @@ export class CallTransfers {
   readonly #deps: CallTransfersDeps;
   #current: Transfer | null = null;
   #begun: number;
+  #isAbandoned = false;
 
   /** `begun` counts the transfers an earlier worker started. */
   constructor(deps: CallTransfersDeps, begun: number) {
@@ -77,8 +78,14 @@ export class CallTransfers {
     this.#current?.press(digit);
   }
 
+  /** True once another worker has the call. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
+  }
+
   /** Another worker has the call. */
   abandon(): void {
+    this.#isAbandoned = true;
     this.#current?.abandon();
   }
 

@@ -136,8 +136,6 @@ class RunningCall implements Call {
   /** Reported when the phone's leg closes. */
   #mediaQuality: MediaQuality | null = null;
   #endReason: EndReason | null = null;
-  /** Another worker has the call. */
-  #isAbandoned = false;
   /** When the call ended, if that was before it was noticed. */
   #endedAt: string | null = null;
   /** Since when the caller is out of reach; a call that ends meanwhile ended then. */
@@ -260,7 +258,7 @@ class RunningCall implements Call {
 
   /** A leg that came too late. */
   #refuse(leg: Leg): void {
-    if (this.#isAbandoned) leaveForSuccessor(leg);
+    if (this.#transfers.isAbandoned) leaveForSuccessor(leg);
     else leg.send({ do: 'close' });
   }
 
@@ -277,7 +275,6 @@ class RunningCall implements Call {
   abandon(lingerMs = 0): void {
     const reason = this.#endReason ?? 'cancelled';
     this.#endReason = reason;
-    this.#isAbandoned = true;
     this.#timer?.cancel();
     this.#transfers.abandon();
     this.participants.abandon();

@@ -1,7 +1,7 @@
 /**
  * How long a worker may speak. Once signalling watches it, other workers may take its calls when it seems
- * dead: when no control plane hears it, a signalling server says that it does not either, and none is known to
- * hear it. A worker that cannot exclude this falls silent, until a control plane has said which calls it
+ * dead: when no control plane hears it, a signalling server says that it does not either, and none is known
+ * to hear it. A worker that cannot exclude this falls silent, until a control plane has said which calls it
  * still has. While every signalling server hears it, none can say otherwise: it speaks even if all control
  * planes are away.
  */
@@ -75,8 +75,8 @@ export class SpeakingLease {
   }
 
   /**
-   * A signalling server asks for a sign of life, and says what it has heard; null: it may know nothing of this
-   * worker yet. False: it must not learn of it.
+   * A signalling server asks for a sign of life, and says what it has heard; null: it may know nothing of
+   * this worker yet. False: it must not learn of it.
    */
   asked(server: object, heard: { readonly sentMs: number; readonly isReported: boolean } | null): boolean {
     if (this.#heardMs.size === 0 && !this.#isChecked) return false;

@@ -29,6 +29,8 @@ const MAX_WAITING_BYTES = 256 * 1024 * 1024;
 /** Background uploads of one worker. */
 export interface Uploads {
   put(upload: Upload): void;
+  /** Drops what waits of a session, also between two attempts. */
+  drop(sessionId: string, epoch: number): void;
   /** Resolves when nothing is waiting. */
   flushed(): Promise<void>;
 }
@@ -44,28 +46,21 @@ export interface UploadsOptions {
 }
 
 /** Creates the uploads of one worker. */
-export function createUploads({ url, token, clock, logger }: UploadsOptions): Uploads {
+export function createUploads(options: UploadsOptions): Uploads {
+  const { clock, logger } = options;
   const queue: Upload[] = [];
+  const sending = new Set<Upload>();
+  const dropped = new WeakSet<Upload>();
   const idleWaiters: (() => void)[] = [];
   let queuedBytes = 0;
   let sendingBytes = 0;
   let running = 0;
   let gathering: Timer | null = null;
 
-  async function send(uploads: readonly Upload[], body: Buffer): Promise<void> {
-    const response = await request(`${url}/internal/uploads`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' },
-      body,
-      headersTimeout: 10_000,
-      bodyTimeout: 10_000,
-    });
-    const answer = await response.body.text();
-    if (response.statusCode >= 500) throw new Error(`uploads were answered ${response.statusCode}`);
-    const { refused } = parseJson(uploadAnswer, answer) ?? { refused: uploads.keys() };
-    // The session is gone or its epoch is over: drop the upload.
-    for (const index of refused)
-      logger.warn({ upload: uploads[index]?.head, status: response.statusCode }, 'upload refused');
+  async function send(all: readonly Upload[], packed: Buffer): Promise<void> {
+    const uploads = all.filter((upload) => !dropped.has(upload));
+    if (uploads.length === 0) return;
+    await post(options, uploads, uploads.length === all.length ? packed : packUploads(uploads));
   }
 
   function pump(): void {
@@ -77,6 +72,7 @@ export function createUploads({ url, token, clock, logger }: UploadsOptions): Up
       queuedBytes -= bytes;
       sendingBytes += bytes;
       running += 1;
+      for (const upload of uploads) sending.add(upload);
       const body = packUploads(uploads);
       pRetry(() => send(uploads, body), { retries: RETRIES, minTimeout: 200, maxTimeout: 15_000, factor: 2 })
         .catch((error: unknown) =>
@@ -87,6 +83,7 @@ export function createUploads({ url, token, clock, logger }: UploadsOptions): Up
         )
         .finally(() => {
           running -= 1;
+          for (const upload of uploads) sending.delete(upload);
           sendingBytes -= bytes;
           if (queue.length > 0 && !gathering) pump();
           settleIfIdle();
@@ -111,6 +108,10 @@ export function createUploads({ url, token, clock, logger }: UploadsOptions): Up
       if (queuedBytes >= FULL_BYTES) pump();
       else gathering ??= clock.after(GATHER_MS, pump);
     },
+    drop(sessionId, epoch) {
+      for (const upload of [...queue, ...sending])
+        if (upload.head.session_id === sessionId && upload.head.epoch === epoch) dropped.add(upload);
+    },
     flushed() {
       pump();
       return running === 0 && queue.length === 0
@@ -118,6 +119,27 @@ export function createUploads({ url, token, clock, logger }: UploadsOptions): Up
         : new Promise((resolve) => idleWaiters.push(resolve));
     },
   };
+}
+
+/** Sends one request; rejects if it is to be repeated. */
+async function post(
+  { url, token, logger }: UploadsOptions,
+  uploads: readonly Upload[],
+  body: Buffer,
+): Promise<void> {
+  const response = await request(`${url}/internal/uploads`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' },
+    body,
+    headersTimeout: 10_000,
+    bodyTimeout: 10_000,
+  });
+  const answer = await response.body.text();
+  if (response.statusCode >= 500) throw new Error(`uploads were answered ${response.statusCode}`);
+  const { refused } = parseJson(uploadAnswer, answer) ?? { refused: uploads.keys() };
+  // The session is gone or its epoch is over: drop the upload.
+  for (const index of refused)
+    logger.warn({ upload: uploads[index]?.head, status: response.statusCode }, 'upload refused');
 }
 
 /** Removes and returns the uploads that fit into one request, at least the first. */

@@ -98,6 +98,8 @@ export class JobCalls {
     if (job.isHandedOver) job.call?.abandon(LINGER_MS);
     else {
       job.call?.abandon();
+      // They would overlap with the recording of the successor.
+      this.#deps.uploads.drop(job.sessionId, job.epoch);
       this.free(job);
     }
   }

@@ -137,8 +137,8 @@ function requestInDialog(
 
 /**
  * An INVITE with both tags is a re-INVITE of a dialog that belonged to another application, or that an
- * earlier run of this server knew; the dialog now belongs to this application. Null: a new call. `taken`: this
- * application has lost the dialog to another one.
+ * earlier run of this server knew; the dialog now belongs to this application. Null: a new call. `taken`:
+ * this application has lost the dialog to another one.
  */
 function adoptDialog(
   core: Core,

@@ -73,7 +73,7 @@ export class ManualClock implements Clock {
     return this.#earliest()?.dueMs;
   }
 
-  /** Time passes and no timer fires, as in a process that stands still; the next `advance` fires them late. */
+  /** Time passes and no timer fires, as in a process that stands still; `advance` fires them late. */
   stall(ms: number): void {
     this.#nowMs += ms;
   }

@@ -42,7 +42,7 @@ interface Witness {
   readonly seq: number;
   readonly atMs: number;
   readonly connected: ReadonlySet<string>;
-  /** Since when each worker has been silent, and for how long it had been when the server wrote the report. */
+  /** Since when each worker has been silent, and how long it had been when the report was written. */
   readonly silent: ReadonlyMap<string, { readonly sinceMs: number; readonly reportedMs: number }>;
 }
 

@@ -58,6 +58,18 @@ describe('uploads', () => {
     bytes,
   });
 
+  it('of a session that another worker has are dropped, also between two attempts', async () => {
+    answer = () => ({ status: received.length === 1 ? 503 : 200 });
+    for (const chunk of [0, 1, 2, 3]) uploads.put(piece(chunk));
+    await clock.advance(200);
+    await expect.poll(() => received.length).toBe(1);
+    uploads.put(piece(4));
+    uploads.put(piece(5));
+    uploads.drop('s0', 1);
+    await uploads.flushed();
+    expect(received.slice(1).flatMap(({ chunks }) => chunks.toSorted())).toEqual([5, 1, 3]);
+  });
+
   it('are sent together if they are made within 0.2 s, from all calls, with the worker’s token', async () => {
     for (const chunk of [0, 1, 2]) uploads.put(piece(chunk));
     await clock.advance(200);
