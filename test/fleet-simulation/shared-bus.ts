@@ -87,6 +87,10 @@ class BusClient implements Coordination {
     return (this.#reaches ? this.#bus.central : this.#alone).claim(key, ttlMs);
   }
 
+  prolong(key: string, ttlMs: number) {
+    return (this.#reaches ? this.#bus.central : this.#alone).prolong(key, ttlMs);
+  }
+
   async publish(channel: string, message: Json): Promise<void> {
     const text = JSON.stringify(message);
     if (this.#reaches) this.#bus.carry(this.#process, channel, text);
