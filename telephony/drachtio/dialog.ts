@@ -12,16 +12,23 @@ import type {
 import { DialogGone } from '../signalling.ts';
 import { CAPABILITIES } from './capabilities.ts';
 import { continued, factsOf } from './dialog-facts.ts';
-import { isGone, isGoneStatus } from './errors.ts';
-import { reinvite } from './reinvite.ts';
+import { isGone, isGoneStatus, isUnreachable } from './errors.ts';
+import { CSEQ_LEAP, hangUpWithout, reinvite } from './reinvite.ts';
+import type { ServerConnection } from './server-connection.ts';
 
 /** Interval of OPTIONS to the peer when the server would not report its BYE. */
 const ASK_MS = 2_000;
 
+/** Seconds until a peer may repeat a request that its new server did not know yet. */
+const RETRY_AFTER = '1';
+
 export class DrachtioDialog implements SipDialog {
-  readonly #srf: Srf;
-  /** All open dialogs of the connection. */
+  /** All open dialogs of the worker. */
   readonly #all: Set<DrachtioDialog>;
+  /** The server that has the dialog, or is to have it once it is connected. */
+  #home: ServerConnection;
+  /** Whether `#home` knows the dialog; another object for each attempt to make it known. */
+  #binding: Binding = { is: 'known' };
   #facts: DialogFacts;
   #dialog: Srf.Dialog;
   #listener: SipDialogListener | null = null;
@@ -33,14 +40,14 @@ export class DrachtioDialog implements SipDialog {
   /** `before`: the dialog on the worker that died. */
   constructor(
     dialog: Srf.Dialog,
-    srf: Srf,
+    home: ServerConnection,
     all: Set<DrachtioDialog>,
     before: { readonly facts: DialogFacts; readonly isDeaf: boolean } | null = null,
   ) {
-    this.#srf = srf;
+    this.#home = home;
     this.#all = all;
     this.#dialog = dialog;
-    this.#facts = before ? continued(before.facts, dialog) : factsOf(dialog);
+    this.#facts = { ...(before ? continued(before.facts, dialog) : factsOf(dialog)), server: home.name };
     this.#awaitsAnswer = dialog.type === 'uas' && dialog.req.body.trim() === '';
     all.add(this);
     this.#follow(dialog);
@@ -51,26 +58,87 @@ export class DrachtioDialog implements SipDialog {
     return this.#facts;
   }
 
+  get home(): ServerConnection {
+    return this.#home;
+  }
+
+  /** True if this is the dialog of a request of the peer. */
+  has(request: Srf.SrfRequest): boolean {
+    const tagOf = (name: 'from' | 'to') => (request.getParsedHeader(name) as HeaderWithTag).params?.tag;
+    return (
+      request.get('Call-ID') === this.#facts.sipCallId &&
+      tagOf('to') === this.#facts.localTag &&
+      (tagOf('from') ?? '') === this.#facts.remoteTag
+    );
+  }
+
   /**
-   * Runs when the connection is back: a re-INVITE without changes makes the dialog known to the server, which
-   * may be a new one. The call continues even if the peer refuses it.
+   * Makes the dialog known to this server by a re-INVITE without changes, after the connection was lost: the
+   * server may be another one, or have started anew. The call continues even if the peer refuses it.
    */
-  async rebind(): Promise<void> {
-    if (this.#isOver) return;
+  async rebind(home: ServerConnection): Promise<void> {
+    const binding: Binding = { is: 'pending' };
+    if (this.#home !== home) this.#home.forget(this.#dialog);
+    this.#home = home;
+    this.#binding = binding;
+    if (this.#isOver) {
+      this.#sayBye();
+      return;
+    }
+    // An attempt that is lost with its server may have reached the peer: the next one needs a higher CSeq.
+    const before = this.#facts;
+    this.#facts = { ...before, localCseq: before.localCseq + CSEQ_LEAP };
+    const isMoved = before.server !== home.name;
     try {
-      const { dialog, isDeaf } = await reinvite(this.#srf, this.#facts, this.#dialog.local.sdp);
-      const before = this.#dialog;
+      const { dialog, isDeaf } = await reinvite(home.srf, before, this.#dialog.local.sdp);
+      if (this.#binding !== binding) return;
+      binding.is = 'known';
+      const previous = this.#dialog;
       this.#dialog = dialog;
-      this.#facts = continued(this.#facts, dialog);
+      this.#facts = { ...continued(this.#facts, dialog), server: home.name };
       if (this.#isOver) {
+        this.#all.delete(this);
         await dialog.destroy();
         return;
       }
-      before.removeAllListeners();
+      previous.removeAllListeners();
       this.#follow(dialog);
       if (isDeaf) void this.#probe(dialog);
     } catch (error) {
-      if (error instanceof DialogGone) this.#end();
+      if (this.#binding !== binding) return;
+      binding.is = 'refused';
+      // Another server may not reach a peer that the lost one did, over the peer's own connection.
+      if (error instanceof DialogGone && !(isMoved && isUnreachable(error.cause))) this.#end();
+      else if (this.#isOver) this.#sayBye();
+    }
+  }
+
+  /** Handles a request of the peer that arrived through a server which does not know the dialog. */
+  takeStray(request: Srf.SrfRequest, response: Srf.SrfResponse, server: ServerConnection): void {
+    switch (request.method) {
+      case 'BYE':
+        response.send(200);
+        this.#end();
+        this.#all.delete(this);
+        this.#home.forget(this.#dialog);
+        return;
+      case 'INFO':
+        this.#takeInfo(request, response);
+        return;
+      case 'NOTIFY':
+        this.#takeNotify(request, response);
+        return;
+      case 'OPTIONS':
+        response.send(200, { headers: CAPABILITIES });
+        return;
+      case 'INVITE':
+      case 'UPDATE':
+        // Repeated, it finds the dialog there.
+        response.send(500, { headers: { 'Retry-After': RETRY_AFTER } });
+        if (this.#home !== server) void this.rebind(server);
+        return;
+      default:
+        response.send(405, { headers: CAPABILITIES });
     }
   }
 
@@ -88,17 +156,8 @@ export class DrachtioDialog implements SipDialog {
 
   #follow(dialog: Srf.Dialog): void {
     dialog.on('destroy', () => this.#end());
-    dialog.on('info', (request, response) => {
-      response.send(200);
-      this.#listener?.onInfo({ contentType: request.get('Content-Type') ?? '', body: request.body });
-    });
-    dialog.on('notify', (request, response) => {
-      response.send(200);
-      this.#referListener?.onNotify(
-        sipfragStatus(request.body),
-        /^\s*terminated\b/i.test(request.get('Subscription-State') ?? ''),
-      );
-    });
+    dialog.on('info', (request, response) => this.#takeInfo(request, response));
+    dialog.on('notify', (request, response) => this.#takeNotify(request, response));
     // Refuse transfers by the caller. Without a listener drachtio-srf accepts the REFER and nothing calls the
     // target (RFC 3515 §2.4.2).
     dialog.on('refer', (_request, response) => response.send(603));
@@ -119,6 +178,19 @@ export class DrachtioDialog implements SipDialog {
       this.#awaitsAnswer = false;
       this.#listener?.onAnswer(request.body);
     });
+  }
+
+  #takeInfo(request: Srf.SrfRequest, response: Srf.SrfResponse): void {
+    response.send(200);
+    this.#listener?.onInfo({ contentType: request.get('Content-Type') ?? '', body: request.body });
+  }
+
+  #takeNotify(request: Srf.SrfRequest, response: Srf.SrfResponse): void {
+    response.send(200);
+    this.#referListener?.onNotify(
+      sipfragStatus(request.body),
+      /^\s*terminated\b/i.test(request.get('Subscription-State') ?? ''),
+    );
   }
 
   #modify(dialog: Srf.Dialog, request: Srf.SrfRequest, response: Srf.SrfResponse): void {
@@ -167,6 +239,12 @@ export class DrachtioDialog implements SipDialog {
   async hangUp(): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
+    // Kept until a server is connected, or knows the dialog: the BYE follows then.
+    if (!this.#home.isConnected || this.#binding.is === 'pending') return;
+    if (this.#binding.is === 'refused') {
+      this.#sayBye();
+      return;
+    }
     this.#all.delete(this);
     try {
       await this.#dialog.destroy();
@@ -178,7 +256,15 @@ export class DrachtioDialog implements SipDialog {
   leave(): void {
     this.#isOver = true;
     this.#all.delete(this);
+    // A move that is under way must not hang up.
+    this.#binding = { is: 'known' };
     this.#dialog.removeAllListeners();
+  }
+
+  /** Sends BYE through a server that does not know the dialog. */
+  #sayBye(): void {
+    this.#all.delete(this);
+    hangUpWithout(this.#home.srf, this.#facts);
   }
 
   refer(request: ReferRequest, listener: ReferListener): void {
@@ -207,6 +293,14 @@ export class DrachtioDialog implements SipDialog {
     this.#referListener?.onEnded();
     this.#listener?.onEnded();
   }
+}
+
+interface Binding {
+  is: 'known' | 'pending' | 'refused';
+}
+
+interface HeaderWithTag {
+  readonly params?: { readonly tag?: string };
 }
 
 /**

@@ -15,3 +15,8 @@ export function isGone(error: unknown): boolean {
 export function isGoneStatus(status: number): boolean {
   return status === 481 || status === 408;
 }
+
+/** Whether the peer did not answer at all, which does not prove that it has left. */
+export function isUnreachable(error: unknown): boolean {
+  return statusOf(error) === 408;
+}

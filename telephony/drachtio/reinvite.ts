@@ -12,7 +12,7 @@ import { isGone, statusOf } from './errors.ts';
  * Added to the last known CSeq, to exceed any that a lost worker or server may have sent since. Gaps are
  * allowed (RFC 3261 §12.2.2).
  */
-const CSEQ_LEAP = 100;
+export const CSEQ_LEAP = 100;
 /** Pause before a re-INVITE that collided with the peer's is repeated (RFC 3261 §14.1). */
 const GLARE_MS = 2_500;
 
@@ -89,15 +89,34 @@ export function hangUpRefused(
   }
 }
 
+/** Sends BYE through a server that does not know the dialog, as a request of its own with both tags. */
+export function hangUpWithout(srf: Srf, facts: DialogFacts): void {
+  const { sipCallId, localParty, remoteParty, localCseq, routeSet, remoteTarget } = facts;
+  const route = routeSet.length > 0 ? { route: routeSet.join(', ') } : {};
+  const cseq = `${localCseq + 2 * CSEQ_LEAP} BYE`;
+  const headers = { 'call-id': sipCallId, from: localParty, to: remoteParty, ...route, cseq };
+  send(srf, { method: 'BYE', uri: remoteTarget, headers }, () => undefined);
+}
+
+/** A request to send. */
+interface Request {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+}
+
 /** Sends a request in a dialog that has no drachtio-srf object. */
 function requestInDialog(
   srf: Srf,
-  request: {
-    readonly method: string;
-    readonly stackDialogId: string;
-    readonly headers: Record<string, string>;
-    readonly body?: string;
-  },
+  request: Request & { readonly stackDialogId: string },
+  callback: (error: Error | null, sent: Srf.SrfRequest) => void,
+): void {
+  send(srf, request, callback);
+}
+
+function send(
+  srf: Srf,
+  request: Request & ({ readonly stackDialogId: string } | { readonly uri: string }),
   callback: (error: Error | null, sent: Srf.SrfRequest) => void,
 ): void {
   const { app } = srf as unknown as {

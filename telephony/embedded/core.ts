@@ -70,6 +70,8 @@ export interface Core {
     ServerTransaction | ClientTransaction,
     { readonly app: App | null; dialog: Dialog | null }
   >;
+  /** Requests of unknown dialogs, and the workers that were not asked yet. */
+  readonly asked: Map<ServerTransaction, App[]>;
   /** Run while answered calls wait for failover. */
   readonly graceTimers: Set<Timer>;
   readonly metrics: SignallingMetrics;

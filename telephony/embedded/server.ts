@@ -15,6 +15,7 @@ import { onResponse } from './network-responses.ts';
 import { readMessage } from './read-message.ts';
 import { REASONS, sendResponse } from './responses.ts';
 import { openTransports, type Peer } from './transport.ts';
+import { askNextWorker } from './unknown-dialogs.ts';
 
 /** A running server. */
 export interface EmbeddedSignalling {
@@ -64,6 +65,10 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
         app.answer(command.messageId, false, ['internal error']);
       }
     },
+    onForget(app, dialogId) {
+      const dialog = core.dialogs.get(dialogId);
+      if (dialog && [...dialog.app.tags].some((tag) => app.tags.has(tag))) core.dialogs.remove(dialog);
+    },
     onLost: (app) => releaseApp(core, app),
   }).catch(async (error: unknown) => {
     await transports.close();
@@ -80,6 +85,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     clients: { byKey: new Map(), byId: new Map() },
     invites: new Map(),
     owners: new Map(),
+    asked: new Map(),
     graceTimers: new Set(),
     sipPort: transports.port,
     tlsPort: transports.tlsPort,
@@ -159,6 +165,10 @@ function releaseApp(core: Core, app: App): void {
   }
   for (const transaction of [...core.servers.byId.values()]) {
     if (core.owners.get(transaction)?.app !== app || transaction.isFinal) continue;
+    if (core.asked.has(transaction)) {
+      askNextWorker(core, transaction);
+      continue;
+    }
     sendResponse(core, transaction, {
       start: { kind: 'response', status: 503, reason: REASONS[503] ?? '' },
       headers: [],

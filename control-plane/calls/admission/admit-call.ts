@@ -232,7 +232,8 @@ async function placeInboundCall(context: Context, call: InboundCall): Promise<Pl
     recordAudio: !call.isTest && version.config.conversation.record_audio,
     tokenHash: null,
   });
-  return placeSession(context, draft, { kind: 'phone' });
+  const route = { workerTags: request.worker_tags ?? null, server: request.server ?? null };
+  return placeSession(context, draft, { kind: 'phone', route });
 }
 
 /** Withdraws a placed call that cannot be routed: releases the worker's slot and refunds the charge. */

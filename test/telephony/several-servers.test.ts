@@ -1,0 +1,350 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import { openSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
+import { header, parameter, type SipMessage } from '#telephony/embedded/message.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { IncomingInvite, Signalling, SipDialog } from '#telephony/signalling.ts';
+import { type Link, openLink } from '#test/fakes/link.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { connectTestWorker, SECRET, startTestSignalling } from '#test/fakes/signalling.ts';
+import { openRawCaller, type RawCaller } from './embedded/raw-caller.ts';
+
+const PATIENCE = { timeout: 20_000 };
+/** How long a server keeps the calls of a worker that it has lost. */
+const GRACE_MS = 300;
+const OUR_SDP = description(5_000);
+const THEIR_SDP = description(4_000);
+
+/** A worker at two servers, and a caller whose requests a proxy may send to either. */
+describe('a worker at two SIP servers', () => {
+  let servers: [EmbeddedSignalling, EmbeddedSignalling];
+  let links: [Link, Link];
+  let worker: Signalling;
+  let phone: RawCaller;
+  /** The caller's requests as a proxy sends them to the second server. */
+  let elsewhere: RawCaller;
+  let invites: IncomingInvite[];
+  let ended: number;
+  let digits: string[];
+
+  beforeEach(async () => {
+    [invites, ended, digits] = [[], 0, []];
+    const start = () => startTestSignalling({ failoverMs: GRACE_MS });
+    servers = [await start(), await start()];
+    links = [await openLink(servers[0].appPort), await openLink(servers[1].appPort)];
+    worker = await connectTestWorker(links.map(({ port }) => ({ appPort: port })));
+    worker.onInvite((invite) => invites.push(invite));
+    await expect.poll(() => worker.servers.length, PATIENCE).toBe(2);
+    phone = await openRawCaller(servers[0].sipPort);
+    elsewhere = await openRawCaller(servers[1].sipPort);
+  });
+  afterEach(async () => {
+    phone.close();
+    elsewhere.close();
+    worker.close();
+    for (const link of links) await link.close();
+    for (const server of servers) await server.close();
+  });
+
+  const dialogs = () => servers.map((server) => server.metrics().dialogs);
+  const reinvites = () => phone.heard.filter((message) => methodOf(message) === 'INVITE');
+
+  function listen(dialog: SipDialog): void {
+    dialog.listen({
+      onEnded: () => (ended += 1),
+      onOffer: () => OUR_SDP,
+      makeOffer: () => OUR_SDP,
+      onAnswer: () => undefined,
+      onInfo: ({ body }) => digits.push(body),
+    });
+  }
+
+  /** The phone calls through the first server; resolves with the answered dialog. */
+  async function call(): Promise<SipDialog> {
+    phone.request({ body: THEIR_SDP });
+    await expect.poll(() => invites.length, PATIENCE).toBe(1);
+    const dialog = await invites[0]!.answer(OUR_SDP);
+    listen(dialog);
+    await phone.response(200, PATIENCE.timeout);
+    phone.request({ method: 'ACK', toTag: dialog.facts.localTag });
+    return dialog;
+  }
+
+  /** A request of the phone inside its call, at either server. */
+  function within(dialog: SipDialog, at: RawCaller, request: `${number} ${string}`, body = ''): void {
+    const { sipCallId: callId, localTag: toTag } = dialog.facts;
+    const [cseq, method = ''] = request.split(' ');
+    at.request({ method, cseq: Number(cseq), callId, toTag, body });
+  }
+
+  const answerTo = (at: RawCaller, cseq: string) =>
+    at.next(
+      (message) =>
+        message.start.kind === 'response' && message.start.status >= 200 && header(message, 'cseq') === cseq,
+      PATIENCE.timeout,
+    );
+
+  async function loseFirst(): Promise<void> {
+    links[0].cut();
+    await expect.poll(() => worker.servers.length, PATIENCE).toBe(1);
+  }
+
+  /** Accepts the re-INVITE that makes the call known to a server. */
+  async function acceptReinvite(nth = 0): Promise<SipMessage> {
+    await expect.poll(() => reinvites().length, PATIENCE).toBeGreaterThan(nth);
+    const request = reinvites()[nth]!;
+    phone.answer(request, 200, THEIR_SDP);
+    const cseq = Number.parseInt(header(request, 'cseq') ?? '', 10);
+    await phone.next((message) => header(message, 'cseq') === `${cseq} ACK`, PATIENCE.timeout);
+    return request;
+  }
+
+  it('takes calls that come through either', async () => {
+    phone.request({ body: THEIR_SDP });
+    elsewhere.request({ body: THEIR_SDP });
+    await expect.poll(() => invites.length, PATIENCE).toBe(2);
+  });
+
+  it('moves its calls to the other when one is lost, and the hang-up there ends them once', async () => {
+    const dialog = await call();
+    await loseFirst();
+    const request = await acceptReinvite();
+    expect(header(request, 'contact')).toContain(`:${servers[1].sipPort}`);
+    await expect.poll(() => dialog.facts.server, PATIENCE).toBe(`127.0.0.1:${links[1].port}`);
+    within(dialog, elsewhere, '1000 BYE');
+    await answerTo(elsewhere, '1000 BYE');
+    await expect.poll(() => ended, PATIENCE).toBe(1);
+    // The first server gives up the call that nobody there has any more.
+    await expect.poll(dialogs, PATIENCE).toEqual([0, 0]);
+    expect(ended).toBe(1);
+  });
+
+  it('hangs up through the other when one is lost', async () => {
+    const dialog = await call();
+    await loseFirst();
+    const request = await acceptReinvite();
+    await expect.poll(() => dialog.facts.server, PATIENCE).toBe(`127.0.0.1:${links[1].port}`);
+    void dialog.hangUp();
+    const bye = await phone.next(
+      (message) => methodOf(message) === 'BYE' && viaPort(message) === servers[1].sipPort,
+      PATIENCE.timeout,
+    );
+    phone.answer(bye, 200);
+    expect(cseqOf(bye)).toBeGreaterThan(cseqOf(request));
+  });
+
+  it('hangs up through the other even if the peer refuses to be moved', async () => {
+    const dialog = await call();
+    await loseFirst();
+    await expect.poll(() => reinvites().length, PATIENCE).toBe(1);
+    phone.answer(reinvites()[0]!, 500);
+    await phone.incoming('ACK', PATIENCE.timeout);
+    void dialog.hangUp();
+    const bye = await phone.next(
+      (message) => methodOf(message) === 'BYE' && viaPort(message) === servers[1].sipPort,
+      PATIENCE.timeout,
+    );
+    expect(parameter(header(bye, 'to') ?? '', 'tag')).toBe('caller');
+    expect(cseqOf(bye)).toBeGreaterThan(cseqOf(reinvites()[0]!));
+    phone.answer(bye, 200);
+  });
+
+  it('sends the BYE of a call that ended while no server was connected, once one is back', async () => {
+    const dialog = await call();
+    for (const link of links) link.cut();
+    await expect.poll(() => worker.isConnected, PATIENCE).toBe(false);
+    void dialog.hangUp();
+    links[1].mend();
+    const bye = await phone.next(
+      (message) => methodOf(message) === 'BYE' && viaPort(message) === servers[1].sipPort,
+      PATIENCE.timeout,
+    );
+    expect(header(bye, 'call-id')).toBe(dialog.facts.sipCallId);
+    phone.answer(bye, 200);
+  });
+
+  it('a server that it comes back to does not hang up on a call that the other has now', async () => {
+    const dialog = await call();
+    await loseFirst();
+    await acceptReinvite();
+    links[0].mend();
+    await expect.poll(() => worker.servers.length, PATIENCE).toBe(2);
+    await expect.poll(dialogs, PATIENCE).toEqual([0, 1]);
+    await systemClock.sleep(GRACE_MS * 2);
+    expect(phone.requests).not.toContain('BYE');
+    void dialog.hangUp();
+  });
+
+  it('gets the hang-up that comes through the server that does not have the call', async () => {
+    const dialog = await call();
+    within(dialog, elsewhere, '2 BYE');
+    expect(statusOf(await answerTo(elsewhere, '2 BYE'))).toBe(200);
+    await expect.poll(() => ended, PATIENCE).toBe(1);
+    await expect.poll(dialogs, PATIENCE).toEqual([0, 0]);
+    expect(phone.requests).toEqual([]);
+  });
+
+  it('gets digits that come through the server that does not have the call', async () => {
+    const dialog = await call();
+    within(dialog, elsewhere, '2 INFO', 'Signal=5');
+    expect(statusOf(await answerTo(elsewhere, '2 INFO'))).toBe(200);
+    expect(digits).toEqual(['Signal=5']);
+    expect(dialogs()).toEqual([1, 0]);
+    void dialog.hangUp();
+  });
+
+  it('moves a call whose change comes through the other server, which accepts it when it is repeated', async () => {
+    const dialog = await call();
+    within(dialog, elsewhere, '2 INVITE', THEIR_SDP);
+    const refusal = await answerTo(elsewhere, '2 INVITE');
+    expect([statusOf(refusal), header(refusal, 'retry-after')]).toEqual([500, '1']);
+    within(dialog, elsewhere, '2 ACK');
+    await acceptReinvite();
+    await expect.poll(dialogs, PATIENCE).toEqual([0, 1]);
+    within(dialog, elsewhere, '3 INVITE', THEIR_SDP);
+    expect(statusOf(await answerTo(elsewhere, '3 INVITE'))).toBe(200);
+    within(dialog, elsewhere, '3 ACK');
+    expect(ended).toBe(0);
+  });
+
+  it('refuses requests of calls that it does not have', async () => {
+    const dialog = await call();
+    const { localTag: toTag, sipCallId: callId } = dialog.facts;
+    elsewhere.request({ method: 'BYE', cseq: 2, callId, toTag: 'another' });
+    elsewhere.request({ method: 'INFO', cseq: 2, callId: 'another', toTag });
+    elsewhere.request({ method: 'OPTIONS', cseq: 2, callId, toTag, fromTag: 'another' });
+    for (const method of ['BYE', 'INFO', 'OPTIONS'])
+      expect(statusOf(await answerTo(elsewhere, `2 ${method}`)), method).toBe(481);
+    expect(ended).toBe(0);
+  });
+
+  it('the server that does not have the call asks one worker after another', async () => {
+    const other = await connectTestWorker(servers[1], 'worker-2');
+    const third = await connectTestWorker(servers[1], 'worker-3');
+    const dialog = await call();
+    // The connection of the worker that has the call is the newest, so it is asked last.
+    links[1].cut();
+    await expect.poll(() => worker.servers.length, PATIENCE).toBe(1);
+    links[1].mend();
+    await expect.poll(() => worker.servers.length, PATIENCE).toBe(2);
+    within(dialog, elsewhere, '2 BYE');
+    expect(statusOf(await answerTo(elsewhere, '2 BYE'))).toBe(200);
+    expect(ended).toBe(1);
+    other.close();
+    third.close();
+  });
+
+  it('cancels a call that rings when its server is lost, and gives up one that it dials', async () => {
+    phone.request({ body: THEIR_SDP });
+    await expect.poll(() => invites.length, PATIENCE).toBe(1);
+    let cancelled = 0;
+    invites[0]!.onCancel(() => (cancelled += 1));
+    links[1].cut();
+    await expect.poll(() => worker.servers.length, PATIENCE).toBe(1);
+    const dialled = worker.dial(requestTo(phone.port));
+    await phone.incoming('INVITE', PATIENCE.timeout);
+    links[0].cut();
+    await expect(dialled.answered).rejects.toThrow('the connection to signalling was lost');
+    expect(cancelled).toBe(1);
+  });
+
+  it('dials through a server that is connected', async () => {
+    await loseFirst();
+    for (const nth of [0, 1, 2]) {
+      const dialled = worker.dial(requestTo(phone.port));
+      await expect.poll(() => reinvites().length, PATIENCE).toBeGreaterThan(nth);
+      expect(viaPort(reinvites()[nth]!)).toBe(servers[1].sipPort);
+      phone.answer(tagged(reinvites()[nth]!), 486);
+      await expect(dialled.answered).rejects.toThrow('486');
+    }
+  });
+
+  it.each([0, 1] as const)(
+    'continues a dead worker’s call through the server that has it (server %i)',
+    async (which) => {
+      const dialog = await call();
+      const successor = await connectTestWorker(
+        links.map(({ port }) => ({ appPort: port })),
+        'worker-2',
+      );
+      await expect.poll(() => successor.servers.length, PATIENCE).toBe(2);
+      const facts = { ...dialog.facts, server: `127.0.0.1:${links[which].port}` };
+      worker.close();
+      void successor.failOver(facts, OUR_SDP);
+      expect(viaPort(await acceptReinvite())).toBe(servers[which].sipPort);
+      successor.close();
+    },
+  );
+
+  it('is not held up by a server that was never there', async () => {
+    const lonely = await connectTestWorker([{ appPort: 1 }, servers[1]], 'worker-1');
+    expect(lonely.servers).toEqual([`127.0.0.1:${servers[1].appPort}`]);
+    lonely.close();
+  });
+
+  it('gives up a server that says nothing any more, although its connection stays open', async () => {
+    const clock = new ManualClock();
+    const { signalling, connected } = openSignalling({
+      servers: links.map(({ port }) => ({ host: '127.0.0.1', port })),
+      secret: SECRET,
+      tag: 'worker-2',
+      clock,
+      logger: createLogger({ level: 'silent', name: 'test' }),
+    });
+    await connected;
+    await expect.poll(() => signalling.servers.length, PATIENCE).toBe(2);
+    links[0].hold();
+    // Each tick is followed by the time in which the other server answers.
+    for (let second = 0; second < 8; second++) {
+      await clock.advance(1_000);
+      await systemClock.sleep(20);
+    }
+    await expect.poll(() => signalling.servers, PATIENCE).toEqual([`127.0.0.1:${links[1].port}`]);
+    signalling.close();
+  });
+});
+
+function description(port: number): string {
+  return (
+    'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n' +
+    `m=audio ${port} RTP/AVP 0\r\n`
+  );
+}
+
+function methodOf({ start }: SipMessage): string | null {
+  return start.kind === 'request' ? start.method : null;
+}
+
+function statusOf({ start }: SipMessage): number {
+  return start.kind === 'response' ? start.status : 0;
+}
+
+function cseqOf(message: SipMessage): number {
+  return Number.parseInt(header(message, 'cseq') ?? '', 10);
+}
+
+/** The port of the server that sent this request. */
+function viaPort(message: SipMessage): number {
+  return Number(/:(\d+)/.exec(header(message, 'via') ?? '')?.[1]);
+}
+
+function requestTo(port: number): Parameters<Signalling['dial']>[0] {
+  return {
+    toUri: `sip:+15550199@127.0.0.1:${port}`,
+    fromNumber: '+15550100',
+    sdpOffer: OUR_SDP,
+    headers: {},
+    credentials: null,
+  };
+}
+
+/** A request as a phone that answers it sees it. */
+function tagged(request: SipMessage): SipMessage {
+  return {
+    ...request,
+    headers: request.headers.map((each) =>
+      each.name === 'To' ? { ...each, value: `${each.value};tag=phone` } : each,
+    ),
+  };
+}
