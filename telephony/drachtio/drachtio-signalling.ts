@@ -38,6 +38,12 @@ export function openSignalling(options: DrachtioOptions): {
   return { signalling: new DrachtioSignalling(options, resolve), connected };
 }
 
+/**
+ * Added to the CSeq that a dead worker has reported: more than the re-INVITEs by which its call may have moved
+ * between servers since.
+ */
+const FAILOVER_LEAP = 10_000;
+
 /** A call that is not answered yet, in or out: it ends with the connection that carries it. */
 type Unanswered = DrachtioInvite | DrachtioOutgoingInvite;
 
@@ -92,7 +98,8 @@ class DrachtioSignalling implements Signalling {
     return invite;
   }
 
-  async failOver(facts: DialogFacts, sdpOffer: string): Promise<SipDialog> {
+  async failOver(reported: DialogFacts, sdpOffer: string): Promise<SipDialog> {
+    const facts = { ...reported, localCseq: reported.localCseq + FAILOVER_LEAP };
     const server = this.#connected().find(({ name }) => name === facts.server) ?? this.#next();
     if (!server) throw new Error('not connected to signalling');
     try {

@@ -277,6 +277,19 @@ describe('a worker at two SIP servers', () => {
     },
   );
 
+  it('continues a dead worker’s call that had moved since its worker reported it', async () => {
+    const dialog = await call();
+    const reported = dialog.facts;
+    await loseFirst();
+    const moved = await acceptReinvite();
+    links[0].mend();
+    const successor = await connectTestWorker({ appPort: links[0].port }, 'worker-2');
+    worker.close();
+    void successor.failOver(reported, OUR_SDP);
+    expect(cseqOf(await acceptReinvite(1))).toBeGreaterThan(cseqOf(moved));
+    successor.close();
+  });
+
   it('is not held up by a server that was never there', async () => {
     const lonely = await connectTestWorker([{ appPort: 1 }, servers[1]], 'worker-1');
     expect(lonely.servers).toEqual([`127.0.0.1:${servers[1].appPort}`]);
