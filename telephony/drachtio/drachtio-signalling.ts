@@ -39,8 +39,8 @@ export function openSignalling(options: DrachtioOptions): {
 }
 
 /**
- * Added to the CSeq that a dead worker has reported: more than the re-INVITEs by which its call may have moved
- * between servers since.
+ * Added to the CSeq that a dead worker has reported: more than the re-INVITEs by which its call may have
+ * moved between servers since.
  */
 const FAILOVER_LEAP = 10_000;
 

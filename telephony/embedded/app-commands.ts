@@ -152,12 +152,14 @@ function adoptDialog(
   const peer = peerOf(core, uri);
   if (localTag === null || remoteTag === null || peer === null) return null;
   const callId = header(message, 'call-id') ?? '';
+  const cseq = (parseCseq(message)?.number ?? 1) - 1;
   const existing = core.dialogs.find(callId, localTag, remoteTag);
   if (existing) {
     existing.app = app;
+    // Another server may have sent requests of this dialog since.
+    existing.localCseq = Math.max(existing.localCseq, cseq);
     return existing;
   }
-  const cseq = (parseCseq(message)?.number ?? 1) - 1;
   return core.dialogs.add({
     app,
     callId,

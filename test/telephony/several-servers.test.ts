@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import type { AdmissionRequest } from '#protocol/sip-admission.ts';
 import { openSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
 import { header, parameter, type SipMessage } from '#telephony/embedded/message.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
@@ -12,7 +13,7 @@ import { openRawCaller, type RawCaller } from './embedded/raw-caller.ts';
 
 const PATIENCE = { timeout: 20_000 };
 /** How long a server keeps the calls of a worker that it has lost. */
-const GRACE_MS = 300;
+const GRACE_MS = 1_500;
 const OUR_SDP = description(5_000);
 const THEIR_SDP = description(4_000);
 
@@ -27,10 +28,16 @@ describe('a worker at two SIP servers', () => {
   let invites: IncomingInvite[];
   let ended: number;
   let digits: string[];
+  /** The workers named in each question to the control plane. */
+  let named: (readonly string[] | undefined)[];
 
   beforeEach(async () => {
-    [invites, ended, digits] = [[], 0, []];
-    const start = () => startTestSignalling({ failoverMs: GRACE_MS });
+    [invites, ended, digits, named] = [[], 0, [], []];
+    const admit = async ({ worker_tags: tags }: AdmissionRequest) => {
+      named.push(tags);
+      return { action: 'route', data: { tag: 'worker-1' } } as const;
+    };
+    const start = () => startTestSignalling({ failoverMs: GRACE_MS, admit });
     servers = [await start(), await start()];
     links = [await openLink(servers[0].appPort), await openLink(servers[1].appPort)];
     worker = await connectTestWorker(links.map(({ port }) => ({ appPort: port })));
@@ -106,6 +113,16 @@ describe('a worker at two SIP servers', () => {
     await expect.poll(() => invites.length, PATIENCE).toBe(2);
   });
 
+  it('is named to the control plane by every server that it is connected to', async () => {
+    const other = await connectTestWorker(servers[1], 'worker-2');
+    await loseFirst();
+    phone.request({ body: THEIR_SDP });
+    await expect.poll(() => named, PATIENCE).toEqual([[]]);
+    elsewhere.request({ body: THEIR_SDP });
+    await expect.poll(() => named[1], PATIENCE).toEqual(['worker-1', 'worker-2']);
+    other.close();
+  });
+
   it('moves its calls to the other when one is lost, and the hang-up there ends them once', async () => {
     const dialog = await call();
     await loseFirst();
@@ -171,7 +188,7 @@ describe('a worker at two SIP servers', () => {
     links[0].mend();
     await expect.poll(() => worker.servers.length, PATIENCE).toBe(2);
     await expect.poll(dialogs, PATIENCE).toEqual([0, 1]);
-    await systemClock.sleep(GRACE_MS * 2);
+    await systemClock.sleep(GRACE_MS + 300);
     expect(phone.requests).not.toContain('BYE');
     void dialog.hangUp();
   });
