@@ -17,6 +17,7 @@ import { CAPABILITIES } from './capabilities.ts';
 import { DrachtioDialog } from './dialog.ts';
 import { DrachtioInvite, hasContact } from './incoming-invite.ts';
 import { DrachtioOutgoingInvite } from './outgoing-invite.ts';
+import { ConnectionLost } from './errors.ts';
 import { hangUpRefused, reinvite } from './reinvite.ts';
 import { type ConnectionOptions, ServerConnection, type SipServerAddress } from './server-connection.ts';
 import { ProbeAnswers, type WorkerWatch } from './worker-probe.ts';
@@ -103,9 +104,10 @@ class DrachtioSignalling implements Signalling {
     const server = this.#connected().find(({ name }) => name === facts.server) ?? this.#next();
     if (!server) throw new Error('not connected to signalling');
     try {
-      const { dialog, isDeaf } = await reinvite(server.srf, facts, sdpOffer);
+      const { dialog, isDeaf } = await server.whileConnected(reinvite(server.srf, facts, sdpOffer));
       return new DrachtioDialog(dialog, server, this.#dialogs, { facts, isDeaf });
     } catch (error) {
+      if (error instanceof ConnectionLost) return this.failOver(facts, sdpOffer);
       if (!(error instanceof DialogGone)) hangUpRefused(server.srf, facts, error);
       throw error;
     }
@@ -172,9 +174,7 @@ class DrachtioSignalling implements Signalling {
    */
   async #takeBack(server: ServerConnection): Promise<void> {
     await this.#watch?.hasItsCalls();
-    if (!server.isConnected) return;
-    for (const dialog of this.#dialogs)
-      if (dialog.home === server || !dialog.home.isConnected) void dialog.rebind(server);
+    if (server.isConnected) for (const dialog of this.#dialogs) void dialog.comeBack(server);
   }
 
   #connected(): readonly ServerConnection[] {

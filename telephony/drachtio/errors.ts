@@ -20,3 +20,21 @@ export function isGoneStatus(status: number): boolean {
 export function isUnreachable(error: unknown): boolean {
   return statusOf(error) === 408;
 }
+
+/** The connection to the server broke before it had answered. */
+export class ConnectionLost extends Error {
+  constructor() {
+    super('the connection to signalling was lost');
+  }
+}
+
+/** Whether the server could not be told, or told nothing about the outcome. */
+export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof ConnectionLost) return true;
+  // Of drachtio-srf.
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    (error.code === 'ESOCKETDESTROYED' || error.code === 'EINVALIDSOCKET')
+  );
+}

@@ -3,7 +3,7 @@ import type Srf from 'drachtio-srf';
 import { type IncomingInvite, InviteCancelled, type SipDialog } from '../signalling.ts';
 import { CAPABILITIES } from './capabilities.ts';
 import { DrachtioDialog } from './dialog.ts';
-import { statusOf } from './errors.ts';
+import { ConnectionLost, statusOf } from './errors.ts';
 import type { ServerConnection } from './server-connection.ts';
 
 export class DrachtioInvite implements IncomingInvite {
@@ -56,7 +56,7 @@ export class DrachtioInvite implements IncomingInvite {
 
   async answer(sdp: string): Promise<SipDialog> {
     if (this.#isCancelled) throw new InviteCancelled();
-    return new Promise((resolve, reject) => {
+    const answered = new Promise<SipDialog>((resolve, reject) => {
       // With a callback: an ACK, BYE or re-INVITE may follow in the same read, before a promise would have
       // settled.
       this.#server.srf.createUAS(
@@ -70,6 +70,9 @@ export class DrachtioInvite implements IncomingInvite {
           else reject(error instanceof Error ? error : new Error(String(error)));
         },
       );
+    });
+    return this.#server.whileConnected(answered).catch((error: unknown) => {
+      throw error instanceof ConnectionLost ? new InviteCancelled() : error;
     });
   }
 

@@ -85,17 +85,28 @@ export function hangUpRefused(
   ]);
   for (const stackDialogId of names) {
     const headers = { cseq: `${localCseq + 2 * CSEQ_LEAP} BYE` };
-    requestInDialog(srf, { method: 'BYE', stackDialogId, headers }, () => undefined);
+    send(srf, { method: 'BYE', stackDialogId, headers }, () => undefined);
   }
 }
 
-/** Sends BYE through a server that does not know the dialog, as a request of its own with both tags. */
-export function hangUpWithout(srf: Srf, facts: DialogFacts): void {
+/**
+ * Sends BYE through a server that does not know the dialog, as a request of its own with both tags; resolves
+ * when it is answered.
+ */
+export function hangUpWithout(srf: Srf, facts: DialogFacts): Promise<void> {
   const { sipCallId, localParty, remoteParty, localCseq, routeSet, remoteTarget } = facts;
   const route = routeSet.length > 0 ? { route: routeSet.join(', ') } : {};
   const cseq = `${localCseq + 2 * CSEQ_LEAP} BYE`;
   const headers = { 'call-id': sipCallId, from: localParty, to: remoteParty, ...route, cseq };
-  send(srf, { method: 'BYE', uri: remoteTarget, headers }, () => undefined);
+  // The server sends it to the first route, as it does within its own dialogs (RFC 3261 §12.2.1.1).
+  const first = /<([^<>]*)>/.exec(routeSet[0] ?? '')?.[1];
+  const request = { method: 'BYE', uri: remoteTarget, headers, ...(first && { proxy: first }) };
+  return new Promise((resolve, reject) => {
+    send(srf, request, (error, sent) => {
+      if (error) reject(error);
+      else sent.on('response' as 'cancel', () => resolve());
+    });
+  });
 }
 
 /** A request to send. */
@@ -105,15 +116,7 @@ interface Request {
   readonly body?: string;
 }
 
-/** Sends a request in a dialog that has no drachtio-srf object. */
-function requestInDialog(
-  srf: Srf,
-  request: Request & { readonly stackDialogId: string },
-  callback: (error: Error | null, sent: Srf.SrfRequest) => void,
-): void {
-  send(srf, request, callback);
-}
-
+/** Sends a request for which there is no drachtio-srf dialog. */
 function send(
   srf: Srf,
   request: Request & ({ readonly stackDialogId: string } | { readonly uri: string }),
@@ -140,7 +143,7 @@ function inviteInDialog(
       headers: { ...CAPABILITIES, cseq: `${cseq} INVITE` },
       body: localSdp,
     };
-    requestInDialog(srf, request, (error, sent) => {
+    send(srf, request, (error, sent) => {
       if (error) {
         reject(error);
         return;

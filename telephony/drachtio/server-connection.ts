@@ -4,6 +4,7 @@ import Srf from 'drachtio-srf';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { hostPort } from '#base/public-address.ts';
+import { ConnectionLost } from './errors.ts';
 
 /** Where applications connect to a SIP server. */
 export interface SipServerAddress {
@@ -50,6 +51,8 @@ export class ServerConnection {
   /** Dialogs to forget once it is connected again. */
   #forgotten: string[] = [];
   #watch: Timer | null = null;
+  /** Reject what waits for an answer of the server. */
+  readonly #waiting = new Set<(error: Error) => void>();
 
   constructor(address: SipServerAddress, options: ConnectionOptions) {
     this.name = hostPort(address.host, address.port);
@@ -69,6 +72,7 @@ export class ServerConnection {
       if (!this.#isConnected) return;
       logger.warn({ ...about, err: error }, 'the connection to the SIP server was lost; reconnecting');
       this.#isConnected = false;
+      for (const reject of this.#waiting) reject(new ConnectionLost());
       on.onDown();
     };
     this.srf.on(
@@ -91,6 +95,18 @@ export class ServerConnection {
       Srf['connect']
     >[0]);
     this.#watch = this.#options.clock.every(PING_MS, this.#watchdog());
+  }
+
+  /** Resolves with what the server answers; rejects with `ConnectionLost` when the connection breaks. */
+  async whileConnected<T>(answer: Promise<T>): Promise<T> {
+    const { promise: lost, reject } = Promise.withResolvers<never>();
+    this.#waiting.add(reject);
+    if (!this.#isConnected) reject(new ConnectionLost());
+    try {
+      return await Promise.race([answer, lost]);
+    } finally {
+      this.#waiting.delete(reject);
+    }
   }
 
   close(): void {
