@@ -33,7 +33,7 @@ import { unanswered } from './network-responses.ts';
 import { sendResponse } from './responses.ts';
 import type { ClientTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
-import { askNextWorker, isNotMine } from './unknown-dialogs.ts';
+import { isNotMine } from './unknown-dialogs.ts';
 
 /** Executes one `sip` command and answers it. */
 export function onAppCommand(core: Core, app: App, command: AppCommand): void {
@@ -82,9 +82,8 @@ function respond(
     ]);
     return;
   }
-  if (isNotMine(core, transaction, answer.start.status)) {
+  if (isNotMine(core, transaction, app, answer.start.status)) {
     app.answer(answer.messageId, true);
-    askNextWorker(core, transaction);
     return;
   }
   const text = sendResponse(core, transaction, {

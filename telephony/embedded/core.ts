@@ -7,6 +7,7 @@ import { isIP } from 'node:net';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { hostPort, isPublicAddress } from '#base/public-address.ts';
+import type { TokenBucket } from '#base/token-bucket.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#protocol/sip-admission.ts';
 import type { SignallingReport } from '#protocol/worker-watch.ts';
 import { localAddressFor } from '../local-address.ts';
@@ -16,6 +17,7 @@ import type { Dialog, DialogTable } from './dialog.ts';
 import { formatMessage, longName, parseUri, type SipHeader, type SipMessage, uriOf } from './message.ts';
 import { ClientTransaction, type ServerTransaction } from './transaction.ts';
 import type { Peer, SipTls } from './transport.ts';
+import type { Question } from './unknown-dialogs.ts';
 import { defaultPort } from './via.ts';
 
 /** Options of the embedded signalling server. */
@@ -70,8 +72,9 @@ export interface Core {
     ServerTransaction | ClientTransaction,
     { readonly app: App | null; dialog: Dialog | null }
   >;
-  /** Requests of unknown dialogs, and the workers that were not asked yet. */
-  readonly asked: Map<ServerTransaction, App[]>;
+  /** Requests of unknown dialogs, while workers are asked whose they are. */
+  readonly asked: Map<ServerTransaction, Question>;
+  readonly questions: TokenBucket;
   /** Run while answered calls wait for failover. */
   readonly graceTimers: Set<Timer>;
   readonly metrics: SignallingMetrics;

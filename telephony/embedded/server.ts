@@ -4,18 +4,27 @@
  * plane (admission) and the worker (the application) decide what happens to a call.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { TokenBucket } from '#base/token-bucket.ts';
 import { cancelInvite, onAppCommand } from './app-commands.ts';
 import { type App, openAppPort } from './app-protocol.ts';
 import { AppWatch } from './app-watch.ts';
-import { type Core, hangUp, ownHostPort, type SignallingMetrics, type SignallingOptions } from './core.ts';
-import { DialogTable } from './dialog.ts';
+import {
+  type Core,
+  deliver,
+  hangUp,
+  ownHostPort,
+  type SignallingMetrics,
+  type SignallingOptions,
+} from './core.ts';
+import { type Dialog, DialogTable } from './dialog.ts';
 import { FloodGate } from './flood-gate.ts';
+import type { SipMessage } from './message.ts';
 import { onRequest, refuseStateless } from './network-requests.ts';
 import { onResponse } from './network-responses.ts';
 import { readMessage } from './read-message.ts';
 import { REASONS, sendResponse } from './responses.ts';
 import { openTransports, type Peer } from './transport.ts';
-import { askNextWorker } from './unknown-dialogs.ts';
+import { QUESTIONS, withoutWorker } from './unknown-dialogs.ts';
 
 /** A running server. */
 export interface EmbeddedSignalling {
@@ -67,7 +76,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     },
     onForget(app, dialogId) {
       const dialog = core.dialogs.get(dialogId);
-      if (dialog && [...dialog.app.tags].some((tag) => app.tags.has(tag))) core.dialogs.remove(dialog);
+      if (dialog && [...dialog.app.tags].some((tag) => app.tags.has(tag))) forgetDialog(core, app, dialog);
     },
     onLost: (app) => releaseApp(core, app),
   }).catch(async (error: unknown) => {
@@ -86,6 +95,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     invites: new Map(),
     owners: new Map(),
     asked: new Map(),
+    questions: new TokenBucket(clock, QUESTIONS),
     graceTimers: new Set(),
     sipPort: transports.port,
     tlsPort: transports.tlsPort,
@@ -131,6 +141,25 @@ function handleMessage(core: Core, text: string, source: Peer): boolean {
   }
 }
 
+/** The dialog belongs to another server now. If the peer hung up here while its worker was away, it learns it. */
+function forgetDialog(core: Core, app: App, dialog: Dialog): void {
+  core.dialogs.remove(dialog);
+  if (!dialog.hasLeft) return;
+  const bye: SipMessage = {
+    start: { kind: 'request', method: 'BYE', uri: `sip:${ownHostPort(core, dialog.peer)}` },
+    headers: [
+      { name: 'Via', value: 'SIP/2.0/TCP parley.invalid;branch=z9hG4bKbefore' },
+      { name: 'From', value: dialog.remoteParty },
+      { name: 'To', value: dialog.localParty },
+      { name: 'Call-ID', value: dialog.callId },
+      { name: 'CSeq', value: `${dialog.remoteCseq ?? 1} BYE` },
+    ],
+    body: '',
+  };
+  const receivedOn = ['parley.invalid', String(core.sipPort)];
+  deliver(app, core, bye, { peer: dialog.peer, transactionId: 'before', dialogId: '', receivedOn });
+}
+
 /** The address of this server for one transport, as drachtio writes it. */
 function hostPortOf(core: Core, transport: Peer['transport']): string[] {
   if (transport === 'tls' && core.tlsPort === null) return [];
@@ -163,12 +192,10 @@ function releaseApp(core: Core, app: App): void {
     )
       cancelInvite(core, transaction);
   }
+  withoutWorker(core, app);
   for (const transaction of [...core.servers.byId.values()]) {
     if (core.owners.get(transaction)?.app !== app || transaction.isFinal) continue;
-    if (core.asked.has(transaction)) {
-      askNextWorker(core, transaction);
-      continue;
-    }
+    if (core.asked.has(transaction)) continue;
     sendResponse(core, transaction, {
       start: { kind: 'response', status: 503, reason: REASONS[503] ?? '' },
       headers: [],

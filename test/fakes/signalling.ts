@@ -1,5 +1,5 @@
 /** The embedded signalling of tests, on free loopback ports, and workers connected to it. */
-import { systemClock } from '#base/clock.ts';
+import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { openSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
 import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
@@ -32,12 +32,13 @@ export function startTestSignalling(options: Partial<Options> = {}): Promise<Emb
 export async function connectTestWorker(
   servers: { readonly appPort: number } | readonly { readonly appPort: number }[],
   tag = 'worker-1',
+  clock: Clock = systemClock,
 ): Promise<Signalling> {
   const { signalling, connected } = openSignalling({
     servers: [servers].flat().map(({ appPort }) => ({ host: '127.0.0.1', port: appPort })),
     secret: SECRET,
     tag,
-    clock: systemClock,
+    clock,
     logger,
   });
   await connected;

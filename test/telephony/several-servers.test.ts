@@ -1,111 +1,45 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
-import { createLogger } from '#base/log.ts';
-import type { AdmissionRequest } from '#protocol/sip-admission.ts';
-import { openSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
 import { header, parameter, type SipMessage } from '#telephony/embedded/message.ts';
-import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
-import type { IncomingInvite, Signalling, SipDialog } from '#telephony/signalling.ts';
-import { type Link, openLink } from '#test/fakes/link.ts';
-import { ManualClock } from '#test/fakes/manual-clock.ts';
-import { connectTestWorker, SECRET, startTestSignalling } from '#test/fakes/signalling.ts';
-import { openRawCaller, type RawCaller } from './embedded/raw-caller.ts';
+import type { Signalling } from '#telephony/signalling.ts';
+import { connectTestWorker } from '#test/fakes/signalling.ts';
+import type { RawCaller } from './embedded/raw-caller.ts';
+import {
+  answerTo,
+  cseqOf,
+  GRACE_MS,
+  methodOf,
+  OUR_SDP,
+  openTwoServers,
+  PATIENCE,
+  statusOf,
+  THEIR_SDP,
+  type TwoServers,
+  viaPort,
+} from './two-servers.ts';
 
-const PATIENCE = { timeout: 20_000 };
-/** How long a server keeps the calls of a worker that it has lost. */
-const GRACE_MS = 1_500;
-const OUR_SDP = description(5_000);
-const THEIR_SDP = description(4_000);
-
-/** A worker at two servers, and a caller whose requests a proxy may send to either. */
 describe('a worker at two SIP servers', () => {
-  let servers: [EmbeddedSignalling, EmbeddedSignalling];
-  let links: [Link, Link];
-  let worker: Signalling;
+  let two: TwoServers;
+  let { servers, links, worker, named }: TwoServers['parts'] = {} as never;
   let phone: RawCaller;
   /** The caller's requests as a proxy sends them to the second server. */
   let elsewhere: RawCaller;
-  let invites: IncomingInvite[];
-  let ended: number;
-  let digits: string[];
-  /** The workers named in each question to the control plane. */
-  let named: (readonly string[] | undefined)[];
+  let { invites, digits, dialogs, reinvites, within, loseFirst, acceptReinvite }: TwoServers = {} as never;
 
   beforeEach(async () => {
-    [invites, ended, digits, named] = [[], 0, [], []];
-    const admit = async ({ worker_tags: tags }: AdmissionRequest) => {
-      named.push(tags);
-      return { action: 'route', data: { tag: 'worker-1' } } as const;
-    };
-    const start = () => startTestSignalling({ failoverMs: GRACE_MS, admit });
-    servers = [await start(), await start()];
-    links = [await openLink(servers[0].appPort), await openLink(servers[1].appPort)];
-    worker = await connectTestWorker(links.map(({ port }) => ({ appPort: port })));
-    worker.onInvite((invite) => invites.push(invite));
-    await expect.poll(() => worker.servers.length, PATIENCE).toBe(2);
-    phone = await openRawCaller(servers[0].sipPort);
-    elsewhere = await openRawCaller(servers[1].sipPort);
+    two = await openTwoServers();
+    ({
+      servers,
+      links,
+      worker,
+      named,
+      phones: [phone, elsewhere],
+    } = two.parts);
+    ({ invites, digits, dialogs, reinvites, within, loseFirst, acceptReinvite } = two);
   });
-  afterEach(async () => {
-    phone.close();
-    elsewhere.close();
-    worker.close();
-    for (const link of links) await link.close();
-    for (const server of servers) await server.close();
-  });
+  afterEach(() => two.close());
 
-  const dialogs = () => servers.map((server) => server.metrics().dialogs);
-  const reinvites = () => phone.heard.filter((message) => methodOf(message) === 'INVITE');
-
-  function listen(dialog: SipDialog): void {
-    dialog.listen({
-      onEnded: () => (ended += 1),
-      onOffer: () => OUR_SDP,
-      makeOffer: () => OUR_SDP,
-      onAnswer: () => undefined,
-      onInfo: ({ body }) => digits.push(body),
-    });
-  }
-
-  /** The phone calls through the first server; resolves with the answered dialog. */
-  async function call(): Promise<SipDialog> {
-    phone.request({ body: THEIR_SDP });
-    await expect.poll(() => invites.length, PATIENCE).toBe(1);
-    const dialog = await invites[0]!.answer(OUR_SDP);
-    listen(dialog);
-    await phone.response(200, PATIENCE.timeout);
-    phone.request({ method: 'ACK', toTag: dialog.facts.localTag });
-    return dialog;
-  }
-
-  /** A request of the phone inside its call, at either server. */
-  function within(dialog: SipDialog, at: RawCaller, request: `${number} ${string}`, body = ''): void {
-    const { sipCallId: callId, localTag: toTag } = dialog.facts;
-    const [cseq, method = ''] = request.split(' ');
-    at.request({ method, cseq: Number(cseq), callId, toTag, body });
-  }
-
-  const answerTo = (at: RawCaller, cseq: string) =>
-    at.next(
-      (message) =>
-        message.start.kind === 'response' && message.start.status >= 200 && header(message, 'cseq') === cseq,
-      PATIENCE.timeout,
-    );
-
-  async function loseFirst(): Promise<void> {
-    links[0].cut();
-    await expect.poll(() => worker.servers.length, PATIENCE).toBe(1);
-  }
-
-  /** Accepts the re-INVITE that makes the call known to a server. */
-  async function acceptReinvite(nth = 0): Promise<SipMessage> {
-    await expect.poll(() => reinvites().length, PATIENCE).toBeGreaterThan(nth);
-    const request = reinvites()[nth]!;
-    phone.answer(request, 200, THEIR_SDP);
-    const cseq = Number.parseInt(header(request, 'cseq') ?? '', 10);
-    await phone.next((message) => header(message, 'cseq') === `${cseq} ACK`, PATIENCE.timeout);
-    return request;
-  }
+  const call = () => two.call();
 
   it('takes calls that come through either', async () => {
     phone.request({ body: THEIR_SDP });
@@ -131,10 +65,10 @@ describe('a worker at two SIP servers', () => {
     await expect.poll(() => dialog.facts.server, PATIENCE).toBe(`127.0.0.1:${links[1].port}`);
     within(dialog, elsewhere, '1000 BYE');
     await answerTo(elsewhere, '1000 BYE');
-    await expect.poll(() => ended, PATIENCE).toBe(1);
+    await expect.poll(() => two.ended, PATIENCE).toBe(1);
     // The first server gives up the call that nobody there has any more.
     await expect.poll(dialogs, PATIENCE).toEqual([0, 0]);
-    expect(ended).toBe(1);
+    expect(two.ended).toBe(1);
   });
 
   it('hangs up through the other when one is lost', async () => {
@@ -197,7 +131,7 @@ describe('a worker at two SIP servers', () => {
     const dialog = await call();
     within(dialog, elsewhere, '2 BYE');
     expect(statusOf(await answerTo(elsewhere, '2 BYE'))).toBe(200);
-    await expect.poll(() => ended, PATIENCE).toBe(1);
+    await expect.poll(() => two.ended, PATIENCE).toBe(1);
     await expect.poll(dialogs, PATIENCE).toEqual([0, 0]);
     expect(phone.requests).toEqual([]);
   });
@@ -211,7 +145,7 @@ describe('a worker at two SIP servers', () => {
     void dialog.hangUp();
   });
 
-  it('moves a call whose change comes through the other server, which accepts it when it is repeated', async () => {
+  it('moves a call that is changed through the other server, which accepts the repeated change', async () => {
     const dialog = await call();
     within(dialog, elsewhere, '2 INVITE', THEIR_SDP);
     const refusal = await answerTo(elsewhere, '2 INVITE');
@@ -222,7 +156,7 @@ describe('a worker at two SIP servers', () => {
     within(dialog, elsewhere, '3 INVITE', THEIR_SDP);
     expect(statusOf(await answerTo(elsewhere, '3 INVITE'))).toBe(200);
     within(dialog, elsewhere, '3 ACK');
-    expect(ended).toBe(0);
+    expect(two.ended).toBe(0);
   });
 
   it('refuses requests of calls that it does not have', async () => {
@@ -233,21 +167,20 @@ describe('a worker at two SIP servers', () => {
     elsewhere.request({ method: 'OPTIONS', cseq: 2, callId, toTag, fromTag: 'another' });
     for (const method of ['BYE', 'INFO', 'OPTIONS'])
       expect(statusOf(await answerTo(elsewhere, `2 ${method}`)), method).toBe(481);
-    expect(ended).toBe(0);
+    expect(two.ended).toBe(0);
   });
 
-  it('the server that does not have the call asks one worker after another', async () => {
+  it('the server that does not have the call asks all workers', async () => {
     const other = await connectTestWorker(servers[1], 'worker-2');
     const third = await connectTestWorker(servers[1], 'worker-3');
     const dialog = await call();
-    // The connection of the worker that has the call is the newest, so it is asked last.
     links[1].cut();
     await expect.poll(() => worker.servers.length, PATIENCE).toBe(1);
     links[1].mend();
     await expect.poll(() => worker.servers.length, PATIENCE).toBe(2);
     within(dialog, elsewhere, '2 BYE');
     expect(statusOf(await answerTo(elsewhere, '2 BYE'))).toBe(200);
-    expect(ended).toBe(1);
+    expect(two.ended).toBe(1);
     other.close();
     third.close();
   });
@@ -314,50 +247,10 @@ describe('a worker at two SIP servers', () => {
   });
 
   it('gives up a server that says nothing any more, although its connection stays open', async () => {
-    const clock = new ManualClock();
-    const { signalling, connected } = openSignalling({
-      servers: links.map(({ port }) => ({ host: '127.0.0.1', port })),
-      secret: SECRET,
-      tag: 'worker-2',
-      clock,
-      logger: createLogger({ level: 'silent', name: 'test' }),
-    });
-    await connected;
-    await expect.poll(() => signalling.servers.length, PATIENCE).toBe(2);
     links[0].hold();
-    // Each tick is followed by the time in which the other server answers.
-    for (let second = 0; second < 8; second++) {
-      await clock.advance(1_000);
-      await systemClock.sleep(20);
-    }
-    await expect.poll(() => signalling.servers, PATIENCE).toEqual([`127.0.0.1:${links[1].port}`]);
-    signalling.close();
+    await two.untilConnectedTo([1]);
   });
 });
-
-function description(port: number): string {
-  return (
-    'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n' +
-    `m=audio ${port} RTP/AVP 0\r\n`
-  );
-}
-
-function methodOf({ start }: SipMessage): string | null {
-  return start.kind === 'request' ? start.method : null;
-}
-
-function statusOf({ start }: SipMessage): number {
-  return start.kind === 'response' ? start.status : 0;
-}
-
-function cseqOf(message: SipMessage): number {
-  return Number.parseInt(header(message, 'cseq') ?? '', 10);
-}
-
-/** The port of the server that sent this request. */
-function viaPort(message: SipMessage): number {
-  return Number(/:(\d+)/.exec(header(message, 'via') ?? '')?.[1]);
-}
 
 function requestTo(port: number): Parameters<Signalling['dial']>[0] {
   return {
