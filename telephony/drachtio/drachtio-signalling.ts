@@ -15,9 +15,9 @@ import {
 } from '../signalling.ts';
 import { CAPABILITIES } from './capabilities.ts';
 import { DrachtioDialog } from './dialog.ts';
+import { ConnectionLost } from './errors.ts';
 import { DrachtioInvite, hasContact } from './incoming-invite.ts';
 import { DrachtioOutgoingInvite } from './outgoing-invite.ts';
-import { ConnectionLost } from './errors.ts';
 import { hangUpRefused, reinvite } from './reinvite.ts';
 import { type ConnectionOptions, ServerConnection, type SipServerAddress } from './server-connection.ts';
 import { ProbeAnswers, type WorkerWatch } from './worker-probe.ts';
@@ -69,6 +69,7 @@ class DrachtioSignalling implements Signalling {
       connection.open(options.servers[index] as SipServerAddress, {
         onUp: up,
         onDown: () => void this.#moveFrom(connection),
+        isOnly: () => this.#connected().every((each) => each === connection),
       });
     }
   }

@@ -1,4 +1,5 @@
 /** The connection of a worker to one SIP server, kept open for as long as the worker runs. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import Srf from 'drachtio-srf';
 import type { Clock, Timer } from '#base/clock.ts';
@@ -28,6 +29,10 @@ const EMBEDDED = '-parley';
 /** Interval of pings. So many without a word from the server mean that it is lost, whatever TCP says. */
 const PING_MS = 1_000;
 const SILENT_PINGS = 4;
+/** The same for the only server: its ringing calls end with the connection, and have nowhere else to go. */
+const SILENT_PINGS_OF_ONLY = 30;
+/** Earlier drachtio-servers close the connection on a ping. */
+const PINGABLE = [0, 8, 2] as const;
 
 /** The parts of drachtio-srf's agent that its types omit. */
 interface Agent {
@@ -48,6 +53,7 @@ export class ServerConnection {
   #isConnected = false;
   /** True for the embedded server. */
   #knowsForget = false;
+  #knowsPing = false;
   /** Dialogs to forget once it is connected again. */
   #forgotten: string[] = [];
   #watch: Timer | null = null;
@@ -64,8 +70,11 @@ export class ServerConnection {
     return this.#isConnected;
   }
 
-  /** Connects, and reconnects until it is closed; `onUp` and `onDown` are called for each connection. */
-  open(address: SipServerAddress, on: { onUp(): void; onDown(): void }): void {
+  /**
+   * Connects, and reconnects until it is closed; `onUp` and `onDown` are called for each connection. `isOnly`:
+   * no other server is connected.
+   */
+  open(address: SipServerAddress, on: { onUp(): void; onDown(): void; isOnly(): boolean }): void {
     const { logger, secret } = this.#options;
     const about = { server: this.name };
     const lost = (error?: unknown) => {
@@ -85,16 +94,19 @@ export class ServerConnection {
         logger.info(about, 'connected to the SIP server');
         this.#isConnected = true;
         this.#knowsForget = String(version).endsWith(EMBEDDED);
+        this.#knowsPing = isAtLeast(String(version), PINGABLE);
         this.#sendForgotten();
         on.onUp();
       }) as never,
     );
     this.srf.on('error', lost);
     this.srf.on('close' as 'disconnect', () => lost());
-    void this.srf.connect({ ...address, secret, reconnect: this.#reconnect } as Parameters<
-      Srf['connect']
-    >[0]);
-    this.#watch = this.#options.clock.every(PING_MS, this.#watchdog());
+    const first = socketOf(() => {
+      void this.srf.connect({ ...address, secret, reconnect: this.#reconnect } as Parameters<
+        Srf['connect']
+      >[0]);
+    });
+    this.#watch = this.#options.clock.every(PING_MS, this.#watchdog(first, on.isOnly));
   }
 
   /** Resolves with what the server answers; rejects with `ConnectionLost` when the connection breaks. */
@@ -135,15 +147,15 @@ export class ServerConnection {
   }
 
   /**
-   * Pings the server, and breaks a connection on which nothing arrives. Counts pings instead of time, so that
-   * a worker whose event loop was late does not blame the server.
+   * Pings the server, and breaks a connection on which nothing arrives, or that is not made. Counts pings
+   * instead of time, so that a worker whose event loop was late does not blame the server.
    */
-  #watchdog(): () => void {
+  #watchdog(first: Socket | null, isOnly: () => boolean): () => void {
     let watched: Socket | null = null;
     let unanswered = 0;
     return () => {
       const { agent, socket } = this.#wire();
-      const current = socket ?? agent.wp.socket ?? null;
+      const current = socket ?? agent.wp.socket ?? first;
       if (current !== watched) {
         watched = current;
         unanswered = 0;
@@ -152,7 +164,10 @@ export class ServerConnection {
         });
       }
       if (watched === null || watched.destroyed) return;
-      if (unanswered >= SILENT_PINGS) watched.destroy();
+      // A server that cannot be asked says nothing while there are no calls.
+      if (this.#isConnected && !this.#knowsPing) return;
+      const most = this.#isConnected && isOnly() ? SILENT_PINGS_OF_ONLY : SILENT_PINGS;
+      if (unanswered >= most) watched.destroy();
       else if (this.#isConnected && socket) agent.wp.send(socket, 'ping');
       unanswered += 1;
     };
@@ -163,4 +178,26 @@ export class ServerConnection {
     const { client } = app;
     return { agent: client, socket: client.mapServer.keys().next().value };
   }
+}
+
+/** The socket that `connect` opens; drachtio-srf keeps that of its first attempt to itself. */
+function socketOf(connect: () => void): Socket | null {
+  let opened: Socket | null = null;
+  const note = (message: unknown) => {
+    opened = (message as { readonly socket: Socket }).socket;
+  };
+  subscribe('net.client.socket', note);
+  try {
+    connect();
+  } finally {
+    unsubscribe('net.client.socket', note);
+  }
+  return opened;
+}
+
+/** Compares a version like `v0.9.4-rc2`; one that cannot be read is too old. */
+function isAtLeast(version: string, least: readonly number[]): boolean {
+  const parts = /^v?(\d+)\.(\d+)\.(\d+)/.exec(version)?.slice(1).map(Number) ?? [-1];
+  const differing = least.findIndex((part, index) => part !== parts[index]);
+  return differing < 0 || (parts[differing] ?? -1) > (least[differing] ?? 0);
 }

@@ -17,7 +17,7 @@ import {
   type SignallingOptions,
 } from './core.ts';
 import { type Dialog, DialogTable } from './dialog.ts';
-import { FloodGate } from './flood-gate.ts';
+import { ANSWERS, FloodGate } from './flood-gate.ts';
 import type { SipMessage } from './message.ts';
 import { onRequest, refuseStateless } from './network-requests.ts';
 import { onResponse } from './network-responses.ts';
@@ -41,14 +41,17 @@ export interface EmbeddedSignalling {
  * takes some seconds to be certain.
  */
 const FAILOVER_TIMEOUT_MS = 20_000;
+/** Via and CSeq of a response to us are among the first characters. */
+const HEAD_CHARACTERS = 2_000;
 const TRANSPORTS = ['udp', 'tcp', 'tls'] as const;
 
 /** Starts the server; rejects if an address cannot be bound. */
 export async function startEmbeddedSignalling(options: SignallingOptions): Promise<EmbeddedSignalling> {
   const gate = new FloodGate(options.clock);
+  const answers = new FloodGate(options.clock, ANSWERS);
   const metrics: SignallingMetrics = { malformed: 0, flooded: 0, invites: 0, refused: 0, dialogsLost: 0 };
   const onMessage = (text: string, source: Peer): boolean => {
-    if (!gate.lets(source.address)) {
+    if (!(isAwaited(core, text) ? answers : gate).lets(source.address)) {
       metrics.flooded += 1;
       return false;
     }
@@ -158,6 +161,15 @@ function forgetDialog(core: Core, app: App, dialog: Dialog): void {
   };
   const receivedOn = ['parley.invalid', String(core.sipPort)];
   deliver(app, core, bye, { peer: dialog.peer, transactionId: 'before', dialogId: '', receivedOn });
+}
+
+/** Whether the text seems to be the response to a request of ours, whose branch nobody can guess. */
+function isAwaited(core: Core, text: string): boolean {
+  if (!text.startsWith('SIP/2.0 ')) return false;
+  const head = text.slice(0, HEAD_CHARACTERS);
+  const branch = /;branch=(z9hG4bK[0-9a-f]{18})/.exec(head)?.[1];
+  const method = /\ncseq:[ \t]*\d{1,10}[ \t]+([A-Z]{1,20})/i.exec(head)?.[1];
+  return core.clients.byKey.has(`${branch}\n${method}`);
 }
 
 /** The address of this server for one transport, as drachtio writes it. */
