@@ -142,10 +142,12 @@ function transportsOf(kinds: readonly JobKind[]): Transport[] {
   ];
 }
 
+/** What a worker without signalling lacks. */
+const PHONE_NEEDS = ' (also phone calls if DRACHTIO_HOST or DRACHTIO_SERVERS is set)';
+
 function describeWork(kinds: readonly JobKind[], controlPlaneUrl: string, isConnected: boolean): string[] {
   return [
-    'Takes        ' +
-      `${kinds.join(', ')}${kinds.includes('phone') ? '' : ' (also phone calls if DRACHTIO_SERVERS is set)'}`,
+    'Takes        ' + `${kinds.join(', ')}${kinds.includes('phone') ? '' : PHONE_NEEDS}`,
     `Works for    ${controlPlaneUrl}${isConnected ? '' : ' (not reached yet; still trying)'}`,
   ];
 }

@@ -81,6 +81,7 @@ export class ServerConnection {
       if (!this.#isConnected) return;
       logger.warn({ ...about, err: error }, 'the connection to the SIP server was lost; reconnecting');
       this.#isConnected = false;
+      this.#knowsPing = false;
       for (const reject of this.#waiting) reject(new ConnectionLost());
       on.onDown();
     };
@@ -164,13 +165,17 @@ export class ServerConnection {
         });
       }
       if (watched === null || watched.destroyed) return;
-      // A server that cannot be asked says nothing while there are no calls.
-      if (this.#isConnected && !this.#knowsPing) return;
-      const most = this.#isConnected && isOnly() ? SILENT_PINGS_OF_ONLY : SILENT_PINGS;
-      if (unanswered >= most) watched.destroy();
-      else if (this.#isConnected && socket) agent.wp.send(socket, 'ping');
+      if (unanswered >= this.#mostUnanswered(isOnly)) watched.destroy();
+      else if (this.#knowsPing && socket) agent.wp.send(socket, 'ping');
       unanswered += 1;
     };
+  }
+
+  #mostUnanswered(isOnly: () => boolean): number {
+    if (!this.#isConnected) return SILENT_PINGS;
+    // A server that cannot be asked says nothing while there are no calls.
+    if (!this.#knowsPing) return Number.POSITIVE_INFINITY;
+    return isOnly() ? SILENT_PINGS_OF_ONLY : SILENT_PINGS;
   }
 
   #wire(): { readonly agent: Agent; readonly socket: Socket | undefined } {

@@ -16,7 +16,7 @@ import {
   type SignallingMetrics,
   type SignallingOptions,
 } from './core.ts';
-import { type Dialog, DialogTable } from './dialog.ts';
+import { DialogTable } from './dialog.ts';
 import { ANSWERS, FloodGate } from './flood-gate.ts';
 import type { SipMessage } from './message.ts';
 import { onRequest, refuseStateless } from './network-requests.ts';
@@ -77,10 +77,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
         app.answer(command.messageId, false, ['internal error']);
       }
     },
-    onForget(app, dialogId) {
-      const dialog = core.dialogs.get(dialogId);
-      if (dialog && [...dialog.app.tags].some((tag) => app.tags.has(tag))) forgetDialog(core, app, dialog);
-    },
+    onForget: (app, dialogId) => forgetDialog(core, app, dialogId),
     onLost: (app) => releaseApp(core, app),
   }).catch(async (error: unknown) => {
     await transports.close();
@@ -145,7 +142,9 @@ function handleMessage(core: Core, text: string, source: Peer): boolean {
 }
 
 /** The dialog belongs to another server now. If the peer hung up here while its worker was away, it learns it. */
-function forgetDialog(core: Core, app: App, dialog: Dialog): void {
+function forgetDialog(core: Core, app: App, dialogId: string): void {
+  const dialog = core.dialogs.get(dialogId);
+  if (!dialog || ![...dialog.app.tags].some((tag) => app.tags.has(tag))) return;
   core.dialogs.remove(dialog);
   if (!dialog.hasLeft) return;
   const bye: SipMessage = {
