@@ -147,7 +147,7 @@ const PHONE_NEEDS = ' (also phone calls if DRACHTIO_HOST or DRACHTIO_SERVERS is 
 
 function describeWork(kinds: readonly JobKind[], controlPlaneUrl: string, isConnected: boolean): string[] {
   return [
-    'Takes        ' + `${kinds.join(', ')}${kinds.includes('phone') ? '' : PHONE_NEEDS}`,
+    `Takes        ${kinds.join(', ')}${kinds.includes('phone') ? '' : PHONE_NEEDS}`,
     `Works for    ${controlPlaneUrl}${isConnected ? '' : ' (not reached yet; still trying)'}`,
   ];
 }

@@ -58,10 +58,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     options.noteActivity?.(`a SIP message of ${text.length} characters from ${source.address}`);
     return handleMessage(core, text, source);
   };
-  const onUnreachable = (peer: Peer) => {
-    for (const transaction of [...core.clients.byId.values()])
-      if (isDeepStrictEqual(transaction.peer, peer)) transaction.unreachable();
-  };
+  const onUnreachable = (peer: Peer) => failRequestsTo(core, peer);
   const { clock, sipHost: host, sipPort: port, tls = null } = options;
   const transports = await openTransports({ host, port, tls, clock, onMessage, onUnreachable });
   const appPort = await openAppPort({
@@ -120,6 +117,12 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
       await transports.close();
     },
   };
+}
+
+/** A peer's connection failed: requests to it fail at once. */
+function failRequestsTo(core: Core, peer: Peer): void {
+  for (const transaction of [...core.clients.byId.values()])
+    if (isDeepStrictEqual(transaction.peer, peer)) transaction.unreachable();
 }
 
 /** Handles one message; false if it is not SIP or failed. */

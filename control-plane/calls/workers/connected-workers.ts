@@ -164,7 +164,7 @@ export class ConnectedWorkers implements OwnWorkers {
     if (candidates.length === 0 && suitable.length > 0)
       this.#logger.warn(
         { sessionId: offer.sessionId, server: offer.route?.server },
-        'no worker is connected to the SIP server of a call',
+        'no worker of this replica is connected to the SIP server of a call',
       );
     // An analysis stays queued, so it is not logged; a call is refused.
     if (offer.kind !== 'analysis' && candidates.length > 0)
