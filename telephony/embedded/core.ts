@@ -17,7 +17,6 @@ import type { Dialog, DialogTable } from './dialog.ts';
 import { formatMessage, longName, parseUri, type SipHeader, type SipMessage, uriOf } from './message.ts';
 import { ClientTransaction, type ServerTransaction } from './transaction.ts';
 import type { Peer, SipTls } from './transport.ts';
-import type { Question } from './unknown-dialogs.ts';
 import { defaultPort } from './via.ts';
 
 /** Options of the embedded signalling server. */
@@ -50,6 +49,14 @@ export interface SignallingMetrics {
   invites: number;
   refused: number;
   dialogsLost: number;
+}
+
+/** A request of an unknown dialog, and the workers that are asked about it. */
+interface Question {
+  /** Those whose answer is awaited. */
+  readonly workers: Set<App>;
+  /** A worker was lost before it answered: perhaps it was its call. */
+  isDoubtful: boolean;
 }
 
 /** The state of one server. */

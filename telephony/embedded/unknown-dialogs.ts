@@ -13,13 +13,6 @@ export const QUESTIONS: Allowance = { perSecond: 800, burst: 2_400 };
 /** Until then a worker that is not connected yet may be, and another server may be asked. */
 const RETRY_LATER = [{ name: 'Retry-After', value: '2' }];
 
-/** The workers whose answer is awaited. */
-export interface Question {
-  readonly workers: Set<App>;
-  /** A worker was lost before it answered: perhaps it was its call. */
-  isDoubtful: boolean;
-}
-
 /** Asks the workers. Without any, nobody can say that the call does not exist. */
 export function askWorkers(core: Core, transaction: ServerTransaction): void {
   // Only the server that sent a reliable response knows whether it awaits this PRACK.
