@@ -71,8 +71,8 @@ export class ServerConnection {
   }
 
   /**
-   * Connects, and reconnects until it is closed; `onUp` and `onDown` are called for each connection. `isOnly`:
-   * no other server is connected.
+   * Connects, and reconnects until it is closed; `onUp` and `onDown` are called for each connection. No other
+   * server is connected if `isOnly`.
    */
   open(address: SipServerAddress, on: { onUp(): void; onDown(): void; isOnly(): boolean }): void {
     const { logger, secret } = this.#options;

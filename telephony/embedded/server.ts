@@ -144,7 +144,7 @@ function handleMessage(core: Core, text: string, source: Peer): boolean {
   }
 }
 
-/** The dialog belongs to another server now. If the peer hung up here while its worker was away, it learns it. */
+/** The dialog belongs to another server now. Its worker learns if the peer hung up here meanwhile. */
 function forgetDialog(core: Core, app: App, dialogId: string): void {
   const dialog = core.dialogs.get(dialogId);
   if (!dialog || ![...dialog.app.tags].some((tag) => app.tags.has(tag))) return;
