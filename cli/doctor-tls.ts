@@ -2,7 +2,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
 import { readPem } from '#base/pem.ts';
-import type { Settings } from '#config/env.ts';
+import { type Settings, signallingServers } from '#config/env.ts';
 import type { CheckResult } from './check-result.ts';
 
 const SUBJECT = 'SIP over TLS';
@@ -29,8 +29,9 @@ export async function checkSipTls(
     readonly canBind: (host: string, port: number) => Promise<boolean>;
   },
 ): Promise<CheckResult | null> {
-  const { SIP_TLS_CERT, SIP_TLS_KEY, SIP_TLS_PORT: port, DRACHTIO_HOST } = settings;
-  if (SIP_TLS_CERT === undefined || SIP_TLS_KEY === undefined || DRACHTIO_HOST !== undefined) return null;
+  const { SIP_TLS_CERT, SIP_TLS_KEY, SIP_TLS_PORT: port } = settings;
+  if (SIP_TLS_CERT === undefined || SIP_TLS_KEY === undefined || signallingServers(settings).length > 0)
+    return null;
   const certificate = readCertificate(SIP_TLS_CERT, SIP_TLS_KEY);
   if (typeof certificate === 'string')
     return {

@@ -100,7 +100,7 @@ const price = z.string().transform((value, context) => {
   }
   return micros;
 });
-const udpAddresses = commaList.transform((entries, context) =>
+const addresses = commaList.transform((entries, context) =>
   entries.map((entry) => {
     const {
       bracketed,
@@ -173,6 +173,7 @@ const environmentSchema = z.object({
   DRACHTIO_HOST: host.optional(),
   DRACHTIO_PORT: port.default(9022),
   DRACHTIO_SECRET: secret.default('cymru'),
+  DRACHTIO_SERVERS: addresses.prefault(''),
   SIP_HOST: host.optional(),
   SIP_PORT: port.default(5060),
   SIP_TLS_PORT: port.default(5061),
@@ -210,7 +211,7 @@ const environmentSchema = z.object({
   SIP_TRUNK_PASSWORD: secret.optional(),
   RTP_PORT_MIN: port.default(20_000),
   RTP_PORT_MAX: port.default(29_999),
-  RTPENGINE: udpAddresses.prefault(''),
+  RTPENGINE: addresses.prefault(''),
   RTPENGINE_INTERFACES: relayInterfaces.optional(),
   ICE_SERVERS: iceServers.prefault('[]'),
   MEDIA_PUBLIC_IP: ipAddress.optional(),
@@ -354,6 +355,16 @@ export function publicUrl(settings: Settings, boundPort: number): string {
   const host = isAnyHost(settings.HOST) ? 'localhost' : settings.HOST;
   const scheme = settings.TLS_CERT === undefined ? 'http' : 'https';
   return `${scheme}://${hostPort(host, boundPort)}`;
+}
+
+/** The SIP servers that a worker connects to; empty for a worker without phone calls. */
+export function signallingServers({
+  DRACHTIO_SERVERS: several,
+  DRACHTIO_HOST: host,
+  DRACHTIO_PORT: itsPort,
+}: Settings): readonly { readonly host: string; readonly port: number }[] {
+  if (several.length > 0) return several;
+  return host === undefined ? [] : [{ host, port: itsPort }];
 }
 
 /** Secrets that still have the value of a published example. */

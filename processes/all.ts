@@ -10,7 +10,7 @@ import { lockDataDir } from '#base/data-dir-lock.ts';
 import { createLogger, type Logger } from '#base/log.ts';
 import { hostPort } from '#base/public-address.ts';
 import { loadCredentials } from '#config/credentials.ts';
-import { publicUrl, type Settings } from '#config/env.ts';
+import { publicUrl, type Settings, signallingServers } from '#config/env.ts';
 import { onStopSignal } from './child-process.ts';
 import { freePort, requireListenable } from './ports.ts';
 import { Supervisor } from './supervisor.ts';
@@ -172,7 +172,7 @@ function createSupervisor(
 /** Addresses of the product for the outside and for its own processes. */
 async function takePorts(settings: Settings) {
   const port = await ownPort(settings.PORT, { setting: 'HOST, PORT', host: settings.HOST, isUdpToo: false });
-  const usesEmbeddedSignalling = settings.DRACHTIO_HOST === undefined;
+  const usesEmbeddedSignalling = signallingServers(settings).length === 0;
   const sip = { host: settings.SIP_HOST, isUdpToo: true };
   const sipPort = usesEmbeddedSignalling
     ? await ownPort(settings.SIP_PORT, { ...sip, setting: 'SIP_HOST, SIP_PORT' })

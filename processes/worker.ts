@@ -10,7 +10,7 @@ import { createEgressGuard } from '#base/egress.ts';
 import { createLogger, type Logger } from '#base/log.ts';
 import { hostPort } from '#base/public-address.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
-import type { Settings } from '#config/env.ts';
+import { type Settings, signallingServers } from '#config/env.ts';
 import { openTracing } from '#config/tracing.ts';
 import type { LegFactory, Transport } from '#media/leg/leg-factory.ts';
 import { openSpeechEngines } from '#media/speech/engines.ts';
@@ -25,7 +25,7 @@ import { adoptSpools, openSpool } from '#runtime/link/spool.ts';
 import { createUploads } from '#runtime/link/uploads.ts';
 import { PlanEngines } from '#runtime/worker/plan-engines.ts';
 import { Worker, type WorkerDeps, type WorkerIdentity } from '#runtime/worker/worker.ts';
-import { connectSignalling, type DrachtioOptions } from '#telephony/drachtio/drachtio-signalling.ts';
+import { type DrachtioOptions, openSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
 import { createSrvLookUp } from '#telephony/next-hops.ts';
 import { createMediaRelay } from '#telephony/relay/media-relay.ts';
 import { createNgClient } from '#telephony/relay/ng-client.ts';
@@ -38,8 +38,8 @@ import { openHangAttribution } from './hang-attribution.ts';
 /** Calls per worker unless configured; the lag of its event loop closes it earlier. */
 const DEFAULT_CAPACITY = 200;
 /**
- * A worker reports that it is ready once it is connected to the control plane, or after this long anyway; it
- * keeps trying.
+ * A worker reports that it is ready once it is connected to the control plane and to a SIP server, or after
+ * this long anyway; it keeps trying.
  */
 const CONNECT_MS = 5_000;
 /**
@@ -75,10 +75,11 @@ async function compose(
   const spoolRoot = join(settings.DATA_DIR, 'spool');
   const media = await startMedia(settings, logger);
   const lease = leaseOf(settings, logger, media);
-  const takesPhoneCalls = settings.WORKER_KINDS.includes('phone') && settings.DRACHTIO_HOST !== undefined;
-  const [speech, signalling, spool, tracing] = await Promise.all([
+  const takesPhoneCalls = settings.WORKER_KINDS.includes('phone') && signallingServers(settings).length > 0;
+  const sip = takesPhoneCalls ? openSip(settings, { tag: instanceId, watch: lease, logger }) : null;
+  const signalling = sip?.signalling ?? null;
+  const [speech, spool, tracing] = await Promise.all([
     openSpeechEngines({ settings, searchPath: process.env['PATH'] ?? '', clock: vendorClock, logger }),
-    takesPhoneCalls ? connect(settings, { tag: instanceId, watch: lease, logger }) : null,
     openSpool(spoolRoot, instanceId),
     openTracing(settings, { name: 'worker', instance: instanceId }, { clock, logger }),
   ]);
@@ -106,7 +107,10 @@ async function compose(
     loopLagMs: startLagMeter(),
     onSpeechModels: announcedModels({ downloads, prepare: speech.prepare, logger }),
   });
-  const isConnected = await worker.connected(CONNECT_MS);
+  const [isConnected] = await Promise.all([
+    worker.connected(CONNECT_MS),
+    sip && withinConnectTime(sip.connected),
+  ]);
   // After it is ready, which must not wait for this.
   const warmUp = clock.after(WARM_UP_AFTER_MS, () => media.warmUp(transportsOf(worker.kinds)));
   return {
@@ -138,10 +142,12 @@ function transportsOf(kinds: readonly JobKind[]): Transport[] {
   ];
 }
 
+/** What a worker without signalling lacks. */
+const PHONE_NEEDS = ' (also phone calls if DRACHTIO_HOST or DRACHTIO_SERVERS is set)';
+
 function describeWork(kinds: readonly JobKind[], controlPlaneUrl: string, isConnected: boolean): string[] {
   return [
-    'Takes        ' +
-      `${kinds.join(', ')}${kinds.includes('phone') ? '' : ' (also phone calls if DRACHTIO_HOST is set)'}`,
+    `Takes        ${kinds.join(', ')}${kinds.includes('phone') ? '' : PHONE_NEEDS}`,
     `Works for    ${controlPlaneUrl}${isConnected ? '' : ' (not reached yet; still trying)'}`,
   ];
 }
@@ -204,18 +210,19 @@ function leaseOf(settings: Settings, logger: Logger, media: LegFactory): Speakin
   });
 }
 
-async function connect(
+/** Starts to connect to every SIP server. Until one is connected the worker declines phone calls. */
+function openSip(
   settings: Settings,
   worker: Pick<DrachtioOptions, 'tag' | 'watch' | 'logger'>,
-): Promise<Signalling> {
+): { readonly signalling: Signalling; readonly connected: Promise<void> } {
   const { logger } = worker;
-  const signalling = await connectSignalling({
-    host: settings.DRACHTIO_HOST ?? '127.0.0.1',
-    port: settings.DRACHTIO_PORT,
+  const { signalling, connected } = openSignalling({
+    servers: signallingServers(settings),
     secret: settings.DRACHTIO_SECRET,
+    clock: systemClock,
     ...worker,
   });
-  if (settings.RTPENGINE.length === 0) return signalling;
+  if (settings.RTPENGINE.length === 0) return { signalling, connected };
   const relays = settings.RTPENGINE.map((address) =>
     createNgClient(address, { clock: systemClock, cookie: randomUUID }),
   );
@@ -223,5 +230,11 @@ async function connect(
   const relay = createMediaRelay({ relays, interfaces, clock: systemClock, logger, callId: randomUUID });
   // Calls are refused while none answers; one may come back later.
   void relay.check();
-  return relayedSignalling(signalling, relay);
+  return { signalling: relayedSignalling(signalling, relay), connected };
+}
+
+async function withinConnectTime(connected: Promise<void>): Promise<void> {
+  const limit = new AbortController();
+  await Promise.race([connected, systemClock.sleep(CONNECT_MS, limit.signal).catch(() => undefined)]);
+  limit.abort();
 }

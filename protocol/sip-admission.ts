@@ -40,6 +40,13 @@ export const admissionRequest = z.object({
    * call.
    */
   is_answerable: z.boolean().optional(),
+  /**
+   * Tags of the workers that are connected to the asking server: only these can be answered. Absent from
+   * older releases of signalling.
+   */
+  worker_tags: z.array(z.string().max(64)).optional(),
+  /** Name of the asking server as in the workers' settings; absent if it cannot tell. */
+  server: z.string().max(300).optional(),
 });
 export type AdmissionRequest = z.infer<typeof admissionRequest>;
 

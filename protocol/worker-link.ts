@@ -48,6 +48,8 @@ const sipDialog = {
   local_contact: z.string(),
   local_sdp: z.string(),
   remote_sdp: z.string(),
+  /** Name of the SIP server that has the dialog; absent from older versions. */
+  server: z.string().optional(),
 };
 export const reportedDialog = z.object(sipDialog);
 export type ReportedDialog = z.output<typeof reportedDialog>;
@@ -159,6 +161,11 @@ export const workerMessage = z.discriminatedUnion('type', [
     wall_time: ms.optional(),
     /** The worker waits for `sessions_checked`. */
     awaits_check: z.literal(true).optional(),
+    /**
+     * Names of the SIP servers it is connected to, as in its settings. Workers of older versions do not send
+     * them.
+     */
+    sip_servers: z.array(z.string()).optional(),
   }),
   z.object({ type: z.literal('spool.flushed'), instance_id: z.string() }),
   z.object({
@@ -166,6 +173,7 @@ export const workerMessage = z.discriminatedUnion('type', [
     calls: z.number().int(),
     free_slots: z.number().int(),
     loop_lag_p95_ms: ms,
+    sip_servers: z.array(z.string()).optional(),
   }),
   z.object({ type: z.literal('accept'), ...sessionEpoch }),
   z.object({

@@ -18,6 +18,8 @@ export interface DialogFacts {
   readonly localContact: string;
   readonly localSdp: string;
   readonly remoteSdp: string;
+  /** Name of the SIP server that has the dialog; absent if unknown. */
+  readonly server?: string | undefined;
 }
 
 /** The caller hung up before the answer. */
@@ -144,17 +146,21 @@ export interface OutgoingInvite {
   cancel(): void;
 }
 
-/** The connection to the SIP server. */
+/** The connections to the SIP servers. */
 export interface Signalling {
   /** Sends an INVITE. */
   dial(request: DialRequest): OutgoingInvite;
   /**
-   * Continues an answered dialog of a dead worker: a re-INVITE with this worker's media (RFC 3261 §14.1).
+   * Continues an answered dialog of a dead worker: a re-INVITE with this worker's media (RFC 3261 §14.1),
+   * through the server that has the dialog if it is connected.
    * Rejects with `DialogGone` if the peer has left; on any other error the dialog is hung up.
    */
   failOver(facts: DialogFacts, sdpOffer: string): Promise<SipDialog>;
   /** Sets the only handler of new INVITEs. */
   onInvite(handler: (invite: IncomingInvite) => void): void;
+  /** True while at least one server is connected. */
   readonly isConnected: boolean;
+  /** Names of the connected servers, `host:port` as in the settings. */
+  readonly servers: readonly string[];
   close(): void;
 }

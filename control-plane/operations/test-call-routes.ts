@@ -1,5 +1,6 @@
 /** `GET /admin/test-call`: where the doctor calls, and what makes its call a test. Changes nothing. */
 import { z } from 'zod';
+import { signallingServers } from '#config/env.ts';
 import { fault } from '#config/errors.ts';
 import { TEST_CALL_HEADER } from '#protocol/sip-admission.ts';
 import { permitTestCall } from '../calls/admission/test-call.ts';
@@ -42,12 +43,12 @@ export function registerTestCallRoutes(app: ApiServer, context: Context): void {
       },
     },
     async (request) => {
-      const { SIP_HOST: host, SIP_PORT: port, DRACHTIO_HOST } = context.settings;
+      const { SIP_HOST: host, SIP_PORT: port } = context.settings;
       const given = request.query.phone_number;
       const phoneNumber = given ?? (await findDemoNumber(context));
       const call =
         phoneNumber === null ? null : await permitted(context, callerOf(request).teamId, phoneNumber);
-      return { sip: DRACHTIO_HOST === undefined ? { host, port } : null, call };
+      return { sip: signallingServers(context.settings).length === 0 ? { host, port } : null, call };
     },
   );
 }

@@ -36,10 +36,20 @@ export interface SessionKey {
   readonly epoch: number;
 }
 
+/** The SIP server that brings a call: it can pass the INVITE only to a worker that is connected to it. */
+export interface SipRoute {
+  /** Tags of the workers connected to it, as it says itself; null if it does not say. */
+  readonly workerTags: readonly string[] | null;
+  /** Its name, which workers report; null if it is not known. */
+  readonly server: string | null;
+}
+
 /** A job to be placed on a worker. */
 export interface JobOffer extends SessionKey {
   readonly kind: JobKind;
   readonly sipCallId: string | null;
+  /** Absent or null unless an INVITE brings the job. */
+  readonly route?: SipRoute | null | undefined;
 }
 
 /** The worker that accepted a job. */

@@ -16,6 +16,7 @@ export function dialogReport(dialog: DialogFacts): ReportedDialog {
     local_contact: dialog.localContact,
     local_sdp: dialog.localSdp,
     remote_sdp: dialog.remoteSdp,
+    ...(dialog.server === undefined ? {} : { server: dialog.server }),
   };
 }
 
@@ -33,5 +34,6 @@ export function dialogFacts(report: ReportedDialog): DialogFacts {
     localContact: report.local_contact,
     localSdp: report.local_sdp,
     remoteSdp: report.remote_sdp,
+    server: report.server,
   };
 }

@@ -34,6 +34,8 @@ export interface WorkerFacts {
   readonly capacity: number;
   readonly codecs: readonly string[];
   readonly sipTag: string | null;
+  /** Names of the SIP servers that it is connected to. */
+  readonly sipServers: readonly string[];
   readonly kinds: readonly JobKind[];
   readonly sessions: readonly { readonly sessionId: string; readonly epoch: number }[];
 }
@@ -217,6 +219,7 @@ class LinkClient implements ControlPlaneClient {
       spools_of: [...this.#adopted.keys()],
       wall_time: this.#deps.clock.wallTime(),
       ...(this.#deps.lease && { awaits_check: true }),
+      sip_servers: [...facts.sipServers],
     };
     socket.send(JSON.stringify(message));
   }
@@ -343,7 +346,14 @@ class LinkClient implements ControlPlaneClient {
     if (!this.#isRegistered) return;
     if (this.#deps.lease) this.#socket?.ping(String(this.#deps.clock.now()));
     const { calls, freeSlots, loopLagMs } = this.#deps.load();
-    this.send({ type: 'heartbeat', calls, free_slots: freeSlots, loop_lag_p95_ms: loopLagMs });
+    const { sipServers } = this.#deps.facts();
+    this.send({
+      type: 'heartbeat',
+      calls,
+      free_slots: freeSlots,
+      loop_lag_p95_ms: loopLagMs,
+      sip_servers: [...sipServers],
+    });
     // A report that could not be stored gets no answer; the next heartbeat that finds it waiting resends it.
     this.#sendAll(this.#stuck());
   }

@@ -106,6 +106,7 @@ export class Worker {
       facts: () => ({
         ...identity,
         codecs: ['PCMU', 'PCMA'],
+        sipServers: phone?.signalling.servers ?? [],
         // A web job without a call never received its plan, so it is placed again.
         sessions: jobs
           .all()

@@ -12,37 +12,47 @@ import type {
 import { DialogGone } from '../signalling.ts';
 import { CAPABILITIES } from './capabilities.ts';
 import { continued, factsOf } from './dialog-facts.ts';
-import { isGone, isGoneStatus } from './errors.ts';
-import { reinvite } from './reinvite.ts';
+import { isConnectionLost, isGone, isGoneStatus, isUnreachable } from './errors.ts';
+import { CSEQ_LEAP, hangUpWithout, reinvite } from './reinvite.ts';
+import type { ServerConnection } from './server-connection.ts';
 
 /** Interval of OPTIONS to the peer when the server would not report its BYE. */
 const ASK_MS = 2_000;
 
+/** Seconds until a peer may repeat a request that its new server did not know yet. */
+const RETRY_AFTER = '1';
+/** A move that takes longer is given up when the server that had the dialog is back. */
+const MOVE_MS = 3_000;
+
 export class DrachtioDialog implements SipDialog {
-  readonly #srf: Srf;
-  /** All open dialogs of the connection. */
+  /** All open dialogs of the worker. */
   readonly #all: Set<DrachtioDialog>;
+  /** The server that is to have the dialog; another object for each attempt to make it known there. */
+  #binding: Binding;
   #facts: DialogFacts;
   #dialog: Srf.Dialog;
+  /** The server of `#dialog`: the last one that had it. */
+  #at: ServerConnection;
   #listener: SipDialogListener | null = null;
   #referListener: ReferListener | null = null;
   #isOver = false;
-  /** Another worker has the dialog. */
-  #hasLeft = false;
   /** Our 200 carried an offer, so the ACK carries the answer. */
   #awaitsAnswer = false;
+  /** CSeq of the newest INFO: a proxy may repeat one through another server. */
+  #infoCseq = 0;
 
   /** `before`: the dialog on the worker that died. */
   constructor(
     dialog: Srf.Dialog,
-    srf: Srf,
+    home: ServerConnection,
     all: Set<DrachtioDialog>,
     before: { readonly facts: DialogFacts; readonly isDeaf: boolean } | null = null,
   ) {
-    this.#srf = srf;
+    this.#binding = { home, is: 'known' };
+    this.#at = home;
     this.#all = all;
     this.#dialog = dialog;
-    this.#facts = before ? continued(before.facts, dialog) : factsOf(dialog);
+    this.#facts = { ...(before ? continued(before.facts, dialog) : factsOf(dialog)), server: home.name };
     this.#awaitsAnswer = dialog.type === 'uas' && dialog.req.body.trim() === '';
     all.add(this);
     this.#follow(dialog);
@@ -53,27 +63,121 @@ export class DrachtioDialog implements SipDialog {
     return this.#facts;
   }
 
+  /** The server that has the dialog, or is to have it once it is connected. */
+  get home(): ServerConnection {
+    return this.#binding.home;
+  }
+
+  /** True if this is the dialog of a request of the peer. */
+  has(request: Srf.SrfRequest): boolean {
+    const tagOf = (name: 'from' | 'to') => (request.getParsedHeader(name) as HeaderWithTag).params?.tag;
+    return (
+      request.get('Call-ID') === this.#facts.sipCallId &&
+      tagOf('to') === this.#facts.localTag &&
+      (tagOf('from') ?? '') === this.#facts.remoteTag
+    );
+  }
+
   /**
-   * Runs when the connection is back: a re-INVITE without changes makes the dialog known to the server, which
-   * may be a new one. The call continues even if the peer refuses it.
+   * Makes the dialog known to this server by a re-INVITE without changes, after the connection was lost: the
+   * server may be another one, or have started anew. The call continues even if the peer refuses it.
    */
-  async rebind(): Promise<void> {
-    if (this.#isOver) return;
-    try {
-      const { dialog, isDeaf } = await reinvite(this.#srf, this.#facts, this.#dialog.local.sdp, true);
-      const before = this.#dialog;
-      this.#dialog = dialog;
-      this.#facts = continued(this.#facts, dialog);
-      if (this.#isOver) {
-        if (!this.#hasLeft) await dialog.destroy();
-        return;
-      }
-      before.removeAllListeners();
-      this.#follow(dialog);
-      if (isDeaf) void this.#probe(dialog);
-    } catch (error) {
-      if (error instanceof DialogGone) this.#end();
+  async rebind(home: ServerConnection): Promise<void> {
+    const binding: Binding = { home, is: 'pending' };
+    this.#binding = binding;
+    if (this.#isOver) {
+      this.#sayBye();
+      return;
     }
+    // An attempt that is lost with its server may have reached the peer: the next one needs a higher CSeq.
+    const before = this.#facts;
+    this.#facts = { ...before, localCseq: before.localCseq + CSEQ_LEAP };
+    try {
+      const { dialog, isDeaf } = await reinvite(home.srf, before, this.#dialog.local.sdp, true);
+      if (this.#binding === binding) await this.#move(dialog, isDeaf);
+      // Overtaken by another attempt, or by another worker.
+      else if (this.home !== home || this.#isOver) home.forget(dialog);
+    } catch (error) {
+      if (this.#binding === binding) this.#refused(error);
+    }
+  }
+
+  /** A server is connected again: takes the dialog unless another one has it. */
+  async comeBack(server: ServerConnection): Promise<void> {
+    const { home } = this;
+    if (home !== server && home.isConnected) {
+      if (this.#at !== server) return;
+      // The peer may be reachable only from there.
+      const binding = this.#binding;
+      if (binding.is === 'pending') await sleep(MOVE_MS, undefined, { ref: false });
+      if (this.#binding !== binding || binding.is === 'known' || !this.#all.has(this)) return;
+    }
+    if (server.isConnected) await this.rebind(server);
+  }
+
+  /** The dialog is known at its new home. */
+  async #move(dialog: Srf.Dialog, isDeaf: boolean): Promise<void> {
+    const { home } = this;
+    const [previous, from] = [this.#dialog, this.#at];
+    this.#binding.is = 'known';
+    this.#dialog = dialog;
+    this.#at = home;
+    this.#facts = { ...continued(this.#facts, dialog), server: home.name };
+    previous.removeAllListeners();
+    // Not before: until then it works there, should the connection come back.
+    if (from !== home) from.forget(previous);
+    if (this.#isOver) {
+      await this.#sayByeThere();
+      return;
+    }
+    this.#follow(dialog);
+    if (isDeaf) void this.#probe(dialog);
+  }
+
+  #refused(error: unknown): void {
+    const { home } = this;
+    this.#binding.is = 'refused';
+    if (this.#at !== home && error instanceof DialogGone && isUnreachable(error.cause)) {
+      // The lost server may reach a peer that this one does not, over the peer's own connection.
+      if (this.#at.isConnected) void this.rebind(this.#at);
+      else if (this.#isOver) this.#sayBye();
+    } else if (error instanceof DialogGone) this.#end();
+    else if (this.#isOver) this.#sayBye();
+  }
+
+  /** Handles a request of the peer that arrived through a server which does not know the dialog. */
+  takeStray(request: Srf.SrfRequest, response: Srf.SrfResponse, server: ServerConnection): void {
+    switch (request.method) {
+      case 'BYE':
+        response.send(200);
+        this.#end();
+        this.#at.forget(this.#dialog);
+        return;
+      case 'INFO':
+        this.#takeInfo(request, response);
+        return;
+      case 'NOTIFY':
+        this.#takeNotify(request, response);
+        return;
+      case 'OPTIONS':
+        response.send(200, { headers: CAPABILITIES });
+        return;
+      case 'INVITE':
+      case 'UPDATE':
+        // Repeated, it finds the dialog there.
+        response.send(500, { headers: { 'Retry-After': RETRY_AFTER } });
+        this.#moveTo(server);
+        return;
+      default:
+        response.send(405, { headers: CAPABILITIES });
+    }
+  }
+
+  #moveTo(server: ServerConnection): void {
+    const { home, is } = this.#binding;
+    // One move at a time; the peer repeats its request.
+    const isMoving = is === 'pending' && home.isConnected;
+    if (!this.#isOver && !isMoving && (home !== server || is === 'refused')) void this.rebind(server);
   }
 
   /** The server will not report the peer's BYE: sends OPTIONS until the dialog ends or is replaced. */
@@ -90,17 +194,8 @@ export class DrachtioDialog implements SipDialog {
 
   #follow(dialog: Srf.Dialog): void {
     dialog.on('destroy', () => this.#end());
-    dialog.on('info', (request, response) => {
-      response.send(200);
-      this.#listener?.onInfo({ contentType: request.get('Content-Type') ?? '', body: request.body });
-    });
-    dialog.on('notify', (request, response) => {
-      response.send(200);
-      this.#referListener?.onNotify(
-        sipfragStatus(request.body),
-        /^\s*terminated\b/i.test(request.get('Subscription-State') ?? ''),
-      );
-    });
+    dialog.on('info', (request, response) => this.#takeInfo(request, response));
+    dialog.on('notify', (request, response) => this.#takeNotify(request, response));
     // Refuse transfers by the caller. Without a listener drachtio-srf accepts the REFER and nothing calls the
     // target (RFC 3515 §2.4.2).
     dialog.on('refer', (_request, response) => response.send(603));
@@ -121,6 +216,22 @@ export class DrachtioDialog implements SipDialog {
       this.#awaitsAnswer = false;
       this.#listener?.onAnswer(request.body);
     });
+  }
+
+  #takeInfo(request: Srf.SrfRequest, response: Srf.SrfResponse): void {
+    response.send(200);
+    const cseq = Number.parseInt(request.get('CSeq'), 10);
+    if (cseq <= this.#infoCseq) return;
+    this.#infoCseq = cseq;
+    this.#listener?.onInfo({ contentType: request.get('Content-Type') ?? '', body: request.body });
+  }
+
+  #takeNotify(request: Srf.SrfRequest, response: Srf.SrfResponse): void {
+    response.send(200);
+    this.#referListener?.onNotify(
+      sipfragStatus(request.body),
+      /^\s*terminated\b/i.test(request.get('Subscription-State') ?? ''),
+    );
   }
 
   #modify(dialog: Srf.Dialog, request: Srf.SrfRequest, response: Srf.SrfResponse): void {
@@ -169,19 +280,40 @@ export class DrachtioDialog implements SipDialog {
   async hangUp(): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#all.delete(this);
-    try {
-      await this.#dialog.destroy();
-    } catch {
-      // The peer or the server no longer knows the dialog: it is over either way.
-    }
+    // Kept until a server is connected, or knows the dialog: the BYE follows then.
+    const { home, is } = this.#binding;
+    if (!home.isConnected || is === 'pending') return;
+    if (is === 'known') await this.#sayByeThere();
+    else this.#sayBye();
   }
 
   leave(): void {
     this.#isOver = true;
-    this.#hasLeft = true;
     this.#all.delete(this);
+    // A move that is under way must not hang up.
+    this.#binding = { home: this.home, is: 'known' };
     this.#dialog.removeAllListeners();
+  }
+
+  /** Sends BYE through the server that knows the dialog. If it is lost, another one will send it. */
+  async #sayByeThere(): Promise<void> {
+    try {
+      await this.home.whileConnected(this.#dialog.destroy() as unknown as Promise<unknown>);
+    } catch (error) {
+      if (isConnectionLost(error)) return;
+      // The peer or the server no longer knows the dialog: it is over either way.
+    }
+    this.#all.delete(this);
+  }
+
+  /** Sends BYE through a server that does not know the dialog. If it is lost, another one will send it. */
+  #sayBye(): void {
+    const binding = this.#binding;
+    this.#at.forget(this.#dialog);
+    const done = (error?: unknown) => {
+      if (this.#binding === binding && !isConnectionLost(error)) this.#all.delete(this);
+    };
+    hangUpWithout(binding.home.srf, this.#facts).then(() => done(), done);
   }
 
   refer(request: ReferRequest, listener: ReferListener): void {
@@ -204,12 +336,21 @@ export class DrachtioDialog implements SipDialog {
   }
 
   #end(): void {
+    this.#all.delete(this);
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#all.delete(this);
     this.#referListener?.onEnded();
     this.#listener?.onEnded();
   }
+}
+
+interface Binding {
+  readonly home: ServerConnection;
+  is: 'known' | 'pending' | 'refused';
+}
+
+interface HeaderWithTag {
+  readonly params?: { readonly tag?: string };
 }
 
 /**

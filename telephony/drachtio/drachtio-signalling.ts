@@ -1,9 +1,9 @@
 /**
- * `Signalling` over drachtio-srf, with the embedded server or drachtio-server behind it. Only this folder
- * imports drachtio-srf.
+ * `Signalling` over drachtio-srf, with embedded servers or drachtio-servers behind it. A worker serves all of
+ * them: any may bring a call or a request of one, and the calls of a lost server move to another. Only this
+ * folder imports drachtio-srf.
  */
-import Srf from 'drachtio-srf';
-import type { Logger } from '#base/log.ts';
+import type Srf from 'drachtio-srf';
 import {
   type DialogFacts,
   DialogGone,
@@ -15,83 +15,126 @@ import {
 } from '../signalling.ts';
 import { CAPABILITIES } from './capabilities.ts';
 import { DrachtioDialog } from './dialog.ts';
+import { ConnectionLost } from './errors.ts';
 import { DrachtioInvite, hasContact } from './incoming-invite.ts';
 import { DrachtioOutgoingInvite } from './outgoing-invite.ts';
 import { hangUpRefused, reinvite } from './reinvite.ts';
+import { type ConnectionOptions, ServerConnection, type SipServerAddress } from './server-connection.ts';
 import { ProbeAnswers, type WorkerWatch } from './worker-probe.ts';
 
-/** How to reach the SIP server. */
-export interface DrachtioOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly secret: string;
-  /** Admission routes calls to this worker by its tag; at most 32 letters, digits and `-_+@:`. */
-  readonly tag: string;
+/** The SIP servers of a worker, and how to reach them. */
+export interface DrachtioOptions extends ConnectionOptions {
+  /** At least one. */
+  readonly servers: readonly SipServerAddress[];
   /** Absent: this worker is not watched by signalling. */
   readonly watch?: WorkerWatch | undefined;
-  readonly logger: Logger;
 }
-/** Longest pause between attempts to reconnect: without signalling a worker takes no phone calls. */
-const RECONNECT_MAX_MS = 1_000;
 
-/** Connects and keeps reconnecting; resolves after the first connection. */
-export async function connectSignalling(options: DrachtioOptions): Promise<Signalling> {
-  const srf = new Srf(options.tag);
-  const signalling = new DrachtioSignalling(srf, options);
-  await new Promise<void>((resolve) => {
-    srf.on('connect', (error: unknown) => {
-      if (error) {
-        options.logger.error({ err: error }, 'the SIP server refused the connection');
-        return;
-      }
-      options.logger.info('connected to the SIP server');
-      signalling.connected();
-      resolve();
-    });
-    srf.on('error', (error: unknown) => {
-      if (signalling.isConnected)
-        options.logger.warn({ err: error }, 'the connection to the SIP server was lost; reconnecting');
-      signalling.isConnected = false;
-    });
-    srf.on('close' as 'disconnect', () => {
-      if (signalling.isConnected)
-        options.logger.warn('the connection to the SIP server was lost; reconnecting');
-      signalling.isConnected = false;
-    });
-    const { reconnect } = signalling;
-    void srf.connect({
-      host: options.host,
-      port: options.port,
-      secret: options.secret,
-      reconnect,
-    } as Parameters<Srf['connect']>[0]);
-  });
-  return signalling;
+/** Connects to every server and keeps reconnecting; `connected` resolves with the first connection. */
+export function openSignalling(options: DrachtioOptions): {
+  readonly signalling: Signalling;
+  readonly connected: Promise<void>;
+} {
+  const { promise: connected, resolve } = Promise.withResolvers<void>();
+  return { signalling: new DrachtioSignalling(options, resolve), connected };
 }
+
+/**
+ * Added to the CSeq that a dead worker has reported: more than the re-INVITEs by which its call may have
+ * moved between servers since.
+ */
+const FAILOVER_LEAP = 10_000;
+
+/** A call that is not answered yet, in or out: it ends with the connection that carries it. */
+type Unanswered = DrachtioInvite | DrachtioOutgoingInvite;
 
 class DrachtioSignalling implements Signalling {
-  isConnected = false;
-  /** drachtio-srf reads these options at every lost connection. */
-  readonly reconnect: { readonly retryMaxDelay: number; maxAttempts?: number } = {
-    retryMaxDelay: RECONNECT_MAX_MS,
-  };
-  readonly #srf: Srf;
+  readonly #connections: readonly ServerConnection[];
   readonly #dialogs = new Set<DrachtioDialog>();
+  readonly #unanswered = new Map<Unanswered, ServerConnection>();
   #handler: ((invite: IncomingInvite) => void) | null = null;
-  #hasBeenConnected = false;
+  /** Counts the dialled and moved calls, which take the servers in turn. */
+  #turn = 0;
   readonly #watch: WorkerWatch | undefined;
 
-  constructor(srf: Srf, { secret, watch }: Pick<DrachtioOptions, 'secret' | 'watch'>) {
-    this.#srf = srf;
-    this.#watch = watch;
-    const answers = watch && new ProbeAnswers(watch, secret);
+  constructor(options: DrachtioOptions, onFirst: () => void) {
+    this.#watch = options.watch;
+    this.#connections = options.servers.map((address) => new ServerConnection(address, options));
+    for (const [index, connection] of this.#connections.entries()) {
+      this.#serve(connection, options.watch && new ProbeAnswers(options.watch, options.secret));
+      const up = () => {
+        void this.#takeBack(connection);
+        onFirst();
+      };
+      connection.open(options.servers[index] as SipServerAddress, {
+        onUp: up,
+        onDown: () => void this.#moveFrom(connection),
+        isOnly: () => this.#connected().every((each) => each === connection),
+      });
+    }
+  }
+
+  get isConnected(): boolean {
+    return this.#connections.some(({ isConnected }) => isConnected);
+  }
+
+  get servers(): readonly string[] {
+    return this.#connected().map(({ name }) => name);
+  }
+
+  onInvite(handler: (invite: IncomingInvite) => void): void {
+    this.#handler = handler;
+  }
+
+  dial(request: DialRequest): OutgoingInvite {
+    const server = this.#next();
+    // drachtio-srf would queue the INVITE until a connection that may come too late.
+    if (!server)
+      return {
+        answered: Promise.reject(new Error('not connected to signalling')),
+        onEarlyMedia: () => undefined,
+        cancel: () => undefined,
+      };
+    const invite = new DrachtioOutgoingInvite(server, request, this.#dialogs);
+    this.#untilAnswered(invite, server);
+    return invite;
+  }
+
+  async failOver(reported: DialogFacts, sdpOffer: string): Promise<SipDialog> {
+    const facts = { ...reported, localCseq: reported.localCseq + FAILOVER_LEAP };
+    const server = this.#connected().find(({ name }) => name === facts.server) ?? this.#next();
+    if (!server) throw new Error('not connected to signalling');
+    try {
+      const { dialog, isDeaf } = await server.whileConnected(reinvite(server.srf, facts, sdpOffer));
+      return new DrachtioDialog(dialog, server, this.#dialogs, { facts, isDeaf });
+    } catch (error) {
+      if (error instanceof ConnectionLost) return this.failOver(facts, sdpOffer);
+      if (!(error instanceof DialogGone)) hangUpRefused(server.srf, facts, error);
+      throw error;
+    }
+  }
+
+  close(): void {
+    for (const connection of this.#connections) connection.close();
+  }
+
+  /** Handles what this server sends. */
+  #serve(server: ServerConnection, answers: ProbeAnswers | undefined): void {
+    const { srf } = server;
+    const unknown = (request: Srf.SrfRequest, response: Srf.SrfResponse, next: () => void) => {
+      // drachtio-srf has passed on the requests of the dialogs that it knows through this server.
+      if (request.method === 'ACK' || !/;\s*tag\s*=/i.test(request.get('To') ?? '')) next();
+      else this.#takeStray(request, response, server);
+    };
+    srf.use(unknown as never);
     srf.invite((request: Srf.SrfRequest, response: Srf.SrfResponse) => {
       // Without a Contact drachtio-srf would send the 200 and then fail to create the dialog.
       if (!hasContact(request)) {
         response.send(400);
         return;
       }
-      const invite = new DrachtioInvite(srf, request, response, this.#dialogs);
+      const invite = new DrachtioInvite(server, { request, response }, this.#dialogs);
+      this.#untilAnswered(invite, server);
       if (this.#handler) this.#handler(invite);
       else invite.refuse(503);
     });
@@ -103,49 +146,44 @@ class DrachtioSignalling implements Signalling {
     });
   }
 
-  onInvite(handler: (invite: IncomingInvite) => void): void {
-    this.#handler = handler;
+  /** A request inside a dialog of another server, or of a connection that was lost; or of no call at all. */
+  #takeStray(request: Srf.SrfRequest, response: Srf.SrfResponse, server: ServerConnection): void {
+    const dialog = [...this.#dialogs].find((each) => each.has(request));
+    if (dialog) dialog.takeStray(request, response, server);
+    else response.send(481);
   }
 
-  dial(request: DialRequest): OutgoingInvite {
-    // drachtio-srf would queue the INVITE until a connection that may come too late.
-    if (!this.isConnected)
-      return {
-        answered: Promise.reject(new Error('not connected to signalling')),
-        onEarlyMedia: () => undefined,
-        cancel: () => undefined,
-      };
-    return new DrachtioOutgoingInvite(this.#srf, request, this.#dialogs);
+  /** Remembers a call until it is answered, refused or cancelled. */
+  #untilAnswered(call: Unanswered, server: ServerConnection): void {
+    this.#unanswered.set(call, server);
+    void call.settled.then(() => this.#unanswered.delete(call));
   }
 
-  async failOver(facts: DialogFacts, sdpOffer: string): Promise<SipDialog> {
-    if (!this.isConnected) throw new Error('not connected to signalling');
-    try {
-      const { dialog, isDeaf } = await reinvite(this.#srf, facts, sdpOffer);
-      return new DrachtioDialog(dialog, this.#srf, this.#dialogs, { facts, isDeaf });
-    } catch (error) {
-      if (!(error instanceof DialogGone)) hangUpRefused(this.#srf, facts, error);
-      throw error;
+  /** A server is lost: its calls go to another one if there is one, or else wait for the next connection. */
+  async #moveFrom(server: ServerConnection): Promise<void> {
+    for (const [call, its] of this.#unanswered) if (its === server) call.lose();
+    await this.#watch?.hasItsCalls();
+    for (const dialog of this.#dialogs) {
+      const next = dialog.home === server && !server.isConnected ? this.#next() : undefined;
+      if (next) void dialog.rebind(next);
     }
   }
 
-  /** After a reconnect, makes all open dialogs known to the server, which may be a new one. */
-  connected(): void {
-    this.isConnected = true;
-    if (this.#hasBeenConnected) void this.#rebind();
-    this.#hasBeenConnected = true;
-  }
-
-  /** Another worker may have the dialogs by now: they must not be moved back. */
-  async #rebind(): Promise<void> {
+  /**
+   * A server is connected: it takes the calls that no connected server has. Another worker may have them by
+   * now: those must not be moved back.
+   */
+  async #takeBack(server: ServerConnection): Promise<void> {
     await this.#watch?.hasItsCalls();
-    if (this.isConnected) for (const dialog of this.#dialogs) void dialog.rebind();
+    if (server.isConnected) for (const dialog of this.#dialogs) void dialog.comeBack(server);
   }
 
-  close(): void {
-    this.reconnect.maxAttempts = 1;
-    // drachtio-srf throws if there is no connection to close.
-    if (this.isConnected) this.#srf.disconnect();
-    this.isConnected = false;
+  #connected(): readonly ServerConnection[] {
+    return this.#connections.filter(({ isConnected }) => isConnected);
+  }
+
+  #next(): ServerConnection | undefined {
+    const connected = this.#connected();
+    return connected[this.#turn++ % connected.length];
   }
 }

@@ -15,3 +15,26 @@ export function isGone(error: unknown): boolean {
 export function isGoneStatus(status: number): boolean {
   return status === 481 || status === 408;
 }
+
+/** Whether the peer did not answer at all, which does not prove that it has left. */
+export function isUnreachable(error: unknown): boolean {
+  return statusOf(error) === 408;
+}
+
+/** The connection to the server broke before it had answered. */
+export class ConnectionLost extends Error {
+  constructor() {
+    super('the connection to signalling was lost');
+  }
+}
+
+/** Whether the server could not be told, or told nothing about the outcome. */
+export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof ConnectionLost) return true;
+  // Of drachtio-srf.
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    (error.code === 'ESOCKETDESTROYED' || error.code === 'EINVALIDSOCKET')
+  );
+}

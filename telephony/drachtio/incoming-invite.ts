@@ -3,22 +3,31 @@ import type Srf from 'drachtio-srf';
 import { type IncomingInvite, InviteCancelled, type SipDialog } from '../signalling.ts';
 import { CAPABILITIES } from './capabilities.ts';
 import { DrachtioDialog } from './dialog.ts';
-import { statusOf } from './errors.ts';
+import { ConnectionLost, statusOf } from './errors.ts';
+import type { ServerConnection } from './server-connection.ts';
 
 export class DrachtioInvite implements IncomingInvite {
   readonly sipCallId: string;
   readonly sourceAddress: string;
   readonly sdpOffer: string | null;
   readonly isOverTls: boolean;
-  readonly #srf: Srf;
+  /** Resolves when the call is answered, refused or cancelled. */
+  readonly settled: Promise<void>;
+  readonly #settle: () => void;
+  readonly #server: ServerConnection;
   readonly #request: Srf.SrfRequest;
   readonly #response: Srf.SrfResponse;
   readonly #dialogs: Set<DrachtioDialog>;
   #isCancelled = false;
   #onCancel: (() => void) | null = null;
 
-  constructor(srf: Srf, request: Srf.SrfRequest, response: Srf.SrfResponse, dialogs: Set<DrachtioDialog>) {
-    this.#srf = srf;
+  constructor(
+    server: ServerConnection,
+    { request, response }: { readonly request: Srf.SrfRequest; readonly response: Srf.SrfResponse },
+    dialogs: Set<DrachtioDialog>,
+  ) {
+    ({ promise: this.settled, resolve: this.#settle } = Promise.withResolvers<void>());
+    this.#server = server;
     this.#dialogs = dialogs;
     this.#request = request;
     this.#response = response;
@@ -47,23 +56,28 @@ export class DrachtioInvite implements IncomingInvite {
 
   async answer(sdp: string): Promise<SipDialog> {
     if (this.#isCancelled) throw new InviteCancelled();
-    return new Promise((resolve, reject) => {
+    const answered = new Promise<SipDialog>((resolve, reject) => {
       // With a callback: an ACK, BYE or re-INVITE may follow in the same read, before a promise would have
       // settled.
-      this.#srf.createUAS(
+      this.#server.srf.createUAS(
         this.#request,
         this.#response,
         { localSdp: sdp, headers: CAPABILITIES },
         (error: unknown, dialog) => {
-          if (!error) resolve(new DrachtioDialog(dialog, this.#srf, this.#dialogs));
+          this.#settle();
+          if (!error) resolve(new DrachtioDialog(dialog, this.#server, this.#dialogs));
           else if (this.#isCancelled || statusOf(error) === 487) reject(new InviteCancelled());
           else reject(error instanceof Error ? error : new Error(String(error)));
         },
       );
     });
+    return this.#server.whileConnected(answered).catch((error: unknown) => {
+      throw error instanceof ConnectionLost ? new InviteCancelled() : error;
+    });
   }
 
   refuse(status: number, headers: Readonly<Record<string, string>> = {}): void {
+    this.#settle();
     if (!this.#isCancelled) this.#response.send(status, { headers });
   }
 
@@ -72,7 +86,13 @@ export class DrachtioInvite implements IncomingInvite {
     if (this.#isCancelled) listener();
   }
 
+  /** The connection to the server is lost: to the caller the call is refused, or gets no answer. */
+  lose(): void {
+    this.#cancelled();
+  }
+
   #cancelled(): void {
+    this.#settle();
     this.#isCancelled = true;
     this.#onCancel?.();
   }

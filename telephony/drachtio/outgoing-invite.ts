@@ -4,15 +4,18 @@ import { ALLOW } from '../methods.ts';
 import { type DialRequest, InviteRefused, type OutgoingInvite, type SipDialog } from '../signalling.ts';
 import { DrachtioDialog } from './dialog.ts';
 import { statusOf } from './errors.ts';
+import type { ServerConnection } from './server-connection.ts';
 
 export class DrachtioOutgoingInvite implements OutgoingInvite {
   readonly answered: Promise<SipDialog>;
+  readonly settled: Promise<void>;
+  readonly #fail: (error: Error) => void;
   #request: Srf.SrfRequest | null = null;
   #isCancelled = false;
   #onEarlyMedia: ((sdp: string) => void) | null = null;
 
   constructor(
-    srf: Srf,
+    server: ServerConnection,
     { toUri, nextHop, fromNumber, sdpOffer, headers, credentials }: DialRequest,
     dialogs: Set<DrachtioDialog>,
   ) {
@@ -36,18 +39,22 @@ export class DrachtioOutgoingInvite implements OutgoingInvite {
         if (body.trim() !== '') this.#onEarlyMedia?.(body);
       },
     };
-    this.answered = new Promise((resolve, reject) => {
-      // With a callback, for the same reason as in `DrachtioInvite.answer`.
-      srf.createUAC(toUri, options, progress, (error: unknown, dialog) => {
-        if (error) reject(asRefusal(error));
-        else if (this.#isCancelled) {
-          void new DrachtioDialog(dialog, srf, dialogs).hangUp();
-          reject(new InviteRefused(487));
-        } else resolve(new DrachtioDialog(dialog, srf, dialogs));
-      });
+    const { promise, resolve, reject } = Promise.withResolvers<SipDialog>();
+    this.answered = promise;
+    this.#fail = reject;
+    // With a callback, for the same reason as in `DrachtioInvite.answer`.
+    server.srf.createUAC(toUri, options, progress, (error: unknown, dialog) => {
+      if (error) reject(asRefusal(error));
+      else if (this.#isCancelled) {
+        void new DrachtioDialog(dialog, server, dialogs).hangUp();
+        reject(new InviteRefused(487));
+      } else resolve(new DrachtioDialog(dialog, server, dialogs));
     });
     // After `cancel` nothing may await this promise any more, and its rejection must not end the process.
-    this.answered.catch(() => undefined);
+    this.settled = promise.then(
+      () => undefined,
+      () => undefined,
+    );
   }
 
   onEarlyMedia(listener: (sdp: string) => void): void {
@@ -58,6 +65,11 @@ export class DrachtioOutgoingInvite implements OutgoingInvite {
     if (this.#isCancelled) return;
     this.#isCancelled = true;
     this.#request?.cancel(() => undefined);
+  }
+
+  /** The connection to the server is lost: whoever answers now gets no ACK. */
+  lose(): void {
+    this.#fail(new Error('the connection to signalling was lost'));
   }
 
   #sent(request: Srf.SrfRequest): void {

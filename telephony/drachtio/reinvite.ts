@@ -13,7 +13,7 @@ import { isGone, statusOf } from './errors.ts';
  * Added to the last known CSeq, to exceed any that a lost worker or server may have sent since. Gaps are
  * allowed (RFC 3261 §12.2.2).
  */
-const CSEQ_LEAP = 100;
+export const CSEQ_LEAP = 100;
 /** Pause before a re-INVITE that collided with the peer's is repeated (RFC 3261 §14.1). */
 const GLARE_MS = 2_500;
 
@@ -98,19 +98,41 @@ export function hangUpRefused(
   ]);
   for (const stackDialogId of names) {
     const headers = { cseq: `${localCseq + 2 * CSEQ_LEAP} BYE` };
-    requestInDialog(srf, { method: 'BYE', stackDialogId, headers }, () => undefined);
+    send(srf, { method: 'BYE', stackDialogId, headers }, () => undefined);
   }
 }
 
-/** Sends a request in a dialog that has no drachtio-srf object. */
-function requestInDialog(
+/**
+ * Sends BYE through a server that does not know the dialog, as a request of its own with both tags; resolves
+ * when it is answered.
+ */
+export function hangUpWithout(srf: Srf, facts: DialogFacts): Promise<void> {
+  const { sipCallId, localParty, remoteParty, localCseq, routeSet, remoteTarget } = facts;
+  const route = routeSet.length > 0 ? { route: routeSet.join(', ') } : {};
+  const cseq = `${localCseq + 2 * CSEQ_LEAP} BYE`;
+  const headers = { 'call-id': sipCallId, from: localParty, to: remoteParty, ...route, cseq };
+  // The server sends it to the first route, as it does within its own dialogs (RFC 3261 §12.2.1.1).
+  const first = /<([^<>]*)>/.exec(routeSet[0] ?? '')?.[1];
+  const request = { method: 'BYE', uri: remoteTarget, headers, ...(first && { proxy: first }) };
+  return new Promise((resolve, reject) => {
+    send(srf, request, (error, sent) => {
+      if (error) reject(error);
+      else sent.on('response' as 'cancel', () => resolve());
+    });
+  });
+}
+
+/** A request to send. */
+interface Request {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+}
+
+/** Sends a request for which there is no drachtio-srf dialog. */
+function send(
   srf: Srf,
-  request: {
-    readonly method: string;
-    readonly stackDialogId: string;
-    readonly headers: Record<string, string>;
-    readonly body?: string;
-  },
+  request: Request & ({ readonly stackDialogId: string } | { readonly uri: string }),
   callback: (error: Error | null, sent: Srf.SrfRequest) => void,
 ): void {
   const { app } = srf as unknown as {
@@ -134,7 +156,7 @@ function inviteInDialog(
       headers: { ...CAPABILITIES, cseq: `${cseq} INVITE` },
       body: localSdp,
     };
-    requestInDialog(srf, request, (error, sent) => {
+    send(srf, request, (error, sent) => {
       if (error) {
         reject(error);
         return;

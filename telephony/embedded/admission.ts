@@ -2,14 +2,18 @@
 import { isLoopback } from '#base/public-address.ts';
 import { type AdmissionRequest, admissionHeaders } from '#protocol/sip-admission.ts';
 import { isAnswerable } from '../sdp.ts';
+import type { Core } from './core.ts';
 import { header, parseUri, uriOf } from './message.ts';
 import type { ServerTransaction } from './transaction.ts';
 
 /** As many as the question allows. */
 const MAX_URI_CHARS = 2_048;
 
-/** Builds the question of a server that listens on `sipHost`. */
-export function admissionRequestOf(transaction: ServerTransaction, sipHost: string): AdmissionRequest {
+/** Builds the question of this server. */
+export function admissionRequestOf(
+  { apps, options: { sipHost } }: Pick<Core, 'apps' | 'options'>,
+  transaction: ServerTransaction,
+): AdmissionRequest {
   const { request, peer } = transaction;
   const requestUri = request.start.kind === 'request' ? request.start.uri : '';
   return {
@@ -23,6 +27,7 @@ export function admissionRequestOf(transaction: ServerTransaction, sipHost: stri
     source_port: peer.port,
     transport: peer.transport,
     headers: admissionHeaders(request.headers),
+    worker_tags: [...apps].flatMap(({ verbs, tags }) => (verbs.has('invite') ? [...tags] : [])),
     // Without an offer the answer to the INVITE contains ours.
     is_answerable: request.body === '' || isAnswerable(request.body),
   };

@@ -34,6 +34,7 @@ import { unanswered } from './network-responses.ts';
 import { sendResponse } from './responses.ts';
 import type { ClientTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
+import { isNotMine } from './unknown-dialogs.ts';
 
 const REBIND = REBIND_HEADER.toLowerCase();
 
@@ -82,6 +83,10 @@ function respond(
     app.answer(answer.messageId, false, [
       transaction ? 'transaction already completed' : 'unknown transaction',
     ]);
+    return;
+  }
+  if (isNotMine(core, transaction, app, answer.start.status)) {
+    app.answer(answer.messageId, true);
     return;
   }
   const text = sendResponse(core, transaction, {
@@ -150,14 +155,16 @@ function adoptDialog(
   const peer = peerOf(core, uri);
   if (localTag === null || remoteTag === null || peer === null) return null;
   const callId = header(message, 'call-id') ?? '';
+  const cseq = (parseCseq(message)?.number ?? 1) - 1;
   const existing = core.dialogs.find(callId, localTag, remoteTag);
   if (existing) {
     const isOwn = [...existing.app.tags].some((tag) => app.tags.has(tag));
     if (header(message, REBIND) !== null && core.apps.has(existing.app) && !isOwn) return 'taken';
     existing.app = app;
+    // Another server may have sent requests of this dialog since.
+    existing.localCseq = Math.max(existing.localCseq, cseq);
     return existing;
   }
-  const cseq = (parseCseq(message)?.number ?? 1) - 1;
   return core.dialogs.add({
     app,
     callId,

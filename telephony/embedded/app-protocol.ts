@@ -10,8 +10,11 @@ import { createServer, type Server, type Socket } from 'node:net';
 const MAX_LENGTH_DIGITS = 6;
 const MAX_FRAME_BYTES = 256 * 1024;
 const CRLF = '\r\n';
-/** drachtio-srf turns on pings from v0.8.2 on. */
-const PROTOCOL_VERSION = 'v0.9.4';
+/**
+ * drachtio-srf reads the number. The suffix tells workers that this is the embedded server, which knows one
+ * command more: `forget` with the id of a dialog that its worker has moved to another server.
+ */
+const PROTOCOL_VERSION = 'v0.9.4-parley';
 
 /** A command from an application: its message id, its other tokens, and its SIP message. */
 export interface AppCommand {
@@ -41,6 +44,8 @@ export interface AppPortOptions {
   /** The server's own address as `udp/ip:port`, sent to each application that connects. */
   hostPorts(): readonly string[];
   onSip(app: App, command: AppCommand): void;
+  /** This dialog belongs to another server now: no message about it may be sent. */
+  onForget(app: App, dialogId: string): void;
   /** The connection of an authenticated application has closed. */
   onLost(app: App): void;
 }
@@ -112,12 +117,14 @@ function serveApp(socket: Socket, options: AppPortOptions, apps: Set<App>): void
     else if (!isAuthenticated) socket.destroy();
     else if (command === 'sip')
       options.onSip(app, { messageId, tokens, raw: split < 0 ? '' : text.slice(split + CRLF.length) });
-    else control(messageId, command, (tokens[0] ?? '').toLowerCase());
+    else control(messageId, command, tokens[0] ?? '');
   }
 
-  function control(messageId: string, command: string, verb: string): void {
+  function control(messageId: string, command: string, argument: string): void {
+    const verb = argument.toLowerCase();
     if (command === 'route') verbs.add(verb);
     else if (command === 'remove_route') verbs.delete(verb);
+    else if (command === 'forget') options.onForget(app, argument);
     else if (command !== 'ping') {
       app.answer(messageId, false, [`unknown command ${command}`]);
       return;

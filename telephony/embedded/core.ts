@@ -7,6 +7,7 @@ import { isIP } from 'node:net';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { hostPort, isPublicAddress } from '#base/public-address.ts';
+import type { TokenBucket } from '#base/token-bucket.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#protocol/sip-admission.ts';
 import type { SignallingReport } from '#protocol/worker-watch.ts';
 import { localAddressFor } from '../local-address.ts';
@@ -50,6 +51,14 @@ export interface SignallingMetrics {
   dialogsLost: number;
 }
 
+/** A request of an unknown dialog, and the workers that are asked about it. */
+interface Question {
+  /** Those whose answer is awaited. */
+  readonly workers: Set<App>;
+  /** A worker was lost before it answered: perhaps it was its call. */
+  isDoubtful: boolean;
+}
+
 /** The state of one server. */
 export interface Core {
   readonly options: SignallingOptions;
@@ -70,6 +79,9 @@ export interface Core {
     ServerTransaction | ClientTransaction,
     { readonly app: App | null; dialog: Dialog | null }
   >;
+  /** Requests of unknown dialogs, while workers are asked whose they are. */
+  readonly asked: Map<ServerTransaction, Question>;
+  readonly questions: TokenBucket;
   /** Run while answered calls wait for failover. */
   readonly graceTimers: Set<Timer>;
   readonly metrics: SignallingMetrics;

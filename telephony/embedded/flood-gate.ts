@@ -1,8 +1,10 @@
 /** Limits the requests of one source by a token bucket per address; requests above the limit are dropped. */
 import type { Clock } from '#base/clock.ts';
-import { TokenBucket } from '#base/token-bucket.ts';
+import { type Allowance, TokenBucket } from '#base/token-bucket.ts';
 
-const REQUESTS = { perSecond: 400, burst: 1_200 };
+const REQUESTS: Allowance = { perSecond: 400, burst: 1_200 };
+/** Answers to our own requests: many calls may be moved at once through one proxy. */
+export const ANSWERS: Allowance = { perSecond: 4_000, burst: 12_000 };
 const MAX_SOURCES = 20_000;
 
 /** One bucket per address. */
@@ -10,8 +12,11 @@ export class FloodGate {
   readonly #clock: Clock;
   readonly #buckets = new Map<string, TokenBucket>();
 
-  constructor(clock: Clock) {
+  readonly #allowance: Allowance;
+
+  constructor(clock: Clock, allowance: Allowance = REQUESTS) {
     this.#clock = clock;
+    this.#allowance = allowance;
   }
 
   /** Returns false if the request must be dropped without an answer. */
@@ -25,7 +30,7 @@ export class FloodGate {
   #open(address: string): TokenBucket {
     // Empties a full table of one-time sources instead of growing it.
     if (this.#buckets.size >= MAX_SOURCES) this.#buckets.clear();
-    const bucket = new TokenBucket(this.#clock, REQUESTS);
+    const bucket = new TokenBucket(this.#clock, this.#allowance);
     this.#buckets.set(address, bucket);
     return bucket;
   }

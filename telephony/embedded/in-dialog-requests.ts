@@ -6,6 +6,7 @@ import { isRefresh, RETRY_SOON, refusalInDialog } from './request-rules.ts';
 import { hand, openTransaction, reply } from './server-transactions.ts';
 import type { ServerTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
+import { askWorkers } from './unknown-dialogs.ts';
 
 /** Handles a request with a To tag. */
 export function onInDialog(
@@ -16,7 +17,7 @@ export function onInDialog(
   const dialog = dialogOf(core, request);
   const transaction = openTransaction(core, request, { ...from, app: dialog?.app ?? null, dialog });
   if (!dialog) {
-    reply(core, transaction, 481);
+    askWorkers(core, transaction);
     return;
   }
   const refusal = refusalInDialog(transaction, { dialog, cseq: from.cseq });

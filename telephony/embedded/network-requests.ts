@@ -114,15 +114,13 @@ function onInvite(core: Core, transaction: ServerTransaction): void {
 
 /** Asks the control plane whether the call is admitted, and by which worker. */
 async function admitInvite(core: Core, transaction: ServerTransaction): Promise<void> {
-  const answer = await core.options
-    .admit(admissionRequestOf(transaction, core.options.sipHost))
-    .catch((error: unknown) => {
-      core.options.logger.warn(
-        { err: error },
-        'the control plane could not be asked to admit a call; the call is refused',
-      );
-      return null;
-    });
+  const answer = await core.options.admit(admissionRequestOf(core, transaction)).catch((error: unknown) => {
+    core.options.logger.warn(
+      { err: error },
+      'the control plane could not be asked to admit a call; the call is refused',
+    );
+    return null;
+  });
   if (answer?.action === 'route') {
     const app = [...core.apps].find(
       (candidate) => candidate.tags.has(answer.data.tag) && candidate.verbs.has('invite'),

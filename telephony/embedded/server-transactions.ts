@@ -130,6 +130,7 @@ function forget(core: Core, transaction: ServerTransaction): void {
   core.servers.byKey.delete(transaction.key);
   core.servers.byId.delete(transaction.id);
   core.owners.delete(transaction);
+  core.asked.delete(transaction);
   const key = requestKey(transaction.request);
   if (core.invites.get(key) === transaction) core.invites.delete(key);
 }

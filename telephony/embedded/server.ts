@@ -4,17 +4,27 @@
  * plane (admission) and the worker (the application) decide what happens to a call.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { TokenBucket } from '#base/token-bucket.ts';
 import { cancelInvite, onAppCommand } from './app-commands.ts';
 import { type App, openAppPort } from './app-protocol.ts';
 import { AppWatch } from './app-watch.ts';
-import { type Core, hangUp, ownHostPort, type SignallingMetrics, type SignallingOptions } from './core.ts';
+import {
+  type Core,
+  deliver,
+  hangUp,
+  ownHostPort,
+  type SignallingMetrics,
+  type SignallingOptions,
+} from './core.ts';
 import { DialogTable } from './dialog.ts';
-import { FloodGate } from './flood-gate.ts';
+import { ANSWERS, FloodGate } from './flood-gate.ts';
+import type { SipMessage } from './message.ts';
 import { onRequest, refuseStateless } from './network-requests.ts';
 import { onResponse } from './network-responses.ts';
 import { readMessage } from './read-message.ts';
 import { REASONS, sendResponse } from './responses.ts';
 import { openTransports, type Peer } from './transport.ts';
+import { QUESTIONS, withoutWorker } from './unknown-dialogs.ts';
 
 /** A running server. */
 export interface EmbeddedSignalling {
@@ -31,24 +41,24 @@ export interface EmbeddedSignalling {
  * takes some seconds to be certain.
  */
 const FAILOVER_TIMEOUT_MS = 20_000;
+/** Via and CSeq of a response to us are among the first characters. */
+const HEAD_CHARACTERS = 2_000;
 const TRANSPORTS = ['udp', 'tcp', 'tls'] as const;
 
 /** Starts the server; rejects if an address cannot be bound. */
 export async function startEmbeddedSignalling(options: SignallingOptions): Promise<EmbeddedSignalling> {
   const gate = new FloodGate(options.clock);
+  const answers = new FloodGate(options.clock, ANSWERS);
   const metrics: SignallingMetrics = { malformed: 0, flooded: 0, invites: 0, refused: 0, dialogsLost: 0 };
   const onMessage = (text: string, source: Peer): boolean => {
-    if (!gate.lets(source.address)) {
+    if (!(isAwaited(core, text) ? answers : gate).lets(source.address)) {
       metrics.flooded += 1;
       return false;
     }
     options.noteActivity?.(`a SIP message of ${text.length} characters from ${source.address}`);
     return handleMessage(core, text, source);
   };
-  const onUnreachable = (peer: Peer) => {
-    for (const transaction of [...core.clients.byId.values()])
-      if (isDeepStrictEqual(transaction.peer, peer)) transaction.unreachable();
-  };
+  const onUnreachable = (peer: Peer) => failRequestsTo(core, peer);
   const { clock, sipHost: host, sipPort: port, tls = null } = options;
   const transports = await openTransports({ host, port, tls, clock, onMessage, onUnreachable });
   const appPort = await openAppPort({
@@ -64,6 +74,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
         app.answer(command.messageId, false, ['internal error']);
       }
     },
+    onForget: (app, dialogId) => forgetDialog(core, app, dialogId),
     onLost: (app) => releaseApp(core, app),
   }).catch(async (error: unknown) => {
     await transports.close();
@@ -80,6 +91,8 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     clients: { byKey: new Map(), byId: new Map() },
     invites: new Map(),
     owners: new Map(),
+    asked: new Map(),
+    questions: new TokenBucket(clock, QUESTIONS),
     graceTimers: new Set(),
     sipPort: transports.port,
     tlsPort: transports.tlsPort,
@@ -106,6 +119,12 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
   };
 }
 
+/** A peer's connection failed: requests to it fail at once. */
+function failRequestsTo(core: Core, peer: Peer): void {
+  for (const transaction of [...core.clients.byId.values()])
+    if (isDeepStrictEqual(transaction.peer, peer)) transaction.unreachable();
+}
+
 /** Handles one message; false if it is not SIP or failed. */
 function handleMessage(core: Core, text: string, source: Peer): boolean {
   try {
@@ -123,6 +142,36 @@ function handleMessage(core: Core, text: string, source: Peer): boolean {
     core.options.logger.error({ err: error }, 'a SIP message could not be handled and is dropped');
     return false;
   }
+}
+
+/** The dialog belongs to another server now. Its worker learns if the peer hung up here meanwhile. */
+function forgetDialog(core: Core, app: App, dialogId: string): void {
+  const dialog = core.dialogs.get(dialogId);
+  if (!dialog || ![...dialog.app.tags].some((tag) => app.tags.has(tag))) return;
+  core.dialogs.remove(dialog);
+  if (!dialog.hasLeft) return;
+  const bye: SipMessage = {
+    start: { kind: 'request', method: 'BYE', uri: `sip:${ownHostPort(core, dialog.peer)}` },
+    headers: [
+      { name: 'Via', value: 'SIP/2.0/TCP parley.invalid;branch=z9hG4bKbefore' },
+      { name: 'From', value: dialog.remoteParty },
+      { name: 'To', value: dialog.localParty },
+      { name: 'Call-ID', value: dialog.callId },
+      { name: 'CSeq', value: `${dialog.remoteCseq ?? 1} BYE` },
+    ],
+    body: '',
+  };
+  const receivedOn = ['parley.invalid', String(core.sipPort)];
+  deliver(app, core, bye, { peer: dialog.peer, transactionId: 'before', dialogId: '', receivedOn });
+}
+
+/** Whether the text seems to be the response to a request of ours, whose branch nobody can guess. */
+function isAwaited(core: Core, text: string): boolean {
+  if (!text.startsWith('SIP/2.0 ')) return false;
+  const head = text.slice(0, HEAD_CHARACTERS);
+  const branch = /;branch=(z9hG4bK[0-9a-f]{18})/.exec(head)?.[1];
+  const method = /\ncseq:[ \t]*\d{1,10}[ \t]+([A-Z]{1,20})/i.exec(head)?.[1];
+  return core.clients.byKey.has(`${branch}\n${method}`);
 }
 
 /** The address of this server for one transport, as drachtio writes it. */
@@ -157,8 +206,10 @@ function releaseApp(core: Core, app: App): void {
     )
       cancelInvite(core, transaction);
   }
+  withoutWorker(core, app);
   for (const transaction of [...core.servers.byId.values()]) {
     if (core.owners.get(transaction)?.app !== app || transaction.isFinal) continue;
+    if (core.asked.has(transaction)) continue;
     sendResponse(core, transaction, {
       start: { kind: 'response', status: 503, reason: REASONS[503] ?? '' },
       headers: [],

@@ -40,6 +40,9 @@ export function relayedSignalling(signalling: Signalling, relay: MediaRelay): Si
     get isConnected() {
       return signalling.isConnected;
     },
+    get servers() {
+      return signalling.servers;
+    },
     close() {
       signalling.close();
       relay.close();

@@ -69,6 +69,7 @@ describe('settings', () => {
     ['SIP_PUBLIC_IP', 'nowhere', '203.0.113.9'],
     ['RTPENGINE', '10.0.0.5', '10.0.0.5:2223, [fd00::5]:2223, relay-2.internal:2223'],
     ['RTPENGINE', '10.0.0.5:99999', '10.0.0.5:65535'],
+    ['DRACHTIO_SERVERS', '10.0.0.1', '10.0.0.1:9022, sip-2.internal:9022'],
     ['BLOBS_URL', 's3://', 's3://bucket?endpoint=http://127.0.0.1:9000'],
     ['BLOBS_URL', 'http://bucket', '/var/blobs'],
     ['EGRESS_ALLOW', '10.0.0.0/77', '10.0.0.0/8,[fd00::1]:8080,fd00::/8'],

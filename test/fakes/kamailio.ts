@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freeUdpPort } from '../free-port.ts';
@@ -16,13 +16,33 @@ export interface Kamailio {
   close(): Promise<void>;
 }
 
+const RECIPE = join(import.meta.dirname, '../../docs/examples/kamailio.cfg');
+
 /** Starts a Kamailio that distributes calls round-robin to the servers at these ports of 127.0.0.1. */
-export async function startKamailio(serverPorts: readonly number[]): Promise<Kamailio> {
+export function startKamailio(serverPorts: readonly number[]): Promise<Kamailio> {
+  return start(serverPorts, configuration);
+}
+
+/** Starts the Kamailio of the documentation in front of the servers at these ports of 127.0.0.1. */
+export function startDispatcher(serverPorts: readonly number[]): Promise<Kamailio> {
+  return start(serverPorts, (port, dispatcherList) =>
+    readFileSync(RECIPE, 'utf8')
+      .replaceAll('203.0.113.10:5060', `127.0.0.1:${port}`)
+      .replaceAll('203.0.113.10', '127.0.0.1')
+      .replace('/etc/kamailio/dispatcher.list', dispatcherList)
+      .replace('#!KAMAILIO\n', '#!KAMAILIO\nchildren=2\ndisable_tcp=yes\n'),
+  );
+}
+
+async function start(
+  serverPorts: readonly number[],
+  configure: (port: number, dispatcherList: string) => string,
+): Promise<Kamailio> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-kamailio-'));
   const port = await freeUdpPort();
   const dispatcherList = join(folder, 'dispatcher.list');
   writeFileSync(dispatcherList, serverPorts.map((serverPort) => `1 sip:127.0.0.1:${serverPort}\n`).join(''));
-  writeFileSync(join(folder, 'kamailio.cfg'), configuration(port, dispatcherList));
+  writeFileSync(join(folder, 'kamailio.cfg'), configure(port, dispatcherList));
   const child = spawn(
     'kamailio',
     ['-f', join(folder, 'kamailio.cfg'), '-DD', '-E', '-Y', folder, '-m', '16', '-M', '4'],

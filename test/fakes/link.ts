@@ -12,7 +12,7 @@ export interface Link {
   /** Resets every connection and accepts none until `mend`. */
   cut(): void;
   mend(): void;
-  /** Holds back all data on open connections until `release`. */
+  /** Holds back all data, on new connections too, until `release`. */
   hold(): void;
   release(): void;
   close(): Promise<void>;
@@ -25,6 +25,7 @@ export async function openLink(
 ): Promise<Link> {
   const sockets = new Set<Socket>();
   let isCut = false;
+  let isHeld = false;
   const server = createServer((near) => {
     if (isCut) {
       near.resetAndDestroy();
@@ -43,6 +44,7 @@ export async function openLink(
       });
       if (pieceBytes === undefined) socket.pipe(other);
       else socket.pipe(inPieces(pieceBytes)).pipe(other);
+      if (isHeld) socket.pause();
     }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -56,9 +58,11 @@ export async function openLink(
       isCut = false;
     },
     hold() {
+      isHeld = true;
       for (const socket of sockets) socket.pause();
     },
     release() {
+      isHeld = false;
       for (const socket of sockets) socket.resume();
     },
     close() {

@@ -1,7 +1,7 @@
 /** The embedded signalling of tests, on free loopback ports, and workers connected to it. */
-import { systemClock } from '#base/clock.ts';
+import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { connectSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
+import { openSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
 import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 
@@ -28,10 +28,19 @@ export function startTestSignalling(options: Partial<Options> = {}): Promise<Emb
   });
 }
 
-/** Connects a worker to a server. */
-export function connectTestWorker(
-  { appPort }: { readonly appPort: number },
+/** Connects a worker to servers; resolves once the first of them is connected. */
+export async function connectTestWorker(
+  servers: { readonly appPort: number } | readonly { readonly appPort: number }[],
   tag = 'worker-1',
+  clock: Clock = systemClock,
 ): Promise<Signalling> {
-  return connectSignalling({ host: '127.0.0.1', port: appPort, secret: SECRET, tag, logger });
+  const { signalling, connected } = openSignalling({
+    servers: [servers].flat().map(({ appPort }) => ({ host: '127.0.0.1', port: appPort })),
+    secret: SECRET,
+    tag,
+    clock,
+    logger,
+  });
+  await connected;
+  return signalling;
 }

@@ -83,6 +83,7 @@ export class WorkerProcess {
         capacity: CAPACITY,
         codecs: ['PCMU'],
         sipTag: parts.instanceId,
+        sipServers: ['signalling'],
         kinds: ['phone', 'web'],
         sessions: jobs.all().filter((job) => job.kind === 'phone' || job.call !== null),
       }),

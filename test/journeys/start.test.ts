@@ -167,6 +167,14 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     await expectEnds(next, 'SIGTERM');
   });
 
+  it('a product whose SIP servers are not there is ready: its worker takes all but phone calls', async () => {
+    const program = run('all', { DRACHTIO_SERVERS: '127.0.0.1:1,127.0.0.1:2' });
+    const [, port] = await program.printed(/^ready \{"port":(\d+)/m);
+    expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
+    program.signal('SIGTERM');
+    expect(await program.ended()).toBe(0);
+  });
+
   describe('a product whose parts fail', () => {
     let killed: Product;
     let next: Product;

@@ -1,11 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
-import { createLogger } from '#base/log.ts';
-import { connectSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
 import { type App, type AppCommand, openAppPort } from '#telephony/embedded/app-protocol.ts';
 import type { IncomingInvite, Signalling } from '#telephony/signalling.ts';
+import { connectTestWorker } from '#test/fakes/signalling.ts';
 
-const logger = createLogger({ level: 'silent', name: 'test' });
 const sdp =
   'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 const headers = (cseq: string, toTag = '') =>
@@ -42,15 +40,10 @@ describe('the worker’s end of signalling', () => {
         commands.push(command.raw.split('\r\n')[0] ?? '');
         onCommand(app, command);
       },
+      onForget: () => undefined,
       onLost: () => undefined,
     });
-    worker = await connectSignalling({
-      host: '127.0.0.1',
-      port: port.port,
-      secret: 'secret',
-      tag: 'worker-1',
-      logger,
-    });
+    worker = await connectTestWorker({ appPort: port.port });
     worker.onInvite((next) => invites.push(next));
     await expect
       .poll(() => [...port.apps].some((app) => app.verbs.has('invite')), { interval: 5 })
@@ -174,6 +167,7 @@ describe('the worker’s end of signalling', () => {
       secret: 'secret',
       hostPorts: () => [],
       onSip: () => undefined,
+      onForget: () => undefined,
       onLost: () => undefined,
     });
     await expect.poll(() => worker.isConnected, { timeout: 5000 }).toBe(true);

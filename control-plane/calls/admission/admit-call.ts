@@ -239,7 +239,8 @@ async function placeInboundCall(context: Context, call: InboundCall): Promise<Pl
     recordAudio: !call.isTest && version.config.conversation.record_audio,
     tokenHash: null,
   });
-  return placeSession(context, draft, { kind: 'phone' });
+  const route = { workerTags: request.worker_tags ?? null, server: request.server ?? null };
+  return placeSession(context, draft, { kind: 'phone', route });
 }
 
 function timezoneOf(request: AdmissionRequest, version: VersionDocument): string | null {

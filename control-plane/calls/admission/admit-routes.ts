@@ -11,7 +11,7 @@ import { workersOnly } from '../../platform/http/internal-access.ts';
 import { sendBare } from '../../platform/http/problems.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { admitCall } from './admit-call.ts';
-import { bearerOfBasic, drachtioQuery, readDrachtioQuestion } from './drachtio-question.ts';
+import { bearerOfBasic, drachtioQuery, drachtioServer, readDrachtioQuestion } from './drachtio-question.ts';
 
 /** Maximum size of a UDP datagram. */
 const MAX_INVITE_BYTES = 65_535;
@@ -35,7 +35,8 @@ export function registerAdmitRoutes(app: ApiServer, context: Context): void {
 
 /**
  * Registered in its own scope, because only this route accepts plain text. The path ends in a slash because
- * drachtio-server appends one to the configured address, before the query.
+ * drachtio-server appends one to the configured address, before the query. The last part of that address may
+ * name the server.
  */
 function registerDrachtioRoute(app: ApiServer, context: Context): void {
   app.addContentTypeParser(
@@ -43,24 +44,30 @@ function registerDrachtioRoute(app: ApiServer, context: Context): void {
     { parseAs: 'string', bodyLimit: MAX_INVITE_BYTES },
     (_request, body, done) => done(null, body),
   );
-  app.post(
-    '/internal/sip/drachtio/',
-    {
-      config: { access: 'none', bodyOptional: true },
-      onRequest: async (request, reply) => {
-        if (isBearer(bearerOfBasic(request.headers.authorization), context.credentials.workerToken))
-          return undefined;
-        sendBare(reply, 401);
-        return reply;
+  for (const path of ['/internal/sip/drachtio/', '/internal/sip/drachtio/:server/'])
+    app.post(
+      path,
+      {
+        config: { access: 'none', bodyOptional: true },
+        onRequest: async (request, reply) => {
+          if (isBearer(bearerOfBasic(request.headers.authorization), context.credentials.workerToken))
+            return undefined;
+          sendBare(reply, 401);
+          return reply;
+        },
+        schema: {
+          hide: true,
+          querystring: drachtioQuery,
+          params: drachtioServer,
+          response: { 200: admissionAnswer },
+        },
       },
-      schema: { hide: true, querystring: drachtioQuery, response: { 200: admissionAnswer } },
-    },
-    async (request) => {
-      const question = readDrachtioQuestion(String(request.body ?? ''), request.query);
-      if (!question) throw fault('malformed_json');
-      return (await admitCall(context, question, isAwaited(request))).answer;
-    },
-  );
+      async (request) => {
+        const question = readDrachtioQuestion(String(request.body ?? ''), request.query, request.params);
+        if (!question) throw fault('malformed_json');
+        return (await admitCall(context, question, isAwaited(request))).answer;
+      },
+    );
 }
 
 /** A client that no longer waits for the answer closes the connection. */

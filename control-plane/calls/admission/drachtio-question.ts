@@ -11,6 +11,9 @@ export const drachtioQuery = z.object({
   protocol: z.enum(['udp', 'tcp', 'tls']).catch('udp'),
 });
 
+/** The part of the handler's address that names the server. */
+export const drachtioServer = z.object({ server: z.string().max(300).optional() });
+
 const COMPACT: Readonly<Record<string, string>> = { i: 'call-id', f: 'from' };
 const USER = /sips?:([^@;?>\s]*)(@?)/gi;
 const TEL = /tel:([^;?>\s]*)/i;
@@ -19,6 +22,7 @@ const TEL = /tel:([^;?>\s]*)/i;
 export function readDrachtioQuestion(
   invite: string,
   query: z.output<typeof drachtioQuery>,
+  { server }: z.output<typeof drachtioServer> = {},
 ): AdmissionRequest | null {
   const [requestLine = '', ...lines] = (invite.split(/\r?\n\r?\n/, 1)[0] ?? '')
     .replace(/\r?\n[ \t]+/g, ' ')
@@ -41,6 +45,7 @@ export function readDrachtioQuestion(
     source_port: 0,
     transport: query.protocol,
     headers: admissionHeaders(headers),
+    ...(server === undefined ? {} : { server }),
   });
   return question.success ? question.data : null;
 }

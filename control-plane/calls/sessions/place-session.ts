@@ -5,7 +5,7 @@
 import { Fault } from '#config/errors.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { Context } from '../../platform/context.ts';
-import type { JobOffer, Placement } from '../../platform/dispatch.ts';
+import type { JobOffer, Placement, SipRoute } from '../../platform/dispatch.ts';
 import { insertDocument } from '../../platform/store/insert-documents.ts';
 import type { SessionDocument, SessionWorker } from '../../platform/store/models/session-model.ts';
 import { DatabaseWaitError } from '../../platform/store/request-wait.ts';
@@ -42,10 +42,10 @@ export async function openUnplacedSession(
 export async function placeSession(
   context: Context,
   draft: SessionDocument,
-  job: { kind: JobOffer['kind']; plan?: CallPlan },
+  job: { kind: JobOffer['kind']; plan?: CallPlan; route?: SipRoute },
 ): Promise<PlacedSession> {
-  const { kind, plan } = job;
-  const offer = { sessionId: draft._id, epoch: draft.epoch + 1, kind, sipCallId: draft.sip_call_id };
+  const { kind, plan, route } = job;
+  const offer = { sessionId: draft._id, epoch: draft.epoch + 1, kind, sipCallId: draft.sip_call_id, route };
   // Checked before anything is stored: a later refusal costs eight database commands.
   await requireShare(context, kind, draft.user_id);
   await insertDocument(context.models.sessions, draft);

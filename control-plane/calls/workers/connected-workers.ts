@@ -147,8 +147,11 @@ export class ConnectedWorkers implements OwnWorkers {
 
   async placeHere(offer: JobOffer): Promise<Placement | null> {
     if (this.isClosedTo(offer.kind)) return null;
-    const candidates = [...this.#workers.values()]
-      .filter((worker) => worker.registration.kinds.includes(offer.kind))
+    const suitable = [...this.#workers.values()].filter(({ registration }) =>
+      registration.kinds.includes(offer.kind),
+    );
+    const candidates = suitable
+      .filter((worker) => isReached(worker, offer.route))
       // Full workers are asked last rather than skipped, because their last heartbeat may be a second old.
       .sort((a, b) => b.load.freeSlots - a.load.freeSlots);
     const verdicts = new Map<WorkerConnection, OfferVerdict>();
@@ -165,6 +168,11 @@ export class ConnectedWorkers implements OwnWorkers {
       .filter((worker) => verdicts.get(worker) === 'late')
       .sort((a, b) => a.load.loopLagMs - b.load.loopLagMs);
     if (late && candidates.length > 1 && (await ask(late, LAST_ACCEPT_MS))) return placementAt(late);
+    if (candidates.length === 0 && suitable.length > 0)
+      this.#logger.warn(
+        { sessionId: offer.sessionId, server: offer.route?.server },
+        'no worker of this replica is connected to the SIP server of a call',
+      );
     // An analysis stays queued, so it is not logged; a call is refused.
     if (offer.kind !== 'analysis' && candidates.length > 0)
       this.#logger.warn(
@@ -200,6 +208,14 @@ export class ConnectedWorkers implements OwnWorkers {
       this.#returning.get(worker)?.push({ sessionId: offer.sessionId, epoch: offer.epoch });
     return verdict;
   }
+}
+
+/** True if the SIP server of the call can pass it to this worker, as far as the two say. */
+function isReached({ registration, sipServers }: WorkerConnection, route: JobOffer['route']): boolean {
+  const { sip_tag: tag } = registration;
+  if (!route) return true;
+  if (route.workerTags !== null) return tag !== null && route.workerTags.includes(tag);
+  return route.server === null || sipServers === null || sipServers.includes(route.server);
 }
 
 function placementAt({ registration }: WorkerConnection): Placement {

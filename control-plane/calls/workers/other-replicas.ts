@@ -34,6 +34,9 @@ const offerSchema = z.object({
   epoch: z.number().int(),
   kind: jobKind,
   sipCallId: z.string().nullable(),
+  route: z
+    .object({ workerTags: z.array(z.string()).readonly().nullable(), server: z.string().nullable() })
+    .nullish(),
 });
 const placementSchema = z.object({
   instanceId: z.string(),

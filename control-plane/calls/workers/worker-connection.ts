@@ -42,6 +42,8 @@ export interface WorkerConnection {
   readonly load: { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number };
   /** Time since its last message, ms: the link may be lost without having been closed. */
   readonly silentMs: number;
+  /** Names of the SIP servers that it is connected to; null from older workers, which do not say. */
+  readonly sipServers: readonly string[] | null;
   send(message: ControlMessage): void;
   /** Resolves with the worker's answer to an offer, or `late` after `ms`. */
   waitForVerdict(
@@ -94,6 +96,7 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
 class SocketWorker implements WorkerConnection {
   readonly registration: Registration;
   readonly load: { calls: number; freeSlots: number; loopLagMs: number };
+  sipServers: readonly string[] | null;
   readonly #socket: WebSocket;
   readonly #clock: Clock;
   readonly #silentMs: () => number;
@@ -109,6 +112,7 @@ class SocketWorker implements WorkerConnection {
     this.#clock = clock;
     this.#silentMs = silentMs;
     this.registration = registration;
+    this.sipServers = registration.sip_servers ?? null;
     this.load = {
       calls: registration.sessions.length,
       freeSlots: registration.capacity - registration.sessions.length,
@@ -146,6 +150,7 @@ class SocketWorker implements WorkerConnection {
         this.load.calls = message.calls;
         this.load.freeSlots = message.free_slots;
         this.load.loopLagMs = message.loop_lag_p95_ms;
+        this.sipServers = message.sip_servers ?? null;
         return;
       case 'accept':
         this.load.freeSlots -= 1;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import type { SignallingReport } from '#protocol/worker-watch.ts';
-import { connectSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
+import { openSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
 import type { Heard } from '#telephony/drachtio/worker-probe.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { Signalling } from '#telephony/signalling.ts';
@@ -52,8 +52,16 @@ async function connect(tag: string, isLeased: boolean): Promise<void> {
     },
     hasItsCalls: async () => undefined,
   };
-  const options = { host: '127.0.0.1', port: link.port, secret: SECRET, tag, logger };
-  workers.push(await connectSignalling({ ...options, watch: isLeased ? watch : undefined }));
+  const { signalling, connected } = openSignalling({
+    servers: [{ host: '127.0.0.1', port: link.port }],
+    secret: SECRET,
+    tag,
+    watch: isLeased ? watch : undefined,
+    clock: systemClock,
+    logger,
+  });
+  workers.push(signalling);
+  await connected;
 }
 
 const last = () => reports.at(-1);

@@ -5,6 +5,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { systemClock } from '#base/clock.ts';
 import { header, parseMessage, type SipMessage } from '#telephony/embedded/message.ts';
+import { parseVia } from '#telephony/embedded/via.ts';
 
 /** Parts of a request that differ from the defaults. */
 export interface RawRequest {
@@ -49,8 +50,8 @@ export class RawCaller {
   }
 
   /** Sends arbitrary bytes. */
-  send(text: string | Uint8Array): void {
-    this.#socket.send(text, this.#serverPort, '127.0.0.1');
+  send(text: string | Uint8Array, port = this.#serverPort): void {
+    this.#socket.send(text, port, '127.0.0.1');
   }
 
   /** Sends a request; returns its text for retransmission. */
@@ -80,7 +81,7 @@ export class RawCaller {
     return text;
   }
 
-  /** Answers a received request. */
+  /** Answers a received request, at the server that sent it. */
   answer(request: SipMessage, status: number, body = ''): void {
     const same = (name: string) =>
       request.headers
@@ -99,6 +100,7 @@ export class RawCaller {
         '',
         body,
       ].join('\r\n'),
+      parseVia(header(request, 'via') ?? '')?.port ?? undefined,
     );
   }
 

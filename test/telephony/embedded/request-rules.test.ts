@@ -49,7 +49,12 @@ describe('the embedded signalling', () => {
       405,
       { allow: expect.stringContaining('INVITE') },
     ],
-    ['RFC 3261 §12.2.2 481 for an unknown dialog', { method: 'BYE', toTag: 'unknown' }, 481, {}],
+    [
+      '503 for a dialog that no worker could be asked about',
+      { method: 'BYE', toTag: 'unknown' },
+      503,
+      { 'retry-after': '2' },
+    ],
   ];
   it.each(cases)('answers by rule: %s', async (_, request, status, headers) => {
     caller.request(request);

@@ -94,6 +94,7 @@ class Dialog implements SipDialog {
 
 /** Signalling whose remote side is the test. */
 class FarSide implements Signalling {
+  readonly servers = ['10.0.0.1:9022'];
   isConnected = true;
   dialled: DialRequest[] = [];
   resumed: string[] = [];

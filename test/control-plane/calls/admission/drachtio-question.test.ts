@@ -72,13 +72,26 @@ describe('a request from drachtio-server', () => {
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({ action: 'route', data: { tag: expect.any(String) } });
   });
+
+  it('names its server at the end of the path, so that a worker of this server is chosen', async () => {
+    const user = await api.createUser();
+    const agentId = await api.publishAgent(user);
+    const number = { provider: 'managed', phone_number: '+15550100001', agent_id: agentId };
+    await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body: number });
+    expect((await ask(INVITE, undefined, '10.0.0.5:9022/')).status).toBe(200);
+    expect((await ask(INVITE.replace('abc@', 'def@'))).status).toBe(200);
+    expect(api.dispatch.offers.map(({ route }) => route)).toEqual([
+      { workerTags: null, server: '10.0.0.5:9022' },
+      { workerTags: null, server: null },
+    ]);
+  });
 });
 
 /** Sends a request as drachtio-server does, with a slash before the query. */
-function ask(raw: string, token = api.context.credentials.workerToken) {
+function ask(raw: string, token = api.context.credentials.workerToken, server = '') {
   return api.request(
     'POST',
-    '/internal/sip/drachtio/?method=INVITE&source_address=203.0.113.9&protocol=udp&fromUser=x',
+    `/internal/sip/drachtio/${server}?method=INVITE&source_address=203.0.113.9&protocol=udp&fromUser=x`,
     {
       headers: {
         authorization: `Basic ${Buffer.from(`drachtio:${token}`).toString('base64')}`,

@@ -104,6 +104,7 @@ export async function startWorker(firstPort: number, now: () => string): Promise
       capacity: 9,
       codecs: ['PCMU'],
       sipTag: 'w1',
+      sipServers: [],
       kinds: ['phone', 'web'],
       sessions: running,
     }),

@@ -87,6 +87,7 @@ describe('the worker link', () => {
         capacity: options.capacity ?? 2,
         codecs: ['PCMU'],
         sipTag: instanceId,
+        sipServers: [],
         kinds: ['phone', 'web'],
         sessions: [],
       }),
