@@ -186,13 +186,22 @@ function adoptDialog(
   });
 }
 
+/** True for a dialog that another connected worker has: a hang-up that comes late must not end its call. */
+function isAnothers(core: Core, app: App, message: SipMessage): boolean {
+  const tagOf = (name: 'from' | 'to') => parameter(header(message, name) ?? '', 'tag') ?? '';
+  const dialog = core.dialogs.find(header(message, 'call-id') ?? '', tagOf('from'), tagOf('to'));
+  return (
+    dialog !== null && core.apps.has(dialog.app) && ![...dialog.app.tags].some((tag) => app.tags.has(tag))
+  );
+}
+
 function newRequest(
   core: Core,
   app: App,
   request: { messageId: string; message: SipMessage; method: string; uri: string },
 ): void {
   const adopted = request.method === 'INVITE' ? adoptDialog(core, app, request) : null;
-  if (adopted === 'taken') {
+  if (adopted === 'taken' || (request.method === 'BYE' && isAnothers(core, app, request.message))) {
     app.answer(request.messageId, false, ['unable to find dialog: another worker has it']);
     return;
   }

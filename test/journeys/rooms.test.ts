@@ -313,6 +313,22 @@ describeNeeds(NEEDS)('a custom caller in a LiveKit room', () => {
   );
 
   itNeeds(NEEDS)(
+    'gets a 502 without a LiveKit server, and the charge is returned',
+    { timeout: 60_000 },
+    async () => {
+      const wallet = async () => (await product.ask('GET', '/wallet/self/api-credit')).credit;
+      const before = await wallet();
+      await server.close();
+      const refused = await product.api('POST', '/v1/agent/sessions', {
+        agent_id: await demoAgentId(product),
+      });
+      expect([refused.status, refused.body.message]).toEqual([502, 'Agent gateway is unreachable']);
+      expect(await wallet()).toBe(before);
+      server = await startLivekitServer({ port: server.port });
+    },
+  );
+
+  itNeeds(NEEDS)(
     'is not told when its worker is stopped: another one continues the conversation',
     { timeout: 120_000 },
     async () => {
@@ -338,22 +354,6 @@ describeNeeds(NEEDS)('a custom caller in a LiveKit room', () => {
         await other.close();
         rmSync(DATA_DIR, { recursive: true, force: true });
       }
-    },
-  );
-
-  itNeeds(NEEDS)(
-    'gets a 502 without a LiveKit server, and the charge is returned',
-    { timeout: 60_000 },
-    async () => {
-      const wallet = async () => (await product.ask('GET', '/wallet/self/api-credit')).credit;
-      const before = await wallet();
-      await server.close();
-      const refused = await product.api('POST', '/v1/agent/sessions', {
-        agent_id: await demoAgentId(product),
-      });
-      expect([refused.status, refused.body.message]).toEqual([502, 'Agent gateway is unreachable']);
-      expect(await wallet()).toBe(before);
-      server = await startLivekitServer({ port: server.port });
     },
   );
 });

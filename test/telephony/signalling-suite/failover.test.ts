@@ -164,7 +164,10 @@ describeServers([], 'an answered call whose worker dies', (start, beyond) => {
       await caller.next(({ start }) => start.kind === 'request' && start.method === 'ACK', LONG_MS);
       const resuming = failOverSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
       const again = await caller.next(
-        (message) => isOf(message, 'INVITE') && header(message, 'cseq') !== header(request, 'cseq'),
+        (message) =>
+          message.start.kind === 'request' &&
+          isOf(message, 'INVITE') &&
+          header(message, 'cseq') !== header(request, 'cseq'),
         LONG_MS,
       );
       caller.answer(again, 200, sdp(41_000));
