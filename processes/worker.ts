@@ -10,6 +10,7 @@ import { createEgressGuard } from '#base/egress.ts';
 import { createLogger, type Logger } from '#base/log.ts';
 import { hostPort } from '#base/public-address.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
+import { waitAtMost } from '#base/wait-at-most.ts';
 import { type Settings, signallingServers } from '#config/env.ts';
 import { openTracing } from '#config/tracing.ts';
 import type { LegFactory, Transport } from '#media/leg/leg-factory.ts';
@@ -233,8 +234,6 @@ function openSip(
   return { signalling: relayedSignalling(signalling, relay), connected };
 }
 
-async function withinConnectTime(connected: Promise<void>): Promise<void> {
-  const limit = new AbortController();
-  await Promise.race([connected, systemClock.sleep(CONNECT_MS, limit.signal).catch(() => undefined)]);
-  limit.abort();
+function withinConnectTime(connected: Promise<void>): Promise<void> {
+  return waitAtMost(systemClock, CONNECT_MS, connected);
 }

@@ -48,7 +48,7 @@ export interface Context {
   /** Storage of recordings and flight logs. */
   readonly blobs: Blobs;
   readonly ledger: Ledger;
-  /** What signalling servers have lately reported about their workers. */
+  /** The last reports of signalling servers: which workers they hear. */
   readonly signallingReports: SignallingReports;
   /** Notifies other parts of this process that there may be work. */
   readonly workSignals: WorkSignals;

@@ -52,9 +52,10 @@ export interface ReportSink {
   /** The draining worker `instanceId` offers a call to another worker; false if none takes it now. */
   handOver(instanceId: string, call: HandedOverCall): Promise<boolean>;
   /**
-   * The worker process is known to be dead since `diedAt`, null if nobody saw it, and its spool has been read
-   * or cannot be. Other workers take over its calls; those that cannot be taken over end with
-   * `heartbeat_timeout`. `hungIn` is the session that had blocked its event loop when it was killed.
+   * Called when a worker process is known to be dead and its spool has been read, or cannot be read. `diedAt`
+   * is the time of death, null if nobody saw it. Other workers take over its calls; those that cannot be
+   * taken over end with `heartbeat_timeout`. `hungIn` is the session that had blocked its event loop when it
+   * was killed.
    */
   workerDead(instanceId: string, diedAt: Date | null, hungIn?: string | null): Promise<void>;
 }

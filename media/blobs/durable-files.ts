@@ -66,7 +66,7 @@ export class DurableFiles {
   async #syncAll(): Promise<void> {
     if (this.#isSyncing) return;
     this.#isSyncing = true;
-    // What is asked for together belongs to one round.
+    // Requests of the same tick share one round.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
       const round = [...this.#waiting];

@@ -14,6 +14,7 @@ import type { ParticipantEvent, SessionItem } from '#protocol/session-record.ts'
 import type { ParticipantChange } from '#protocol/worker-link.ts';
 import { RecognitionFeed } from '../turn/loop/recognition-feed.ts';
 import { leaveForSuccessor } from './leave-for-successor.ts';
+import { isoNow } from './wall-time.ts';
 
 /** A colleague, and what they want to do once connected. */
 export interface Participant {
@@ -273,7 +274,7 @@ export class Participants {
   }
 
   #note({ id, name }: Member, event: ParticipantEvent): void {
-    const at = new Date(this.#deps.clock.wallTime()).toISOString();
+    const at = isoNow(this.#deps.clock);
     this.#deps.record({
       type: 'participant',
       participant_id: id,

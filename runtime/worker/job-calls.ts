@@ -13,6 +13,7 @@ import { dialOutboundCall, type OutboundCallDeps } from '#telephony/outbound-cal
 import { type Call, type CallDeps, startCall } from '../calls/call.ts';
 import { traceCall } from '../calls/call-trace.ts';
 import { askForTransfer } from '../calls/transfer-permission.ts';
+import { isoNow } from '../calls/wall-time.ts';
 import { nameless, type Within } from '../event-loop/session-attribution.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { Uploads } from '../link/uploads.ts';
@@ -81,7 +82,7 @@ export class JobCalls {
   }
 
   /** Ends a job that never became a call. */
-  reportEnd(job: Job, endReason: EndReason, at = new Date(this.#deps.clock.wallTime()).toISOString()): void {
+  reportEnd(job: Job, endReason: EndReason, at = isoNow(this.#deps.clock)): void {
     this.report(job, { type: 'ended', at, end_reason: endReason });
     this.free(job);
   }

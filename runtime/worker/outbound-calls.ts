@@ -10,6 +10,7 @@ import type { DialStatus } from '#protocol/session-record.ts';
 import { dialOutboundCall, type OutboundCall, type OutboundCallDeps } from '#telephony/outbound-call.ts';
 import { InviteRefused } from '#telephony/signalling.ts';
 import { dialogReport } from '../calls/dialog-report.ts';
+import { isoNow } from '../calls/wall-time.ts';
 import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
 
@@ -100,7 +101,7 @@ function reportDial(
   calls.report(job, {
     type: 'dial',
     dial_status: dialStatus,
-    at: new Date(clock.wallTime()).toISOString(),
+    at: isoNow(clock),
     sip_call_id: sipCallId,
     error,
   });

@@ -7,6 +7,7 @@
 import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
+import { waitAtMost } from '#base/wait-at-most.ts';
 import type { Tracing } from '#config/tracing.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
@@ -152,9 +153,9 @@ export class Worker {
       this.#endAll('internal_error', { sayGoodbye: true });
     });
     const last = clock.after(drainMs + GOODBYE_MS, () => this.#endAll('internal_error'));
-    await this.#atMost(drainMs + GOODBYE_MS + HANG_UP_MS, this.#jobs.idle());
+    await waitAtMost(clock, drainMs + GOODBYE_MS + HANG_UP_MS, this.#jobs.idle());
     for (const begun of [handOver, timer, last]) begun.cancel();
-    await this.#atMost(FLUSH_MS, Promise.all([this.#client.flushed(FLUSH_MS), uploads.flushed()]));
+    await waitAtMost(clock, FLUSH_MS, Promise.all([this.#client.flushed(FLUSH_MS), uploads.flushed()]));
   }
 
   async close(): Promise<void> {
@@ -287,11 +288,5 @@ export class Worker {
       // `takeInvite` refuses an INVITE that waits for the plan and reports its end.
       else if (job.kind !== 'analysis') this.#calls.free(job);
     }
-  }
-
-  async #atMost(ms: number, work: Promise<unknown>): Promise<void> {
-    const limit = new AbortController();
-    await Promise.race([work, this.#deps.clock.sleep(ms, limit.signal).catch(() => undefined)]);
-    limit.abort();
   }
 }

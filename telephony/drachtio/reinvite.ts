@@ -34,14 +34,10 @@ export async function reinvite(
   localSdp: string,
   isRebind = false,
 ): Promise<ReinvitedDialog> {
-  const { sipCallId, localParty, remoteParty, localCseq, routeSet, remoteTarget } = facts;
-  const route = routeSet.length > 0 ? { route: routeSet.join(', ') } : {};
+  const { sipCallId, localCseq, remoteTarget } = facts;
   const headers = {
     ...CAPABILITIES,
-    'call-id': sipCallId,
-    from: localParty,
-    to: remoteParty,
-    ...route,
+    ...dialogHeaders(facts),
     ...(isRebind && { [REBIND_HEADER]: '1' }),
   };
   let cseq = localCseq + CSEQ_LEAP;
@@ -107,10 +103,8 @@ export function hangUpRefused(
  * when it is answered.
  */
 export function hangUpWithout(srf: Srf, facts: DialogFacts): Promise<void> {
-  const { sipCallId, localParty, remoteParty, localCseq, routeSet, remoteTarget } = facts;
-  const route = routeSet.length > 0 ? { route: routeSet.join(', ') } : {};
-  const cseq = `${localCseq + 2 * CSEQ_LEAP} BYE`;
-  const headers = { 'call-id': sipCallId, from: localParty, to: remoteParty, ...route, cseq };
+  const { localCseq, routeSet, remoteTarget } = facts;
+  const headers = { ...dialogHeaders(facts), cseq: `${localCseq + 2 * CSEQ_LEAP} BYE` };
   // The server sends it to the first route, as it does within its own dialogs (RFC 3261 §12.2.1.1).
   const first = /<([^<>]*)>/.exec(routeSet[0] ?? '')?.[1];
   const request = { method: 'BYE', uri: remoteTarget, headers, ...(first && { proxy: first }) };
@@ -120,6 +114,17 @@ export function hangUpWithout(srf: Srf, facts: DialogFacts): Promise<void> {
       else sent.on('response' as 'cancel', () => resolve());
     });
   });
+}
+
+/** The headers that name a dialog to a server that does not know it (RFC 3261 §12.2.1.1). */
+function dialogHeaders({
+  sipCallId,
+  localParty,
+  remoteParty,
+  routeSet,
+}: DialogFacts): Record<string, string> {
+  const route = routeSet.length > 0 ? { route: routeSet.join(', ') } : {};
+  return { 'call-id': sipCallId, from: localParty, to: remoteParty, ...route };
 }
 
 /** A request to send. */

@@ -3,7 +3,7 @@
  * received, requests within a dialog, new requests, CANCEL and ACK.
  */
 import { REBIND_HEADER } from '#protocol/worker-watch.ts';
-import type { App, AppCommand } from './app-protocol.ts';
+import { type App, type AppCommand, isSameWorker } from './app-protocol.ts';
 import {
   type Core,
   dialogPeer,
@@ -158,8 +158,7 @@ function adoptDialog(
   const cseq = (parseCseq(message)?.number ?? 1) - 1;
   const existing = core.dialogs.find(callId, localTag, remoteTag);
   if (existing) {
-    const isOwn = [...existing.app.tags].some((tag) => app.tags.has(tag));
-    if (header(message, REBIND) !== null && core.apps.has(existing.app) && !isOwn) return 'taken';
+    if (header(message, REBIND) !== null && isAnothers(core, app, existing)) return 'taken';
     existing.app = app;
     // Another server may have sent requests of this dialog since.
     existing.localCseq = Math.max(existing.localCseq, cseq);
@@ -186,22 +185,30 @@ function adoptDialog(
   });
 }
 
-/** True for a dialog that another connected worker has: a hang-up that comes late must not end its call. */
-function isAnothers(core: Core, app: App, message: SipMessage): boolean {
-  const tagOf = (name: 'from' | 'to') => parameter(header(message, name) ?? '', 'tag') ?? '';
-  const dialog = core.dialogs.find(header(message, 'call-id') ?? '', tagOf('from'), tagOf('to'));
-  return (
-    dialog !== null && core.apps.has(dialog.app) && ![...dialog.app.tags].some((tag) => app.tags.has(tag))
-  );
+/** Whether a connected worker other than that of `app` has the dialog. */
+function isAnothers(core: Core, app: App, dialog: Dialog): boolean {
+  return core.apps.has(dialog.app) && !isSameWorker(dialog.app, app);
 }
 
-function newRequest(
-  core: Core,
-  app: App,
-  request: { messageId: string; message: SipMessage; method: string; uri: string },
-): void {
+/** Whether this hangs up a call that another worker has taken: a BYE that comes late must not end it. */
+function isLateBye(core: Core, app: App, { method, message }: NewRequest): boolean {
+  if (method !== 'BYE') return false;
+  const tagOf = (name: 'from' | 'to') => parameter(header(message, name) ?? '', 'tag') ?? '';
+  const dialog = core.dialogs.find(header(message, 'call-id') ?? '', tagOf('from'), tagOf('to'));
+  return dialog !== null && isAnothers(core, app, dialog);
+}
+
+/** A request outside the dialogs that the server names to its applications. */
+interface NewRequest {
+  readonly messageId: string;
+  readonly message: SipMessage;
+  readonly method: string;
+  readonly uri: string;
+}
+
+function newRequest(core: Core, app: App, request: NewRequest): void {
   const adopted = request.method === 'INVITE' ? adoptDialog(core, app, request) : null;
-  if (adopted === 'taken' || (request.method === 'BYE' && isAnothers(core, app, request.message))) {
+  if (adopted === 'taken' || isLateBye(core, app, request)) {
     app.answer(request.messageId, false, ['unable to find dialog: another worker has it']);
     return;
   }

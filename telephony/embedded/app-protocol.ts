@@ -35,6 +35,11 @@ export interface App {
   close(): void;
 }
 
+/** Whether two connections are of the same worker, which keeps its tags when it connects again. */
+export function isSameWorker(one: App, other: App): boolean {
+  return [...one.tags].some((tag) => other.tags.has(tag));
+}
+
 /** Options of the application port. */
 export interface AppPortOptions {
   readonly host: string;

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { TokenBucket } from '#base/token-bucket.ts';
 import { cancelInvite, onAppCommand } from './app-commands.ts';
-import { type App, openAppPort } from './app-protocol.ts';
+import { type App, isSameWorker, openAppPort } from './app-protocol.ts';
 import { AppWatch } from './app-watch.ts';
 import {
   type Core,
@@ -147,7 +147,7 @@ function handleMessage(core: Core, text: string, source: Peer): boolean {
 /** The dialog belongs to another server now. Its worker learns if the peer hung up here meanwhile. */
 function forgetDialog(core: Core, app: App, dialogId: string): void {
   const dialog = core.dialogs.get(dialogId);
-  if (!dialog || ![...dialog.app.tags].some((tag) => app.tags.has(tag))) return;
+  if (!dialog || !isSameWorker(dialog.app, app)) return;
   core.dialogs.remove(dialog);
   if (!dialog.hasLeft) return;
   const bye: SipMessage = {

@@ -2,7 +2,8 @@
  * A clock that only advances when a test advances it: timers fire in order of their due time, and each sees
  * its own due time as now.
  */
-import type { Clock, Timer } from '#base/clock.ts';
+import type { Timer } from '#base/clock.ts';
+import { TimerClock } from './timer-clock.ts';
 
 interface Pending {
   dueMs: number;
@@ -11,13 +12,14 @@ interface Pending {
 }
 
 /** A `Clock` under the test's control. */
-export class ManualClock implements Clock {
+export class ManualClock extends TimerClock {
   #nowMs = 0;
   #order = 0;
   readonly #wallOriginMs: number;
   readonly #pending = new Set<Pending>();
 
   constructor(wallOriginMs = Date.UTC(2026, 0, 1)) {
+    super();
     this.#wallOriginMs = wallOriginMs;
   }
 
@@ -33,34 +35,6 @@ export class ManualClock implements Clock {
     const entry = { dueMs: this.#nowMs + Math.max(0, ms), order: this.#order++, callback };
     this.#pending.add(entry);
     return { cancel: () => void this.#pending.delete(entry) };
-  }
-
-  every(ms: number, callback: () => void): Timer {
-    let timer = this.after(ms, tick);
-    const clock = this;
-    function tick() {
-      timer = clock.after(ms, tick);
-      callback();
-    }
-    return { cancel: () => timer.cancel() };
-  }
-
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      const timer = this.after(ms, resolve);
-      signal?.addEventListener(
-        'abort',
-        () => {
-          timer.cancel();
-          reject(signal.reason);
-        },
-        { once: true },
-      );
-    });
   }
 
   /** Number of pending timers; a test asserts 0 to prove that nothing leaked. */

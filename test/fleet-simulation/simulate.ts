@@ -5,24 +5,17 @@
  * defect is tried as well, with at most so many fleets each; with `--write` the report replaces that of the
  * documentation.
  */
-import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { isMainThread, parentPort, Worker } from 'node:worker_threads';
+import { isMainThread } from 'node:worker_threads';
+import { type Batch, runBatches, serveBatches } from '../simulation/run-batches.ts';
 import { tryDefects, writeReport } from './defects-table.ts';
 import { type FleetFigures, NO_FIGURES, simulateFleet, sumOf } from './simulate-fleet.ts';
 
-/** Runs a thread gets at a time, and failures after which further ones add no information. */
+/** Runs a thread gets at a time. */
 const BATCH = 10;
-const ENOUGH_FAILURES = 20;
 /** Runs between progress messages. */
 const PROGRESS = 100;
-
-/** Runs with consecutive seeds. */
-interface Batch {
-  readonly from: number;
-  readonly runs: number;
-}
 
 /** The result of a batch. */
 interface Found {
@@ -31,11 +24,7 @@ interface Found {
 }
 
 if (isMainThread) await main();
-else
-  parentPort?.on(
-    'message',
-    (batch: Batch) => void runBatch(batch).then((found) => parentPort?.postMessage(found)),
-  );
+else serveBatches(runBatch);
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -74,48 +63,29 @@ async function runBatch({ from, runs }: Batch): Promise<Found> {
 
 /** Runs these fleets and returns what they contained. */
 async function runAll(from: number, runs: number): Promise<string> {
-  const startedMs = performance.now();
-  const failures: string[] = [];
-  const end = from + runs;
   let figures = NO_FIGURES;
-  let next = from;
-  let done = 0;
-  const secondsSince = () => ((performance.now() - startedMs) / 1000).toFixed(1);
-  const work = async () => {
-    const thread = new Worker(new URL(import.meta.url));
-    while (next < end && failures.length < ENOUGH_FAILURES) {
-      const batch = { from: next, runs: Math.min(BATCH, end - next) };
-      next += batch.runs;
-      const found = await runIn(thread, batch);
-      failures.push(...found.failures);
-      for (const failure of found.failures) console.log(failure);
-      figures = sumOf(figures, found.figures);
-      const before = done;
-      done += batch.runs;
-      if (Math.floor(before / PROGRESS) < Math.floor(done / PROGRESS))
-        console.log(`${done} of ${runs} fleets in ${secondsSince()} s`);
-    }
-    await thread.terminate();
-  };
-  await Promise.all(Array.from({ length: availableParallelism() }, work));
-  process.exitCode = failures.length === 0 ? 0 : 1;
+  const { done, seconds, failures } = await runBatches<Found>(
+    { from, runs },
+    {
+      file: import.meta.url,
+      batch: BATCH,
+      progress: PROGRESS,
+      noun: 'fleets',
+      onFound: (found) => {
+        for (const failure of found.failures) console.log(failure);
+        figures = sumOf(figures, found.figures);
+      },
+    },
+  );
   const { calls, connected, commands, doubted, faults, lastedMs, lost, takenOver } = figures;
   const outcome =
     failures.length === 0 ? 'Every invariant held' : `${failures.length} invariants were broken`;
   return (
-    `${outcome} in ${done} fleets, made in ${secondsSince()} s on ${availableParallelism()} cores: ` +
+    `${outcome} in ${done} fleets, made in ${seconds} s on ${availableParallelism()} cores: ` +
     `${faults} faults and ${calls} calls in ${(lastedMs / 3_600_000).toFixed(0)} hours of virtual time.\n` +
     `${connected} callers reached an agent. ${lost} calls lost their worker, ${takenOver} were taken over. ` +
     `${doubted} sessions were doubted. The store received ${commands} commands.`
   );
-}
-
-/** Runs one batch in a thread that is reused for the next: its modules are loaded and compiled once. */
-async function runIn(thread: Worker, batch: Batch): Promise<Found> {
-  thread.postMessage(batch);
-  // Rejects with the thread's error.
-  const [found] = await once(thread, 'message');
-  return found;
 }
 
 async function show(seed: number): Promise<void> {

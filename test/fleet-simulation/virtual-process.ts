@@ -2,11 +2,12 @@
  * One process of the simulated fleet: its view of the clock, and the gate through which everything reaches
  * it. A paused process gets what it missed when it goes on, in order; a dead one gets nothing.
  */
-import type { Clock, Timer } from '#base/clock.ts';
+import type { Timer } from '#base/clock.ts';
+import { TimerClock } from '#test/fakes/timer-clock.ts';
 import type { SimulatedClock } from '../simulation/simulated-clock.ts';
 
 /** A process. Its name is unique within the fleet. */
-export class VirtualProcess implements Clock {
+export class VirtualProcess extends TimerClock {
   readonly name: string;
   /** The machine it runs on. */
   readonly host: string;
@@ -20,6 +21,7 @@ export class VirtualProcess implements Clock {
     world: SimulatedClock,
     facts: { readonly name: string; readonly host: string; readonly skewMs: number },
   ) {
+    super();
     this.#world = world;
     this.name = facts.name;
     this.host = facts.host;
@@ -56,30 +58,6 @@ export class VirtualProcess implements Clock {
         timer.cancel();
       },
     };
-  }
-
-  every(ms: number, callback: () => void): Timer {
-    const again = (): void => {
-      timer = this.after(ms, again);
-      callback();
-    };
-    let timer = this.after(ms, again);
-    return { cancel: () => timer.cancel() };
-  }
-
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const abort = () => {
-        timer.cancel();
-        reject(signal?.reason);
-      };
-      const timer = this.after(ms, () => {
-        signal?.removeEventListener('abort', abort);
-        resolve();
-      });
-      if (signal?.aborted) abort();
-      else signal?.addEventListener('abort', abort, { once: true });
-    });
   }
 
   /** Runs what arrives at the process: now, when it goes on, or never. */

@@ -4,20 +4,18 @@
  * turn machine and its effects. With `--dies-after 40` its worker dies after that many steps, and the
  * continuation on the next worker is shown.
  */
-import { once } from 'node:events';
-import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { isMainThread, parentPort, Worker } from 'node:worker_threads';
+import { isMainThread } from 'node:worker_threads';
 import { replay } from '#runtime/replay/replay.ts';
 import { readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import { gapsOf } from './gaps.ts';
 import { violations } from './invariants.ts';
+import { type Batch, runBatches, serveBatches } from './run-batches.ts';
 import { type Given, simulateCall } from './simulate-call.ts';
 import { type AnsweredTwice, answeredTwice, FIRST_TOKEN_MS, medianSaving } from './speculation.ts';
 
-/** Calls a thread gets at a time, and failures after which further ones add no information. */
+/** Calls a thread gets at a time. */
 const BATCH = 100;
-const ENOUGH_FAILURES = 20;
 /** Calls between progress messages. */
 const PROGRESS = 1_000;
 /**
@@ -25,12 +23,6 @@ const PROGRESS = 1_000;
  * hundred turns to compare.
  */
 const TWICE = 5;
-
-/** Calls with consecutive seeds. */
-interface Batch {
-  readonly from: number;
-  readonly calls: number;
-}
 
 /** The result of a batch. */
 interface Found {
@@ -41,11 +33,7 @@ interface Found {
 }
 
 if (isMainThread) await main();
-else
-  parentPort?.on(
-    'message',
-    (batch: Batch) => void runBatch(batch).then((found) => parentPort?.postMessage(found)),
-  );
+else serveBatches(runBatch);
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -66,9 +54,9 @@ async function main(): Promise<void> {
 }
 
 /** Runs the calls with these seeds. */
-async function runBatch({ from, calls }: Batch): Promise<Found> {
+async function runBatch({ from, runs }: Batch): Promise<Found> {
   const found: Found = { failures: [], awaitedMs: [], answered: [] };
-  for (let seed = from; seed < from + calls; seed++) {
+  for (let seed = from; seed < from + runs; seed++) {
     const call = await simulateCall(seed);
     for (const violation of violations(call))
       found.failures.push(`${violation}\n    npm run simulate -- --seed ${seed}`);
@@ -76,36 +64,27 @@ async function runBatch({ from, calls }: Batch): Promise<Found> {
       ...gapsOf(call).flatMap(({ awaitedMs, isExcused }) => (isExcused ? [] : [awaitedMs])),
     );
   }
-  for (let seed = from; seed < from + Math.min(TWICE, calls); seed++)
+  for (let seed = from; seed < from + Math.min(TWICE, runs); seed++)
     found.answered.push(...(await answeredTwice(seed)));
   return found;
 }
 
-async function runAll(from: number, calls: number): Promise<void> {
-  const startedMs = performance.now();
-  const all: Found = { failures: [], awaitedMs: [], answered: [] };
-  const end = from + calls;
-  let next = from;
-  let done = 0;
-  const secondsSince = () => ((performance.now() - startedMs) / 1000).toFixed(1);
-  const work = async () => {
-    const thread = new Worker(new URL(import.meta.url));
-    while (next < end && all.failures.length < ENOUGH_FAILURES) {
-      const batch = { from: next, calls: Math.min(BATCH, end - next) };
-      next += batch.calls;
-      const { answered, awaitedMs, failures } = await runIn(thread, batch);
-      all.failures.push(...failures);
-      all.awaitedMs.push(...awaitedMs);
-      all.answered.push(...answered);
-      const before = done;
-      done += batch.calls;
-      if (Math.floor(before / PROGRESS) < Math.floor(done / PROGRESS))
-        console.log(`${done} of ${calls} calls in ${secondsSince()} s`);
-    }
-    await thread.terminate();
-  };
-  await Promise.all(Array.from({ length: availableParallelism() }, work));
-  const { answered, awaitedMs, failures } = all;
+async function runAll(from: number, runs: number): Promise<void> {
+  const awaitedMs: number[] = [];
+  const answered: AnsweredTwice[] = [];
+  const { done, seconds, failures } = await runBatches<Found>(
+    { from, runs },
+    {
+      file: import.meta.url,
+      batch: BATCH,
+      progress: PROGRESS,
+      noun: 'calls',
+      onFound: (found) => {
+        awaitedMs.push(...found.awaitedMs);
+        answered.push(...found.answered);
+      },
+    },
+  );
   for (const failure of failures) console.log(failure);
   const longestMs = awaitedMs.reduce((longest, ms) => Math.max(longest, ms), 0);
   console.log(
@@ -116,18 +95,9 @@ async function runAll(from: number, calls: number): Promise<void> {
       `ms sooner (the model's first token: ${FIRST_TOKEN_MS} ms)`,
   );
   console.log(
-    `${done} calls in ${secondsSince()} s, ` +
+    `${done} calls in ${seconds} s, ` +
       `${failures.length === 0 ? 'every invariant held' : `${failures.length} broken invariants`}`,
   );
-  process.exitCode = failures.length === 0 ? 0 : 1;
-}
-
-/** Runs one batch in a thread that is reused for the next: its modules are loaded and compiled once. */
-async function runIn(thread: Worker, batch: Batch): Promise<Found> {
-  thread.postMessage(batch);
-  // Rejects with the thread's error.
-  const [found] = await once(thread, 'message');
-  return found;
 }
 
 async function show(seed: number, given: Given): Promise<void> {

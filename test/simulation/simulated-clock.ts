@@ -1,5 +1,6 @@
 /** Virtual time for whole calls: jumps from timer to timer and lets promises settle in between. */
 import type { Clock, Timer } from '#base/clock.ts';
+import { TimerClock } from '#test/fakes/timer-clock.ts';
 
 /** Wall time at virtual time 0. */
 export const SIMULATED_EPOCH_MS = Date.UTC(2026, 0, 1);
@@ -14,7 +15,7 @@ interface Pending {
  * The clock of one simulation; `forCall` counts the product's timers separately from those of the simulated
  * world.
  */
-export class SimulatedClock implements Clock {
+export class SimulatedClock extends TimerClock {
   #nowMs = 1_000;
   #order = 0;
   readonly #pending: Pending[] = [];
@@ -39,33 +40,6 @@ export class SimulatedClock implements Clock {
         if (index >= 0) this.#pending.splice(index, 1);
       },
     };
-  }
-
-  every(ms: number, callback: () => void): Timer {
-    const again = (): void => {
-      timer = this.after(ms, again);
-      callback();
-    };
-    let timer = this.after(ms, again);
-    return { cancel: () => timer.cancel() };
-  }
-
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      const onAbort = () => {
-        timer.cancel();
-        reject(signal?.reason);
-      };
-      const timer = this.after(ms, () => {
-        signal?.removeEventListener('abort', onAbort);
-        resolve();
-      });
-      signal?.addEventListener('abort', onAbort, { once: true });
-    });
   }
 
   /** This clock, counting the timers set through it. */

@@ -37,10 +37,10 @@ const LOST_FOR_MS = 20_000;
 const SEARCH_MS = 12_000;
 const SEARCH_AGAIN_MS = 100;
 
-/** The session was given to a worker that then could not be told: nobody has it. */
+/** The session was assigned to a worker that then did not get the call: no worker has it. */
 class SuccessorLost extends Error {}
 
-/** A session whose worker died, and when; null if nobody saw it. */
+/** A session whose worker died. `diedAt` is null if nobody saw the death. */
 export interface LostSession {
   readonly sessionId: string;
   readonly epoch: number;
@@ -61,8 +61,9 @@ export function placeAgain(context: Context, lost: LostSession): Promise<boolean
 }
 
 /**
- * Moves a call from a draining worker to another one. `kept`: no worker takes it now, or the session has
- * moved on. `lost`: it was given to a worker that went out of reach, so nobody has it.
+ * Moves a call from a draining worker to another one. `kept`: the draining worker still has it, as no other
+ * one takes it now, or the session has changed. `lost`: the call was assigned to a worker that went out of
+ * reach, so no worker has it.
  */
 export async function handOver(
   context: Context,
@@ -75,7 +76,7 @@ export async function handOver(
   if (!call) return 'kept';
   const plan = { ...call.plan, variables };
   try {
-    const how = { ...call, plan, epoch: epoch + 1, handedOver: { isBetweenTurns } };
+    const how = { ...call, plan, epoch: epoch + 1, isBetweenTurns };
     if (!(await assignToSuccessor(context, session, how))) return 'kept';
   } catch (error) {
     if (error instanceof SuccessorLost) return 'lost';
@@ -123,8 +124,8 @@ interface LostCall {
   readonly dialog: ReportedDialog | null;
   readonly person: ReportedPerson | null;
   readonly lostAt: Date;
-  /** Its draining worker offered it, between two turns or not. */
-  readonly handedOver?: { readonly isBetweenTurns: boolean };
+  /** Whether a draining worker offered it between two turns. */
+  readonly isBetweenTurns?: boolean;
 }
 
 /**
@@ -189,7 +190,7 @@ async function assignToSuccessor(
   session: SessionDocument,
   call: LostCall & { readonly epoch: number },
 ): Promise<boolean> {
-  const { plan, dialog, person, epoch, lostAt, handedOver } = call;
+  const { plan, dialog, person, epoch, lostAt, isBetweenTurns } = call;
   const startMs = context.clock.now();
   const key = { sessionId: session._id, epoch };
   const placement = await context.dispatch.place({ ...key, kind: dialog ? 'phone' : 'web', sipCallId: null });
@@ -230,7 +231,7 @@ async function assignToSuccessor(
       lost_at: lostAt.toISOString(),
       dialog,
       person,
-      ...(handedOver?.isBetweenTurns && isQuick && brokenOff === null && { is_handed_over: true }),
+      ...(isBetweenTurns && isQuick && brokenOff === null && { is_handed_over: true }),
       ...(stored.media_quality?.unheard && { is_unheard: true }),
     };
     context.dispatch.assign(placement, key, plan, failoverState);

@@ -62,8 +62,8 @@ export async function workerBack(
 }
 
 /**
- * How a worker process ended: the time, null if nobody saw it, and the session that had blocked its event
- * loop when it was killed.
+ * How a worker process ended: the time, or null if nobody saw the death; and the session whose work had
+ * blocked the event loop, if the process was killed for that.
  */
 interface WorkerDeath {
   readonly instanceId: string;

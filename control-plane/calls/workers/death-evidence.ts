@@ -1,7 +1,8 @@
 /**
- * What proves that a worker is dead when its machine may be lost with it: no control plane hears it, a
- * signalling server that knew it no longer does, and none that may be alive still hears it. A worker that
- * only lost its link, or only signalling, is alive. Pure bookkeeping without I/O; docs/decisions/031 has the
+ * Decides whether a worker is dead although no process reported its death, as when its machine is lost.
+ * Three things together prove it: no control plane hears the worker; a signalling server that heard it
+ * before no longer does; and no signalling server that may be alive still hears it. A worker that lost only
+ * its link, or only signalling, is alive. Pure bookkeeping without I/O; docs/decisions/031 has the
  * reasons.
  */
 import {
@@ -22,7 +23,7 @@ const LOST_WITNESS_MS = SPEAKING_LEASE_MS + REPORT_TAKEN_MS + 1_000;
 const MAX_PAUSE_MS = 3_000;
 const FORGOTTEN_MS = 120_000;
 
-/** What one look has found. */
+/** What the replica knew at one look. */
 export interface Look {
   /** Workers connected to this replica, and the time since their last message, ms. */
   readonly silences: ReadonlyMap<string, number>;

@@ -1,5 +1,6 @@
 /** An agent's draft, its publication and versions, and the models and voices offered here. */
 import { z } from 'zod';
+import { waitAtMost } from '#base/wait-at-most.ts';
 import { agentConfigPatch } from '#config/agent-config-patch.ts';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -62,11 +63,8 @@ export function registerConfigRoutes(app: ApiServer, context: Context): void {
 }
 
 /** A server that hangs must not delay every page with a list of models: they then show the last search's. */
-async function searchBriefly({ clock, localModels }: Context): Promise<void> {
-  const waited = new AbortController();
-  const late = clock.sleep(SEARCH_WAIT_MS, waited.signal).catch(() => undefined);
-  await Promise.race([localModels.search(), late]);
-  waited.abort();
+function searchBriefly({ clock, localModels }: Context): Promise<void> {
+  return waitAtMost(clock, SEARCH_WAIT_MS, localModels.search());
 }
 
 function registerDraft(app: ApiServer, context: Context): void {

@@ -5,6 +5,7 @@
  * revoked key is refused as soon as the revocation is answered.
  */
 import type { Model } from 'mongoose';
+import { WRITE_METHODS } from './collection-methods.ts';
 import type { AgentDocument } from './models/agent-model.ts';
 import type { KeyDocument } from './models/key-model.ts';
 import type { NumberDocument } from './models/number-model.ts';
@@ -98,26 +99,10 @@ function remember<Value>(entries: Map<string, Value>, name: string, found: Value
   }
 }
 
-/** All write methods of a collection; the models' own methods end in these. */
-const WRITES = [
-  'insertOne',
-  'insertMany',
-  'updateOne',
-  'updateMany',
-  'replaceOne',
-  'deleteOne',
-  'deleteMany',
-  'findOneAndUpdate',
-  'findOneAndReplace',
-  'findOneAndDelete',
-  'bulkWrite',
-  'drop',
-] as const;
-
 /** Calls `listener` before and after every write to a collection, even if the write fails. */
 function onWrites(collection: object, listener: (isOver: boolean) => void): void {
   const methods = collection as Record<string, (...values: unknown[]) => unknown>;
-  for (const name of WRITES) {
+  for (const name of [...WRITE_METHODS, 'drop']) {
     const write = methods[name];
     if (!write) throw new Error(`a collection without ${name}`);
     methods[name] = async (...values) => {

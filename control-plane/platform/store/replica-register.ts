@@ -33,7 +33,7 @@ export interface ReplicaIdentity {
   readonly isShared: boolean;
   /** Ids of the workers connected now; stored if `isShared`, for the other replicas. */
   readonly workers: () => readonly string[];
-  /** What signalling servers have told this replica; stored if `isShared`, for the other replicas. */
+  /** The last reports of signalling servers to this replica; stored if `isShared`, for the other replicas. */
   readonly signalling?: () => readonly SignallingReport[];
 }
 

@@ -6,6 +6,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock, Timer } from '#base/clock.ts';
+import { WRITE_METHODS } from './collection-methods.ts';
 import { isDatabaseAway, sendOnOpenConnection } from './database-away.ts';
 
 /** Clients and signalling wait ten seconds for an answer. Counted from the first command that fails. */
@@ -42,7 +43,7 @@ export class RequestWait {
   #waitedMs = 0;
   #sinceMs = 0;
 
-  /** `isAnswered`: nobody waits for the database any more; work that goes on has all the time it needs. */
+  /** `isAnswered`: the request has its answer. Work that it started and that goes on then has no limit. */
   constructor(clock: Clock, isAnswered: () => boolean) {
     this.#clock = clock;
     this.#isAnswered = isAnswered;
@@ -106,30 +107,14 @@ export function waitForDatabase<Result>(work: () => Promise<Result>): Promise<Re
   return wait ? wait.waitFor(work) : work();
 }
 
-/** Starts work that others wait for too, or nobody: the limit of the current request does not apply to it. */
+/** Starts work that is not for the current request alone: the request's limit does not apply to it. */
 export function outsideRequest<Result>(work: () => Result): Result {
   return current.exit(work);
 }
 
 type Method = (...parameters: unknown[]) => unknown;
 
-const COMMANDS = [
-  'insertOne',
-  'insertMany',
-  'bulkWrite',
-  'findOne',
-  'countDocuments',
-  'estimatedDocumentCount',
-  'distinct',
-  'updateOne',
-  'updateMany',
-  'replaceOne',
-  'deleteOne',
-  'deleteMany',
-  'findOneAndUpdate',
-  'findOneAndReplace',
-  'findOneAndDelete',
-];
+const COMMANDS = [...WRITE_METHODS, 'findOne', 'countDocuments', 'estimatedDocumentCount', 'distinct'];
 const CURSORS = ['find', 'aggregate'];
 /** Each sends a command if no document is left of the last batch. `toArray` calls `next`. */
 const CURSOR_STEPS = ['next', 'hasNext'];

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import type { Clock, Timer } from '#base/clock.ts';
 import { MAX_CLOCK_DIFFERENCE_MS } from '#base/clock-difference.ts';
 import type { Logger } from '#base/log.ts';
+import { waitAtMost } from '#base/wait-at-most.ts';
 import { type Coordination, createMemoryCoordination, type Json, type WindowState } from './coordination.ts';
 
 /** Dependencies. */
@@ -61,12 +62,8 @@ export async function connectSharedCoordination(deps: SharedCoordinationDeps): P
     });
   }
   const coordination = new RedisCoordination({ commands, messages, clock, logger });
-  const started = new AbortController();
-  await Promise.race([
-    Promise.all(connections.map((connection) => connection.connect().catch(() => undefined))),
-    clock.sleep(START_MS, started.signal).catch(() => undefined),
-  ]);
-  started.abort();
+  const connected = connections.map((connection) => connection.connect().catch(() => undefined));
+  await waitAtMost(clock, START_MS, Promise.all(connected));
   if (connections.every(({ status }) => status === 'ready')) return coordination;
   const mistake = errors.find(isMistake);
   if (mistake) {

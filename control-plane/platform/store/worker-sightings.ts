@@ -11,7 +11,7 @@ import type { Models } from './models.ts';
 /** A replica that refreshed its entry within this time may be alive; allows for clock differences. */
 const RECENT_MS = 60_000;
 
-/** What one look has found. */
+/** What the register of replicas held at one look. */
 export interface Sightings {
   /** Connected workers. */
   readonly workers: ReadonlySet<string>;

@@ -18,7 +18,7 @@ export interface ReplicaDocument {
   seen_at: Date;
   /** Ids of the workers connected to it, for the other replicas; empty if there are none. */
   workers: readonly string[];
-  /** What signalling servers have lately told it about their workers. */
+  /** The last reports that signalling servers sent to it. */
   signalling?: readonly SignallingReport[];
 }
 

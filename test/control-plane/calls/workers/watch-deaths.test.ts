@@ -5,6 +5,7 @@ import type { Context } from '#control-plane/platform/context.ts';
 import { type ReplicaRegistration, registerReplica } from '#control-plane/platform/store/replica-register.ts';
 import { SignallingReports } from '#control-plane/platform/store/signalling-reports.ts';
 import { openTestSessions, type TestSessions } from '../settlement/test-sessions.ts';
+import { TrackedRegister } from './tracked-register.ts';
 
 const LOST = 'worker-b';
 const SAFE = 'worker-a';
@@ -43,20 +44,11 @@ afterEach(async () => {
 async function startReplica(name: string, worker: string): Promise<Replica> {
   const workers = new Set([worker]);
   const reports = new SignallingReports(api.clock);
-  const { replicas: register } = api.context.models;
-  const heartbeats = new Set<Promise<unknown>>();
-  let isAlive = true;
-  const own = Object.assign(Object.create(register), {
-    updateOne: (...args: Parameters<typeof register.updateOne>) => {
-      const written = isAlive ? register.updateOne(...args).exec() : Promise.resolve();
-      heartbeats.add(written);
-      return written;
-    },
-  }) as typeof register;
+  const tracked = new TrackedRegister(api.context.models.replicas);
   const context: Context = {
     ...api.context,
     signallingReports: reports,
-    models: { ...api.context.models, replicas: own },
+    models: { ...api.context.models, replicas: tracked.register },
   };
   entries.push(
     await registerReplica(context, {
@@ -81,12 +73,11 @@ async function startReplica(name: string, worker: string): Promise<Replica> {
     workers,
     reports,
     settled: async () => {
-      await Promise.all(heartbeats);
-      heartbeats.clear();
+      await tracked.settled();
       await loop.idle();
     },
     kill: async () => {
-      isAlive = false;
+      tracked.stop();
       await loop.close();
     },
   };

@@ -4,6 +4,7 @@ import { startLinkWatch } from '#control-plane/calls/workers/watch-links.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { type ReplicaRegistration, registerReplica } from '#control-plane/platform/store/replica-register.ts';
 import { openTestSessions, type TestSessions } from '../settlement/test-sessions.ts';
+import { TrackedRegister } from './tracked-register.ts';
 
 /** Time between two looks of the watch, ms. */
 const LOOK_MS = 5_000;
@@ -47,20 +48,9 @@ afterEach(async () => {
 
 async function startReplica(name: string, worker: string): Promise<Replica> {
   const workers = new Set([worker]);
-  const heartbeats = new Set<Promise<unknown>>();
-  const { replicas: register } = api.context.models;
-  let isAlive = true;
-  const slow = Object.assign(Object.create(register), {
-    find: (...args: Parameters<typeof register.find>) => ({
-      lean: () => reads.then(() => register.find(...args).lean()),
-    }),
-    updateOne: (...args: Parameters<typeof register.updateOne>) => {
-      const written = isAlive ? writes.then(() => register.updateOne(...args).exec()) : Promise.resolve();
-      heartbeats.add(written);
-      return written;
-    },
-  }) as typeof register;
-  const context: Context = { ...api.context, models: { ...api.context.models, replicas: slow } };
+  const { models } = api.context;
+  const tracked = new TrackedRegister(models.replicas, { reads: () => reads, writes: () => writes });
+  const context: Context = { ...api.context, models: { ...models, replicas: tracked.register } };
   const entry: ReplicaRegistration = await registerReplica(context, {
     id: name,
     isShared: true,
@@ -75,12 +65,11 @@ async function startReplica(name: string, worker: string): Promise<Replica> {
     workers,
     looked: () => loop.idle(),
     settled: async () => {
-      await Promise.all(heartbeats);
-      heartbeats.clear();
+      await tracked.settled();
       await loop.idle();
     },
     kill: async () => {
-      isAlive = false;
+      tracked.stop();
       await loop.close();
     },
   };
