@@ -9,10 +9,11 @@ import { isLastTenth, mayTakeLast } from '../workers/slots.ts';
 /** By this time a placed session is always stored with its worker. */
 const STORED_AFTER_MS = 10_000;
 /**
- * How long a tally of all accounts' slots is reused: refused clients retry often, and a tally reads every
- * session that holds a slot.
+ * A tally of all accounts' slots reads every session that holds one, and refused clients retry often. So a
+ * tally is taken at most once a second, and meanwhile requests use the one before: they wait only if that is
+ * too old.
  */
-const TALLY_MS = 1_000;
+const TALLY_MS = { fresh: 1_000, usable: 5_000 };
 const RETRY_SECONDS = 10;
 
 type Parts = Pick<Context, 'dispatch' | 'models' | 'clock'>;
@@ -28,6 +29,8 @@ interface PendingPlacement {
 interface Tally {
   readonly atMs: number;
   readonly stored: Promise<{ readonly slots: ReadonlyMap<string, number>; readonly accounts: number }>;
+  /** The next one is being taken. */
+  isBeingReplaced: boolean;
 }
 
 /** Slot data of this process; tallies are keyed by the set of workers they cover. */
@@ -100,7 +103,7 @@ async function refuseLastTenth(
 function forgetOldEntries({ placing, tallies }: SlotBook, nowMs: number): void {
   for (const [id, { takenMs }] of placing)
     if (takenMs !== null && nowMs - takenMs > STORED_AFTER_MS) placing.delete(id);
-  for (const [workers, { atMs }] of tallies) if (nowMs - atMs >= TALLY_MS) tallies.delete(workers);
+  for (const [workers, { atMs }] of tallies) if (nowMs - atMs >= TALLY_MS.usable) tallies.delete(workers);
 }
 
 /** The count is answered from the index without reading sessions. */
@@ -133,8 +136,10 @@ async function heldSlots(context: Parts, book: SlotBook, { instanceIds, except }
 
 function tallyOf(context: Parts, { placing, tallies }: SlotBook, instanceIds: readonly string[]): Tally {
   const workers = instanceIds.join();
+  const known = tallies.get(workers);
   const atMs = context.clock.now();
-  const tally = tallies.get(workers) ?? {
+  if (known && (known.isBeingReplaced || atMs - known.atMs < TALLY_MS.fresh)) return known;
+  const tally: Tally = {
     atMs,
     // Shared with later requests, whose limits end later.
     stored: outsideRequest(() =>
@@ -144,10 +149,23 @@ function tallyOf(context: Parts, { placing, tallies }: SlotBook, instanceIds: re
         [...placing].filter(([, other]) => isMissingIn(atMs, other)).map(([id]) => id),
       ),
     ),
+    isBeingReplaced: false,
   };
-  tallies.set(workers, tally);
-  tally.stored.catch(() => tallies.delete(workers));
-  return tally;
+  if (!known) {
+    tallies.set(workers, tally);
+    tally.stored.catch(() => tallies.delete(workers));
+    return tally;
+  }
+  known.isBeingReplaced = true;
+  tally.stored.then(
+    () => {
+      if (tallies.get(workers) === known) tallies.set(workers, tally);
+    },
+    () => {
+      known.isBeingReplaced = false;
+    },
+  );
+  return known;
 }
 
 /**
@@ -155,7 +173,7 @@ function tallyOf(context: Parts, { placing, tallies }: SlotBook, instanceIds: re
  * tally is used.
  */
 function isMissingIn(tallyMs: number, { takenMs }: PendingPlacement): boolean {
-  return takenMs === null || takenMs > tallyMs - STORED_AFTER_MS + TALLY_MS;
+  return takenMs === null || takenMs > tallyMs - STORED_AFTER_MS + TALLY_MS.usable;
 }
 
 async function countStored(

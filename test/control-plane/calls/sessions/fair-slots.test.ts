@@ -78,8 +78,27 @@ describe('the last tenth of the worker slots', () => {
     expect(
       counted.filter((fields) => fields.includes('user_id') && fields.includes('status')).length,
     ).toBeGreaterThanOrEqual(10);
-    await api.clock.advance(1_000);
+    await api.clock.advance(5_000);
     expect((await watched(ask)).read).toBe(CAPACITY - LAST_TENTH);
+  });
+
+  it('does not wait for a count while the one before is less than five seconds old', async () => {
+    await create(greedy, 13);
+    await create(modest, 14);
+    const agent_id = await api.publishAgent(modest);
+    const ask = async () =>
+      (await api.request('POST', '/v1/agent/sessions', { key: modest.key, body: { agent_id } })).status;
+    expect(await ask()).toBe(429);
+    await api.clock.advance(1_000);
+    // A count that never comes back, such as that of a database which hangs.
+    const counting = vi
+      .spyOn(api.context.models.sessions, 'aggregate')
+      .mockReturnValue(new Promise(() => undefined) as never);
+    expect([await ask(), await ask(), counting.mock.calls.length]).toEqual([429, 429, 1]);
+    counting.mockRestore();
+    // After that a request takes its own.
+    await api.clock.advance(4_000);
+    expect(await ask()).toBe(429);
   });
 
   it('security 5: is refused before anything is stored or charged', async () => {
