@@ -9,9 +9,9 @@ import { isLastTenth, mayTakeLast } from '../workers/slots.ts';
 /** By this time a placed session is always stored with its worker. */
 const STORED_AFTER_MS = 10_000;
 /**
- * A tally of all accounts' slots reads every session that holds one, and refused clients retry often. So a
- * tally is taken at most once a second, and meanwhile requests use the one before: they wait only if that is
- * too old.
+ * A tally of all accounts' slots reads every session that holds one, and refused clients retry often. So one
+ * tally is taken at a time, at most once a second unless it fails, and requests use the one before meanwhile.
+ * Without a usable one they wait. Placements of other replicas count as late as that.
  */
 const TALLY_MS = { fresh: 1_000, usable: 5_000 };
 const RETRY_SECONDS = 10;
@@ -102,7 +102,7 @@ async function refuseLastTenth(
 
 function forgetOldEntries({ placing, tallies }: SlotBook, nowMs: number): void {
   for (const [id, { takenMs }] of placing)
-    if (takenMs !== null && nowMs - takenMs > STORED_AFTER_MS) placing.delete(id);
+    if (takenMs !== null && nowMs - takenMs > STORED_AFTER_MS + TALLY_MS.usable) placing.delete(id);
   for (const [workers, { atMs }] of tallies) if (nowMs - atMs >= TALLY_MS.usable) tallies.delete(workers);
 }
 
@@ -153,7 +153,9 @@ function tallyOf(context: Parts, { placing, tallies }: SlotBook, instanceIds: re
   };
   if (!known) {
     tallies.set(workers, tally);
-    tally.stored.catch(() => tallies.delete(workers));
+    tally.stored.catch(() => {
+      if (tallies.get(workers) === tally) tallies.delete(workers);
+    });
     return tally;
   }
   known.isBeingReplaced = true;
@@ -169,11 +171,11 @@ function tallyOf(context: Parts, { placing, tallies }: SlotBook, instanceIds: re
 }
 
 /**
- * Whether a tally taken at this time omits the placement. Such an entry is kept in memory for as long as the
- * tally is used.
+ * Whether a tally taken at this time omits the placement, because it may not have been stored then. Such an
+ * entry is kept in memory for as long as the tally is used.
  */
 function isMissingIn(tallyMs: number, { takenMs }: PendingPlacement): boolean {
-  return takenMs === null || takenMs > tallyMs - STORED_AFTER_MS + TALLY_MS.usable;
+  return takenMs === null || takenMs > tallyMs - STORED_AFTER_MS;
 }
 
 async function countStored(
