@@ -5,12 +5,17 @@
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { readSettings, type Settings, SettingsError } from '#config/env.ts';
+import { readSecretFiles } from '#config/secret-files.ts';
 
 const ROLES = ['all', 'control-plane', 'signalling', 'worker'] as const;
 
 function settingsOrExit(): Settings {
   try {
-    return readSettings(process.env);
+    const environment = readSecretFiles(process.env);
+    // Child processes inherit the values. The files may be readable only at the start.
+    for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
+    Object.assign(process.env, environment);
+    return readSettings(environment);
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     for (const problem of error.problems) console.error(problem);

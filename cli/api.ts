@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { readSecretFiles } from '#config/secret-files.ts';
 
 /** Exit codes, the same for every command (docs/operations.md). */
 export const EXIT = { ok: 0, failed: 1, refused: 2, unreachable: 3 } as const;
@@ -145,8 +146,17 @@ export function accessOf(
     throw new CommandError(`--url must start with http:// or https://, not ${url}`);
   return {
     url: url.replace(/(?<!\/)\/+$/, ''),
-    key: options.key ?? environment['PARLEY_API_KEY'] ?? environment['ROOT_API_KEY'] ?? keptKey(environment),
+    key: options.key ?? environment['PARLEY_API_KEY'] ?? rootKeyOf(environment) ?? keptKey(environment),
   };
+}
+
+/** Throws `CommandError` if the key's file cannot be read. */
+function rootKeyOf({ ROOT_API_KEY, ROOT_API_KEY_FILE }: NodeJS.ProcessEnv): string | undefined {
+  try {
+    return readSecretFiles({ ROOT_API_KEY, ROOT_API_KEY_FILE })['ROOT_API_KEY'];
+  } catch (error) {
+    throw new CommandError((error as Error).message);
+  }
 }
 
 function keptKey(environment: NodeJS.ProcessEnv): string {

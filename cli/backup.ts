@@ -11,8 +11,8 @@ import type { Command } from 'commander';
 import { type Extract, extract } from 'tar-stream';
 import { z } from 'zod';
 import { lockDataDir } from '#base/data-dir-lock.ts';
-import { masterKeyIn } from '#config/credentials.ts';
-import { readSettings } from '#config/env.ts';
+import { deploymentKeyIn } from '#config/credentials.ts';
+import { readSettingsAndFiles } from '#config/secret-files.ts';
 import { returnKeys, type WrappedKeys } from '#control-plane/operations/backup/withheld-keys.ts';
 import { createDataKeys } from '#control-plane/platform/secrets/secret-box.ts';
 import { type Blobs, openBlobs } from '#media/blobs/blobs.ts';
@@ -99,7 +99,7 @@ interface RestoreOptions {
 }
 
 async function restoreBackup(common: CommandContext, file: string, options: RestoreOptions): Promise<void> {
-  const settings = readSettings({
+  const settings = readSettingsAndFiles({
     ...process.env,
     ...(options.dataDir === undefined ? {} : { DATA_DIR: options.dataDir }),
   });
@@ -159,14 +159,15 @@ async function restore(
       credentials: `${credentials}.partial`,
       blobsUrl: to.blobsUrl,
     });
-    const masterKey = masterKeyIn(`${credentials}.partial`);
+    const deploymentKey = deploymentKeyIn(`${credentials}.partial`);
+    if (!deploymentKey) throw new CommandError(`${file} has no key in its credentials.json`);
     const keys = await newestKeys({
       given: to.keys,
       origin: found.data_dir,
       directory: dirname(resolve(file)),
-      masterKey,
+      deploymentKey,
     });
-    const sessions = restoreKeys(`${database}.partial`, keys, masterKey);
+    const sessions = restoreKeys(`${database}.partial`, keys, deploymentKey);
     await rename(`${database}.partial`, database);
     await rename(`${credentials}.partial`, credentials);
     return { ...found, sessions };
@@ -191,9 +192,9 @@ async function saveKeysBeside(file: string, common: CommandContext): Promise<str
 }
 
 /** Restores the keys of sessions. Throws `CommandError` if the keys belong to another deployment. */
-function restoreKeys(database: string, keys: WrappedKeys, masterKey: Buffer) {
+function restoreKeys(database: string, keys: WrappedKeys, deploymentKey: Buffer) {
   try {
-    return returnKeys(database, keys, createDataKeys(masterKey));
+    return returnKeys(database, keys, createDataKeys(deploymentKey));
   } catch (error) {
     throw new CommandError(
       `the keys of sessions do not match this backup (${(error as Error).message}): give the file of its ` +

@@ -3,7 +3,8 @@
  * it with the product's settings.
  */
 import type { Command } from 'commander';
-import { readSettings, type Settings, SettingsError } from '#config/env.ts';
+import { type Settings, SettingsError } from '#config/env.ts';
+import { readSettingsAndFiles } from '#config/secret-files.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
 import type { CheckResult } from './check-result.ts';
 import type { CommandContext } from './command-context.ts';
@@ -92,7 +93,7 @@ async function* runChecks(common: CommandContext, options: DoctorOptions): Async
 
 function settingsOf(environment: NodeJS.ProcessEnv): Settings | CheckResult {
   try {
-    return readSettings(environment);
+    return readSettingsAndFiles(environment);
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     return {

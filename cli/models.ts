@@ -1,7 +1,8 @@
 /** `parley models`: downloads models for local speech into DATA_DIR, resuming earlier downloads. */
 import type { Command } from 'commander';
 import { systemClock } from '#base/clock.ts';
-import { readSettings } from '#config/env.ts';
+import type { Settings } from '#config/env.ts';
+import { readSettingsAndFiles } from '#config/secret-files.ts';
 import { installModel, RETRY_AFTER_MS } from '#media/speech/models/install-model.ts';
 import { isComplete, modelsDirectory, readSpeed } from '#media/speech/models/installed-models.ts';
 import { ModelError } from '#media/speech/models/model-error.ts';
@@ -10,7 +11,7 @@ import { CommandError, EXIT } from './api.ts';
 import type { CommandContext } from './command-context.ts';
 import { mebibytes, printTable, show, showProgress } from './output.ts';
 
-type Place = Pick<ReturnType<typeof readSettings>, 'DATA_DIR' | 'MODELS_URL'>;
+type Place = Pick<Settings, 'DATA_DIR' | 'MODELS_URL'>;
 
 /** Adds the command. */
 export function addModelCommands(program: Command, common: CommandContext): void {
@@ -22,7 +23,7 @@ export function addModelCommands(program: Command, common: CommandContext): void
     )
     .option('--list', 'only list the models')
     .action(async (names: string[], { list }: { list?: boolean }) => {
-      const settings = readSettings(process.env);
+      const settings = readSettingsAndFiles(process.env);
       const table = tableOf(settings.MODELS_TABLE);
       const unknown = names.find((name) => !table.some(({ id }) => id === name));
       if (unknown !== undefined)

@@ -8,14 +8,18 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { parseJson } from '#base/parse-json.ts';
-import { deploymentOf, masterKeyIn } from '#config/credentials.ts';
-import { keysIn, type WrappedKeys } from '#control-plane/operations/backup/withheld-keys.ts';
+import { deploymentKeyIn, deploymentOf } from '#config/credentials.ts';
+import {
+  hasDeploymentKey,
+  keysIn,
+  type WrappedKeys,
+} from '#control-plane/operations/backup/withheld-keys.ts';
 import { type Api, CommandError } from './api.ts';
 
 const keyLine = z.object({ session_id: z.string(), wrapped_key: z.base64().nullable() });
 const deploymentName = /^[0-9a-f]{12}$/;
 
-/** File name of a deployment's keys; its middle is `deploymentOf` the master key. */
+/** File name of a deployment's keys; its middle is `deploymentOf` the deployment key. */
 export const KEYS_FILE = 'parley-session-keys-<deployment>.ndjson';
 
 /**
@@ -106,21 +110,23 @@ export async function newestKeys(source: {
   /** `DATA_DIR` of the deployment, which may no longer exist or belong to another. */
   readonly origin: string | undefined;
   readonly directory: string;
-  readonly masterKey: Buffer;
+  readonly deploymentKey: Buffer;
 }): Promise<WrappedKeys> {
   if (source.given !== undefined) return keysOf(source.given);
-  const live = source.origin === undefined ? null : liveKeys(source.origin, source.masterKey);
+  const live = source.origin === undefined ? null : liveKeys(source.origin, source.deploymentKey);
   if (live) return live;
-  const beside = join(source.directory, keysFileOf(deploymentOf(source.masterKey)));
+  const beside = join(source.directory, keysFileOf(deploymentOf(source.deploymentKey)));
   return existsSync(beside) ? keysOf(beside) : new Map();
 }
 
 /** Null if the deployment no longer exists or cannot be read; the latter is printed. */
-function liveKeys(dataDir: string, masterKey: Buffer): WrappedKeys | null {
+function liveKeys(dataDir: string, deploymentKey: Buffer): WrappedKeys | null {
   const database = join(dataDir, 'database', 'database.sqlite');
   if (!existsSync(database)) return null;
   try {
-    return masterKeyIn(join(dataDir, 'credentials.json')).equals(masterKey) ? keysIn(database) : null;
+    const fileKey = deploymentKeyIn(join(dataDir, 'credentials.json'));
+    const isSame = fileKey ? fileKey.equals(deploymentKey) : hasDeploymentKey(database, deploymentKey);
+    return isSame ? keysIn(database) : null;
   } catch (error) {
     console.error(
       `The keys of sessions in ${dataDir} cannot be read (${(error as Error).message}): using those ` +

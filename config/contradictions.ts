@@ -20,6 +20,8 @@ type Paired =
 interface CheckedSettings extends VendorSettings, Readonly<Partial<Record<Paired, string | undefined>>> {
   readonly RTPENGINE: readonly unknown[];
   readonly RTPENGINE_INTERFACES?: unknown;
+  readonly MASTER_KEY?: string | undefined;
+  readonly MASTER_KEY_OLD: readonly string[];
   readonly LLM_DEFAULT?: string | undefined;
   readonly LOCAL_LLM_URL?: string | undefined;
   readonly LLM_ALLOWED?: readonly string[] | undefined;
@@ -45,6 +47,8 @@ export function contradictions(settings: CheckedSettings): string[] {
   together(['TLS_CERT', 'TLS_KEY']);
   together(['SIP_TLS_CERT', 'SIP_TLS_KEY']);
   together(['SIP_TRUNK_USERNAME', 'SIP_TRUNK_PASSWORD']);
+  if (settings.MASTER_KEY_OLD.length > 0 && settings.MASTER_KEY === undefined)
+    problems.push('MASTER_KEY_OLD: must be set together with MASTER_KEY');
   if (settings.RTPENGINE_INTERFACES !== undefined && settings.RTPENGINE.length === 0)
     problems.push('RTPENGINE_INTERFACES: must be set together with RTPENGINE');
   const needs = (name: keyof CheckedSettings, vendor: Vendor | 'local' | null) => {

@@ -29,6 +29,15 @@ const count = z.coerce
   .int('must be a whole number of at least 1')
   .min(1, 'must be a whole number of at least 1');
 const secret = z.string().min(1);
+const MASTER_KEY_BYTES = 32;
+const masterKey = z
+  .base64(
+    `must be ${MASTER_KEY_BYTES} bytes in base64, such as openssl rand -base64 ${MASTER_KEY_BYTES} prints`,
+  )
+  .refine(
+    (value) => Buffer.from(value, 'base64').length === MASTER_KEY_BYTES,
+    `must be ${MASTER_KEY_BYTES} bytes in base64`,
+  );
 const host = z.string().regex(/^[A-Za-z0-9._:%-]+$/, 'must be an address or a host name');
 const ipAddress = z.union([z.ipv4(), z.ipv6()], 'must be an IP address');
 const commaList = z.string().transform((value) =>
@@ -162,6 +171,8 @@ const environmentSchema = z.object({
   PUBLIC_URL: httpUrl.optional(),
   DATA_DIR: z.string().min(1).default('./.data'),
   ROOT_API_KEY: z.string().min(16, 'must have at least 16 characters').optional(),
+  MASTER_KEY: masterKey.optional(),
+  MASTER_KEY_OLD: commaList.pipe(z.array(masterKey)).prefault(''),
   MONGODB_URL: z
     .string()
     .regex(/^mongodb(\+srv)?:\/\//, 'must start with mongodb:// or mongodb+srv://')

@@ -14,6 +14,7 @@ import { publicUrl, type Settings, signallingServers } from '#config/env.ts';
 import { onStopSignal } from './child-process.ts';
 import { freePort, requireListenable } from './ports.ts';
 import { Supervisor } from './supervisor.ts';
+import { WITHHELD_SETTINGS } from './withheld-settings.ts';
 
 /**
  * The smallest range that settings may specify (config/env.ts), so that each slice is valid too; one more for
@@ -230,22 +231,8 @@ function announce(
   console.log(`ready ${JSON.stringify({ port: started.port, sipPort: started.sipPort, number })}`);
 }
 
-/** Secrets of the control plane that no other process gets; an empty setting counts as unset. */
-const WITHHELD = Object.fromEntries(
-  [
-    [
-      'ROOT_API_KEY',
-      'MONGODB_URL',
-      'REDIS_URL',
-      'TLS_CERT',
-      'TLS_KEY',
-      'TWILIO_ACCOUNT_SID',
-      'TWILIO_AUTH_TOKEN',
-    ],
-    ['LIVEKIT_URL', 'LIVEKIT_API_KEY', 'LIVEKIT_API_SECRET'],
-    ['SIP_TRUNK_USERNAME', 'SIP_TRUNK_PASSWORD', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],
-  ].flatMap((names) => names.map((name) => [name, ''])),
-);
+/** An empty setting counts as unset. */
+const WITHHELD = Object.fromEntries(WITHHELD_SETTINGS.map((name) => [name, '']));
 
 /** One worker per core but one, and none without RTP ports. */
 function countWorkers(settings: Settings): number {

@@ -10,7 +10,7 @@ import { lockDataDir } from '#base/data-dir-lock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger, type Logger } from '#base/log.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
-import { loadCredentials } from '#config/credentials.ts';
+import { forgetDeploymentKey, loadCredentials } from '#config/credentials.ts';
 import type { Settings } from '#config/env.ts';
 import { currentPlatformModels } from '#config/platform-models.ts';
 import { openTracing } from '#config/tracing.ts';
@@ -18,6 +18,7 @@ import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { countPosting } from '#control-plane/accounts/wallet/low-credit.ts';
 import { startRoomReconciliation } from '#control-plane/calls/livekit/reconcile-rooms.ts';
 import { openHeartbeatFile } from '#control-plane/calls/sessions/heartbeat-file.ts';
+import { opensNewestSession } from '#control-plane/calls/sessions/opens-newest-session.ts';
 import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
 import { startSweeper } from '#control-plane/calls/settlement/sweep.ts';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
@@ -51,6 +52,7 @@ import { openRooms } from '#control-plane/platform/rooms.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
 import { type Coordination, createMemoryCoordination } from '#control-plane/platform/store/coordination.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
+import { openDeploymentKey } from '#control-plane/platform/store/deployment-key.ts';
 import { migrate } from '#control-plane/platform/store/migrations.ts';
 import { buildIndexes, defineModels, type Models } from '#control-plane/platform/store/models.ts';
 import { createReadCaches } from '#control-plane/platform/store/read-cache.ts';
@@ -90,9 +92,7 @@ async function compose(
   noteActivity: Context['noteActivity'],
 ): Promise<ManagedProcess> {
   const clock = systemClock;
-  const credentials = loadCredentials(settings);
-  const database = await openProcessDatabase(settings, clock, logger);
-  const models = await openModels(database, clock);
+  const { database, models, credentials } = await openStored(settings, clock, logger);
   const coordination = await openCoordination(settings, clock, logger);
   const hasOthers = settings.REDIS_URL !== undefined;
   const reach = createDispatch({ coordination, clock, logger }, hasOthers);
@@ -183,6 +183,24 @@ async function closeContext(context: Context): Promise<void> {
   const { coordination, egress, localModels, speech, speechModels } = context;
   await Promise.all([coordination, egress, localModels, speech, speechModels].map((part) => part.close()));
   await context.tracing?.close();
+}
+
+/** Opens the database, and the deployment key, which with a master key is in the database only. */
+async function openStored(settings: Settings, clock: Clock, logger: Logger) {
+  const found = loadCredentials(settings);
+  const database = await openProcessDatabase(settings, clock, logger);
+  const models = await openModels(database, clock);
+  const { MASTER_KEY: masterKey, MASTER_KEY_OLD: oldKeys } = settings;
+  const deploymentKey = await openDeploymentKey(database.connection, {
+    masterKey,
+    oldKeys,
+    fileKey: found.deploymentKey,
+    derivedKey: found.derivedKey,
+    opensData: (key) => opensNewestSession(models, key),
+    isNew: async () => (await models.users.estimatedDocumentCount()) === 0,
+  });
+  if (masterKey !== undefined) forgetDeploymentKey(settings, deploymentKey);
+  return { database, models, credentials: { ...found, deploymentKey } };
 }
 
 /** Opens the database; ends this process if the embedded database fails later. */
@@ -302,8 +320,8 @@ async function buildContext(
     ...parts,
     settings,
     caches: createReadCaches(models, database.kind === 'embedded'),
-    secretBox: createSecretBox(credentials.masterKey),
-    dataKeys: createDataKeys(credentials.masterKey),
+    secretBox: createSecretBox(credentials.deploymentKey),
+    dataKeys: createDataKeys(credentials.deploymentKey),
     blobs: openBlobs(
       settings.BLOBS_URL,
       s3.accessKeyId !== undefined && s3.secretAccessKey !== undefined

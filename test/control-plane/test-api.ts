@@ -105,18 +105,23 @@ export async function openTestApi(
   const store = stored ?? (await openTestStore());
   const metrics = createMetrics();
   const rootKey = over.credentials?.rootApiKey ?? `pk_${randomBytes(24).toString('hex')}`;
-  const masterKey = over.credentials?.masterKey ?? randomBytes(32);
+  const deploymentKey = over.credentials?.deploymentKey ?? randomBytes(32);
   const context: Context = {
     settings,
-    credentials: { rootApiKey: rootKey, workerToken: randomBytes(24).toString('hex'), masterKey, file: '' },
+    credentials: {
+      rootApiKey: rootKey,
+      workerToken: randomBytes(24).toString('hex'),
+      deploymentKey,
+      file: '',
+    },
     clock,
     logger: SILENT,
     database: store.database,
     models: store.models,
     caches: createReadCaches(store.models, true),
     coordination: createMemoryCoordination(clock),
-    secretBox: createSecretBox(masterKey),
-    dataKeys: createDataKeys(masterKey),
+    secretBox: createSecretBox(deploymentKey),
+    dataKeys: createDataKeys(deploymentKey),
     blobs: memoryBlobs(),
     signallingReports: new SignallingReports(clock),
     workSignals: createWorkSignals(),

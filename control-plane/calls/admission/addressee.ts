@@ -116,7 +116,7 @@ function scopeOf({ settings, credentials, clock }: Context, number: NumberDocume
   return {
     phoneNumber: number.phone_number,
     algorithms: settings.SIP_DIGEST,
-    key: credentials.masterKey,
+    key: credentials.deploymentKey,
     wallTimeMs: clock.wallTime(),
   };
 }

@@ -176,7 +176,7 @@ function signedUrl(context: Context, track: Track, expires: number): string {
 
 function signatureOf(context: Context, { sessionId, role }: Track, expires: number): string {
   const key = Buffer.from(
-    hkdfSync('sha256', context.credentials.masterKey, 'parley', 'recording addresses', 32),
+    hkdfSync('sha256', context.credentials.deploymentKey, 'parley', 'recording addresses', 32),
   );
   return createHmac('sha256', key).update(`${sessionId}/${role}/${expires}`).digest('base64url');
 }

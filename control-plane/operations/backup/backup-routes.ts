@@ -59,7 +59,7 @@ export function registerBackupRoutes(app: ApiServer, context: Context): void {
     (_request, reply) =>
       reply
         .type('application/x-ndjson')
-        .header('parley-deployment', deploymentOf(context.credentials.masterKey))
+        .header('parley-deployment', deploymentOf(context.credentials.deploymentKey))
         .send(Readable.from(keyLines(context))),
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Contents of a backup: `manifest.json`, `credentials.json` (with the master key, without which encrypted
+ * Contents of a backup: `manifest.json`, `credentials.json` (with the deployment key, without which encrypted
  * data cannot be read), a snapshot of the database without the keys of its sessions, and the blobs. Blobs
  * written during the backup may be included; one erased meanwhile is not.
  */
@@ -28,7 +28,7 @@ export async function packBackup(context: Parts, copyTo: (file: string) => Promi
     // Runs on a separate thread, because every session of the copy is rewritten.
     await runThread(new URL('./withhold-thread.ts', import.meta.url), {
       file: copy,
-      masterKey: context.credentials.masterKey,
+      deploymentKey: context.credentials.deploymentKey,
     });
   } catch (error) {
     await removeScratch();

@@ -5,6 +5,7 @@
  * export is replaced.
  */
 import type { DataKeys } from '../../platform/secrets/secret-box.ts';
+import { DEPLOYMENT_KEYS, opensCheck } from '../../platform/store/deployment-key.ts';
 import type { Document } from '../../platform/store/embedded/bson-values.ts';
 import { decode } from '../../platform/store/embedded/bson-values.ts';
 import { beginReplacement, replaceDocument, type Store } from '../../platform/store/embedded/documents.ts';
@@ -95,8 +96,25 @@ function changeSessions(file: string, change: (session: Document) => Document | 
   }
 }
 
+/** Whether this is the deployment key of a database, which may be in use and has a master key. */
+export function hasDeploymentKey(file: string, deploymentKey: Buffer): boolean {
+  const store = openReadOnlyStore(file);
+  try {
+    store.catalogue.refresh();
+    for (const { document } of documentsIn(store, DEPLOYMENT_KEYS))
+      return opensCheck(deploymentKey, String(document['check']));
+    return false;
+  } finally {
+    store.sqlite.close();
+  }
+}
+
 function* sessionsIn(store: Store) {
-  const collection = store.catalogue.all().find(({ namespace }) => namespace.endsWith('.sessions'));
+  for (const { document, ...found } of documentsIn(store, 'sessions')) yield { ...found, session: document };
+}
+
+function* documentsIn(store: Store, name: string) {
+  const collection = store.catalogue.all().find(({ namespace }) => namespace.endsWith(`.${name}`));
   if (!collection) return;
   for (let after = 0; ; ) {
     const rows = store.sqlite.all(
@@ -106,7 +124,7 @@ function* sessionsIn(store: Store) {
     );
     for (const found of rows) {
       const row = { rid: Number(found['rid']), bytes: found['doc'] as Uint8Array };
-      yield { collection, row, session: decode(row.bytes) };
+      yield { collection, row, document: decode(row.bytes) };
       after = row.rid;
     }
     store.sqlite.commit();

@@ -3,5 +3,5 @@ import { workerData } from 'node:worker_threads';
 import { createDataKeys } from '../../platform/secrets/secret-box.ts';
 import { withholdKeys } from './withheld-keys.ts';
 
-const { file, masterKey } = workerData as { file: string; masterKey: Uint8Array };
-withholdKeys(file, createDataKeys(masterKey));
+const { file, deploymentKey } = workerData as { file: string; deploymentKey: Uint8Array };
+withholdKeys(file, createDataKeys(deploymentKey));

@@ -1,5 +1,5 @@
 /**
- * Encryption at rest with AES-256-GCM. The master key seals tenants' secrets and wraps one data key per
+ * Encryption at rest with AES-256-GCM. The deployment key seals tenants' secrets and wraps one data key per
  * session, which seals that session's timeline, recording, flight log and payloads. Erasing a session means
  * deleting its wrapped key. Backups omit the keys (control-plane/operations/backup/withheld-keys.ts), so an
  * older backup cannot decrypt an erased session.
@@ -11,7 +11,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES;
 
-/** Encrypts stored secrets under the master key. */
+/** Encrypts stored secrets under the deployment key. */
 export interface SecretBox {
   /**
    * Encrypts a secret; sealing the same text twice gives different results. What is sealed for one purpose
@@ -41,7 +41,7 @@ export class SealBroken extends Error {
   }
 }
 
-/** Per-session data keys, wrapped by the master key. */
+/** Per-session data keys, wrapped by the deployment key. */
 export interface DataKeys {
   /** Creates a session's key: a sealer, and the wrapped key to store with the session. */
   create(sessionId: string): { readonly sealer: Sealer; readonly wrappedKey: Buffer };
@@ -49,9 +49,9 @@ export interface DataKeys {
   open(sessionId: string, wrappedKey: Uint8Array): Sealer;
 }
 
-/** Creates the box that seals tenants' secrets, from the 32-byte master key. */
-export function createSecretBox(masterKey: Uint8Array): SecretBox {
-  const master = createSealer(masterKey);
+/** Creates the box that seals tenants' secrets, from the 32-byte deployment key. */
+export function createSecretBox(deploymentKey: Uint8Array): SecretBox {
+  const master = createSealer(deploymentKey);
   return {
     seal: (plain, purpose = 'secret') => master.seal(plain, purpose).toString('base64url'),
     open: (sealed, purpose = 'secret') =>
@@ -59,9 +59,9 @@ export function createSecretBox(masterKey: Uint8Array): SecretBox {
   };
 }
 
-/** Creates the data keys of a deployment from the 32-byte master key. */
-export function createDataKeys(masterKey: Uint8Array): DataKeys {
-  const master = createSealer(masterKey);
+/** Creates the data keys of a deployment from the 32-byte deployment key. */
+export function createDataKeys(deploymentKey: Uint8Array): DataKeys {
+  const master = createSealer(deploymentKey);
   return {
     create: (sessionId) => {
       const key = randomBytes(32);
@@ -75,7 +75,8 @@ function dataKeyContext(sessionId: string): string {
   return `session-key:${sessionId}`;
 }
 
-function createSealer(bytes: Uint8Array): Sealer {
+/** Encrypts with a 32-byte key. */
+export function createSealer(bytes: Uint8Array): Sealer {
   const key = createSecretKey(bytes);
   return {
     seal: (plain, context) => {

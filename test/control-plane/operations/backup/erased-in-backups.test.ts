@@ -16,8 +16,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { loadCredentials } from '#config/credentials.ts';
-import { readSettings } from '#config/env.ts';
 import { openDatabase } from '#control-plane/platform/store/database.ts';
 import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { defineModels } from '#control-plane/platform/store/models.ts';
@@ -25,6 +23,7 @@ import { runParley } from '../../../command-line.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 import { openTestStore, type TestStore } from '../../test-store.ts';
+import { fileCredentials } from './file-credentials.ts';
 
 const PATIENCE = { timeout: 120_000 };
 let folder: string;
@@ -35,7 +34,7 @@ let agentId: string;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'parley-erased-'));
-  const credentials = loadCredentials(readSettings({ DATA_DIR: folder }));
+  const credentials = fileCredentials(folder);
   store = await openTestStore();
   api = await openTestCalls({ DATA_DIR: folder }, { credentials }, store);
   user = await api.createUser();
@@ -282,7 +281,7 @@ it.each([
       writeFileSync(join(folder, 'database', 'database.sqlite'), 'no database at all '.repeat(500));
     else {
       rmSync(join(folder, 'credentials.json'));
-      loadCredentials(readSettings({ DATA_DIR: folder }));
+      fileCredentials(folder);
       await api.context.models.sessions.updateMany({}, { $set: { wrapped_key: null } });
       await store.database.copyTo?.(join(folder, 'database', 'database.sqlite'));
     }

@@ -7,14 +7,13 @@ import { pack } from 'tar-stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { loadCredentials } from '#config/credentials.ts';
-import { readSettings } from '#config/env.ts';
 import { openDatabase } from '#control-plane/platform/store/database.ts';
 import { defineModels } from '#control-plane/platform/store/models.ts';
 import { openBlobs } from '#media/blobs/blobs.ts';
 import { runParley } from '../../../command-line.ts';
 import { openTestCalls } from '../../test-calls.ts';
 import { openTestStore } from '../../test-store.ts';
+import { fileCredentials } from './file-credentials.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -45,7 +44,7 @@ async function tarOfFormat1(database: Buffer): Promise<Buffer> {
 it('a backup of format 1 is restored with its blobs and readable sessions, without a key file', {
   timeout: 120_000,
 }, async () => {
-  const credentials = loadCredentials(readSettings({ DATA_DIR: folder }));
+  const credentials = fileCredentials(folder);
   const store = await openTestStore();
   const api = await openTestCalls({}, { credentials }, store);
   const user = await api.createUser();
@@ -93,11 +92,7 @@ it('a backup of format 1 is restored with its blobs and readable sessions, witho
     onFatal: () => expect.unreachable(),
   });
   const stored = { database, models: defineModels(database.connection), close: () => database.close() };
-  const again = await openTestCalls(
-    {},
-    { credentials: loadCredentials(readSettings({ DATA_DIR: dataDir })) },
-    stored,
-  );
+  const again = await openTestCalls({}, { credentials: fileCredentials(dataDir) }, stored);
   const { status, body } = await again.request('GET', `/v1/agent/sessions/${id}`, { key: user.key });
   await again.close();
   expect(status).toBe(200);

@@ -1,0 +1,20 @@
+/** Secrets of the control plane that workers and signalling do not get. */
+export const WITHHELD_SETTINGS = [
+  'ROOT_API_KEY',
+  'MASTER_KEY',
+  'MASTER_KEY_OLD',
+  'METRICS_TOKEN',
+  'MONGODB_URL',
+  'REDIS_URL',
+  'TLS_CERT',
+  'TLS_KEY',
+  'TWILIO_ACCOUNT_SID',
+  'TWILIO_AUTH_TOKEN',
+  'LIVEKIT_URL',
+  'LIVEKIT_API_KEY',
+  'LIVEKIT_API_SECRET',
+  'SIP_TRUNK_USERNAME',
+  'SIP_TRUNK_PASSWORD',
+  'AWS_ACCESS_KEY_ID',
+  'AWS_SECRET_ACCESS_KEY',
+] as const;
