@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** The commit of the last release; a release replaces it. */
+/** The commit of the last release; a release replaces it, and `test/protocol/last-release` by its script. */
 const COMMIT = 'fd2215d8';
 const MOST_BYTES = 1_000_000_000;
 
