@@ -35,7 +35,7 @@ export const LEASED_HEADER = 'X-Parley-Leased';
 
 /**
  * Marks the re-INVITE of a worker that connects anew and takes its own dialog along: it must not take one
- * that another connected worker has by now.
+ * that another connected worker has by now. Sent to the embedded server only, which does not pass it on.
  */
 export const REBIND_HEADER = 'X-Parley-Rebind';
 

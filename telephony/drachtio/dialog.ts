@@ -93,7 +93,7 @@ export class DrachtioDialog implements SipDialog {
     const before = this.#facts;
     this.#facts = { ...before, localCseq: before.localCseq + CSEQ_LEAP };
     try {
-      const { dialog, isDeaf } = await reinvite(home.srf, before, this.#dialog.local.sdp, true);
+      const { dialog, isDeaf } = await reinvite(home.srf, before, this.#dialog.local.sdp, home.isEmbedded);
       if (this.#binding === binding) await this.#move(dialog, isDeaf);
       // Overtaken by another attempt, or by another worker.
       else if (this.home !== home || this.#isOver) home.forget(dialog);

@@ -26,19 +26,20 @@ interface ReinvitedDialog {
 /**
  * Sends the re-INVITE. A server that never saw the dialog gets it as a new INVITE with both tags.
  * drachtio-server cannot create a second dialog of the same name, so if it still keeps one for an INVITE of
- * ours, the re-INVITE is sent within that one. `isRebind`: this worker had the dialog last.
+ * ours, the re-INVITE is sent within that one. `marksRebind`: this worker had the dialog last, and the server
+ * is one that reads so and keeps it from the peer.
  */
 export async function reinvite(
   srf: Srf,
   facts: DialogFacts,
   localSdp: string,
-  isRebind = false,
+  marksRebind = false,
 ): Promise<ReinvitedDialog> {
   const { sipCallId, localCseq, remoteTarget } = facts;
   const headers = {
     ...CAPABILITIES,
     ...dialogHeaders(facts),
-    ...(isRebind && { [REBIND_HEADER]: '1' }),
+    ...(marksRebind && { [REBIND_HEADER]: '1' }),
   };
   let cseq = localCseq + CSEQ_LEAP;
   const inExistingDialog = () =>

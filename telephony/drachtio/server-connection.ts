@@ -51,8 +51,7 @@ export class ServerConnection {
     retryMaxDelay: RECONNECT_MAX_MS,
   };
   #isConnected = false;
-  /** True for the embedded server. */
-  #knowsForget = false;
+  #isEmbedded = false;
   #knowsPing = false;
   /** Dialogs to forget once it is connected again. */
   #forgotten: string[] = [];
@@ -68,6 +67,11 @@ export class ServerConnection {
 
   get isConnected(): boolean {
     return this.#isConnected;
+  }
+
+  /** True for the embedded server, as of its last connection: it knows more than drachtio's protocol. */
+  get isEmbedded(): boolean {
+    return this.#isEmbedded;
   }
 
   /**
@@ -94,7 +98,7 @@ export class ServerConnection {
         }
         logger.info(about, 'connected to the SIP server');
         this.#isConnected = true;
-        this.#knowsForget = String(version).endsWith(EMBEDDED);
+        this.#isEmbedded = String(version).endsWith(EMBEDDED);
         this.#knowsPing = isAtLeast(String(version), PINGABLE);
         this.#sendForgotten();
         on.onUp();
@@ -144,7 +148,7 @@ export class ServerConnection {
   #sendForgotten(): void {
     const { agent, socket } = this.#wire();
     for (const id of this.#forgotten.splice(0))
-      if (this.#knowsForget && socket) agent.wp.send(socket, `forget|${id}`);
+      if (this.#isEmbedded && socket) agent.wp.send(socket, `forget|${id}`);
   }
 
   /**

@@ -91,6 +91,20 @@ describe('a worker at signalling of the last release', () => {
     await hungUp;
     expect(said).toEqual([]);
   });
+
+  it('takes a call along when it connects anew, without a header that its peer would see', async () => {
+    await play(2, HANG_UP);
+    await expect.poll(() => dialogs.length, PATIENCE).toBe(2);
+    socket?.destroy();
+    await expect.poll(() => said.length, PATIENCE).toBeGreaterThan(0);
+    await play(0, 2);
+    // It has no dialog of that name.
+    await expect.poll(() => said.length, PATIENCE).toBe(1);
+    socket?.write(frame(`1|response|${said.shift()?.split('|', 1)[0]}|NOK|unknown dialog`));
+    await expect.poll(() => said.length, PATIENCE).toBe(1);
+    expect(said[0]).toMatch(/\r\nINVITE /);
+    expect(said[0]?.toLowerCase()).not.toContain('x-parley');
+  });
 });
 
 /** What a frame of a worker asks for: its command with the call it is about, and what it sends. */
