@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { fault } from '#config/errors.ts';
-import { admissionAnswer, admissionRequest } from '#protocol/sip-admission.ts';
+import { type AdmissionAnswer, admissionAnswer, admissionRequest } from '#protocol/sip-admission.ts';
 import type { Context } from '../../platform/context.ts';
 import { isBearer } from '../../platform/http/bearer.ts';
 import { workersOnly } from '../../platform/http/internal-access.ts';
@@ -25,7 +25,10 @@ export function registerAdmitRoutes(app: ApiServer, context: Context): void {
       onRequest: workersOnly(context),
       schema: { hide: true, body: admissionRequest, response: { 200: admissionAnswer } },
     },
-    async (request) => (await admitCall(context, request.body, isAwaited(request))).answer,
+    async (request) => {
+      const { answer } = await admitCall(context, request.body, isAwaited(request));
+      return request.body.worker_tags === undefined ? withSingleHeaders(answer) : answer;
+    },
   );
   app.register((scope, _options, done) => {
     registerDrachtioRoute(scope as unknown as ApiServer, context);
@@ -68,6 +71,23 @@ function registerDrachtioRoute(app: ApiServer, context: Context): void {
         return (await admitCall(context, question, isAwaited(request))).answer;
       },
     );
+}
+
+/**
+ * Signalling of the last release, which does not name its workers, reads no list of values. It gets the
+ * first, such as the algorithm of digest authentication that the operator prefers.
+ */
+function withSingleHeaders(answer: AdmissionAnswer): AdmissionAnswer {
+  if (answer.action !== 'reject' || !answer.data.headers) return answer;
+  const headers = Object.fromEntries(
+    Object.entries(answer.data.headers).flatMap(([name, values]) =>
+      [values]
+        .flat()
+        .slice(0, 1)
+        .map((value) => [name, value] as const),
+    ),
+  );
+  return { ...answer, data: { ...answer.data, headers } };
 }
 
 /** A client that no longer waits for the answer closes the connection. */

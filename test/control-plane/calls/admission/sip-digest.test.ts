@@ -3,7 +3,10 @@
  * requests of signalling.
  */
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
@@ -103,6 +106,23 @@ describe('the challenge of a number with a password', () => {
         (name) => `Digest realm="parley", nonce="${nonce}", algorithm=${name}, qop="auth"`,
       ),
     );
+  });
+
+  it('is one that signalling of the last release reads, if that asks', async () => {
+    const folder = join(import.meta.dirname, '../../../protocol/last-release');
+    const read = (name: string) => JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
+    const ask = async (more: object) => {
+      const [question] = read('admission-requests');
+      const headers = { authorization: `Bearer ${api.context.credentials.workerToken}` };
+      const body = { ...question, to_user: NUMBER, ...more };
+      return (await api.request('POST', '/internal/sip/admit', { headers, body })).body;
+    };
+    const isReadable = (answer: unknown) =>
+      z.fromJSONSchema(read('admission-answer.schema')).safeParse(answer).success;
+    const old = await ask({});
+    expect(old).toMatchObject({ action: 'reject', data: { status: 407 } });
+    expect(old.data.headers['Proxy-Authenticate']).toContain('algorithm=MD5');
+    expect([isReadable(old), isReadable(await ask({ worker_tags: [] }))]).toEqual([true, false]);
   });
 
   it.each(['MD5', 'SHA-256'] as const)('security 22: accepts an answer with %s', async (algorithm) => {
