@@ -9,6 +9,7 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import type { PhoneFailoverState } from '#protocol/worker-link.ts';
 import { type FailoverCall, type FailoverCallDeps, failOverSipCall } from '#telephony/failover-call.ts';
 import { dialogFacts, dialogReport } from '../calls/dialog-report.ts';
+import { leaveForSuccessor } from '../calls/leave-for-successor.ts';
 import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
 
@@ -37,6 +38,7 @@ export async function failOverJob(
     }),
     reachPerson(deps, plan, failoverState),
   ]);
+  // Yet another worker has the call by now.
   if (job.isTaken) {
     leave([caller, person]);
     return;
@@ -65,10 +67,8 @@ export async function failOverJob(
   }
 }
 
-/** Yet another worker has the call by now: it must not be hung up on. */
 function leave(sides: readonly (FailoverCall | null)[]): void {
-  for (const side of sides)
-    if (side?.outcome === 'answered') side.leg.send({ do: 'close', keepsDialog: true });
+  for (const side of sides) if (side?.outcome === 'answered') leaveForSuccessor(side.leg);
 }
 
 /**
