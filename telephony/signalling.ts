@@ -100,6 +100,8 @@ export interface SipDialogListener {
   /** The ACK to a 200 that carried our offer; `sdp` is empty if the ACK had no answer. */
   onAnswer(sdp: string): void;
   onInfo(info: { readonly contentType: string; readonly body: string }): void;
+  /** A SIP server has taken the dialog over from a lost one: its facts have changed. */
+  onMoved?(): void;
 }
 
 /** An outbound INVITE. */

@@ -14,6 +14,8 @@ export interface SipLegParts {
   readonly dialog: SipDialog;
   readonly rtp: Leg;
   readonly local: LocalAudio;
+  /** Called when another SIP server has the dialog. */
+  readonly onMoved?: () => void;
   /** The answer to our offer, which arrives in the ACK, describes the peer. */
   readonly isLateOffer?: boolean;
   /** Checks each description of the peer; absent for the operator's trunks. */
@@ -26,16 +28,22 @@ export interface AnsweredCall {
   readonly leg: Leg;
   readonly dialog: DialogFacts;
   readonly refer: SipDialog['refer'];
+  /** Sets the only listener for the facts of the dialog when another SIP server has taken it over. */
+  onMoved(listener: (dialog: DialogFacts) => void): void;
 }
 
 /** The call of an answered dialog and its RTP leg. */
-export function answeredCall(parts: SipLegParts): AnsweredCall {
+export function answeredCall(parts: Omit<SipLegParts, 'onMoved'>): AnsweredCall {
   const { dialog } = parts;
+  let moved: ((dialog: DialogFacts) => void) | null = null;
   return {
     outcome: 'answered',
-    leg: createSipLeg(parts),
+    leg: createSipLeg({ ...parts, onMoved: () => moved?.(dialog.facts) }),
     dialog: dialog.facts,
     refer: (request, listener) => dialog.refer(request, listener),
+    onMoved(listener) {
+      moved = listener;
+    },
   };
 }
 
@@ -95,6 +103,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
       const digit = digitOf(contentType, body);
       if (digit) emit([{ type: 'digit', atMs: clock.now(), ...digit, source: 'info' }]);
     },
+    onMoved: () => deps.onMoved?.(),
   });
 
   /**

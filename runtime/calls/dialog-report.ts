@@ -1,6 +1,19 @@
 /** Converts an answered dialog to a report and back, for the worker that continues it after a failover. */
 import type { ReportedDialog } from '#protocol/worker-link.ts';
 import type { DialogFacts } from '#telephony/signalling.ts';
+import type { AnsweredCall } from '#telephony/sip-leg.ts';
+
+/**
+ * Reports the dialog of an answered call now, and again whenever another SIP server has it: a failover uses
+ * the server that was reported last.
+ */
+export function reportDialog(
+  { dialog, onMoved }: Pick<AnsweredCall, 'dialog' | 'onMoved'>,
+  report: (dialog: ReportedDialog) => void,
+): void {
+  report(dialogReport(dialog));
+  onMoved((moved) => report(dialogReport(moved)));
+}
 
 /** The fields of a `dialog` report. */
 export function dialogReport(dialog: DialogFacts): ReportedDialog {

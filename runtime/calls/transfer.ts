@@ -49,7 +49,9 @@ export interface TransferDeps {
   /** Briefing for the person called. */
   readonly notes: string;
   readonly tell: (fact: Extract<TurnFact, { type: `transfer.${string}` }>) => void;
-  /** The person answered or was joined; null if they left before being joined. */
+  /**
+   * The person answered, was joined, or has another SIP server; null if they left before being joined.
+   */
   readonly onPerson: (person: { readonly dialog: DialogFacts; readonly isJoined: boolean } | null) => void;
   /** A segment of the person's audio once they are joined. */
   readonly onRecording: (event: Extract<LegEvent, { type: 'recording' }>) => void;
@@ -88,6 +90,8 @@ class RunningTransfer implements Transfer {
   #human: Leg | null = null;
   #consult: Consult | null = null;
   #talk: JoinedTalk | null = null;
+  /** As last reported. */
+  #person: Parameters<TransferDeps['onPerson']>[0] = null;
 
   constructor(deps: TransferDeps) {
     this.#deps = deps;
@@ -217,7 +221,10 @@ class RunningTransfer implements Transfer {
       return null;
     }
     this.#human = result.leg;
-    this.#deps.onPerson({ dialog: result.dialog, isJoined: false });
+    this.#report({ dialog: result.dialog, isJoined: false });
+    result.onMoved((dialog) => {
+      if (this.#person) this.#report({ ...this.#person, dialog });
+    });
     const { within = nameless } = this.#deps;
     result.leg.listen((events) =>
       within(() => {
@@ -263,14 +270,14 @@ class RunningTransfer implements Transfer {
   }
 
   #join(person: Person): void {
-    const { caller, onPerson, onRecording } = this.#deps;
+    const { caller, onRecording } = this.#deps;
     if (!this.#human) {
       this.#failed(DECLINED.hung_up);
       return;
     }
     caller.send({ do: 'holdMusic', isOn: false });
     this.#tell({ type: 'transfer.joined' });
-    onPerson({ dialog: person.dialog, isJoined: true });
+    this.#report({ dialog: person.dialog, ...this.#person, isJoined: true });
     const onPersonLeft = () => this.#tell({ type: 'transfer.finished', isDone: true, message: '' });
     this.#talk = new JoinedTalk({ caller, person: person.leg, onRecording, onPersonLeft });
   }
@@ -281,8 +288,13 @@ class RunningTransfer implements Transfer {
       return;
     }
     this.#human = null;
-    if (!this.#abort.signal.aborted) this.#deps.onPerson(null);
+    if (!this.#abort.signal.aborted) this.#report(null);
     this.#consult?.take({ is: 'hung_up' });
+  }
+
+  #report(person: Parameters<TransferDeps['onPerson']>[0]): void {
+    this.#person = person;
+    this.#deps.onPerson(person);
   }
 
   #hangUpHuman(): void {

@@ -6,9 +6,10 @@
 
 import type { Logger } from '#base/log.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
-import type { PhoneFailoverState } from '#protocol/worker-link.ts';
+import type { PhoneFailoverState, ReportedPerson } from '#protocol/worker-link.ts';
 import { type FailoverCall, type FailoverCallDeps, failOverSipCall } from '#telephony/failover-call.ts';
-import { dialogFacts, dialogReport } from '../calls/dialog-report.ts';
+import type { AnsweredCall } from '#telephony/sip-leg.ts';
+import { dialogFacts, dialogReport, reportDialog } from '../calls/dialog-report.ts';
 import { leaveForSuccessor } from '../calls/leave-for-successor.ts';
 import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
@@ -54,9 +55,7 @@ export async function failOverJob(
     return;
   }
   try {
-    calls.report(job, { type: 'dialog', ...dialogReport(caller.dialog) });
-    const joined = person && { dialog: dialogReport(person.dialog), is_joined: true };
-    if (failoverState.person) calls.report(job, { type: 'person', person: joined });
+    const joined = reportSides(deps, job, { caller, person, before: failoverState.person });
     calls.start(job, plan, { ...failoverState, person: joined });
     job.call?.attach(caller.leg, caller);
     if (person) job.call?.rejoin(person.leg);
@@ -71,6 +70,26 @@ function leave(sides: readonly (FailoverCall | null)[]): void {
   for (const side of sides) if (side?.outcome === 'answered') leaveForSuccessor(side.leg);
 }
 
+/** Reports both dialogs, and again whenever another SIP server has them; returns the person. */
+function reportSides(
+  { calls }: FailoverDeps,
+  job: Job,
+  sides: {
+    readonly caller: AnsweredCall;
+    readonly person: AnsweredCall | null;
+    readonly before: ReportedPerson | null;
+  },
+): ReportedPerson | null {
+  const { caller, person, before } = sides;
+  reportDialog(caller, (dialog) => calls.report(job, { type: 'dialog', ...dialog }));
+  const joined = person && { dialog: dialogReport(person.dialog), is_joined: true };
+  if (before) calls.report(job, { type: 'person', person: joined });
+  person?.onMoved((moved) =>
+    calls.report(job, { type: 'person', person: { dialog: dialogReport(moved), is_joined: true } }),
+  );
+  return joined;
+}
+
 /**
  * The person the caller was joined with. Null if there was none or they left: then the agent takes the caller
  * back and says so. A person who was only being asked is hung up on, because the agent will call them again
@@ -80,7 +99,7 @@ async function reachPerson(
   deps: FailoverDeps,
   plan: CallPlan,
   { person }: PhoneFailoverState,
-): Promise<Extract<FailoverCall, { outcome: 'answered' }> | null> {
+): Promise<AnsweredCall | null> {
   if (!person) return null;
   if (!person.is_joined) {
     void failOverSipCall(deps, dialogFacts(person.dialog), { recording: null, isTenants: false }).then(

@@ -9,7 +9,7 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import type { DialStatus } from '#protocol/session-record.ts';
 import { dialOutboundCall, type OutboundCall, type OutboundCallDeps } from '#telephony/outbound-call.ts';
 import { InviteRefused } from '#telephony/signalling.ts';
-import { dialogReport } from '../calls/dialog-report.ts';
+import { reportDialog } from '../calls/dialog-report.ts';
 import { isoNow } from '../calls/wall-time.ts';
 import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
@@ -62,7 +62,7 @@ function settle(deps: OutboundJobDeps, job: Job, result: OutboundCall): void {
   switch (result.outcome) {
     case 'answered':
       reportDial(deps, job, 'answered', { sipCallId: result.dialog.sipCallId });
-      calls.report(job, { type: 'dialog', ...dialogReport(result.dialog) });
+      reportDialog(result, (dialog) => calls.report(job, { type: 'dialog', ...dialog }));
       job.call?.attach(result.leg, result);
       return;
     case 'cancelled':

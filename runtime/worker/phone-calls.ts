@@ -6,7 +6,7 @@ import type { Logger } from '#base/log.ts';
 import { answerInboundCall, type InboundCallDeps } from '#telephony/inbound-call.ts';
 import type { OutboundCallDeps } from '#telephony/outbound-call.ts';
 import type { IncomingInvite, Signalling } from '#telephony/signalling.ts';
-import { dialogReport } from '../calls/dialog-report.ts';
+import { reportDialog } from '../calls/dialog-report.ts';
 import type { JobCalls } from './job-calls.ts';
 import type { Job, JobTable } from './job-table.ts';
 
@@ -58,7 +58,7 @@ async function answer(deps: InviteDeps, job: Job, invite: IncomingInvite): Promi
   const result = await answerInboundCall(deps, invite, ready);
   if (failure !== null) throw failure;
   if (result.outcome === 'answered') {
-    calls.report(job, { type: 'dialog', ...dialogReport(result.dialog) });
+    reportDialog(result, (dialog) => calls.report(job, { type: 'dialog', ...dialog }));
     if (job.call) job.call.attach(result.leg, result);
     else result.leg.send({ do: 'close' });
   } else if (job.call) job.call.end('cancelled');

@@ -141,6 +141,7 @@ export class DrachtioDialog implements SipDialog {
       // The lost server may reach a peer that this one does not, over the peer's own connection.
       if (this.#at.isConnected) void this.rebind(this.#at);
       else if (this.#isOver) this.#sayBye();
+    this.#listener?.onMoved?.();
     } else if (error instanceof DialogGone) this.#end();
     else if (this.#isOver) this.#sayBye();
   }

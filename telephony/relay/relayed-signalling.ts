@@ -224,6 +224,7 @@ class RelayedDialog implements SipDialog {
       makeOffer: () => this.#makeOffer(),
       onAnswer: (sdp) => void this.#takeAnswer(sdp),
       onInfo: (info) => void promise.then((listener) => listener.onInfo(info)),
+      onMoved: () => void promise.then((listener) => listener.onMoved?.()),
     });
   }
 

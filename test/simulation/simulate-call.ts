@@ -304,6 +304,6 @@ function simulatedPhones(world: SimulatedClock, random: Random): PlaceCall {
       remoteSdp: '',
     };
     const dialog = { sipCallId: 'y', localTag: '', remoteTag: '', ...party, routeSet: [], localCseq: 1 };
-    return { outcome: 'answered', leg, dialog, refer: () => undefined };
+    return { outcome: 'answered', leg, dialog, refer: () => undefined, onMoved: () => undefined };
   };
 }

@@ -53,6 +53,16 @@ it('security 3: synthesis of a briefing and events of the person’s leg are att
   expect(gone.named.goings).toEqual([true]);
 });
 
+it('the person is reported again when another SIP server has their dialog', async () => {
+  const { persons, move } = await transferTo('direct', null, () => undefined);
+  move('10.0.0.2:9022');
+  expect(persons).toEqual([
+    { isJoined: false, server: undefined },
+    { isJoined: true, server: undefined },
+    { isJoined: true, server: '10.0.0.2:9022' },
+  ]);
+});
+
 /** Transfers a caller and waits for the first result. */
 async function transferTo(
   warm_connect: string,
@@ -64,6 +74,10 @@ async function transferTo(
   readonly lines: readonly { readonly text: string; readonly isFixed: boolean | undefined }[];
   /** For every piece synthesised and every person who left: whether the work was attributed to the call. */
   readonly named: { readonly wordings: readonly boolean[]; readonly goings: readonly boolean[] };
+  /** The person as reported. */
+  readonly persons: readonly { readonly isJoined: boolean; readonly server: string | undefined }[];
+  /** Another SIP server takes their dialog over. */
+  readonly move: (server: string) => void;
 }> {
   const clock = new SimulatedClock();
   const words = createSpokenWords();
@@ -72,6 +86,8 @@ async function transferTo(
   const facts: TurnFact[] = [];
   const lines: { text: string; isFixed: boolean | undefined }[] = [];
   const [wordings, goings]: [boolean[], boolean[]] = [[], []];
+  const persons: { isJoined: boolean; server: string | undefined }[] = [];
+  let move: (server: string) => void = () => undefined;
   let isNamed = false;
   const within: Within = (work) => {
     const before = isNamed;
@@ -102,7 +118,15 @@ async function transferTo(
       onAnswer(human);
       // Events of the leg arrive before anyone listens.
       await clock.sleep(5);
-      return { outcome: 'answered', leg: human, dialog, refer: () => undefined };
+      return {
+        outcome: 'answered',
+        leg: human,
+        dialog,
+        refer: () => undefined,
+        onMoved: (listener) => {
+          move = (server) => listener({ ...dialog, server });
+        },
+      };
     },
     recognizer,
     synthesizer: {
@@ -124,10 +148,13 @@ async function transferTo(
     destination: 0,
     notes: 'A refund.',
     tell: (fact) => facts.push(fact),
-    onPerson: (person) => void (person ?? goings.push(isNamed)),
+    onPerson: (person) => {
+      if (person) persons.push({ isJoined: person.isJoined, server: person.dialog.server });
+      else goings.push(isNamed);
+    },
     onRecording: () => undefined,
     within,
   });
   await clock.run(() => facts.length > 0, 120_000);
-  return { facts, played: human.played.length, lines, named: { wordings, goings } };
+  return { facts, played: human.played.length, lines, named: { wordings, goings }, persons, move };
 }

@@ -11,11 +11,14 @@ import type {
 import type { Call } from '#runtime/calls/call.ts';
 import { failOverJob } from '#runtime/worker/failover-calls.ts';
 import { type Job, JobTable } from '#runtime/worker/job-table.ts';
+import type { SipMessage } from '#telephony/embedded/message.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { Signalling } from '#telephony/signalling.ts';
+import { type Link, openLink } from '../../fakes/link.ts';
 import { connectTestWorker, startTestSignalling } from '../../fakes/signalling.ts';
 import { SilentMedia } from '../../fakes/silent-media.ts';
 import { openRawCaller, type RawCaller } from '../../telephony/embedded/raw-caller.ts';
+import { cseqOf, methodOf } from '../../telephony/two-servers.ts';
 import { testPlan } from '../test-plan.ts';
 
 const LONG_MS = 10_000;
@@ -27,6 +30,7 @@ const sdp = (port: number) =>
 /** A call from another worker: both phones write every line themselves. */
 describe('a caller and the person of a transfer after their worker died', () => {
   let server: EmbeddedSignalling;
+  let link: Link;
   let signalling: Signalling;
   let caller: RawCaller;
   let person: RawCaller;
@@ -44,13 +48,15 @@ describe('a caller and the person of a transfer after their worker died', () => 
     server = await startTestSignalling({
       admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
     });
-    signalling = await connectTestWorker(server, 'worker-2');
+    link = await openLink(server.appPort);
+    signalling = await connectTestWorker({ appPort: link.port }, 'worker-2');
     [caller, person] = [await openRawCaller(server.sipPort), await openRawCaller(server.sipPort)];
   });
   afterEach(async () => {
     caller.close();
     person.close();
     signalling.close();
+    await link.close();
     await server.close();
   });
 
@@ -139,6 +145,25 @@ describe('a caller and the person of a transfer after their worker died', () => 
     expect(rejoined).toHaveLength(1);
     expect(reportedPerson()).toEqual(startedWith?.person);
     expect([...caller.requests, ...person.requests]).not.toContain('BYE');
+  });
+
+  it('are both reported again when a SIP server has them anew', async () => {
+    await failOver(true, { caller: 200, person: 200 });
+    reports = [];
+    link.cut();
+    link.mend();
+    for (const phone of [caller, person]) {
+      const first = cseqOf(await phone.incoming('INVITE'));
+      const isNext = (message: SipMessage) => methodOf(message) === 'INVITE' && cseqOf(message) > first;
+      phone.answer(await phone.next(isNext, LONG_MS), 200, sdp(phone.port));
+    }
+    await expect
+      .poll(() => reports.map(({ type }) => type).sort(), { timeout: LONG_MS })
+      .toEqual(['dialog', 'person']);
+    expect(reportedPerson()).toMatchObject({
+      is_joined: true,
+      dialog: { sip_call_id: `call-${person.port}` },
+    });
   });
 
   it('are separated if the person has hung up: the caller returns to the agent', async () => {

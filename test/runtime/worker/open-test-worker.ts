@@ -92,23 +92,16 @@ export class TestWorker {
     capacity = 2,
     drainMs = 0,
     clock = systemClock,
+    signalling = this.#signalling(),
   }: {
     capacity?: number;
     drainMs?: number;
     clock?: Clock;
+    signalling?: Signalling;
   } = {}): Promise<void> {
     const url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
     this.media = new Media(clock);
     this.spool = await openSpool(this.#directory, 'w');
-    const isConnected = () => this.hasSignalling;
-    const signalling: Pick<Signalling, 'isConnected' | 'onInvite'> = {
-      get isConnected() {
-        return isConnected();
-      },
-      onInvite: (listener) => {
-        this.receiveInvite = listener;
-      },
-    };
     this.worker = new Worker({
       identity: {
         instanceId: 'w',
@@ -155,7 +148,7 @@ export class TestWorker {
       },
       egress: createEgressGuard({ allow: [], clock }),
       phone: {
-        signalling: signalling as Signalling,
+        signalling,
         clock: systemClock,
         logger,
         media: this.media,
@@ -165,6 +158,20 @@ export class TestWorker {
       },
     });
     await vi.waitFor(() => expect(this.dispatch.hasWorker()).toBe(true));
+  }
+
+  /** Brings the INVITEs that the test makes up. */
+  #signalling(): Signalling {
+    const isConnected = () => this.hasSignalling;
+    const signalling: Pick<Signalling, 'isConnected' | 'onInvite'> = {
+      get isConnected() {
+        return isConnected();
+      },
+      onInvite: (listener) => {
+        this.receiveInvite = listener;
+      },
+    };
+    return signalling as Signalling;
   }
 
   session(sessionId: string) {
