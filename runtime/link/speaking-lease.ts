@@ -3,7 +3,7 @@
  * dead: when no control plane hears it, a signalling server says that it does not either, and none is known
  * to hear it. A worker that cannot exclude this falls silent, until a control plane has said which calls it
  * still has. While every signalling server hears it, none can say otherwise: it speaks even if all control
- * planes are away.
+ * planes are away. A server whose process is gone says nothing more.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -87,6 +87,18 @@ export class SpeakingLease {
     if (heard?.isReported) this.#knownMs = Math.max(this.#knownMs, heard.sentMs);
     this.#tell();
     return true;
+  }
+
+  /**
+   * No process listens where this signalling server was. It need not hear this worker any more, unless it had
+   * the time to say that it does not, or is the last one: then this worker may itself be cut off.
+   */
+  gone(server: object): void {
+    const heardMs = this.#heardMs.get(server);
+    if (heardMs === undefined || this.#heardMs.size === 1 || this.hasLapsed) return;
+    if (this.now() > heardMs + SPEAKING_LEASE_MS) return;
+    this.#heardMs.delete(server);
+    this.#tell();
   }
 
   /** A control plane has registered this worker after this number of lapses. */

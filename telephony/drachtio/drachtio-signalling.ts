@@ -61,7 +61,8 @@ class DrachtioSignalling implements Signalling {
     this.#watch = options.watch;
     this.#connections = options.servers.map((address) => new ServerConnection(address, options));
     for (const [index, connection] of this.#connections.entries()) {
-      this.#serve(connection, options.watch && new ProbeAnswers(options.watch, options.secret));
+      const answers = options.watch && new ProbeAnswers(options.watch, options.secret);
+      this.#serve(connection, answers);
       const up = () => {
         void this.#takeBack(connection);
         onFirst();
@@ -69,6 +70,7 @@ class DrachtioSignalling implements Signalling {
       connection.open(options.servers[index] as SipServerAddress, {
         onUp: up,
         onDown: () => void this.#moveFrom(connection),
+        onRefused: () => answers?.serverGone(),
         isOnly: () => this.#connected().every((each) => each === connection),
       });
     }

@@ -21,6 +21,12 @@ export function isUnreachable(error: unknown): boolean {
   return statusOf(error) === 408;
 }
 
+/** Whether every address of the server refuses connections: no process listens there. */
+export function isRefused(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isRefused);
+  return error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
+}
+
 /** The connection to the server broke before it had answered. */
 export class ConnectionLost extends Error {
   constructor() {

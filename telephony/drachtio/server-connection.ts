@@ -5,7 +5,7 @@ import Srf from 'drachtio-srf';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { hostPort } from '#base/public-address.ts';
-import { ConnectionLost } from './errors.ts';
+import { ConnectionLost, isRefused } from './errors.ts';
 
 /** Where applications connect to a SIP server. */
 export interface SipServerAddress {
@@ -75,10 +75,14 @@ export class ServerConnection {
   }
 
   /**
-   * Connects, and reconnects until it is closed; `onUp` and `onDown` are called for each connection. No other
-   * server is connected if `isOnly`.
+   * Connects, and reconnects until it is closed; `onUp` and `onDown` are called for each connection,
+   * `onRefused` for each attempt that finds no process at the address. No other server is connected if
+   * `isOnly`.
    */
-  open(address: SipServerAddress, on: { onUp(): void; onDown(): void; isOnly(): boolean }): void {
+  open(
+    address: SipServerAddress,
+    on: { onUp(): void; onDown(): void; onRefused(): void; isOnly(): boolean },
+  ): void {
     const { logger, secret } = this.#options;
     const about = { server: this.name };
     const lost = (error?: unknown) => {
@@ -104,7 +108,10 @@ export class ServerConnection {
         on.onUp();
       }) as never,
     );
-    this.srf.on('error', lost);
+    this.srf.on('error', (error: unknown) => {
+      if (isRefused(error)) on.onRefused();
+      lost(error);
+    });
     this.srf.on('close' as 'disconnect', () => lost());
     const first = socketOf(() => {
       void this.srf.connect({ ...address, secret, reconnect: this.#reconnect } as Parameters<

@@ -28,6 +28,8 @@ export interface WorkerWatch {
    * watched.
    */
   asked(server: object, heard: Heard | null): boolean;
+  /** The process of a server is gone. */
+  gone(server: object): void;
   /** Resolves when this worker certainly has its calls: at once, or when a control plane has said so. */
   hasItsCalls(): Promise<void>;
 }
@@ -44,6 +46,11 @@ export class ProbeAnswers {
   constructor(watch: WorkerWatch, secret: string) {
     this.#watch = watch;
     this.#key = probeKey(secret);
+  }
+
+  /** The process of the server is gone. */
+  serverGone(): void {
+    this.#watch.gone(this);
   }
 
   /** Headers for the answer to an OPTIONS: none if the request is not from the watch. */

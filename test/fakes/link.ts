@@ -12,6 +12,8 @@ export interface Link {
   /** Resets every connection and accepts none until `mend`. */
   cut(): void;
   mend(): void;
+  /** Like a process that is killed: resets every connection, and nothing listens any more. */
+  kill(): void;
   /** Holds back all data, on new connections too, until `release`. */
   hold(): void;
   release(): void;
@@ -56,6 +58,10 @@ export async function openLink(
     },
     mend() {
       isCut = false;
+    },
+    kill() {
+      server.close();
+      for (const socket of sockets) socket.resetAndDestroy();
     },
     hold() {
       isHeld = true;

@@ -2,6 +2,7 @@
 import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { openSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
+import type { WorkerWatch } from '#telephony/drachtio/worker-probe.ts';
 import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 
@@ -33,6 +34,7 @@ export async function connectTestWorker(
   servers: { readonly appPort: number } | readonly { readonly appPort: number }[],
   tag = 'worker-1',
   clock: Clock = systemClock,
+  watch?: WorkerWatch,
 ): Promise<Signalling> {
   const { signalling, connected } = openSignalling({
     servers: [servers].flat().map(({ appPort }) => ({ host: '127.0.0.1', port: appPort })),
@@ -40,6 +42,7 @@ export async function connectTestWorker(
     tag,
     clock,
     logger,
+    watch,
   });
   await connected;
   return signalling;

@@ -1,6 +1,8 @@
 /** A worker at two servers, and a caller whose requests a proxy may send to either. */
 import { expect } from 'vitest';
+import { type Clock, systemClock } from '#base/clock.ts';
 import type { AdmissionRequest } from '#protocol/sip-admission.ts';
+import type { WorkerWatch } from '#telephony/drachtio/worker-probe.ts';
 import { header, type SipMessage } from '#telephony/embedded/message.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { IncomingInvite, Signalling, SipDialog } from '#telephony/signalling.ts';
@@ -15,14 +17,22 @@ export const GRACE_MS = 1_500;
 export const OUR_SDP = description(5_000);
 export const THEIR_SDP = description(4_000);
 
-/** Starts the servers and connects the worker. */
-export async function openTwoServers(): Promise<TwoServers> {
+/**
+ * Starts the servers and connects the worker. With `watch` they ask it for signs of life, and no control
+ * plane takes their reports.
+ */
+export async function openTwoServers(
+  watch?: WorkerWatch,
+  serverClock: Clock = systemClock,
+): Promise<TwoServers> {
   const named: (readonly string[] | undefined)[] = [];
   const admit = async ({ worker_tags: tags }: AdmissionRequest) => {
     named.push(tags);
     return { action: 'route', data: { tag: 'worker-1' } } as const;
   };
-  const start = () => startTestSignalling({ failoverMs: GRACE_MS, admit });
+  const reportWorkers = () => Promise.reject(new Error('no control plane'));
+  const start = () =>
+    startTestSignalling({ failoverMs: GRACE_MS, admit, clock: serverClock, ...(watch && { reportWorkers }) });
   const servers = [await start(), await start()] as const;
   const links = [await openLink(servers[0].appPort), await openLink(servers[1].appPort)] as const;
   const clock = new ManualClock();
@@ -30,6 +40,7 @@ export async function openTwoServers(): Promise<TwoServers> {
     links.map(({ port }) => ({ appPort: port })),
     'worker-1',
     clock,
+    watch,
   );
   const phones = [await openRawCaller(servers[0].sipPort), await openRawCaller(servers[1].sipPort)] as const;
   const two = new TwoServers({ servers, links, worker, clock, phones, named });

@@ -68,6 +68,47 @@ describe('the time that a worker may speak without an answer', () => {
     expect(maySpeak()).toBe(true);
   });
 
+  it('no longer needs a server whose process is gone before it could call the worker silent', async () => {
+    for (const server of [S1, S2]) lease.asked(server, null);
+    await clock.advance(SPEAKING_LEASE_MS - 1_000);
+    lease.asked(S1, heard(false));
+    lease.gone(S2);
+    for (let second = 0; second < 10; second++) {
+      await clock.advance(1_000);
+      expect(maySpeak()).toBe(true);
+      lease.asked(S1, heard(false));
+    }
+    // Its successor may call the worker silent once it knows it.
+    lease.asked(S2, null);
+    for (let second = 0; second < 10; second++) {
+      await clock.advance(1_000);
+      lease.asked(S1, heard(false));
+    }
+    expect(maySpeak()).toBe(false);
+  });
+
+  it('needs a server that may have called the worker silent before its process went', async () => {
+    for (const server of [S1, S2]) lease.asked(server, null);
+    for (let second = 0; second < 5; second++) {
+      await clock.advance(1_000);
+      lease.linked(clock.now());
+      lease.asked(S1, heard(false));
+    }
+    lease.gone(S2);
+    for (let second = 0; second < 5; second++) {
+      await clock.advance(1_000);
+      lease.asked(S1, heard(false));
+    }
+    expect(maySpeak()).toBe(false);
+  });
+
+  it('ends if no server is left: the worker itself may be cut off', async () => {
+    for (const server of [S1, S2]) lease.asked(server, null);
+    for (const server of [S1, S2]) lease.gone(server);
+    await clock.advance(SPEAKING_LEASE_MS + 1);
+    expect(maySpeak()).toBe(false);
+  });
+
   it('no longer needs a server that has not heard the worker for long enough to have forgotten it', async () => {
     for (const server of [S1, S2]) lease.asked(server, null);
     for (let second = 0; second < 150; second++) {

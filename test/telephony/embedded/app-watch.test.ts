@@ -50,6 +50,7 @@ async function connect(tag: string, isLeased: boolean): Promise<void> {
       if (known) heard.push(known);
       return true;
     },
+    gone: () => undefined,
     hasItsCalls: async () => undefined,
   };
   const { signalling, connected } = openSignalling({
