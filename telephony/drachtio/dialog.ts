@@ -24,9 +24,16 @@ const RETRY_AFTER = '1';
 /** A move that takes longer is given up when the server that had the dialog is back. */
 const MOVE_MS = 3_000;
 
+/** What the dialogs of a worker share. */
+export interface WorkerDialogs {
+  /** Those that are open. */
+  readonly open: Set<DrachtioDialog>;
+  /** Resolves when this worker certainly has its calls: another one may have taken them meanwhile. */
+  hasItsCalls(): Promise<void>;
+}
+
 export class DrachtioDialog implements SipDialog {
-  /** All open dialogs of the worker. */
-  readonly #all: Set<DrachtioDialog>;
+  readonly #all: WorkerDialogs;
   /** The server that is to have the dialog; another object for each attempt to make it known there. */
   #binding: Binding;
   #facts: DialogFacts;
@@ -45,7 +52,7 @@ export class DrachtioDialog implements SipDialog {
   constructor(
     dialog: Srf.Dialog,
     home: ServerConnection,
-    all: Set<DrachtioDialog>,
+    all: WorkerDialogs,
     before: { readonly facts: DialogFacts; readonly isDeaf: boolean } | null = null,
   ) {
     this.#binding = { home, is: 'known' };
@@ -54,7 +61,7 @@ export class DrachtioDialog implements SipDialog {
     this.#dialog = dialog;
     this.#facts = { ...(before ? continued(before.facts, dialog) : factsOf(dialog)), server: home.name };
     this.#awaitsAnswer = dialog.type === 'uas' && dialog.req.body.trim() === '';
-    all.add(this);
+    all.open.add(this);
     this.#follow(dialog);
     if (before?.isDeaf) void this.#probe(dialog);
   }
@@ -85,6 +92,9 @@ export class DrachtioDialog implements SipDialog {
   async rebind(home: ServerConnection): Promise<void> {
     const binding: Binding = { home, is: 'pending' };
     this.#binding = binding;
+    await this.#all.hasItsCalls();
+    // Overtaken by another attempt or worker; or the server is lost, and the next connection moves it.
+    if (this.#binding !== binding || !home.isConnected) return;
     if (this.#isOver) {
       this.#sayBye();
       return;
@@ -110,7 +120,7 @@ export class DrachtioDialog implements SipDialog {
       // The peer may be reachable only from there.
       const binding = this.#binding;
       if (binding.is === 'pending') await sleep(MOVE_MS, undefined, { ref: false });
-      if (this.#binding !== binding || binding.is === 'known' || !this.#all.has(this)) return;
+      if (this.#binding !== binding || binding.is === 'known' || !this.#all.open.has(this)) return;
     }
     if (server.isConnected) await this.rebind(server);
   }
@@ -131,6 +141,7 @@ export class DrachtioDialog implements SipDialog {
       return;
     }
     this.#follow(dialog);
+    this.#listener?.onMoved?.();
     if (isDeaf) void this.#probe(dialog);
   }
 
@@ -141,7 +152,6 @@ export class DrachtioDialog implements SipDialog {
       // The lost server may reach a peer that this one does not, over the peer's own connection.
       if (this.#at.isConnected) void this.rebind(this.#at);
       else if (this.#isOver) this.#sayBye();
-    this.#listener?.onMoved?.();
     } else if (error instanceof DialogGone) this.#end();
     else if (this.#isOver) this.#sayBye();
   }
@@ -290,7 +300,7 @@ export class DrachtioDialog implements SipDialog {
 
   leave(): void {
     this.#isOver = true;
-    this.#all.delete(this);
+    this.#all.open.delete(this);
     // A move that is under way must not hang up.
     this.#binding = { home: this.home, is: 'known' };
     this.#dialog.removeAllListeners();
@@ -304,7 +314,7 @@ export class DrachtioDialog implements SipDialog {
       if (isConnectionLost(error)) return;
       // The peer or the server no longer knows the dialog: it is over either way.
     }
-    this.#all.delete(this);
+    this.#all.open.delete(this);
   }
 
   /** Sends BYE through a server that does not know the dialog. If it is lost, another one will send it. */
@@ -312,7 +322,7 @@ export class DrachtioDialog implements SipDialog {
     const binding = this.#binding;
     this.#at.forget(this.#dialog);
     const done = (error?: unknown) => {
-      if (this.#binding === binding && !isConnectionLost(error)) this.#all.delete(this);
+      if (this.#binding === binding && !isConnectionLost(error)) this.#all.open.delete(this);
     };
     hangUpWithout(binding.home.srf, this.#facts).then(() => done(), done);
   }
@@ -337,7 +347,7 @@ export class DrachtioDialog implements SipDialog {
   }
 
   #end(): void {
-    this.#all.delete(this);
+    this.#all.open.delete(this);
     if (this.#isOver) return;
     this.#isOver = true;
     this.#referListener?.onEnded();

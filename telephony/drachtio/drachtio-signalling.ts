@@ -14,7 +14,7 @@ import {
   type SipDialog,
 } from '../signalling.ts';
 import { CAPABILITIES } from './capabilities.ts';
-import { DrachtioDialog } from './dialog.ts';
+import { DrachtioDialog, type WorkerDialogs } from './dialog.ts';
 import { ConnectionLost } from './errors.ts';
 import { DrachtioInvite, hasContact } from './incoming-invite.ts';
 import { DrachtioOutgoingInvite } from './outgoing-invite.ts';
@@ -50,26 +50,25 @@ type Unanswered = DrachtioInvite | DrachtioOutgoingInvite;
 
 class DrachtioSignalling implements Signalling {
   readonly #connections: readonly ServerConnection[];
-  readonly #dialogs = new Set<DrachtioDialog>();
+  readonly #dialogs: WorkerDialogs;
   readonly #unanswered = new Map<Unanswered, ServerConnection>();
   #handler: ((invite: IncomingInvite) => void) | null = null;
   /** Counts the dialled and moved calls, which take the servers in turn. */
   #turn = 0;
-  readonly #watch: WorkerWatch | undefined;
-
   constructor(options: DrachtioOptions, onFirst: () => void) {
-    this.#watch = options.watch;
+    const { watch } = options;
+    this.#dialogs = { open: new Set(), hasItsCalls: async () => watch?.hasItsCalls() };
     this.#connections = options.servers.map((address) => new ServerConnection(address, options));
     for (const [index, connection] of this.#connections.entries()) {
-      const answers = options.watch && new ProbeAnswers(options.watch, options.secret);
+      const answers = watch && new ProbeAnswers(watch, options.secret);
       this.#serve(connection, answers);
       const up = () => {
-        void this.#takeBack(connection);
+        for (const dialog of this.#dialogs.open) void dialog.comeBack(connection);
         onFirst();
       };
       connection.open(options.servers[index] as SipServerAddress, {
         onUp: up,
-        onDown: () => void this.#moveFrom(connection),
+        onDown: () => this.#moveFrom(connection),
         onRefused: () => answers?.serverGone(),
         isOnly: () => this.#connected().every((each) => each === connection),
       });
@@ -150,7 +149,7 @@ class DrachtioSignalling implements Signalling {
 
   /** A request inside a dialog of another server, or of a connection that was lost; or of no call at all. */
   #takeStray(request: Srf.SrfRequest, response: Srf.SrfResponse, server: ServerConnection): void {
-    const dialog = [...this.#dialogs].find((each) => each.has(request));
+    const dialog = [...this.#dialogs.open].find((each) => each.has(request));
     if (dialog) dialog.takeStray(request, response, server);
     else response.send(481);
   }
@@ -162,22 +161,12 @@ class DrachtioSignalling implements Signalling {
   }
 
   /** A server is lost: its calls go to another one if there is one, or else wait for the next connection. */
-  async #moveFrom(server: ServerConnection): Promise<void> {
+  #moveFrom(server: ServerConnection): void {
     for (const [call, its] of this.#unanswered) if (its === server) call.lose();
-    await this.#watch?.hasItsCalls();
-    for (const dialog of this.#dialogs) {
-      const next = dialog.home === server && !server.isConnected ? this.#next() : undefined;
+    for (const dialog of this.#dialogs.open) {
+      const next = dialog.home === server ? this.#next() : undefined;
       if (next) void dialog.rebind(next);
     }
-  }
-
-  /**
-   * A server is connected: it takes the calls that no connected server has. Another worker may have them by
-   * now: those must not be moved back.
-   */
-  async #takeBack(server: ServerConnection): Promise<void> {
-    await this.#watch?.hasItsCalls();
-    if (server.isConnected) for (const dialog of this.#dialogs) void dialog.comeBack(server);
   }
 
   #connected(): readonly ServerConnection[] {

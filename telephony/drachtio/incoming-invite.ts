@@ -2,7 +2,7 @@
 import type Srf from 'drachtio-srf';
 import { type IncomingInvite, InviteCancelled, type SipDialog } from '../signalling.ts';
 import { CAPABILITIES } from './capabilities.ts';
-import { DrachtioDialog } from './dialog.ts';
+import { DrachtioDialog, type WorkerDialogs } from './dialog.ts';
 import { ConnectionLost, statusOf } from './errors.ts';
 import type { ServerConnection } from './server-connection.ts';
 
@@ -17,14 +17,14 @@ export class DrachtioInvite implements IncomingInvite {
   readonly #server: ServerConnection;
   readonly #request: Srf.SrfRequest;
   readonly #response: Srf.SrfResponse;
-  readonly #dialogs: Set<DrachtioDialog>;
+  readonly #dialogs: WorkerDialogs;
   #isCancelled = false;
   #onCancel: (() => void) | null = null;
 
   constructor(
     server: ServerConnection,
     { request, response }: { readonly request: Srf.SrfRequest; readonly response: Srf.SrfResponse },
-    dialogs: Set<DrachtioDialog>,
+    dialogs: WorkerDialogs,
   ) {
     ({ promise: this.settled, resolve: this.#settle } = Promise.withResolvers<void>());
     this.#server = server;

@@ -2,7 +2,7 @@
 import type Srf from 'drachtio-srf';
 import { ALLOW } from '../methods.ts';
 import { type DialRequest, InviteRefused, type OutgoingInvite, type SipDialog } from '../signalling.ts';
-import { DrachtioDialog } from './dialog.ts';
+import { DrachtioDialog, type WorkerDialogs } from './dialog.ts';
 import { statusOf } from './errors.ts';
 import type { ServerConnection } from './server-connection.ts';
 
@@ -17,7 +17,7 @@ export class DrachtioOutgoingInvite implements OutgoingInvite {
   constructor(
     server: ServerConnection,
     { toUri, nextHop, fromNumber, sdpOffer, headers, credentials }: DialRequest,
-    dialogs: Set<DrachtioDialog>,
+    dialogs: WorkerDialogs,
   ) {
     // The server replaces localhost by its own address. `from` is in lower case, because drachtio-srf deletes
     // it by that name when it answers a challenge.
