@@ -157,14 +157,15 @@ function adoptDialog(
   const callId = header(message, 'call-id') ?? '';
   const cseq = (parseCseq(message)?.number ?? 1) - 1;
   const existing = core.dialogs.find(callId, localTag, remoteTag);
+  const isRebind = header(message, REBIND) !== null;
   if (existing) {
-    if (header(message, REBIND) !== null && isAnothers(core, app, existing)) return 'taken';
+    if (isRebind && isAnothers(core, app, existing)) return 'taken';
     existing.app = app;
     // Another server may have sent requests of this dialog since.
     existing.localCseq = Math.max(existing.localCseq, cseq);
     return existing;
   }
-  return core.dialogs.add({
+  const dialog = core.dialogs.add({
     app,
     callId,
     localTag,
@@ -183,6 +184,8 @@ function adoptDialog(
     pendingInvite: null,
     acceptedInvite: null,
   });
+  dialog.isOnApproval = isRebind;
+  return dialog;
 }
 
 /** Whether a connected worker other than that of `app` has the dialog. */

@@ -44,12 +44,24 @@ export interface Dialog {
   /** INVITEs within the dialog: the last of each side. Two at once are glare (RFC 3261 §14). */
   ownInvite: ClientTransaction | null;
   theirInvite: ServerTransaction | null;
+  /**
+   * Its worker has brought it here from another server, and the peer has not agreed yet: until then it is in
+   * the hands of that server.
+   */
+  isOnApproval: boolean;
   /** Run if both sides agreed that the call ends unless refreshed (RFC 4028). */
   sessionTimers: Timer | null;
 }
 
 /** The initial state of every dialog. */
-const FRESH = { sessionTimers: null, remoteRseq: 0, unpracked: null, ownInvite: null, theirInvite: null };
+const FRESH = {
+  isOnApproval: false,
+  sessionTimers: null,
+  remoteRseq: 0,
+  unpracked: null,
+  ownInvite: null,
+  theirInvite: null,
+};
 
 /** The dialogs of one server. */
 export class DialogTable {

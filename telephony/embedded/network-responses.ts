@@ -63,8 +63,8 @@ function onNewResponse(
 }
 
 /**
- * Updates the dialog of an INVITE after a response. A refusal removes an early dialog; within a confirmed
- * dialog it only refuses the change.
+ * Updates the dialog of an INVITE after a response. A refusal removes an early dialog, and one that this
+ * server was to take over; within any other confirmed dialog it only refuses the change.
  */
 function followInvite(
   core: Core,
@@ -74,8 +74,14 @@ function followInvite(
   if (response.status < 300) return updateDialog(core, transaction, response);
   const dialog = core.owners.get(transaction)?.dialog ?? null;
   if (dialog?.isConfirmed === false) forgetEarly(core, dialog);
-  else if (dialog && isGone(response.status)) core.dialogs.remove(dialog);
+  else if (dialog && (isGone(response.status) || isRefusedHere(dialog, transaction)))
+    core.dialogs.remove(dialog);
   return dialog;
+}
+
+/** Whether the peer refuses the last attempt to make this server that of the dialog. */
+function isRefusedHere({ isOnApproval, ownInvite }: Dialog, transaction: ClientTransaction): boolean {
+  return isOnApproval && ownInvite === transaction;
 }
 
 /** Removes the other early dialogs of the same INVITE; `except` has answered. */
@@ -215,6 +221,7 @@ function updateDialog(
   if (response.status >= 200) {
     if (!dialog.isConfirmed) forgetEarly(core, dialog, dialog);
     dialog.isConfirmed = true;
+    dialog.isOnApproval = false;
     dialog.acceptedInvite = transaction;
     // We did not offer to refresh.
     const timer = timerOfResponse(response.message);
