@@ -42,6 +42,7 @@ import { createCallJobs } from '#control-plane/jobs/create-call-jobs.ts';
 import { startRetention } from '#control-plane/operations/privacy/retention.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import { createFirstAttempts } from '#control-plane/platform/background/first-attempts.ts';
+import { startIndexBuilds } from '#control-plane/platform/background/index-builds.ts';
 import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
@@ -50,11 +51,12 @@ import { createMetrics } from '#control-plane/platform/metrics.ts';
 import { PublicAddress } from '#control-plane/platform/public-address.ts';
 import { openRooms } from '#control-plane/platform/rooms.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
+import { buildIndexes } from '#control-plane/platform/store/build-indexes.ts';
 import { type Coordination, createMemoryCoordination } from '#control-plane/platform/store/coordination.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
 import { openDeploymentKey } from '#control-plane/platform/store/deployment-key.ts';
 import { migrate } from '#control-plane/platform/store/migrations.ts';
-import { buildIndexes, defineModels, type Models } from '#control-plane/platform/store/models.ts';
+import { defineModels, type Models } from '#control-plane/platform/store/models.ts';
 import { createReadCaches } from '#control-plane/platform/store/read-cache.ts';
 import { type ReplicaRegistration, registerReplica } from '#control-plane/platform/store/replica-register.ts';
 import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
@@ -124,7 +126,7 @@ async function compose(
   const warmUp = clock.after(WARM_UP_AFTER_MS, () => context.speech.warm());
   const backgroundWork = [
     sweeper,
-    ...startBackgroundWork(context),
+    ...startBackgroundWork(context, database.kind),
     ...(hasOthers ? [startLinkWatch(context, { ...reach, sink })] : []),
     startDeathWatch(context, { ...reach, sink, hasOthers }),
   ];
@@ -226,7 +228,7 @@ function createDispatch(deps: Pick<Context, 'coordination' | 'clock' | 'logger'>
 }
 
 /** The background loops of every control plane. */
-function startBackgroundWork(context: Context): readonly BackgroundLoop[] {
+function startBackgroundWork(context: Context, kind: Database['kind']): readonly BackgroundLoop[] {
   return [
     startDeliverer(context),
     startAnalysisRunner(context),
@@ -235,6 +237,7 @@ function startBackgroundWork(context: Context): readonly BackgroundLoop[] {
     startNumberMaintenance(context),
     startRoomReconciliation(context),
     startRetention(context),
+    ...(kind === 'mongodb' ? [startIndexBuilds(context)] : []),
   ];
 }
 
@@ -270,10 +273,11 @@ function startLines({
   ];
 }
 
-async function openModels({ connection }: Database, clock: Clock): Promise<Models> {
+/** MongoDB builds the other indexes beside the traffic; the embedded database does one thing at a time. */
+async function openModels({ connection, kind }: Database, clock: Clock): Promise<Models> {
   const models = defineModels(connection);
   await migrate(connection, new Date(clock.wallTime()));
-  await buildIndexes(models);
+  await buildIndexes(models, kind === 'embedded' ? 'all' : 'unique');
   return models;
 }
 

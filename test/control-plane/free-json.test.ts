@@ -1,7 +1,8 @@
 /** Free JSON of tenants and visitors round-trips through the API, whatever its keys. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { buildIndexes, defineModels } from '#control-plane/platform/store/models.ts';
+import { buildIndexes } from '#control-plane/platform/store/build-indexes.ts';
+import { defineModels } from '#control-plane/platform/store/models.ts';
 import { onEveryDatabase } from './platform/store/on-every-database.ts';
 import type { TestUser } from './test-api.ts';
 import { openTestCalls, type TestCalls } from './test-calls.ts';

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { buildIndexes } from '#control-plane/platform/store/build-indexes.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
-import { buildIndexes, defineModels, type Models } from '#control-plane/platform/store/models.ts';
+import { defineModels, type Models } from '#control-plane/platform/store/models.ts';
 
 /**
  * A test dates its documents by its own clock, which is far in the past for the machine: a TTL sweep would

@@ -2,9 +2,9 @@
  * Schema versions of the store and the migrations between them, run at startup before indexes are built or
  * anything is read.
  */
-import mongoose, { type Collection, type Connection } from 'mongoose';
+import type { Connection } from 'mongoose';
+import { dropIndexes } from './build-indexes.ts';
 import { isDuplicateKey } from './duplicate-key.ts';
-import { PARTIAL_ROW_INDEXES } from './models/batch-call-model.ts';
 
 /**
  * One migration. It must be idempotent: it may be interrupted and repeated, or run on two replicas at once.
@@ -32,39 +32,9 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   // Both forms can be read, so nothing is rewritten; but an older release cannot read the text.
   { version: 3, name: 'metadata as text', run: async () => undefined },
-  {
-    version: 4,
-    name: 'partial indexes of batch rows',
-    run: async (connection) => {
-      const rows = connection.collection('batch_call_rows');
-      // Built first: replicas that run meanwhile always have one of the two.
-      for (const { name, key, only } of PARTIAL_ROW_INDEXES)
-        await rows.createIndex(key, { name, partialFilterExpression: only });
-      await dropIndexes(rows, ['batch_id_1_dialled_at_1', 'batch_id_1_opted_out_1', 'session_id_1']);
-    },
-  },
+  // The indexes are replaced beside the running traffic, as all are (`build-indexes.ts`).
+  { version: 4, name: 'partial indexes of batch rows', run: async () => undefined },
 ];
-
-/** Drops those of the indexes that exist. */
-async function dropIndexes(collection: Collection, names: readonly string[]): Promise<void> {
-  // Without the collection there are no indexes.
-  const indexes = await collection
-    .listIndexes()
-    .toArray()
-    .catch((error: unknown) => {
-      if (hasCodeName(error, 'NamespaceNotFound')) return [];
-      throw error;
-    });
-  for (const name of indexes.map((index) => index.name).filter((name) => names.includes(name)))
-    await collection.dropIndex(name).catch((error: unknown) => {
-      // Another replica dropped it first.
-      if (!hasCodeName(error, 'IndexNotFound')) throw error;
-    });
-}
-
-function hasCodeName(error: unknown, codeName: string): boolean {
-  return error instanceof mongoose.mongo.MongoServerError && error.codeName === codeName;
-}
 
 interface AppliedMigration {
   readonly _id: number;

@@ -68,33 +68,3 @@ export function defineModels(connection: Connection) {
   return models;
 }
 export type Models = ReturnType<typeof defineModels>;
-
-/** Error codes: the index exists with other options, or under another name. */
-const CONFLICTS = new Set<unknown>([85, 86]);
-
-/**
- * Builds all indexes, replacing those that an earlier version created with other options; resolves when the
- * store is ready.
- */
-export async function buildIndexes(models: Models): Promise<void> {
-  for (const { collection, schema } of Object.values(models)) {
-    for (const [key, given] of schema.indexes()) {
-      const options = { ...(given as Record<string, unknown>), background: undefined };
-      const build = () => collection.createIndex(key as never, options as never);
-      await build().catch(async (error: unknown) => {
-        if (!(error instanceof Error && 'code' in error && CONFLICTS.has(error.code))) throw error;
-        await dropConflicting(collection, key as Record<string, unknown>);
-        await build();
-      });
-    }
-  }
-}
-
-async function dropConflicting(
-  collection: ReturnType<Connection['collection']>,
-  key: Record<string, unknown>,
-): Promise<void> {
-  for (const index of await collection.indexes())
-    if (JSON.stringify(index.key) === JSON.stringify(key) && index.name)
-      await collection.dropIndex(index.name);
-}

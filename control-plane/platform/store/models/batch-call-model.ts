@@ -170,11 +170,13 @@ export function defineBatchCalls(connection: Connection): Model<BatchCallDocumen
 }
 
 /** Rows are inserted by the thousand, before they have any of these values. */
-export const PARTIAL_ROW_INDEXES = [
+const PARTIAL_ROW_INDEXES = [
   { name: 'dialled_rows', key: { batch_id: 1, dialled_at: 1 }, only: { dialled_at: { $type: 'date' } } },
   { name: 'opted_out_rows', key: { batch_id: 1, opted_out: 1 }, only: { opted_out: true } },
   { name: 'rows_in_call', key: { session_id: 1 }, only: { session_id: { $gt: '' } } },
 ] as const;
+/** Indexes of an earlier release, which those replace. */
+export const RETIRED_ROW_INDEXES = ['batch_id_1_dialled_at_1', 'batch_id_1_opted_out_1', 'session_id_1'];
 
 /** Defines the model of rows on a connection. */
 export function defineBatchRows(connection: Connection): Model<BatchRowDocument> {

@@ -1,11 +1,12 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { buildIndexes } from '#control-plane/platform/store/build-indexes.ts';
 import {
   type CountedPlaces,
   freePlace,
   recountPlaces,
   takePlace,
 } from '#control-plane/platform/store/counted-places.ts';
-import { buildIndexes, defineModels, type Models } from '#control-plane/platform/store/models.ts';
+import { defineModels, type Models } from '#control-plane/platform/store/models.ts';
 import { ManualClock } from '../../../fakes/manual-clock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 

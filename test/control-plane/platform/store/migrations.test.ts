@@ -74,19 +74,6 @@ describe('migrating', () => {
     await numbers.insertOne({ _id: 'again', team_id: 'another', ...stored, provider: 'sip' } as never);
   });
 
-  it('indexes of all batch rows make way for partial ones, on two replicas at once', async () => {
-    const rows = connection().collection('batch_call_rows');
-    await rows.createIndex({ batch_id: 1, dialled_at: 1 });
-    await rows.createIndex({ batch_id: 1, opted_out: 1 });
-    await rows.createIndex({ session_id: 1 });
-    const step = MIGRATIONS.find(({ version }) => version === 4);
-    await Promise.all([step?.run(connection()), step?.run(connection())]);
-    const names = (await rows.listIndexes().toArray()).map(({ name }) => name);
-    const replaced = ['batch_id_1_dialled_at_1', 'batch_id_1_opted_out_1', 'session_id_1'];
-    expect(names.filter((name) => replaced.includes(name))).toEqual([]);
-    expect(names).toEqual(expect.arrayContaining(['dialled_rows', 'opted_out_rows', 'rows_in_call']));
-  });
-
   it('an interrupted step runs again at the next start', async () => {
     const ran: number[] = [];
     const [first, second, third] = steps(ran) as [Migration, Migration, Migration];

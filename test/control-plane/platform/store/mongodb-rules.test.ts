@@ -7,7 +7,6 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger, type Logger } from '#base/log.ts';
 import { faultOf } from '#control-plane/platform/http/problems.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
-import { buildIndexes } from '#control-plane/platform/store/models.ts';
 import { limitRequestWaits } from '#control-plane/platform/store/request-wait.ts';
 import { startMongodbServer } from '../../../fakes/mongodb-server.ts';
 import { listenTcp } from '../../../fakes/tcp-server.ts';
@@ -113,24 +112,6 @@ describe('startup', () => {
     expect(warn.mock.calls).toEqual([
       [expect.stringMatching(/^the clock of MongoDB is 60\.\d s behind this machine’s/)],
     ]);
-  });
-
-  it('store 13: an index with outdated options is rebuilt, and nothing else is changed', async () => {
-    const store = await openTestStore();
-    closers.push(() => store.close());
-    const { sessions, deliveries } = store.models;
-    await sessions.collection.dropIndex('agent_id_1_status_1');
-    await sessions.collection.createIndex({ agent_id: 1, status: 1 }, { sparse: true });
-    await sessions.collection.dropIndex('sip_call_id_1');
-    await sessions.collection.createIndex({ sip_call_id: 1 }, { name: 'older_name' });
-    const before = (await deliveries.collection.indexes()).length;
-    await buildIndexes(store.models);
-    const now = await sessions.collection.indexes();
-    expect(now.find(({ name }) => name === 'agent_id_1_status_1')?.sparse).toBeUndefined();
-    expect(
-      now.filter(({ key }) => JSON.stringify(key) === '{"sip_call_id":1}').map(({ name }) => name),
-    ).toEqual(['sip_call_id_1']);
-    expect(await deliveries.collection.indexes()).toHaveLength(before);
   });
 });
 
