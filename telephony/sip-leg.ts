@@ -26,6 +26,7 @@ export interface SipLegParts {
 export interface AnsweredCall {
   readonly outcome: 'answered';
   readonly leg: Leg;
+  /** Its facts now: another SIP server may have taken it over. */
   readonly dialog: DialogFacts;
   readonly refer: SipDialog['refer'];
   /** Sets the only listener for the facts of the dialog when another SIP server has taken it over. */
@@ -39,7 +40,9 @@ export function answeredCall(parts: Omit<SipLegParts, 'onMoved'>): AnsweredCall 
   return {
     outcome: 'answered',
     leg: createSipLeg({ ...parts, onMoved: () => moved?.(dialog.facts) }),
-    dialog: dialog.facts,
+    get dialog() {
+      return dialog.facts;
+    },
     refer: (request, listener) => dialog.refer(request, listener),
     onMoved(listener) {
       moved = listener;

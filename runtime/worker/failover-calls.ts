@@ -82,12 +82,12 @@ function reportSides(
 ): ReportedPerson | null {
   const { caller, person, before } = sides;
   reportDialog(caller, (dialog) => calls.report(job, { type: 'dialog', ...dialog }));
-  const joined = person && { dialog: dialogReport(person.dialog), is_joined: true };
-  if (before) calls.report(job, { type: 'person', person: joined });
-  person?.onMoved((moved) =>
-    calls.report(job, { type: 'person', person: { dialog: dialogReport(moved), is_joined: true } }),
-  );
-  return joined;
+  if (person)
+    reportDialog(person, (dialog) =>
+      calls.report(job, { type: 'person', person: { dialog, is_joined: true } }),
+    );
+  else if (before) calls.report(job, { type: 'person', person: null });
+  return person && { dialog: dialogReport(person.dialog), is_joined: true };
 }
 
 /**

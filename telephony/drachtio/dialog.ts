@@ -95,6 +95,8 @@ export class DrachtioDialog implements SipDialog {
     await this.#all.hasItsCalls();
     // Overtaken by another attempt or worker; or the server is lost, and the next connection moves it.
     if (this.#binding !== binding || !home.isConnected) return;
+    // The peer hung up meanwhile.
+    if (!this.#all.open.has(this)) return;
     if (this.#isOver) {
       this.#sayBye();
       return;

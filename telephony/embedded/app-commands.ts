@@ -161,6 +161,8 @@ function adoptDialog(
   if (existing) {
     if (isRebind && isAnothers(core, app, existing)) return 'taken';
     existing.app = app;
+    // A failover that is refused must be able to hang up here.
+    if (!isRebind) existing.isOnApproval = false;
     // Another server may have sent requests of this dialog since.
     existing.localCseq = Math.max(existing.localCseq, cseq);
     return existing;

@@ -10,6 +10,8 @@ import type { Models } from './models.ts';
 /** Error codes: the index exists with other options, or under another name. */
 const CONFLICTS = new Set<unknown>([85, 86]);
 const NAME_DIGITS = 8;
+/** Name of an index that replaced another one of the same name. */
+const OWN_NAME = new RegExp(`^(?<name>.+)_[0-9a-f]{${NAME_DIGITS}}$`);
 
 /** An index as MongoDB lists it, and as a schema wants it. */
 interface IndexDefinition {
@@ -62,19 +64,32 @@ async function ensureIndex(
       throw error;
     }
   };
-  if (await create(name)) return;
+  // No other definition has this name: a replica that drops an outdated one late does not hit the new one.
+  const ownName = `${name}_${hashOf(index)}`;
+  const isThere = async () => (await listIndexes(collection)).some((each) => isSame(each, index));
+  const isBeside = (await create(name)) || (await isThere()) || (await create(ownName));
   const present = await listIndexes(collection);
-  if (present.some((each) => isSame(each, index))) return;
   const outdated = present
-    .filter((each) => each.name === name || JSON.stringify(each.key) === JSON.stringify(key))
+    .filter((each) => isFormOf(each, { name, key }))
     .filter((each) => !wanted.some((other) => isSame(each, other)))
     .flatMap((each) => each.name ?? []);
-  // No other definition has this name: a replica that drops the outdated one late does not hit the new one.
-  const hash = createHash('sha256').update(definitionOf(index)).digest('hex');
-  const ownName = `${name}_${hash.slice(0, NAME_DIGITS)}`;
-  const isBeside = await create(ownName);
   await dropIndexes(collection, outdated);
-  if (!isBeside && !(await create(ownName))) throw new Error(`the index ${name} conflicts with another one`);
+  // Another replica may have created it under the first name meanwhile.
+  if (!isBeside && !(await create(ownName)) && !(await isThere()))
+    throw new Error(`the index ${name} conflicts with another one`);
+}
+
+/** Whether an index is a definition of this one, of this or an earlier release. */
+function isFormOf(each: IndexDefinition, { name, key }: { readonly name: string; readonly key: object }) {
+  return (
+    each.name === name ||
+    OWN_NAME.exec(each.name ?? '')?.groups?.['name'] === name ||
+    JSON.stringify(each.key) === JSON.stringify(key)
+  );
+}
+
+function hashOf(index: IndexDefinition): string {
+  return createHash('sha256').update(definitionOf(index)).digest('hex').slice(0, NAME_DIGITS);
 }
 
 function isSame(one: IndexDefinition, other: IndexDefinition): boolean {

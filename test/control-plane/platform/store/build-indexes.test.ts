@@ -53,6 +53,36 @@ onEveryDatabase('the indexes of the store', (database: () => TestDatabase) => {
     expect(await all()).toEqual(before);
   });
 
+  it('one that is changed again and again exists once', async () => {
+    const { schema } = models.deliveries;
+    const define = (partialFilterExpression: object) =>
+      vi
+        .spyOn(schema, 'indexes')
+        .mockReturnValue([[{ url: 1 }, { unique: true, partialFilterExpression }]] as never);
+    for (const state of ['a', 'b', 'c']) {
+      define({ state });
+      await buildIndexes(models);
+      const found = await of(models.deliveries, '{"url":1}');
+      expect(found.map((index) => index.partialFilterExpression)).toEqual([{ state }]);
+    }
+    vi.mocked(schema.indexes).mockRestore();
+  });
+
+  it('one that only another one can make room for is replaced, on three replicas at once', async () => {
+    const { idempotencyKeys } = models;
+    const [[key, options]] = idempotencyKeys.schema
+      .indexes()
+      .filter(([, { expireAfterSeconds }]) => expireAfterSeconds !== undefined) as [[object, object]];
+    await idempotencyKeys.collection.createIndex(key as never, { expireAfterSeconds: 7 });
+    await Promise.all([buildIndexes(models), buildIndexes(models), buildIndexes(models)]);
+    const found = (await idempotencyKeys.collection.indexes()).filter(
+      (index) => JSON.stringify(index.key) === JSON.stringify(key),
+    );
+    expect(found.map(({ expireAfterSeconds }) => ({ expireAfterSeconds }))).toEqual([
+      { expireAfterSeconds: (options as { expireAfterSeconds: number }).expireAfterSeconds },
+    ]);
+  });
+
   it('one that exists under another name is left as it is', async () => {
     await models.sessions.collection.createIndex({ sip_call_id: 1 }, { name: 'older_name' });
     await buildIndexes(models);
