@@ -26,9 +26,9 @@ describe('a worker whose calls another one may have taken', () => {
     two.within(dialog, elsewhere, '2 ACK');
   };
   /** What the worker sends before it answers the last of these has been heard by then. */
-  const letPass = async (dialog: Awaited<ReturnType<TwoServers['call']>>) => {
+  const letPass = async (dialog: Awaited<ReturnType<TwoServers['call']>>, from = 3) => {
     const [, elsewhere] = two.parts.phones;
-    for (const cseq of [3, 4, 5, 6, 7]) {
+    for (const cseq of [0, 1, 2, 3, 4].map((nth) => from + nth)) {
       two.within(dialog, elsewhere, `${cseq} OPTIONS`);
       await answerTo(elsewhere, `${cseq} OPTIONS`);
     }
@@ -54,6 +54,19 @@ describe('a worker whose calls another one may have taken', () => {
     certain.resolve();
     await letPass(dialog);
     expect([two.reinvites(), two.dialogs()]).toEqual([[], [1, 0]]);
+  });
+
+  it('does not hang up on a peer that has hung up meanwhile', async () => {
+    const [phone, elsewhere] = two.parts.phones;
+    const dialog = await two.call();
+    certain = Promise.withResolvers();
+    await changeElsewhere(dialog);
+    two.within(dialog, elsewhere, '3 BYE');
+    expect(statusOf(await answerTo(elsewhere, '3 BYE'))).toBe(200);
+    expect(two.ended).toBe(1);
+    certain.resolve();
+    await letPass(dialog, 4);
+    expect([phone.requests, elsewhere.requests].flat()).not.toContain('BYE');
   });
 
   it('hangs up once it certainly has the call, if its server was lost meanwhile', async () => {

@@ -11,7 +11,7 @@ import type { Models } from './models.ts';
 const CONFLICTS = new Set<unknown>([85, 86]);
 const NAME_DIGITS = 8;
 /** Name of an index that replaced another one of the same name. */
-const OWN_NAME = new RegExp(`^(?<name>.+)_[0-9a-f]{${NAME_DIGITS}}$`);
+const OWN_NAME = /^(?<name>.+)_[0-9a-f]{8}$/;
 
 /** An index as MongoDB lists it, and as a schema wants it. */
 interface IndexDefinition {
