@@ -275,6 +275,8 @@ const environmentSchema = z.object({
   WORKER_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   TRUST_PROXY: proxies.prefault('false'),
   METRICS_TOKEN: secret.optional(),
+  HEALTH_HOST: host.default('127.0.0.1'),
+  HEALTH_PORT: port.optional(),
   TLS_CERT: z.string().min(1).optional(),
   TLS_KEY: z.string().min(1).optional(),
   SIGNUP_URL: httpUrl.optional(),

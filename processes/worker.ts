@@ -35,6 +35,8 @@ import type { Signalling } from '#telephony/signalling.ts';
 import { activityDescriptor } from './activity-file.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
 import { openHangAttribution } from './hang-attribution.ts';
+import { describeHealth, serveHealth } from './health-server.ts';
+import { healthOf } from './worker-health.ts';
 
 /** Calls per worker unless configured; the lag of its event loop closes it earlier. */
 const DEFAULT_CAPACITY = 200;
@@ -44,8 +46,8 @@ const DEFAULT_CAPACITY = 200;
  */
 const CONNECT_MS = 5_000;
 /**
- * Delay after which a ready worker loads what its first call would wait for: the other processes have started
- * by then.
+ * Delay after which a ready worker loads what its first call would wait for, which must not delay the start:
+ * the other processes have started by then.
  */
 const WARM_UP_AFTER_MS = 300;
 
@@ -108,22 +110,22 @@ async function compose(
     loopLagMs: startLagMeter(),
     onSpeechModels: announcedModels({ downloads, prepare: speech.prepare, logger }),
   });
+  const health = await serveHealth(settings, healthOf(worker), logger);
   const [isConnected] = await Promise.all([
     worker.connected(CONNECT_MS),
     sip && withinConnectTime(sip.connected),
   ]);
-  // After it is ready, which must not wait for this.
   const warmUp = clock.after(WARM_UP_AFTER_MS, () => media.warmUp(transportsOf(worker.kinds)));
   return {
     facts: { engines: speech.describe() },
     lines: [
-      ...speech.describe().map((line) => `Engines      ${line}`),
-      ...describeWork(worker.kinds, link.controlPlaneUrl, isConnected),
-      ...describeRelays(settings),
+      ...describeWork(speech.describe(), worker.kinds, { ...link, isConnected }),
+      ...[...describeRelays(settings), ...describeHealth(health)],
     ],
     drain: () => worker.drain(),
     async close() {
       warmUp.cancel();
+      await health?.close();
       signalling?.close();
       await worker.close();
       lease?.close();
@@ -146,8 +148,13 @@ function transportsOf(kinds: readonly JobKind[]): Transport[] {
 /** What a worker without signalling lacks. */
 const PHONE_NEEDS = ' (also phone calls if DRACHTIO_HOST or DRACHTIO_SERVERS is set)';
 
-function describeWork(kinds: readonly JobKind[], controlPlaneUrl: string, isConnected: boolean): string[] {
+function describeWork(
+  engines: readonly string[],
+  kinds: readonly JobKind[],
+  { controlPlaneUrl, isConnected }: { readonly controlPlaneUrl: string; readonly isConnected: boolean },
+): string[] {
   return [
+    ...engines.map((line) => `Engines      ${line}`),
     `Takes        ${kinds.join(', ')}${kinds.includes('phone') ? '' : PHONE_NEEDS}`,
     `Works for    ${controlPlaneUrl}${isConnected ? '' : ' (not reached yet; still trying)'}`,
   ];

@@ -24,6 +24,16 @@ const HOPELESS_LAG_MS = 1_000;
 
 type Offer = Extract<ControlMessage, { type: 'offer' }>;
 
+/** The load of a worker. */
+export interface WorkerLoad {
+  /** Jobs that run or are reserved. */
+  readonly calls: number;
+  /** Jobs that it would still take. */
+  readonly freeSlots: number;
+  /** 95th percentile of the event loop's delay, ms. */
+  readonly loopLagMs: number;
+}
+
 /** Dependencies for answering offers. */
 export interface OffersDeps {
   readonly identity: { readonly kinds: readonly JobKind[]; readonly capacity: number };
@@ -77,18 +87,27 @@ export class Offers {
   }
 
   /** The load for a heartbeat. Call it once per heartbeat, because delay is counted by it. */
-  load(): { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number } {
-    const { identity, jobs } = this.#deps;
+  load(): WorkerLoad {
     const loopLagMs = this.#deps.loopLagMs();
     this.#loopLagMs = loopLagMs;
     this.#lateHeartbeats = loopLagMs > FULL_LAG_MS ? this.#lateHeartbeats + 1 : 0;
     if (!this.#isLate) for (const offer of this.#held.splice(0)) this.#answer(offer);
+    return this.lastLoad();
+  }
+
+  /** The load with the delay of the last heartbeat. */
+  lastLoad(): WorkerLoad {
+    const { identity, jobs } = this.#deps;
     const isFull = this.#isDraining || this.#isLate;
     return {
       calls: jobs.size,
       freeSlots: isFull ? 0 : Math.max(0, identity.capacity - jobs.size),
-      loopLagMs,
+      loopLagMs: this.#loopLagMs,
     };
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
   }
 
   #answer(offer: Offer): void {

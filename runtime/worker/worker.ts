@@ -23,7 +23,7 @@ import { failOverJob } from './failover-calls.ts';
 import { startHandOver } from './hand-over.ts';
 import { JobCalls } from './job-calls.ts';
 import { type Job, JobTable } from './job-table.ts';
-import { Offers } from './offers.ts';
+import { Offers, type WorkerLoad } from './offers.ts';
 import { dialJob } from './outbound-calls.ts';
 import { type PhoneDeps, takeInvite } from './phone-calls.ts';
 import type { PlanEngines } from './plan-engines.ts';
@@ -133,6 +133,21 @@ export class Worker {
   async connected(ms: number): Promise<boolean> {
     await this.#client.connected(ms);
     return this.#client.isConnected;
+  }
+
+  /** Why this worker takes no new calls, one short reason each; empty: it takes them. */
+  missing(): string[] {
+    const { phone } = this.#deps;
+    return [
+      ...(this.#client.isConnected ? [] : ['not connected to a control plane']),
+      ...(phone?.signalling.isConnected === false ? ['not connected to a SIP server'] : []),
+      ...(this.#offers.isDraining ? ['draining'] : []),
+    ];
+  }
+
+  /** Its load, and its reports that no control plane has stored yet. */
+  state(): WorkerLoad & { readonly waitingReports: number } {
+    return { ...this.#offers.lastLoad(), waitingReports: this.#deps.spool.waiting().length };
   }
 
   /** The kinds of jobs this worker accepts. */
