@@ -5,14 +5,15 @@
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Logger } from '#base/log.ts';
 import { hostPort } from '#base/public-address.ts';
 import type { Settings } from '#config/env.ts';
 import { explainListenError } from './ports.ts';
 
-/** A value read at each scrape. Names that end in `_total` only grow. */
+/** A value read at each scrape. */
 export interface Meter {
+  /** A name that ends in `_total` makes it a counter: it only grows. */
   readonly name: string;
   readonly help: string;
   readonly read: () => number;
@@ -101,15 +102,24 @@ function send(response: ServerResponse, status: number, body: unknown): void {
 function registryOf(meters: readonly Meter[]): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  for (const { name, help, read } of meters)
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read());
-      },
-    });
+  for (const { name, help, read } of meters) {
+    const about = { name, help, registers: [registry] };
+    if (name.endsWith('_total'))
+      new Counter({
+        ...about,
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      });
+    else
+      new Gauge({
+        ...about,
+        collect() {
+          this.set(read());
+        },
+      });
+  }
   return registry;
 }
 

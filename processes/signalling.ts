@@ -7,7 +7,9 @@ import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { SipTls } from '#telephony/embedded/transport.ts';
 import { createHttpAdmission, createHttpWorkerReports } from '#telephony/http-admission.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
+import { describeHealth, serveHealth } from './health-server.ts';
 import { explainListenError } from './ports.ts';
+import { ControlPlaneContact, healthOfSignalling } from './signalling-health.ts';
 
 /** Runs the embedded signalling as a process; the supervisor passes the address of the control plane. */
 export async function runSignallingProcess(settings: Settings): Promise<void> {
@@ -16,6 +18,7 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
     throw new Error('CONTROL_PLANE_URL, WORKER_TOKEN: must be set for the signalling');
   const logger = createLogger({ level: settings.LOG_LEVEL, format: settings.LOG_FORMAT, name: 'signalling' });
   await runProcess(logger, async (noteActivity): Promise<ManagedProcess> => {
+    const contact = new ControlPlaneContact();
     const server = await startEmbeddedSignalling({
       sipHost: settings.SIP_HOST,
       sipPort: settings.SIP_PORT,
@@ -27,8 +30,8 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
       clock: systemClock,
       logger,
       noteActivity,
-      admit: createHttpAdmission(CONTROL_PLANE_URL, WORKER_TOKEN),
-      reportWorkers: createHttpWorkerReports(CONTROL_PLANE_URL, WORKER_TOKEN),
+      admit: contact.counted(createHttpAdmission(CONTROL_PLANE_URL, WORKER_TOKEN)),
+      reportWorkers: contact.counted(createHttpWorkerReports(CONTROL_PLANE_URL, WORKER_TOKEN)),
     }).catch((error: unknown) => {
       throw explainListenError(error, {
         setting: 'SIP_HOST, SIP_PORT, SIP_TLS_PORT',
@@ -36,15 +39,20 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
         port: settings.SIP_PORT,
       });
     });
+    const health = await serveHealth(settings, healthOfSignalling(server, contact), logger);
     // While draining, admission refuses new calls; running ones still need their BYE.
     return {
       facts: { outlivesDrain: true, sipPort: server.sipPort },
       lines: [
         `Signalling   ${settings.SIP_HOST} port ${server.sipPort}, UDP and ` +
           `TCP${server.tlsPort === null ? '' : `; port ${server.tlsPort}, TLS`}`,
+        ...describeHealth(health),
       ],
       drain: async () => undefined,
-      close: () => server.close(),
+      async close() {
+        await health?.close();
+        await server.close();
+      },
     };
   });
 }

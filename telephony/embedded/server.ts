@@ -32,7 +32,12 @@ export interface EmbeddedSignalling {
   /** Null if TLS is disabled. */
   readonly tlsPort: number | null;
   readonly appPort: number;
-  metrics(): Readonly<SignallingMetrics> & { readonly dialogs: number; readonly transactions: number };
+  metrics(): Readonly<SignallingMetrics> & {
+    readonly dialogs: number;
+    readonly transactions: number;
+    /** Connected workers. */
+    readonly workers: number;
+  };
   close(): Promise<void>;
 }
 
@@ -106,6 +111,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
       ...metrics,
       dialogs: core.dialogs.size,
       transactions: core.servers.byId.size + core.clients.byId.size,
+      workers: core.apps.size,
     }),
     async close() {
       for (const transaction of [...core.servers.byId.values(), ...core.clients.byId.values()])

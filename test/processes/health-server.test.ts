@@ -10,7 +10,10 @@ let missing: string[] = [];
 let calls = 3;
 const health: Health = {
   missing: () => missing,
-  meters: [{ name: 'parley_calls', help: 'Calls.', read: () => calls }],
+  meters: [
+    { name: 'parley_calls', help: 'Calls.', read: () => calls },
+    { name: 'parley_calls_total', help: 'All calls.', read: () => calls + 10 },
+  ],
 };
 const opened: { close(): unknown }[] = [];
 afterEach(async () => {
@@ -51,6 +54,7 @@ it('metrics are read at each scrape, beside those of the process', async () => {
   calls = 4;
   const { text } = await get(server, '/metrics');
   expect(text).toContain('\nparley_calls 4\n');
+  expect(text).toContain('# TYPE parley_calls_total counter\nparley_calls_total 14\n');
   expect(text).toContain('process_resident_memory_bytes');
 });
 
