@@ -6,6 +6,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { hostPort } from '#base/public-address.ts';
 import type { Settings } from '#config/env.ts';
@@ -26,47 +27,63 @@ export interface Health {
   readonly meters: readonly Meter[];
 }
 
-/** A running health server. */
-export interface HealthServer {
-  /** Base address, for the line that the start prints. */
-  readonly url: string;
+/** The health port of a process. */
+export interface HealthPort {
+  /** Base address; null while another program has the port. */
+  readonly url: string | null;
+  /** Reports this from now on; before, the process is alive and starting. */
+  serve(health: Health): void;
   close(): Promise<void>;
 }
 
 const DEFAULT_PORT = 9_090;
+/** A successor starts while its predecessor still has the port. */
+const RETRY_MS = 2_000;
+const STARTING: Health = { missing: () => ['starting'], meters: [] };
 
 /**
- * Serves `/healthz`, `/readyz` and `/metrics` on `HEALTH_HOST` and `HEALTH_PORT`. Null if the process has a
- * supervisor, or if the port was not chosen and another program has it. Rejects if a chosen address cannot be
- * bound.
+ * Serves `/healthz`, `/readyz` and `/metrics` on `HEALTH_HOST` and `HEALTH_PORT`, or as soon as the port is
+ * free: no call is refused for want of it. Null if the process has a supervisor. Rejects if the address cannot
+ * be bound for another reason.
  */
-export async function serveHealth(
-  { HEALTH_HOST, HEALTH_PORT, SUPERVISOR_RUN }: Settings,
-  health: Health,
+export async function openHealthPort(
+  { HEALTH_HOST: host, HEALTH_PORT: port = DEFAULT_PORT, SUPERVISOR_RUN }: Settings,
+  clock: Pick<Clock, 'every'>,
   logger: Logger,
-): Promise<HealthServer | null> {
+): Promise<HealthPort | null> {
   if (SUPERVISOR_RUN !== undefined) return null;
-  const registry = registryOf(health.meters);
+  let health = STARTING;
+  let registry = registryOf(health.meters);
   const server = createServer((request, response) => {
     answer(request.url ?? '', { health, registry }, response).catch((error: unknown) => {
       logger.error({ err: error }, 'a health request failed');
       response.destroy();
     });
   });
-  const port = HEALTH_PORT ?? DEFAULT_PORT;
-  try {
-    await listen(server, HEALTH_HOST, port);
-  } catch (error) {
-    if (HEALTH_PORT !== undefined || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE')
-      throw explainListenError(error, { setting: 'HEALTH_HOST, HEALTH_PORT', host: HEALTH_HOST, port });
-    // Several workers on one machine: they started before there was this port.
-    logger.warn(`port ${port} is taken: no health and metrics of this process. Set HEALTH_PORT, such as 0`);
-    return null;
+  let retry: Timer | null = null;
+  if (!(await listens(server, host, port))) {
+    logger.warn(`port ${port} is taken: no health and metrics until it is free. HEALTH_PORT sets another`);
+    retry = clock.every(RETRY_MS, () => {
+      listens(server, host, port).then(
+        (isListening) => {
+          if (isListening) retry?.cancel();
+        },
+        (error: unknown) => logger.error({ err: error }, 'no health and metrics'),
+      );
+    });
   }
   return {
-    url: `http://${hostPort(HEALTH_HOST, (server.address() as AddressInfo).port)}`,
+    get url() {
+      const bound = server.address() as AddressInfo | null;
+      return bound && `http://${hostPort(host, bound.port)}`;
+    },
+    serve(next) {
+      health = next;
+      registry = registryOf(next.meters);
+    },
     close: () =>
       new Promise((resolve) => {
+        retry?.cancel();
         server.close(() => resolve());
         server.closeAllConnections();
       }),
@@ -74,8 +91,8 @@ export async function serveHealth(
 }
 
 /** The line that the start prints. */
-export function describeHealth(server: HealthServer | null): string[] {
-  return server ? [`Health       ${server.url}/readyz`] : [];
+export function describeHealth(port: HealthPort | null): string[] {
+  return port?.url ? [`Health       ${port.url}/readyz`] : [];
 }
 
 async function answer(
@@ -123,12 +140,19 @@ function registryOf(meters: readonly Meter[]): Registry {
   return registry;
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
+/** False if another program has the port. */
+async function listens(server: Server, host: string, port: number): Promise<boolean> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, host, () => {
+        server.off('error', reject);
+        resolve();
+      });
     });
-  });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false;
+    throw explainListenError(error, { setting: 'HEALTH_HOST, HEALTH_PORT', host, port });
+  }
 }

@@ -7,7 +7,7 @@ import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { SipTls } from '#telephony/embedded/transport.ts';
 import { createHttpAdmission, createHttpWorkerReports } from '#telephony/http-admission.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
-import { describeHealth, serveHealth } from './health-server.ts';
+import { describeHealth, openHealthPort } from './health-server.ts';
 import { explainListenError } from './ports.ts';
 import { ControlPlaneContact, healthOfSignalling } from './signalling-health.ts';
 
@@ -19,6 +19,7 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
   const logger = createLogger({ level: settings.LOG_LEVEL, format: settings.LOG_FORMAT, name: 'signalling' });
   await runProcess(logger, async (noteActivity): Promise<ManagedProcess> => {
     const contact = new ControlPlaneContact();
+    const health = await openHealthPort(settings, systemClock, logger);
     const server = await startEmbeddedSignalling({
       sipHost: settings.SIP_HOST,
       sipPort: settings.SIP_PORT,
@@ -39,7 +40,7 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
         port: settings.SIP_PORT,
       });
     });
-    const health = await serveHealth(settings, healthOfSignalling(server, contact), logger);
+    health?.serve(healthOfSignalling(server, contact));
     // While draining, admission refuses new calls; running ones still need their BYE.
     return {
       facts: { outlivesDrain: true, sipPort: server.sipPort },

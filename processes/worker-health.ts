@@ -8,7 +8,7 @@ export function healthOf(worker: Worker): Health {
     missing: () => worker.missing(),
     meters: [
       {
-        name: 'parley_calls',
+        name: 'parley_jobs',
         help: 'Jobs running on this worker: calls and analyses.',
         read: () => worker.state().calls,
       },
@@ -21,6 +21,11 @@ export function healthOf(worker: Worker): Health {
         name: 'parley_loop_lag_seconds',
         help: 'Delay of the event loop, 95th percentile of its last second.',
         read: () => worker.state().loopLagMs / 1000,
+      },
+      {
+        name: 'parley_sip_connected',
+        help: '1 while a SIP server is connected: without one this worker takes no phone calls.',
+        read: () => Number(worker.state().hasSip),
       },
       {
         name: 'parley_waiting_reports',

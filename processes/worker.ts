@@ -35,7 +35,7 @@ import type { Signalling } from '#telephony/signalling.ts';
 import { activityDescriptor } from './activity-file.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
 import { openHangAttribution } from './hang-attribution.ts';
-import { describeHealth, serveHealth } from './health-server.ts';
+import { describeHealth, openHealthPort } from './health-server.ts';
 import { healthOf } from './worker-health.ts';
 
 /** Calls per worker unless configured; the lag of its event loop closes it earlier. */
@@ -76,6 +76,7 @@ async function compose(
   const vendorClock = attentiveClock(clock);
   const instanceId = settings.WORKER_INSTANCE ?? `worker-${randomUUID().slice(0, 8)}`;
   const spoolRoot = join(settings.DATA_DIR, 'spool');
+  const health = await openHealthPort(settings, clock, logger);
   const media = await startMedia(settings, logger);
   const lease = leaseOf(settings, logger, media);
   const takesPhoneCalls = settings.WORKER_KINDS.includes('phone') && signallingServers(settings).length > 0;
@@ -86,7 +87,6 @@ async function compose(
     openSpool(spoolRoot, instanceId),
     openTracing(settings, { name: 'worker', instance: instanceId }, { clock, logger }),
   ]);
-  const adopted = await adoptSpools(spoolRoot);
   const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
   const knowledge = createKnowledgeSearch({ clock, logger });
   const engines = new PlanEngines({ settings, speech, knowledge, egress, clock, vendorClock, logger });
@@ -99,7 +99,7 @@ async function compose(
     random: Math.random,
     spool,
     lease,
-    adopted,
+    adopted: await adoptSpools(spoolRoot),
     uploads: createUploads({ url: link.controlPlaneUrl, token: link.token, clock, logger }),
     media,
     engines,
@@ -110,7 +110,7 @@ async function compose(
     loopLagMs: startLagMeter(),
     onSpeechModels: announcedModels({ downloads, prepare: speech.prepare, logger }),
   });
-  const health = await serveHealth(settings, healthOf(worker), logger);
+  health?.serve(healthOf(worker));
   const [isConnected] = await Promise.all([
     worker.connected(CONNECT_MS),
     sip && withinConnectTime(sip.connected),

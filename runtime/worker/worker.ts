@@ -135,19 +135,27 @@ export class Worker {
     return this.#client.isConnected;
   }
 
-  /** Why this worker takes no new calls, one short reason each; empty: it takes them. */
+  /**
+   * What keeps this worker from taking any job, one short reason each. Web calls need no SIP server. Being
+   * full or late for a moment is no reason.
+   */
   missing(): string[] {
-    const { phone } = this.#deps;
+    const { phone, identity } = this.#deps;
+    const needsSip = !identity.kinds.includes('web') && phone?.signalling.isConnected === false;
     return [
       ...(this.#client.isConnected ? [] : ['not connected to a control plane']),
-      ...(phone?.signalling.isConnected === false ? ['not connected to a SIP server'] : []),
+      ...(needsSip ? ['not connected to a SIP server'] : []),
       ...(this.#offers.isDraining ? ['draining'] : []),
     ];
   }
 
   /** Its load, and its reports that no control plane has stored yet. */
-  state(): WorkerLoad & { readonly waitingReports: number } {
-    return { ...this.#offers.lastLoad(), waitingReports: this.#deps.spool.waiting().length };
+  state(): WorkerLoad & { readonly waitingReports: number; readonly hasSip: boolean } {
+    return {
+      ...this.#offers.lastLoad(),
+      waitingReports: this.#deps.spool.waiting().length,
+      hasSip: this.#deps.phone?.signalling.isConnected === true,
+    };
   }
 
   /** The kinds of jobs this worker accepts. */

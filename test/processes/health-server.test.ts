@@ -3,9 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
-import { type Health, type HealthServer, serveHealth } from '#processes/health-server.ts';
+import { describeHealth, type Health, type HealthPort, openHealthPort } from '#processes/health-server.ts';
+import { ManualClock } from '../fakes/manual-clock.ts';
 
 const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
+const clock = new ManualClock();
 let missing: string[] = [];
 let calls = 3;
 const health: Health = {
@@ -21,13 +23,14 @@ afterEach(async () => {
   missing = [];
 });
 
-async function serve(environment: Record<string, string>): Promise<HealthServer | null> {
-  const server = await serveHealth(readSettings(environment), health, logger);
-  if (server) opened.push(server);
-  return server;
+async function serve(environment: Record<string, string>): Promise<HealthPort | null> {
+  const port = await openHealthPort(readSettings(environment), clock, logger);
+  if (port) opened.push(port);
+  port?.serve(health);
+  return port;
 }
 
-async function get(server: HealthServer | null, path: string) {
+async function get(server: HealthPort | null, path: string) {
   const response = await fetch(`${server?.url}${path}`);
   return { status: response.status, text: await response.text() };
 }
@@ -66,18 +69,28 @@ it('a process with a supervisor serves none', async () => {
   expect(await serve({ HEALTH_PORT: '0', SUPERVISOR_RUN: 'a' })).toBeNull();
 });
 
-it('a chosen port that is taken stops the start with one line, and the usual one does not', async () => {
+it('a process is alive and not ready while it starts', async () => {
+  const port = await openHealthPort(readSettings({ HEALTH_PORT: '0' }), clock, logger);
+  opened.push(port!);
+  expect((await get(port, '/healthz')).status).toBe(200);
+  expect((await get(port, '/readyz')).text).toContain('"missing":["starting"]');
+});
+
+it('a process whose port is taken runs without, and gets it when it is free', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => other.once('listening', resolve));
-  opened.push({ close: () => other.close() });
-  const { port } = other.address() as AddressInfo;
-  await expect(serve({ HEALTH_PORT: String(port) })).rejects.toThrow(/HEALTH_HOST, HEALTH_PORT/);
-  const usual = createServer();
-  await new Promise<void>((resolve) => {
-    // Perhaps another program has it already, which is as good.
-    usual.once('error', () => resolve());
-    usual.listen(9_090, '127.0.0.1', resolve);
-  });
-  opened.push({ close: () => usual.close() });
-  expect(await serve({})).toBeNull();
+  const taken = (other.address() as AddressInfo).port;
+  const server = await serve({ HEALTH_PORT: String(taken) });
+  expect([server?.url, describeHealth(server)]).toEqual([null, []]);
+  await new Promise((resolve) => other.close(resolve));
+  await clock.advance(2_000);
+  await expect.poll(() => server?.url).toBe(`http://127.0.0.1:${taken}`);
+  expect((await get(server, '/readyz')).status).toBe(200);
+  expect(clock.pendingTimers).toBe(0);
+});
+
+it('an address of another machine stops the start with one line', async () => {
+  await expect(serve({ HEALTH_HOST: '192.0.2.1', HEALTH_PORT: '0' })).rejects.toThrow(
+    /HEALTH_HOST, HEALTH_PORT/,
+  );
 });

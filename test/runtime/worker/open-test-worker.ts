@@ -13,7 +13,7 @@ import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server
 import type { Leg } from '#media/leg/leg.ts';
 import { type SpeechChunk, SpeechError } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
-import type { DurableReport } from '#protocol/worker-link.ts';
+import type { DurableReport, JobKind } from '#protocol/worker-link.ts';
 import { openSpool, type Spool } from '#runtime/link/spool.ts';
 import { createUploads } from '#runtime/link/uploads.ts';
 import { Worker } from '#runtime/worker/worker.ts';
@@ -93,11 +93,13 @@ export class TestWorker {
     drainMs = 0,
     clock = systemClock,
     signalling = this.#signalling(),
+    kinds = ['phone', 'web', 'analysis'],
   }: {
     capacity?: number;
     drainMs?: number;
     clock?: Clock;
     signalling?: Signalling;
+    kinds?: readonly JobKind[];
   } = {}): Promise<void> {
     const url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
     this.media = new Media(clock);
@@ -106,7 +108,7 @@ export class TestWorker {
       identity: {
         instanceId: 'w',
         supervisorRun: null,
-        kinds: ['phone', 'web', 'analysis'],
+        kinds,
         sipTag: 'w',
         capacity: capacity,
       },
