@@ -43,8 +43,8 @@ const STARTING: Health = { missing: () => ['starting'], meters: [] };
 
 /**
  * Serves `/healthz`, `/readyz` and `/metrics` on `HEALTH_HOST` and `HEALTH_PORT`, or as soon as the port is
- * free: no call is refused for want of it. Null if the process has a supervisor. Rejects if the address cannot
- * be bound for another reason.
+ * free: no call is refused for want of it. Null if the process has a supervisor. Rejects if the address
+ * cannot be bound for another reason.
  */
 export async function openHealthPort(
   { HEALTH_HOST: host, HEALTH_PORT: port = DEFAULT_PORT, SUPERVISOR_RUN }: Settings,
