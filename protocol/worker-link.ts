@@ -167,7 +167,12 @@ export const workerMessage = z.discriminatedUnion('type', [
      */
     sip_servers: z.array(z.string()).optional(),
   }),
-  z.object({ type: z.literal('spool.flushed'), instance_id: z.string() }),
+  z.object({
+    type: z.literal('spool.flushed'),
+    instance_id: z.string(),
+    /** When the worker that left the spool was last alive. Workers of older versions do not send it. */
+    alive_at: z.iso.datetime().optional(),
+  }),
   z.object({
     type: z.literal('heartbeat'),
     calls: z.number().int(),

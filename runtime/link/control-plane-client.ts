@@ -324,7 +324,12 @@ class LinkClient implements ControlPlaneClient {
     for (const [instanceId, spool] of this.#adopted) {
       if (spool.waiting().length > 0) continue;
       this.#adopted.delete(instanceId);
-      this.send({ type: 'spool.flushed', instance_id: instanceId });
+      const { aliveAt } = spool;
+      this.send({
+        type: 'spool.flushed',
+        instance_id: instanceId,
+        ...(aliveAt && { alive_at: aliveAt.toISOString() }),
+      });
       spool.close().catch((error: unknown) => this.#deps.logger.warn({ err: error }, 'spool'));
     }
     if (this.#deps.spool.waiting().length === 0) for (const settle of [...this.#flushWaiters]) settle();
@@ -336,6 +341,7 @@ class LinkClient implements ControlPlaneClient {
   }
 
   #heartbeat(): void {
+    this.#deps.spool.touch(new Date(this.#deps.clock.wallTime()));
     if (
       this.#socket?.readyState === WebSocket.OPEN &&
       this.#deps.clock.now() - this.#lastHeardMs > SILENCE_MS

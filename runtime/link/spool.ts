@@ -23,6 +23,10 @@ interface SessionQueue {
 
 /** The reports of one worker instance. */
 export interface Spool {
+  /** When the worker that left it was last alive; null for a worker's own spool. */
+  readonly aliveAt: Date | null;
+  /** Notes that its worker is alive at this time, for the one that adopts the spool. */
+  touch(at: Date): void;
   /** Numbers the report and appends it. Writes are ordered; the call does not wait for them. */
   append(
     session: { readonly sessionId: string; readonly epoch: number },
@@ -71,7 +75,8 @@ export async function adoptSpools(root: string): Promise<Map<string, Spool>> {
     if (!lock) continue;
     const text = await readFile(join(directory, REPORTS), 'utf8').catch(() => '');
     const file = await open(join(directory, REPORTS), 'a', 0o600);
-    adopted.set(instanceId, createSpool(placeOf(file, directory, lock), text));
+    const { mtime } = await file.stat();
+    adopted.set(instanceId, createSpool(placeOf(file, directory, lock), text, mtime));
   }
   return adopted;
 }
@@ -79,20 +84,26 @@ export async function adoptSpools(root: string): Promise<Map<string, Spool>> {
 /** Where a spool is stored. */
 export interface SpoolPlace {
   append(line: string): Promise<void>;
+  /** Notes the time at which the worker was alive. */
+  touch(at: Date): Promise<void>;
   /** Removes every line. */
   empty(): Promise<void>;
   /** Lets other processes use it; removes it if nothing is waiting. */
   close(isWaiting: boolean): Promise<void>;
 }
 
-/** Opens a spool that contains these lines. An incomplete last one was cut short by a kill and never sent. */
-export function createSpool(place: SpoolPlace, text: string): Spool {
-  return new StoredSpool(place, text.split('\n').flatMap(parseLine));
+/**
+ * Opens a spool that contains these lines, of a worker that was alive last at `aliveAt`. An incomplete last
+ * line was cut short by a kill and never sent.
+ */
+export function createSpool(place: SpoolPlace, text: string, aliveAt: Date | null = null): Spool {
+  return new StoredSpool(place, text.split('\n').flatMap(parseLine), aliveAt);
 }
 
 function placeOf(file: FileHandle, directory: string, lock: DataDirLock): SpoolPlace {
   return {
     append: (line) => file.appendFile(line),
+    touch: (at) => file.utimes(at, at),
     empty: () => file.truncate(0),
     async close(isWaiting) {
       await file.close();
@@ -103,18 +114,24 @@ function placeOf(file: FileHandle, directory: string, lock: DataDirLock): SpoolP
 }
 
 class StoredSpool implements Spool {
+  readonly aliveAt: Date | null;
   readonly #place: SpoolPlace;
   readonly #sessions = new Map<string, SessionQueue>();
   #writes: Promise<void> = Promise.resolve();
   #bytes = 0;
 
-  constructor(place: SpoolPlace, envelopes: readonly ReportEnvelope[]) {
+  constructor(place: SpoolPlace, envelopes: readonly ReportEnvelope[], aliveAt: Date | null) {
     this.#place = place;
+    this.aliveAt = aliveAt;
     for (const envelope of envelopes) {
       const queue = this.#queue(envelope.session_id, envelope.epoch);
       queue.waiting.push(envelope);
       queue.lastSeq = Math.max(queue.lastSeq, envelope.seq);
     }
+  }
+
+  touch(at: Date): void {
+    this.#enqueue(() => this.#place.touch(at));
   }
 
   append(

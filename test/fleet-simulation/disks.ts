@@ -4,6 +4,7 @@ import type { VirtualProcess } from './virtual-process.ts';
 
 interface SpoolFile {
   text: string;
+  aliveAt: Date | null;
   owner: VirtualProcess | null;
 }
 
@@ -13,9 +14,9 @@ export class Disk {
 
   /** Opens the spool of a new worker. */
   open(instanceId: string, owner: VirtualProcess): Spool {
-    const file: SpoolFile = { text: '', owner };
+    const file: SpoolFile = { text: '', aliveAt: null, owner };
     this.#files.set(instanceId, file);
-    return this.#spoolOf(instanceId, file);
+    return this.#spoolOf(instanceId, file, null);
   }
 
   /** Takes the spools whose owners are dead. */
@@ -24,16 +25,19 @@ export class Disk {
     for (const [instanceId, file] of this.#files) {
       if (file.owner?.isAlive) continue;
       file.owner = owner;
-      adopted.set(instanceId, this.#spoolOf(instanceId, file));
+      adopted.set(instanceId, this.#spoolOf(instanceId, file, file.aliveAt));
     }
     return adopted;
   }
 
-  #spoolOf(instanceId: string, file: SpoolFile): Spool {
+  #spoolOf(instanceId: string, file: SpoolFile, aliveAt: Date | null): Spool {
     return createSpool(
       {
         append: async (line) => {
           file.text += line;
+        },
+        touch: async (at) => {
+          file.aliveAt = at;
         },
         empty: async () => {
           file.text = '';
@@ -44,6 +48,7 @@ export class Disk {
         },
       },
       file.text,
+      aliveAt,
     );
   }
 }

@@ -220,7 +220,7 @@ export class WorkerHub {
         this.#beginHandOver(worker, message);
         return;
       case 'spool.flushed':
-        this.#spoolFlushed(message.instance_id);
+        this.#spoolFlushed(message.instance_id, message.alive_at);
         return;
       case 'live':
         this.#deps.speaking.follow(message.session_id, message.event);
@@ -258,13 +258,15 @@ export class WorkerHub {
     }
   }
 
-  #spoolFlushed(instanceId: string): void {
+  /** The call ended when its worker was last alive, which may be long ago: its machine was off. */
+  #spoolFlushed(instanceId: string, aliveAt: string | undefined): void {
     const waiter = this.#spoolWaiters.get(instanceId);
     if (waiter) waiter();
     // A worker of an earlier run: its end was not observed, but another worker reading its spool proves it.
     else if (!this.#deps.workers.has(instanceId) && !this.#dead.has(instanceId)) {
       this.#dead.add(instanceId);
-      this.#runInOrder(instanceId, () => this.#settleDead(instanceId));
+      const diedAt = aliveAt === undefined ? null : new Date(aliveAt);
+      this.#runInOrder(instanceId, () => this.#settleDead(instanceId, diedAt));
     }
   }
 }

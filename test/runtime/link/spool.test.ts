@@ -64,6 +64,18 @@ describe('spool', () => {
     await spool.close();
   });
 
+  it('says when the worker that left it was last alive', async () => {
+    const spool = await openSpool(directory, 'w1');
+    spool.append(session, joined);
+    const aliveAt = new Date('2026-01-01T00:00:30Z');
+    spool.touch(aliveAt);
+    expect(spool.aliveAt).toBeNull();
+    await spool.close();
+    const adopted = (await adoptSpools(directory)).get('w1');
+    expect(adopted?.aliveAt).toEqual(aliveAt);
+    await adopted?.close();
+  });
+
   it('forgets a session that the control plane has closed', async () => {
     const spool = await openSpool(directory, 'w1');
     spool.append(session, joined);
