@@ -197,6 +197,8 @@ export const workerMessage = z.discriminatedUnion('type', [
     ...sessionEpoch,
     variables,
     is_mid_turn: z.literal(true).optional(),
+    /** The worker answers when it has left the call. Workers of older versions do not. */
+    confirms_leaving: z.literal(true).optional(),
   }),
   /** May be dropped. */
   z.object({ type: z.literal('live'), ...sessionEpoch, event: z.record(z.string(), z.unknown()) }),
@@ -286,9 +288,14 @@ export const controlMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('resend'), ...sessionEpoch, from_seq: z.number().int() }),
   /**
    * The epoch has ended: drop the call and its reports. `is_taken`: another worker has the session, so nobody
-   * may be hung up on.
+   * may be hung up on. With a `request_id` it is answered with `{}` once the call is left.
    */
-  z.object({ type: z.literal('stale'), ...sessionEpoch, is_taken: z.literal(true).optional() }),
+  z.object({
+    type: z.literal('stale'),
+    ...sessionEpoch,
+    is_taken: z.literal(true).optional(),
+    request_id: z.string().optional(),
+  }),
   /**
    * The sessions named at the registration have been compared with the store: those not called stale or ended
    * by now are this worker's.
@@ -333,4 +340,6 @@ export const controlMessage = z.discriminatedUnion('type', [
 ]);
 export type ControlMessage = z.output<typeof controlMessage>;
 /** A command that is answered. */
-export type ControlRequest = Extract<ControlMessage, { readonly request_id: string }>;
+export type ControlRequest =
+  | Extract<ControlMessage, { readonly request_id: string }>
+  | (Extract<ControlMessage, { type: 'stale' }> & { readonly request_id: string });

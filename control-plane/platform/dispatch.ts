@@ -19,10 +19,11 @@ import type {
 } from '#protocol/worker-link.ts';
 
 /**
- * Time limits for a worker's answer. An offer is answered after ICE gathering, a room once it is joined; a
+ * Time limits for a worker's answer. A call is left at once, so only the link may be late. An offer is answered after ICE gathering, a room once it is joined; a
  * replay starts a thread and may read an hour-long call; a language model may take a minute.
  */
 export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
+  stale: 2_000,
   'webrtc.offer': 8_000,
   'participant.join': 12_000,
   'participant.change': 3_000,
@@ -107,6 +108,8 @@ export interface Dispatch {
   end(instanceId: string, session: SessionKey, reason: EndReason): void;
   /** Tells the worker, if it is connected, that another one has the session: it falls silent. */
   abandon(instanceId: string, session: SessionKey): void;
+  /** The same for a worker that confirms it: resolves once it has left the call, or after some time. */
+  leave(instanceId: string, session: SessionKey): Promise<void>;
   /** Passes a browser's offer to the session's worker and returns its answer. */
   offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }>;
   /**

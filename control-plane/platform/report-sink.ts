@@ -22,6 +22,8 @@ export interface HandedOverCall extends SessionKey {
   readonly variables: CallPlan['variables'];
   /** False: the agent or the caller may be speaking. */
   readonly isBetweenTurns: boolean;
+  /** The worker says when it has left the call. */
+  readonly confirmsLeaving: boolean;
 }
 
 /**

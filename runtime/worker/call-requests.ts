@@ -15,7 +15,9 @@ import type { JobTable } from './job-table.ts';
 import { openParticipantLeg } from './participant-leg.ts';
 import type { PlanEngines } from './plan-engines.ts';
 
-type Request<Type extends ControlRequest['type']> = Extract<ControlMessage, { type: Type }>;
+/** `stale` is answered by the worker itself. */
+type CallRequest = Exclude<ControlRequest, { type: 'stale' }>;
+type Request<Type extends CallRequest['type']> = Extract<ControlMessage, { type: Type }>;
 
 /** Dependencies for answering requests. */
 export interface CallRequestsDeps {
@@ -40,7 +42,7 @@ export class CallRequests {
   }
 
   /** Never rejects. */
-  async answer(request: ControlRequest): Promise<void> {
+  async answer(request: CallRequest): Promise<void> {
     const { client, logger } = this.#deps;
     try {
       const result = await this.#resultOf(request);
@@ -50,7 +52,7 @@ export class CallRequests {
     }
   }
 
-  #resultOf(request: ControlRequest): WorkerAnswer | Promise<WorkerAnswer> {
+  #resultOf(request: CallRequest): WorkerAnswer | Promise<WorkerAnswer> {
     switch (request.type) {
       case 'webrtc.offer':
         return this.#connectBrowser(request);

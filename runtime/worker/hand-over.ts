@@ -41,7 +41,12 @@ export function startHandOver({ clock, client, jobs, drainMs }: HandOverDeps): T
     offered.set(job.sessionId, { atMs: clock.now(), retryMs });
     job.offeredMs = clock.now();
     const session = { session_id: job.sessionId, epoch: job.epoch, variables: job.variables() };
-    client.send({ type: 'hand_over', ...session, ...(job.move === 'noticed' && { is_mid_turn: true }) });
+    client.send({
+      type: 'hand_over',
+      ...session,
+      ...(job.move === 'noticed' && { is_mid_turn: true }),
+      confirms_leaving: true,
+    });
   };
   return clock.every(LOOK_MS, () => {
     if (!client.isConnected) return;

@@ -217,6 +217,7 @@ export class Worker {
       case 'stale':
         if (message.is_taken) this.#abandon(message.session_id, message.epoch);
         else this.#drop(message.session_id, message.epoch);
+        if (message.request_id !== undefined) this.#confirm(message.request_id);
         return;
       case 'end':
         this.#end(message.session_id, message.epoch, message.end_reason);
@@ -302,6 +303,10 @@ export class Worker {
     this.#offers.drop(sessionId, epoch);
     const job = this.#jobs.get(sessionId, epoch);
     if (job) this.#calls.abandon(job);
+  }
+
+  #confirm(requestId: string): void {
+    this.#client.send({ type: 'answer', request_id: requestId, result: { ok: true, value: {} } });
   }
 
   #endAll(reason: EndReason, options: { readonly sayGoodbye?: boolean } = {}): void {

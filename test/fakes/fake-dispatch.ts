@@ -37,6 +37,8 @@ export class FakeDispatch implements Dispatch {
   readonly tests: { key: Key; job: AgentTestJob }[] = [];
   readonly withdrawn: Key[] = [];
   readonly abandoned: { instanceId: string; key: Key }[] = [];
+  /** When a worker that is told to leave a call has left it. */
+  hasLeft: Promise<void> = Promise.resolve();
   readonly ended: { instanceId: string; key: Key; reason: EndReason }[] = [];
   readonly sdpOffers: string[] = [];
   readonly speechModels: string[] = [];
@@ -76,6 +78,7 @@ export class FakeDispatch implements Dispatch {
     this.joined.length = 0;
     this.changed.length = 0;
     this.refusal = null;
+    this.hasLeft = Promise.resolve();
   }
 
   slots(): WorkerSlots {
@@ -130,6 +133,11 @@ export class FakeDispatch implements Dispatch {
 
   abandon(instanceId: string, key: Key): void {
     this.abandoned.push({ instanceId, key });
+  }
+
+  async leave(instanceId: string, key: Key): Promise<void> {
+    this.abandon(instanceId, key);
+    await this.hasLeft;
   }
 
   async offerWebrtc(_instanceId: string, _key: Key, sdp: string): Promise<{ readonly sdp: string }> {

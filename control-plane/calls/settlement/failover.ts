@@ -68,7 +68,7 @@ export function placeAgain(context: Context, lost: LostSession): Promise<boolean
 export async function handOver(
   context: Context,
   instanceId: string,
-  { sessionId, epoch, variables, isBetweenTurns }: HandedOverCall,
+  { sessionId, epoch, variables, ...how }: HandedOverCall,
 ): Promise<'moved' | 'kept' | 'lost'> {
   const session = await loadSession(context, sessionId);
   const isTheirs = session?.epoch === epoch && session.worker?.instance_id === instanceId;
@@ -76,8 +76,8 @@ export async function handOver(
   if (!call) return 'kept';
   const plan = { ...call.plan, variables };
   try {
-    const how = { ...call, plan, epoch: epoch + 1, isBetweenTurns };
-    if (!(await assignToSuccessor(context, session, how))) return 'kept';
+    if (!(await assignToSuccessor(context, session, { ...call, ...how, plan, epoch: epoch + 1 })))
+      return 'kept';
   } catch (error) {
     if (error instanceof SuccessorLost) return 'lost';
     if (error instanceof Fault) return 'kept';
@@ -126,6 +126,8 @@ interface LostCall {
   readonly lostAt: Date;
   /** Whether a draining worker offered it between two turns. */
   readonly isBetweenTurns?: boolean;
+  /** Whether it says when it has left the call. */
+  readonly confirmsLeaving?: boolean;
 }
 
 /**
@@ -190,11 +192,10 @@ async function assignToSuccessor(
   session: SessionDocument,
   call: LostCall & { readonly epoch: number },
 ): Promise<boolean> {
-  const { plan, dialog, person, epoch, lostAt, isBetweenTurns } = call;
+  const { plan, dialog, person, epoch, lostAt, isBetweenTurns, confirmsLeaving } = call;
   const startMs = context.clock.now();
   const key = { sessionId: session._id, epoch };
   const placement = await context.dispatch.place({ ...key, kind: dialog ? 'phone' : 'web', sipCallId: null });
-  const isQuick = context.clock.now() - startMs <= UNNOTICED_MS;
   const brokenOff = interruptedReplyItem(
     await readTimeline(context, session),
     context.dispatch.heardSoFar(session._id),
@@ -217,8 +218,8 @@ async function assignToSuccessor(
       context.dispatch.withdraw(placement, key);
     return false;
   }
-  // One that is back must be silent before its successor speaks.
-  if (session.worker) context.dispatch.abandon(session.worker.instance_id, { ...key, epoch: session.epoch });
+  await silenceFormer(context, session, confirmsLeaving);
+  const isQuick = context.clock.now() - startMs <= UNNOTICED_MS;
   try {
     if (stored.started_at === null) {
       context.dispatch.assign(placement, key, plan);
@@ -240,6 +241,17 @@ async function assignToSuccessor(
   } catch (error) {
     throw new SuccessorLost('the next worker could not be told', { cause: error });
   }
+}
+
+/** A worker that is back, or still has the call, must be silent before its successor speaks. */
+async function silenceFormer(
+  { dispatch }: Context,
+  { _id, epoch, worker }: SessionDocument,
+  confirmsLeaving = false,
+): Promise<void> {
+  const key = { sessionId: _id, epoch };
+  if (worker && confirmsLeaving) await dispatch.leave(worker.instance_id, key);
+  else if (worker) dispatch.abandon(worker.instance_id, key);
 }
 
 /**

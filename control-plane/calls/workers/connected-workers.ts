@@ -1,6 +1,6 @@
 /** The workers connected to this replica and their load. Offers a job to one worker after another. */
 import type { Logger } from '#base/log.ts';
-import type { ControlMessage, JobKind, WorkerAnswer } from '#protocol/worker-link.ts';
+import type { ControlMessage, ControlRequest, JobKind, WorkerAnswer } from '#protocol/worker-link.ts';
 import { ANSWER_MS, type JobOffer, type Placement, type SessionKey } from '../../platform/dispatch.ts';
 import type { OwnWorkers } from './other-replicas.ts';
 import { toWire } from './session-wire.ts';
@@ -188,7 +188,7 @@ export class ConnectedWorkers implements OwnWorkers {
 
   async askHere(instanceId: string, message: ControlMessage): Promise<WorkerAnswer | null> {
     const worker = this.#workers.get(instanceId);
-    if (!worker || !('request_id' in message)) return null;
+    if (!worker || !isRequest(message)) return null;
     const answer = worker.waitForAnswer(message.request_id, ANSWER_MS[message.type]);
     worker.send(message);
     return answer;
@@ -216,6 +216,10 @@ function isReached({ registration, sipServers }: WorkerConnection, route: JobOff
   if (!route) return true;
   if (route.workerTags !== null) return tag !== null && route.workerTags.includes(tag);
   return route.server === null || sipServers === null || sipServers.includes(route.server);
+}
+
+function isRequest(message: ControlMessage): message is ControlRequest {
+  return 'request_id' in message && message.request_id !== undefined;
 }
 
 function placementAt({ registration }: WorkerConnection): Placement {

@@ -111,6 +111,13 @@ export class WorkerDispatch implements Dispatch {
       this.#tell(instanceId, { type: 'stale', ...toWire(session), is_taken: true });
   }
 
+  async leave(instanceId: string, session: SessionKey): Promise<void> {
+    if (!this.isConnected(instanceId)) return;
+    const about = { ...toWire(session), is_taken: true, request_id: randomUUID() } as const;
+    // It may go out of reach meanwhile.
+    await this.#ask(instanceId, { type: 'stale', ...about }).catch(() => null);
+  }
+
   async offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }> {
     const message = { type: 'webrtc.offer', ...toWire(session), request_id: randomUUID(), sdp } as const;
     const result = await this.#ask(instanceId, message);

@@ -251,8 +251,10 @@ export class WorkerHub {
     const { sink, logger } = this.#deps;
     const { session_id: sessionId, epoch, variables } = message;
     const isBetweenTurns = message.is_mid_turn !== true;
+    const confirmsLeaving = message.confirms_leaving === true;
+    const call = { sessionId, epoch, variables, isBetweenTurns, confirmsLeaving };
     try {
-      await sink.handOver(registration.instance_id, { sessionId, epoch, variables, isBetweenTurns });
+      await sink.handOver(registration.instance_id, call);
     } catch (error) {
       logger.warn({ err: error, sessionId }, 'failed to hand a call over');
     }

@@ -32,7 +32,8 @@ beforeEach(() => {
 describe('a draining worker', () => {
   it('offers a call with its variables', async () => {
     await clock.advance(100);
-    expect(sent).toEqual([{ type: 'hand_over', session_id: 's', epoch: 3, variables: { guest: 'Ann' } }]);
+    const call = { session_id: 's', epoch: 3, variables: { guest: 'Ann' } };
+    expect(sent).toEqual([{ type: 'hand_over', ...call, confirms_leaving: true }]);
   });
 
   it('offers a call only between two turns, and once all of its reports are stored', async () => {

@@ -150,6 +150,17 @@ describe('the phone calls of a worker', () => {
     expect(bench.types('s1')).not.toContain('ended');
   });
 
+  it('are left by the time that a draining worker confirms it', async () => {
+    await bench.start({ drainMs: 60_000 });
+    const placement = await bench.dispatch.place(bench.offer('s1', 'phone'));
+    const invite = inviteOf(bench, 's1');
+    invite.take();
+    bench.dispatch.assign(placement, bench.session('s1'), bench.planOf('s1'));
+    await until(() => expect(bench.types('s1')).toContain('joined'));
+    await bench.dispatch.leave('w', bench.session('s1'));
+    expect(invite.seen).toEqual(['180', '200', 'left']);
+  });
+
   it('are left without a BYE or a report when another worker has taken the session', async () => {
     await bench.start({ capacity: 1 });
     const placement = await bench.dispatch.place(bench.offer('s1', 'phone'));

@@ -122,8 +122,11 @@ it('a call whose move is stored but not confirmed by the database is moved again
 
 describe('a draining worker', () => {
   const variables = { guest: 'Ann' };
-  const offer = (id: string, { epoch = 1, from = 'worker-1', isBetweenTurns = true } = {}) =>
-    api.sink.handOver(from, { sessionId: id, epoch, variables, isBetweenTurns });
+  const OFFERED = { epoch: 1, from: 'worker-1', isBetweenTurns: true, confirmsLeaving: false };
+  const offer = (id: string, how: Partial<typeof OFFERED> = {}) => {
+    const { from, ...call } = { ...OFFERED, ...how };
+    return api.sink.handOver(from, { ...call, sessionId: id, variables });
+  };
 
   it('hands a call over: the next one continues it silently, with its variables', async () => {
     const id = await answeredCall();
@@ -137,6 +140,21 @@ describe('a draining worker', () => {
     expect(api.dispatch.abandoned).toEqual([{ instanceId: 'worker-1', key }]);
     expect(await loadSession(api.context, id)).toMatchObject({ epoch: 2, status: 'active' });
     expect((await loadSession(api.context, id))?.died_epochs ?? []).toEqual([]);
+  });
+
+  it('has left the call before the next one gets it, if it says when that is', async () => {
+    const id = await answeredCall();
+    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    const left = Promise.withResolvers<void>();
+    api.dispatch.hasLeft = left.promise;
+    const offered = offer(id, { confirmsLeaving: true });
+    await vi.waitFor(() => expect(api.dispatch.abandoned).toHaveLength(1));
+    await new Promise((resolve) => setImmediate(resolve));
+    const given = () => api.dispatch.plans.filter(({ key }) => key.sessionId === id && key.epoch === 2);
+    expect(given()).toHaveLength(0);
+    left.resolve();
+    expect(await offered).toBe(true);
+    expect(given()).toHaveLength(1);
   });
 
   it('hands over a call without a pause like one whose worker died', async () => {
