@@ -16,6 +16,7 @@ import {
 } from '#protocol/worker-link.ts';
 import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import { type Context, now } from '../../platform/context.ts';
+import type { SessionKey } from '../../platform/dispatch.ts';
 import type { HandedOverCall } from '../../platform/report-sink.ts';
 import { type Failover, type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
@@ -80,11 +81,27 @@ export async function handOver(
       return 'kept';
   } catch (error) {
     if (error instanceof SuccessorLost) return 'lost';
-    if (error instanceof Fault) return 'kept';
-    throw error;
+    if (error instanceof Fault || !(await isMoved(context, { sessionId, epoch }))) return 'kept';
+    // The move is stored, but its answer was lost: neither worker has been told.
+    await silenceFormer(context, session, how.confirmsLeaving);
+    return 'lost';
   }
   context.logger.info({ sessionId }, 'a draining worker handed a call over');
   return 'moved';
+}
+
+/** Whether the session has a later epoch by now. Rejects if the database stays away. */
+async function isMoved(context: Context, { sessionId, epoch }: SessionKey): Promise<boolean> {
+  const deadlineMs = context.clock.now() + SEARCH_MS;
+  for (;;) {
+    try {
+      const session = await loadSession(context, sessionId);
+      return session !== null && session.epoch > epoch;
+    } catch (error) {
+      if (context.clock.now() >= deadlineMs) throw error;
+      await context.clock.sleep(SEARCH_AGAIN_MS);
+    }
+  }
 }
 
 /** An error of the database may hide a change that was stored: only another attempt settles it. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fault } from '#config/errors.ts';
 import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
 import type { ReportedDialog } from '#protocol/worker-link.ts';
@@ -98,23 +98,28 @@ it.each([
   expect(api.dispatch.plans.at(-1)?.failoverState?.is_unheard).toBe(expected);
 });
 
-it('a call whose move is stored but not confirmed by the database is moved again, so that a worker has it', async () => {
-  const id = await answeredCall();
-  await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+/** The move of a call to this epoch is stored, but the answer of the database is lost. */
+function loseAnswerTo(epoch: number): void {
   const { sessions } = api.context.models;
   const { findOneAndUpdate } = sessions;
   const update = vi.spyOn(sessions, 'findOneAndUpdate').mockImplementation((...given: unknown[]) => {
     const query = Reflect.apply(findOneAndUpdate, sessions, given);
-    if (!JSON.stringify(given[1]).includes('"epoch":2')) return query;
+    if (!JSON.stringify(given[1]).includes(`"epoch":${epoch}`)) return query;
     const answerLost = async () => {
       await query;
       throw new Error('connection closed');
     };
     return { lean: answerLost };
   });
+  onTestFinished(() => update.mockRestore());
+}
+
+it('a call whose move is stored but not confirmed by the database is moved again, so that a worker has it', async () => {
+  const id = await answeredCall();
+  await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+  loseAnswerTo(2);
   const pause = vi.spyOn(api.clock, 'sleep').mockResolvedValue(undefined);
   await workerDies();
-  update.mockRestore();
   pause.mockRestore();
   expect(await loadSession(api.context, id)).toMatchObject({ epoch: 3, status: 'active' });
   expect(api.dispatch.plans.at(-1)?.key).toEqual({ sessionId: id, epoch: 3 });
@@ -180,6 +185,17 @@ describe('a draining worker', () => {
     });
     expect(await offer(id)).toBe(true);
     assign.mockRestore();
+    expect(api.dispatch.plans.at(-1)?.key).toEqual({ sessionId: id, epoch: 3 });
+    expect(await loadSession(api.context, id)).toMatchObject({ epoch: 3, status: 'active' });
+  });
+
+  it('has its call given to a third worker if the database does not confirm that the second one has it', async () => {
+    const id = await answeredCall();
+    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    loseAnswerTo(2);
+    expect(await offer(id)).toBe(true);
+    const told = api.dispatch.abandoned.map(({ key }) => key);
+    expect(told).toEqual([1, 2].map((epoch) => ({ sessionId: id, epoch })));
     expect(api.dispatch.plans.at(-1)?.key).toEqual({ sessionId: id, epoch: 3 });
     expect(await loadSession(api.context, id)).toMatchObject({ epoch: 3, status: 'active' });
   });
