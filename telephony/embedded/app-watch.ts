@@ -49,6 +49,7 @@ interface WatchedWorker {
 export class AppWatch {
   readonly #options: AppWatchOptions;
   readonly #id = randomUUID();
+  readonly #key: string;
   readonly #workers = new Map<string, WatchedWorker>();
   readonly #timer: Timer;
   #count = 0;
@@ -59,6 +60,7 @@ export class AppWatch {
 
   constructor(options: AppWatchOptions) {
     this.#options = options;
+    this.#key = probeKey(options.secret);
     this.#timer = options.clock.every(PROBE_MS, () => this.#tick());
   }
 
@@ -123,7 +125,7 @@ export class AppWatch {
    * call the worker silent for some seconds.
    */
   #ask(app: App): void {
-    const { clock, secret } = this.#options;
+    const { clock } = this.#options;
     const [tag = ''] = app.tags;
     const known = this.#workers.get(tag);
     const isReported = clock.now() - this.#taken.atMs <= REPORT_TAKEN_MS && this.#taken.workers.has(tag);
@@ -136,7 +138,7 @@ export class AppWatch {
         { name: 'To', value: '<sip:worker@parley.invalid>' },
         { name: 'Call-ID', value: `${id}@parley.invalid` },
         { name: 'CSeq', value: `${this.#count} OPTIONS` },
-        { name: PROBE_HEADER, value: `${this.#count} ${probeKey(secret)}` },
+        { name: PROBE_HEADER, value: `${this.#count} ${this.#key}` },
         ...(known?.app === app
           ? [
               {

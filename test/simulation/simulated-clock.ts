@@ -8,7 +8,8 @@ export const SIMULATED_EPOCH_MS = Date.UTC(2026, 0, 1);
 interface Pending {
   readonly dueMs: number;
   readonly order: number;
-  readonly callback: () => void;
+  /** Null once it is cancelled: it is then dropped when it is due. */
+  callback: (() => void) | null;
 }
 
 /**
@@ -18,6 +19,7 @@ interface Pending {
 export class SimulatedClock extends TimerClock {
   #nowMs = 1_000;
   #order = 0;
+  /** A binary heap, the earliest first. */
   readonly #pending: Pending[] = [];
 
   now(): number {
@@ -29,15 +31,11 @@ export class SimulatedClock extends TimerClock {
   }
 
   after(ms: number, callback: () => void): Timer {
-    const entry = { dueMs: this.#nowMs + Math.max(0, ms), order: this.#order++, callback };
-    let at = this.#pending.length;
-    // Sorted latest first, because the next timer is popped from the end.
-    while (at > 0 && (this.#pending[at - 1] as Pending).dueMs <= entry.dueMs) at--;
-    this.#pending.splice(at, 0, entry);
+    const entry: Pending = { dueMs: this.#nowMs + Math.max(0, ms), order: this.#order++, callback };
+    push(this.#pending, entry);
     return {
       cancel: () => {
-        const index = this.#pending.indexOf(entry);
-        if (index >= 0) this.#pending.splice(index, 1);
+        entry.callback = null;
       },
     };
   }
@@ -82,17 +80,49 @@ export class SimulatedClock extends TimerClock {
   async run(isDone: () => boolean, untilMs: number): Promise<void> {
     await settled();
     while (!isDone()) {
-      const next = this.#pending.at(-1);
+      const next = this.#pending[0];
       if (!next || next.dueMs > untilMs) {
         this.#nowMs = untilMs;
         return;
       }
-      this.#pending.pop();
+      pop(this.#pending);
+      if (!next.callback) continue;
       this.#nowMs = Math.max(this.#nowMs, next.dueMs);
       next.callback();
       await settled();
     }
   }
+}
+
+function isBefore(one: Pending, other: Pending): boolean {
+  return one.dueMs < other.dueMs || (one.dueMs === other.dueMs && one.order < other.order);
+}
+
+function push(heap: Pending[], entry: Pending): void {
+  let at = heap.length;
+  while (at > 0) {
+    const above = (at - 1) >> 1;
+    const parent = heap[above] as Pending;
+    if (isBefore(parent, entry)) break;
+    heap[at] = parent;
+    at = above;
+  }
+  heap[at] = entry;
+}
+
+/** Removes the earliest. */
+function pop(heap: Pending[]): void {
+  const entry = heap.pop() as Pending;
+  const { length } = heap;
+  if (length === 0) return;
+  let at = 0;
+  for (let child = 1; child < length; child = 2 * at + 1) {
+    if (child + 1 < length && isBefore(heap[child + 1] as Pending, heap[child] as Pending)) child += 1;
+    if (isBefore(entry, heap[child] as Pending)) break;
+    heap[at] = heap[child] as Pending;
+    at = child;
+  }
+  heap[at] = entry;
 }
 
 /** Settles all promises that need no time to pass. */
