@@ -12,6 +12,7 @@ import type { Random } from '../simulation/random.ts';
 import type { SimulatedClock } from '../simulation/simulated-clock.ts';
 import type { ControlPlaneProcess } from './control-plane-process.ts';
 import type { CallScript } from './scripted-call.ts';
+import type { SignallingProcess } from './signalling-process.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 /** The account that pays for every call. */
@@ -46,6 +47,8 @@ export interface Reach {
   readonly random: Random;
   /** A control plane that a load balancer would choose. */
   controlPlane(): ControlPlaneProcess | null;
+  /** The signalling server that a carrier would choose. */
+  signalling(): SignallingProcess | null;
   workerOf(instanceId: string): WorkerProcess | null;
 }
 
@@ -68,8 +71,10 @@ export class Caller {
 
   /** Calls; resolves or gives up by itself. */
   call(): void {
+    const isPhone = this.plan.script.channel === 'phone';
     const controlPlane = this.#reach.controlPlane();
-    if (!controlPlane) {
+    const server = isPhone ? this.#reach.signalling() : null;
+    if (!controlPlane || (isPhone && !server)) {
       this.state = 'refused';
       return;
     }
@@ -78,12 +83,13 @@ export class Caller {
       if (this.state === 'waiting') this.state = 'refused';
     });
     controlPlane.process.enter(() => {
-      this.#open(controlPlane.context).then(
+      this.#open(controlPlane.context, server).then(
         (instanceId) => {
-          if (this.plan.script.channel === 'web') {
+          if (server) clock.after(20, () => this.#invite(instanceId, server));
+          else {
             timeout.cancel();
             this.#connectBrowser();
-          } else clock.after(20, () => this.#invite(instanceId));
+          }
         },
         () => {
           this.state = 'refused';
@@ -119,7 +125,7 @@ export class Caller {
     holder?.process.enter(() => holder.callerLeft(this.plan.sessionId));
   }
 
-  async #open(context: Context): Promise<string> {
+  async #open(context: Context, server: SignallingProcess | null): Promise<string> {
     const { sessionId, script } = this.plan;
     const isPhone = script.channel === 'phone';
     const plan = { ...PLANS[script.channel], session_id: sessionId };
@@ -142,17 +148,22 @@ export class Caller {
       recordAudio: false,
       tokenHash: null,
     });
-    const placed = await placeSession(context, draft, { kind: script.channel, plan });
+    const route = server && { workerTags: server.tags(), server: server.name };
+    const placed = await placeSession(context, draft, {
+      kind: script.channel,
+      plan,
+      ...(route && { route }),
+    });
     await assignSession(context, placed, plan);
     return placed.placement.instanceId;
   }
 
-  #invite(instanceId: string): void {
+  #invite(instanceId: string, server: SignallingProcess): void {
     const worker = this.#reach.workerOf(instanceId);
     const refused = () => {
       if (this.state === 'waiting') this.state = 'refused';
     };
-    if (!worker?.process.isAlive) refused();
+    if (!worker?.process.isAlive || !server.tags().includes(instanceId)) refused();
     else worker.process.enter(() => worker.invite(`call-${this.plan.sessionId}`, refused));
   }
 
@@ -161,7 +172,7 @@ export class Caller {
     if (this.state !== 'waiting' && this.state !== 'connected') return;
     const { clock } = this.#reach;
     const again = () => clock.after(RETRY_MS, () => this.#connectBrowser());
-    if (this.holder?.process.isRunning && this.holder.isTalking(this.plan.sessionId)) {
+    if (this.holder?.speaks(this.plan.sessionId) && this.holder.isTalking(this.plan.sessionId)) {
       clock.after(SILENCE_MS, () => this.#connectBrowser());
       return;
     }

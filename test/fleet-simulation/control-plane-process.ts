@@ -1,15 +1,17 @@
 /**
  * A control plane of the fleet: the product's own parts, composed as its process composes them, without the
- * HTTP server and without background work that has nothing to do with calls.
+ * HTTP server and without background work that has nothing to do with calls and their webhooks.
  */
 import type { Logger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
 import { startSweeper } from '#control-plane/calls/settlement/sweep.ts';
+import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
 import { ConnectedWorkers } from '#control-plane/calls/workers/connected-workers.ts';
 import { SharedReplicas } from '#control-plane/calls/workers/other-replicas.ts';
 import { SpeakingAgents } from '#control-plane/calls/workers/speaking-agents.ts';
+import { startDeathWatch } from '#control-plane/calls/workers/watch-deaths.ts';
 import { startLinkWatch } from '#control-plane/calls/workers/watch-links.ts';
 import { WorkerDispatch } from '#control-plane/calls/workers/worker-dispatch.ts';
 import { WorkerHub } from '#control-plane/calls/workers/worker-hub.ts';
@@ -21,11 +23,13 @@ import { createMetrics } from '#control-plane/platform/metrics.ts';
 import { createDataKeys } from '#control-plane/platform/secrets/secret-box.ts';
 import type { Models } from '#control-plane/platform/store/models.ts';
 import { registerReplica } from '#control-plane/platform/store/replica-register.ts';
+import { SignallingReports } from '#control-plane/platform/store/signalling-reports.ts';
 import type { Network } from './network.ts';
 import type { SharedBus } from './shared-bus.ts';
 import { connectModels } from './store-collection.ts';
 import type { StoreServer } from './store-server.ts';
 import type { VirtualProcess } from './virtual-process.ts';
+import type { WebhookEndpoint } from './webhook-endpoint.ts';
 
 /** Opens what is sealed in the fleet's sessions. */
 export const DATA_KEYS = createDataKeys(new Uint8Array(32).fill(7));
@@ -43,6 +47,7 @@ export interface ControlPlaneParts {
   readonly network: Network;
   readonly bus: SharedBus;
   readonly store: StoreServer;
+  readonly endpoint: WebhookEndpoint;
   readonly models: Models;
   readonly logger: Logger;
 }
@@ -58,13 +63,14 @@ export interface ControlPlaneProcess {
 
 /** Starts it; rejects if it cannot register, as when the database is away. */
 export async function startControlPlane(parts: ControlPlaneParts): Promise<ControlPlaneProcess> {
-  const { process, network, bus, store, logger } = parts;
+  const { process, network, bus, store, endpoint, logger } = parts;
   const models = connectModels(parts.models, store, process);
   const coordination = bus.connect(process);
   const workers = new ConnectedWorkers(logger);
   const others = new SharedReplicas({ coordination, clock: process, logger, own: workers });
   const speaking = new SpeakingAgents(process);
   const dispatch = new WorkerDispatch({ workers, others, speaking });
+  const signallingReports = new SignallingReports(process);
   const context = {
     settings: SETTINGS,
     clock: process,
@@ -76,19 +82,30 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     workSignals: createWorkSignals(),
     firstAttempts: createFirstAttempts(),
     dispatch,
+    signallingReports,
+    egress: endpoint.egressOf(process),
     rooms: null,
     metrics: METRICS,
     tracing: null,
   } as unknown as Context;
-  const identity = { id: process.name, isShared: true, workers: () => workers.heardIds() };
-  const enrolled = await registerReplica(context, identity);
+  const enrolled = await registerReplica(context, {
+    id: process.name,
+    isShared: true,
+    workers: () => workers.heardIds(),
+    signalling: () => signallingReports.current(),
+  });
   const sink = createReportSink(context, createCallJobs(context));
   const reach = { workers, others, speaking, dispatch };
   const hub = new WorkerHub({ ...reach, clock: process, logger, sink, speechModels: () => [] });
   const sweeper = startSweeper(context, { lastBeat: null, beat: () => undefined });
   await sweeper.idle();
   await others.join();
-  const loops = [sweeper, startLinkWatch(context, { ...reach, sink })];
+  const loops = [
+    sweeper,
+    startDeliverer(context),
+    startLinkWatch(context, { ...reach, sink }),
+    startDeathWatch(context, { ...reach, sink, hasOthers: true }),
+  ];
   network.listen(process, (socket) => hub.accept(socket));
   return {
     process,

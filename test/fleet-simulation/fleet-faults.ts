@@ -34,6 +34,14 @@ const KINDS: readonly (readonly [weight: number, draw: Draw])[] = [
   [3, cutLink],
   [2, redisGone],
   [2, workerIsolated],
+  [2, machineIsolated],
+  [1, signallingCut],
+  [2, endpointFails],
+  [
+    2,
+    (random, machines) =>
+      at('signalling killed', random, machines, (fleet, machine) => fleet.killSignalling(machine)),
+  ],
   [5, uplinkCut],
   [2, storeHangs],
   [2, primarySteps],
@@ -100,14 +108,13 @@ function machineLost(random: Random, machines: number): Omit<Fault, 'atMs'> {
 
 function pause(random: Random, machines: number): Omit<Fault, 'atMs'> {
   const index = Math.floor(random.next() * machines);
-  const isWorker = random.chance(0.5);
+  const part = random.pick(['worker', 'worker', 'controlPlane', 'controlPlane', 'signalling'] as const);
   const paused: { resume(): void }[] = [];
   return {
-    name: `${isWorker ? 'worker' : 'control plane'} paused (${index})`,
+    name: `${part} paused (${index})`,
     forMs: random.between(500, 30_000),
     begin(fleet) {
-      const machine = fleet.machines[index] as Machine;
-      const process = (isWorker ? machine.worker : machine.controlPlane)?.process;
+      const process = fleet.machines[index]?.[part]?.process;
       process?.pause();
       if (process) paused.push(process);
     },
@@ -154,8 +161,38 @@ function uplinkCut(random: Random, machines: number): Omit<Fault, 'atMs'> {
 
 function workerIsolated(random: Random, machines: number): Omit<Fault, 'atMs'> {
   const worker = `w${Math.floor(random.next() * machines)}`;
-  const paths = Array.from({ length: machines }, (_, index) => [worker, `cp${index}`] as const);
-  return cutting(`${worker} cut from every control plane`, paths, random);
+  return cutting(`${worker} cut from every control plane`, pathsTo('cp', worker, machines), random);
+}
+
+function machineIsolated(random: Random, machines: number): Omit<Fault, 'atMs'> {
+  const worker = `w${Math.floor(random.next() * machines)}`;
+  const paths = [...pathsTo('cp', worker, machines), ...pathsTo('s', worker, machines)];
+  return cutting(`${worker} cut from every control plane and signalling`, paths, random);
+}
+
+function signallingCut(random: Random, machines: number): Omit<Fault, 'atMs'> {
+  const worker = `w${Math.floor(random.next() * machines)}`;
+  const paths = random.chance(0.5) ? pathsTo('s', worker, machines) : pathsTo('s', worker, 1);
+  return cutting(`${worker} cut from signalling`, paths, random);
+}
+
+/** The paths from a machine to the processes of this kind on the first machines. */
+function pathsTo(kind: 'cp' | 's', from: string, machines: number): (readonly [string, string])[] {
+  return Array.from({ length: machines }, (_, index) => [from, `${kind}${index}`] as const);
+}
+
+function endpointFails(random: Random): Omit<Fault, 'atMs'> {
+  const mood = random.pick(['refusing', 'mute'] as const);
+  return {
+    name: `webhooks find a server that is ${mood}`,
+    forMs: random.between(1_000, 30_000),
+    begin({ endpoint }) {
+      endpoint.mood = mood;
+    },
+    end({ endpoint }) {
+      endpoint.mood = 'well';
+    },
+  };
 }
 
 function redisGone(random: Random): Omit<Fault, 'atMs'> {

@@ -1,5 +1,7 @@
 /** What must hold in every simulated fleet, whatever happens to it. */
 import { perMinute } from '#base/money.ts';
+import { LIMITS } from '#config/limits.ts';
+import type { DeliveryDocument } from '#control-plane/platform/store/models/delivery-model.ts';
 import type { LedgerDocument } from '#control-plane/platform/store/models/ledger-model.ts';
 import { type SessionDocument, toBuffer } from '#control-plane/platform/store/models/session-model.ts';
 import { isLive } from '#control-plane/platform/store/session-status.ts';
@@ -8,12 +10,10 @@ import type { DurableReport } from '#protocol/worker-link.ts';
 import type { Caller } from './caller.ts';
 import { DATA_KEYS } from './control-plane-process.ts';
 import type { Fields } from './store-engine.ts';
+import type { WebhookEndpoint } from './webhook-endpoint.ts';
 
-/**
- * Longest a charge may exceed the call: clocks that differ, a machine missed for 25 s, and the successor's
- * wait of 20 s for a browser that does not return.
- */
-const OVERCHARGE_SECONDS = 50;
+/** Longest a charge may exceed the call: a worker paused for 30 s when the caller leaves, and clocks that differ. */
+const OVERCHARGE_SECONDS = 35;
 
 /** What the workers sent, and what they were told is stored: by `<session>:<epoch>`. */
 export interface Reports {
@@ -25,17 +25,17 @@ export interface Reports {
 export function finalViolations(
   read: (collection: string) => readonly Fields[],
   callers: readonly Caller[],
-  reports: Reports,
+  { reports, endpoint }: { readonly reports: Reports; readonly endpoint: WebhookEndpoint },
 ): string[] {
   const sessions = read('sessions') as unknown as SessionDocument[];
   const ledger = read('wallet_ledger') as unknown as LedgerDocument[];
-  const deliveries = new Set(read('webhook_deliveries').map(({ _id }) => String(_id)));
+  const deliveries = read('webhook_deliveries') as unknown as DeliveryDocument[];
   return [
     ...chainViolations(ledger),
     ...sessions.flatMap((session) => [
       ...openViolations(session),
       ...chargeViolations(session, ledger),
-      ...eventViolations(session, deliveries),
+      ...eventViolations(session, deliveries, endpoint),
       ...overchargeViolations(session, callers),
     ]),
     ...reportViolations(sessions, reports),
@@ -79,10 +79,20 @@ function chainViolations(ledger: readonly LedgerDocument[]): string[] {
   return [];
 }
 
-function eventViolations(session: SessionDocument, deliveries: ReadonlySet<string>): string[] {
-  return session.status === 'completed' && !deliveries.has(`${session._id}:call.ended:0`)
-    ? [`${session._id} is completed, but call.ended is missing`]
-    : [];
+/** Each completed call has reached its webhook, unless that one has failed every attempt. */
+function eventViolations(
+  { _id, status }: SessionDocument,
+  deliveries: readonly DeliveryDocument[],
+  endpoint: WebhookEndpoint,
+): string[] {
+  if (status !== 'completed') return [];
+  const delivery = deliveries.find((each) => each._id === `${_id}:call.ended:0`);
+  if (!delivery) return [`${_id} is completed, but call.ended is missing`];
+  const { state, attempts } = delivery;
+  const isGivenUp =
+    state === 'dropped' && attempts >= LIMITS.webhookAttempts && endpoint.failures(_id, 'call.ended') > 0;
+  if (isGivenUp || (state === 'delivered' && endpoint.hasTaken(_id, 'call.ended'))) return [];
+  return [`call.ended of ${_id} is ${state} after ${attempts} attempts`];
 }
 
 function overchargeViolations(session: SessionDocument, callers: readonly Caller[]): string[] {

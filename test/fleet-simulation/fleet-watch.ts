@@ -8,6 +8,7 @@ import type { ControlMessage, DurableReport } from '#protocol/worker-link.ts';
 import type { Job } from '#runtime/worker/job-table.ts';
 import type { Caller } from './caller.ts';
 import type { Fleet, FleetObserver } from './fleet.ts';
+import type { SignallingProcess } from './signalling-process.ts';
 import type { Fields } from './store-engine.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
@@ -29,9 +30,10 @@ const MAX_LAG_MS = 1_000;
 interface Death {
   readonly worker: WorkerProcess;
   readonly sessionIds: readonly string[];
-  /** Moved by faults that go on. */
-  deadlineMs: number;
-  readonly withinMs: number;
+  /** Null if others than signalling notice it. */
+  readonly witnesses: readonly SignallingProcess[] | null;
+  /** Last time at which a fault kept the fleet from acting. */
+  sinceMs: number;
 }
 
 /** The watch over one run. */
@@ -86,12 +88,12 @@ export class FleetWatch implements FleetObserver {
     this.violated(`${key}: report ${seq} was acknowledged, but ${session.last_seq} is stored`);
   }
 
-  died(worker: WorkerProcess, isNoticed: boolean): void {
+  died(worker: WorkerProcess, noticedBy: 'others' | readonly SignallingProcess[]): void {
     const sessionIds = worker.sessionIds();
     this.note(`${worker.instanceId} is dead with ${sessionIds.join() || 'no calls'}`);
-    const withinMs = isNoticed ? NOTICED_MS : UNNOTICED_MS;
+    const witnesses = noticedBy === 'others' ? null : noticedBy;
     this.seen.lost += sessionIds.length;
-    this.#deaths.push({ worker, sessionIds, withinMs, deadlineMs: this.#nowMs + withinMs });
+    this.#deaths.push({ worker, sessionIds, witnesses, sinceMs: this.#nowMs });
   }
 
   get #nowMs(): number {
@@ -120,16 +122,24 @@ export class FleetWatch implements FleetObserver {
     const reason = session.end_reason === null ? '' : ` (${session.end_reason})`;
     this.note(`${_id} is ${status}${reason}, epoch ${epoch}, at ${session.worker?.instance_id}`);
     if (status === 'unknown') this.seen.doubted += 1;
-    if (before && before.epoch > 0 && epoch > before.epoch) this.seen.takenOver += 1;
+    if (before && before.epoch > 0 && epoch > before.epoch) this.#takenOver(_id, before.instanceId);
     const isDoubt = status === 'unknown' && before?.status === 'active';
     const isEnd = !isLive(status) && status !== 'creating' && before && isLive(before.status);
     if (isDoubt || (isEnd && !this.#ends.has(`${_id}:${epoch}`)))
-      this.#judge(session, isDoubt ? 'doubted' : 'ended');
+      this.#judge(_id, session.worker?.instance_id ?? '', isDoubt ? 'doubted' : 'ended');
   }
 
-  /** No session is doubted or ended while its worker talks and its caller is there. */
-  #judge({ _id, worker: stored }: SessionDocument, what: string): void {
-    const worker = this.#fleet?.workerOf(stored?.instance_id ?? '');
+  #takenOver(_id: string, instanceId: string): void {
+    this.seen.takenOver += 1;
+    // A draining worker gives its calls away.
+    if (!this.#fleet?.workerOf(instanceId)?.isDraining) this.#judge(_id, instanceId, 'taken');
+  }
+
+  /**
+   * No session is doubted, ended or given to another worker while its worker talks and its caller is there.
+   */
+  #judge(_id: string, instanceId: string, what: string): void {
+    const worker = this.#fleet?.workerOf(instanceId);
     const caller = this.#callers.find(({ plan }) => plan.sessionId === _id);
     if (!worker?.process.isRunning || caller?.state !== 'connected' || !worker.isTalking(_id)) return;
     const healthyMs = this.#nowMs - (this.#unhealthyMs.get(worker) ?? 0);
@@ -141,12 +151,14 @@ export class FleetWatch implements FleetObserver {
 
   #look(): void {
     const fleet = this.#fleet as Fleet;
-    for (const worker of fleet.workers())
+    for (const worker of fleet.workers()) {
       if (!this.#isHealthy(worker)) this.#unhealthyMs.set(worker, this.#nowMs);
+      const healthyMs = this.#nowMs - (this.#unhealthyMs.get(worker) ?? 0);
+      if (worker.isSilent && healthyMs > HEALTHY_MS)
+        this.violated(`${worker.instanceId} is silent, but has been connected for ${healthyMs / 1_000} s`);
+    }
     for (const { plan } of this.#callers) {
-      const agents = fleet
-        .workers()
-        .filter((worker) => worker.process.isRunning && worker.hasCall(plan.sessionId));
+      const agents = fleet.workers().filter((worker) => worker.speaks(plan.sessionId));
       if (agents.length > 1)
         this.violated(
           `two agents in ${plan.sessionId}: ${agents.map(({ instanceId }) => instanceId).join()}`,
@@ -190,8 +202,8 @@ export class FleetWatch implements FleetObserver {
   #checkDeaths(): void {
     const fleet = this.#fleet as Fleet;
     const canAct = this.#isStoreHealthy && fleet.machines.every(isWhole);
-    if (!canAct) for (const death of this.#deaths) death.deadlineMs = this.#nowMs + death.withinMs;
-    const due = this.#deaths.filter(({ deadlineMs }) => deadlineMs <= this.#nowMs);
+    for (const death of this.#deaths) if (!canAct || isWatchPaused(death)) death.sinceMs = this.#nowMs;
+    const due = this.#deaths.filter((death) => death.sinceMs + withinMs(death) <= this.#nowMs);
     if (due.length === 0) return;
     this.#deaths = this.#deaths.filter((death) => !due.includes(death));
     for (const { worker, sessionIds } of due)
@@ -200,6 +212,15 @@ export class FleetWatch implements FleetObserver {
         if (session && isLive(session.status) && session.worker?.instance_id === worker.instanceId)
           this.violated(`${id} is ${session.status}, but its worker died long ago`);
       }
+
+    function isWatchPaused({ witnesses }: Death): boolean {
+      const alive = witnesses?.filter(({ process }) => process.isAlive) ?? [];
+      return alive.length > 0 && !alive.some(({ process }) => process.isRunning);
+    }
+
+    function withinMs({ witnesses }: Death): number {
+      return witnesses && !witnesses.some(({ process }) => process.isAlive) ? UNNOTICED_MS : NOTICED_MS;
+    }
 
     function isWhole({ isOn, controlPlane }: Fleet['machines'][number]): boolean {
       return !isOn || (controlPlane?.process.isRunning === true && fleet.store.reaches(controlPlane.process));

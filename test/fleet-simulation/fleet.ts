@@ -1,21 +1,24 @@
 /**
- * The fleet: machines with a control plane and a worker each, their supervisors, and what connects them. It
- * can be hurt in every way that faults need.
+ * The fleet: machines with a control plane and a worker each, two of them with a signalling server, their
+ * supervisors, and what connects them. It can be hurt in every way that faults need.
  */
 
 import mongoose from 'mongoose';
 import type { WebSocket } from 'ws';
 import { createLogger, type Logger } from '#base/log.ts';
 import { defineModels, type Models } from '#control-plane/platform/store/models.ts';
+import type { SignallingReport } from '#protocol/worker-watch.ts';
 import type { Random } from '../simulation/random.ts';
 import type { SimulatedClock } from '../simulation/simulated-clock.ts';
 import { type ControlPlaneProcess, startControlPlane } from './control-plane-process.ts';
 import { Disk } from './disks.ts';
 import { Network } from './network.ts';
 import { SharedBus } from './shared-bus.ts';
+import { type AppSocket, SignallingProcess } from './signalling-process.ts';
 import { openEngine, type StoreEngine } from './store-engine.ts';
 import { StoreServer } from './store-server.ts';
 import { VirtualProcess } from './virtual-process.ts';
+import { WebhookEndpoint } from './webhook-endpoint.ts';
 import { type Callers, type WorkerObserver, WorkerProcess } from './worker-process.ts';
 
 /** Sets of models, reused from run to run: compiling one takes as long as a small run. */
@@ -43,13 +46,18 @@ export interface Machine {
   isOn: boolean;
   controlPlane: ControlPlaneProcess | null;
   worker: WorkerProcess | null;
+  /** Null too on a machine that has none. */
+  signalling: SignallingProcess | null;
 }
 
 /** What is told to those who watch. */
 export interface FleetObserver extends WorkerObserver {
   note(what: string): void;
-  /** A worker's process has ended while it had these sessions. */
-  died(worker: WorkerProcess, isNoticed: boolean): void;
+  /**
+   * A worker's process has ended. What notices it: its supervisor or its successor on that disk, or only
+   * these signalling servers.
+   */
+  died(worker: WorkerProcess, noticedBy: 'others' | readonly SignallingProcess[]): void;
 }
 
 /** What a fleet is made of. */
@@ -64,12 +72,16 @@ export interface FleetParts {
 const SILENT = createLogger({ level: 'silent', name: 'fleet' });
 /** A supervisor kills what does not stop. */
 const STOP_MS = 30_000;
+const MOST_SIGNALLING = 2;
+/** A signalling server gives a report up after this time. */
+const REPORT_MS = 2_000;
 
 /** A running fleet. */
 export class Fleet {
   readonly network: Network;
   readonly bus: SharedBus;
   readonly store: StoreServer;
+  readonly endpoint: WebhookEndpoint;
   readonly machines: readonly Machine[];
   readonly #parts: FleetParts;
   readonly #workers = new Map<string, WorkerProcess>();
@@ -83,6 +95,7 @@ export class Fleet {
     const { clock, random, plan } = parts;
     this.network = new Network(clock, random.fork());
     this.bus = new SharedBus(this.network);
+    this.endpoint = new WebhookEndpoint(this.network);
     engine ??= openEngine(Object.values(modelSet(0)));
     engine.clear();
     this.store = new StoreServer(engine, this.network, random.fork());
@@ -92,14 +105,14 @@ export class Fleet {
       isOn: true,
       controlPlane: null,
       worker: null,
+      signalling: null,
     }));
   }
 
   /** Starts every part. */
   start(): void {
     for (const machine of this.machines) {
-      this.#startControlPlane(machine);
-      this.#startWorker(machine);
+      this.#startAll(machine);
     }
   }
 
@@ -124,6 +137,12 @@ export class Fleet {
     return running.length === 0 ? null : this.#parts.random.pick(running);
   }
 
+  /** The signalling server that a carrier chooses. */
+  signalling(): SignallingProcess | null {
+    const running = this.#signalling();
+    return running.length === 0 ? null : this.#parts.random.pick(running);
+  }
+
   killWorker(machine: Machine): void {
     const { worker } = machine;
     if (!worker?.process.isAlive) return;
@@ -131,7 +150,7 @@ export class Fleet {
     this.network.closeAllOf(worker.process);
     machine.worker = null;
     const { isSupervised } = this.#parts.plan;
-    this.#parts.observer.died(worker, true);
+    this.#parts.observer.died(worker, 'others');
     const { clock, random } = this.#parts;
     const { controlPlane } = machine;
     if (isSupervised)
@@ -153,22 +172,33 @@ export class Fleet {
     clock.after(random.between(1_000, 4_000), () => this.#startControlPlane(machine));
   }
 
+  killSignalling(machine: Machine): void {
+    if (!machine.signalling) return;
+    this.#end(machine.signalling.process);
+    machine.signalling = null;
+    const { clock, random } = this.#parts;
+    clock.after(random.between(500, 4_000), () => this.#startSignalling(machine));
+  }
+
   /** The machine loses its power, until it gets it back after `forMs`. */
   powerOff(machine: Machine, forMs: number | null): void {
     machine.isOn = false;
-    const { worker, controlPlane } = machine;
-    for (const process of [worker?.process, controlPlane?.process]) {
-      process?.kill();
-      if (process) this.network.vanish(process);
+    const { worker, controlPlane, signalling } = machine;
+    const watching = this.#signalling().filter(
+      (server) => server !== signalling && worker?.isLeased && server.watches(worker.instanceId),
+    );
+    for (const part of [worker, controlPlane, signalling]) {
+      part?.process.kill();
+      if (part) this.network.vanish(part.process);
     }
-    if (worker) this.#parts.observer.died(worker, false);
+    if (worker) this.#parts.observer.died(worker, watching);
     machine.worker = null;
     machine.controlPlane = null;
+    machine.signalling = null;
     if (forMs === null) return;
     this.#parts.clock.after(forMs, () => {
       machine.isOn = true;
-      this.#startControlPlane(machine);
-      this.#startWorker(machine);
+      this.#startAll(machine);
     });
   }
 
@@ -198,7 +228,7 @@ export class Fleet {
         if (!worker.process.isAlive) return;
         this.#end(worker.process);
         if (machine.worker === worker) machine.worker = null;
-        this.#parts.observer.died(worker, true);
+        this.#parts.observer.died(worker, 'others');
         clock.after(1_000, () => this.#startWorker(machine));
       });
     });
@@ -209,13 +239,48 @@ export class Fleet {
     this.network.closeAllOf(process);
   }
 
+  #signalling(): SignallingProcess[] {
+    return this.machines.flatMap(({ signalling }) => (signalling?.process.isRunning ? [signalling] : []));
+  }
+
+  #startAll(machine: Machine): void {
+    this.#startControlPlane(machine);
+    this.#startSignalling(machine);
+    this.#startWorker(machine);
+  }
+
+  #startSignalling(machine: Machine): void {
+    if (!machine.isOn || machine.signalling || machine.index >= MOST_SIGNALLING) return;
+    const process = this.#newProcess(machine, 's');
+    const { network } = this;
+    const report = (about: SignallingReport) => this.#report(process, about);
+    machine.signalling = new SignallingProcess({ process, network, logger: SILENT, report });
+  }
+
+  /** A signalling server reports to any control plane. */
+  async #report(from: VirtualProcess, report: SignallingReport): Promise<void> {
+    const to = this.controlPlane();
+    if (!to) throw new Error('no control plane takes the report');
+    const { clock } = this.#parts;
+    const text = JSON.stringify(report);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timeout = from.after(REPORT_MS, () => reject(new Error('the report has timed out')));
+    clock.after(this.network.delayMs(from.host, to.process.host), () =>
+      to.process.enter(() => {
+        to.context.signallingReports.take(JSON.parse(text) as SignallingReport);
+        clock.after(this.network.delayMs(to.process.host, from.host), () => from.enter(resolve));
+      }),
+    );
+    await promise.finally(() => timeout.cancel());
+  }
+
   #startControlPlane(machine: Machine): void {
     if (!machine.isOn || machine.controlPlane) return;
     const { clock, random } = this.#parts;
     const process = this.#newProcess(machine, 'cp');
     const models = modelSet(++this.#controlPlanes);
-    const { network, bus, store } = this;
-    startControlPlane({ process, network, bus, store, models, logger: SILENT as Logger }).then(
+    const { network, bus, store, endpoint } = this;
+    startControlPlane({ process, network, bus, store, endpoint, models, logger: SILENT as Logger }).then(
       (controlPlane) => {
         if (process.isAlive && machine.isOn) machine.controlPlane = controlPlane;
       },
@@ -229,7 +294,7 @@ export class Fleet {
 
   #startWorker(machine: Machine): void {
     if (!machine.isOn || machine.worker) return;
-    const { random, callers, observer } = this.#parts;
+    const { random, callers, observer, plan } = this.#parts;
     const process = this.#newProcess(machine, 'w');
     const adopted = machine.disk.adopt(process);
     const worker: WorkerProcess = new WorkerProcess({
@@ -242,6 +307,12 @@ export class Fleet {
       callers,
       observer,
       openSocket: (self) => this.#openLink(self),
+      isSupervised: plan.isSupervised,
+      servers: this.machines.slice(0, MOST_SIGNALLING).map(({ index }) => `s${index}`),
+      openSignalling: (server) => {
+        const to = this.#signalling().find(({ name }) => name === server)?.process ?? null;
+        return this.network.connect(process, to) as unknown as AppSocket;
+      },
     });
     machine.worker = worker;
     this.#workers.set(process.name, worker);
@@ -253,7 +324,7 @@ export class Fleet {
     return this.network.connect(worker.process, target);
   }
 
-  #newProcess({ index }: Machine, kind: 'cp' | 'w'): VirtualProcess {
+  #newProcess({ index }: Machine, kind: 'cp' | 's' | 'w'): VirtualProcess {
     const { clock, plan } = this.#parts;
     const facts = { name: `${kind}${index}-${++this.#processes}`, host: `${kind}${index}` };
     return new VirtualProcess(clock, { ...facts, skewMs: plan.skewsMs[index] ?? 0 });

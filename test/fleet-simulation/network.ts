@@ -113,7 +113,7 @@ export class Network {
   }
 }
 
-type Frame = { readonly event: 'message' | 'ping' | 'close'; readonly text?: string };
+type Frame = { readonly event: 'message' | 'ping' | 'pong' | 'close'; readonly text?: string };
 
 /** One end of a connection. */
 export class VirtualSocket extends EventEmitter {
@@ -154,8 +154,9 @@ export class VirtualSocket extends EventEmitter {
     if (this.readyState === this.OPEN) this.#transmit({ event: 'message', text });
   }
 
-  ping(): void {
-    if (this.readyState === this.OPEN) this.#transmit({ event: 'ping' });
+  /** One with a text is answered with it, as the peer's library does. */
+  ping(text = ''): void {
+    if (this.readyState === this.OPEN) this.#transmit({ event: 'ping', text });
   }
 
   close(): void {
@@ -219,10 +220,10 @@ export class VirtualSocket extends EventEmitter {
     clock.after(atMs - clock.now(), () => peer.process.enter(() => peer.#take(frame)));
   }
 
-  #take({ event, text }: Frame): void {
+  #take({ event, text = '' }: Frame): void {
     if (this.isOver) return;
     if (event === 'close') this.#end();
-    else if (event === 'message') this.emit('message', text);
-    else this.emit('ping');
+    else this.emit(event, text);
+    if (event === 'ping' && text !== '') this.#transmit({ event: 'pong', text });
   }
 }

@@ -27,24 +27,30 @@ export interface CallHost {
   onEnded(reason: EndReason): void;
 }
 
-/** A caller who does not come back has left. */
-const RETURN_MS = 20_000;
+/** A caller who is not connected within this time does not come. */
+const JOIN_MS = 20_000;
+/** As in the product's calls: a caller who does not return to the next worker has left with the last one. */
+const RETURN_MS = 10_000;
 
 /** A call in progress. */
 export class ScriptedCall {
   readonly #host: CallHost;
   readonly #script: CallScript;
+  /** When the worker before was lost; null for a call that begins here. */
+  readonly #lostAt: string | null;
   #hasJoined: boolean;
   #hasCaller = false;
   #isOver = false;
   #turn = 0;
-  #absence = 0;
 
-  constructor(host: CallHost, script: CallScript, hasJoined: boolean) {
+  constructor(host: CallHost, script: CallScript, lostAt: string | null) {
     this.#host = host;
     this.#script = script;
-    this.#hasJoined = hasJoined;
-    this.#waitForCaller();
+    this.#lostAt = lostAt;
+    this.#hasJoined = lostAt !== null;
+    host.process.after(lostAt === null ? JOIN_MS : RETURN_MS, () => {
+      if (!this.#hasCaller) this.end('heartbeat_timeout');
+    });
   }
 
   /** True while agent and caller hear each other. */
@@ -60,7 +66,6 @@ export class ScriptedCall {
   attach(): void {
     if (this.#isOver || this.#hasCaller) return;
     this.#hasCaller = true;
-    this.#absence += 1;
     if (!this.#hasJoined) this.#host.report({ type: 'joined', at: this.#wallTime() });
     this.#hasJoined = true;
     this.#host.onMove('unnoticed');
@@ -83,7 +88,8 @@ export class ScriptedCall {
       duration_ms: 1,
     } as const;
     report({ type: 'recording', tracks: [track] });
-    report({ type: 'ended', at: this.#wallTime(), end_reason: this.#hasJoined ? reason : 'cancelled' });
+    const at = this.#hasCaller || this.#lostAt === null ? this.#wallTime() : this.#lostAt;
+    report({ type: 'ended', at, end_reason: this.#hasJoined ? reason : 'cancelled' });
     this.#host.onEnded(reason);
   }
 
@@ -95,13 +101,6 @@ export class ScriptedCall {
 
   #wallTime(): string {
     return new Date(this.#host.process.wallTime()).toISOString();
-  }
-
-  #waitForCaller(): void {
-    const absence = this.#absence;
-    this.#host.process.after(RETURN_MS, () => {
-      if (this.#absence === absence && !this.#hasCaller) this.end('user_hangup');
-    });
   }
 
   #scheduleTurn(): void {

@@ -7,6 +7,7 @@ import { Fleet } from './fleet.ts';
 import { drawFaults, scheduleFaults } from './fleet-faults.ts';
 import { finalViolations } from './fleet-invariants.ts';
 import { FleetWatch } from './fleet-watch.ts';
+import type { Fields } from './store-engine.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 /** Calls begin within this time. */
@@ -97,6 +98,7 @@ export async function simulateFleet(seed: number): Promise<FleetRun> {
       clock,
       random: random.fork(),
       controlPlane: () => fleet.controlPlane(),
+      signalling: () => fleet.signalling(),
       workerOf: (instanceId) => fleet.workerOf(instanceId),
     });
     callers.push(caller);
@@ -138,8 +140,10 @@ export async function simulateFleet(seed: number): Promise<FleetRun> {
   function hangUp(caller: Caller | undefined, worker: WorkerProcess): void {
     if (caller?.state !== 'connected') return;
     const { holder } = caller;
-    if (holder !== worker && holder?.hasCall(caller.plan.sessionId))
-      watch.violated(`${worker.instanceId} hung up on a caller of ${holder.instanceId}`);
+    const isAnothers = holder !== null && holder !== worker && holder.hasCall(caller.plan.sessionId);
+    // Signalling refuses its hang-up.
+    if (isAnothers && worker.isSilent) return;
+    if (isAnothers) watch.violated(`${worker.instanceId} hung up on a caller of ${holder.instanceId}`);
     caller.hungUp();
   }
 }
@@ -183,14 +187,18 @@ function isOver(fleet: Fleet, callers: readonly Caller[]): boolean {
       { 'outbox.0': { $exists: true } },
     ],
   };
-  return Number(fleet.store.peek({ count: 'sessions', query: open })['n']) === 0;
+  const unsent = { state: { $in: ['queued', 'pending'] } };
+  const count = (collection: string, query: Fields) =>
+    Number(fleet.store.peek({ count: collection, query })['n']);
+  return count('sessions', open) === 0 && count('webhook_deliveries', unsent) === 0;
 }
 
 function finish(fleet: Fleet, watch: FleetWatch, callers: readonly Caller[]): void {
   const read = (find: string) =>
     fleet.store.peek({ find, filter: {}, batchSize: 10_000, singleBatch: true })['documents'] as never;
-  for (const violation of finalViolations(read, callers, { sent: watch.sent, acknowledged: watch.stored }))
-    watch.violated(violation);
+  const reports = { sent: watch.sent, acknowledged: watch.stored };
+  const { endpoint } = fleet;
+  for (const violation of finalViolations(read, callers, { reports, endpoint })) watch.violated(violation);
   for (const worker of fleet.workers())
     if (worker.slots > 0) watch.violated(`${worker.instanceId} still holds ${worker.sessionIds().join()}`);
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run simulate:fleet -- --runs 2000 [--from 1]` runs simulated fleets on every processor and prints
- * those that violate an invariant, and what the runs contained. `npm run simulate:fleet -- --seed 17` shows
+ * `npm run simulate:fleet -- --runs 2000 [--from 1] [--threads 1]` runs simulated fleets, on every processor
+ * unless told otherwise, and prints those that violate an invariant, and what the runs contained. `npm run simulate:fleet -- --seed 17` shows
  * one fleet as a timeline: its faults, and every change of its calls. With `--defects 300` every seeded
  * defect is tried as well, with at most so many fleets each; with `--write` the report replaces that of the
  * documentation.
@@ -33,6 +33,7 @@ async function main(): Promise<void> {
       from: { type: 'string', default: '1' },
       seed: { type: 'string' },
       defects: { type: 'string' },
+      threads: { type: 'string', default: String(availableParallelism()) },
       write: { type: 'boolean', default: false },
     },
   });
@@ -40,7 +41,8 @@ async function main(): Promise<void> {
     await show(Number(values.seed));
     return;
   }
-  const summary = await runAll(Number(values.from), Number(values.runs));
+  const batch = { from: Number(values.from), runs: Number(values.runs) };
+  const summary = await runAll(batch, Number(values.threads));
   console.log(summary);
   if (values.defects === undefined) return;
   const { rows, survivors } = await tryDefects(Number(values.defects));
@@ -62,26 +64,24 @@ async function runBatch({ from, runs }: Batch): Promise<Found> {
 }
 
 /** Runs these fleets and returns what they contained. */
-async function runAll(from: number, runs: number): Promise<string> {
+async function runAll(batch: Batch, threads: number): Promise<string> {
   let figures = NO_FIGURES;
-  const { done, seconds, failures } = await runBatches<Found>(
-    { from, runs },
-    {
-      file: import.meta.url,
-      batch: BATCH,
-      progress: PROGRESS,
-      noun: 'fleets',
-      onFound: (found) => {
-        for (const failure of found.failures) console.log(failure);
-        figures = sumOf(figures, found.figures);
-      },
+  const { done, seconds, failures } = await runBatches<Found>(batch, {
+    file: import.meta.url,
+    batch: BATCH,
+    progress: PROGRESS,
+    noun: 'fleets',
+    threads,
+    onFound: (found) => {
+      for (const failure of found.failures) console.log(failure);
+      figures = sumOf(figures, found.figures);
     },
-  );
+  });
   const { calls, connected, commands, doubted, faults, lastedMs, lost, takenOver } = figures;
   const outcome =
     failures.length === 0 ? 'Every invariant held' : `${failures.length} invariants were broken`;
   return (
-    `${outcome} in ${done} fleets, made in ${seconds} s on ${availableParallelism()} cores: ` +
+    `${outcome} in ${done} fleets, made in ${seconds} s on ${threads} cores: ` +
     `${faults} faults and ${calls} calls in ${(lastedMs / 3_600_000).toFixed(0)} hours of virtual time.\n` +
     `${connected} callers reached an agent. ${lost} calls lost their worker, ${takenOver} were taken over. ` +
     `${doubted} sessions were doubted. The store received ${commands} commands.`

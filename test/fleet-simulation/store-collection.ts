@@ -18,6 +18,10 @@ interface Options {
   readonly returnDocument?: 'before' | 'after';
 }
 
+interface BulkUpdate {
+  readonly updateOne: { readonly filter: Fields; readonly update: Fields };
+}
+
 interface WriteError {
   readonly index: number;
   readonly code: number;
@@ -120,6 +124,13 @@ class VirtualCollection {
 
   updateMany(filter: Fields, update: Fields, options: Options = {}) {
     return this.#update({ q: filter, u: update, upsert: options.upsert === true, multi: true }, 'many');
+  }
+
+  /** Updates of one document each, which go on after an error. */
+  async bulkWrite(operations: readonly BulkUpdate[]) {
+    const updates = operations.map(({ updateOne: { filter, update } }) => ({ q: filter, u: update }));
+    const command = { update: this.collectionName, updates, ordered: false };
+    return { modifiedCount: Number((await this.#send(command, 'write'))['nModified']) };
   }
 
   deleteOne(filter: Fields) {

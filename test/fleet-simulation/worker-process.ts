@@ -9,12 +9,16 @@ import type { EndReason } from '#protocol/session-record.ts';
 import type { ControlMessage, DurableReport, FailoverState, ReportedDialog } from '#protocol/worker-link.ts';
 import type { Call } from '#runtime/calls/call.ts';
 import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
+import { SpeakingLease } from '#runtime/link/speaking-lease.ts';
 import type { Spool } from '#runtime/link/spool.ts';
 import { startHandOver } from '#runtime/worker/hand-over.ts';
 import { type Job, JobTable } from '#runtime/worker/job-table.ts';
 import { Offers } from '#runtime/worker/offers.ts';
+import type { WorkerWatch } from '#telephony/drachtio/worker-probe.ts';
 import type { Random } from '../simulation/random.ts';
 import { type CallScript, ScriptedCall } from './scripted-call.ts';
+import { SignallingLinks } from './signalling-links.ts';
+import type { AppSocket } from './signalling-process.ts';
 import type { VirtualProcess } from './virtual-process.ts';
 
 /** As of the product's worker. */
@@ -23,6 +27,8 @@ const DRAIN_MS = 20_000;
 const FLUSH_MS = 3_000;
 const CAPACITY = 3;
 
+/** A worker that signalling does not watch. */
+const UNWATCHED: WorkerWatch = { now: () => 0, asked: () => false, hasItsCalls: async () => undefined };
 const NO_COLLEAGUES = { participants: { isEmpty: true } };
 
 /** The phones and browsers of the callers. */
@@ -51,6 +57,11 @@ export interface WorkerParts {
   readonly callers: Callers;
   readonly observer: WorkerObserver;
   readonly openSocket: (worker: WorkerProcess) => WebSocket;
+  /** Whether a supervisor tells of its death: otherwise it speaks on a lease. */
+  readonly isSupervised: boolean;
+  /** Names of the signalling servers. */
+  readonly servers: readonly string[];
+  readonly openSignalling: (server: string) => AppSocket;
 }
 
 /** A running worker. */
@@ -62,6 +73,11 @@ export class WorkerProcess {
   readonly #client: ControlPlaneClient;
   readonly #offers: Offers;
   readonly #calls = new Map<Job, ScriptedCall>();
+  readonly #lease: SpeakingLease | undefined;
+  readonly #links: SignallingLinks;
+  /** Until then its media thread sends audio. */
+  #speakUntilMs = Number.POSITIVE_INFINITY;
+  #isDraining = false;
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
@@ -69,6 +85,18 @@ export class WorkerProcess {
     this.process = parts.process;
     const { process, logger, spool, adopted } = parts;
     const jobs = new JobTable(process);
+    const onChange = (untilMs: number) => {
+      this.#speakUntilMs = untilMs;
+    };
+    const lease = parts.isSupervised ? undefined : new SpeakingLease({ clock: process, logger, onChange });
+    this.#lease = lease;
+    this.#links = new SignallingLinks({
+      clock: process,
+      tag: parts.instanceId,
+      watch: lease ?? UNWATCHED,
+      servers: parts.servers,
+      open: parts.openSignalling,
+    });
     this.#jobs = jobs;
     this.#client = connectControlPlane({
       url: 'http://control-plane',
@@ -77,13 +105,14 @@ export class WorkerProcess {
       logger,
       spool,
       adopted,
+      lease,
       facts: () => ({
         instanceId: parts.instanceId,
         supervisorRun: null,
         capacity: CAPACITY,
         codecs: ['PCMU'],
         sipTag: parts.instanceId,
-        sipServers: ['signalling'],
+        sipServers: this.#links.servers,
         kinds: ['phone', 'web'],
         sessions: jobs.all().filter((job) => job.kind === 'phone' || job.call !== null),
       }),
@@ -99,13 +128,27 @@ export class WorkerProcess {
       clock: process,
       jobs,
       client: this.#client,
-      phone: { signalling: { isConnected: true } },
+      phone: { signalling: this.#links },
       loopLagMs: () => 0,
     });
   }
 
   get isConnected(): boolean {
     return this.#client.isConnected;
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  /** It speaks on a lease: signalling notices its loss. */
+  get isLeased(): boolean {
+    return this.#lease !== undefined;
+  }
+
+  /** Its lease has lapsed: no caller hears it. */
+  get isSilent(): boolean {
+    return this.process.now() > this.#speakUntilMs;
   }
 
   /** Jobs that hold a slot. */
@@ -128,6 +171,11 @@ export class WorkerProcess {
     return [...this.#calls].some(([job, call]) => job.sessionId === sessionId && !call.isOver);
   }
 
+  /** True while its agent may be heard in this call. */
+  speaks(sessionId: string): boolean {
+    return this.process.isRunning && !this.isSilent && this.hasCall(sessionId);
+  }
+
   /** An INVITE has arrived; the caller waits for the answer. */
   invite(sipCallId: string, refused: () => void): void {
     const job = this.#jobs.takeSipCall(sipCallId);
@@ -137,7 +185,7 @@ export class WorkerProcess {
     }
     job.plan.then(
       () => {
-        const call = this.#start(job, false);
+        const call = this.#start(job, null);
         const { process, random, callers } = this.#parts;
         process.after(random.between(50, 400), () => {
           if (!callers.connect(job.sessionId, this)) call.end('cancelled');
@@ -159,6 +207,7 @@ export class WorkerProcess {
   /** Declines offers, hands its calls over or waits for them, then stops. */
   async drain(): Promise<void> {
     const { process } = this.#parts;
+    this.#isDraining = true;
     this.#offers.drain();
     const handOver = startHandOver({
       clock: process,
@@ -175,6 +224,8 @@ export class WorkerProcess {
     await this.#client.flushed(FLUSH_MS);
     this.#offers.close();
     this.#client.close();
+    this.#links.close();
+    this.#lease?.close();
     await this.#parts.spool.close();
   }
 
@@ -189,8 +240,16 @@ export class WorkerProcess {
         return;
       }
       case 'withdraw':
+        this.#drop(message.session_id, message.epoch);
+        return;
       case 'stale':
         this.#drop(message.session_id, message.epoch);
+        if (message.request_id !== undefined)
+          this.#client.send({
+            type: 'answer',
+            request_id: message.request_id,
+            result: { ok: true, value: {} },
+          });
         return;
       case 'end': {
         const job = this.#jobs.get(message.session_id, message.epoch);
@@ -212,13 +271,13 @@ export class WorkerProcess {
 
   #assigned(job: Job, handover: FailoverState | null): void {
     if (handover?.dialog) this.#takeOver(job, handover);
-    else if (job.kind === 'web') this.#start(job, handover !== null);
+    else if (job.kind === 'web') this.#start(job, handover?.lost_at ?? null);
   }
 
   #takeOver(job: Job, handover: FailoverState): void {
     const { process, random, callers } = this.#parts;
     process.after(random.between(20, 300), () => {
-      if (callers.connect(job.sessionId, this)) this.#answered(job, this.#start(job, true));
+      if (callers.connect(job.sessionId, this)) this.#answered(job, this.#start(job, handover.lost_at));
       else this.#end(job, 'user_hangup', handover.lost_at);
     });
   }
@@ -228,7 +287,7 @@ export class WorkerProcess {
     call.attach();
   }
 
-  #start(job: Job, hasJoined: boolean): ScriptedCall {
+  #start(job: Job, lostAt: string | null): ScriptedCall {
     const { process, random, callers } = this.#parts;
     const session = { session_id: job.sessionId, epoch: job.epoch };
     const host = {
@@ -250,7 +309,7 @@ export class WorkerProcess {
         this.#jobs.remove(job.sessionId, job.epoch);
       },
     };
-    const call = new ScriptedCall(host, callers.script(job.sessionId), hasJoined);
+    const call = new ScriptedCall(host, callers.script(job.sessionId), lostAt);
     this.#calls.set(job, call);
     job.call = NO_COLLEAGUES as unknown as Call;
     return call;

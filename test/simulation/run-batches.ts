@@ -26,6 +26,8 @@ export interface BatchPlan<Batched extends Found> {
   readonly progress: number;
   /** The name of the runs in progress messages. */
   readonly noun: string;
+  /** Threads that run them; absent: one for each processor. */
+  readonly threads?: number | undefined;
   readonly onFound: (found: Batched) => void;
 }
 
@@ -43,7 +45,7 @@ export function serveBatches(runBatch: (batch: Batch) => Promise<Found>): void {
  */
 export async function runBatches<Batched extends Found>(
   { from, runs }: Batch,
-  { file, batch: size, progress, noun, onFound }: BatchPlan<Batched>,
+  { file, batch: size, progress, noun, threads = availableParallelism(), onFound }: BatchPlan<Batched>,
 ): Promise<{ readonly done: number; readonly seconds: string; readonly failures: readonly string[] }> {
   const startedMs = performance.now();
   const failures: string[] = [];
@@ -66,7 +68,7 @@ export async function runBatches<Batched extends Found>(
     }
     await thread.terminate();
   };
-  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  await Promise.all(Array.from({ length: threads }, work));
   process.exitCode = failures.length === 0 ? 0 : 1;
   return { done, seconds: secondsSince(), failures };
 }
