@@ -19,8 +19,9 @@ import type {
 } from '#protocol/worker-link.ts';
 
 /**
- * Time limits for a worker's answer. A call is left at once, so only the link may be late. An offer is answered after ICE gathering, a room once it is joined; a
- * replay starts a thread and may read an hour-long call; a language model may take a minute.
+ * Time limits for a worker's answer. A call is left at once, so only the link may be late. An offer is
+ * answered after ICE gathering, a room once it is joined; a replay starts a thread and may read an hour-long
+ * call; a language model may take a minute.
  */
 export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   stale: 2_000,

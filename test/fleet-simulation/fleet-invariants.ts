@@ -12,7 +12,10 @@ import { DATA_KEYS } from './control-plane-process.ts';
 import type { Fields } from './store-engine.ts';
 import type { WebhookEndpoint } from './webhook-endpoint.ts';
 
-/** Longest a charge may exceed the call: a worker paused for 30 s when the caller leaves, and clocks that differ. */
+/**
+ * Longest a charge may exceed the call: a worker paused for 30 s when the caller leaves, and clocks that
+ * differ.
+ */
 const OVERCHARGE_SECONDS = 35;
 
 /** What the workers sent, and what they were told is stored: by `<session>:<epoch>`. */

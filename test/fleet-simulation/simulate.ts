@@ -1,9 +1,9 @@
 /**
  * `npm run simulate:fleet -- --runs 2000 [--from 1] [--threads 1]` runs simulated fleets, on every processor
- * unless told otherwise, and prints those that violate an invariant, and what the runs contained. `npm run simulate:fleet -- --seed 17` shows
- * one fleet as a timeline: its faults, and every change of its calls. With `--defects 300` every seeded
- * defect is tried as well, with at most so many fleets each; with `--write` the report replaces that of the
- * documentation.
+ * unless told otherwise, and prints those that violate an invariant, and what the runs contained.
+ * `npm run simulate:fleet -- --seed 17` shows one fleet as a timeline: its faults, and every change of its
+ * calls. With `--defects 300` every seeded defect is tried as well, with at most so many fleets each; with
+ * `--write` the report replaces that of the documentation.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
