@@ -28,7 +28,12 @@ const FLUSH_MS = 3_000;
 const CAPACITY = 3;
 
 /** A worker that signalling does not watch. */
-const UNWATCHED: WorkerWatch = { now: () => 0, asked: () => false, hasItsCalls: async () => undefined };
+const UNWATCHED: WorkerWatch = {
+  now: () => 0,
+  asked: () => false,
+  gone: () => undefined,
+  hasItsCalls: async () => undefined,
+};
 const NO_COLLEAGUES = { participants: { isEmpty: true } };
 
 /** The phones and browsers of the callers. */
