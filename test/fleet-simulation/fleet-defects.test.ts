@@ -6,7 +6,7 @@ import { findDefect } from './find-defect.ts';
 import { FLEET_DEFECTS } from './fleet-defects.ts';
 
 /** The command tries all of them; these three are found by one of the first seeds. */
-const IN_CI = ['silence-is-doubt', 'lost-link-is-death', 'counted-twice'];
+const IN_CI = ['silence-is-doubt', 'hold-kept', 'counted-twice'];
 
 describe('seeded defects of the fleet', () => {
   it('number at least twelve, each with a unique name', () => {
