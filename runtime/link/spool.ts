@@ -3,7 +3,18 @@
  * neither a lost link nor a killed worker loses one. One locked directory per worker instance, one JSON line
  * per report. A new worker on the same machine reads what a dead one left.
  */
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DataDirLock, lockDataDir } from '#base/data-dir-lock.ts';
 import { type DurableReport, type ReportEnvelope, reportEnvelope } from '#protocol/worker-link.ts';
@@ -11,6 +22,8 @@ import { type DurableReport, type ReportEnvelope, reportEnvelope } from '#protoc
 /** A larger file is emptied once nothing in it is waiting. */
 const TRUNCATE_BYTES = 256 * 1024;
 const REPORTS = 'reports.jsonl';
+/** A file whose time of change is when the worker was last alive. */
+const ALIVE = 'alive';
 const STARTING = '.starting-';
 
 interface SessionQueue {
@@ -61,6 +74,7 @@ export async function openSpool(root: string, instanceId: string): Promise<Spool
   const unlocked = join(root, `${STARTING}${name}`);
   await mkdir(unlocked, { recursive: true, mode: 0o700 });
   const lock = lockDataDir(unlocked);
+  await writeFile(join(unlocked, ALIVE), '', { mode: 0o600 });
   await rename(unlocked, directory);
   return createSpool(placeOf(await open(join(directory, REPORTS), 'a', 0o600), directory, lock), '');
 }
@@ -75,10 +89,17 @@ export async function adoptSpools(root: string): Promise<Map<string, Spool>> {
     if (!lock) continue;
     const text = await readFile(join(directory, REPORTS), 'utf8').catch(() => '');
     const file = await open(join(directory, REPORTS), 'a', 0o600);
-    const { mtime } = await file.stat();
-    adopted.set(instanceId, createSpool(placeOf(file, directory, lock), text, mtime));
+    adopted.set(instanceId, createSpool(placeOf(file, directory, lock), text, await aliveAtOf(directory)));
   }
   return adopted;
+}
+
+/** Null for the spool of an older version, whose worker left no sign of life. */
+async function aliveAtOf(directory: string): Promise<Date | null> {
+  return stat(join(directory, ALIVE)).then(
+    ({ mtime }) => mtime,
+    () => null,
+  );
 }
 
 /** Where a spool is stored. */
@@ -103,7 +124,7 @@ export function createSpool(place: SpoolPlace, text: string, aliveAt: Date | nul
 function placeOf(file: FileHandle, directory: string, lock: DataDirLock): SpoolPlace {
   return {
     append: (line) => file.appendFile(line),
-    touch: (at) => file.utimes(at, at),
+    touch: (at) => utimes(join(directory, ALIVE), at, at),
     empty: () => file.truncate(0),
     async close(isWaiting) {
       await file.close();

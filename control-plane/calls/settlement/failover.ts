@@ -41,6 +41,17 @@ const SEARCH_AGAIN_MS = 100;
 /** The session was assigned to a worker that then did not get the call: no worker has it. */
 class SuccessorLost extends Error {}
 
+/** The database did not confirm a move, which may be stored nevertheless. */
+class MoveUncertain extends Error {
+  /** The worker that was to get the call. */
+  readonly instanceId: string;
+
+  constructor(instanceId: string, options: ErrorOptions) {
+    super('the database did not confirm that a call has moved', options);
+    this.instanceId = instanceId;
+  }
+}
+
 /** A session whose worker died. `diedAt` is null if nobody saw the death. */
 export interface LostSession {
   readonly sessionId: string;
@@ -81,7 +92,10 @@ export async function handOver(
       return 'kept';
   } catch (error) {
     if (error instanceof SuccessorLost) return 'lost';
-    if (error instanceof Fault || !(await isMoved(context, { sessionId, epoch }))) return 'kept';
+    if (error instanceof Fault) return 'kept';
+    if (!(error instanceof MoveUncertain)) throw error;
+    context.logger.warn({ err: error, sessionId }, 'not certain whether a call was handed over');
+    if (!(await isAt(context, { sessionId, epoch: epoch + 1 }, error.instanceId))) return 'kept';
     // The move is stored, but its answer was lost: neither worker has been told.
     await silenceFormer(context, session, how.confirmsLeaving);
     return 'lost';
@@ -90,13 +104,17 @@ export async function handOver(
   return 'moved';
 }
 
-/** Whether the session has a later epoch by now. Rejects if the database stays away. */
-async function isMoved(context: Context, { sessionId, epoch }: SessionKey): Promise<boolean> {
+/** Whether this worker has the session under this epoch. Rejects if the database stays away. */
+async function isAt(
+  context: Context,
+  { sessionId, epoch }: SessionKey,
+  instanceId: string,
+): Promise<boolean> {
   const deadlineMs = context.clock.now() + SEARCH_MS;
   for (;;) {
     try {
       const session = await loadSession(context, sessionId);
-      return session !== null && session.epoch > epoch;
+      return session?.epoch === epoch && session.worker?.instance_id === instanceId;
     } catch (error) {
       if (context.clock.now() >= deadlineMs) throw error;
       await context.clock.sleep(SEARCH_AGAIN_MS);
@@ -227,7 +245,13 @@ async function assignToSuccessor(
   const timeline =
     brokenOff && sealer ? [await sealItems(context, sealer, { ...key, seq: 0 }, [brokenOff])] : [];
   const takeovers: Failover[] = session.started_at === null ? [] : [{ lost_at: lostAt, taken_over_at: at }];
-  const stored = change && (await storeChange(context, session, change, { push: { timeline, takeovers } }));
+  const stored =
+    change &&
+    (await storeChange(context, session, change, { push: { timeline, takeovers } }).catch(
+      (error: unknown) => {
+        throw new MoveUncertain(placement.instanceId, { cause: error });
+      },
+    ));
   if (!stored) {
     const newest = await loadSession(context, session._id);
     // Another attempt may have given the call to the same worker under the same epoch.

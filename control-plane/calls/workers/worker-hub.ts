@@ -267,7 +267,8 @@ export class WorkerHub {
     // A worker of an earlier run: its end was not observed, but another worker reading its spool proves it.
     else if (!this.#deps.workers.has(instanceId) && !this.#dead.has(instanceId)) {
       this.#dead.add(instanceId);
-      const diedAt = aliveAt === undefined ? null : new Date(aliveAt);
+      const nowMs = this.#deps.clock.wallTime();
+      const diedAt = aliveAt === undefined ? null : new Date(Math.min(Date.parse(aliveAt), nowMs));
       this.#runInOrder(instanceId, () => this.#settleDead(instanceId, diedAt));
     }
   }

@@ -97,6 +97,6 @@ it('a worker notes in its spool every second that it is alive, connected or not'
   const clock = new ManualClock();
   connect('http://127.0.0.1:9', clock, await openSpool(root, 'heir'), new Map());
   await clock.advance(1_000);
-  const file = join(root, 'heir', 'reports.jsonl');
+  const file = join(root, 'heir', 'alive');
   await vi.waitFor(async () => expect((await stat(file)).mtime).toEqual(new Date(clock.wallTime())));
 });
