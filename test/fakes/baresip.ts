@@ -55,6 +55,8 @@ export interface PhoneOptions {
   readonly security?: PhoneSecurity;
   /** Credentials for digest challenges. */
   readonly credentials?: { readonly username: string; readonly password: string };
+  /** Its network instead of the loopback, and its first port for audio there. */
+  readonly network?: { readonly interface: string; readonly address: string; readonly rtpPort: number };
 }
 
 /** Dials `uri`; plays `microphone` (8 kHz mono) once, then silence. */
@@ -87,23 +89,25 @@ async function startListening(
 
 async function start(
   microphone: Int16Array,
-  { user = 'alice', codec = 'PCMU', security, credentials }: PhoneOptions,
+  { user = 'alice', codec = 'PCMU', security, credentials, network }: PhoneOptions,
   options: readonly string[],
 ): Promise<Baresip> {
   const directory = mkdtempSync(join(tmpdir(), 'parley-baresip-'));
-  const [sipPort, controlPort, rtpPort] = [await freePort(), await freePort(), await freePort()];
+  const [sipPort, controlPort] = [await freePort(), await freePort()];
+  const rtpPort = network?.rtpPort ?? (await freePort());
+  const address = network?.address ?? '127.0.0.1';
   // baresip ends the call at the end of its microphone file.
   const speech = new Int16Array(microphone.length + 60 * RATE_HZ);
   speech.set(microphone);
   writeFileSync(join(directory, 'microphone.wav'), wav(speech));
   writeFileSync(join(directory, 'contacts'), '');
   const encryption = security && !security.isMediaPlain ? ';mediaenc=srtp-mand' : '';
-  const account = `<sip:${user}@127.0.0.1${security ? ';transport=tls' : ''}>${encryption}`;
+  const account = `<sip:${user}@${address}${security ? ';transport=tls' : ''}>${encryption}`;
   const login = credentials ? `;auth_user=${credentials.username};auth_pass=${credentials.password}` : '';
   writeFileSync(join(directory, 'accounts'), `${account}${login};regint=0;answermode=auto\n`);
   const config = [
-    `sip_listen 127.0.0.1:${sipPort}`,
-    'net_interface 127.0.0.1',
+    `sip_listen ${address}:${sipPort}`,
+    `net_interface ${network?.interface ?? '127.0.0.1'}`,
     `audio_source aufile,${join(directory, 'microphone.wav')}`,
     `audio_player aufile,${join(directory, 'unused.wav')}`,
     ...['ausrc_srate', 'auplay_srate'].map((name) => `${name} ${RATE_HZ}`),
@@ -125,6 +129,7 @@ async function start(
   });
   return new Baresip(child, directory, {
     user,
+    host: address,
     sip: sipPort,
     control: controlPort,
     isSecure: security !== undefined,
@@ -143,6 +148,7 @@ class Baresip implements Phone {
     directory: string,
     ports: {
       readonly user: string;
+      readonly host: string;
       readonly sip: number;
       readonly control: number;
       readonly isSecure: boolean;
@@ -151,7 +157,7 @@ class Baresip implements Phone {
     this.#child = child;
     this.#directory = directory;
     // baresip listens for TLS one port above.
-    this.address = `127.0.0.1:${ports.isSecure ? ports.sip + 1 : ports.sip}`;
+    this.address = `${ports.host}:${ports.isSecure ? ports.sip + 1 : ports.sip}`;
     this.uri = `sip:${ports.user}@${this.address}${ports.isSecure ? ';transport=tls' : ''}`;
     this.#controlPort = ports.control;
   }

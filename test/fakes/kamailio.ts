@@ -23,25 +23,36 @@ export function startKamailio(serverPorts: readonly number[]): Promise<Kamailio>
   return start(serverPorts, configuration);
 }
 
-/** Starts the Kamailio of the documentation in front of the servers at these ports of 127.0.0.1. */
-export function startDispatcher(serverPorts: readonly number[]): Promise<Kamailio> {
-  return start(serverPorts, (port, dispatcherList) =>
-    readFileSync(RECIPE, 'utf8')
-      .replaceAll('203.0.113.10:5060', `127.0.0.1:${port}`)
-      .replaceAll('203.0.113.10', '127.0.0.1')
-      .replace('/etc/kamailio/dispatcher.list', dispatcherList)
-      .replace('#!KAMAILIO\n', '#!KAMAILIO\nchildren=2\ndisable_tcp=yes\n'),
+/**
+ * Starts the Kamailio of the documentation at an address of this machine, in front of these servers: ports of
+ * 127.0.0.1, or `host:port`.
+ */
+export function startDispatcher(
+  servers: readonly (number | string)[],
+  address = '127.0.0.1',
+): Promise<Kamailio> {
+  return start(
+    servers,
+    (port, dispatcherList) =>
+      readFileSync(RECIPE, 'utf8')
+        .replaceAll('203.0.113.10:5060', `${address}:${port}`)
+        .replaceAll('203.0.113.10', address)
+        .replace('/etc/kamailio/dispatcher.list', dispatcherList)
+        .replace('#!KAMAILIO\n', '#!KAMAILIO\nchildren=2\ndisable_tcp=yes\n'),
+    address,
   );
 }
 
 async function start(
-  serverPorts: readonly number[],
+  servers: readonly (number | string)[],
   configure: (port: number, dispatcherList: string) => string,
+  address = '127.0.0.1',
 ): Promise<Kamailio> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-kamailio-'));
   const port = await freeUdpPort();
   const dispatcherList = join(folder, 'dispatcher.list');
-  writeFileSync(dispatcherList, serverPorts.map((serverPort) => `1 sip:127.0.0.1:${serverPort}\n`).join(''));
+  const hosts = servers.map((server) => (typeof server === 'number' ? `127.0.0.1:${server}` : server));
+  writeFileSync(dispatcherList, hosts.map((host) => `1 sip:${host}\n`).join(''));
   writeFileSync(join(folder, 'kamailio.cfg'), configure(port, dispatcherList));
   const child = spawn(
     'kamailio',
@@ -49,7 +60,7 @@ async function start(
     { stdio: 'ignore' },
   );
   return {
-    address: `127.0.0.1:${port}`,
+    address: `${address}:${port}`,
     async close() {
       // On a stop signal Kamailio ends its child processes.
       const ended = once(child, 'exit');

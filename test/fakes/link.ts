@@ -20,10 +20,13 @@ export interface Link {
   close(): Promise<void>;
 }
 
-/** Relays its own port to `targetPort`, in pieces of at most `pieceBytes` if given. */
+/**
+ * Relays a port of its own, at `address`, to `targetPort` of the loopback, in pieces of at most `pieceBytes`
+ * if given.
+ */
 export async function openLink(
   targetPort: number,
-  { pieceBytes }: { readonly pieceBytes?: number } = {},
+  { pieceBytes, address = '127.0.0.1' }: { readonly pieceBytes?: number; readonly address?: string } = {},
 ): Promise<Link> {
   const sockets = new Set<Socket>();
   let isCut = false;
@@ -49,7 +52,7 @@ export async function openLink(
       if (isHeld) socket.pause();
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
   return {
     port: (server.address() as AddressInfo).port,
     cut() {

@@ -45,8 +45,8 @@ export class LivekitCaller {
   /** All agent audio, 48 kHz, with the arrival time of each block; empty unless recording is requested. */
   readonly heard: { readonly atMs: number; readonly samples: Int16Array }[] = [];
   agent: RemoteParticipant | null = null;
-  /** Number of subscriptions to an agent's audio. */
-  agentsHeard = 0;
+  /** When the audio of an agent was subscribed to, each time. */
+  readonly subscribedAtMs: number[] = [];
   readonly #source = new AudioSource(RATE_HZ, 1, 200);
   readonly #microphone = LocalAudioTrack.createAudioTrack('microphone', this.#source);
 
@@ -82,6 +82,11 @@ export class LivekitCaller {
     });
   }
 
+  /** Number of subscriptions to an agent's audio. */
+  get agentsHeard(): number {
+    return this.subscribedAtMs.length;
+  }
+
   /** Complete segments of agent speech. */
   get agentSaid(): string[] {
     return this.texts
@@ -112,7 +117,7 @@ export class LivekitCaller {
       .on(RoomEvent.TrackSubscribed, (track, _publication, participant) => {
         if (participant.kind !== ParticipantKind.AGENT) return;
         this.agent = participant;
-        this.agentsHeard++;
+        this.subscribedAtMs.push(systemClock.now());
         this.#listen(track).catch(() => undefined);
       })
       .on(RoomEvent.DataReceived, (data, _participant, _kind, topic) => {

@@ -24,6 +24,8 @@ export interface LivekitServerOptions {
   readonly webhookUrl?: string;
   /** Port to reuse after a restart. */
   readonly port?: number;
+  /** Address of this machine that others reach; by default the loopback. */
+  readonly address?: string;
 }
 
 /** A running server. */
@@ -47,16 +49,17 @@ export async function startLivekitServer(options: LivekitServerOptions = {}): Pr
 }
 
 async function start(port: number, options: LivekitServerOptions): Promise<LivekitServer> {
+  const address = options.address ?? '127.0.0.1';
   const folder = mkdtempSync(join(tmpdir(), 'parley-livekit-'));
   const config = {
     port,
-    bind_addresses: ['127.0.0.1'],
+    bind_addresses: [address],
     rtc: {
       tcp_port: port + 1,
       udp_port: port + 2,
       use_external_ip: false,
-      enable_loopback_candidate: true,
-      node_ip: '127.0.0.1',
+      enable_loopback_candidate: address === '127.0.0.1',
+      node_ip: address,
     },
     keys: { [API_KEY]: API_SECRET },
     logging: { level: 'warn' },
@@ -72,7 +75,7 @@ async function start(port: number, options: LivekitServerOptions): Promise<Livek
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => output.push(text));
   try {
-    await untilItAnswers(child, port);
+    await untilItAnswers(child, `http://${address}:${port}/`);
   } catch (error) {
     child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
@@ -81,7 +84,7 @@ async function start(port: number, options: LivekitServerOptions): Promise<Livek
   return {
     port,
     environment: {
-      LIVEKIT_URL: `ws://127.0.0.1:${port}`,
+      LIVEKIT_URL: `ws://${address}:${port}`,
       LIVEKIT_API_KEY: API_KEY,
       LIVEKIT_API_SECRET: API_SECRET,
     },
@@ -96,11 +99,11 @@ async function start(port: number, options: LivekitServerOptions): Promise<Livek
   };
 }
 
-async function untilItAnswers(child: ChildProcess, port: number): Promise<void> {
+async function untilItAnswers(child: ChildProcess, url: string): Promise<void> {
   const deadlineMs = performance.now() + START_MS;
   for (;;) {
     if (child.exitCode !== null) throw new Error(`it ended with code ${child.exitCode}`);
-    const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => null);
+    const answer = await fetch(url).catch(() => null);
     if (answer?.ok) return;
     if (performance.now() > deadlineMs) throw new Error('it does not answer');
     await new Promise((done) => setTimeout(done, 50));

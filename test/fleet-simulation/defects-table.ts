@@ -2,13 +2,12 @@
  * Tries every seeded defect of the fleet and makes the table of the documentation: what each breaks, which
  * seed finds it, and by what.
  */
-import { readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
+import { putBetween } from '#scripts/put-between.ts';
 import { type FoundDefect, findDefect } from './find-defect.ts';
 import { FLEET_DEFECTS } from './fleet-defects.ts';
 
-const PAGE = fileURLToPath(new URL('../../docs/measuring.md', import.meta.url));
+const PAGE = 'docs/measuring.md';
 const BEGIN = '<!-- fleets: written by npm run simulate:fleet -- --write -->';
 const END = '<!-- end of fleets -->';
 
@@ -34,13 +33,9 @@ export async function tryDefects(runs: number): Promise<{ rows: string[]; surviv
 }
 
 /** Replaces the report in the documentation. */
-export async function writeReport(summary: string, rows: readonly string[]): Promise<void> {
-  const page = await readFile(PAGE, 'utf8');
-  const [before, rest] = page.split(BEGIN);
-  const after = rest?.split(END)[1];
-  if (before === undefined || after === undefined) throw new Error(`${PAGE} has no place for the report`);
+export function writeReport(summary: string, rows: readonly string[]): void {
   const head = '| Defect | What it breaks | Found by seed | Violation |\n|---|---|---|---|';
-  await writeFile(PAGE, `${before}${BEGIN}\n${summary}\n\n${head}\n${rows.join('\n')}\n${END}${after}`);
+  putBetween(PAGE, BEGIN, END, `${summary}\n\n${head}\n${rows.join('\n')}`);
 }
 
 function wordsOf(found: FoundDefect | null): string {

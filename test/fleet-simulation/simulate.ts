@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   const { rows, survivors } = await tryDefects(Number(values.defects));
   console.log(survivors.length === 0 ? 'every defect is found' : `survived: ${survivors.join(', ')}`);
   if (survivors.length > 0) process.exitCode = 1;
-  if (values.write) await writeReport(summary, rows);
+  if (values.write) writeReport(summary, rows);
 }
 
 async function runBatch({ from, runs }: Batch): Promise<Found> {

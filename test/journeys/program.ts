@@ -13,8 +13,8 @@ const ROOT = resolve(import.meta.dirname, '../..');
  */
 const DEADLINE_MS = 90_000;
 
-/** A started program. */
-export class Program {
+/** A started program of any kind. */
+export class RunningProgram {
   /** Output of both streams, in order. */
   output = '';
   readonly #child: ChildProcess;
@@ -22,17 +22,11 @@ export class Program {
   /** The program has ended and its output is complete. */
   #isSilent = false;
 
-  /** Starts `main.ts` in a role with only these settings; `root` is the folder of another release. */
   constructor(
-    role: 'all' | 'control-plane' | 'signalling' | 'worker',
-    settings: Readonly<Record<string, string>>,
-    root = ROOT,
+    [command = '', ...words]: readonly string[],
+    { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
   ) {
-    this.#child = spawn(join(root, 'node_modules/.bin/node'), ['main.ts', role], {
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings },
-    });
+    this.#child = spawn(command, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#ended = once(this.#child, 'exit');
     this.#child.once('close', () => {
       this.#isSilent = true;
@@ -91,5 +85,24 @@ export class Program {
   async close(): Promise<void> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGKILL');
     await this.#ended;
+  }
+}
+
+/** A started program of the product. */
+export class Program extends RunningProgram {
+  /**
+   * Starts `main.ts` in a role with only these settings; `root` is the folder of another release, `within` a
+   * command that runs the program elsewhere, as in another network namespace.
+   */
+  constructor(
+    role: 'all' | 'control-plane' | 'signalling' | 'worker',
+    settings: Readonly<Record<string, string>>,
+    root = ROOT,
+    within: readonly string[] = [],
+  ) {
+    super([...within, join(root, 'node_modules/.bin/node'), 'main.ts', role], {
+      cwd: root,
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings },
+    });
   }
 }

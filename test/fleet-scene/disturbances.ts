@@ -1,0 +1,88 @@
+/**
+ * What a caller noticed of a fault, from the times at which its packets passed: an agent that fell silent, a
+ * question that was not answered, and how long it took until the agent's voice was there again.
+ */
+import type { CapturedDatagram } from '#caller/pcap.ts';
+import { isVoiced, PAYLOAD_PCMU, parseRtp } from '#caller/rtp.ts';
+
+/** The agent of an undisturbed call sends a packet every 20 ms. */
+const INTERRUPTED_MS = 1_000;
+/** An answer that takes longer was disturbed. */
+const ANSWERED_MS = 3_000;
+/** The sentence of a caller is over. */
+const QUIET_MS = 500;
+/** A caller whose question is so young when the call ends can expect no answer. */
+const YOUNG_MS = 4_000;
+
+/** A call as its caller heard it. Times are ms since 1970. */
+export interface HeardCall {
+  readonly name: string;
+  /** Every packet, or block, with the agent's voice. */
+  readonly voicedAtMs: readonly number[];
+  readonly questionEndsMs: readonly number[];
+  /** When the agent's sound broke off: the last packet before. */
+  readonly interruptions: readonly number[];
+  /** The longest time without a packet of the agent, ms. */
+  readonly longestPauseMs: number;
+}
+
+/** The calls of a capture, one for each of the callers' media ports, from the first packet after `fromMs` on. */
+export function heardCalls(
+  datagrams: readonly CapturedDatagram[],
+  ports: { readonly first: number; readonly last: number },
+  { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
+): HeardCall[] {
+  const isOurs = (port: number) => port >= ports.first && port <= ports.last;
+  const byPort = Map.groupBy(datagrams, ({ sourcePort, destinationPort }) =>
+    isOurs(sourcePort) ? sourcePort : destinationPort,
+  );
+  return [...byPort].flatMap(([port, all]) => {
+    const packets = all.flatMap((datagram) => {
+      const packet = parseRtp(datagram.payload);
+      const isAudio = packet?.payloadType === PAYLOAD_PCMU && datagram.atMs <= untilMs;
+      return isAudio
+        ? [{ atMs: datagram.atMs, isVoice: isVoiced(packet.payload), isOurs: datagram.sourcePort === port }]
+        : [];
+    });
+    const agent = packets.filter((packet) => !packet.isOurs);
+    if (agent.length === 0) return [];
+    const voiced = (own: boolean) =>
+      packets.filter((packet) => packet.isOurs === own && packet.isVoice).map(({ atMs }) => atMs);
+    const heardAtMs = [...agent.map(({ atMs }) => atMs), untilMs];
+    const pauses = heardAtMs
+      .slice(1)
+      .map((atMs, index) => ({ fromMs: heardAtMs[index] ?? atMs, ms: atMs - (heardAtMs[index] ?? atMs) }))
+      .filter((pause) => pause.fromMs + pause.ms >= fromMs);
+    return [
+      {
+        name: `port ${port}`,
+        voicedAtMs: voiced(false),
+        questionEndsMs: endsOf(voiced(true)),
+        interruptions: pauses.filter(({ ms }) => ms > INTERRUPTED_MS).map((pause) => pause.fromMs),
+        longestPauseMs: Math.max(0, ...pauses.map(({ ms }) => ms)),
+      },
+    ];
+  });
+}
+
+/** The times without the agent's voice that the caller noticed, ms; infinite if it was not heard again. */
+export function gapsOf(
+  { voicedAtMs, questionEndsMs, interruptions }: HeardCall,
+  { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
+): number[] {
+  const untilVoice = (sinceMs: number) =>
+    (voicedAtMs.find((atMs) => atMs > sinceMs) ?? Number.POSITIVE_INFINITY) - sinceMs;
+  const isOld = (atMs: number) => atMs < untilMs - YOUNG_MS;
+  const unanswered = questionEndsMs
+    .filter((atMs) => atMs >= fromMs && isOld(atMs))
+    .map(untilVoice)
+    .filter((ms) => ms > ANSWERED_MS);
+  return [...interruptions.filter(isOld).map(untilVoice), ...unanswered];
+}
+
+/** The ends of stretches of voice. */
+function endsOf(voicedAtMs: readonly number[]): number[] {
+  return voicedAtMs.filter(
+    (atMs, index) => (voicedAtMs[index + 1] ?? Number.POSITIVE_INFINITY) - atMs > QUIET_MS,
+  );
+}

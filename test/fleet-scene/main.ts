@@ -1,0 +1,83 @@
+/**
+ * `npm run scene:fleet`: three machines in network namespaces of their own under phone calls and participants
+ * in rooms, and one fault after the other. `-- --only kill-machine,cut-link` runs some of the cases, `--calls
+ * 10` and `--participants 2` fewer callers; `--write` puts the table into the documentation, and `--logs
+ * folder` keeps what the parts printed. Needs root, sipp, baresip, redis-server and tcpdump.
+ */
+import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { putBetween } from '#scripts/put-between.ts';
+import { has } from '#test/needs.ts';
+import { CASES } from './cases.ts';
+import { type CaseResult, runCase } from './run-case.ts';
+import { missesOf, toMarkdown } from './table.ts';
+
+const PAGE = 'docs/measuring.md';
+const BEGIN = '<!-- fleet scene: written by npm run scene:fleet -- --write -->';
+const END = '<!-- end of the fleet scene -->';
+/** Set within the namespaces. */
+const WITHIN = 'FLEET_SCENE_WITHIN';
+/** Networks and processes of the scene's own: the kernel ends them with its first process. */
+const NAMESPACES = ['--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
+const NEEDED = ['unshare', 'nsenter', 'ip', 'sipp', 'baresip', 'redis-server', 'tcpdump'];
+
+if (process.env[WITHIN] === undefined) enter();
+else await run();
+
+/** Runs this program again in namespaces of its own. */
+function enter(): void {
+  const missing = NEEDED.filter((program) => !has([program]));
+  if (missing.length > 0) {
+    console.error(`not on this machine: ${missing.join(', ')}`);
+    process.exit(2);
+  }
+  const { status } = spawnSync('unshare', [...NAMESPACES, process.execPath, ...process.argv.slice(1)], {
+    stdio: 'inherit',
+    env: { ...process.env, [WITHIN]: 'yes' },
+  });
+  process.exit(status ?? 1);
+}
+
+async function run(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string' },
+      calls: { type: 'string', default: '20' },
+      participants: { type: 'string', default: '5' },
+      logs: { type: 'string' },
+      write: { type: 'boolean', default: false },
+    },
+  });
+  const names = values.only?.split(',') ?? CASES.map(({ name }) => name);
+  const cases = names.map((name) => {
+    const found = CASES.find((each) => each.name === name);
+    if (!found) throw new Error(`no case ${name}; there are ${CASES.map((each) => each.name).join(', ')}`);
+    return found;
+  });
+  const results: CaseResult[] = [];
+  for (const each of cases) {
+    console.log(`${each.name}: ${each.title} …`);
+    const result = await runCase(each, {
+      phones: Number(values.calls),
+      participants: Number(values.participants),
+      logs: values.logs ?? null,
+    });
+    results.push(result);
+    const misses = missesOf(result);
+    console.log(`${misses.length === 0 ? 'met' : 'missed'}: ${each.name}`);
+    for (const miss of misses) console.log(`  ${miss}`);
+  }
+  const table = toMarkdown(results);
+  console.log(`\n${table}`);
+  if (values.write) putBetween(PAGE, BEGIN, END, `${headOf(results)}\n\n${table}`);
+  process.exit(results.every((result) => missesOf(result).length === 0) ? 0 : 1);
+}
+
+function headOf(results: readonly CaseResult[]): string {
+  const [first] = results;
+  return (
+    `${first?.phones ?? 0} phones and ${first?.participants ?? 0} participants in each case, on ` +
+    `${new Date().toISOString().slice(0, 10)}, on ${availableParallelism()} cores.`
+  );
+}

@@ -1,0 +1,55 @@
+/** A part of the fleet, which can be stopped, killed, hung and started again. */
+import { processTree } from '../journeys/process-tree.ts';
+import type { RunningProgram } from '../journeys/program.ts';
+
+export class Part {
+  readonly name: string;
+  readonly #start: () => RunningProgram;
+  readonly #ready: RegExp;
+  /** All its programs so far, the current one last. */
+  readonly #programs: RunningProgram[] = [];
+
+  /** `ready` is what it prints once it works. */
+  constructor(name: string, ready: RegExp, start: () => RunningProgram) {
+    this.name = name;
+    this.#ready = ready;
+    this.#start = start;
+  }
+
+  /** Everything it has printed. */
+  get output(): string {
+    return this.#programs.map((program) => program.output).join('');
+  }
+
+  /** Starts it, after its end also again; resolves when it works. */
+  async start(): Promise<void> {
+    const program = this.#start();
+    this.#programs.push(program);
+    await program.printed(this.#ready);
+  }
+
+  /** Waits until the current program prints something. */
+  async printed(pattern: RegExp): Promise<void> {
+    await this.#programs.at(-1)?.printed(pattern);
+  }
+
+  /** Stops it as a deploy does; resolves when it has ended. */
+  async stop(): Promise<void> {
+    const program = this.#programs.at(-1);
+    program?.signal('SIGTERM');
+    await program?.ended();
+  }
+
+  /** Sends a signal to it and everything it has started. */
+  signal(name: NodeJS.Signals): void {
+    const program = this.#programs.at(-1);
+    if (program === undefined) return;
+    for (const { pid } of processTree(program.pid)) process.kill(pid, name);
+  }
+
+  /** Ends it without a chance to say so; resolves when it is gone. */
+  async kill(): Promise<void> {
+    this.signal('SIGKILL');
+    await this.#programs.at(-1)?.close();
+  }
+}
