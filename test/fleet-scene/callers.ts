@@ -69,7 +69,7 @@ export class Callers {
     const baresips: Phone[] = [];
     for (let index = 0; index < phones; index++) {
       const rtpPort = PHONE_PORTS.first + PORTS_OF_A_PHONE * index;
-      const microphone = microphoneOf(index, seconds, RATE_HZ).samples;
+      const microphone = microphoneOf(index, seconds, RATE_HZ);
       const direct = sipAddresses[(index >> 1) % sipAddresses.length];
       if (index % 2 === 0)
         sipps.push(
@@ -93,7 +93,7 @@ export class Callers {
     const participants: Participant[] = [];
     for (let index = 0; index < options.participants; index++) {
       const session = await fleet.ask('POST', '/v1/agent/sessions', { agent_id: options.agentId });
-      participants.push(await joinRoom(session, index, seconds));
+      participants.push(await joinRoom(session, index));
     }
     const callers = new Callers({ capture, dispatcher, sipps, baresips, participants });
     await callers.#untilActive(fleet, phones + options.participants);
@@ -135,7 +135,8 @@ export class Callers {
   async #untilActive(fleet: Fleet, calls: number): Promise<void> {
     const deadlineMs = performance.now() + BEGINS_WITHIN_MS;
     for (;;) {
-      const { sessions } = await fleet.ask('GET', '/v1/agent/sessions?status=active&page_size=100');
+      const list = fleet.ask('GET', '/v1/agent/sessions?status=active&page_size=100');
+      const { sessions } = await list.catch(() => ({ sessions: [] }));
       if (sessions.length >= calls) return;
       if (performance.now() > deadlineMs)
         throw new Error(`${sessions.length} of ${calls} calls were answered: ${this.problems().join('; ')}`);

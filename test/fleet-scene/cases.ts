@@ -1,6 +1,6 @@
 /** The faults of the scene, one a case: what is done to the fleet, and what its callers may notice of it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fleet } from './fleet.ts';
+import type { Fleet, Machine } from './fleet.ts';
 
 /** One fault, or a series. */
 export interface Case {
@@ -28,9 +28,6 @@ const CUT_MS = 20_000;
 const REDIS_AWAY_MS = 60_000;
 const STORE_HANGS_MS = 20_000;
 const BETWEEN_RESTARTS_MS = 3_000;
-
-/** The machine that suffers. */
-const VICTIM = 0;
 
 export const CASES: readonly Case[] = [
   {
@@ -156,8 +153,9 @@ async function timed(what: string, step: () => Promise<unknown>): Promise<void> 
   console.log(`  ${what}: ${Math.round(performance.now() - startedMs)} ms`);
 }
 
-function victimOf(fleet: Fleet) {
-  const machine = fleet.machines[VICTIM];
-  if (!machine) throw new Error('the fleet has no machine');
-  return machine;
+/** The machine that suffers: the one with the most calls. */
+function victimOf({ machines }: Fleet): Machine {
+  const calls = ({ worker }: Machine) => worker.output.split('"msg":"joined"').length - 1;
+  console.log(`  calls of the machines: ${machines.map(calls).join(', ')}`);
+  return machines.reduce((most, machine) => (calls(machine) > calls(most) ? machine : most));
 }

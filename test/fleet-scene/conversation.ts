@@ -1,26 +1,35 @@
 /** What every caller does: listens, then asks the same question again and again. */
-import { record, type Utterance } from '../journeys/microphone.ts';
+import { record } from '../journeys/microphone.ts';
 
-/** Pause for the greeting, and between two questions; seconds. */
-const LISTENS = 4;
-const PAUSES = 6;
+/** Pause for the greeting, and between two questions. */
+const LISTENS_MS = 4_000;
+export const PAUSES_MS = 6_000;
 /** Callers begin one after the other, so that they do not ask in chorus. */
-const SHIFTS = [0, 0.7, 1.4, 2.1, 2.8, 3.5, 4.2] as const;
+const SHIFT_MS = 700;
+const SHIFTS = 7;
 const QUESTION = 'What is the weather like today?';
 
-/** The microphone of caller `index`, and when each of its questions ends, ms from the start. */
-export function microphoneOf(
-  index: number,
-  seconds: number,
-  rateHz: number,
-): { readonly samples: Int16Array; readonly questionEndsMs: readonly number[] } {
-  const asking = record([QUESTION], rateHz).length / rateHz;
-  const questions = Math.floor((seconds - LISTENS) / (asking + PAUSES));
-  const utterances: Utterance[] = [LISTENS + (SHIFTS[index % SHIFTS.length] ?? 0)];
-  for (let question = 0; question < questions; question++) utterances.push(QUESTION, PAUSES);
-  const first = (utterances[0] as number) + asking;
-  return {
-    samples: record(utterances, rateHz),
-    questionEndsMs: Array.from({ length: questions }, (_, n) => 1_000 * (first + n * (asking + PAUSES))),
-  };
+/** The question by sample rate: spoken once for all callers. */
+const questions = new Map<number, Int16Array>();
+
+export function questionAt(rateHz: number): Int16Array {
+  const question = questions.get(rateHz) ?? record([QUESTION], rateHz);
+  questions.set(rateHz, question);
+  return question;
+}
+
+/** How long caller `index` listens first, ms. */
+export function listensMs(index: number): number {
+  return LISTENS_MS + SHIFT_MS * (index % SHIFTS);
+}
+
+/** The microphone of caller `index`. */
+export function microphoneOf(index: number, seconds: number, rateHz: number): Int16Array {
+  const question = questionAt(rateHz);
+  const toSamples = (ms: number) => Math.round((ms * rateHz) / 1_000);
+  const samples = new Int16Array(toSamples(1_000 * seconds));
+  const step = question.length + toSamples(PAUSES_MS);
+  for (let at = toSamples(listensMs(index)); at + step <= samples.length; at += step)
+    samples.set(question, at);
+  return samples;
 }

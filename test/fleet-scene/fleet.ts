@@ -23,7 +23,7 @@ const SECOND_RTP_PORTS = [21_000, 21_999] as const;
 const ROOT_KEY = 'a-root-key-of-a-fleet';
 const READY = { 'control-plane': /^ready /m, signalling: /^Signalling /m, worker: /^Works for /m };
 const RELAY_WITHIN_MS = 10_000;
-const ASK_MS = 15_000;
+const ASK_MS = 30_000;
 
 /** A machine with a control plane and a worker. */
 export interface Machine {

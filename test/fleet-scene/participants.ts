@@ -1,12 +1,15 @@
 /** Participants in LiveKit rooms: each asks like the phones, and notes when the agent is heard. */
 import { systemClock } from '#base/clock.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
-import { microphoneOf } from './conversation.ts';
+import { listensMs, PAUSES_MS, questionAt } from './conversation.ts';
 import type { HeardCall } from './disturbances.ts';
 
 const RATE_HZ = 48_000;
 /** Above the level of coded silence. */
 const LOUD = 1_000;
+
+/** What LiveKit keeps of a microphone before it is sent. */
+const QUEUED_MS = 200;
 
 /** A participant in a call. */
 export interface Participant {
@@ -19,16 +22,26 @@ export interface Participant {
 export async function joinRoom(
   session: { readonly livekit_url: string; readonly token: string },
   index: number,
-  seconds: number,
 ): Promise<Participant> {
-  const { samples, questionEndsMs } = microphoneOf(index, seconds, RATE_HZ);
   const caller = await LivekitCaller.join(session.livekit_url, session.token, { keepsAudio: true });
   const wallMs = Date.now() - systemClock.now();
-  const startedMs = Date.now();
-  // Ends with the call.
-  caller.speak(samples).catch(() => undefined);
+  const questionEndsMs: number[] = [];
+  let isOver = false;
+  const ask = async () => {
+    await caller.speak(silence(listensMs(index)));
+    while (!isOver) {
+      await caller.speak(questionAt(RATE_HZ));
+      questionEndsMs.push(Date.now() + QUEUED_MS);
+      await caller.speak(silence(PAUSES_MS));
+    }
+  };
+  // Ends with the call at the latest.
+  ask().catch(() => undefined);
   return {
-    hangUp: () => caller.hangUp(),
+    hangUp() {
+      isOver = true;
+      return caller.hangUp();
+    },
     heard(lostAtMs) {
       const voicedAtMs = caller.heard
         .filter(({ samples: block }) => block.some((sample) => Math.abs(sample) > LOUD))
@@ -38,10 +51,14 @@ export async function joinRoom(
       return {
         name: `participant ${index + 1}`,
         voicedAtMs,
-        questionEndsMs: questionEndsMs.map((ms) => startedMs + ms),
+        questionEndsMs,
         interruptions: hasMoved ? [voicedAtMs.findLast((atMs) => atMs <= lostAtMs) ?? lostAtMs] : [],
         longestPauseMs: 0,
       };
     },
   };
+}
+
+function silence(ms: number): Int16Array {
+  return new Int16Array((RATE_HZ * ms) / 1_000);
 }

@@ -11,7 +11,6 @@ import { RunningProgram } from '../journeys/program.ts';
 import { OUTSIDE } from './network.ts';
 
 const HANGS_UP_WITHIN_MS = 15_000;
-const CALL_ID = 'call@sipp';
 
 /** A phone in its call. */
 export interface SippPhone {
@@ -37,14 +36,14 @@ export interface SippOptions {
 
 /** Places the call. */
 export function startSippPhone(options: SippOptions): SippPhone {
-  const { target, folder, sipPort } = options;
+  const { target, from, folder, sipPort } = options;
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'microphone.ul'), encodeBlock(options.microphone));
   writeFileSync(join(folder, 'call.xml'), scenario(options));
   const program = new RunningProgram(
     [
       ...['sipp', '-sf', 'call.xml', target.split('@')[1] ?? '', '-i', OUTSIDE, '-p', String(sipPort)],
-      ...['-mp', String(options.rtpPort), '-cid_str', CALL_ID, '-m', '1', '-nostdin'],
+      ...['-mp', String(options.rtpPort), '-cid_str', callIdOf(from), '-m', '1', '-nostdin'],
       ...['-trace_err', '-error_file', 'errors.log'],
     ],
     { cwd: folder, env: process.env },
@@ -53,7 +52,7 @@ export function startSippPhone(options: SippOptions): SippPhone {
     async hangUp() {
       const socket = createSocket('udp4').bind(0, OUTSIDE);
       await once(socket, 'listening');
-      socket.send(HOOK, sipPort, OUTSIDE);
+      socket.send(hook(from), sipPort, OUTSIDE);
       const isOver = await Promise.race([
         program.ended().then(() => true),
         new Promise<boolean>((resolve) => setTimeout(() => resolve(false), HANGS_UP_WITHIN_MS)),
@@ -70,21 +69,27 @@ export function startSippPhone(options: SippOptions): SippPhone {
   };
 }
 
+function callIdOf(from: string): string {
+  return `call-of-${from}@sipp`;
+}
+
 /** Tells sipp to hang up; it needs no answer. */
-const HOOK = [
-  'MESSAGE sip:phone@sipp SIP/2.0',
-  `Via: SIP/2.0/UDP ${OUTSIDE}:9;branch=z9hG4bK-hook`,
-  'From: <sip:finger@scene>;tag=finger',
-  'To: <sip:phone@sipp>',
-  `Call-ID: ${CALL_ID}`,
-  'CSeq: 1 MESSAGE',
-  'Content-Length: 0\r\n\r\n',
-].join('\r\n');
+function hook(from: string): string {
+  return [
+    'MESSAGE sip:phone@sipp SIP/2.0',
+    `Via: SIP/2.0/UDP ${OUTSIDE}:9;branch=z9hG4bK-hook`,
+    'From: <sip:finger@scene>;tag=finger',
+    'To: <sip:phone@sipp>',
+    `Call-ID: ${callIdOf(from)}`,
+    'CSeq: 1 MESSAGE',
+    'Content-Length: 0\r\n\r\n',
+  ].join('\r\n');
+}
 
 function scenario({ target, from }: SippOptions): string {
   const head = (method: string, sequence: number, toTag: string) =>
     `Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
-From: <sip:${from}@[local_ip]:[local_port]>;tag=phone
+From: <sip:${from}@[local_ip]:[local_port]>;tag=tag-of-${from}
 To: <${target}>${toTag}
 Call-ID: [call_id]
 CSeq: ${sequence} ${method}
