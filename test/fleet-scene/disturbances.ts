@@ -20,8 +20,8 @@ export interface HeardCall {
   /** Every packet, or block, with the agent's voice. */
   readonly voicedAtMs: readonly number[];
   readonly questionEndsMs: readonly number[];
-  /** When the agent's sound broke off: the last packet before. */
-  readonly interruptions: readonly number[];
+  /** Times without the agent's sound: the last packet before and the first one after. */
+  readonly interruptions: readonly { readonly fromMs: number; readonly overMs: number }[];
   /** The longest time without a packet of the agent, ms. */
   readonly longestPauseMs: number;
 }
@@ -51,15 +51,16 @@ export function heardCalls(
     const heardAtMs = [...agent.map(({ atMs }) => atMs), untilMs];
     const pauses = heardAtMs
       .slice(1)
-      .map((atMs, index) => ({ fromMs: heardAtMs[index] ?? atMs, ms: atMs - (heardAtMs[index] ?? atMs) }))
-      .filter((pause) => pause.fromMs + pause.ms >= fromMs);
+      .map((atMs, index) => ({ fromMs: heardAtMs[index] ?? atMs, overMs: atMs }))
+      .filter((pause) => pause.overMs >= fromMs);
+    const lengthOf = (pause: (typeof pauses)[number]) => pause.overMs - pause.fromMs;
     return [
       {
         name: `port ${port}`,
         voicedAtMs: voiced(false),
         questionEndsMs: endsOf(voiced(true)),
-        interruptions: pauses.filter(({ ms }) => ms > INTERRUPTED_MS).map((pause) => pause.fromMs),
-        longestPauseMs: Math.max(0, ...pauses.map(({ ms }) => ms)),
+        interruptions: pauses.filter((pause) => lengthOf(pause) > INTERRUPTED_MS),
+        longestPauseMs: Math.max(0, ...pauses.map(lengthOf)),
       },
     ];
   });
@@ -70,14 +71,17 @@ export function gapsOf(
   { voicedAtMs, questionEndsMs, interruptions }: HeardCall,
   { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
 ): number[] {
-  const untilVoice = (sinceMs: number) =>
-    (voicedAtMs.find((atMs) => atMs > sinceMs) ?? Number.POSITIVE_INFINITY) - sinceMs;
+  const voiceAfter = (sinceMs: number) =>
+    voicedAtMs.find((atMs) => atMs >= sinceMs) ?? Number.POSITIVE_INFINITY;
   const isOld = (atMs: number) => atMs < untilMs - YOUNG_MS;
   const unanswered = questionEndsMs
     .filter((atMs) => atMs >= fromMs && isOld(atMs))
-    .map(untilVoice)
+    .map((atMs) => voiceAfter(atMs) - atMs)
     .filter((ms) => ms > ANSWERED_MS);
-  return [...interruptions.filter(isOld).map(untilVoice), ...unanswered];
+  const broken = interruptions
+    .filter((pause) => isOld(pause.fromMs))
+    .map((pause) => voiceAfter(pause.overMs) - pause.fromMs);
+  return [...broken, ...unanswered];
 }
 
 /** The ends of stretches of voice. */

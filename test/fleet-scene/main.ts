@@ -4,7 +4,7 @@
  * 10` and `--participants 2` fewer callers; `--write` puts the table into the documentation, and `--logs
  * folder` keeps what the parts printed. Needs root, sipp, baresip, redis-server and tcpdump.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { putBetween } from '#scripts/put-between.ts';
@@ -20,6 +20,11 @@ const END = '<!-- end of the fleet scene -->';
 const WITHIN = 'FLEET_SCENE_WITHIN';
 /** Networks and processes of the scene's own: the kernel ends them with its first process. */
 const NAMESPACES = ['--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
+/**
+ * The scene runs before the other programs of the machine, if that is permitted: they would stall callers and
+ * all three machines at once (sched(7), autogroup).
+ */
+const FAVOUR = '{ echo -20 > /proc/self/autogroup; } 2> /dev/null';
 const NEEDED = ['unshare', 'nsenter', 'ip', 'sipp', 'baresip', 'redis-server', 'tcpdump'];
 
 if (process.env[WITHIN] === undefined) enter();
@@ -32,11 +37,15 @@ function enter(): void {
     console.error(`not on this machine: ${missing.join(', ')}`);
     process.exit(2);
   }
-  const { status } = spawnSync('unshare', [...NAMESPACES, process.execPath, ...process.argv.slice(1)], {
+  const inner = ['unshare', ...NAMESPACES, process.execPath, ...process.argv.slice(1)];
+  const child = spawn('sh', ['-c', `${FAVOUR}\nexec "$@"`, 'sh', ...inner], {
+    // In a session of its own, to which FAVOUR applies.
+    detached: true,
     stdio: 'inherit',
     env: { ...process.env, [WITHIN]: 'yes' },
   });
-  process.exit(status ?? 1);
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => child.kill('SIGKILL'));
+  child.on('exit', (code) => process.exit(code ?? 1));
 }
 
 async function run(): Promise<void> {

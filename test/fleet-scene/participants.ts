@@ -47,12 +47,14 @@ export async function joinRoom(
         .filter(({ samples: block }) => block.some((sample) => Math.abs(sample) > LOUD))
         .map(({ atMs }) => atMs + wallMs);
       // Another agent has come since.
-      const hasMoved = lostAtMs !== null && caller.subscribedAtMs.some((atMs) => atMs + wallMs > lostAtMs);
+      const movedAtMs = caller.subscribedAtMs
+        .map((atMs) => atMs + wallMs)
+        .filter((atMs) => lostAtMs !== null && atMs > lostAtMs);
       return {
         name: `participant ${index + 1}`,
         voicedAtMs,
         questionEndsMs,
-        interruptions: hasMoved ? [voicedAtMs.findLast((atMs) => atMs <= lostAtMs) ?? lostAtMs] : [],
+        interruptions: movedAtMs.map((overMs) => ({ fromMs: lostAtMs ?? overMs, overMs })),
         longestPauseMs: 0,
       };
     },
