@@ -150,7 +150,8 @@ export const CASES: readonly Case[] = [
 async function timed(what: string, step: () => Promise<unknown>): Promise<void> {
   const startedMs = performance.now();
   await step();
-  console.log(`  ${what}: ${Math.round(performance.now() - startedMs)} ms`);
+  const seconds = (performance.now() - startedMs) / 1_000;
+  console.log(`  ${what}: ${seconds.toFixed(1)} s, at ${new Date().toISOString().slice(14, 21)}`);
 }
 
 /** The machine that suffers: the one with the most calls. */

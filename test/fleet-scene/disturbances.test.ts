@@ -29,7 +29,7 @@ function stretch(
 
 function gaps(datagrams: readonly CapturedDatagram[]): number[] {
   const inOrder = datagrams.toSorted((one, other) => one.atMs - other.atMs);
-  return heardCalls(inOrder, PORTS, SPAN).flatMap((call) => gapsOf(call, SPAN));
+  return heardCalls(inOrder, PORTS, SPAN).flatMap((call) => gapsOf(call, SPAN).map(({ ms }) => ms));
 }
 
 const QUESTION = stretch('phone', 10_000, 12_000, true);

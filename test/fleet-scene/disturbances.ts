@@ -66,21 +66,27 @@ export function heardCalls(
   });
 }
 
-/** The times without the agent's voice that the caller noticed, ms; infinite if it was not heard again. */
+/** A time without the agent's voice that the caller noticed; `ms` is infinite if it was not heard again. */
+export interface Gap {
+  readonly fromMs: number;
+  readonly ms: number;
+}
+
+/** The gaps of a call within a stretch of time. */
 export function gapsOf(
   { voicedAtMs, questionEndsMs, interruptions }: HeardCall,
   { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
-): number[] {
+): Gap[] {
   const voiceAfter = (sinceMs: number) =>
     voicedAtMs.find((atMs) => atMs >= sinceMs) ?? Number.POSITIVE_INFINITY;
   const isOld = (atMs: number) => atMs < untilMs - YOUNG_MS;
   const unanswered = questionEndsMs
     .filter((atMs) => atMs >= fromMs && isOld(atMs))
-    .map((atMs) => voiceAfter(atMs) - atMs)
-    .filter((ms) => ms > ANSWERED_MS);
+    .map((atMs) => ({ fromMs: atMs, ms: voiceAfter(atMs) - atMs }))
+    .filter(({ ms }) => ms > ANSWERED_MS);
   const broken = interruptions
     .filter((pause) => isOld(pause.fromMs))
-    .map((pause) => voiceAfter(pause.overMs) - pause.fromMs);
+    .map((pause) => ({ fromMs: pause.fromMs, ms: voiceAfter(pause.overMs) - pause.fromMs }));
   return [...broken, ...unanswered];
 }
 

@@ -132,8 +132,9 @@ class Waves {
     for (const call of [...heard.phones, ...heard.participants]) {
       const gaps = gapsOf(call, span);
       if (gaps.length === 0) continue;
-      console.log(`  ${call.name}: ${gaps.map((ms) => Math.round(ms)).join(', ')} ms without the agent`);
-      this.found.gapsMs.push(Math.max(...gaps));
+      const shown = gaps.map((gap) => `${seconds(gap.ms)} s after ${seconds(gap.fromMs - fromMs)} s`);
+      console.log(`  ${call.name}: without the agent for ${shown.join(', ')}`);
+      this.found.gapsMs.push(Math.max(...gaps.map(({ ms }) => ms)));
     }
     this.found.heard += heard.phones.length;
     this.found.pausesMs.push(...heard.phones.map(({ longestPauseMs }) => longestPauseMs));
@@ -145,4 +146,8 @@ class Waves {
     await this.#current?.callers.close();
     this.#current = null;
   }
+}
+
+function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(1);
 }

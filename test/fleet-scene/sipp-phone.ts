@@ -103,7 +103,7 @@ t=0 0
 m=audio [rtpstream_audio_port] RTP/AVP 0
 a=rtpmap:0 PCMU/8000
 `;
-  const answer = (extra: string, body: string) => `<send><![CDATA[
+  const answer = (next: number, extra: string, body: string) => `<send next="${next}"><![CDATA[
 SIP/2.0 200 OK
 [last_Via:]
 [last_From:]
@@ -142,11 +142,9 @@ Content-Length: 0
 <recv request="MESSAGE" optional="true" next="4"/>
 <recv request="BYE" next="5"/>
 <label id="2"/>
-${answer(`${contact}\nContent-Type: application/sdp\n`, sdp)}
-<nop next="1"/>
+${answer(1, `${contact}\nContent-Type: application/sdp\n`, sdp)}
 <label id="3"/>
-${answer('', '')}
-<nop next="1"/>
+${answer(1, '', '')}
 <label id="4"/>
 <send retrans="500"><![CDATA[
 BYE [next_url] SIP/2.0
@@ -157,7 +155,7 @@ Content-Length: 0
 ]]></send>
 <recv response="200" next="6"/>
 <label id="5"/>
-${answer('', '')}
+${answer(6, '', '')}
 <label id="6"/>
 <nop/>
 </scenario>
