@@ -1,13 +1,13 @@
 /**
  * `npm run scene:fleet`: three machines in network namespaces of their own under phone calls and participants
  * in rooms, and one fault after the other. `-- --only kill-machine,cut-link` runs some of the cases, `--calls
- * 10` and `--participants 2` fewer callers; `--write` puts the table into the documentation, and `--logs
+ * 10` and `--participants 2` fewer callers; `--write` puts the rows into the table of the documentation, and `--logs
  * folder` keeps what the parts printed. Needs root, sipp, baresip, redis-server and tcpdump.
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { putBetween } from '#scripts/put-between.ts';
+import { putBetween, textBetween } from '#scripts/put-between.ts';
 import { has } from '#test/needs.ts';
 import { CASES } from './cases.ts';
 import { type CaseResult, runCase } from './run-case.ts';
@@ -77,16 +77,11 @@ async function run(): Promise<void> {
     console.log(`${misses.length === 0 ? 'met' : 'missed'}: ${each.name}`);
     for (const miss of misses) console.log(`  ${miss}`);
   }
-  const table = toMarkdown(results);
-  console.log(`\n${table}`);
-  if (values.write) putBetween(PAGE, BEGIN, END, `${headOf(results)}\n\n${table}`);
+  console.log(`\n${toMarkdown(results)}`);
+  if (values.write) {
+    const table = toMarkdown(results, textBetween(PAGE, BEGIN, END));
+    const day = new Date().toISOString().slice(0, 10);
+    putBetween(PAGE, BEGIN, END, `Last run on ${day}, on ${availableParallelism()} cores.\n\n${table}`);
+  }
   process.exit(results.every((result) => missesOf(result).length === 0) ? 0 : 1);
-}
-
-function headOf(results: readonly CaseResult[]): string {
-  const [first] = results;
-  return (
-    `${first?.phones ?? 0} phones and ${first?.participants ?? 0} participants in each case, on ` +
-    `${new Date().toISOString().slice(0, 10)}, on ${availableParallelism()} cores.`
-  );
 }

@@ -1,5 +1,6 @@
 /** The verdict on a case, and the table of all of them. */
 import { quantile } from '#caller/statistics.ts';
+import { CASES } from './cases.ts';
 import type { CaseResult } from './run-case.ts';
 
 const HEAD = [
@@ -24,9 +25,14 @@ export function missesOf({ of, phones, participants, heard, gapsMs, books, probl
   ];
 }
 
-/** The table in Markdown. */
-export function toMarkdown(results: readonly CaseResult[]): string {
-  return [...HEAD, ...results.map(rowOf)].join('\n');
+/** The table in Markdown; the rows of other cases are taken from an earlier one. */
+export function toMarkdown(results: readonly CaseResult[], earlier = ''): string {
+  const rows = CASES.flatMap(({ name, title }) => {
+    const result = results.find(({ of }) => of.name === name);
+    if (result) return [rowOf(result)];
+    return earlier.split('\n').filter((line) => line.startsWith(`| ${title} |`));
+  });
+  return [...HEAD, ...rows].join('\n');
 }
 
 function rowOf(result: CaseResult): string {
