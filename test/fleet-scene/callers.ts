@@ -57,8 +57,8 @@ export class Callers {
   }
 
   /**
-   * Places the calls and resolves when all are answered. Half of the phones are sipp behind the dispatcher, if
-   * there is one; the others are baresips that dial the signalling servers in turn.
+   * Places the calls and resolves when all are answered. Half of the phones are sipps behind the dispatcher,
+   * if there is one; the others are baresips that dial the signalling servers in turn.
    */
   static async place(fleet: Fleet, options: CallerOptions): Promise<Callers> {
     const { phones, number, seconds } = options;

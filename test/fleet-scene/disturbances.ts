@@ -26,7 +26,10 @@ export interface HeardCall {
   readonly longestPauseMs: number;
 }
 
-/** The calls of a capture, one for each of the callers' media ports, from the first packet after `fromMs` on. */
+/**
+ * The calls of a capture, one for each of the callers' media ports. Pauses that are over before `fromMs` do
+ * not count.
+ */
 export function heardCalls(
   datagrams: readonly CapturedDatagram[],
   ports: { readonly first: number; readonly last: number },

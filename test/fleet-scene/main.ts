@@ -1,8 +1,8 @@
 /**
  * `npm run scene:fleet`: three machines in network namespaces of their own under phone calls and participants
  * in rooms, and one fault after the other. `-- --only kill-machine,cut-link` runs some of the cases, `--calls
- * 10` and `--participants 2` fewer callers; `--write` puts the rows into the table of the documentation, and `--logs
- * folder` keeps what the parts printed. Needs root, sipp, baresip, redis-server and tcpdump.
+ * 10` and `--participants 2` fewer callers; `--write` puts the rows into the table of the documentation, and
+ * `--logs folder` keeps what the parts printed. Needs root, sipp, baresip, redis-server and tcpdump.
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';

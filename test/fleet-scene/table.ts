@@ -3,10 +3,9 @@ import { quantile } from '#caller/statistics.ts';
 import { CASES } from './cases.ts';
 import type { CaseResult } from './run-case.ts';
 
-const HEAD = [
-  '| Fault | Disturbed | Dropped | Agent’s voice again | Limit | Settled once | Ledger | Webhooks | Verdict |',
-  '|---|---|---|---|---|---|---|---|---|',
-];
+const COLUMNS = ['Fault', 'Disturbed', 'Dropped', 'Agent’s voice again', 'Limit'];
+const BOOKS = ['Settled once', 'Ledger', 'Webhooks', 'Verdict'];
+const HEAD = [toRow([...COLUMNS, ...BOOKS]), toRow([...COLUMNS, ...BOOKS].map(() => '---'))];
 
 /** What was missed; empty if nothing was. */
 export function missesOf({ of, phones, participants, heard, gapsMs, books, problems }: CaseResult): string[] {
@@ -51,6 +50,10 @@ function rowOf(result: CaseResult): string {
     `${reported} of ${books.sessions}${books.repeated === 0 ? '' : `, ${books.repeated} twice`}`,
     missesOf(result).length === 0 ? 'met' : 'missed',
   ];
+  return toRow(cells);
+}
+
+function toRow(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
