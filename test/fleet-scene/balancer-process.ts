@@ -5,6 +5,7 @@
  * `on-marked-down shutdown-sessions`).
  */
 import { connect, createServer, type Socket } from 'node:net';
+import { accepts } from './accepts.ts';
 
 const CHECK_MS = 1_000;
 
@@ -57,19 +58,8 @@ function forward(client: Socket, tries: number): void {
 async function watch(server: Server): Promise<void> {
   for (;;) {
     const wasUp = server.isUp;
-    server.isUp = await accepts(server);
+    server.isUp = await accepts(server, CHECK_MS);
     if (wasUp && !server.isUp) for (const client of server.clients) client.destroy();
     await new Promise((done) => setTimeout(done, CHECK_MS));
   }
-}
-
-function accepts({ host, port }: Server): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = connect({ host, port, timeout: CHECK_MS });
-    const answer = (isThere: boolean) => () => {
-      probe.destroy();
-      resolve(isThere);
-    };
-    probe.once('connect', answer(true)).once('error', answer(false)).once('timeout', answer(false));
-  });
 }

@@ -117,7 +117,7 @@ export class Callers {
   }): Promise<{ readonly phones: HeardCall[]; readonly participants: HeardCall[] }> {
     return {
       phones: heardCalls(await this.#capture.stop(), PHONE_PORTS, span),
-      participants: this.#participants.map((participant) => participant.heard(span.lostAtMs)),
+      participants: this.#participants.map((participant) => participant.heard(span)),
     };
   }
 

@@ -1,6 +1,7 @@
 /** The faults of the scene, one a case: what is done to the fleet, and what its callers may notice of it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fleet, Machine } from './fleet.ts';
+import { type Fleet, HTTP_PORT, type Machine } from './fleet.ts';
+import { isThere, lastFor, type Probe, type Probed, storeAnswers } from './probes.ts';
 
 /** One fault, or a series. */
 export interface Case {
@@ -14,7 +15,15 @@ export interface Case {
   readonly limitMs: number;
   /** The fleet starts from the last release, with one signalling server. */
   readonly isUpgrade?: boolean;
-  strike(fleet: Fleet, callers: Waves): Promise<void>;
+  strike(fleet: Fleet, callers: Waves): Promise<Struck>;
+}
+
+/** What a fault hit. */
+export interface Struck {
+  /** Calls of the lost machine; 0 if none was lost. */
+  readonly calls: number;
+  /** What must have worked before the fault, and not during it. */
+  readonly probed: readonly Probed[];
 }
 
 /** The callers of a case: those in their calls may hang up, and others may call. */
@@ -28,6 +37,8 @@ const CUT_MS = 20_000;
 const REDIS_AWAY_MS = 60_000;
 const STORE_HANGS_MS = 20_000;
 const BETWEEN_RESTARTS_MS = 3_000;
+/** A part that does not end or does not start again ends the case with an error. */
+const ONLY_RESTARTS: Struck = { calls: 0, probed: [] };
 
 export const CASES: readonly Case[] = [
   {
@@ -37,9 +48,17 @@ export const CASES: readonly Case[] = [
     seconds: 12,
     limitMs: MACHINE_LOST_MS,
     async strike(fleet) {
-      const { controlPlane, worker } = victimOf(fleet);
-      await Promise.all([controlPlane.kill(), worker.kill()]);
-      await sleep(MACHINE_LOST_MS);
+      const { machine, calls } = victimOf(fleet);
+      const { controlPlane, worker } = machine;
+      const probes = [
+        controlPlaneOf(machine),
+        { of: 'the control plane’s process', works: () => controlPlane.isRunning },
+        { of: 'the worker’s process', works: () => worker.isRunning },
+      ];
+      const probed = await lastFor(MACHINE_LOST_MS, probes, async () => {
+        await Promise.all([controlPlane.kill(), worker.kill()]);
+      });
+      return { calls, probed };
     },
   },
   {
@@ -49,23 +68,26 @@ export const CASES: readonly Case[] = [
     seconds: 20,
     limitMs: MACHINE_LOST_MS,
     async strike(fleet) {
-      const { host } = victimOf(fleet);
-      host.unplug();
-      await sleep(CUT_MS);
-      host.plugIn();
+      const { machine, calls } = victimOf(fleet);
+      const probes = [controlPlaneOf(machine), linkOf(machine, fleet)];
+      const probed = await lastFor(CUT_MS, probes, () => machine.host.unplug());
+      machine.host.plugIn();
+      return { calls, probed };
     },
   },
   {
     name: 'cut-link',
-    title: 'One worker cannot reach the control planes for 20 s',
+    title:
+      'One machine loses the load balancer for 20 s: its worker and its control plane are cut off from it',
     isLoss: false,
     seconds: 20,
     limitMs: 0,
     async strike(fleet) {
-      const { host } = victimOf(fleet);
-      host.cutFrom(fleet.balancerAddress);
-      await sleep(CUT_MS);
-      host.mend(fleet.balancerAddress);
+      const { machine } = victimOf(fleet);
+      const begin = () => machine.host.cutFrom(fleet.balancerAddress);
+      const probed = await lastFor(CUT_MS, [linkOf(machine, fleet)], begin);
+      machine.host.mend(fleet.balancerAddress);
+      return { calls: 0, probed };
     },
   },
   {
@@ -74,10 +96,11 @@ export const CASES: readonly Case[] = [
     isLoss: false,
     seconds: 60,
     limitMs: 0,
-    async strike({ redis }) {
-      await redis.kill();
-      await sleep(REDIS_AWAY_MS);
+    async strike({ redis, redisPlace }) {
+      const probes = [{ of: 'Redis', works: () => isThere(redisPlace) }];
+      const probed = await lastFor(REDIS_AWAY_MS, probes, () => redis.kill());
       await redis.start();
+      return { calls: 0, probed };
     },
   },
   {
@@ -86,10 +109,11 @@ export const CASES: readonly Case[] = [
     isLoss: false,
     seconds: 20,
     limitMs: 0,
-    async strike({ store }) {
-      store.signal('SIGSTOP');
-      await sleep(STORE_HANGS_MS);
+    async strike({ store, storeUrl }) {
+      const probes = [{ of: 'the store', works: () => storeAnswers(storeUrl) }];
+      const probed = await lastFor(STORE_HANGS_MS, probes, () => store.signal('SIGSTOP'));
       store.signal('SIGCONT');
+      return { calls: 0, probed };
     },
   },
   {
@@ -113,6 +137,7 @@ export const CASES: readonly Case[] = [
         });
         await sleep(BETWEEN_RESTARTS_MS);
       }
+      return ONLY_RESTARTS;
     },
   },
   {
@@ -143,6 +168,7 @@ export const CASES: readonly Case[] = [
           await part.start();
           await sleep(BETWEEN_RESTARTS_MS);
         });
+      return ONLY_RESTARTS;
     },
   },
 ];
@@ -155,8 +181,20 @@ async function timed(what: string, step: () => Promise<unknown>): Promise<void> 
 }
 
 /** The machine that suffers: the one with the most calls. */
-function victimOf({ machines }: Fleet): Machine {
+function victimOf({ machines }: Fleet): { readonly machine: Machine; readonly calls: number } {
   const calls = ({ worker }: Machine) => worker.output.split('"msg":"joined"').length - 1;
   console.log(`  calls of the machines: ${machines.map(calls).join(', ')}`);
-  return machines.reduce((most, machine) => (calls(machine) > calls(most) ? machine : most));
+  const machine = machines.reduce((most, each) => (calls(each) > calls(most) ? each : most));
+  return { machine, calls: calls(machine) };
+}
+
+function controlPlaneOf({ host }: Machine): Probe {
+  return { of: 'the control plane', works: () => isThere({ host: host.address, port: HTTP_PORT }) };
+}
+
+function linkOf({ host }: Machine, { balancerAddress }: Fleet): Probe {
+  return {
+    of: 'the link to the load balancer',
+    works: () => host.reaches(balancerAddress, HTTP_PORT),
+  };
 }

@@ -51,22 +51,35 @@ export function heardCalls(
     if (agent.length === 0) return [];
     const voiced = (own: boolean) =>
       packets.filter((packet) => packet.isOurs === own && packet.isVoice).map(({ atMs }) => atMs);
-    const heardAtMs = [...agent.map(({ atMs }) => atMs), untilMs];
-    const pauses = heardAtMs
-      .slice(1)
-      .map((atMs, index) => ({ fromMs: heardAtMs[index] ?? atMs, overMs: atMs }))
-      .filter((pause) => pause.overMs >= fromMs);
-    const lengthOf = (pause: (typeof pauses)[number]) => pause.overMs - pause.fromMs;
     return [
       {
         name: `port ${port}`,
         voicedAtMs: voiced(false),
         questionEndsMs: endsOf(voiced(true)),
-        interruptions: pauses.filter((pause) => lengthOf(pause) > INTERRUPTED_MS),
-        longestPauseMs: Math.max(0, ...pauses.map(lengthOf)),
+        ...pausesOf(
+          agent.map(({ atMs }) => atMs),
+          { fromMs, untilMs },
+        ),
       },
     ];
   });
+}
+
+/** The pauses between the arrivals of an agent's packets or blocks, up to the end of the call. */
+export function pausesOf(
+  arrivedAtMs: readonly number[],
+  { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
+): Pick<HeardCall, 'interruptions' | 'longestPauseMs'> {
+  const heardAtMs = [...arrivedAtMs.filter((atMs) => atMs <= untilMs), untilMs];
+  const pauses = heardAtMs
+    .slice(1)
+    .map((atMs, index) => ({ fromMs: heardAtMs[index] ?? atMs, overMs: atMs }))
+    .filter(({ overMs }) => overMs >= fromMs);
+  const lengthOf = (pause: (typeof pauses)[number]) => pause.overMs - pause.fromMs;
+  return {
+    interruptions: pauses.filter((pause) => lengthOf(pause) > INTERRUPTED_MS),
+    longestPauseMs: pauses.reduce((longest, pause) => Math.max(longest, lengthOf(pause)), 0),
+  };
 }
 
 /** A time without the agent's voice that the caller noticed; `ms` is infinite if it was not heard again. */

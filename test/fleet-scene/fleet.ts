@@ -16,7 +16,8 @@ import { Part } from './part.ts';
 
 const MACHINES = 3;
 const SIGNALLING_SERVERS = 2;
-const [HTTP_PORT, APP_PORT, STORE_PORT, REDIS_PORT, RELAY_PORT] = [8080, 9022, 27_017, 6_379, 2_223];
+export const HTTP_PORT = 8080;
+const [APP_PORT, STORE_PORT, REDIS_PORT, RELAY_PORT] = [9022, 27_017, 6_379, 2_223];
 const SIP_PORT = 5_060;
 const RTP_PORTS = [20_000, 20_999] as const;
 const SECOND_RTP_PORTS = [21_000, 21_999] as const;
@@ -78,7 +79,7 @@ export class Fleet {
       LOCAL_LLM_URL: 'off',
       STARTING_CREDIT: '1000.00',
       BLOBS_URL: join(this.#folder, 'blobs'),
-      MONGODB_URL: `mongodb://${hosts.store.address}:${STORE_PORT}/?directConnection=true`,
+      MONGODB_URL: storeUrlOf(hosts.store),
       REDIS_URL: `redis://${hosts.redis.address}:${REDIS_PORT}`,
       ...(has(['rtpengine']) ? { RTPENGINE: `${hosts.relay.address}:${RELAY_PORT}` } : {}),
     };
@@ -149,6 +150,14 @@ export class Fleet {
   /** Of the load balancer in front of the control planes. */
   get balancerAddress(): string {
     return this.#hosts.balancer.address;
+  }
+
+  get redisPlace(): { readonly host: string; readonly port: number } {
+    return { host: this.#hosts.redis.address, port: REDIS_PORT };
+  }
+
+  get storeUrl(): string {
+    return storeUrlOf(this.#hosts.store);
   }
 
   /** The folder above the store's files, as a DATA_DIR. */
@@ -311,6 +320,10 @@ export class Fleet {
     this.#parts.push(part);
     return part;
   }
+}
+
+function storeUrlOf({ address }: Host): string {
+  return `mongodb://${address}:${STORE_PORT}/?directConnection=true`;
 }
 
 /** Runs a command on a host. */

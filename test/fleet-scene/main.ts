@@ -11,7 +11,8 @@ import { putBetween, textBetween } from '#scripts/put-between.ts';
 import { has } from '#test/needs.ts';
 import { CASES } from './cases.ts';
 import { type CaseResult, runCase } from './run-case.ts';
-import { missesOf, toMarkdown } from './table.ts';
+import { type Taken, toMarkdown } from './table.ts';
+import { missesOf } from './verdict.ts';
 
 const PAGE = 'docs/measuring.md';
 const BEGIN = '<!-- fleet scene: written by npm run scene:fleet -- --write -->';
@@ -25,7 +26,9 @@ const NAMESPACES = ['--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
  * all three machines at once (sched(7), autogroup).
  */
 const FAVOUR = '{ echo -20 > /proc/self/autogroup; } 2> /dev/null';
-const NEEDED = ['unshare', 'nsenter', 'ip', 'sipp', 'baresip', 'redis-server', 'tcpdump'];
+const NEEDED = ['unshare', 'nsenter', 'ip', 'sipp', 'baresip', 'redis-server', 'tcpdump', 'bash'];
+/** The scene goes without these where they are missing. */
+const OPTIONAL = ['kamailio', 'rtpengine', 'livekit-server'];
 
 if (process.env[WITHIN] === undefined) enter();
 else await run();
@@ -77,11 +80,19 @@ async function run(): Promise<void> {
     console.log(`${misses.length === 0 ? 'met' : 'missed'}: ${each.name}`);
     for (const miss of misses) console.log(`  ${miss}`);
   }
-  console.log(`\n${toMarkdown(results)}`);
+  const taken = takenNow();
+  console.log(`\n${toMarkdown(results, taken)}`);
   if (values.write) {
-    const table = toMarkdown(results, textBetween(PAGE, BEGIN, END));
-    const day = new Date().toISOString().slice(0, 10);
-    putBetween(PAGE, BEGIN, END, `Last run on ${day}, on ${availableParallelism()} cores.\n\n${table}`);
+    const table = toMarkdown(results, taken, textBetween(PAGE, BEGIN, END));
+    putBetween(PAGE, BEGIN, END, table);
   }
   process.exit(results.every((result) => missesOf(result).length === 0) ? 0 : 1);
+}
+
+function takenNow(): Taken {
+  const missing = OPTIONAL.filter((program) => !has([program])).map((program) => `no ${program}`);
+  return {
+    day: new Date().toISOString().slice(0, 10),
+    setUp: [`${availableParallelism()} cores`, ...missing].join(', '),
+  };
 }

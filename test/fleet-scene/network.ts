@@ -2,7 +2,7 @@
  * The network of the scene: hosts that are network namespaces, on one switch (a Linux bridge) in the
  * namespace of this process, where callers and tenants are.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,6 +13,7 @@ export const RANGE = '10.77.0.0/24';
 /** Where callers, tenants and engines are. */
 export const OUTSIDE = '10.77.0.1';
 const FIRST_HOST = 11;
+const REACHES_WITHIN_MS = 1_500;
 
 /** Makes the switch. This process needs a network namespace of its own. */
 export function openNetwork(): Network {
@@ -84,6 +85,14 @@ export class Host {
 
   mend(address: string): void {
     this.#ip('route', 'del', 'blackhole', `${address}/32`);
+  }
+
+  /** Whether a connection from here to a server comes about. */
+  reaches(address: string, port: number): Promise<boolean> {
+    const [command = '', ...rest] = [...this.within, 'bash', '-c', `: < /dev/tcp/${address}/${port}`];
+    return new Promise((resolve) => {
+      execFile(command, rest, { timeout: REACHES_WITHIN_MS }, (error) => resolve(error === null));
+    });
   }
 
   async close(): Promise<void> {

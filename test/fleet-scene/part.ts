@@ -21,6 +21,10 @@ export class Part {
     return this.#programs.map((program) => program.output).join('');
   }
 
+  get isRunning(): boolean {
+    return this.#programs.at(-1)?.hasEnded === false;
+  }
+
   /** Starts it, after its end also again; resolves when it works. */
   async start(): Promise<void> {
     const program = this.#start();
@@ -43,8 +47,14 @@ export class Part {
   /** Sends a signal to it and everything it has started. */
   signal(name: NodeJS.Signals): void {
     const program = this.#programs.at(-1);
-    if (program === undefined) return;
-    for (const { pid } of processTree(program.pid)) process.kill(pid, name);
+    if (program === undefined || program.hasEnded) return;
+    for (const { pid } of processTree(program.pid))
+      try {
+        process.kill(pid, name);
+      } catch (error) {
+        // It may end between the look and the signal.
+        if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+      }
   }
 
   /** Ends it without a chance to say so; resolves when it is gone. */

@@ -2,7 +2,7 @@
 import { systemClock } from '#base/clock.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { listensMs, PAUSES_MS, questionAt } from './conversation.ts';
-import type { HeardCall } from './disturbances.ts';
+import { type HeardCall, pausesOf } from './disturbances.ts';
 
 const RATE_HZ = 48_000;
 /** Above the level of coded silence. */
@@ -14,8 +14,15 @@ const QUEUED_MS = 200;
 /** A participant in a call. */
 export interface Participant {
   hangUp(): Promise<void>;
-  /** What it heard; `lostAtMs`, ms since 1970, is when a machine may have been lost. */
-  heard(lostAtMs: number | null): HeardCall;
+  /** What it heard within a stretch of time. */
+  heard(span: Span): HeardCall;
+}
+
+/** Times are ms since 1970; `lostAtMs` is when a machine may have been lost. */
+interface Span {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly lostAtMs: number | null;
 }
 
 /** Joins the room of a created session. */
@@ -42,7 +49,9 @@ export async function joinRoom(
       isOver = true;
       return caller.hangUp();
     },
-    heard(lostAtMs) {
+    heard({ fromMs, untilMs, lostAtMs }) {
+      const arrivedAtMs = caller.heard.map(({ atMs }) => atMs + wallMs);
+      const { interruptions, longestPauseMs } = pausesOf(arrivedAtMs, { fromMs, untilMs });
       const voicedAtMs = caller.heard
         .filter(({ samples: block }) => block.some((sample) => Math.abs(sample) > LOUD))
         .map(({ atMs }) => atMs + wallMs);
@@ -54,8 +63,11 @@ export async function joinRoom(
         name: `participant ${index + 1}`,
         voicedAtMs,
         questionEndsMs,
-        interruptions: movedAtMs.map((overMs) => ({ fromMs: lostAtMs ?? overMs, overMs })),
-        longestPauseMs: 0,
+        interruptions: [
+          ...interruptions,
+          ...movedAtMs.map((overMs) => ({ fromMs: lostAtMs ?? overMs, overMs })),
+        ],
+        longestPauseMs,
       };
     },
   };

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { lastReleaseObstacle, unpackLastRelease } from '../journeys/last-release.ts';
 import { type Books, closeBooks } from './books.ts';
 import { Callers } from './callers.ts';
-import type { Case } from './cases.ts';
+import type { Case, Struck } from './cases.ts';
 import { gapsOf } from './disturbances.ts';
 import { Fleet } from './fleet.ts';
 import { openNetwork } from './network.ts';
@@ -39,6 +39,7 @@ export interface CaseResult {
   /** Longest time without a packet of each phone call, ms. */
   readonly pausesMs: readonly number[];
   readonly books: Books;
+  readonly struck: Struck;
   /** What the phones complained about. */
   readonly problems: readonly string[];
 }
@@ -54,10 +55,10 @@ export async function runCase(of: Case, options: CaseOptions): Promise<CaseResul
     fleet = await Fleet.start(network, { settings: surroundings.settings, ...(release && { release }) });
     waves = new Waves({ of, options, fleet, surroundings, folder });
     await waves.begin();
-    await of.strike(fleet, waves);
+    const struck = await of.strike(fleet, waves);
     await waves.end();
     const books = await closeBooks(fleet, surroundings.tenant);
-    return { of, ...waves.found, books };
+    return { of, ...waves.found, books, struck };
   } finally {
     if (options.logs !== null) fleet?.writeLogs(join(options.logs, of.name));
     await waves?.close();

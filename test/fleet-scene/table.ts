@@ -1,40 +1,30 @@
-/** The verdict on a case, and the table of all of them. */
+/** The table of all cases. */
 import { quantile } from '#caller/statistics.ts';
 import { CASES } from './cases.ts';
 import type { CaseResult } from './run-case.ts';
+import { missesOf } from './verdict.ts';
 
 const COLUMNS = ['Fault', 'Disturbed', 'Dropped', 'Agent’s voice again', 'Limit'];
-const BOOKS = ['Settled once', 'Ledger', 'Webhooks', 'Verdict'];
+const BOOKS = ['Settled once', 'Ledger', 'Webhooks', 'Verdict', 'Taken'];
 const HEAD = [toRow([...COLUMNS, ...BOOKS]), toRow([...COLUMNS, ...BOOKS].map(() => '---'))];
 
-/** What was missed; empty if nothing was. */
-export function missesOf({ of, phones, participants, heard, gapsMs, books, problems }: CaseResult): string[] {
-  const calls = phones + participants;
-  const { limitMs } = of;
-  const worst = quantile(gapsMs, 0.95);
-  return [
-    ...(books.sessions === calls ? [] : [`${calls} calls became ${books.sessions} sessions`]),
-    ...(heard === phones ? [] : [`${heard} of ${phones} phones heard the agent`]),
-    ...books.dropped.map((session) => `dropped ${session}`),
-    ...(limitMs === 0 && gapsMs.length > 0 ? [`${gapsMs.length} calls were disturbed`] : []),
-    ...(limitMs > 0 && worst > limitMs ? [`p95 of the gap was ${shown(worst)}`] : []),
-    ...(books.unreported === 0 ? [] : [`${books.unreported} calls were not reported`]),
-    ...books.flaws,
-    ...problems,
-  ];
+/** When the results were taken, and on what machine. */
+export interface Taken {
+  readonly day: string;
+  readonly setUp: string;
 }
 
-/** The table in Markdown; the rows of other cases are taken from an earlier one. */
-export function toMarkdown(results: readonly CaseResult[], earlier = ''): string {
+/** The table in Markdown, with when and on what its rows were taken; the rows of other cases are taken from an earlier one. */
+export function toMarkdown(results: readonly CaseResult[], taken: Taken, earlier = ''): string {
   const rows = CASES.flatMap(({ name, title }) => {
     const result = results.find(({ of }) => of.name === name);
-    if (result) return [rowOf(result)];
+    if (result) return [rowOf(result, taken)];
     return earlier.split('\n').filter((line) => line.startsWith(`| ${title} |`));
   });
   return [...HEAD, ...rows].join('\n');
 }
 
-function rowOf(result: CaseResult): string {
+function rowOf(result: CaseResult, { day, setUp }: Taken): string {
   const { of, gapsMs, books } = result;
   const flawed = new Set(books.flaws.flatMap((flaw) => /^session (\S+)/.exec(flaw)?.[1] ?? [])).size;
   const isLedgerRight = !books.flaws.some((flaw) => /wallet|ledger|charged/.test(flaw));
@@ -49,6 +39,7 @@ function rowOf(result: CaseResult): string {
     isLedgerRight ? 'right' : 'wrong',
     `${reported} of ${books.sessions}${books.repeated === 0 ? '' : `, ${books.repeated} twice`}`,
     missesOf(result).length === 0 ? 'met' : 'missed',
+    `${day}: ${result.phones} phones, ${result.participants} in rooms, ${setUp}`,
   ];
   return toRow(cells);
 }

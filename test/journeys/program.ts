@@ -45,6 +45,11 @@ export class RunningProgram {
     return this.#child.pid ?? 0;
   }
 
+  /** It is no more: its process id may be another's. */
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
   /** Human-readable lines: everything but the structured log. */
   get lines(): string[] {
     return this.output.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
@@ -83,7 +88,7 @@ export class RunningProgram {
 
   /** Kills the program. */
   async close(): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGKILL');
+    if (!this.hasEnded) this.#child.kill('SIGKILL');
     await this.#ended;
   }
 }
