@@ -14,7 +14,7 @@ export interface Taken {
   readonly setUp: string;
 }
 
-/** The table in Markdown, with when and on what its rows were taken; the rows of other cases are taken from an earlier one. */
+/** The table in Markdown; rows of cases that did not run are taken from an earlier one. */
 export function toMarkdown(results: readonly CaseResult[], taken: Taken, earlier = ''): string {
   const rows = CASES.flatMap(({ name, title }) => {
     const result = results.find(({ of }) => of.name === name);
