@@ -127,9 +127,10 @@ export class RtpPeer {
 
   /**
    * Sends audio in real time, one packet per 20 ms, with silence after the end of `samples`. Once all audio
-   * is sent, resolves with the time of the first packet.
+   * is sent, resolves with the time of the first packet. The other end's port may change meanwhile.
    */
-  speak(port: number, samples: Int16Array): Promise<number> {
+  speak(port: number | (() => number), samples: Int16Array): Promise<number> {
+    const portNow = typeof port === 'number' ? () => port : port;
     this.#timer?.cancel();
     return new Promise((resolve) => {
       const startMs = systemClock.now();
@@ -141,7 +142,7 @@ export class RtpPeer {
           voice.set(samples.subarray(frame * length, (frame + 1) * length));
           const payload = new Uint8Array(MAX_ENCODED_BYTES);
           this.send(
-            port,
+            portNow(),
             this.remote.payloadType,
             payload.subarray(0, this.#encoder.encode(voice, payload, 0)),
           );

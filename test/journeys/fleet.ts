@@ -1,20 +1,14 @@
 /**
- * A product in parts, as on several machines: a control plane and the signalling on one, and workers with
- * data directories, media ports and links of their own; for tests that lose a machine or a link.
+ * A product in parts with the links between them: a control plane and the signalling, and machines, each with
+ * a worker, media ports and links of its own; for tests that lose a machine or a link.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Link, openLink } from '#test/fakes/link.ts';
-import { freeTcpPort, freeUdpPort } from '#test/free-port.ts';
-import { processTree } from './process-tree.ts';
-import type { ApiAnswer } from './product.ts';
-import { Program } from './program.ts';
+import { Parts } from './parts.ts';
+import { signalTree } from './process-tree.ts';
+import type { Program } from './program.ts';
 
-const ROOT_KEY = 'a-root-key-of-a-fleet';
-const WORKER_TOKEN = 'a-token-of-the-workers';
 const RTP_PORTS = 40;
-const CONDITION_MS = 60_000;
+const CONTROL_PLANE = 'control-plane';
 
 /** A machine with one worker. */
 export interface Machine {
@@ -26,66 +20,16 @@ export interface Machine {
 }
 
 /** The parts. */
-export class Fleet {
-  readonly url: string;
-  readonly sipPort: number;
+export class Fleet extends Parts {
   readonly machines: Machine[] = [];
-  readonly #folder: string;
-  readonly #startControlPlane: () => Program;
-  #controlPlane: Program;
-  readonly #programs: Program[];
-  readonly #environment: Readonly<Record<string, string>>;
+  #controlPlane: Program | null = null;
 
-  private constructor(parts: {
-    readonly url: string;
-    readonly sipPort: number;
-    readonly folder: string;
-    readonly startControlPlane: () => Program;
-    readonly controlPlane: Program;
-    readonly programs: Program[];
-    readonly environment: Readonly<Record<string, string>>;
-  }) {
-    this.url = parts.url;
-    this.sipPort = parts.sipPort;
-    this.#folder = parts.folder;
-    this.#startControlPlane = parts.startControlPlane;
-    this.#controlPlane = parts.controlPlane;
-    this.#programs = parts.programs;
-    this.#environment = parts.environment;
-  }
-
-  /** Starts the control plane, with further settings, and the signalling. */
+  /** Starts the control plane and the signalling; `settings` go to every part. */
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<Fleet> {
-    const folder = mkdtempSync(join(tmpdir(), 'parley-fleet-'));
-    const [port, appPort, sipPort] = await Promise.all([freeTcpPort(), freeTcpPort(), freeUdpPort()]);
-    const url = `http://127.0.0.1:${port}`;
-    const environment = {
-      HOST: '127.0.0.1',
-      WORKER_TOKEN,
-      LOG_LEVEL: 'info',
-      EGRESS_ALLOW: '127.0.0.1',
-      LOCAL_LLM_URL: 'off',
-      DRACHTIO_HOST: '127.0.0.1',
-      DRACHTIO_PORT: String(appPort),
-      DRACHTIO_SECRET: 'a-secret-of-the-fleet',
-    };
-    const own = { ...environment, PORT: String(port), SIP_PORT: String(sipPort), CONTROL_PLANE_URL: url };
-    const startControlPlane = () =>
-      new Program('control-plane', {
-        ...own,
-        DATA_DIR: join(folder, 'control-plane'),
-        ROOT_API_KEY: ROOT_KEY,
-        ...settings,
-      });
-    const controlPlane = startControlPlane();
-    const signalling = new Program('signalling', { ...own, DATA_DIR: join(folder, 'signalling') });
-    const fleet = new Fleet({
-      ...{ url, sipPort, folder, environment, startControlPlane, controlPlane },
-      programs: [controlPlane, signalling],
-    });
+    const fleet = new Fleet(await Parts.freePorts(), settings);
     try {
-      await controlPlane.printed(/^ready /m);
-      await signalling.printed(/^Signalling /m);
+      await fleet.restartControlPlane();
+      await fleet.start('signalling', 'signalling');
     } catch (error) {
       await fleet.close();
       throw error;
@@ -95,37 +39,29 @@ export class Fleet {
 
   /** Starts a machine with a worker; resolves when it is connected. */
   async startMachine(firstPort: number): Promise<Machine> {
-    const dataDir = join(this.#folder, `machine-${firstPort}`);
-    mkdirSync(dataDir);
     const link = await openLink(Number(new URL(this.url).port));
-    const sipLink = await openLink(Number(this.#environment['DRACHTIO_PORT']));
-    const program = new Program('worker', {
-      ...this.#environment,
+    const sipLink = await openLink(this.appPort);
+    const settings = {
       CONTROL_PLANE_URL: `http://127.0.0.1:${link.port}`,
       DRACHTIO_PORT: String(sipLink.port),
-      DATA_DIR: dataDir,
-      WORKER_KINDS: 'phone,web',
       RTP_PORT_MIN: String(firstPort),
       RTP_PORT_MAX: String(firstPort + RTP_PORTS - 1),
-    });
-    this.#programs.push(program);
+    };
+    const program = await this.start('worker', `machine-${firstPort}`, { settings });
     const machine = { link, sipLink, program, firstPort };
     this.machines.push(machine);
-    await program.printed(/connected to the control plane/);
     return machine;
   }
 
   /** Kills the control plane with everything it has started. */
   killControlPlane(): void {
-    for (const { pid } of processTree(this.#controlPlane.pid)) process.kill(pid, 'SIGKILL');
+    if (this.#controlPlane) signalTree(this.#controlPlane.pid, 'SIGKILL');
   }
 
   /** Starts the killed control plane again; resolves when it is ready. */
   async restartControlPlane(): Promise<void> {
-    await this.#controlPlane.close();
-    this.#controlPlane = this.#startControlPlane();
-    this.#programs.push(this.#controlPlane);
-    await this.#controlPlane.printed(/^ready /m);
+    await this.#controlPlane?.close();
+    this.#controlPlane = await this.start(CONTROL_PLANE, CONTROL_PLANE);
   }
 
   /** The machine whose worker logged this first. */
@@ -142,48 +78,11 @@ export class Fleet {
 
   /** Sends a signal to every process of a machine. */
   signal({ program }: Machine, name: NodeJS.Signals): void {
-    for (const { pid } of processTree(program.pid)) process.kill(pid, name);
+    signalTree(program.pid, name);
   }
 
-  async ask(method: string, path: string, body?: unknown): Promise<ApiAnswer['body']> {
-    const response = await fetch(`${this.url}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${ROOT_KEY}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return text === '' ? null : JSON.parse(text);
-  }
-
-  /** Polls until the condition holds; throws with the end of all output. */
-  async until(
-    what: string,
-    condition: () => boolean | Promise<boolean>,
-    timeoutMs = CONDITION_MS,
-  ): Promise<void> {
-    const deadlineMs = performance.now() + timeoutMs;
-    while (!(await condition())) {
-      if (performance.now() > deadlineMs)
-        throw new Error(`${what}: not within ${timeoutMs} ms${this.#log()}`);
-      await new Promise((done) => setTimeout(done, 50));
-    }
-  }
-
-  async close(): Promise<void> {
-    for (const { program } of this.machines) {
-      const { pid } = program;
-      for (const process_ of processTree(pid)) process.kill(process_.pid, 'SIGKILL');
-    }
-    for (const program of this.#programs) await program.close();
+  override async close(): Promise<void> {
+    await super.close();
     for (const { link, sipLink } of this.machines) await Promise.all([link.close(), sipLink.close()]);
-    rmSync(this.#folder, { recursive: true, force: true });
-  }
-
-  #log(): string {
-    return this.#programs.map(({ output }) => `\n---\n${output.slice(-3_000)}`).join('');
   }
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { addressOf, SipCall } from '#caller/sip-call.ts';
 import { decodeG711 } from '#media/dsp/g711.ts';
 import type { LossyPath } from '#test/fakes/lossy-path.ts';
-import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
+import { type HeardPacket, openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 
 /** A 20 ms block at 8 kHz, with its arrival time. */
 export interface HeardBlock {
@@ -14,6 +14,14 @@ export interface HeardBlock {
 
 /** A phone in a call. */
 export interface LivePhone {
+  /** The media port in the answer. */
+  readonly answeredPort: number;
+  /** Media ports of the re-INVITEs so far; audio goes to the newest. */
+  readonly moves: readonly number[];
+  /** The other end hung up. */
+  readonly isHungUpOn: boolean;
+  /** All packets received so far. */
+  readonly packets: readonly HeardPacket[];
   /** All audio received so far. */
   heard(): HeardBlock[];
   /** Audio received since a time, in the order it was sent, with lost packets filled in. */
@@ -38,22 +46,43 @@ export async function callLive(target: string, from: string, path?: LossyPath): 
   );
   if (answer.type !== 'answered')
     throw new Error(`${addressOf(target).host} refused the call with ${answer.status}`);
-  const answeredPort = Number(/^m=audio (\d+) /m.exec(answer.sdp)?.[1]);
+  const answeredPort = mediaPortOf(answer.sdp);
   path?.connect({ near: peer.port, far: answeredPort });
-  const port = path?.nearPort ?? answeredPort;
+  let port = path?.nearPort ?? answeredPort;
+  const moves: number[] = [];
+  call.onOffer((sdp) => {
+    moves.push(mediaPortOf(sdp));
+    if (!path) port = mediaPortOf(sdp);
+  });
+  let isOver = false;
+  let isHungUpOn = false;
+  void call.hungUp.then(() => {
+    isHungUpOn = !isOver;
+  });
   // An open line always carries packets.
-  await peer.speak(port, new Int16Array(160));
+  await peer.speak(() => port, new Int16Array(160));
   return {
+    answeredPort,
+    moves,
+    get isHungUpOn() {
+      return isHungUpOn;
+    },
+    packets: peer.heard,
     heard: () => decoded(peer),
     audioSince: (sinceMs) => peer.audio(peer.heard.filter(({ atMs }) => atMs >= sinceMs)),
-    speak: (samples) => peer.speak(port, samples),
+    speak: (samples) => peer.speak(() => port, samples),
     async hangUp() {
+      isOver = true;
       await call.hangUp();
       call.close();
       peer.close();
       socket.close();
     },
   };
+}
+
+function mediaPortOf(sdp: string): number {
+  return Number(/^m=audio (\d+) /m.exec(sdp)?.[1]);
 }
 
 function decoded(peer: RtpPeer): HeardBlock[] {

@@ -2,16 +2,14 @@
  * Journey: workers on machines of their own, a call, and a machine or a link that is lost. A call outlives
  * its machine; a machine that comes back stays silent; a lost link alone disturbs nothing.
  */
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SipCall } from '#caller/sip-call.ts';
+import { systemClock } from '#base/clock.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';
-import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 import { has, itNeeds } from '#test/needs.ts';
 import { Fleet, type Machine } from './fleet.ts';
+import { callLive, type LivePhone } from './live-phone.ts';
+import { agentAt } from './tenant.ts';
 
 const NUMBER = '+15550100777';
 const SETUP_MS = 240_000;
@@ -35,30 +33,13 @@ let fleet: Fleet;
 let livekit: LivekitServer | null = null;
 let agentId: string;
 
-/** A phone in a call, and what it has received. */
-interface Phone {
-  readonly peer: RtpPeer;
-  readonly answeredPort: number;
-  /** Media ports of the re-INVITEs so far. */
-  readonly moves: number[];
-  readonly isHungUpOn: boolean;
-  hangUp(): Promise<void>;
-}
-
 beforeAll(async () => {
   if (has(ROOMS)) livekit = await startLivekitServer();
   fleet = await Fleet.start(livekit?.environment);
   await Promise.all([fleet.startMachine(43_000), fleet.startMachine(43_100)]);
-  const agent = await fleet.ask('POST', '/v1/agent/agents', {
-    name: 'Talker',
-    config: {
-      prompt: { system_prompt: 'You talk.', first_message_mode: 'fixed', first_message: GREETING },
-    },
+  agentId = await agentAt(fleet, NUMBER, {
+    prompt: { system_prompt: 'You talk.', first_message_mode: 'fixed', first_message: GREETING },
   });
-  agentId = agent.agent_id;
-  await fleet.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
-  const number = { provider: 'managed', phone_number: NUMBER, agent_id: agentId };
-  await fleet.ask('POST', '/v1/agent/phone-numbers', number);
 }, SETUP_MS);
 afterAll(async () => {
   await fleet?.close();
@@ -124,12 +105,12 @@ describe('a call on a machine of a fleet', () => {
     const links = [machine.link, machine.sipLink];
     try {
       await speaks(phone);
-      const [lost] = streamsSince(phone, now() - 500);
+      const [lost] = streamsSince(phone, systemClock.now() - 500);
       await lose([phone], 'a machine cut off', () => {
         for (const link of links) link.cut();
       });
-      const lastOld = phone.peer.heard.findLast(({ ssrc }) => ssrc === lost);
-      const firstNew = phone.peer.heard.find(({ ssrc }) => ssrc !== lost);
+      const lastOld = phone.packets.findLast(({ ssrc }) => ssrc === lost);
+      const firstNew = phone.packets.find(({ ssrc }) => ssrc !== lost);
       expect(lastOld?.atMs).toBeLessThan(firstNew?.atMs ?? 0);
       for (const link of links) link.mend();
       await expectSilent(phone, machine);
@@ -152,17 +133,17 @@ describe('a call on a machine of a fleet', () => {
       const machine = fleet.machineThatLogged(sessionId);
       if (!machine) throw new Error('no machine has the session');
       try {
-        const frozenMs = now();
+        const frozenMs = systemClock.now();
         fleet.signal(machine, 'SIGSTOP');
         await expect.poll(() => caller.agentsHeard, isThere).toBe(2);
         const before = caller.loudBlocks;
         await expect.poll(() => caller.loudBlocks, isThere).toBeGreaterThan(before);
         console.log(
-          `a frozen machine, in a room: the agent's voice again after ${Math.round(now() - frozenMs)} ms`,
+          `a frozen machine, in a room: the agent's voice again after ${Math.round(systemClock.now() - frozenMs)} ms`,
         );
         fleet.signal(machine, 'SIGCONT');
         await knowsThatCallIsTaken(machine, sessionId);
-        await sleep(BACK_MS);
+        await systemClock.sleep(BACK_MS);
         expect(caller.agentsHeard).toBe(2);
         expect(caller.room.remoteParticipants.size).toBe(1);
       } finally {
@@ -184,7 +165,7 @@ describe('a call on a machine of a fleet', () => {
     try {
       for (const phone of phones) await speaks(phone);
       const machine = fleet.machineOf(phones[0]?.answeredPort ?? 0);
-      const isLost = ({ answeredPort }: Phone) => fleet.machineOf(answeredPort) === machine;
+      const isLost = ({ answeredPort }: LivePhone) => fleet.machineOf(answeredPort) === machine;
       const [lost, others] = [phones.filter(isLost), phones.filter((phone) => !isLost(phone))];
       expect(others).not.toEqual([]);
       await lose(lost, 'a killed machine', () => fleet.signal(machine, 'SIGKILL'));
@@ -201,10 +182,10 @@ describe('a call on a machine of a fleet', () => {
 });
 
 /** The machine is back: it neither speaks nor hangs up, and knows why. */
-async function expectSilent(phone: Phone, machine: Machine): Promise<void> {
-  const backMs = now();
+async function expectSilent(phone: LivePhone, machine: Machine): Promise<void> {
+  const backMs = systemClock.now();
   await knowsThatCallIsTaken(machine, (await sessionOf()).session_id);
-  await sleep(BACK_MS);
+  await systemClock.sleep(BACK_MS);
   expect(streamsSince(phone, backMs)).toHaveLength(1);
   expect({ moves: phone.moves.length, isHungUpOn: phone.isHungUpOn }).toEqual({
     moves: 1,
@@ -218,84 +199,40 @@ function knowsThatCallIsTaken({ program }: Machine, sessionId: string): Promise<
 }
 
 /** The agent goes on speaking for longer than a death or the end of a lease takes. */
-async function goesOn(phone: Phone): Promise<void> {
-  const fromMs = now();
-  await sleep(CUT_MS);
+async function goesOn(phone: LivePhone): Promise<void> {
+  const fromMs = systemClock.now();
+  await systemClock.sleep(CUT_MS);
   expect(streamsSince(phone, fromMs)).toHaveLength(1);
-  const last = phone.peer.heard.filter(({ atMs }) => atMs > now() - CUT_MS / 4);
+  const last = phone.packets.filter(({ atMs }) => atMs > systemClock.now() - CUT_MS / 4);
   // One packet in 20 ms; a busy machine may lose some.
   expect(last.length).toBeGreaterThan(CUT_MS / 4 / 40);
 }
 
 /** Loses the machine of these calls, waits until another one speaks to each, and prints how long it took. */
-async function lose(phones: readonly Phone[], what: string, how: () => void): Promise<void> {
-  const old = new Map(phones.map((phone) => [phone, streamsSince(phone, now() - 500)[0]]));
+async function lose(phones: readonly LivePhone[], what: string, how: () => void): Promise<void> {
+  const old = new Map(phones.map((phone) => [phone, streamsSince(phone, systemClock.now() - 500)[0]]));
   how();
-  const lostMs = now();
-  const voiceOf = (phone: Phone) =>
-    phone.peer.heard.find(({ ssrc, peak }) => ssrc !== old.get(phone) && peak > VOICE_PEAK)?.atMs;
-  const isHeard = (phone: Phone) => voiceOf(phone) !== undefined;
+  const lostMs = systemClock.now();
+  const voiceOf = (phone: LivePhone) =>
+    phone.packets.find(({ ssrc, peak }) => ssrc !== old.get(phone) && peak > VOICE_PEAK)?.atMs;
+  const isHeard = (phone: LivePhone) => voiceOf(phone) !== undefined;
   await fleet.until('the agent speaks again', () => phones.every(isHeard), VOICE_WITHIN_MS);
   const gaps = phones.map((phone) => Math.round((voiceOf(phone) ?? 0) - lostMs)).sort((a, b) => a - b);
   console.log(`${what}: the agent's voice again after ${gaps.join(', ')} ms`);
 }
 
-async function call(): Promise<Phone> {
-  const peer = await openRtpPeer();
-  const socket = createSocket('udp4').bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const sip = new SipCall(socket, {
-    target: `sip:${NUMBER}@127.0.0.1:${fleet.sipPort}`,
-    from: '+15551230000',
-    localAddress: '127.0.0.1',
-  });
-  const answer = await sip.invite(
-    `v=0\r\no=phone 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${peer.port} ` +
-      'RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\na=rtcp-mux\r\n',
-  );
-  if (answer.type !== 'answered') throw new Error(`the call was refused with ${answer.status}`);
-  const portOf = (sdp: string) => Number(/^m=audio (\d+) /m.exec(sdp)?.[1]);
-  const silence = new Int16Array(8_000);
-  let port = portOf(answer.sdp);
-  let isOver = false;
-  const moves: number[] = [];
-  let isHungUpOn = false;
-  void sip.hungUp.then(() => {
-    isHungUpOn = !isOver;
-  });
-  sip.onOffer((sdp) => {
-    port = portOf(sdp);
-    moves.push(port);
-  });
-  const speaking = (async () => {
-    while (!isOver) await peer.speak(port, silence);
-  })();
-  return {
-    peer,
-    answeredPort: port,
-    moves,
-    get isHungUpOn() {
-      return isHungUpOn;
-    },
-    async hangUp() {
-      isOver = true;
-      await sip.hangUp();
-      await speaking;
-      sip.close();
-      peer.close();
-      socket.close();
-    },
-  };
+function call(): Promise<LivePhone> {
+  return callLive(fleet.sipAddress(NUMBER), '+15551230000');
 }
 
 /** Waits until the agent speaks. */
-function speaks({ peer }: Phone): Promise<void> {
-  return fleet.until('the agent speaks', () => peer.heard.some(({ peak }) => peak > VOICE_PEAK));
+function speaks({ packets }: LivePhone): Promise<void> {
+  return fleet.until('the agent speaks', () => packets.some(({ peak }) => peak > VOICE_PEAK));
 }
 
 /** The streams (RFC 3550: SSRC) of the packets received since a time. */
-function streamsSince({ peer }: Phone, sinceMs: number): number[] {
-  return [...new Set(peer.heard.filter(({ atMs }) => atMs > sinceMs).map(({ ssrc }) => ssrc))];
+function streamsSince({ packets }: LivePhone, sinceMs: number): number[] {
+  return [...new Set(packets.filter(({ atMs }) => atMs > sinceMs).map(({ ssrc }) => ssrc))];
 }
 
 async function sessions(): Promise<{ session_id: string; status: string; end_reason: string }[]> {
@@ -311,8 +248,4 @@ async function sessionOf() {
 async function settled() {
   await fleet.until('the session is completed', async () => (await sessionOf()).status === 'completed');
   return sessionOf();
-}
-
-function now(): number {
-  return Number(process.hrtime.bigint() / 1_000n) / 1_000;
 }

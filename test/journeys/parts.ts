@@ -4,40 +4,56 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { PhoneCaller, type PortRange } from '#caller/phone-caller.ts';
-import { prepareScene, type SceneFile } from '#caller/scene.ts';
 import { freeTcpPort } from '#test/free-port.ts';
+import { Installation } from './installation.ts';
+import { signalTree } from './process-tree.ts';
 import { Program } from './program.ts';
 
 const READY = { 'control-plane': /^ready /m, signalling: /^Signalling /m, worker: /^Works for /m };
-/** The demo agent's number. */
-const NUMBER = '+15550100000';
-const CONDITION_MS = 60_000;
+
+/** The ports at which parts find one another. */
+interface Ports {
+  readonly http: number;
+  readonly sip: number;
+  /** Where workers connect to the signalling. */
+  readonly app: number;
+}
+
+/** How a part is started. */
+export interface StartOptions {
+  /** Settings of this part alone. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Folder of another release. */
+  readonly root?: string;
+}
 
 /** An installation in parts. */
-export class Parts {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'parley-parts-'));
-  readonly #rootKey = randomBytes(16).toString('hex');
-  readonly #running: Program[] = [];
+export class Parts extends Installation {
   readonly url: string;
-  readonly #sipPort: number;
+  readonly rootKey = randomBytes(16).toString('hex');
+  readonly sipPort: number;
+  readonly number = '+15550100000';
+  /** Where workers connect to the signalling. */
+  readonly appPort: number;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'parley-parts-'));
+  readonly #started: Program[] = [];
   readonly #settings: Readonly<Record<string, string>>;
 
-  private constructor(
-    ports: { readonly http: number; readonly sip: number; readonly app: number },
-    settings: Readonly<Record<string, string>>,
-  ) {
+  protected constructor(ports: Ports, settings: Readonly<Record<string, string>>) {
+    super();
     this.url = `http://127.0.0.1:${ports.http}`;
-    this.#sipPort = ports.sip;
+    this.sipPort = ports.sip;
+    this.appPort = ports.app;
     this.#settings = {
       HOST: '127.0.0.1',
       PORT: String(ports.http),
       SIP_PORT: String(ports.sip),
-      ROOT_API_KEY: this.#rootKey,
+      ROOT_API_KEY: this.rootKey,
       WORKER_TOKEN: randomBytes(16).toString('hex'),
       CONTROL_PLANE_URL: this.url,
       DRACHTIO_PORT: String(ports.app),
       DRACHTIO_SECRET: 'secret',
+      EGRESS_ALLOW: '127.0.0.1',
       LOCAL_LLM_URL: 'off',
       DRAIN_SECONDS: '60',
       ...settings,
@@ -46,20 +62,31 @@ export class Parts {
 
   /** Chooses the ports; `settings` go to every part. */
   static async open(settings: Readonly<Record<string, string>>): Promise<Parts> {
-    const [http, sip, app] = [await freeTcpPort(), await freeTcpPort(), await freeTcpPort()];
-    return new Parts({ http, sip, app }, settings);
+    return new Parts(await Parts.freePorts(), settings);
   }
 
-  /** Starts a part in a data folder of its own, named `data`; `root` is the folder of another release. */
-  async start(part: keyof typeof READY, data: string, root?: string): Promise<Program> {
-    const settings = {
-      ...this.#settings,
-      DATA_DIR: join(this.#folder, data),
-      // To a control plane an address means an external SIP server.
-      ...(part === 'worker' ? { DRACHTIO_HOST: '127.0.0.1' } : {}),
-    };
-    const program = new Program(part, settings, root);
-    this.#running.push(program);
+  protected static async freePorts(): Promise<Ports> {
+    return { http: await freeTcpPort(), sip: await freeTcpPort(), app: await freeTcpPort() };
+  }
+
+  /** Starts a part in a data folder of its own, named `data`; resolves when it is ready. */
+  async start(
+    part: keyof typeof READY,
+    data: string,
+    { settings = {}, root }: StartOptions = {},
+  ): Promise<Program> {
+    const program = new Program(
+      part,
+      {
+        ...this.#settings,
+        DATA_DIR: join(this.#folder, data),
+        // To a control plane an address means an external SIP server.
+        ...(part === 'worker' ? { DRACHTIO_HOST: '127.0.0.1' } : {}),
+        ...settings,
+      },
+      root,
+    );
+    this.#started.push(program);
     await program.printed(READY[part]);
     return program;
   }
@@ -70,42 +97,14 @@ export class Parts {
     expect(await program.ended()).toBe(0);
   }
 
-  /** Calls the demo agent. */
-  call(ports: PortRange, steps: SceneFile['steps']): ReturnType<PhoneCaller['call']> {
-    const target = `sip:${NUMBER}@127.0.0.1:${this.#sipPort}`;
-    return new PhoneCaller({ ports }).call({ target, scene: prepareScene({ name: 'parts', steps }) });
-  }
-
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at what the API answers
-  async ask(path: string): Promise<any> {
-    const headers = { authorization: `Bearer ${this.#rootKey}` };
-    return (await fetch(`${this.url}${path}`, { headers })).json();
-  }
-
-  /** All sessions with what was said, newest first. */
-  async sessions(): Promise<{ status: string; end_reason: string | null; said: string[] }[]> {
-    const { sessions } = await this.ask('/v1/agent/sessions');
-    const whole = sessions.map(({ session_id: id }: { session_id: string }) =>
-      this.ask(`/v1/agent/sessions/${id}`),
-    );
-    return (await Promise.all(whole)).map(({ status, end_reason, items }) => ({
-      status,
-      end_reason,
-      said: items.map(({ role, content }: { role: string; content: string }) => `${role}: ${content}`),
-    }));
-  }
-
-  /** Polls `condition`; an error counts as false. */
-  async until(what: string, condition: () => Promise<boolean>): Promise<void> {
-    for (const deadlineMs = performance.now() + CONDITION_MS; performance.now() < deadlineMs; ) {
-      if (await condition().catch(() => false)) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    throw new Error(`${what}: not within ${CONDITION_MS} ms`);
-  }
-
+  /** Kills every part with all that it has started, and deletes the data. */
   async close(): Promise<void> {
-    await Promise.all(this.#running.map((program) => program.close()));
+    for (const { pid } of this.#started) signalTree(pid, 'SIGKILL');
+    await Promise.all(this.#started.map((program) => program.close()));
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  protected get lastOutput(): string {
+    return this.#started.map(({ output }) => `\n---\n${output.slice(-3_000)}`).join('');
   }
 }

@@ -51,6 +51,23 @@ export function isRunning(pid: number): boolean {
   return state !== undefined && state !== 'Z';
 }
 
+/**
+ * Signals a process that may have ended already. Process ids are not reused so soon, so the signal cannot hit
+ * another process.
+ */
+export function signalProcess(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Signals a process and all its descendants. */
+export function signalTree(rootPid: number, name: NodeJS.Signals): void {
+  for (const { pid } of processTree(rootPid)) signalProcess(pid, name);
+}
+
 /** Fields of /proc/<pid>/stat from the state on (proc(5): field 3 is index 0). */
 function statOf(pid: number): readonly string[] | undefined {
   const stat = read(`/proc/${pid}/stat`);

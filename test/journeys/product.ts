@@ -9,7 +9,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { isRunning, type Process, processTree } from './process-tree.ts';
+import { Installation } from './installation.ts';
+import { isRunning, type Process, processTree, signalProcess } from './process-tree.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /**
@@ -18,7 +19,6 @@ const ROOT = resolve(import.meta.dirname, '../..');
  */
 const START_MS = 90_000;
 const STOP_MS = 60_000;
-const CONDITION_MS = 60_000;
 /** Number of media ports per product, so that several can run in parallel. */
 const RTP_PORTS = 800;
 const RTP_FIRST = 20_000;
@@ -34,12 +34,7 @@ export interface ProductOptions {
   readonly sipPort?: number;
 }
 
-/** An answer of the API. */
-export interface ApiAnswer {
-  readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: journeys look at whatever the API answers
-  readonly body: any;
-}
+export type { ApiAnswer } from './installation.ts';
 
 /** Parts that can be killed by name; `media-thread` is the process of the web calls. */
 export type ProductPart = 'control-plane' | 'worker' | 'media-thread' | 'signalling' | 'supervisor';
@@ -107,10 +102,9 @@ interface Started extends z.infer<typeof readyLine> {
 }
 
 /** A running product. */
-export class Product {
+export class Product extends Installation {
   readonly url: string;
   readonly sipPort: number;
-  /** The demo agent's number. */
   readonly number: string;
   readonly dataDir: string;
   readonly pid: number;
@@ -123,6 +117,7 @@ export class Product {
   readonly #everStarted = new Map<number, Process>();
 
   constructor(started: Started) {
+    super();
     this.url = `http://127.0.0.1:${started.port}`;
     this.sipPort = started.sipPort;
     this.number = started.number;
@@ -137,38 +132,13 @@ export class Product {
     this.rootKey = credentials.root_api_key;
   }
 
-  /** SIP address of a number on this product. */
-  sipAddress(number = this.number): string {
-    return `sip:${number}@127.0.0.1:${this.sipPort}`;
-  }
-
   /** The complete output. */
   get log(): string {
     return this.#output.join('');
   }
 
-  /** Calls the API with the root key. Rejects only if no answer arrives. */
-  async api(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
-    const response = await fetch(`${this.url}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${this.rootKey}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(15_000),
-    });
-    const text = await response.text();
-    const isJson = response.headers.get('content-type')?.includes('json') === true;
-    return { status: response.status, body: isJson && text !== '' ? JSON.parse(text) : text };
-  }
-
-  /** Like `api`, but throws unless the answer is a success. */
-  async ask(method: string, path: string, body?: unknown): Promise<ApiAnswer['body']> {
-    const answer = await this.api(method, path, body);
-    if (answer.status >= 300)
-      throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-    return answer.body;
+  protected get lastOutput(): string {
+    return this.log.slice(-4_000);
   }
 
   /** Its current processes. */
@@ -187,34 +157,8 @@ export class Product {
   /** Sends SIGKILL to every process of a part; returns their number. */
   kill(part: ProductPart): number {
     const victims = this.parts(part);
-    for (const { pid } of victims) signal(pid, 'SIGKILL');
+    for (const { pid } of victims) signalProcess(pid, 'SIGKILL');
     return victims.length;
-  }
-
-  /**
-   * Polls `condition` every 50 ms until it holds; an error counts as false. On timeout, throws with the end
-   * of the output.
-   */
-  async until(
-    what: string,
-    condition: () => boolean | Promise<boolean>,
-    timeoutMs = CONDITION_MS,
-  ): Promise<void> {
-    const deadlineMs = performance.now() + timeoutMs;
-    let lastError: unknown;
-    for (;;) {
-      try {
-        if (await condition()) return;
-      } catch (error) {
-        lastError = error;
-      }
-      if (performance.now() > deadlineMs)
-        throw new Error(
-          `${what}: not within ${timeoutMs} ms\n--- the product's output ends:\n${this.log.slice(-4_000)}`,
-          { cause: lastError },
-        );
-      await new Promise((done) => setTimeout(done, 50));
-    }
   }
 
   /** Sends SIGTERM and resolves with the exit status. */
@@ -233,7 +177,7 @@ export class Product {
   /** Kills remaining processes, waits for their end, and deletes the data unless the directory was given. */
   async close(): Promise<void> {
     this.processes();
-    for (const { pid } of this.#everStarted.values()) signal(pid, 'SIGKILL');
+    for (const { pid } of this.#everStarted.values()) signalProcess(pid, 'SIGKILL');
     await this.untilGone();
     if (!this.#keepsDataDir) rmSync(this.dataDir, { recursive: true, force: true });
   }
@@ -267,16 +211,4 @@ function untilPrinted(child: ChildProcess, output: readonly string[]): Promise<z
       done(readyLine.parse(JSON.parse(line)));
     });
   });
-}
-
-/**
- * Signals a process that may have ended already. Process ids are not reused so soon, so the signal cannot hit
- * another process.
- */
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }

@@ -4,24 +4,12 @@
  */
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { SceneFile } from '#caller/scene.ts';
 import { describePossible } from '#test/needs.ts';
+import { ASKED_AND_ANSWERED, callAndListen } from './asked-by-phone.ts';
 import { lastReleaseObstacle, unpackLastRelease } from './last-release.ts';
 import { Parts } from './parts.ts';
-
-const PORTS = { first: 41_700, last: 41_799 };
-const ASK: SceneFile['steps'] = [
-  { do: 'say', text: 'What are your opening hours?' },
-  { do: 'listen', quiet_ms: 1_500 },
-];
-/** For so long a call is quiet between two questions while a part is replaced. */
-const QUIET_MS = 12_000;
-const ANSWERED = { type: 'answered', endedBy: 'caller' };
-const GREETING = expect.stringMatching(/^assistant: Hello, this is the Parley demo/);
-const ASKED_AND_ANSWERED = [
-  'user: what are your opening hours',
-  expect.stringMatching(/^assistant: We are open every day/),
-];
+import { greetWith } from './tenant.ts';
+import { GREETING } from './web-conversation.ts';
 
 let lastRelease: string;
 let parts: Parts;
@@ -37,49 +25,42 @@ describePossible(lastReleaseObstacle())('an upgrade from the last release', () =
   });
 
   it('drops no call, whichever parts are already new', { timeout: 180_000 }, async () => {
-    const oldControlPlane = await parts.start('control-plane', 'one', lastRelease);
-    const oldSignalling = await parts.start('signalling', 'one', lastRelease);
-    const oldWorker = await parts.start('worker', 'one', lastRelease);
-    const withOldWorker = parts.call(PORTS, [
-      { do: 'listen' },
-      ...ASK,
-      { do: 'pause', ms: QUIET_MS },
-      ...ASK,
+    const root = lastRelease;
+    const [oldControlPlane, oldSignalling, oldWorker] = await Promise.all([
+      parts.start('control-plane', 'one', { root }),
+      parts.start('signalling', 'one', { root }),
+      parts.start('worker', 'one', { root }),
     ]);
-    await parts.until('the question is answered', async () => (await newest())?.said.length === 3);
+    await greetWith(parts, GREETING);
+    const first = await callAndListen(parts, '+15557650001');
+    await first.ask();
 
     await parts.stop(oldControlPlane);
     await parts.start('control-plane', 'one');
-    await parts.until('the call is known again', async () => (await newest())?.status === 'active');
+    await parts.until('the call is known again', async () => (await first.call()).status === 'active');
     const worker = await parts.start('worker', 'two');
-    await parts.stop(oldWorker);
-    expect((await withOldWorker).outcome).toEqual(ANSWERED);
+    // The last release keeps its calls until they end.
+    await Promise.all([first.ask().then(() => first.hangUp()), parts.stop(oldWorker)]);
 
-    const withOldSignalling = parts.call(PORTS, [{ do: 'listen' }, { do: 'pause', ms: QUIET_MS }, ...ASK]);
-    await parts.until('the greeting is over', async () => (await newest())?.said.length === 1);
+    const second = await callAndListen(parts, '+15557650002');
     const successor = await parts.start('worker', 'three');
     // It hands its call over while the signalling is still the old one.
     await parts.stop(worker);
-    expect((await newest())?.status).toBe('active');
+    expect((await second.call()).status).toBe('active');
     await parts.stop(oldSignalling);
     await parts.start('signalling', 'one');
     await successor.printed(/was lost; reconnecting"[\s\S]*"connected to the SIP server"/);
-    expect((await withOldSignalling).outcome).toEqual(ANSWERED);
+    await second.ask();
+    await second.hangUp();
 
+    const calls = () => Promise.all([first.call(), second.call()]);
     await parts.until('every call is settled', async () =>
-      (await parts.sessions()).every(({ status }) => status === 'completed'),
+      (await calls()).every(({ status }) => status === 'completed'),
     );
-    expect(await parts.sessions()).toEqual([
-      { status: 'completed', end_reason: 'user_hangup', said: [GREETING, ...ASKED_AND_ANSWERED] },
-      {
-        status: 'completed',
-        end_reason: 'user_hangup',
-        said: [GREETING, ...ASKED_AND_ANSWERED, ...ASKED_AND_ANSWERED],
-      },
+    const ended = { status: 'completed', end_reason: 'user_hangup' };
+    expect(await calls()).toEqual([
+      { ...ended, said: [`assistant: ${GREETING}`, ...ASKED_AND_ANSWERED, ...ASKED_AND_ANSWERED] },
+      { ...ended, said: [`assistant: ${GREETING}`, ...ASKED_AND_ANSWERED] },
     ]);
   });
 });
-
-async function newest() {
-  return (await parts.sessions())[0];
-}

@@ -8,7 +8,7 @@ import {
   type ReceivedWebhook,
   type WebhookReceiver,
 } from '#test/fakes/webhook-receiver.ts';
-import type { Product } from './product.ts';
+import type { Installation } from './installation.ts';
 
 const SECRET = 'a secret of the tenant';
 const TOLERANCE_SECONDS = 300;
@@ -29,7 +29,7 @@ export class Tenant {
   }
 
   /** Reports an agent's calls to this tenant, from its next call on. */
-  async subscribe(product: Product, agentId: string): Promise<void> {
+  async subscribe(product: Installation, agentId: string): Promise<void> {
     await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
       webhooks: { post_call: [{ url: `${this.#receiver.url}/calls`, secret: SECRET }] },
     });
@@ -51,12 +51,31 @@ export class Tenant {
 }
 
 /** Id of the agent that answers the number printed by the product. */
-export async function demoAgentId(product: Product): Promise<string> {
+export async function demoAgentId(product: Installation): Promise<string> {
   const list = await product.ask('GET', '/v1/agent/phone-numbers');
   const number = list.phone_numbers.find(
     (item: { phone_number: string }) => item.phone_number === product.number,
   );
   return number.agent_id;
+}
+
+/** Gives the demo agent another greeting, from its next call on. */
+export async function greetWith(product: Installation, greeting: string): Promise<void> {
+  const agent = `/v1/agent/agents/${await demoAgentId(product)}`;
+  await product.ask('PATCH', `${agent}/config`, { prompt: { first_message: greeting } });
+  await product.ask('POST', `${agent}/publish`);
+}
+
+/** Creates an agent that answers a number; returns its id. */
+export async function agentAt(product: Installation, number: string, config: object): Promise<string> {
+  const { agent_id: id } = await product.ask('POST', '/v1/agent/agents', { name: 'Switchboard', config });
+  await product.ask('POST', `/v1/agent/agents/${id}/publish`);
+  await product.ask('POST', '/v1/agent/phone-numbers', {
+    provider: 'managed',
+    phone_number: number,
+    agent_id: id,
+  });
+  return id;
 }
 
 /** Checks a webhook as documented for receivers. */

@@ -1,0 +1,63 @@
+/** A phone in a call with the demo agent that asks for its opening hours whenever the test wants. */
+import { expect } from 'vitest';
+import type { Installation } from './installation.ts';
+import { callLive } from './live-phone.ts';
+import { QUESTION, record } from './microphone.ts';
+
+const RATE_HZ = 8_000;
+/** The agent waits for a pause before it answers. */
+const PAUSE_SECONDS = 1;
+
+/**
+ * What is in the transcript after each question. On a busy machine words may change, but "when are you open" is
+ * answered as well.
+ */
+export const ASKED_AND_ANSWERED = [
+  expect.stringMatching(/^user: .*\bopen/),
+  expect.stringMatching(/^assistant: We are open every day/),
+];
+
+/** A session's state and its transcript so far. */
+export interface CallSoFar {
+  readonly status: string;
+  readonly end_reason: string | null;
+  /** Lines such as `user: Hello`. */
+  readonly said: readonly string[];
+}
+
+/** Reads a session. */
+export async function callSoFar(installation: Installation, sessionId: string): Promise<CallSoFar> {
+  const { status, end_reason, items } = await installation.ask('GET', `/v1/agent/sessions/${sessionId}`);
+  const said = items.map(({ role, content }: { role: string; content: string }) => `${role}: ${content}`);
+  return { status, end_reason, said };
+}
+
+/** The phone. */
+interface AskingPhone {
+  call(): Promise<CallSoFar>;
+  /** Asks; resolves when the answer is in the transcript. */
+  ask(): Promise<void>;
+  hangUp(): Promise<void>;
+}
+
+/** Calls the demo agent; resolves when it has greeted. */
+export async function callAndListen(installation: Installation, from: string): Promise<AskingPhone> {
+  const phone = await callLive(installation.sipAddress(), from);
+  const find = `/v1/agent/sessions?status=active&caller_number=${encodeURIComponent(from)}`;
+  const active = async () => (await installation.ask('GET', find)).sessions;
+  await installation.until('the session is active', async () => (await active()).length === 1);
+  const [{ session_id: id }] = await active();
+  const call = () => callSoFar(installation, id);
+  const hasSaid = (what: string, lines: number) =>
+    installation.until(what, async () => (await call()).said.length === lines);
+  await hasSaid('it has greeted', 1);
+  return {
+    call,
+    async ask() {
+      const before = (await call()).said.length;
+      await phone.speak(record([QUESTION, PAUSE_SECONDS], RATE_HZ));
+      await hasSaid('it has answered', before + 2);
+    },
+    hangUp: () => phone.hangUp(),
+  };
+}
