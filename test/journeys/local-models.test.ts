@@ -59,8 +59,9 @@ describe('a product beside Ollama', () => {
         );
       await product.until('the model is tried', figures);
       await person.go(`/agents/${agentId}`);
-      const label = await person.page.getByRole('combobox', { name: 'Model' }).inputValue();
-      expect(label).toMatch(/^local\/llama3\.2 \([\d.]+ tokens a second, context 4096 tokens\)$/);
+      // The page shows the model's name until its figures have arrived.
+      const label = () => person.page.getByRole('combobox', { name: 'Model' }).inputValue();
+      await expect.poll(label).toMatch(/^local\/llama3\.2 \([\d.]+ tokens a second, context 4096 tokens\)$/);
       await browser.close();
     },
   );

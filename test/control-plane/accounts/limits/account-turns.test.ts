@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { ManualClock } from '../../../fakes/manual-clock.ts';
 import { openTestApi, type TestApi } from '../../test-api.ts';
@@ -120,6 +120,19 @@ describe('turns over HTTP', () => {
 
   const agents = (key: string) => api.request('GET', '/v1/agent/agents', { key });
 
+  /** Resolves when a request of the account that is work of this process has its turn. */
+  function workBegun(account: string): Promise<void> {
+    const { turns } = api.context;
+    const take = turns.take.bind(turns);
+    return new Promise((resolve) => {
+      vi.spyOn(turns, 'take').mockImplementation((id, options) => {
+        const turn = take(id, options);
+        if (id === account && options?.isWork) void turn.begun.then(resolve);
+        return turn;
+      });
+    });
+  }
+
   it('a refused request keeps its place for a moment, which slows only its own account', async () => {
     const [greedy, other] = [await api.createUser(), await api.createUser()];
     const create = () =>
@@ -196,11 +209,12 @@ describe('turns over HTTP', () => {
     const [greedy, other] = [await api.createUser(), await api.createUser()];
     await agents(other.key);
     const answered: string[] = [];
+    const isChecked = workBegun(greedy.userId);
     const body = { recipients: Array.from({ length: 10_000 }, () => 1) };
     const list = api
       .request('POST', '/v1/agent/batch-calls', { key: greedy.key, body })
       .then(() => answered.push('list'));
-    for (let request = 0; request < 2; request++) await agents(other.key);
+    await isChecked;
     await api.clock.advance(250);
     const next = agents(greedy.key).then(() => answered.push('next'));
     await list;
