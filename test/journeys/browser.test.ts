@@ -44,12 +44,14 @@ const CONNECT_AND_ASK = `async (grant) => {
   channel.send(JSON.stringify({ type: 'user.message', text: 'What are your opening hours?', audio: true }));
   return answer;
 }`;
+/** Each visitor has a page and a session of their own. */
+const AT_ONCE = { timeout: 180_000, concurrent: true };
 const DIRECT = { needs: [], start: async () => ({}), stop: async () => undefined };
 
 describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => {
   itNeeds(['chromium'])(
     'works in writing until the agent hangs up, and a second one can begin',
-    { timeout: 60_000 },
+    AT_ONCE,
     async () => {
       const visitor = await TalkPage.open(stage.browser, stage.product);
       await visitor.press('Type instead');
@@ -77,7 +79,7 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
 
   itNeeds(['chromium'])(
     'begins with a suggestion that is clicked, and leaves the keyboard in the field',
-    { timeout: 60_000 },
+    AT_ONCE,
     async () => {
       const visitor = await TalkPage.open(stage.browser, stage.product);
       const suggestion = visitor.page.getByRole('listitem').getByRole('button').first();
@@ -93,7 +95,7 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
 
   itNeeds(['chromium'])(
     'can be taken over by a colleague at the console, and handed back',
-    { timeout: 180_000 },
+    AT_ONCE,
     async () => {
       const visitor = await TalkPage.open(stage.browser, stage.product);
       await visitor.press('Type instead');
@@ -112,7 +114,7 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
 
   itNeeds(['chromium'])(
     'ends at once when the visitor leaves the page, and a new one can begin',
-    { timeout: 60_000 },
+    AT_ONCE,
     async () => {
       const visitor = await TalkPage.open(stage.browser, stage.product);
       await visitor.press('Type instead');
@@ -130,27 +132,23 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
     },
   );
 
-  itNeeds(['chromium'])(
-    'continues over a second connection with the same token',
-    { timeout: 60_000 },
-    async () => {
-      const { product } = stage;
-      const visitor = await TalkPage.open(stage.browser, product);
-      const grant = await product.ask('POST', '/v1/agent/sessions', { agent_id: await demoAgentId(product) });
-      const ask = () => visitor.page.evaluate<string>(`(${CONNECT_AND_ASK})(${JSON.stringify(grant)})`);
-      expect(await ask()).toContain('noon');
-      expect(await ask()).toContain('noon');
-      expect(await product.ask('GET', `/v1/agent/sessions/${grant.session_id}`)).toMatchObject({
-        status: 'active',
-      });
-      await product.ask('POST', `/v1/agent/sessions/${grant.session_id}/end`);
-      const session = await settled(product, grant.session_id);
-      expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
-      await visitor.close();
-    },
-  );
+  itNeeds(['chromium'])('continues over a second connection with the same token', AT_ONCE, async () => {
+    const { product } = stage;
+    const visitor = await TalkPage.open(stage.browser, product);
+    const grant = await product.ask('POST', '/v1/agent/sessions', { agent_id: await demoAgentId(product) });
+    const ask = () => visitor.page.evaluate<string>(`(${CONNECT_AND_ASK})(${JSON.stringify(grant)})`);
+    expect(await ask()).toContain('noon');
+    expect(await ask()).toContain('noon');
+    expect(await product.ask('GET', `/v1/agent/sessions/${grant.session_id}`)).toMatchObject({
+      status: 'active',
+    });
+    await product.ask('POST', `/v1/agent/sessions/${grant.session_id}/end`);
+    const session = await settled(product, grant.session_id);
+    expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+    await visitor.close();
+  });
 
-  itNeeds(['chromium'])('shows a visitor without a microphone what to do', async () => {
+  itNeeds(['chromium'])('shows a visitor without a microphone what to do', AT_ONCE, async () => {
     const mute = await launchBrowser();
     const visitor = await TalkPage.open(mute, stage.product);
     await visitor.press('Start talking');
@@ -162,30 +160,26 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
     await mute.close();
   });
 
-  itNeeds(['chromium'])(
-    'is accessible: axe reports no serious finding, light or dark',
-    { timeout: 60_000 },
-    async () => {
-      for (const colorScheme of ['light', 'dark'] as const) {
-        const visitor = await TalkPage.open(stage.browser, stage.product, { colorScheme });
-        await visitor.status('Ready when you are');
-        expect(await seriousFindings(visitor.page)).toEqual([]);
-        await visitor.press('Type instead');
-        await visitor.line('Agent', GREETING);
-        await visitor.type('Who are you?');
-        await visitor.line('You', 'Who are you?');
-        expect(await seriousFindings(visitor.page)).toEqual([]);
-        await visitor.press('Hang up');
-        await visitor.status('The conversation has ended (user hangup)');
-        expect(await seriousFindings(visitor.page)).toEqual([]);
-        await visitor.close();
-      }
-    },
-  );
+  itNeeds(['chromium'])('is accessible: axe reports no serious finding, light or dark', AT_ONCE, async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const visitor = await TalkPage.open(stage.browser, stage.product, { colorScheme });
+      await visitor.status('Ready when you are');
+      expect(await seriousFindings(visitor.page)).toEqual([]);
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      await visitor.type('Who are you?');
+      await visitor.line('You', 'Who are you?');
+      expect(await seriousFindings(visitor.page)).toEqual([]);
+      await visitor.press('Hang up');
+      await visitor.status('The conversation has ended (user hangup)');
+      expect(await seriousFindings(visitor.page)).toEqual([]);
+      await visitor.close();
+    }
+  });
 
   itNeeds(['chromium'])(
     'reports that the server is unreachable, and works once it is back',
-    { timeout: 60_000 },
+    AT_ONCE,
     async () => {
       const visitor = await TalkPage.open(stage.browser, stage.product);
       await visitor.status('Ready when you are');
@@ -201,7 +195,7 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
 
   itNeeds(['chromium'])(
     'becomes possible without a reload if the page was opened before the server was ready',
-    { timeout: 60_000 },
+    AT_ONCE,
     async () => {
       const visitor = await TalkPage.open(stage.browser, stage.product);
       await visitor.page.route('**/demo.json', (route) => route.abort());

@@ -6,20 +6,20 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import type { ConsolePage } from './console-page.ts';
 import { expectRecorded, expectWaterfall } from './kept.ts';
 import { ASKED, QUESTION, recordWav } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
-import { demoAgentId, Tenant } from './tenant.ts';
+import { demoAgentId, greetWith, Tenant } from './tenant.ts';
 
 /**
  * Listens to the greeting and asks a question; repeats it, as people do, where a busy machine connects late
  * or understands too slowly.
  */
-const MICROPHONE = [11, QUESTION, 30, QUESTION, 30, QUESTION, 30] as const;
+const MICROPHONE = [5, QUESTION, 30, QUESTION, 30, QUESTION, 30] as const;
 export const GREETING = 'Hello, this is the Parley demo.';
 export const NAME = 'I am the Parley demo, a rule-based model.';
 export const OPENING_HOURS = 'We are open every day from noon until ten in the evening.';
@@ -64,6 +64,7 @@ export function describeConversation(
         Tenant.open(),
         launchBrowser(microphone),
       ]);
+      await greetWith(stage.product, GREETING);
       await tenant.subscribe(stage.product, await demoAgentId(stage.product));
     });
     afterAll(async () => {
@@ -95,6 +96,8 @@ export function describeConversation(
       },
     );
 
+    more(stage);
+
     itNeeds(needs)('continues while the control plane dies and restarts', { timeout: 180_000 }, async () => {
       const { product } = stage;
       const visitor = await TalkPage.open(stage.browser, product);
@@ -118,11 +121,9 @@ export function describeConversation(
         (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items.map(
           (item: { content?: string }) => item.content,
         );
-      await expect.poll(said, { timeout: 60_000 }).toContain(NAME);
+      await vi.waitFor(async () => expect(await said()).toContain(NAME), { timeout: 60_000 });
       await visitor.close();
     });
-
-    more(stage);
   });
 }
 
@@ -143,11 +144,11 @@ export async function expectTakenOverAtConsole(
   await colleague.see('You hear both sides; nobody hears you.');
   await colleague.press('Take over');
   await colleague.see('You talk with the caller; the agent is silent.');
-  await expect.poll(events, PATIENCE).toContain('took_over');
+  await vi.waitFor(async () => expect(await events()).toContain('took_over'), PATIENCE);
   await of.write('Is there a person here?');
   // The colleague's own microphone may be transcribed after this message.
   const words = async () => (await items()).map(({ content }: { content?: string }) => content);
-  await expect.poll(words, PATIENCE).toContain('Is there a person here?');
+  await vi.waitFor(async () => expect(await words()).toContain('Is there a person here?'), PATIENCE);
   await colleague.press('Hand back');
   await colleague.see('You hear both sides; nobody hears you.');
   // Events of abandoned connections may be reported after the hand-back.
@@ -156,13 +157,15 @@ export async function expectTakenOverAtConsole(
     const handedBack = all.findLastIndex(({ event }) => event === 'handed_back');
     return handedBack === -1 ? [] : all.slice(handedBack).map(({ role }) => role);
   };
-  await expect.poll(sinceHandBack, PATIENCE).toContain('assistant');
+  await vi.waitFor(async () => expect(await sinceHandBack()).toContain('assistant'), PATIENCE);
   await colleague.press('Stop listening');
   // The connection with a microphone replaced the one without.
   const since = async () => (await events()).slice(before).sort();
-  await expect
-    .poll(since, PATIENCE)
-    .toEqual(['handed_back', 'joined', 'joined', 'left', 'left', 'took_over']);
+  await vi.waitFor(
+    async () =>
+      expect(await since()).toEqual(['handed_back', 'joined', 'joined', 'left', 'left', 'took_over']),
+    PATIENCE,
+  );
 }
 
 /** Waits for the session's end and returns it. */
@@ -193,7 +196,7 @@ async function expectKept(product: Product, tenant: Tenant, sessionId: string): 
   expect(said).toContain('user: who are you?');
   for (const turn of session.turns) expectWaterfall(turn);
   expect(session.turns.length).toBeGreaterThanOrEqual(1);
-  await expectRecorded(product, sessionId, { agent: 8, user: 1 });
+  await expectRecorded(product, sessionId, { agent: 5, user: 1 });
   await product.until('the webhooks have arrived', () => tenant.eventsOf(sessionId).length >= 2);
   expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['call.ended', 'call.analyzed']);
 }
