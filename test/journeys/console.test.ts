@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { ConsolePage } from './console-page.ts';
@@ -19,11 +19,13 @@ import { launchBrowser, TalkPage } from './talk-page.ts';
  * Listens to the greeting and asks a question; repeats it, as people do, where a busy machine understands too
  * slowly.
  */
-const MICROPHONE = [11, QUESTION, 40, QUESTION, 40, QUESTION, 40] as const;
+const MICROPHONE = [5, QUESTION, 40, QUESTION, 40, QUESTION, 40] as const;
 /** Duration of the questions. */
 const ASKED_MS = 120_000;
 const OPENING_HOURS = 'We are open every day from noon until ten in the evening.';
 const SILENCE_MS = 12_000;
+/** Each person has a page of their own. */
+const AT_ONCE = { timeout: 360_000, concurrent: true };
 const PHONE = { width: 390, height: 844 };
 
 let product: Product;
@@ -51,7 +53,7 @@ describeNeeds(['chromium'])('the console', () => {
 
   itNeeds(['chromium'])(
     'accepts a valid key only, says what is wrong with another, and signs out',
-    { timeout: 180_000 },
+    AT_ONCE,
     async () => {
       const visitor = await ConsolePage.open(browser, product);
       await visitor.go('/calls');
@@ -69,7 +71,7 @@ describeNeeds(['chromium'])('the console', () => {
 
   itNeeds(['chromium'])(
     'reports a key that was revoked elsewhere, and returns to the same page after a sign-in with another key',
-    { timeout: 180_000 },
+    AT_ONCE,
     async () => {
       const { key_id, api_key } = await product.ask('POST', '/v1/keys', { name: 'Of a former colleague' });
       const visitor = await ConsolePage.open(browser, product);
@@ -89,7 +91,7 @@ describeNeeds(['chromium'])('the console', () => {
 
   itNeeds(['chromium'])(
     'reports a missing page or record, and links to the existing ones',
-    { timeout: 180_000 },
+    AT_ONCE,
     async () => {
       const person = await ConsolePage.open(browser, product, { key: product.rootKey });
       for (const [path, title, way] of [
@@ -107,7 +109,7 @@ describeNeeds(['chromium'])('the console', () => {
 
   itNeeds(['chromium', 'pocketsphinx_continuous'])(
     'creates an agent, and shows its call with recording, explanation and webhook',
-    { timeout: 360_000 },
+    AT_ONCE,
     async () => {
       const person = await ConsolePage.open(browser, product, { key: product.rootKey });
       await createAgent(person);
@@ -121,7 +123,7 @@ describeNeeds(['chromium'])('the console', () => {
 
   itNeeds(['chromium'])(
     'finds a number to buy by digits or place, and explains an incomplete area code',
-    { timeout: 180_000 },
+    AT_ONCE,
     async () => {
       const person = await ConsolePage.open(browser, product, { key: product.rootKey, viewport: PHONE });
       await person.go('/numbers');
@@ -146,7 +148,7 @@ describeNeeds(['chromium'])('the console', () => {
 
   itNeeds(['chromium'])(
     'says on the page of a running call that nothing is heard from the caller, until something is',
-    { timeout: 180_000 },
+    AT_ONCE,
     async () => {
       const from = '+15551239876';
       const phone = await callSilently(product.sipAddress(), from);
@@ -326,9 +328,12 @@ async function openByLink(person: ConsolePage): Promise<void> {
   await page.goto(new URL((await turn.getAttribute('href')) ?? '', address).href);
   await current.filter({ hasText: 'Caller' }).waitFor();
   await page.getByRole('slider', { name: 'Position in the recording' }).waitFor();
-  await expect
-    .poll(() => page.getByRole('slider').getAttribute('aria-valuenow'), { timeout: 30_000 })
-    .not.toBe('0');
+  await vi.waitFor(
+    async () => expect(await page.getByRole('slider').getAttribute('aria-valuenow')).not.toBe('0'),
+    {
+      timeout: 30_000,
+    },
+  );
   await page.goto(`${address}?t=600`);
   await current.waitFor();
   expect(await current.textContent()).toBe(

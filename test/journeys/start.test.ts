@@ -6,7 +6,7 @@ import { request } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, type TestContext, vi } from 'vitest';
 import { itNeeds } from '../needs.ts';
 import { isRunning } from './process-tree.ts';
 import { type Product, startProduct } from './product.ts';
@@ -14,24 +14,34 @@ import { Program } from './program.ts';
 
 const PORTS = { PORT: '0', SIP_PORT: '0', RTP_PORT_MIN: '41300', RTP_PORT_MAX: '41399' };
 
-describe('starting and stopping', { timeout: 180_000 }, () => {
-  let dataDir: string;
-  const programs: Program[] = [];
+/** Starts with data of their own wait for different things. */
+const AT_ONCE = { concurrent: true };
 
-  beforeEach(() => {
-    dataDir = mkdtempSync(join(tmpdir(), 'parley-start-'));
-  });
-  afterEach(async () => {
-    await Promise.all(programs.splice(0).map((program) => program.close()));
+/** Where programs of one test are started. */
+interface Place {
+  readonly dataDir: string;
+  run(role: 'all' | 'control-plane' | 'worker', settings?: Readonly<Record<string, string>>): Program;
+}
+
+/** A place that is cleared away when its test has finished. */
+function newPlace({ onTestFinished }: Pick<TestContext, 'onTestFinished'>): Place {
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-start-'));
+  const programs: Program[] = [];
+  onTestFinished(async () => {
+    await Promise.all(programs.map((program) => program.close()));
     rmSync(dataDir, { recursive: true, force: true });
   });
+  return {
+    dataDir,
+    run(role, settings = {}) {
+      const program = new Program(role, { DATA_DIR: dataDir, ...PORTS, ...settings });
+      programs.push(program);
+      return program;
+    },
+  };
+}
 
-  function run(role: 'all' | 'control-plane' | 'worker', settings: Record<string, string> = {}): Program {
-    const program = new Program(role, { DATA_DIR: dataDir, ...PORTS, ...settings });
-    programs.push(program);
-    return program;
-  }
-
+describe('starting and stopping', { timeout: 180_000 }, () => {
   /** A signal, also when sent twice, ends it with exit status 0. */
   async function expectEnds(program: Program, name: 'SIGTERM' | 'SIGINT'): Promise<void> {
     program.signal(name);
@@ -87,15 +97,15 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       expect(statSync(file).mode & 0o777).toBe(0o600);
     });
 
-    it('is not disturbed by a second start on the same data, which fails with one line', async () => {
-      const second = run('all', { DATA_DIR: product.dataDir });
+    it('is not disturbed by a second start on the same data, which fails with one line', async (context) => {
+      const second = newPlace(context).run('all', { DATA_DIR: product.dataDir });
       expect(await second.ended()).not.toBe(0);
       expect(second.lines).toEqual([expect.stringContaining('in use by another running Parley')]);
       expect(await isReady()).toBe(true);
     });
 
-    it('is not disturbed by another product, which ends with status 0 on SIGINT, even sent twice', async () => {
-      const other = run('all');
+    it('is not disturbed by another product, which ends with status 0 on SIGINT, even sent twice', async (context) => {
+      const other = newPlace(context).run('all');
       const port = (await other.printed(/^ready \{"port":(\d+)/m))[1];
       await vi.waitFor(
         async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200),
@@ -119,60 +129,6 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       process.kill(product.pid, 'SIGTERM');
       await product.until('everything has ended', () => !isRunning(product.pid), 2_000);
     });
-  });
-
-  it('malformed settings prevent the start, with one line each', async () => {
-    const program = run('all', { PORT: 'eighty', LOG_LEVEL: 'loud', TLS_CERT: 'cert.pem', ICE_SERVERS: '{' });
-    expect(await program.ended()).not.toBe(0);
-    expect(program.lines.map((line) => line.split(':')[0]).sort()).toEqual([
-      'ICE_SERVERS',
-      'LOG_LEVEL',
-      'PORT',
-    ]);
-  });
-
-  it.each([
-    { what: 'HTTP', setting: 'PORT', named: 'HOST, PORT', occupy: occupyTcp },
-    { what: 'SIP over TCP', setting: 'SIP_PORT', named: 'SIP_HOST, SIP_PORT', occupy: occupyTcp },
-    { what: 'SIP over UDP', setting: 'SIP_PORT', named: 'SIP_HOST, SIP_PORT', occupy: occupyUdp },
-  ])(
-    'a used port of $what prevents the start of any part, and the line names the settings',
-    async ({ setting, named, occupy }) => {
-      const occupant = await occupy();
-      const program = run('all', { [setting]: String(occupant.port) });
-      expect(await program.ended()).not.toBe(0);
-      occupant.free();
-      expect(program.output).toBe(
-        `${named}: 127.0.0.1 port ${occupant.port} is in use by another program; set another port, or 0 ` +
-          'for a free one\n',
-      );
-    },
-  );
-
-  it('damaged credentials prevent the start and are not shown', async () => {
-    writeFileSync(join(dataDir, 'credentials.json'), '{"root_api_key": "pk_half_of_a_se');
-    const program = run('all');
-    expect(await program.ended()).not.toBe(0);
-    expect(program.lines).toEqual([expect.stringContaining('credentials.json is damaged')]);
-    expect(program.output).not.toContain('pk_half');
-  });
-
-  it('an interrupted start leaves nothing behind; SIGTERM, sent once or twice, ends the next with 0', async () => {
-    const program = run('all', { DRACHTIO_HOST: '127.0.0.1', DRACHTIO_PORT: '1' });
-    await program.printed(/Server listening/);
-    program.signal('SIGTERM');
-    expect(await program.ended()).toBe(0);
-    const next = run('all');
-    await next.printed(/^ready /m);
-    await expectEnds(next, 'SIGTERM');
-  });
-
-  it('a product whose SIP servers are not there is ready: its worker takes all but phone calls', async () => {
-    const program = run('all', { DRACHTIO_SERVERS: '127.0.0.1:1,127.0.0.1:2' });
-    const [, port] = await program.printed(/^ready \{"port":(\d+)/m);
-    expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
-    program.signal('SIGTERM');
-    expect(await program.ended()).toBe(0);
   });
 
   describe('a product whose parts fail', () => {
@@ -217,51 +173,131 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     });
   });
 
-  it('a separate control plane and worker connect to each other, and again after a restart', async () => {
-    const plane = run('control-plane');
-    const port = (await plane.printed(/^ready \{"port":(\d+)/m))[1] ?? '';
-    expect(plane.lines.join('\n')).toContain(`http://127.0.0.1:${port}/`);
-    const url = `http://127.0.0.1:${port}`;
-    const credentials = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')) as {
-      worker_token: string;
-      root_api_key: string;
-    };
-    expect((await fetch(`${url}/readyz`)).status).toBe(503);
-    const rejected = run('worker', { CONTROL_PLANE_URL: url, WORKER_TOKEN: 'not-the-token-of-the-workers' });
-    const worker = run('worker', {
-      CONTROL_PLANE_URL: url,
-      WORKER_TOKEN: credentials.worker_token,
-      DRAIN_SECONDS: '1',
+  it('malformed settings prevent the start, with one line each', AT_ONCE, async (context) => {
+    const program = newPlace(context).run('all', {
+      PORT: 'eighty',
+      LOG_LEVEL: 'loud',
+      TLS_CERT: 'cert.pem',
+      ICE_SERVERS: '{',
     });
-    await worker.printed(/^Works for .*\d$/m);
-    expect((await fetch(`${url}/readyz`)).status).toBe(200);
-    await expectWebSession(url, credentials.root_api_key);
-    await rejected.printed(/401/);
-
-    plane.signal('SIGTERM');
-    expect(await plane.ended()).toBe(0);
-    run('control-plane', { PORT: port });
-    await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), {
-      timeout: 60_000,
-      interval: 100,
-    });
-    // The stopped control plane has not taken its workers out of service.
-    await expectWebSession(url, credentials.root_api_key);
-    const metrics = await (await fetch(`${url}/metrics`)).text();
-    expect(metrics).toMatch(/^parley_worker_free_slots\{worker="worker-[\w-]+"\} \d+$/m);
-    worker.signal('SIGTERM');
-    expect(await worker.ended()).toBe(0);
+    expect(await program.ended()).not.toBe(0);
+    expect(program.lines.map((line) => line.split(':')[0]).sort()).toEqual([
+      'ICE_SERVERS',
+      'LOG_LEVEL',
+      'PORT',
+    ]);
   });
 
-  it('a worker without a control plane address reports that', async () => {
-    const worker = run('worker');
+  it.for([
+    { what: 'HTTP', setting: 'PORT', named: 'HOST, PORT', occupy: occupyTcp },
+    { what: 'SIP over TCP', setting: 'SIP_PORT', named: 'SIP_HOST, SIP_PORT', occupy: occupyTcp },
+    { what: 'SIP over UDP', setting: 'SIP_PORT', named: 'SIP_HOST, SIP_PORT', occupy: occupyUdp },
+  ])(
+    'a used port of $what prevents the start of any part, and the line names the settings',
+    AT_ONCE,
+    async ({ setting, named, occupy }, context) => {
+      const occupant = await occupy();
+      const program = newPlace(context).run('all', { [setting]: String(occupant.port) });
+      expect(await program.ended()).not.toBe(0);
+      occupant.free();
+      expect(program.output).toBe(
+        `${named}: 127.0.0.1 port ${occupant.port} is in use by another program; set another port, or 0 ` +
+          'for a free one\n',
+      );
+    },
+  );
+
+  it('damaged credentials prevent the start and are not shown', AT_ONCE, async (context) => {
+    const { dataDir, run } = newPlace(context);
+    writeFileSync(join(dataDir, 'credentials.json'), '{"root_api_key": "pk_half_of_a_se');
+    const program = run('all');
+    expect(await program.ended()).not.toBe(0);
+    expect(program.lines).toEqual([expect.stringContaining('credentials.json is damaged')]);
+    expect(program.output).not.toContain('pk_half');
+  });
+
+  it(
+    'an interrupted start leaves nothing behind; SIGTERM, sent once or twice, ends the next with 0',
+    AT_ONCE,
+    async (context) => {
+      const { run } = newPlace(context);
+      const program = run('all', { DRACHTIO_HOST: '127.0.0.1', DRACHTIO_PORT: '1' });
+      await program.printed(/Server listening/);
+      program.signal('SIGTERM');
+      expect(await program.ended()).toBe(0);
+      const next = run('all');
+      await next.printed(/^ready /m);
+      await expectEnds(next, 'SIGTERM');
+    },
+  );
+
+  it(
+    'a product whose SIP servers are not there is ready: its worker takes all but phone calls',
+    AT_ONCE,
+    async (context) => {
+      const program = newPlace(context).run('all', { DRACHTIO_SERVERS: '127.0.0.1:1,127.0.0.1:2' });
+      const [, port] = await program.printed(/^ready \{"port":(\d+)/m);
+      expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
+      program.signal('SIGTERM');
+      expect(await program.ended()).toBe(0);
+    },
+  );
+
+  it(
+    'a separate control plane and worker connect to each other, and again after a restart',
+    AT_ONCE,
+    async (context) => {
+      const { dataDir, run } = newPlace(context);
+      const plane = run('control-plane');
+      const port = (await plane.printed(/^ready \{"port":(\d+)/m))[1] ?? '';
+      expect(plane.lines.join('\n')).toContain(`http://127.0.0.1:${port}/`);
+      const url = `http://127.0.0.1:${port}`;
+      const credentials = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')) as {
+        worker_token: string;
+        root_api_key: string;
+      };
+      expect((await fetch(`${url}/readyz`)).status).toBe(503);
+      const rejected = run('worker', {
+        CONTROL_PLANE_URL: url,
+        WORKER_TOKEN: 'not-the-token-of-the-workers',
+      });
+      const worker = run('worker', {
+        CONTROL_PLANE_URL: url,
+        WORKER_TOKEN: credentials.worker_token,
+        DRAIN_SECONDS: '1',
+      });
+      await worker.printed(/^Works for .*\d$/m);
+      expect((await fetch(`${url}/readyz`)).status).toBe(200);
+      await expectWebSession(url, credentials.root_api_key);
+      await rejected.printed(/401/);
+
+      plane.signal('SIGTERM');
+      expect(await plane.ended()).toBe(0);
+      run('control-plane', { PORT: port });
+      await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), {
+        timeout: 60_000,
+        interval: 100,
+      });
+      // The stopped control plane has not taken its workers out of service.
+      await expectWebSession(url, credentials.root_api_key);
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      expect(metrics).toMatch(/^parley_worker_free_slots\{worker="worker-[\w-]+"\} \d+$/m);
+      worker.signal('SIGTERM');
+      expect(await worker.ended()).toBe(0);
+    },
+  );
+
+  it('a worker without a control plane address reports that', AT_ONCE, async (context) => {
+    const worker = newPlace(context).run('worker');
     expect(await worker.ended()).not.toBe(0);
     expect(worker.lines).toEqual([expect.stringContaining('CONTROL_PLANE_URL, WORKER_TOKEN')]);
   });
 
   itNeeds(['openssl'])(
     'serves TLS with a certificate for any host name, and its parts still connect to each other',
-    async () => {
+    AT_ONCE,
+    async (context) => {
+      const { dataDir, run } = newPlace(context);
       const [cert, key] = [join(dataDir, 'cert.pem'), join(dataDir, 'key.pem')];
       const subject = ['-subj', '/CN=voice.example.org', '-days', '2'];
       execFileSync(

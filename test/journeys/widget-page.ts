@@ -29,12 +29,12 @@ export interface WidgetEvent {
   readonly [detail: string]: unknown;
 }
 
-/** A site that serves one page. */
+/** A site that serves a page to each visitor. */
 export class Site {
   readonly #server: Server;
   readonly #product: Product;
-  /** Content of the page's body. */
-  #body = '';
+  /** Contents of the pages' bodies; the path is the index. */
+  readonly #bodies: string[] = [];
   /** Modules served by the site itself, by path. */
   readonly modules = new Map<string, string>();
 
@@ -47,7 +47,8 @@ export class Site {
   static async serve(product: Product, connect: readonly string[] = []): Promise<Site> {
     const server = createServer((request, response) => {
       const { url } = product;
-      const module = site.modules.get(request.url ?? '');
+      const path = request.url ?? '';
+      const module = site.modules.get(path);
       if (module !== undefined) {
         response.writeHead(200, { 'content-type': 'text/javascript; charset=utf-8' }).end(module);
         return;
@@ -63,7 +64,7 @@ export class Site {
       response.end(
         '<!doctype html><html ' +
           `lang="en"><head><title>Luigi’s</title></head><body>` +
-          `<main><h1>Luigi’s</h1><p>Pizza.</p></main>${site.#body}</body></html>`,
+          `<main><h1>Luigi’s</h1><p>Pizza.</p></main>${site.#bodies[Number(path.slice(1))] ?? ''}</body></html>`,
       );
     });
     const site = new Site(server, product);
@@ -93,11 +94,11 @@ export class Site {
     body: string,
     { initScript = '', ...options }: TalkPageOptions & { readonly initScript?: string } = {},
   ): Promise<Page> {
-    this.#body = body;
+    const path = this.#bodies.push(body) - 1;
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
     const page = await context.newPage();
     await page.addInitScript(`${WATCH}${initScript}`);
-    await page.goto(this.origin);
+    await page.goto(`${this.origin}/${path}`);
     return page;
   }
 

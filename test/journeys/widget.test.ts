@@ -12,17 +12,19 @@ import { seriousFindings } from './accessibility.ts';
 import { ASKED, QUESTION, recordWav } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { launchBrowser } from './talk-page.ts';
-import { demoAgentId } from './tenant.ts';
+import { demoAgentId, greetWith } from './tenant.ts';
 import { GREETING, NAME, settled } from './web-conversation.ts';
 import { Site } from './widget-page.ts';
 
 const NEEDS = ['chromium'];
 const PATIENCE = { timeout: 240_000 };
+/** Each guest has a page and a call of their own. */
+const AT_ONCE = { ...PATIENCE, concurrent: true };
 /**
  * Listens to the greeting and asks a question; repeats it, as people do, where a busy machine connects late
  * or understands too slowly.
  */
-const MICROPHONE = [11, QUESTION, 20, QUESTION, 20, QUESTION, 30] as const;
+const MICROPHONE = [5, QUESTION, 20, QUESTION, 20, QUESTION, 30] as const;
 /** Shadow root of the first widget on the page. */
 const SHADOW = `document.querySelector('voice-agent').shadowRoot`;
 
@@ -47,6 +49,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
     ]);
     site = await Site.serve(product);
     agentId = await demoAgentId(product);
+    await greetWith(product, GREETING);
     await allow([site.origin]);
   });
   afterAll(async () => {
@@ -58,7 +61,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
 
   itNeeds([...NEEDS, 'pocketsphinx_continuous'])(
     'takes a spoken call on a page that has only a script and an element for it',
-    PATIENCE,
+    AT_ONCE,
     async () => {
       const guest = await site.visit(browser, element());
       await guest.press('Talk to Parley demo');
@@ -85,7 +88,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
     },
   );
 
-  itNeeds(NEEDS)('does not delay the page’s load, and requests its agent once', PATIENCE, async () => {
+  itNeeds(NEEDS)('does not delay the page’s load, and requests its agent once', AT_ONCE, async () => {
     // Registered before the widget’s own listeners; the load event itself waits for the script.
     const initScript = `addEventListener('load', () => { window.atLoad = { isScriptThere: performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/widget.js')),
       isDefined: customElements.get('voice-agent') !== undefined }; });`;
@@ -104,7 +107,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
     await page.context().close();
   });
 
-  itNeeds(NEEDS)('can be used by keyboard alone, with the terms accepted once', PATIENCE, async () => {
+  itNeeds(NEEDS)('can be used by keyboard alone, with the terms accepted once', AT_ONCE, async () => {
     const guest = await site.visit(
       browser,
       element('consent="true" terms-url="/terms" consent-text="This call may be recorded."'),
@@ -135,7 +138,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
 
   itNeeds(NEEDS)(
     'is accessible: axe reports no serious finding, light or dark, and no policy of the page is violated',
-    PATIENCE,
+    AT_ONCE,
     async () => {
       for (const colorScheme of ['light', 'dark'] as const) {
         const guest = await site.visit(
@@ -167,7 +170,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
 
   itNeeds(NEEDS)(
     'speaks the visitor’s language from right to left, uses the page’s own texts, and fits a phone',
-    PATIENCE,
+    AT_ONCE,
     async () => {
       const texts = JSON.stringify({ start: 'اتصل بمطعم لويجي' });
       const guest = await site.visit(
@@ -194,6 +197,89 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
         code: 'session_request_failed',
         statusCode: 400,
         message: expect.stringContaining('language'),
+      });
+      await guest.close();
+    },
+  );
+
+  itNeeds(NEEDS)('shows a visitor with a blocked or missing microphone what to do', AT_ONCE, async () => {
+    for (const [microphone, advice] of [
+      ['blocked', 'The microphone is blocked. Allow it for this page'],
+      [null, 'No microphone was found. Connect one and start again'],
+    ] as const) {
+      const mute = await launchBrowser(microphone);
+      const guest = await site.visit(mute, element());
+      await guest.press('Talk to Parley demo');
+      await guest.press('Start a call');
+      expect(await guest.problem()).toContain(advice);
+      expect((await guest.events()).at(-1)).toMatchObject({ code: 'mic_permission_denied' });
+      await guest.press('Type instead');
+      await guest.line(GREETING);
+      await mute.close();
+    }
+  });
+
+  itNeeds(NEEDS)(
+    'allows one conversation at a time on a page, and hangs up when its element is removed',
+    AT_ONCE,
+    async () => {
+      const guest = await site.visit(
+        browser,
+        `${element('agent-name="One"')}${element('agent-name="Two" position="bottom-left"')}`,
+      );
+      await guest.press('Talk to One');
+      // Clicked twice, as people do.
+      await guest.page.evaluate(
+        `{ const start = ${SHADOW}.querySelector('.type'); start.click(); start.click(); }`,
+      );
+      await guest.line(GREETING);
+      await guest.press('Talk to Two');
+      await guest.page
+        .getByRole('dialog', { name: 'Two' })
+        .getByRole('button', { name: 'Type instead' })
+        .click();
+      expect(await guest.page.getByRole('dialog', { name: 'Two' }).getByRole('alert').textContent()).toBe(
+        'Another conversation is in progress on this page. End it first.',
+      );
+      // Moving the element keeps the call; removing it ends the call.
+      await guest.page.evaluate(
+        `document.querySelector('main').append(document.querySelector('voice-agent'))`,
+      );
+      await guest.page.getByRole('dialog', { name: 'One' }).getByRole('textbox').fill('Who are you?');
+      await guest.page.getByRole('dialog', { name: 'One' }).getByRole('button', { name: 'Send' }).click();
+      await guest.line(NAME);
+      await guest.page.evaluate(`document.querySelector('main voice-agent').remove()`);
+      const connects = (await guest.events()).filter(({ name }) => name === 'connect');
+      expect(connects).toHaveLength(1);
+      expect(await settled(product, String(connects[0]?.['sessionId']))).toMatchObject({
+        end_reason: 'user_hangup',
+      });
+      await guest.close();
+    },
+  );
+
+  itNeeds(NEEDS)(
+    'continues over a new connection when the network fails during a call',
+    AT_ONCE,
+    async () => {
+      const guest = await site.visit(browser, element());
+      await guest.press('Talk to Parley demo');
+      await guest.press('Type instead');
+      await guest.line(GREETING);
+      await guest.loseNetwork();
+      await guest.status('Connection lost, trying again…');
+      // Messages written meanwhile wait for the new connection.
+      await guest.type('Who are you?');
+      await guest.line('You: Who are you?');
+      await guest.findNetwork();
+      await guest.status(/Listening|Speaking|Thinking/);
+      expect(await guest.page.evaluate('window.connections.length')).toBeGreaterThan(1);
+      await guest.line(NAME);
+      await guest.press('End call');
+      const connect = (await guest.events()).find(({ name }) => name === 'connect');
+      expect(await settled(product, String(connect?.['sessionId']))).toMatchObject({
+        status: 'completed',
+        end_reason: 'user_hangup',
       });
       await guest.close();
     },
@@ -239,89 +325,6 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       expect(await empty.problem()).toBe('The call could not be started. Please try again.');
       expect((await empty.events()).at(-1)).toMatchObject({ message: expect.stringContaining('agent-id') });
       await empty.close();
-    },
-  );
-
-  itNeeds(NEEDS)('shows a visitor with a blocked or missing microphone what to do', PATIENCE, async () => {
-    for (const [microphone, advice] of [
-      ['blocked', 'The microphone is blocked. Allow it for this page'],
-      [null, 'No microphone was found. Connect one and start again'],
-    ] as const) {
-      const mute = await launchBrowser(microphone);
-      const guest = await site.visit(mute, element());
-      await guest.press('Talk to Parley demo');
-      await guest.press('Start a call');
-      expect(await guest.problem()).toContain(advice);
-      expect((await guest.events()).at(-1)).toMatchObject({ code: 'mic_permission_denied' });
-      await guest.press('Type instead');
-      await guest.line(GREETING);
-      await mute.close();
-    }
-  });
-
-  itNeeds(NEEDS)(
-    'allows one conversation at a time on a page, and hangs up when its element is removed',
-    PATIENCE,
-    async () => {
-      const guest = await site.visit(
-        browser,
-        `${element('agent-name="One"')}${element('agent-name="Two" position="bottom-left"')}`,
-      );
-      await guest.press('Talk to One');
-      // Clicked twice, as people do.
-      await guest.page.evaluate(
-        `{ const start = ${SHADOW}.querySelector('.type'); start.click(); start.click(); }`,
-      );
-      await guest.line(GREETING);
-      await guest.press('Talk to Two');
-      await guest.page
-        .getByRole('dialog', { name: 'Two' })
-        .getByRole('button', { name: 'Type instead' })
-        .click();
-      expect(await guest.page.getByRole('dialog', { name: 'Two' }).getByRole('alert').textContent()).toBe(
-        'Another conversation is in progress on this page. End it first.',
-      );
-      // Moving the element keeps the call; removing it ends the call.
-      await guest.page.evaluate(
-        `document.querySelector('main').append(document.querySelector('voice-agent'))`,
-      );
-      await guest.page.getByRole('dialog', { name: 'One' }).getByRole('textbox').fill('Who are you?');
-      await guest.page.getByRole('dialog', { name: 'One' }).getByRole('button', { name: 'Send' }).click();
-      await guest.line(NAME);
-      await guest.page.evaluate(`document.querySelector('main voice-agent').remove()`);
-      const connects = (await guest.events()).filter(({ name }) => name === 'connect');
-      expect(connects).toHaveLength(1);
-      expect(await settled(product, String(connects[0]?.['sessionId']))).toMatchObject({
-        end_reason: 'user_hangup',
-      });
-      await guest.close();
-    },
-  );
-
-  itNeeds(NEEDS)(
-    'continues over a new connection when the network fails during a call',
-    PATIENCE,
-    async () => {
-      const guest = await site.visit(browser, element());
-      await guest.press('Talk to Parley demo');
-      await guest.press('Type instead');
-      await guest.line(GREETING);
-      await guest.loseNetwork();
-      await guest.status('Connection lost, trying again…');
-      // Messages written meanwhile wait for the new connection.
-      await guest.type('Who are you?');
-      await guest.line('You: Who are you?');
-      await guest.findNetwork();
-      await guest.status(/Listening|Speaking|Thinking/);
-      expect(await guest.page.evaluate('window.connections.length')).toBeGreaterThan(1);
-      await guest.line(NAME);
-      await guest.press('End call');
-      const connect = (await guest.events()).find(({ name }) => name === 'connect');
-      expect(await settled(product, String(connect?.['sessionId']))).toMatchObject({
-        status: 'completed',
-        end_reason: 'user_hangup',
-      });
-      await guest.close();
     },
   );
 });
