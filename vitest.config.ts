@@ -1,8 +1,24 @@
+import { statSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Tests that take long however short their files are. */
+const LONG = /\/test\/(?:journeys|fleet-simulation)\//;
+const LONG_BYTES = 12_000;
+
+/** Large files first, as by default, but none that takes long is left for the end, when others are idle. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const weight = ({ moduleId }: TestSpecification) =>
+      Math.max(statSync(moduleId).size, LONG.test(moduleId) ? LONG_BYTES : 0);
+    return [...files].sort((one, other) => weight(other) - weight(one));
+  }
+}
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    sequence: { sequencer: LongFirst },
     // These only end what hangs; a busy machine needs many times what an idle one does.
     testTimeout: 90_000,
     hookTimeout: 180_000,

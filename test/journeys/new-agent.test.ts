@@ -26,7 +26,7 @@ const parley = (...args: string[]) =>
     environment: { PARLEY_URL: product.url, PARLEY_API_KEY: product.rootKey },
   });
 
-describe('an agent created from a template', () => {
+describe('an agent created from a template', { concurrent: true }, () => {
   it.each(AGENT_TEMPLATES)(
     'passes its tests with the demo model: $id',
     { timeout: 120_000 },

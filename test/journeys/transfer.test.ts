@@ -27,6 +27,9 @@ const AGREES = Array.from({ length: 12 }, () => [
   ...new Int16Array(RATE_HZ),
 ]);
 
+/** A busy machine may miss a key: people press it again. */
+const AGAIN_MS = 10_000;
+
 let product: Product;
 let model: OpenaiServer;
 let number: string;
@@ -136,7 +139,9 @@ describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, ()
       // A new minute may begin between two attempts, but not between all of them.
       const tooMany = 'Too many people were called in this minute; nobody can be called now.';
       await product.until('the minute is full', async () => {
+        const tried = (await errors()).length;
         await caller.press('2');
+        await product.until('another is tried', async () => (await errors()).length > tried, AGAIN_MS);
         return (await errors()).includes(tooMany);
       });
       expect((await errors())[0]).toBe('This number cannot place calls, so nobody can be asked first.');
