@@ -3,14 +3,14 @@
  * over while the agent is silent, is heard, and hands it back; over a direct connection, and in a room of a
  * real LiveKit server.
  */
-import { afterAll, beforeAll, expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
 import { openRooms } from '#control-plane/platform/rooms.ts';
 import { Browsers } from '#test/fakes/browser-peer.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
-import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';
+import { startLivekitServer } from '#test/fakes/livekit-server.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { callLive, type HeardBlock, type LivePhone } from './live-phone.ts';
 import { QUESTION, record } from './microphone.ts';
@@ -59,40 +59,60 @@ const isTone = (hz: number, rateHz: number) => (block: HeardBlock) =>
   isLoud(block) && share(block, hz, rateHz) > 0.7;
 const since = (heard: readonly HeardBlock[], ms: number) => heard.filter(({ atMs }) => atMs >= ms);
 
-let product: Product;
-let phone: LivePhone;
-let sessionId: string;
+/** A phone call with the demo agent. */
+class PhoneCall {
+  readonly sessionId: string;
+  readonly phone: LivePhone;
+  readonly #product: Product;
 
-/** Calls the demo agent by phone and waits for its session. */
-async function call(): Promise<void> {
-  const from = '+15557650009';
-  phone = await callLive(product.sipAddress(), from);
-  await expect.poll(() => phone.heard().filter(isLoud).length, PATIENCE).toBeGreaterThan(20);
-  const running = async () =>
-    (await product.ask('GET', `/v1/agent/sessions?status=active&caller_number=${encodeURIComponent(from)}`))
-      .sessions;
-  await expect.poll(async () => (await running()).length, PATIENCE).toBe(1);
-  sessionId = (await running())[0].session_id;
+  private constructor(product: Product, phone: LivePhone, sessionId: string) {
+    this.#product = product;
+    this.phone = phone;
+    this.sessionId = sessionId;
+  }
+
+  /** Resolves once the agent speaks and the session is active. */
+  static async place(product: Product): Promise<PhoneCall> {
+    const from = '+15557650009';
+    const phone = await callLive(product.sipAddress(), from);
+    const find = `/v1/agent/sessions?status=active&caller_number=${encodeURIComponent(from)}`;
+    const running = async () => (await product.ask('GET', find)).sessions;
+    await product.until('the agent speaks', () => phone.heard().filter(isLoud).length > 20);
+    await product.until('the session is active', async () => (await running()).length === 1);
+    return new PhoneCall(product, phone, (await running())[0].session_id);
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at what the API answers
+  async items(): Promise<any[]> {
+    return (await this.#product.ask('GET', `/v1/agent/sessions/${this.sessionId}`)).items;
+  }
+
+  /** The transcript, as `role: words`. */
+  async said(): Promise<string[]> {
+    return (await this.items()).flatMap(({ role, content }) =>
+      role === undefined ? [] : [`${role}: ${content}`],
+    );
+  }
+
+  change(participant: string, mode: string) {
+    const path = `/v1/agent/sessions/${this.sessionId}/participants/${participant}`;
+    return this.#product.api('PATCH', path, { mode });
+  }
 }
 
-const items = async () => (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items;
-/** The transcript, as `role: words`. */
-const said = async (): Promise<string[]> =>
-  (await items()).flatMap(({ role, content }: { role?: string; content?: string }) =>
-    role === undefined ? [] : [`${role}: ${content}`],
-  );
-const change = (id: string, mode: string) =>
-  product.api('PATCH', `/v1/agent/sessions/${sessionId}/participants/${id}`, { mode });
-
 /** Abilities every colleague has, on any transport. */
-async function expectTakenOver(join: (grant: Record<string, string>) => Promise<Colleague>): Promise<void> {
-  await call();
+async function expectTakenOver(
+  product: Product,
+  join: (grant: Record<string, string>, call: PhoneCall) => Promise<Colleague>,
+): Promise<PhoneCall> {
+  const call = await PhoneCall.place(product);
+  const { phone, sessionId } = call;
   const grant = await product.ask('POST', `/v1/agent/sessions/${sessionId}/participants`, { name: 'Ann' });
-  const colleague = await join(grant);
-  await expect.poll(() => colleague.mode(), PATIENCE).toBe('listen');
-  const taken = await change(grant['participant_id'] as string, 'take_over');
+  const colleague = await join(grant, call);
+  await vi.waitFor(() => expect(colleague.mode()).toBe('listen'), PATIENCE);
+  const taken = await call.change(grant['participant_id'] as string, 'take_over');
   expect([taken.status, taken.body.mode]).toEqual([200, 'take_over']);
-  await expect.poll(() => colleague.mode(), PATIENCE).toBe('take_over');
+  await vi.waitFor(() => expect(colleague.mode()).toBe('take_over'), PATIENCE);
   await quiet(phone);
   const takenMs = systemClock.now();
   const byPhone = () => since(phone.heard(), takenMs).filter(isTone(COLLEAGUES_HZ, PHONE_RATE_HZ)).length;
@@ -105,18 +125,18 @@ async function expectTakenOver(join: (grant: Record<string, string>) => Promise<
       phone.speak(tone(PHONE_RATE_HZ, CALLERS_HZ, 1_500)),
       colleague.speak(tone(WEB_RATE_HZ, COLLEAGUES_HZ, 1_500)),
     ]);
-  await expect.poll(byPhone, PATIENCE).toBeGreaterThan(25);
-  await expect.poll(byColleague, PATIENCE).toBeGreaterThan(50);
+  await vi.waitFor(() => expect(byPhone()).toBeGreaterThan(25), PATIENCE);
+  await vi.waitFor(() => expect(byColleague()).toBeGreaterThan(50), PATIENCE);
   // Neither side hears itself.
   expect(since(phone.heard(), takenMs).some(isTone(CALLERS_HZ, PHONE_RATE_HZ))).toBe(false);
   expect(since(colleague.heard(), takenMs).some(isTone(COLLEAGUES_HZ, WEB_RATE_HZ))).toBe(false);
   await quiet(phone);
   const silentMs = systemClock.now();
   // The caller's question is recorded but not answered.
-  const before = (await said()).length;
+  const before = (await call.said()).length;
   await ask(
     () => phone.speak(record([QUESTION, 1.5], PHONE_RATE_HZ)),
-    async () => (await said()).slice(before),
+    async () => (await call.said()).slice(before),
     /^user: .*opening hours/,
   );
   // An agent answer lasts seconds; a late tone from the colleague on a busy machine is much shorter.
@@ -124,29 +144,47 @@ async function expectTakenOver(join: (grant: Record<string, string>) => Promise<
     (block) => isLoud(block) && share(block, COLLEAGUES_HZ, PHONE_RATE_HZ) < 0.3,
   );
   expect(spoken.length).toBeLessThan(25);
-  const saidSince = (await items()).slice(
-    (await items()).findIndex(({ event }: { event?: string }) => event === 'took_over'),
+  const saidSince = (await call.items()).slice(
+    (await call.items()).findIndex(({ event }: { event?: string }) => event === 'took_over'),
   );
   expect(saidSince.filter(({ role }: { role?: string }) => role === 'assistant')).toEqual([]);
   await quiet(phone);
   const backMs = systemClock.now();
-  expect((await change(grant['participant_id'] as string, 'listen')).status).toBe(200);
+  expect((await call.change(grant['participant_id'] as string, 'listen')).status).toBe(200);
   // The agent speaks again, and the colleague listens.
-  await expect.poll(() => since(phone.heard(), backMs).filter(isLoud).length, PATIENCE).toBeGreaterThan(20);
-  await expect
-    .poll(() => since(colleague.heard(), backMs).filter(isLoud).length, PATIENCE)
-    .toBeGreaterThan(20);
+  await vi.waitFor(
+    () => expect(since(phone.heard(), backMs).filter(isLoud).length).toBeGreaterThan(20),
+    PATIENCE,
+  );
+  await vi.waitFor(
+    () => expect(since(colleague.heard(), backMs).filter(isLoud).length).toBeGreaterThan(20),
+    PATIENCE,
+  );
   await colleague.leave();
-  await expect
-    .poll(async () => (await items()).flatMap((item: { event?: string }) => item.event ?? []), PATIENCE)
-    .toEqual(['joined', 'took_over', 'handed_back', 'left']);
+  await vi.waitFor(
+    async () =>
+      expect((await call.items()).flatMap((item: { event?: string }) => item.event ?? [])).toEqual([
+        'joined',
+        'took_over',
+        'handed_back',
+        'left',
+      ]),
+    PATIENCE,
+  );
   await phone.hangUp();
   const session = await settled(product, sessionId);
   expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
   const recording = () => product.ask('GET', `/v1/agent/sessions/${sessionId}/recording`);
-  await expect
-    .poll(async () => (await recording()).tracks.map(({ role }: { role: string }) => role).sort(), PATIENCE)
-    .toEqual(['agent', 'human', 'user']);
+  await vi.waitFor(
+    async () =>
+      expect((await recording()).tracks.map(({ role }: { role: string }) => role).sort()).toEqual([
+        'agent',
+        'human',
+        'user',
+      ]),
+    PATIENCE,
+  );
+  return call;
 }
 
 /**
@@ -161,7 +199,10 @@ async function ask(
   await speak();
   const isThere = async () => (await transcript()).some((line) => expected.test(line));
   for (let times = 1; times < ASKED_TIMES && !(await within(isThere, ANSWER_MS)); times++) await speak();
-  await expect.poll(transcript, PATIENCE).toContainEqual(expect.stringMatching(expected));
+  await vi.waitFor(
+    async () => expect(await transcript()).toContainEqual(expect.stringMatching(expected)),
+    PATIENCE,
+  );
 }
 
 async function within(condition: () => Promise<boolean>, ms: number): Promise<boolean> {
@@ -172,79 +213,70 @@ async function within(condition: () => Promise<boolean>, ms: number): Promise<bo
 
 /** Waits for silence. */
 async function quiet({ heard }: LivePhone): Promise<void> {
-  await expect.poll(() => heard().slice(-25).some(isLoud), PATIENCE).toBe(false);
+  await vi.waitFor(() => expect(heard().slice(-25).some(isLoud)).toBe(false), PATIENCE);
 }
 
 const NEEDS = ['pocketsphinx_continuous'];
 
-describeNeeds(NEEDS)('a colleague on a direct connection', () => {
-  let browsers: Browsers;
+/** Each has a product of its own. */
+const AT_ONCE = { timeout: 180_000, concurrent: true };
 
-  beforeAll(async () => {
-    browsers = new Browsers();
-    product = await startProduct();
-  });
-  afterAll(async () => {
-    await product?.close();
-    await browsers?.close();
-  });
-
-  itNeeds(NEEDS)('hears a phone call, takes it over and hands it back', { timeout: 180_000 }, () =>
-    expectTakenOver(async ({ webrtc_url: url = '', token }) => {
-      const peer = browsers.open();
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ type: 'offer', sdp: await peer.offer() }),
+describeNeeds(NEEDS)('a colleague', () => {
+  itNeeds(NEEDS)('hears a phone call, takes it over and hands it back', AT_ONCE, async () => {
+    const browsers = new Browsers();
+    const product = await startProduct();
+    try {
+      await expectTakenOver(product, async ({ webrtc_url: url = '', token }) => {
+        const peer = browsers.open();
+        const response = await fetch(url, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ type: 'offer', sdp: await peer.offer() }),
+        });
+        await peer.connect(((await response.json()) as { sdp: string }).sdp);
+        return {
+          heard: () => peer.heard,
+          speak: (samples) => peer.speak(samples),
+          mode: () =>
+            peer.messages.map((text) => JSON.parse(text)).findLast(({ type }) => type === 'participant.mode')
+              ?.mode,
+          leave: async () => peer.close(),
+        };
       });
-      await peer.connect(((await response.json()) as { sdp: string }).sdp);
-      return {
-        heard: () => peer.heard,
-        speak: (samples) => peer.speak(samples),
-        mode: () =>
-          peer.messages.map((text) => JSON.parse(text)).findLast(({ type }) => type === 'participant.mode')
-            ?.mode,
-        leave: async () => peer.close(),
-      };
-    }),
-  );
-});
-
-const ROOM_NEEDS = [...NEEDS, 'livekit-server'];
-
-describeNeeds(ROOM_NEEDS)('a colleague in a room', () => {
-  let server: LivekitServer;
-
-  beforeAll(async () => {
-    server = await startLivekitServer();
-    product = await startProduct({ environment: server.environment });
-  });
-  afterAll(async () => {
-    await product?.close();
-    await server?.close();
+    } finally {
+      await product.close();
+      await browsers.close();
+    }
   });
 
-  itNeeds(ROOM_NEEDS)(
-    'hears a phone call, takes it over and hands it back; the room is created on joining and then removed',
-    { timeout: 180_000 },
+  itNeeds([...NEEDS, 'livekit-server'])(
+    'does the same in a room, which is created on joining and then removed',
+    AT_ONCE,
     async () => {
+      const server = await startLivekitServer();
+      const product = await startProduct({ environment: server.environment });
       const rooms = openRooms(
         readSettings(server.environment),
         createLogger({ level: 'silent', name: 'test' }),
       );
-      await expectTakenOver(async ({ livekit_url: url = '', token = '' }) => {
-        expect((await rooms?.list())?.filter((room) => room.startsWith(sessionId))).toHaveLength(1);
-        const caller = await LivekitCaller.join(url, token, { keepsAudio: true });
-        return {
-          heard: () => caller.heard,
-          speak: (samples) => caller.speak(samples),
-          mode: () => caller.events.findLast(({ type }) => type === 'participant.mode')?.mode,
-          leave: () => caller.leave(),
-        };
-      });
-      await expect
-        .poll(async () => (await rooms?.list())?.filter((room) => room.startsWith(sessionId)), PATIENCE)
-        .toEqual([]);
+      const roomsOf = async (call: PhoneCall) =>
+        ((await rooms?.list()) ?? []).filter((room) => room.startsWith(call.sessionId));
+      try {
+        const call = await expectTakenOver(product, async ({ livekit_url: url = '', token = '' }, ofCall) => {
+          expect(await roomsOf(ofCall)).toHaveLength(1);
+          const caller = await LivekitCaller.join(url, token, { keepsAudio: true });
+          return {
+            heard: () => caller.heard,
+            speak: (samples) => caller.speak(samples),
+            mode: () => caller.events.findLast(({ type }) => type === 'participant.mode')?.mode,
+            leave: () => caller.leave(),
+          };
+        });
+        await vi.waitFor(async () => expect(await roomsOf(call)).toEqual([]), PATIENCE);
+      } finally {
+        await product.close();
+        await server.close();
+      }
     },
   );
 });
