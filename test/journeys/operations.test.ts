@@ -13,6 +13,7 @@ import { type CommandLineResult, runParley } from '#test/command-line.ts';
 import { type OtlpReceiver, openOtlpReceiver } from '#test/fakes/otlp-receiver.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { type Product, startProduct } from './product.ts';
+import { greetWith } from './tenant.ts';
 
 const CREDIT_FOR = 50;
 const ATTEMPTS = 200;
@@ -37,6 +38,8 @@ beforeAll(async () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     },
   });
+  // The doctor listens to the end of it.
+  await greetWith(product, 'Hello.');
 }, 60_000);
 afterAll(async () => {
   await product?.close();
