@@ -60,6 +60,9 @@ async function start(port: number, options: LivekitServerOptions): Promise<Livek
       use_external_ip: false,
       enable_loopback_candidate: address === '127.0.0.1',
       node_ip: address,
+      // By default clients look up STUN servers by name; without a network each lookup holds a thread for
+      // seconds.
+      stun_servers: [`${address}:3478`],
     },
     keys: { [API_KEY]: API_SECRET },
     logging: { level: 'warn' },
