@@ -9,8 +9,8 @@ const RATE_HZ = 8_000;
 const PAUSE_SECONDS = 1;
 
 /**
- * What is in the transcript after each question. On a busy machine words may change, but "when are you open" is
- * answered as well.
+ * What is in the transcript after each question. On a busy machine words may change, but "when are you open"
+ * is answered as well.
  */
 export const ASKED_AND_ANSWERED = [
   expect.stringMatching(/^user: .*\bopen/),

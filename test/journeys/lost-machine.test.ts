@@ -138,9 +138,8 @@ describe('a call on a machine of a fleet', () => {
         await expect.poll(() => caller.agentsHeard, isThere).toBe(2);
         const before = caller.loudBlocks;
         await expect.poll(() => caller.loudBlocks, isThere).toBeGreaterThan(before);
-        console.log(
-          `a frozen machine, in a room: the agent's voice again after ${Math.round(systemClock.now() - frozenMs)} ms`,
-        );
+        const gapMs = Math.round(systemClock.now() - frozenMs);
+        console.log(`a frozen machine, in a room: the agent's voice again after ${gapMs} ms`);
         fleet.signal(machine, 'SIGCONT');
         await knowsThatCallIsTaken(machine, sessionId);
         await systemClock.sleep(BACK_MS);

@@ -61,10 +61,11 @@ export class Site {
           `${[url, ...connect].join(' ')}; ` +
           "base-uri 'none'; require-trusted-types-for 'script'",
       });
+      const body = site.#bodies[Number(path.slice(1))] ?? '';
       response.end(
         '<!doctype html><html ' +
           `lang="en"><head><title>Luigi’s</title></head><body>` +
-          `<main><h1>Luigi’s</h1><p>Pizza.</p></main>${site.#bodies[Number(path.slice(1))] ?? ''}</body></html>`,
+          `<main><h1>Luigi’s</h1><p>Pizza.</p></main>${body}</body></html>`,
       );
     });
     const site = new Site(server, product);
