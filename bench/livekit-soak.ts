@@ -3,7 +3,8 @@
  * of the agent (500 by default), each followed by speech that must be heard, then short sessions (1,000 by
  * default), a few at a time. Prints the footprint of the media process on the way. Fails if the output stays
  * silent, or if rooms, file handles, threads or memory remain at the end. A few visits may fail, which a busy
- * machine is too slow for.
+ * machine is too slow for; each is printed with its reason. `NODE_ENV` keeps LiveKit's library from logging
+ * every detail.
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -56,7 +57,10 @@ const failures: string[] = [];
 const visited = await grown(SESSIONS, 2 * PER_FOOTPRINT, async () => {
   const visitors = Array.from({ length: AT_ONCE }, async () => {
     for (let visit = 0; visit < PER_FOOTPRINT / AT_ONCE; visit++)
-      await converse(rooms, host, 1).catch((error: unknown) => failures.push(String(error)));
+      await converse(rooms, host, 1).catch((error: unknown) => {
+        failures.push(String(error));
+        console.log(JSON.stringify({ failed: String(error) }));
+      });
   });
   await Promise.all(visitors);
   return PER_FOOTPRINT;

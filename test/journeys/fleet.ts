@@ -4,11 +4,9 @@
  */
 import { type Link, openLink } from '#test/fakes/link.ts';
 import { Parts } from './parts.ts';
-import { signalTree } from './process-tree.ts';
 import type { Program } from './program.ts';
 
 const RTP_PORTS = 40;
-const CONTROL_PLANE = 'control-plane';
 
 /** A machine with one worker. */
 export interface Machine {
@@ -23,10 +21,12 @@ export interface Machine {
 export class Fleet extends Parts {
   readonly machines: Machine[] = [];
   #controlPlane: Program | null = null;
+  #controlPlaneSettings: Readonly<Record<string, string>> = {};
 
-  /** Starts the control plane and the signalling; `settings` go to every part. */
+  /** Starts the control plane, to which alone `settings` go, and the signalling. */
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<Fleet> {
-    const fleet = new Fleet(await Parts.freePorts(), settings);
+    const fleet = new Fleet(await Parts.freePorts(), {});
+    fleet.#controlPlaneSettings = settings;
     try {
       await fleet.restartControlPlane();
       await fleet.start('signalling', 'signalling');
@@ -37,7 +37,7 @@ export class Fleet extends Parts {
     return fleet;
   }
 
-  /** Starts a machine with a worker; resolves when it is connected. */
+  /** Starts a machine with a worker; resolves when it is connected to control plane and signalling. */
   async startMachine(firstPort: number): Promise<Machine> {
     const link = await openLink(Number(new URL(this.url).port));
     const sipLink = await openLink(this.appPort);
@@ -55,13 +55,15 @@ export class Fleet extends Parts {
 
   /** Kills the control plane with everything it has started. */
   killControlPlane(): void {
-    if (this.#controlPlane) signalTree(this.#controlPlane.pid, 'SIGKILL');
+    this.#controlPlane?.signalTree('SIGKILL');
   }
 
   /** Starts the killed control plane again; resolves when it is ready. */
   async restartControlPlane(): Promise<void> {
     await this.#controlPlane?.close();
-    this.#controlPlane = await this.start(CONTROL_PLANE, CONTROL_PLANE);
+    this.#controlPlane = await this.start('control-plane', 'control-plane', {
+      settings: this.#controlPlaneSettings,
+    });
   }
 
   /** The machine whose worker logged this first. */
@@ -78,7 +80,7 @@ export class Fleet extends Parts {
 
   /** Sends a signal to every process of a machine. */
   signal({ program }: Machine, name: NodeJS.Signals): void {
-    signalTree(program.pid, name);
+    program.signalTree(name);
   }
 
   override async close(): Promise<void> {

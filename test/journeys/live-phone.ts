@@ -16,7 +16,7 @@ export interface HeardBlock {
 export interface LivePhone {
   /** The media port in the answer. */
   readonly answeredPort: number;
-  /** Media ports of the re-INVITEs so far; audio goes to the newest. */
+  /** Media ports of the re-INVITEs so far; without a `path`, audio goes to the newest. */
   readonly moves: readonly number[];
   /** The other end hung up. */
   readonly isHungUpOn: boolean;

@@ -213,7 +213,9 @@ async function lose(phones: readonly LivePhone[], what: string, how: () => void)
   how();
   const lostMs = systemClock.now();
   const voiceOf = (phone: LivePhone) =>
-    phone.packets.find(({ ssrc, peak }) => ssrc !== old.get(phone) && peak > VOICE_PEAK)?.atMs;
+    phone.packets.find(
+      ({ atMs, ssrc, peak }) => atMs > lostMs && ssrc !== old.get(phone) && peak > VOICE_PEAK,
+    )?.atMs;
   const isHeard = (phone: LivePhone) => voiceOf(phone) !== undefined;
   await fleet.until('the agent speaks again', () => phones.every(isHeard), VOICE_WITHIN_MS);
   const gaps = phones.map((phone) => Math.round((voiceOf(phone) ?? 0) - lostMs)).sort((a, b) => a - b);

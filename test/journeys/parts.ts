@@ -6,10 +6,17 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { freeTcpPort } from '#test/free-port.ts';
 import { Installation } from './installation.ts';
-import { signalTree } from './process-tree.ts';
 import { Program } from './program.ts';
 
-const READY = { 'control-plane': /^ready /m, signalling: /^Signalling /m, worker: /^Works for /m };
+/**
+ * What each part prints once it is ready. A worker says whom it works for after a while even if it is not
+ * connected; that it is, it logs (LOG_LEVEL=info), the last release in other words.
+ */
+const READY = {
+  'control-plane': [/^ready /m],
+  signalling: [/^Signalling /m],
+  worker: [/^Works for /m, /connected to the control plane/, /connected to (?:the SIP server|signalling)"/],
+};
 
 /** The ports at which parts find one another. */
 interface Ports {
@@ -48,7 +55,6 @@ export class Parts extends Installation {
       HOST: '127.0.0.1',
       PORT: String(ports.http),
       SIP_PORT: String(ports.sip),
-      ROOT_API_KEY: this.rootKey,
       WORKER_TOKEN: randomBytes(16).toString('hex'),
       CONTROL_PLANE_URL: this.url,
       DRACHTIO_PORT: String(ports.app),
@@ -69,7 +75,10 @@ export class Parts extends Installation {
     return { http: await freeTcpPort(), sip: await freeTcpPort(), app: await freeTcpPort() };
   }
 
-  /** Starts a part in a data folder of its own, named `data`; resolves when it is ready. */
+  /**
+   * Starts a part in a data folder of its own, named `data`; resolves when it is ready: a worker when it is
+   * connected to the control plane and to the signalling.
+   */
   async start(
     part: keyof typeof READY,
     data: string,
@@ -80,6 +89,7 @@ export class Parts extends Installation {
       {
         ...this.#settings,
         DATA_DIR: join(this.#folder, data),
+        ...(part === 'control-plane' ? { ROOT_API_KEY: this.rootKey } : {}),
         // To a control plane an address means an external SIP server.
         ...(part === 'worker' ? { DRACHTIO_HOST: '127.0.0.1' } : {}),
         ...settings,
@@ -87,7 +97,7 @@ export class Parts extends Installation {
       root,
     );
     this.#started.push(program);
-    await program.printed(READY[part]);
+    for (const line of READY[part]) await program.printed(line);
     return program;
   }
 
@@ -99,7 +109,7 @@ export class Parts extends Installation {
 
   /** Kills every part with all that it has started, and deletes the data. */
   async close(): Promise<void> {
-    for (const { pid } of this.#started) signalTree(pid, 'SIGKILL');
+    for (const program of this.#started) program.signalTree('SIGKILL');
     await Promise.all(this.#started.map((program) => program.close()));
     rmSync(this.#folder, { recursive: true, force: true });
   }

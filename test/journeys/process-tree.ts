@@ -1,4 +1,4 @@
-/** The processes of a running product, read from /proc: their identity, CPU time and memory. */
+/** The processes of a running product, read from /proc: their identity, CPU time and memory; and signals. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Kernel ticks per second of CPU accounting; 100 on every Linux that runs Node. */
@@ -53,9 +53,10 @@ export function isRunning(pid: number): boolean {
 
 /**
  * Signals a process that may have ended already. Process ids are not reused so soon, so the signal cannot hit
- * another process.
+ * another process. Throws for 1, 0 and below, which mean init, groups and everything.
  */
 export function signalProcess(pid: number, name: NodeJS.Signals): void {
+  refuseWhatIsNotOurs(pid);
   try {
     process.kill(pid, name);
   } catch (error) {
@@ -63,9 +64,14 @@ export function signalProcess(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Signals a process and all its descendants. */
+/** Signals a process and all its descendants; throws like `signalProcess`. */
 export function signalTree(rootPid: number, name: NodeJS.Signals): void {
+  refuseWhatIsNotOurs(rootPid);
   for (const { pid } of processTree(rootPid)) signalProcess(pid, name);
+}
+
+function refuseWhatIsNotOurs(pid: number): void {
+  if (pid <= 1) throw new Error(`process ${pid} is not one of the product`);
 }
 
 /** Fields of /proc/<pid>/stat from the state on (proc(5): field 3 is index 0). */

@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
+import { signalTree } from './process-tree.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /**
@@ -27,7 +28,10 @@ export class RunningProgram {
     { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
   ) {
     this.#child = spawn(command, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    this.#ended = once(this.#child, 'exit');
+    // The child of a failed start never exits.
+    this.#ended = once(this.#child, 'exit').catch((error: unknown) => {
+      this.output += String(error);
+    });
     this.#child.once('close', () => {
       this.#isSilent = true;
       this.#child.emit('printed');
@@ -40,9 +44,9 @@ export class RunningProgram {
     }
   }
 
-  /** Its process id. */
-  get pid(): number {
-    return this.#child.pid ?? 0;
+  /** Its process id; null if it never started. */
+  get pid(): number | null {
+    return this.#child.pid ?? null;
   }
 
   /** It is no more: its process id may be another's. */
@@ -73,6 +77,15 @@ export class RunningProgram {
   /** Sends a signal to this process alone. */
   signal(name: NodeJS.Signals): void {
     this.#child.kill(name);
+  }
+
+  /**
+   * Sends a signal to this process and all its descendants. Once it has ended, or if it never started,
+   * nothing is signalled: its id may belong to another process by now.
+   */
+  signalTree(name: NodeJS.Signals): void {
+    const { pid } = this.#child;
+    if (pid !== undefined && !this.hasEnded) signalTree(pid, name);
   }
 
   /**

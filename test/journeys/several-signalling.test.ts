@@ -62,7 +62,12 @@ describeWhereThere(['kamailio'])('calls at two signalling servers behind a dispa
 
   function startWorker(name: string, firstPort: number): Promise<Program> {
     return parts.start('worker', name, {
-      settings: { RTP_PORT_MIN: String(firstPort), RTP_PORT_MAX: String(firstPort + 199) },
+      settings: {
+        RTP_PORT_MIN: String(firstPort),
+        RTP_PORT_MAX: String(firstPort + 199),
+        // For `start`, which waits for a line of it.
+        LOG_LEVEL: 'info',
+      },
     });
   }
 
