@@ -48,7 +48,7 @@ export class Part {
   signal(name: NodeJS.Signals): void {
     const program = this.#programs.at(-1);
     if (program === undefined || program.hasEnded) return;
-    for (const { pid } of processTree(program.pid))
+    for (const { pid } of program.pid === null ? [] : processTree(program.pid))
       try {
         process.kill(pid, name);
       } catch (error) {
