@@ -106,8 +106,8 @@ export const FLEET_DEFECTS: readonly Defect[] = [
     name: 'died-when-read',
     breaks: 'the caller pays until the machine is back and the spool of its worker is read',
     file: `${WORKERS}/worker-hub.ts`,
-    find: 'aliveAt === undefined ? null : new Date(aliveAt);',
-    replace: 'null;',
+    find: 'aliveAt === undefined ? null : new Date(Math.min(Date.parse(aliveAt), nowMs));',
+    replace: 'nowMs > 0 ? null : null;',
   },
   {
     name: 'one-witness-is-enough',
