@@ -11,6 +11,7 @@ import { contradictions } from './contradictions.ts';
 import { isCountry } from './countries.ts';
 import { DEMO_MODEL_ID, vendorOfModel } from './language-models.ts';
 import { limitSettings } from './limit-settings.ts';
+import { isSecretName } from './secret-name.ts';
 import {
   LANGUAGE_VENDORS,
   RECOGNITION_VENDORS,
@@ -383,7 +384,7 @@ export function signallingServers({
 /** Secrets that still have the value of a published example. */
 function publishedSecrets(given: Readonly<Record<string, unknown>>): string[] {
   return SETTING_NAMES.filter(
-    (name) => /_(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) && /^change-?me/i.test(String(given[name] ?? '')),
+    (name) => isSecretName(name) && /^change-?me/i.test(String(given[name] ?? '')),
   ).map((name) => `${name}: must be a secret of your own, not the published example`);
 }
 

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { readSettings, SETTING_NAMES, type Settings, SettingsError } from './env.ts';
+import { isSecretName } from './secret-name.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -12,9 +13,7 @@ const CERTIFICATE_KEYS = new Set(['TLS_KEY', 'SIP_TLS_KEY']);
 
 /** Settings that may come from a file: secrets, and addresses that contain one. */
 export const FILE_SETTINGS: readonly string[] = [
-  ...SETTING_NAMES.filter(
-    (name) => /_(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) && !CERTIFICATE_KEYS.has(name),
-  ),
+  ...SETTING_NAMES.filter((name) => isSecretName(name) && !CERTIFICATE_KEYS.has(name)),
   'ICE_SERVERS',
   'MASTER_KEY_OLD',
   'MONGODB_URL',

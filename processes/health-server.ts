@@ -20,7 +20,7 @@ export interface Meter {
   readonly read: () => number;
 }
 
-/** What a process reports about itself. */
+/** Readiness and figures of a process. */
 export interface Health {
   /** Why it takes no new work, one short reason each; empty: it is ready. */
   readonly missing: () => readonly string[];
@@ -31,7 +31,7 @@ export interface Health {
 export interface HealthPort {
   /** Base address; null while another program has the port. */
   readonly url: string | null;
-  /** Reports this from now on; before, the process is alive and starting. */
+  /** Reports this from now on; before, the process is alive and starting. Call it once. */
   serve(health: Health): void;
   close(): Promise<void>;
 }
@@ -53,7 +53,8 @@ export async function openHealthPort(
 ): Promise<HealthPort | null> {
   if (SUPERVISOR_RUN !== undefined) return null;
   let health = STARTING;
-  let registry = registryOf(health.meters);
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
   const server = createServer((request, response) => {
     answer(request.url ?? '', { health, registry }, response).catch((error: unknown) => {
       logger.error({ err: error }, 'a health request failed');
@@ -79,7 +80,7 @@ export async function openHealthPort(
     },
     serve(next) {
       health = next;
-      registry = registryOf(next.meters);
+      addMeters(registry, next.meters);
     },
     close: () =>
       new Promise((resolve) => {
@@ -116,9 +117,7 @@ function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-function registryOf(meters: readonly Meter[]): Registry {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+function addMeters(registry: Registry, meters: readonly Meter[]): void {
   for (const { name, help, read } of meters) {
     const about = { name, help, registers: [registry] };
     if (name.endsWith('_total'))
@@ -137,7 +136,6 @@ function registryOf(meters: readonly Meter[]): Registry {
         },
       });
   }
-  return registry;
 }
 
 /** False if another program has the port. */

@@ -7,7 +7,7 @@ export function putBetween(page: string, begin: string, end: string, text: strin
   writeFileSync(fileOf(page), `${before}${begin}\n${text}\n${end}${after}`);
 }
 
-/** What is between the markers. */
+/** The text between the markers. */
 export function textBetween(page: string, begin: string, end: string): string {
   return partsOf(page, begin, end).between;
 }

@@ -55,7 +55,7 @@ export interface ReportSink {
   handOver(instanceId: string, call: HandedOverCall): Promise<boolean>;
   /**
    * Called when a worker process is known to be dead and its spool has been read, or cannot be read. `diedAt`
-   * is the time of death, null if nobody saw it. Other workers take over its calls; those that cannot be
+   * is the time of death, null if it is unknown. Other workers take over its calls; those that cannot be
    * taken over end with `heartbeat_timeout`. `hungIn` is the session that had blocked its event loop when it
    * was killed.
    */

@@ -136,8 +136,8 @@ export class Worker {
   }
 
   /**
-   * What keeps this worker from taking any job, one short reason each. Web calls need no SIP server. Being
-   * full or late for a moment is no reason.
+   * Why this worker takes no job, one short reason each; empty if it takes some. Web calls need no SIP
+   * server. Being full or late is not named, because it passes.
    */
   missing(): string[] {
     const { phone, identity } = this.#deps;

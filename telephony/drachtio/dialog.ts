@@ -24,7 +24,7 @@ const RETRY_AFTER = '1';
 /** A move that takes longer is given up when the server that had the dialog is back. */
 const MOVE_MS = 3_000;
 
-/** What the dialogs of a worker share. */
+/** Shared by all dialogs of a worker. */
 export interface WorkerDialogs {
   /** Those that are open. */
   readonly open: Set<DrachtioDialog>;

@@ -37,7 +37,7 @@ export class FakeDispatch implements Dispatch {
   readonly tests: { key: Key; job: AgentTestJob }[] = [];
   readonly withdrawn: Key[] = [];
   readonly abandoned: { instanceId: string; key: Key }[] = [];
-  /** When a worker that is told to leave a call has left it. */
+  /** Resolves when a worker that was told to leave a call has left it. */
   hasLeft: Promise<void> = Promise.resolve();
   readonly ended: { instanceId: string; key: Key; reason: EndReason }[] = [];
   readonly sdpOffers: string[] = [];

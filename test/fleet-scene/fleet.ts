@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { systemClock } from '#base/clock.ts';
 import { createNgClient } from '#telephony/relay/ng-client.ts';
 import { has } from '#test/needs.ts';
-import type { ApiAnswer } from '../journeys/product.ts';
 import { Program, RunningProgram } from '../journeys/program.ts';
+import { RootApi } from '../journeys/root-api.ts';
 import { type Host, type Network, RANGE } from './network.ts';
 import { Part } from './part.ts';
 
@@ -24,7 +24,6 @@ const SECOND_RTP_PORTS = [21_000, 21_999] as const;
 const ROOT_KEY = 'a-root-key-of-a-fleet';
 const READY = { 'control-plane': /^ready /m, signalling: /^Signalling /m, worker: /^Works for /m };
 const RELAY_WITHIN_MS = 10_000;
-const ASK_MS = 30_000;
 
 /** A machine with a control plane and a worker. */
 export interface Machine {
@@ -50,8 +49,10 @@ interface Hosts {
   readonly relay: Host;
 }
 
-/** The fleet. */
-export class Fleet {
+/** The fleet. Its API is that of a control plane behind the balancer. */
+export class Fleet extends RootApi {
+  readonly rootKey = ROOT_KEY;
+  protected override readonly answerMs = 30_000;
   readonly machines: readonly Machine[];
   readonly signalling: readonly Part[];
   readonly store: Part;
@@ -65,6 +66,7 @@ export class Fleet {
   #release: string | undefined;
 
   private constructor(hosts: Hosts, { settings, release }: FleetOptions) {
+    super();
     this.#folder = mkdtempSync(join(tmpdir(), 'fleet-scene-'));
     this.#hosts = hosts;
     this.#startedFrom = release;
@@ -199,7 +201,7 @@ export class Fleet {
       this.#release === undefined
         ? { DRACHTIO_SERVERS: servers.join(',') }
         : { DRACHTIO_HOST: this.#hosts.signalling[0]?.address ?? '', DRACHTIO_PORT: String(APP_PORT) };
-    const balanced = this.#url;
+    const balanced = this.url;
     switch (role) {
       case 'control-plane':
         return { HOST: address, PORT: String(HTTP_PORT), PUBLIC_URL: balanced, ...reaching };
@@ -234,19 +236,6 @@ export class Fleet {
     return agentId;
   }
 
-  /** Asks a control plane behind the balancer. */
-  async ask(method: string, path: string, body?: unknown): Promise<ApiAnswer['body']> {
-    const response = await fetch(`${this.#url}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${ROOT_KEY}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(ASK_MS),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return text === '' ? null : JSON.parse(text);
-  }
-
   /** Stops the control planes and the store in this order, so that the books can be read. */
   async stop(): Promise<void> {
     await Promise.all(this.machines.map(({ controlPlane }) => controlPlane.stop()));
@@ -264,7 +253,7 @@ export class Fleet {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  get #url(): string {
+  get url(): string {
     return `http://${this.balancerAddress}:${HTTP_PORT}`;
   }
 

@@ -1,5 +1,4 @@
 /** A part of the fleet, which can be stopped, killed, hung and started again. */
-import { processTree } from '../journeys/process-tree.ts';
 import type { RunningProgram } from '../journeys/program.ts';
 
 export class Part {
@@ -46,15 +45,7 @@ export class Part {
 
   /** Sends a signal to it and everything it has started. */
   signal(name: NodeJS.Signals): void {
-    const program = this.#programs.at(-1);
-    if (program === undefined || program.hasEnded) return;
-    for (const { pid } of program.pid === null ? [] : processTree(program.pid))
-      try {
-        process.kill(pid, name);
-      } catch (error) {
-        // It may end between the look and the signal.
-        if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-      }
+    this.#programs.at(-1)?.signalTree(name);
   }
 
   /** Ends it without a chance to say so; resolves when it is gone. */

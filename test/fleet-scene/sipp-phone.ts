@@ -8,6 +8,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { encodeBlock } from '#caller/g711.ts';
 import { RunningProgram } from '../journeys/program.ts';
+import { callAndPlay, contactOf, DESCRIPTION, hangUp } from '../journeys/sipp-call-steps.ts';
 import { OUTSIDE } from './network.ts';
 
 const HANGS_UP_WITHIN_MS = 15_000;
@@ -87,23 +88,32 @@ function hook(from: string): string {
 }
 
 function scenario({ target, from }: SippOptions): string {
-  const head = (method: string, sequence: number, toTag: string) =>
-    `Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
-From: <sip:${from}@[local_ip]:[local_port]>;tag=tag-of-${from}
-To: <${target}>${toTag}
-Call-ID: [call_id]
-CSeq: ${sequence} ${method}
-Max-Forwards: 70`;
-  const contact = `Contact: <sip:${from}@[local_ip]:[local_port]>`;
-  const sdp = `v=0
-o=sipp 1 1 IN IP4 [local_ip]
-s=-
-c=IN IP4 [local_ip]
-t=0 0
-m=audio [rtpstream_audio_port] RTP/AVP 0
-a=rtpmap:0 PCMU/8000
+  const caller = { target, from, tag: `tag-of-${from}` };
+  return `<?xml version="1.0" encoding="ISO-8859-1" ?>
+<scenario name="a phone that asks again and again">
+${callAndPlay(caller, -1)}
+<label id="1"/>
+<recv request="INVITE" optional="true" next="2"/>
+<recv request="OPTIONS" optional="true" next="3"/>
+<recv request="ACK" optional="true" next="1"/>
+<recv request="MESSAGE" optional="true" next="4"/>
+<recv request="BYE" next="5"/>
+<label id="2"/>
+${answer(1, `${contactOf(caller)}\nContent-Type: application/sdp\n`, DESCRIPTION)}
+<label id="3"/>
+${answer(1)}
+<label id="4"/>
+${hangUp(caller, '<recv response="200" next="6"/>')}
+<label id="5"/>
+${answer(6)}
+<label id="6"/>
+<nop/>
+</scenario>
 `;
-  const answer = (next: number, extra: string, body: string) => `<send next="${next}"><![CDATA[
+}
+
+function answer(next: number, extra = '', body = ''): string {
+  return `<send next="${next}"><![CDATA[
 SIP/2.0 200 OK
 [last_Via:]
 [last_From:]
@@ -114,50 +124,4 @@ SIP/2.0 200 OK
 ${extra}Content-Length: [len]
 
 ${body}]]></send>`;
-  return `<?xml version="1.0" encoding="ISO-8859-1" ?>
-<scenario name="a phone that asks again and again">
-<send retrans="500"><![CDATA[
-INVITE ${target} SIP/2.0
-${head('INVITE', 1, '')}
-${contact}
-Content-Type: application/sdp
-Content-Length: [len]
-
-${sdp}]]></send>
-<recv response="100" optional="true"/>
-<recv response="180" optional="true"/>
-<recv response="200" rrs="true"/>
-<send><![CDATA[
-ACK [next_url] SIP/2.0
-${head('ACK', 1, '[peer_tag_param]')}
-[routes]
-Content-Length: 0
-
-]]></send>
-<nop><action><exec rtp_stream="microphone.ul,-1,0"/></action></nop>
-<label id="1"/>
-<recv request="INVITE" optional="true" next="2"/>
-<recv request="OPTIONS" optional="true" next="3"/>
-<recv request="ACK" optional="true" next="1"/>
-<recv request="MESSAGE" optional="true" next="4"/>
-<recv request="BYE" next="5"/>
-<label id="2"/>
-${answer(1, `${contact}\nContent-Type: application/sdp\n`, sdp)}
-<label id="3"/>
-${answer(1, '', '')}
-<label id="4"/>
-<send retrans="500"><![CDATA[
-BYE [next_url] SIP/2.0
-${head('BYE', 2, '[peer_tag_param]')}
-[routes]
-Content-Length: 0
-
-]]></send>
-<recv response="200" next="6"/>
-<label id="5"/>
-${answer(6, '', '')}
-<label id="6"/>
-<nop/>
-</scenario>
-`;
 }

@@ -34,7 +34,7 @@ export interface ProductOptions {
   readonly sipPort?: number;
 }
 
-export type { ApiAnswer } from './installation.ts';
+export type { ApiAnswer } from './root-api.ts';
 
 /** Parts that can be killed by name; `media-thread` is the process of the web calls. */
 export type ProductPart = 'control-plane' | 'worker' | 'media-thread' | 'signalling' | 'supervisor';

@@ -12,6 +12,7 @@ import { addressOf } from '#caller/sip-call.ts';
 import { freeUdpPort } from '#test/free-port.ts';
 import { heardOn } from './ear.ts';
 import { recordUlaw, type Utterance } from './microphone.ts';
+import { callAndPlay, hangUp, type SippCaller } from './sipp-call-steps.ts';
 
 /** Result of the call. */
 export interface SippCall {
@@ -32,7 +33,7 @@ export async function callWithSipp(
   writeFileSync(join(folder, 'microphone.ul'), microphone.file);
   writeFileSync(
     join(folder, 'call.xml'),
-    scenario({ target, from, milliseconds: Math.round(microphone.seconds * 1_000) }),
+    scenario({ target, from, tag: '[call_number]' }, Math.round(microphone.seconds * 1_000)),
   );
   const { host, port } = addressOf(target);
   const mediaPort = await freeUdpPort();
@@ -60,62 +61,12 @@ export async function callWithSipp(
   return { exitStatus, heard: heardOn(mediaPort, await capture.stop()) };
 }
 
-function scenario({
-  target,
-  from,
-  milliseconds,
-}: {
-  target: string;
-  from: string;
-  milliseconds: number;
-}): string {
-  const head = (
-    method: string,
-    sequence: number,
-    toTag: string,
-  ) => `Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
-From: <sip:${from}@[local_ip]:[local_port]>;tag=[call_number]
-To: <${target}>${toTag}
-Call-ID: [call_id]
-CSeq: ${sequence} ${method}
-Max-Forwards: 70`;
+function scenario(caller: SippCaller, milliseconds: number): string {
   return `<?xml version="1.0" encoding="ISO-8859-1" ?>
 <scenario name="a caller with a microphone">
-<send retrans="500"><![CDATA[
-INVITE ${target} SIP/2.0
-${head('INVITE', 1, '')}
-Contact: <sip:${from}@[local_ip]:[local_port]>
-Content-Type: application/sdp
-Content-Length: [len]
-
-v=0
-o=sipp 1 1 IN IP4 [local_ip]
-s=-
-c=IN IP4 [local_ip]
-t=0 0
-m=audio [rtpstream_audio_port] RTP/AVP 0
-a=rtpmap:0 PCMU/8000
-]]></send>
-<recv response="100" optional="true"/>
-<recv response="180" optional="true"/>
-<recv response="200" rrs="true"/>
-<send><![CDATA[
-ACK [next_url] SIP/2.0
-${head('ACK', 1, '[peer_tag_param]')}
-[routes]
-Content-Length: 0
-
-]]></send>
-<nop><action><exec rtp_stream="microphone.ul,1,0"/></action></nop>
+${callAndPlay(caller, 1)}
 <pause milliseconds="${milliseconds}"/>
-<send retrans="500"><![CDATA[
-BYE [next_url] SIP/2.0
-${head('BYE', 2, '[peer_tag_param]')}
-[routes]
-Content-Length: 0
-
-]]></send>
-<recv response="200"/>
+${hangUp(caller)}
 </scenario>
 `;
 }

@@ -52,7 +52,7 @@ class MoveUncertain extends Error {
   }
 }
 
-/** A session whose worker died. `diedAt` is null if nobody saw the death. */
+/** A session whose worker died. `diedAt` is null if the time is unknown. */
 export interface LostSession {
   readonly sessionId: string;
   readonly epoch: number;

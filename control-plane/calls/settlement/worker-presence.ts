@@ -62,7 +62,7 @@ export async function workerBack(
 }
 
 /**
- * How a worker process ended: the time, or null if nobody saw the death; and the session whose work had
+ * How a worker process ended: the time, null if it is unknown; and the session whose work had
  * blocked the event loop, if the process was killed for that.
  */
 interface WorkerDeath {

@@ -23,7 +23,7 @@ const LOST_WITNESS_MS = SPEAKING_LEASE_MS + REPORT_TAKEN_MS + 1_000;
 const MAX_PAUSE_MS = 3_000;
 const FORGOTTEN_MS = 120_000;
 
-/** What the replica knew at one look. */
+/** State of the evidence at one check. */
 export interface Look {
   /** Workers connected to this replica, and the time since their last message, ms. */
   readonly silences: ReadonlyMap<string, number>;

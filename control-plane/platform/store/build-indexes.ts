@@ -1,6 +1,7 @@
 /**
  * The indexes of all models. A unique index guards a rule, so the store must not be used without it. The
- * others only make queries fast: on a large collection they take minutes, which nobody should wait for.
+ * others only make queries fast. On a large collection they take minutes to build, so the start does not wait
+ * for them.
  */
 import { createHash } from 'node:crypto';
 import mongoose, { type Collection } from 'mongoose';
@@ -37,9 +38,8 @@ export async function buildIndexes(
       const { background: _, ...options } = given as Record<string, unknown>;
       return { ...options, key };
     });
-    for (const index of wanted)
-      if (which === 'all' || (index.unique === true) === (which === 'unique'))
-        await ensureIndex(collection, index, wanted);
+    const chosen = wanted.filter(({ unique = false }) => which === 'all' || unique === (which === 'unique'));
+    if (chosen.length > 0) await ensureIndexes(collection, chosen, wanted);
   }
   if (which !== 'unique') await dropIndexes(models.batchRows.collection, RETIRED_ROW_INDEXES);
 }
@@ -47,49 +47,70 @@ export async function buildIndexes(
 type IndexedCollection = Pick<Collection, 'createIndex' | 'dropIndex' | 'listIndexes'>;
 
 /** `wanted` are all indexes of the collection: none of them is outdated. */
-async function ensureIndex(
+async function ensureIndexes(
   collection: IndexedCollection,
-  index: IndexDefinition,
+  chosen: readonly IndexDefinition[],
   wanted: readonly IndexDefinition[],
 ): Promise<void> {
-  const { key, ...options } = index;
-  const name = index.name ?? Object.entries(key).flat().join('_');
-  /** False if it conflicts with another index. */
-  const create = async (as: string) => {
-    try {
-      await collection.createIndex(key as never, { ...options, name: as } as never);
-      return true;
-    } catch (error) {
-      if (error instanceof mongoose.mongo.MongoServerError && CONFLICTS.has(error.code)) return false;
-      throw error;
-    }
-  };
-  // No other definition has this name: a replica that drops an outdated one late does not hit the new one.
-  const ownName = `${name}_${hashOf(index)}`;
-  const isThere = async () => (await listIndexes(collection)).some((each) => isSame(each, index));
-  const isBeside = (await create(name)) || (await isThere()) || (await create(ownName));
-  const present = await listIndexes(collection);
-  const outdated = present
-    .filter((each) => isFormOf(each, { name, key }))
-    .filter((each) => !wanted.some((other) => isSame(each, other)))
-    .flatMap((each) => each.name ?? []);
-  await dropIndexes(collection, outdated);
-  // Another replica may have created it under the first name meanwhile.
-  if (!isBeside && !(await create(ownName)) && !(await isThere()))
-    throw new Error(`the index ${name} conflicts with another one`);
+  const blocked: IndexDefinition[] = [];
+  for (const index of chosen) {
+    const isThere =
+      (await createIndex(collection, index, nameOf(index))) ||
+      (await hasIndex(collection, index)) ||
+      (await createIndex(collection, index, ownNameOf(index)));
+    if (!isThere) blocked.push(index);
+  }
+  const outdated = (await listIndexes(collection))
+    .filter((each) => chosen.some((index) => isFormOf(each, index)))
+    .filter((each) => !wanted.some((other) => isSame(each, other)));
+  await dropIndexes(
+    collection,
+    outdated.flatMap(({ name }) => name ?? []),
+  );
+  for (const index of blocked) {
+    // Another replica may have created it under the first name meanwhile.
+    if (!(await createIndex(collection, index, ownNameOf(index))) && !(await hasIndex(collection, index)))
+      throw new Error(`the index ${nameOf(index)} conflicts with another one`);
+  }
+}
+
+/** Creates an index under a name, or waits for its build; false if it conflicts with another index. */
+async function createIndex(
+  collection: IndexedCollection,
+  { key, ...options }: IndexDefinition,
+  name: string,
+): Promise<boolean> {
+  try {
+    await collection.createIndex(key as never, { ...options, name } as never);
+    return true;
+  } catch (error) {
+    if (error instanceof mongoose.mongo.MongoServerError && CONFLICTS.has(error.code)) return false;
+    throw error;
+  }
+}
+
+async function hasIndex(collection: IndexedCollection, index: IndexDefinition): Promise<boolean> {
+  return (await listIndexes(collection)).some((each) => isSame(each, index));
+}
+
+function nameOf({ name, key }: IndexDefinition): string {
+  return name ?? Object.entries(key).flat().join('_');
+}
+
+/** A name of this definition alone: a replica that drops an outdated one late does not hit the new one. */
+function ownNameOf(index: IndexDefinition): string {
+  const hash = createHash('sha256').update(definitionOf(index)).digest('hex');
+  return `${nameOf(index)}_${hash.slice(0, NAME_DIGITS)}`;
 }
 
 /** Whether an index is a definition of this one, of this or an earlier release. */
-function isFormOf(each: IndexDefinition, { name, key }: { readonly name: string; readonly key: object }) {
+function isFormOf(each: IndexDefinition, index: IndexDefinition): boolean {
+  const name = nameOf(index);
   return (
     each.name === name ||
     OWN_NAME.exec(each.name ?? '')?.groups?.['name'] === name ||
-    JSON.stringify(each.key) === JSON.stringify(key)
+    JSON.stringify(each.key) === JSON.stringify(index.key)
   );
-}
-
-function hashOf(index: IndexDefinition): string {
-  return createHash('sha256').update(definitionOf(index)).digest('hex').slice(0, NAME_DIGITS);
 }
 
 function isSame(one: IndexDefinition, other: IndexDefinition): boolean {
@@ -103,6 +124,7 @@ function definitionOf(index: IndexDefinition): string {
 
 /** Drops those of the indexes that exist. */
 export async function dropIndexes(collection: IndexedCollection, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return;
   const present = await listIndexes(collection);
   for (const { name } of present)
     if (name !== undefined && names.includes(name))

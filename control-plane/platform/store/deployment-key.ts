@@ -88,14 +88,10 @@ export async function openDeploymentKey(connection: Connection, sources: KeySour
 
 /** The key of a deployment that gets its first master key. Throws if no known key opens its data. */
 async function firstKey({ fileKey, derivedKey, opensData, isNew }: KeySources): Promise<Buffer> {
+  const known = [fileKey, derivedKey].filter((key) => key !== null);
+  for (const key of known) if (await opensData(key)) return key;
   const fresh = randomBytes(KEY_BYTES);
-  let isDataThere = false;
-  for (const key of [fileKey, derivedKey, fresh]) {
-    const opens = key && (await opensData(key));
-    if (key && opens) return key;
-    if (opens === false) isDataThere = true;
-  }
-  if (isDataThere)
+  if ((await opensData(fresh)) !== null)
     throw new Error(
       'MASTER_KEY: the data of this deployment is encrypted with the key of another ' +
         'DATA_DIR/credentials.json or of an earlier ROOT_API_KEY: start once with that and MASTER_KEY',

@@ -11,7 +11,7 @@ import type { Models } from './models.ts';
 /** A replica that refreshed its entry within this time may be alive; allows for clock differences. */
 const RECENT_MS = 60_000;
 
-/** What the register of replicas held at one look. */
+/** Contents of the register of replicas at one check. */
 export interface Sightings {
   /** Connected workers. */
   readonly workers: ReadonlySet<string>;

@@ -133,13 +133,19 @@ describe('the phone calls of a worker', () => {
     expect(bench.types('s1')).toEqual(['ended']);
   });
 
+  /** A call that the worker has answered. */
+  async function answeredCall(id: string) {
+    const placement = await bench.dispatch.place(bench.offer(id, 'phone'));
+    const invite = inviteOf(bench, id);
+    invite.take();
+    bench.dispatch.assign(placement, bench.session(id), bench.planOf(id));
+    await until(() => expect(bench.types(id)).toContain('joined'));
+    return invite;
+  }
+
   it('are offered to other workers in a drain, and left without a BYE once one has taken them', async () => {
     await bench.start({ drainMs: 60_000 });
-    const placement = await bench.dispatch.place(bench.offer('s1', 'phone'));
-    const invite = inviteOf(bench, 's1');
-    invite.take();
-    bench.dispatch.assign(placement, bench.session('s1'), bench.planOf('s1'));
-    await until(() => expect(bench.types('s1')).toContain('joined'));
+    const invite = await answeredCall('s1');
     const drained = bench.worker.drain();
     await until(() => expect(bench.events).toContain('hand over s1:1 of w {}'));
     bench.dispatch.abandon('w', bench.session('s1'));
@@ -152,11 +158,7 @@ describe('the phone calls of a worker', () => {
 
   it('are left by the time that a draining worker confirms it', async () => {
     await bench.start({ drainMs: 60_000 });
-    const placement = await bench.dispatch.place(bench.offer('s1', 'phone'));
-    const invite = inviteOf(bench, 's1');
-    invite.take();
-    bench.dispatch.assign(placement, bench.session('s1'), bench.planOf('s1'));
-    await until(() => expect(bench.types('s1')).toContain('joined'));
+    const invite = await answeredCall('s1');
     await bench.dispatch.leave('w', bench.session('s1'));
     expect(invite.seen).toEqual(['180', '200', 'left']);
   });

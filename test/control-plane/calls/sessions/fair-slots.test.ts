@@ -24,13 +24,21 @@ beforeEach(async () => {
   [greedy, modest] = [await api.createUser(), await api.createUser()];
 });
 
-async function create(user: TestUser, count: number) {
+/** A function that requests a session of a new agent. */
+async function requests(user: TestUser) {
   const agent_id = await api.publishAgent(user);
-  return Promise.all(
-    Array.from({ length: count }, () =>
-      api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } }),
-    ),
-  );
+  return () => api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } });
+}
+
+/** The same, for the status alone. */
+async function statusOfRequests(user: TestUser) {
+  const request = await requests(user);
+  return async () => (await request()).status;
+}
+
+async function create(user: TestUser, count: number) {
+  const request = await requests(user);
+  return Promise.all(Array.from({ length: count }, request));
 }
 const statuses = (answers: readonly { readonly status: number }[]) =>
   answers.map(({ status }) => status).toSorted();
@@ -71,10 +79,9 @@ describe('the last tenth of the worker slots', () => {
   it('security 5: is refused repeatedly with one read of sessions a second and counts from an index', async () => {
     await create(greedy, CAPACITY - LAST_TENTH);
     await api.clock.advance(STORED_FOR_SURE_MS);
-    const agent_id = await api.publishAgent(greedy);
-    const ask = () => api.request('POST', '/v1/agent/sessions', { key: greedy.key, body: { agent_id } });
+    const ask = await statusOfRequests(greedy);
     const { read, counted } = await watched(async () => {
-      for (let asked = 0; asked < 10; asked++) expect((await ask()).status).toBe(429);
+      for (let asked = 0; asked < 10; asked++) expect(await ask()).toBe(429);
     });
     expect(read).toBeLessThanOrEqual(CAPACITY - LAST_TENTH);
     expect(
@@ -89,9 +96,7 @@ describe('the last tenth of the worker slots', () => {
     await create(greedy, 13);
     await create(modest, 14);
     await api.clock.advance(STORED_FOR_SURE_MS);
-    const agent_id = await api.publishAgent(modest);
-    return async () =>
-      (await api.request('POST', '/v1/agent/sessions', { key: modest.key, body: { agent_id } })).status;
+    return statusOfRequests(modest);
   }
 
   /** Ends sessions of the account that holds most, so that it holds the fewest. */
@@ -149,9 +154,7 @@ describe('the last tenth of the worker slots', () => {
   });
 
   it('security 5: counts what was placed since the last count', async () => {
-    const agent_id = await api.publishAgent(greedy);
-    const ask = async () =>
-      (await api.request('POST', '/v1/agent/sessions', { key: greedy.key, body: { agent_id } })).status;
+    const ask = await statusOfRequests(greedy);
     await create(greedy, 13);
     await create(modest, 14);
     // It may hold as many as the other account, and no more.

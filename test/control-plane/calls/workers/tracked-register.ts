@@ -3,7 +3,7 @@ import type { Context } from '#control-plane/platform/context.ts';
 
 type Register = Context['models']['replicas'];
 
-/** What delays the reads and the heartbeats; each is awaited before. */
+/** Promises that each read and each heartbeat awaits first. */
 export interface RegisterDelays {
   readonly reads?: () => Promise<void>;
   readonly writes?: () => Promise<void>;

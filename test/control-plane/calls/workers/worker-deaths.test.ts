@@ -68,7 +68,7 @@ it('the calls of a dead worker are settled when the database is back', async () 
   await hub.close();
 });
 
-it('a worker whose end nobody saw died when it was last alive, and not when its spool is read', async () => {
+it('a worker found dead later died when it last touched its spool, and not when that is read', async () => {
   const root = await spoolRoot();
   const left = await openSpool(root, 'dead');
   left.append({ sessionId: 's1', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
