@@ -5,6 +5,7 @@ import type { Vendor } from './vendors.ts';
 
 type Paired =
   | 'LIVEKIT_URL'
+  | 'LIVEKIT_PUBLIC_URL'
   | 'LIVEKIT_API_KEY'
   | 'LIVEKIT_API_SECRET'
   | 'TWILIO_ACCOUNT_SID'
@@ -43,6 +44,8 @@ export function contradictions(settings: CheckedSettings): string[] {
       );
   };
   together(['LIVEKIT_URL', 'LIVEKIT_API_KEY', 'LIVEKIT_API_SECRET']);
+  if (settings.LIVEKIT_PUBLIC_URL !== undefined && settings.LIVEKIT_URL === undefined)
+    problems.push('LIVEKIT_PUBLIC_URL: must be set together with LIVEKIT_URL');
   together(['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN']);
   together(['TLS_CERT', 'TLS_KEY']);
   together(['SIP_TLS_CERT', 'SIP_TLS_KEY']);

@@ -180,6 +180,7 @@ const environmentSchema = z.object({
     .optional(),
   REDIS_URL: redisUrl.optional(),
   LIVEKIT_URL: z.url({ protocol: /^(https?|wss?)$/, error: WEB_ADDRESS }).optional(),
+  LIVEKIT_PUBLIC_URL: z.url({ protocol: /^(https?|wss?)$/, error: WEB_ADDRESS }).optional(),
   LIVEKIT_API_KEY: secret.optional(),
   LIVEKIT_API_SECRET: secret.optional(),
   DRACHTIO_HOST: host.optional(),

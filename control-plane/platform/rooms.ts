@@ -43,6 +43,8 @@ export interface RoomEvent {
 export interface Rooms {
   /** WebSocket address for clients and workers (ws or wss). */
   readonly url: string;
+  /** The server's address for browsers. */
+  readonly publicUrl: string;
   /**
    * Creates a room that stays open for `emptySeconds` until its first participant joins. Throws
    * `Fault('gateway_unreachable')`.
@@ -141,6 +143,7 @@ export function openRooms(settings: Settings, logger: Logger): Rooms | null {
   };
   return {
     url: LIVEKIT_URL.replace(/^http/, 'ws'),
+    publicUrl: (settings.LIVEKIT_PUBLIC_URL ?? LIVEKIT_URL).replace(/^http/, 'ws'),
     create: async (room, emptySeconds) => {
       await reach(
         service.createRoom({ name: room, emptyTimeout: emptySeconds, departureTimeout: DEPARTURE_S }),

@@ -137,6 +137,9 @@ describe('settings', () => {
     expect(problemsOf({ LIVEKIT_URL: 'wss://rooms.example' })).toEqual([
       expect.stringContaining('LIVEKIT_API_KEY, LIVEKIT_API_SECRET'),
     ]);
+    expect(problemsOf({ LIVEKIT_PUBLIC_URL: 'wss://rooms.example' })).toEqual([
+      'LIVEKIT_PUBLIC_URL: must be set together with LIVEKIT_URL',
+    ]);
     expect(problemsOf({ RTPENGINE_INTERFACES: 'public,private' })).toEqual([
       expect.stringContaining('RTPENGINE'),
     ]);

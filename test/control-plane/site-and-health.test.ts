@@ -94,7 +94,8 @@ describe('the site', () => {
     writeFileSync(join(dist, 'console', 'index.html'), '<!doctype html><title>Console</title>');
     const settings = {
       ...api.context.settings,
-      LIVEKIT_URL: 'wss://rooms.example.com',
+      LIVEKIT_URL: 'ws://127.0.0.1:7880',
+      LIVEKIT_PUBLIC_URL: 'wss://rooms.example.com',
       PUBLIC_URL: 'https://parley.example.com',
     };
     const app = await createServer(api.context);

@@ -81,7 +81,9 @@ export async function registerRoomRoutes(app: ApiServer, context: Context): Prom
         role: 'monitor',
         ttlSeconds: MONITOR_TOKEN_SECONDS,
       });
-      return reply.code(201).send({ livekit_url: context.rooms.url, token, room: session.room, identity });
+      return reply
+        .code(201)
+        .send({ livekit_url: context.rooms.publicUrl, token, room: session.room, identity });
     },
   );
 }

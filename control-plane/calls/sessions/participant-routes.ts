@@ -204,7 +204,13 @@ async function joinInRoom(
     await rooms.remove(room).catch(() => undefined);
     throw error;
   }
-  return { transport: 'livekit', livekit_url: rooms.url, token, session_id: session._id, participant_id: id };
+  return {
+    transport: 'livekit',
+    livekit_url: rooms.publicUrl,
+    token,
+    session_id: session._id,
+    participant_id: id,
+  };
 }
 
 async function joinDirectly(

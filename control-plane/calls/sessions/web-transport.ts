@@ -72,7 +72,7 @@ export async function chooseTransport(
     plan: { type: 'livekit', url: rooms.url, token: agentToken, caller_identity: callerIdentity(sessionId) },
     room: sessionId,
     tokenHash: null,
-    grant: { transport: 'livekit', livekit_url: rooms.url, token },
+    grant: { transport: 'livekit', livekit_url: rooms.publicUrl, token },
     prepare: () => rooms.create(sessionId, joinSeconds + ROOM_MARGIN_SECONDS),
   };
 }

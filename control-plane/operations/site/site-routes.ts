@@ -43,7 +43,8 @@ export async function registerSiteRoutes(
     acceptRanges: false,
     setHeaders: (reply, path) => {
       if (!path.startsWith(consoleDirectory)) return;
-      const policy = consolePolicy(context.publicAddress.url, context.settings.LIVEKIT_URL);
+      const { LIVEKIT_PUBLIC_URL, LIVEKIT_URL } = context.settings;
+      const policy = consolePolicy(context.publicAddress.url, LIVEKIT_PUBLIC_URL ?? LIVEKIT_URL);
       reply.headers({ 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' });
       if (path.startsWith(join(consoleDirectory, 'assets'))) reply.headers(FOR_EVER);
     },

@@ -166,16 +166,17 @@ describe('colleagues in calls, without LiveKit', () => {
   });
 });
 
+/** LiveKit's address for browsers. */
+const PUBLIC_URL = 'wss://rooms.example.com';
+
 describe('colleagues in calls, with LiveKit', () => {
   let livekit: LivekitRooms;
 
   beforeAll(async () => {
     livekit = await startLivekitRooms();
-    const rooms = openRooms(
-      readSettings(livekit.environment),
-      createLogger({ level: 'silent', name: 'test' }),
-    );
-    api = await openTestCalls(livekit.environment, { rooms });
+    const environment = { ...livekit.environment, LIVEKIT_PUBLIC_URL: PUBLIC_URL };
+    const rooms = openRooms(readSettings(environment), createLogger({ level: 'silent', name: 'test' }));
+    api = await openTestCalls(environment, { rooms });
   });
   beforeEach(async () => {
     livekit.rooms.clear();
@@ -189,12 +190,12 @@ describe('colleagues in calls, with LiveKit', () => {
   });
   const roomOf = (id: string) => `${sessionId}.${id}`;
 
-  it('get a token for a separate room, which the worker joins and which closes with the session', async () => {
+  it('get a token for a room at its public address, which the worker joins at its own; both end together', async () => {
     const { body } = await join({ name: 'Ann' });
     const { participant_id: id } = body;
     expect(body).toEqual({
       transport: 'livekit',
-      livekit_url: livekit.environment.LIVEKIT_URL,
+      livekit_url: PUBLIC_URL,
       token: expect.any(String),
       session_id: sessionId,
       participant_id: id,
@@ -203,7 +204,11 @@ describe('colleagues in calls, with LiveKit', () => {
       id,
       name: 'Ann',
       mode: 'listen',
-      connection: { type: 'livekit', identity: `colleague-${id}` },
+      connection: {
+        type: 'livekit',
+        url: livekit.environment.LIVEKIT_URL,
+        identity: `colleague-${id}`,
+      },
     });
     expect([...livekit.rooms.keys()]).toEqual([sessionId, roomOf(id)]);
     await end();
