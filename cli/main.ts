@@ -16,6 +16,7 @@ import { addModelCommands } from './models.ts';
 import { addNumberCommands } from './numbers.ts';
 import { addReplayCommands } from './replay.ts';
 import { addSessionCommands } from './sessions.ts';
+import { addStartCommand } from './start.ts';
 import { addTestCommand } from './test.ts';
 import { addWalletCommands } from './wallet.ts';
 
@@ -47,6 +48,7 @@ const common: CommandContext = {
   },
 };
 for (const add of [
+  addStartCommand,
   addAgentCommands,
   addNumberCommands,
   addSessionCommands,

@@ -10,6 +10,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { platformSwitch } from '#base/platform.ts';
+import { typeOptions } from '#base/type-options.ts';
 import type { FromMediaThread, ToMediaThread } from './thread-messages.ts';
 
 /** Events of a transport. */
@@ -57,7 +58,7 @@ export function runAsProcess(listener: RunnerListener): MediaTransport {
   // Each version of Node has a subfolder of its own.
   const cache = ownCache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(ownCache) };
   const child = fork(fileURLToPath(ENTRY), [], {
-    execArgv: [],
+    execArgv: [...typeOptions],
     env: { NODE_ENV: 'production', ...platformSwitch, ...cache },
     serialization: 'advanced',
   });

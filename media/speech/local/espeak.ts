@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
 import { parseJson } from '#base/parse-json.ts';
+import { typeOptions } from '#base/type-options.ts';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
 import type { ProviderVoice } from '#config/vendors.ts';
 import { SampleReader } from '../audio/pcm-bytes.ts';
@@ -134,7 +135,7 @@ function startProgram(
   listener: SentenceEngineListener<EspeakAnswer>,
 ): SentenceEngine<EspeakJob> {
   // An empty environment: ours contains secrets.
-  const child = spawn(execPath, [program], { env: {}, stdio: ['pipe', 'pipe', 'ignore'] });
+  const child = spawn(execPath, [...typeOptions, program], { env: {}, stdio: ['pipe', 'pipe', 'ignore'] });
   // It ends with this process and does not keep it alive.
   child.unref();
   for (const pipe of [child.stdin, child.stdout]) (pipe as unknown as Socket).unref();

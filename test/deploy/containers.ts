@@ -1,0 +1,131 @@
+/**
+ * Builds and runs containers without a daemon and without an image registry: Buildah in a chroot, and base
+ * images made here from the system's own packages under the names that the Dockerfile uses. They stand in for
+ * the published ones, which come from the same Debian packages.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '../..');
+const SUITE = 'bookworm';
+/** What Debian leaves out of its slim images. */
+const SLIM = ['man', 'locale', 'doc', 'info'].map((kind) => `--dpkgopt=path-exclude=/usr/share/${kind}/*`);
+/** How this machine reaches its package registries; the build does so in the same way. */
+const ACCESS: readonly (readonly [host: string, inside: string])[] = [
+  [join(homedir(), '.npmrc'), '/root/.npmrc'],
+  ['/etc/npmrc', '/usr/local/etc/npmrc'],
+  [join(homedir(), '.npm'), '/root/.npm'],
+  ['/etc/ssl/certs', '/etc/ssl/certs'],
+  ['/etc/apt/sources.list.d', '/etc/apt/sources.list.d'],
+];
+
+/** The programs that `openContainers` needs. */
+export const CONTAINER_PROGRAMS = ['buildah', 'mmdebstrap'];
+
+/** An image store of its own. */
+export interface Containers {
+  /** Builds `deploy/Dockerfile` from a folder; returns the lines that the build printed. */
+  build(folder: string, tag: string): Promise<string[]>;
+  /** Starts a container of an image; `parameters` replace those of its command. */
+  start(tag: string, environment: Readonly<Record<string, string>>): Promise<ChildProcess>;
+  /** Output of a program in a new container, as the image's user. */
+  output(tag: string, command: readonly string[]): Promise<string>;
+  /** Size of an image with its base, bytes. */
+  size(tag: string): Promise<number>;
+  /** The image's configuration, such as `User` or `Healthcheck`. */
+  config(tag: string): Promise<Record<string, unknown>>;
+  close(): Promise<void>;
+}
+
+/** Opens a store with the base images that `deploy/Dockerfile` names. */
+export async function openContainers(): Promise<Containers> {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-containers-'));
+  const store = ['--root', join(folder, 'images'), '--runroot', join(folder, 'run')];
+  const env = { ...process.env, BUILDAH_ISOLATION: 'chroot', STORAGE_DRIVER: 'overlay' };
+  const buildah = async (...parameters: readonly string[]) => {
+    const options = { env, maxBuffer: 64 * 1_048_576 };
+    const { stdout, stderr } = await run('buildah', [...store, ...parameters], options);
+    return { stdout: stdout.trim(), stderr };
+  };
+  const from = async (tag: string) => (await buildah('from', '--pull=never', tag)).stdout;
+  const userOf = async (tag: string) => String((await config(tag))['User']);
+  const config = async (tag: string) => {
+    const { stdout } = await buildah('inspect', '--type', 'image', tag);
+    return (JSON.parse(stdout) as { Docker: { config: Record<string, unknown> } }).Docker.config;
+  };
+  await makeBases(folder, buildah);
+  return {
+    build: async (source, tag) => {
+      const mounts = ACCESS.filter(([host]) => existsSync(host)).flatMap(([host, inside]) => [
+        '--volume',
+        `${host}:${inside}`,
+      ]);
+      const file = join(source, 'deploy/Dockerfile');
+      const built = await buildah(
+        ...['build', '--format', 'docker', '--layers', '--pull=never', ...mounts],
+        ...['--file', file, '--tag', tag, source],
+      );
+      return `${built.stdout}\n${built.stderr}`.split('\n');
+    },
+    start: async (tag, environment) => {
+      const { Entrypoint: entrypoint, Cmd: command } = await config(tag);
+      const values = Object.entries(environment).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
+      const parameters = ['run', '--user', await userOf(tag), ...values, await from(tag), '--'];
+      const program = [entrypoint, command].flat().map(String);
+      return spawn('buildah', [...store, ...parameters, ...program], { env, stdio: 'pipe' });
+    },
+    output: async (tag, command) =>
+      (await buildah('run', '--user', await userOf(tag), await from(tag), '--', ...command)).stdout,
+    size: async (tag) => {
+      const { stdout } = await buildah('inspect', '--type', 'image', tag);
+      const { Manifest: manifest } = JSON.parse(stdout) as { Manifest: string };
+      const { layers } = JSON.parse(manifest) as { layers: readonly { readonly size: number }[] };
+      return layers.reduce((sum, { size }) => sum + size, 0);
+    },
+    config,
+    close: async () => {
+      await buildah('rm', '--all').catch(() => undefined);
+      await buildah('rmi', '--all', '--force').catch(() => undefined);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Makes Debian's slim image, and Node's on top of it with the Node and npm of this machine. */
+async function makeBases(
+  folder: string,
+  buildah: (...parameters: readonly string[]) => Promise<{ readonly stdout: string }>,
+): Promise<void> {
+  const tree = join(folder, 'debian.tar');
+  await run('mmdebstrap', ['--variant=minbase', '--include=ca-certificates', ...SLIM, SUITE, tree]);
+  const debian = (await buildah('from', 'scratch')).stdout;
+  await buildah('add', debian, tree);
+  rmSync(tree);
+  await buildah('commit', debian, `docker.io/library/debian:${SUITE}-slim`);
+  const dockerfile = readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8');
+  const name = /^FROM (node:\S+)/m.exec(dockerfile)?.[1];
+  if (name === undefined) throw new Error('the Dockerfile builds on no image of Node');
+  const npm = (await run('npm', ['root', '--global'])).stdout.trim();
+  await buildah('copy', debian, process.execPath, '/usr/local/bin/node');
+  await buildah('copy', debian, join(npm, 'npm'), '/usr/local/lib/node_modules/npm');
+  await buildah(
+    'run',
+    debian,
+    '--',
+    'ln',
+    '-s',
+    '../lib/node_modules/npm/bin/npm-cli.js',
+    '/usr/local/bin/npm',
+  );
+  const authorities = process.env['NODE_EXTRA_CA_CERTS'];
+  if (authorities !== undefined) {
+    await buildah('copy', debian, authorities, '/usr/local/share/authorities.pem');
+    await buildah('config', '--env', 'NODE_EXTRA_CA_CERTS=/usr/local/share/authorities.pem', debian);
+  }
+  await buildah('commit', debian, `docker.io/library/${name}`);
+  await buildah('rm', debian);
+}
