@@ -5,10 +5,11 @@ import type { Turn } from './account-turns.ts';
 import { bytesInMemory } from './body-size.ts';
 
 /**
- * Statuses the client could have avoided by waiting or paying. Their place stays taken for this long, so
- * clients that keep asking use less of the event loop.
+ * Statuses the client could have avoided by waiting or paying, and 503, such as no free worker: it costs as
+ * much as an admitted request. Their place stays taken for this long, so clients that keep asking use less of
+ * the event loop.
  */
-const REFUSALS: ReadonlySet<number> = new Set([402, 403, 429]);
+const REFUSALS: ReadonlySet<number> = new Set([402, 403, 429, 503]);
 export const REFUSED_MS = 500;
 
 /** Requests whose admission is still pending. */

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { ManualClock } from '../../../fakes/manual-clock.ts';
 import { openTestApi, type TestApi } from '../../test-api.ts';
+import { openTestCalls } from '../../test-calls.ts';
 
 /** Requests turns and records the order in which they begin. */
 function players(limit: number) {
@@ -243,5 +244,31 @@ describe('turns over HTTP', () => {
     expect(isAnswered).toBe(false);
     second.leave(0);
     expect((await list).status).toBe(404);
+  });
+});
+
+describe('turns of requests that need a worker', () => {
+  it('a request refused for want of a worker keeps its place for a moment, too', async () => {
+    const clock = new ManualClock();
+    const api = await openTestCalls({ LIMIT_REQUESTS: '1' }, { clock });
+    try {
+      api.dispatch.room = 0;
+      const [greedy, other] = [await api.createUser(), await api.createUser()];
+      const agents = (key: string) => api.request('GET', '/v1/agent/agents', { key });
+      const agentId = await api.publishAgent(greedy);
+      expect((await agents(other.key)).status).toBe(200);
+      const body = { agent_id: agentId };
+      expect((await api.request('POST', '/v1/agent/sessions', { key: greedy.key, body })).status).toBe(503);
+      let isAnswered = false;
+      const next = agents(greedy.key).finally(() => {
+        isAnswered = true;
+      });
+      expect((await agents(other.key)).status).toBe(200);
+      expect(isAnswered).toBe(false);
+      await clock.advance(500);
+      expect((await next).status).toBe(200);
+    } finally {
+      await api.close();
+    }
   });
 });
