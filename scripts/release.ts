@@ -9,8 +9,8 @@
  * - `SHA256SUMS`: checksums of these files
  *
  * `npm run release -- --draft` writes the files for the present version and changes nothing in the
- * repository. `--no-image` leaves the image out. Nothing is uploaded. Exit code 1 if a step fails, 2 for wrong
- * usage.
+ * repository. `--no-image` leaves the image out. Nothing is uploaded. Exit code 1 if a step fails, 2 for
+ * wrong usage.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
