@@ -15,7 +15,7 @@ import { Disk } from './disks.ts';
 import { Network } from './network.ts';
 import { SharedBus } from './shared-bus.ts';
 import { type AppSocket, SignallingProcess } from './signalling-process.ts';
-import { openEngine, type StoreEngine } from './store-engine.ts';
+import { openEngine } from './store-engine.ts';
 import { StoreServer } from './store-server.ts';
 import { VirtualProcess } from './virtual-process.ts';
 import { WebhookEndpoint } from './webhook-endpoint.ts';
@@ -23,7 +23,6 @@ import { type Callers, type WorkerObserver, WorkerProcess } from './worker-proce
 
 /** Sets of models, reused from run to run: compiling one takes as long as a small run. */
 const modelSets: Models[] = [];
-let engine: StoreEngine | null = null;
 
 function modelSet(index: number): Models {
   modelSets[index] ??= defineModels(mongoose.createConnection());
@@ -96,9 +95,7 @@ export class Fleet {
     this.network = new Network(clock, random.fork());
     this.bus = new SharedBus(this.network);
     this.endpoint = new WebhookEndpoint(this.network);
-    engine ??= openEngine(Object.values(modelSet(0)));
-    engine.clear();
-    this.store = new StoreServer(engine, this.network, random.fork());
+    this.store = new StoreServer(openEngine(Object.values(modelSet(0))), this.network, random.fork());
     this.machines = Array.from({ length: plan.machines }, (_, index) => ({
       index,
       disk: new Disk(),

@@ -20,6 +20,7 @@ const LONGEST_MS = 900_000;
 const RELEASE_MS = 24_000;
 const STARTING_CREDIT = 100_000_000;
 const LARGEST_SKEW_MS = 2_400;
+const TIMERS_A_ROUND = 64;
 
 /** Commands that a control plane needs in a second without calls, at most, and those of a call. */
 const IDLE_COMMANDS = 6;
@@ -70,7 +71,7 @@ export interface FleetRun {
 /** Runs the fleet of this seed. */
 export async function simulateFleet(seed: number): Promise<FleetRun> {
   const random = createRandom(seed);
-  const clock = new SimulatedClock();
+  const clock = new SimulatedClock(TIMERS_A_ROUND);
   const machines = random.pick([1, 2, 2, 3, 3]);
   const plan = {
     machines,

@@ -1,149 +1,307 @@
 /**
- * The one database of a simulated fleet: the engine of the embedded store in memory, called directly instead
- * of over a socket, so that virtual time decides when a command takes effect. Its few documents are kept
- * decoded for queries, most of which find nothing: the engine's matcher tests them, without its indexes.
+ * The one database of a simulated fleet, in memory and called directly instead of over a socket, so that
+ * virtual time decides when a command takes effect. Filters, updates, projections, sorts and the keys of
+ * unique indexes are those of the embedded store; its documents are so few that lists hold them. A document
+ * that is stored never changes: an update puts another one in its place.
  */
-import { deserialize, serialize } from 'bson';
+import { isDeepStrictEqual } from 'node:util';
+import { Binary, deserialize, ObjectId, serialize } from 'bson';
 import { systemClock } from '#base/clock.ts';
-import type { Document } from '#control-plane/platform/store/embedded/bson-values.ts';
-import { Catalogue } from '#control-plane/platform/store/embedded/catalogue.ts';
-import { CATALOGUE_COMMANDS } from '#control-plane/platform/store/embedded/catalogue-commands.ts';
+import { type Document, isDocument } from '#control-plane/platform/store/embedded/bson-values.ts';
 import {
   documentField,
-  namespaceOf,
+  documentsField,
+  listField,
   numberField,
   sortField,
+  stringField,
 } from '#control-plane/platform/store/embedded/command-fields.ts';
-import { singleBatches } from '#control-plane/platform/store/embedded/cursors.ts';
-import type { Store } from '#control-plane/platform/store/embedded/documents.ts';
+import { indexKeys, type KeyedIndex } from '#control-plane/platform/store/embedded/documents.ts';
+import { equalValues, indexedValues } from '#control-plane/platform/store/embedded/keys.ts';
 import { compileFilter } from '#control-plane/platform/store/embedded/matcher.ts';
 import { compileProjection } from '#control-plane/platform/store/embedded/projection.ts';
-import { READ_COMMANDS } from '#control-plane/platform/store/embedded/read-commands.ts';
-import { isCursorReply } from '#control-plane/platform/store/embedded/read-context.ts';
-import { type ScannedRow, scan, sortKey } from '#control-plane/platform/store/embedded/scan.ts';
-import { Sqlite } from '#control-plane/platform/store/embedded/sqlite.ts';
-import { WRITE_COMMANDS } from '#control-plane/platform/store/embedded/write-commands.ts';
+import { sortKey } from '#control-plane/platform/store/embedded/scan.ts';
+import { StoreError } from '#control-plane/platform/store/embedded/store-error.ts';
+import {
+  applyUpdate,
+  documentOfUpsert,
+  touchedFields,
+  type UpdateRequest,
+} from '#control-plane/platform/store/embedded/update.ts';
 import type { Models } from '#control-plane/platform/store/models.ts';
 
 /** A command or a reply, as the driver sends and reads it. */
 export type Fields = Record<string, unknown>;
 
-const DATABASE = 'fleet';
-
 /** A database in memory. */
 export interface StoreEngine {
   /** Runs one command atomically; throws the engine's error. */
   run(command: Fields): Fields;
-  /** Removes every document; indexes stay. */
-  clear(): void;
 }
 
-/** Opens an empty database with the indexes of these models. */
+interface Collection {
+  readonly name: string;
+  /** In the order of their insertion. */
+  documents: readonly Document[];
+  /** Its unique indexes. */
+  readonly unique: readonly KeyedIndex[];
+}
+
+/** Opens an empty database with the unique indexes of these models. */
 export function openEngine(models: readonly Models[keyof Models][]): StoreEngine {
-  const sqlite = new Sqlite(':memory:', 'write');
-  const catalogue = new Catalogue(sqlite);
-  catalogue.prepare();
-  catalogue.reload();
-  const engine = new MemoryEngine({ sqlite, catalogue });
-  for (const { collection, schema } of models)
-    for (const [index, [key, options]] of schema.indexes().entries()) {
-      const { background: _, ...given } = options as Fields;
-      const spec = { key, name: `index-${index}`, ...given };
-      engine.run({ createIndexes: collection.collectionName, indexes: [spec] });
-    }
-  return engine;
+  return new MemoryEngine(
+    models.map(({ collection, schema }) => ({
+      name: collection.collectionName,
+      documents: [],
+      unique: [
+        ID_INDEX,
+        ...schema.indexes().flatMap(([key, options]) => uniqueIndex(key as Fields, options)),
+      ],
+    })),
+  );
+}
+
+const ID_INDEX: KeyedIndex = { spec: {}, fields: [fieldOf(['_id', 1])], partial: null };
+
+function uniqueIndex(key: Fields, options: Fields): KeyedIndex[] {
+  const { unique, sparse, partialFilterExpression: partial } = options;
+  if (unique !== true) return [];
+  return [
+    {
+      spec: { sparse: sparse === true },
+      fields: Object.entries(key).map(fieldOf),
+      partial: partial ? compileFilter(partial as Document) : null,
+    },
+  ];
+}
+
+function fieldOf([path, direction]: [string, unknown]): KeyedIndex['fields'][number] {
+  return { path, segments: path.split('.'), direction: Number(direction) < 0 ? -1 : 1 };
 }
 
 class MemoryEngine implements StoreEngine {
-  readonly #store: Store;
-  /** The documents of each collection, in the order of their insertion, until it is written to. */
-  readonly #documents = new Map<string, readonly KeptRow[]>();
-  /** What was known of the collection before. */
-  readonly #before = new Map<string, ReadonlyMap<number, KeptRow>>();
+  readonly #collections: ReadonlyMap<string, Collection>;
 
-  constructor(store: Store) {
-    this.#store = store;
+  constructor(collections: readonly Collection[]) {
+    this.#collections = new Map(collections.map((collection) => [collection.name, collection]));
   }
 
-  run(given: Fields): Fields {
-    const command = { ...given, $db: DATABASE };
-    const name = (Object.keys(given)[0] ?? '').toLowerCase();
-    if (name === 'find') return { documents: this.#find(command) };
-    if (name === 'count') return { n: this.#matching(command, 'query').length };
-    const write = WRITE_COMMANDS.get(name);
-    if (write) {
-      this.#documents.delete(namespaceOf(command));
-      return received(write({ store: this.#store, clock: systemClock }, received(command)) as Fields);
+  run(command: Fields): Fields {
+    const [name = '', collectionName] = Object.entries(command)[0] ?? [];
+    const collection = this.#collections.get(String(collectionName));
+    if (!collection) throw new Error(`the simulation has no collection ${String(collectionName)}`);
+    switch (name) {
+      case 'find':
+        return { documents: find(collection, command) };
+      case 'count':
+        return { n: matching(collection, documentField(command, 'query')).length };
+      case 'distinct':
+        return { values: distinct(collection, command) };
+      case 'insert':
+        return insertAll(collection, command);
+      case 'update':
+        return updateAll(collection, command);
+      case 'delete':
+        return removeAll(collection, command);
+      case 'findandmodify':
+        return findAndModify(collection, command);
+      default:
+        throw new Error(`the simulation has no command ${name}`);
     }
-    const read = READ_COMMANDS.get(name);
-    const reply = read
-      ? read({ store: this.#store, cursors: singleBatches }, received(command))
-      : CATALOGUE_COMMANDS.get(name)?.(this.#store, received(command));
-    if (!reply || isCursorReply(reply)) throw new Error(`the simulation has no command ${name}`);
-    return received(reply);
-  }
-
-  clear(): void {
-    for (const namespace of this.#before.keys())
-      if (this.#rowsOf(namespace).length > 0)
-        this.run({ delete: namespace.slice(DATABASE.length + 1), deletes: [{ q: {}, limit: 0 }] });
-  }
-
-  #find(command: Fields): Fields[] {
-    const project = compileProjection(documentField(command, 'projection'));
-    const sort = sortField(command, 'sort');
-    let rows = this.#matching(command, 'filter');
-    if (sort && Object.keys(sort).length > 0) {
-      const keyed = rows.map((row) => ({ row, key: sortKey(row.document(), sort) }));
-      rows = keyed.sort((one, other) => Buffer.compare(one.key, other.key)).map(({ row }) => row);
-    }
-    const skip = numberField(command, 'skip', 0);
-    const limit = numberField(command, 'limit', 0);
-    return rows
-      .slice(skip, limit === 0 ? undefined : skip + limit)
-      .map((row) => (project ? received(project(row.document())) : deserialize(row.bytes)));
-  }
-
-  #matching(command: Fields, field: 'filter' | 'query'): KeptRow[] {
-    const matches = compileFilter(documentField(command, field));
-    return this.#rowsOf(namespaceOf(command)).filter((row) => matches(row.document()));
-  }
-
-  #rowsOf(namespace: string): readonly KeptRow[] {
-    const kept = this.#documents.get(namespace);
-    if (kept) return kept;
-    const before = this.#before.get(namespace);
-    const collection = this.#store.catalogue.find(namespace);
-    const rows = [...scan(this.#store, collection, { filter: {} })].map((row) => {
-      const known = before?.get(row.rid);
-      return known?.bytes.equals(row.bytes) ? known : new KeptRow(row);
-    });
-    this.#documents.set(namespace, rows);
-    this.#before.set(namespace, new Map(rows.map((row) => [row.rid, row])));
-    return rows;
   }
 }
 
-/** A document, decoded once. */
-class KeptRow {
-  readonly rid: number;
-  readonly bytes: Buffer;
-  readonly #read: () => Document;
-  #document: Document | null = null;
+function matching(collection: Collection, filter: Document, sort: Fields = {}): Document[] {
+  const found = collection.documents.filter(compileFilter(filter));
+  if (Object.keys(sort).length === 0 || found.length < 2) return found;
+  const keyed = found.map((document) => ({ document, key: sortKey(document, sort as never) }));
+  return keyed.sort((one, other) => Buffer.compare(one.key, other.key)).map(({ document }) => document);
+}
 
-  constructor({ rid, bytes, document }: ScannedRow) {
-    this.rid = rid;
-    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#read = document;
+function find(collection: Collection, command: Fields): Document[] {
+  const project = compileProjection(documentField(command, 'projection'));
+  const found = matching(collection, documentField(command, 'filter'), sortField(command, 'sort'));
+  const skip = numberField(command, 'skip', 0);
+  const limit = numberField(command, 'limit', 0);
+  return found
+    .slice(skip, limit === 0 ? undefined : skip + limit)
+    .map((document) => received(project ? project(document) : document));
+}
+
+function distinct(collection: Collection, command: Fields): unknown[] {
+  const segments = stringField(command, 'key').split('.');
+  const values: unknown[] = [];
+  for (const document of matching(collection, documentField(command, 'query')))
+    for (const value of indexedValues(document, segments).values)
+      if (
+        value !== undefined &&
+        typeof value !== 'symbol' &&
+        !values.some((known) => equalValues(known, value))
+      )
+        values.push(value);
+  return values.map(received);
+}
+
+function insertAll(collection: Collection, command: Fields): Fields {
+  const { done, errors } = each(command, 'documents', (document) => insert(collection, document));
+  return { n: done.length, ...errors };
+}
+
+function insert(collection: Collection, given: Document): Document {
+  const document = given['_id'] === undefined ? { _id: new ObjectId(), ...given } : given;
+  requireUnique(collection, document, null);
+  collection.documents = [...collection.documents, document];
+  return document;
+}
+
+function updateAll(collection: Collection, command: Fields): Fields {
+  const { done, errors } = each(command, 'updates', (entry) =>
+    update(collection, {
+      filter: documentField(entry, 'q'),
+      update: entry['u'] as Document,
+      isMulti: entry['multi'] === true,
+      isUpsert: entry['upsert'] === true,
+      arrayFilters: listField(entry, 'arrayFilters'),
+      sort: sortField(entry, 'sort'),
+      nowMs: systemClock.wallTime(),
+    }),
+  );
+  const upserted = done.filter(({ isInserted }) => isInserted).map(({ after }) => ({ _id: after?.['_id'] }));
+  return {
+    n: done.reduce((total, { matched }) => total + matched, upserted.length),
+    nModified: done.reduce((total, { modified }) => total + modified, 0),
+    ...(upserted.length > 0 && { upserted }),
+    ...errors,
+  };
+}
+
+function findAndModify(collection: Collection, command: Fields): Fields {
+  const project = compileProjection(documentField(command, 'fields')) ?? ((document) => document);
+  const { before, after } = update(collection, {
+    filter: received(documentField(command, 'query')),
+    update: received(command['update'] as Document),
+    isMulti: false,
+    isUpsert: command['upsert'] === true,
+    arrayFilters: [],
+    sort: sortField(command, 'sort'),
+    nowMs: systemClock.wallTime(),
+  });
+  const shown = command['new'] === true ? after : before;
+  return { value: shown && received(project(shown)) };
+}
+
+interface Updated {
+  readonly matched: number;
+  readonly modified: number;
+  readonly isInserted: boolean;
+  readonly before: Document | null;
+  readonly after: Document | null;
+}
+
+function update(collection: Collection, request: UpdateRequest): Updated {
+  const found = matching(collection, request.filter, request.sort).slice(0, request.isMulti ? undefined : 1);
+  if (found.length === 0 && request.isUpsert) {
+    const after = insert(collection, documentOfUpsert(request));
+    return { matched: 0, modified: 0, isInserted: true, before: null, after };
   }
+  const touched = touchedFields(request.update);
+  let modified = 0;
+  let after: Document | null = null;
+  for (const before of found) {
+    after = applyUpdate(copyOf(before, touched), request, false);
+    if (isSame(before, after, touched)) continue;
+    requireUnique(collection, after, before);
+    const [old, changed] = [before, after];
+    collection.documents = collection.documents.map((each) => (each === old ? changed : each));
+    modified += 1;
+  }
+  return { matched: found.length, modified, isInserted: false, before: found.at(-1) ?? null, after };
+}
 
-  document(): Document {
-    this.#document ??= this.#read();
-    return this.#document;
+/** A copy of which these fields may be changed; null: all. */
+function copyOf(document: Document, touched: ReadonlySet<string> | null): Document {
+  if (!touched) return received(document);
+  const copy = { ...document };
+  for (const field of touched) if (field in copy) copy[field] = received(copy[field]);
+  return copy;
+}
+
+function isSame(before: Document, after: Document, touched: ReadonlySet<string> | null): boolean {
+  if (!touched) return isDeepStrictEqual(before, after);
+  return [...touched].every((field) => isDeepStrictEqual(before[field], after[field]));
+}
+
+function removeAll(collection: Collection, command: Fields): Fields {
+  const { done, errors } = each(command, 'deletes', (entry) => {
+    const limit = numberField(entry, 'limit', 0);
+    const removed = matching(collection, documentField(entry, 'q')).slice(0, limit === 0 ? undefined : limit);
+    collection.documents = collection.documents.filter((document) => !removed.includes(document));
+    return removed.length;
+  });
+  return { n: done.reduce((total, removed) => total + removed, 0), ...errors };
+}
+
+function requireUnique(
+  { name, documents, unique }: Collection,
+  document: Document,
+  old: Document | null,
+): void {
+  for (const index of unique) {
+    const keys = indexKeys(index, document).keys;
+    const isTaken = (other: Document) =>
+      other !== old && indexKeys(index, other).keys.some((key) => keys.some((own) => own.equals(key)));
+    if (keys.length > 0 && documents.some(isTaken)) {
+      const paths = index.fields.map(({ path }) => path).join();
+      throw new StoreError('DuplicateKey', `E11000 duplicate key error collection: ${name} index: ${paths}`);
+    }
   }
 }
 
-/** As over the wire: the engine and the product share no objects. */
-function received(fields: Fields): Fields {
-  return deserialize(serialize(fields, { ignoreUndefined: false }), { promoteValues: true });
+/** Runs a command's statements in order; an ordered command stops at the first error. */
+function each<T>(command: Fields, field: string, run: (statement: Document) => T) {
+  const done: T[] = [];
+  const writeErrors: Fields[] = [];
+  for (const [index, statement] of documentsField(command, field).map(received).entries()) {
+    try {
+      done.push(run(statement));
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      writeErrors.push({ index, code: error.code, errmsg: error.message, ...error.details });
+      if (command['ordered'] !== false) break;
+    }
+  }
+  return { done, errors: writeErrors.length > 0 ? { writeErrors } : {} };
+}
+
+/**
+ * A value as the other side receives it over the wire: the database and the product share no objects. Values
+ * that are neither plain nor frequent take the way over BSON.
+ */
+function received<T>(value: T): T {
+  return copied(value) as T;
+}
+
+function copied(value: unknown): unknown {
+  if (value === undefined) return null;
+  if (typeof value !== 'object' || value === null) return typeof value === 'bigint' ? overBson(value) : value;
+  if (Array.isArray(value)) return Array.from(value, copied);
+  if (value instanceof Date) return new Date(value);
+  if (value instanceof Uint8Array) return new Binary(Buffer.from(value));
+  // Nobody changes either.
+  if (value instanceof Binary || value instanceof ObjectId) return value;
+  if (isDocument(value) && isPlain(value)) {
+    const copy: Fields = {};
+    for (const name of Object.keys(value)) copy[name] = copied(value[name]);
+    return copy;
+  }
+  return overBson(value);
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function overBson(value: unknown): unknown {
+  return deserialize(serialize({ value }, { ignoreUndefined: false }))['value'];
 }

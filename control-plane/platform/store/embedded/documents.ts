@@ -115,11 +115,16 @@ interface IndexKeys {
   readonly isMultikey: boolean;
 }
 
+/** What determines the keys of an index. */
+export interface KeyedIndex extends Pick<Index, 'fields' | 'partial'> {
+  readonly spec: Pick<Index['spec'], 'sparse'>;
+}
+
 /**
  * A document's keys in an index: none if a partial or sparse index excludes it, several if a field is an
  * array.
  */
-function indexKeys(index: Index, document: Document): IndexKeys {
+export function indexKeys(index: KeyedIndex, document: Document): IndexKeys {
   if (index.partial && !index.partial(document)) return { keys: [], isMultikey: false };
   let combinations: Buffer[][] = [[]];
   let isMultikey = false;

@@ -66,7 +66,7 @@ export function updateDocuments(store: Store, collection: Collection, request: U
 }
 
 /** Top-level fields that an operator update may change; null means any. */
-function touchedFields(update: UpdateRequest['update']): ReadonlySet<string> | null {
+export function touchedFields(update: UpdateRequest['update']): ReadonlySet<string> | null {
   if (Array.isArray(update) || !isOperatorUpdate(update as Document)) return null;
   const touched = new Set<string>();
   for (const [operator, fields] of Object.entries(update)) {
@@ -78,16 +78,20 @@ function touchedFields(update: UpdateRequest['update']): ReadonlySet<string> | n
   return touched;
 }
 
-/** The new document starts with the filter's equality conditions; the update is then applied to it. */
 function upsert(store: Store, collection: Collection, request: UpdateRequest): UpdateResult {
+  const inserted = insertDocument(store, collection, documentOfUpsert(request));
+  return { matched: 0, modified: 0, upsertedId: inserted['_id'], before: () => null, after: inserted };
+}
+
+/** The document an upsert inserts: the filter's equality conditions, to which the update is then applied. */
+export function documentOfUpsert(request: UpdateRequest): Document {
   const seed: Document = {};
   for (const [path, { equals }] of predicatesOf(request.filter).fields) {
     if (equals?.length !== 1 || path.startsWith('$')) continue;
     for (const place of resolvePath(seed, path, NO_CONTEXT, true)) place.write(equals[0]);
   }
   seedWholeValues(seed, request.filter);
-  const inserted = insertDocument(store, collection, applyUpdate(seed, request, true));
-  return { matched: 0, modified: 0, upsertedId: inserted['_id'], before: () => null, after: inserted };
+  return applyUpdate(seed, request, true);
 }
 
 const NO_CONTEXT: PathContext = { matchedAt: () => undefined, arrayFilters: new Map() };
@@ -106,7 +110,7 @@ function seedWholeValues(seed: Document, filter: Document): void {
 }
 
 /** Applies an update, possibly changing the document in place. Throws where MongoDB would. */
-function applyUpdate(document: Document, request: UpdateRequest, isInserting: boolean): Document {
+export function applyUpdate(document: Document, request: UpdateRequest, isInserting: boolean): Document {
   const { update } = request;
   const id = document['_id'];
   // A path may lead into `_id` and change it in place.
