@@ -144,10 +144,13 @@ async function countDeath(
 
 async function giveUpAfterDeaths(
   context: Context,
-  { sessionId }: LostSession,
+  { sessionId, diedAt }: LostSession,
   { suspected, beside }: DeathCounts,
 ): Promise<void> {
-  const ended = await changeSession(context, sessionId, { type: 'given_up', at: now(context) });
+  const session = await loadSession(context, sessionId);
+  if (!session) return;
+  const at = servedUntil(session, diedAt ?? now(context));
+  const ended = await changeSession(context, sessionId, { type: 'given_up', at });
   if (!ended) return;
   context.metrics.sessionsGivenUp.inc();
   const { team_id: teamId, agent_id: agentId, end_reason: endReason } = ended;
@@ -201,9 +204,16 @@ export async function giveUp(
 ): Promise<void> {
   const session = await loadSession(context, sessionId);
   if (!session || session.epoch !== epoch) return;
-  // A session in status `unknown` was last seen when its link was lost; time after that is not charged.
-  const at = session.status === 'unknown' ? session.status_at : lostAt;
+  const at = servedUntil(session, lostAt);
   await endWithoutWorker(context, sessionId, { type: 'ended', at, reason: 'heartbeat_timeout' });
+}
+
+/**
+ * When a session without a worker was last served; time after that is not charged. One in status `unknown`
+ * was last seen when its link was lost.
+ */
+function servedUntil({ status, status_at: lostAt }: SessionDocument, diedAt: Date): Date {
+  return status === 'unknown' ? lostAt : diedAt;
 }
 
 /**

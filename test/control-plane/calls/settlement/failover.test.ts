@@ -322,6 +322,16 @@ describe('a session whose workers have died', () => {
     ]);
   });
 
+  it('is charged until its last worker died, however late that is noticed', async () => {
+    const { neighbour: id, read: look } = await twoOnOneWorker();
+    await workerDies();
+    await api.clock.advance(20_000);
+    const diedAt = new Date(api.clock.wallTime());
+    await api.clock.advance(60_000);
+    await api.sink.workerDead('worker-1', diedAt);
+    expect(await look(id)).toMatchObject({ ...ENDED, duration_seconds: 20 });
+  });
+
   it('security 3: fails as internal_error and costs nothing if they died before anyone joined', async () => {
     const user = await api.createUser();
     const agent_id = await api.publishAgent(user);
