@@ -59,14 +59,21 @@ export class Caller {
   state: 'waiting' | 'refused' | 'connected' | 'left' = 'waiting';
   /** The worker whose agent they hear. */
   holder: WorkerProcess | null = null;
-  /** Time from first word to last, ms of the world's clock. */
+  /** Time of the first word, ms of the world's clock. */
   connectedMs: number | null = null;
-  leftMs: number | null = null;
+  /** Last time at which an agent could be heard, or at which its worker noticed that they had left, ms. */
+  servedMs = 0;
   connections = 0;
 
   constructor(plan: CallerPlan, reach: Reach) {
     this.plan = plan;
     this.#reach = reach;
+  }
+
+  /** Their agent can be heard. */
+  get isServed(): boolean {
+    const { sessionId } = this.plan;
+    return this.holder?.speaks(sessionId) === true && this.holder.isTalking(sessionId);
   }
 
   /** Calls; resolves or gives up by itself. */
@@ -113,16 +120,17 @@ export class Caller {
 
   /** Their agent has hung up. */
   hungUp(): void {
-    if (this.state !== 'connected') return;
-    this.state = 'left';
-    this.leftMs = this.#reach.clock.now();
+    if (this.state === 'connected') this.state = 'left';
   }
 
   #leave(): void {
     if (this.state !== 'connected') return;
     this.hungUp();
     const { holder } = this;
-    holder?.process.enter(() => holder.callerLeft(this.plan.sessionId));
+    holder?.process.enter(() => {
+      this.servedMs = this.#reach.clock.now();
+      holder.callerLeft(this.plan.sessionId);
+    });
   }
 
   async #open(context: Context, server: SignallingProcess | null): Promise<string> {
@@ -172,7 +180,7 @@ export class Caller {
     if (this.state !== 'waiting' && this.state !== 'connected') return;
     const { clock } = this.#reach;
     const again = () => clock.after(RETRY_MS, () => this.#connectBrowser());
-    if (this.holder?.speaks(this.plan.sessionId) && this.holder.isTalking(this.plan.sessionId)) {
+    if (this.isServed) {
       clock.after(SILENCE_MS, () => this.#connectBrowser());
       return;
     }

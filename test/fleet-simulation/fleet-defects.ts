@@ -36,7 +36,9 @@ export const FLEET_DEFECTS: readonly Defect[] = [
     name: 'any-epoch',
     breaks: 'a dead worker’s late reports change a call that another one has',
     file: `${SETTLEMENT}/settle-call.ts`,
-    find: "if (session.epoch !== epoch) return { outcome: 'stale' };",
+    find:
+      "if (session.epoch > epoch) return { outcome: 'stale', isTaken: true };\n  " +
+      "if (session.epoch !== epoch) return { outcome: 'stale' };",
     replace: '',
   },
   {

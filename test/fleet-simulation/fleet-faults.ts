@@ -29,12 +29,14 @@ const KINDS: readonly (readonly [weight: number, draw: Draw])[] = [
     (random, machines) =>
       at('control plane killed', random, machines, (fleet, machine) => fleet.killControlPlane(machine)),
   ],
-  [2, machineLost],
+  [3, machineLost],
+  [1, siteLost],
   [2, pause],
   [3, cutLink],
   [2, redisGone],
   [2, workerIsolated],
-  [2, machineIsolated],
+  [4, machineIsolated],
+  [4, infrastructureCut],
   [1, signallingCut],
   [2, endpointFails],
   [
@@ -101,9 +103,22 @@ function at(
 function machineLost(random: Random, machines: number): Omit<Fault, 'atMs'> {
   const forMs = random.chance(0.5) ? null : random.between(5_000, 60_000);
   return at('machine without power', random, machines, (fleet, machine) => {
-    // One stays, or nobody could do anything.
-    if (machine.isOn && fleet.machines.filter(({ isOn }) => isOn).length > 1) fleet.powerOff(machine, forMs);
+    // One stays or comes back, or nobody could do anything.
+    const isLast = fleet.machines.filter(({ isOn }) => isOn).length === 1;
+    if (machine.isOn && !(isLast && forMs === null)) fleet.powerOff(machine, forMs);
   });
+}
+
+/** All machines lose their power, and get it back at the same time. */
+function siteLost(random: Random): Omit<Fault, 'atMs'> {
+  const forMs = random.between(5_000, 60_000);
+  return {
+    name: 'every machine without power',
+    forMs,
+    begin(fleet) {
+      for (const machine of fleet.machines) if (machine.isOn) fleet.powerOff(machine, forMs);
+    },
+  };
 }
 
 function pause(random: Random, machines: number): Omit<Fault, 'atMs'> {
@@ -174,6 +189,21 @@ function signallingCut(random: Random, machines: number): Omit<Fault, 'atMs'> {
   const worker = `w${Math.floor(random.next() * machines)}`;
   const paths = random.chance(0.5) ? pathsTo('s', worker, machines) : pathsTo('s', worker, 1);
   return cutting(`${worker} cut from signalling`, paths, random);
+}
+
+/**
+ * A machine loses its path to the hosts of signalling and Redis, and perhaps to the other machines, and keeps
+ * that to the database.
+ */
+function infrastructureCut(random: Random, machines: number): Omit<Fault, 'atMs'> {
+  const index = Math.floor(random.next() * machines);
+  const others = pathsTo('cp', `w${index}`, machines).filter((_, other) => other !== index);
+  const paths = [
+    ...pathsTo('s', `w${index}`, machines),
+    [`cp${index}`, REDIS_HOST] as const,
+    ...(random.chance(0.5) ? others : []),
+  ];
+  return cutting(`machine ${index} cut from signalling and Redis`, paths, random);
 }
 
 /** The paths from a machine to the processes of this kind on the first machines. */

@@ -13,10 +13,10 @@ import type { Fields } from './store-engine.ts';
 import type { WebhookEndpoint } from './webhook-endpoint.ts';
 
 /**
- * Longest a charge may exceed the call: a worker paused for 30 s when the caller leaves, and clocks that
- * differ.
+ * Longest a charge may exceed the time in which the caller was served: two looks of the watch over links, and
+ * clocks that differ and jump.
  */
-const OVERCHARGE_SECONDS = 35;
+const OVERCHARGE_SECONDS = 15;
 
 /** What the workers sent, and what they were told is stored: by `<session>:<epoch>`. */
 export interface Reports {
@@ -101,11 +101,11 @@ function eventViolations(
 function overchargeViolations(session: SessionDocument, callers: readonly Caller[]): string[] {
   const caller = callers.find(({ plan }) => plan.sessionId === session._id);
   if (session.status !== 'completed' || !caller) return [];
-  const { connectedMs, leftMs } = caller;
+  const { connectedMs, servedMs } = caller;
   const seconds = session.duration_seconds ?? 0;
-  const talkedSeconds = connectedMs === null ? 0 : ((leftMs ?? connectedMs) - connectedMs) / 1_000;
-  return seconds > talkedSeconds + OVERCHARGE_SECONDS
-    ? [`${session._id} is charged for ${seconds} s, but they talked for ${talkedSeconds.toFixed(0)} s`]
+  const servedSeconds = connectedMs === null ? 0 : Math.max(0, servedMs - connectedMs) / 1_000;
+  return seconds > servedSeconds + OVERCHARGE_SECONDS
+    ? [`${session._id} is charged for ${seconds} s, but was served for ${servedSeconds.toFixed(0)} s`]
     : [];
 }
 

@@ -157,7 +157,11 @@ export class FleetWatch implements FleetObserver {
       if (worker.isSilent && healthyMs > HEALTHY_MS)
         this.violated(`${worker.instanceId} is silent, but has been connected for ${healthyMs / 1_000} s`);
     }
-    for (const { plan } of this.#callers) {
+    const canLook = this.#canLook;
+    for (const caller of this.#callers) {
+      const { plan } = caller;
+      // While it cannot look, the fleet does not see that nobody serves the caller any more.
+      if (caller.isServed || !canLook) caller.servedMs = this.#nowMs;
       const agents = fleet.workers().filter((worker) => worker.speaks(plan.sessionId));
       if (agents.length > 1)
         this.violated(
@@ -198,10 +202,17 @@ export class FleetWatch implements FleetObserver {
     return store.isHealthy && store.lostShare === 0 && store.majorityLagMs <= MAX_LAG_MS;
   }
 
+  /** Every machine that has power reads the database. */
+  get #canLook(): boolean {
+    const { machines, store } = this.#fleet as Fleet;
+    const isWhole = ({ isOn, controlPlane }: Fleet['machines'][number]) =>
+      !isOn || (controlPlane?.process.isRunning === true && store.reaches(controlPlane.process));
+    return this.#isStoreHealthy && machines.every(isWhole);
+  }
+
   /** Every call of a dead worker is taken over or ended within its time, while the fleet can do so. */
   #checkDeaths(): void {
-    const fleet = this.#fleet as Fleet;
-    const canAct = this.#isStoreHealthy && fleet.machines.every(isWhole);
+    const canAct = this.#canLook && this.#fleet?.machines.some(({ isOn }) => isOn);
     for (const death of this.#deaths) if (!canAct || isWatchPaused(death)) death.sinceMs = this.#nowMs;
     const due = this.#deaths.filter((death) => death.sinceMs + withinMs(death) <= this.#nowMs);
     if (due.length === 0) return;
@@ -220,10 +231,6 @@ export class FleetWatch implements FleetObserver {
 
     function withinMs({ witnesses }: Death): number {
       return witnesses && !witnesses.some(({ process }) => process.isAlive) ? UNNOTICED_MS : NOTICED_MS;
-    }
-
-    function isWhole({ isOn, controlPlane }: Fleet['machines'][number]): boolean {
-      return !isOn || (controlPlane?.process.isRunning === true && fleet.store.reaches(controlPlane.process));
     }
   }
 }

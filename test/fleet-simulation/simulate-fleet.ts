@@ -75,7 +75,7 @@ export async function simulateFleet(seed: number): Promise<FleetRun> {
   const machines = random.pick([1, 2, 2, 3, 3]);
   const plan = {
     machines,
-    isSupervised: random.chance(0.6),
+    isSupervised: random.chance(0.5),
     skewsMs: Array.from({ length: machines }, () => random.between(-LARGEST_SKEW_MS, LARGEST_SKEW_MS) / 2),
   };
   const faults = drawFaults(random.fork(), machines, FAULTS_MS);
