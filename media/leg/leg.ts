@@ -64,7 +64,8 @@ export type LegCommand =
   | { readonly do: 'holdMusic'; readonly isOn: boolean }
   /**
    * Closes the transport; `closed` follows with reason `local`. `keepsDialog`: another worker has taken the
-   * call, so a phone's dialog gets no BYE; its media is sent for `lingerMs` more.
+   * call, so a phone's dialog gets no BYE; media is sent for `lingerMs` more, in a room at most until the
+   * other worker has joined it.
    */
   | { readonly do: 'close'; readonly keepsDialog?: true; readonly lingerMs?: number };
 

@@ -78,6 +78,11 @@ export class WebLeg implements TransportLeg, PacedLeg {
     return this.#isConnected;
   }
 
+  /** Another worker has the call. */
+  get isMoved(): boolean {
+    return this.#isMoved;
+  }
+
   /** True once the leg ends or has ended. */
   get isEnding(): boolean {
     return this.#ending !== null;
@@ -119,7 +124,8 @@ export class WebLeg implements TransportLeg, PacedLeg {
     if (command.do === 'sendMessage') this.#transport.sendMessage(command.json);
     if (command.do !== 'close') return;
     this.#isMoved = command.keepsDialog === true;
-    void this.end('local');
+    if (command.lingerMs) this.#shared.clock.after(command.lingerMs, () => void this.end('local'));
+    else void this.end('local');
   }
 
   close(): Promise<void> {

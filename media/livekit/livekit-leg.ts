@@ -273,19 +273,19 @@ class LivekitSession implements WebTransport {
   }
 
   #reconnecting(isReconnecting: boolean): void {
+    // Back in the room it would put its successor out.
+    if (this.leg.isMoved) void this.leg.end('local');
     this.#isReconnecting = isReconnecting;
     this.#outbox.setReconnecting(isReconnecting);
     this.leg.setAway(!this.canSend);
   }
 
-  /** The library gave up reconnecting, or the server removed us. */
+  /** The library gave up reconnecting, the server removed us, or the successor is there. */
   #lost(reason: DisconnectReason): void {
     if (this.leg.isEnding) return;
-    this.#shared.log(
-      'warn',
-      'the connection to the room was lost; the leg ends',
-      this.#library.DisconnectReason[reason],
-    );
+    const name = this.#library.DisconnectReason[reason];
+    if (!this.leg.isMoved)
+      this.#shared.log('warn', 'the connection to the room was lost; the leg ends', name);
     // A caller who had left is not waited for on another leg.
     const isOver = this.#isRemoval(reason) || this.#leftMs !== null;
     void this.leg.end(isOver ? 'remote' : 'failed', this.#leftMs ?? undefined);

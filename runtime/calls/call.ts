@@ -30,7 +30,7 @@ import type { StepResult } from '../turn/machine/turn-machine.ts';
 import { renderText } from '../turn/text/variables.ts';
 import { type CallRecording, createCallRecording, type RecordingSegment } from './call-recording.ts';
 import { CallTransfers } from './call-transfers.ts';
-import { leaveForSuccessor } from './leave-for-successor.ts';
+import { leaveForSuccessor, whenLeft } from './leave-for-successor.ts';
 import { mediaQualityOf } from './media-quality.ts';
 import { Participants } from './participants.ts';
 import type { PhoneLine, PlaceCall } from './transfer.ts';
@@ -97,10 +97,11 @@ export interface Call {
    */
   end(reason: EndReason, options?: { readonly sayGoodbye?: boolean }): void;
   /**
-   * Another worker has the call: this one falls silent, hangs up on nobody and reports nothing more. For
-   * `lingerMs` its leg still sends silence. Idempotent.
+   * Another worker has the call: this one falls silent, hangs up on nobody and reports nothing more.
+   * `isHandedOver`: it gave the call away, so its leg still sends silence until the other one is there.
+   * Idempotent.
    */
-  abandon(lingerMs?: number): void;
+  abandon(isHandedOver?: boolean): void;
   /** Resolves after the last report, or once the call was abandoned. */
   readonly ended: Promise<EndReason>;
 }
@@ -272,20 +273,20 @@ class RunningCall implements Call {
     this.#loop.accept({ type: 'end.requested', reason, sayGoodbye: options.sayGoodbye === true });
   }
 
-  abandon(lingerMs = 0): void {
+  abandon(isHandedOver = false): void {
     const reason = this.#endReason ?? 'cancelled';
     this.#endReason = reason;
     this.#timer?.cancel();
     this.#transfers.abandon();
     this.participants.abandon();
-    if (this.#leg) leaveForSuccessor(this.#leg, lingerMs);
+    const leg = this.#leg;
+    if (leg) leaveForSuccessor(leg, isHandedOver);
     this.#leg = null;
     this.#loop.close();
     this.#flightLog.close();
     this.#deps.logger.info('another worker has the call; abandoned');
     const settle = () => this.#settled.resolve(reason);
-    // The rest of the recording arrives meanwhile.
-    if (lingerMs > 0) this.#deps.clock.after(lingerMs + CLOSE_WITHIN_MS, settle);
+    if (isHandedOver) whenLeft(leg, this.#deps.clock, (event) => this.#recording.add(event), settle);
     else settle();
   }
 

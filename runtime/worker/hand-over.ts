@@ -11,6 +11,11 @@ const LOOK_MS = 100;
 /** Delay before a call is offered again: doubled each time, up to `MOST_RETRY_MS`. */
 const RETRY_MS = 1_000;
 const MOST_RETRY_MS = 8_000;
+/**
+ * Longest time between the offers of two web calls. Joining a room takes a quarter of a second of CPU time,
+ * and all callers who move at once wait for each other.
+ */
+const WEB_EVERY_MS = 250;
 /** For so long before the end of the drain, calls are handed over even in mid-turn. */
 const LAST_MS = 5_000;
 
@@ -33,10 +38,12 @@ interface Offered {
 export function startHandOver({ clock, client, jobs, drainMs }: HandOverDeps): Timer {
   const offered = new Map<string, Offered>();
   const lastMs = clock.now() + drainMs - LAST_MS;
+  const mayOfferWeb = webPace(clock, (drainMs - LAST_MS) / 2 / jobs.all().filter(isWeb).length);
   const offer = (job: Job, isLast: boolean) => {
     const last = offered.get(job.sessionId);
     const waitMs = isLast ? RETRY_MS : (last?.retryMs ?? 0);
     if ((last && clock.now() - last.atMs < waitMs) || !client.isStored(job)) return;
+    if (isWeb(job) && !isLast && !mayOfferWeb()) return;
     const retryMs = last ? Math.min(2 * last.retryMs, MOST_RETRY_MS) : RETRY_MS;
     offered.set(job.sessionId, { atMs: clock.now(), retryMs });
     job.offeredMs = clock.now();
@@ -57,4 +64,20 @@ export function startHandOver({ clock, client, jobs, drainMs }: HandOverDeps): T
       if (!job.isTaken && (isUnnoticed || (isLast && job.move !== 'never'))) offer(job, isLast);
     }
   });
+}
+
+/** Says whether another web call may be offered now: `WEB_EVERY_MS` or `mostMs` after the last one. */
+function webPace(clock: Clock, mostMs: number): () => boolean {
+  const everyMs = Math.min(WEB_EVERY_MS, mostMs);
+  let nextMs = clock.now();
+  return () => {
+    const nowMs = clock.now();
+    if (nowMs < nextMs) return false;
+    nextMs = Math.max(nextMs, nowMs - LOOK_MS) + everyMs;
+    return true;
+  };
+}
+
+function isWeb({ kind }: Job): boolean {
+  return kind === 'web';
 }

@@ -22,8 +22,6 @@ import type { Job, JobTable } from './job-table.ts';
 import type { PlanEngines } from './plan-engines.ts';
 import { joinRoom, type RoomCallDeps } from './room-call.ts';
 
-/** How long the leg of a call that was handed over sends silence, while the successor takes its dialog. */
-const LINGER_MS = 300;
 /** Longest time from a call's offer until another worker has taken it. */
 const OFFER_MS = 15_000;
 
@@ -96,7 +94,7 @@ export class JobCalls {
     job.isTaken = true;
     job.isHandedOver = job.call !== null && this.#deps.clock.now() - offeredMs < OFFER_MS;
     // A call that was handed over keeps its slot until the rest of its recording has come.
-    if (job.isHandedOver) job.call?.abandon(LINGER_MS);
+    if (job.isHandedOver) job.call?.abandon(true);
     else {
       job.call?.abandon();
       // They would overlap with the recording of the successor.

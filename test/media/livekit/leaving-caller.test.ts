@@ -1,4 +1,4 @@
-/** When a leg ends because its caller left the room. */
+/** When a leg ends because its caller left the room, or because another worker has the call. */
 import { DisconnectReason } from '@livekit/rtc-node';
 import { describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
@@ -25,7 +25,7 @@ async function openLeg({ mayRejoin = true } = {}) {
     events,
     detector: new SpeechDetector(systemClock, () => undefined),
   });
-  await openLivekitSession(
+  const { leg } = await openLivekitSession(
     {
       leg: 1,
       url: 'ws://nowhere',
@@ -45,6 +45,8 @@ async function openLeg({ mayRejoin = true } = {}) {
   room.emit('participantConnected', CALLER);
   return {
     clock,
+    moveToAnotherWorker: () => leg.command({ do: 'close', keepsDialog: true, lingerMs: 5_000 }),
+    loseConnection: () => room.emit('reconnecting'),
     leave: (reason: DisconnectReason) =>
       room.emit('participantDisconnected', { ...CALLER, disconnectReason: reason }),
     rejoin: () => room.emit('participantConnected', CALLER),
@@ -146,5 +148,25 @@ describe('a leg whose caller leaves the room', () => {
     const leg = await openLeg({ mayRejoin: false });
     leg.leave(CLIENT_INITIATED);
     expect(await leg.end()).toEqual([['remote', 0]]);
+  });
+});
+
+describe('a leg whose call another worker has', () => {
+  it('leaves the room if the successor does not come', async () => {
+    const leg = await openLeg();
+    leg.moveToAnotherWorker();
+    await leg.clock.advance(4_900);
+    expect(await leg.end()).toEqual([]);
+    await leg.clock.advance(1_000);
+    expect(await leg.end()).toEqual([['local', 5_000]]);
+  });
+
+  it('does not reconnect to the room, because that would put the successor out', async () => {
+    const leg = await openLeg();
+    leg.moveToAnotherWorker();
+    await leg.clock.advance(1_000);
+    leg.loseConnection();
+    await leg.clock.advance(1_000);
+    expect(await leg.end()).toEqual([['local', 1_000]]);
   });
 });

@@ -51,6 +51,10 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
   async function open(recording: { firstSegment: number } | null = null, mayRejoin = false) {
     const room = `room-${randomBytes(6).toString('hex')}`;
     await rooms.create(room, 60);
+    return openIn(room, recording, mayRejoin);
+  }
+
+  async function openIn(room: string, recording: { firstSegment: number } | null = null, mayRejoin = false) {
     const token = await rooms.token({ room, identity: agentIdentity(room), role: 'agent', ttlSeconds: 600 });
     const { leg } = await host.openLivekitLeg({
       url: rooms.url,
@@ -193,6 +197,24 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
     expect(log.all('connected')).toHaveLength(1);
     await caller.leave();
   });
+
+  itNeeds(NEEDS)(
+    'that was left for a successor stays in the room until the successor has joined it',
+    PATIENCE,
+    async () => {
+      const { room, leg, log, caller } = await connect();
+      leg.send({ do: 'close', keepsDialog: true, lingerMs: 15_000 });
+      await systemClock.sleep(1_500);
+      expect(log.all('closed')).toEqual([]);
+      expect(caller.room.remoteParticipants.size).toBe(1);
+      const successor = await openIn(room);
+      await log.next('closed', undefined, LIMIT_MS);
+      await successor.log.next('connected', undefined, LIMIT_MS);
+      await expect.poll(() => caller.agentsHeard, PATIENCE).toBe(2);
+      expect(successor.log.all('closed')).toEqual([]);
+      await caller.leave();
+    },
+  );
 
   itNeeds(NEEDS)('ends as the caller’s hang-up when the room is deleted', async () => {
     const { room, log, caller } = await connect();

@@ -20,7 +20,7 @@ describe('a call', () => {
     const leg = openLeg();
     await run(1_000);
     const send = vi.spyOn(leg, 'send');
-    call.abandon(300);
+    call.abandon(true);
     expect(send.mock.calls.map(([command]) => command)).toEqual([
       { do: 'clear' },
       { do: 'holdMusic', isOn: false },
@@ -33,6 +33,23 @@ describe('a call', () => {
     await run(2_000);
     expect(ended).toHaveBeenCalled();
     expect(reports.map(({ type }) => type)).toEqual(['joined']);
+  });
+
+  it('that was handed over stays in its room until the successor comes, and waits no longer than for that', async () => {
+    const { call, openLeg, run } = setUp();
+    const leg = openLeg('livekit');
+    await run(1_000);
+    const send = vi.spyOn(leg, 'send');
+    call.abandon(true);
+    expect(send.mock.calls.at(-1)).toEqual([{ do: 'close', keepsDialog: true, lingerMs: 5_000 }]);
+    const ended = vi.fn();
+    void call.ended.then(ended);
+    // The successor has put it out.
+    leg.close('failed');
+    await run(1_000);
+    expect(ended).not.toHaveBeenCalled();
+    await run(2_000);
+    expect(ended).toHaveBeenCalled();
   });
 
   it('that another worker has does not hang up on a caller who reaches it late', async () => {
@@ -53,7 +70,7 @@ describe('a call', () => {
     const leg = openLeg('webrtc');
     await run(1_000);
     const send = vi.spyOn(leg, 'send');
-    call.abandon(300);
+    call.abandon(true);
     expect(send.mock.calls.map(([command]) => command)).toMatchObject([
       { do: 'sendMessage', json: '{"type":"session.moved"}' },
       { do: 'clear' },

@@ -1,6 +1,7 @@
 /** A call on virtual time. */
 import { pino } from 'pino';
 import type { Variables } from '#config/agent-config.ts';
+import type { Leg } from '#media/leg/leg.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
@@ -94,7 +95,7 @@ export function setUp(
     saveRecording: (segment) => segments.push(segment),
     saveFlightLog: ({ bytes }) => flightLog.push(bytes),
   });
-  const openLeg = (kind: 'rtp' | 'webrtc' = 'rtp') => {
+  const openLeg = (kind: Leg['kind'] = 'rtp') => {
     const leg = new SimulatedLeg({ clock: world, words, latencyMs: 1, kind });
     call.attach(leg);
     leg.emit({ type: 'connected', atMs: world.now() });

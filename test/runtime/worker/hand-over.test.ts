@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Timer } from '#base/clock.ts';
 import type { WorkerMessage } from '#protocol/worker-link.ts';
 import { startHandOver } from '#runtime/worker/hand-over.ts';
 import { type Job, JobTable } from '#runtime/worker/job-table.ts';
@@ -9,15 +10,27 @@ let sent: WorkerMessage[];
 let isStored: boolean;
 let isConnected: boolean;
 let job: Job;
+let jobs: JobTable;
+let timer: Timer;
+
+function reserve(sessionId: string, kind: Job['kind']): Job {
+  const reserved = jobs.reserve({ sessionId, epoch: 3, kind, sipCallId: null }) as Job;
+  Object.assign(reserved, { move: 'unnoticed', variables: () => ({ guest: 'Ann' }) });
+  jobs.keep(sessionId, 3);
+  return reserved;
+}
 
 beforeEach(() => {
   sent = [];
   isStored = true;
   isConnected = true;
-  const jobs = new JobTable(clock);
-  job = jobs.reserve({ sessionId: 's', epoch: 3, kind: 'phone', sipCallId: null }) as Job;
-  Object.assign(job, { move: 'unnoticed', variables: () => ({ guest: 'Ann' }) });
-  jobs.keep('s', 3);
+  jobs = new JobTable(clock);
+  job = reserve('s', 'phone');
+  drain(60_000);
+  return () => timer.cancel();
+});
+
+function drain(drainMs: number): void {
   const client = {
     get isConnected() {
       return isConnected;
@@ -25,9 +38,21 @@ beforeEach(() => {
     send: (message: WorkerMessage) => void sent.push(message),
     isStored: () => isStored,
   };
-  const timer = startHandOver({ clock, client, jobs, drainMs: 60_000 });
-  return () => timer.cancel();
-});
+  timer = startHandOver({ clock, client, jobs, drainMs });
+}
+
+/** How many calls are offered in each of these stretches of time; another worker takes them at once. */
+async function offeredEach(ms: number, times: number): Promise<number[]> {
+  const counts: number[] = [];
+  while (counts.length < times) {
+    sent = [];
+    await clock.advance(ms);
+    counts.push(sent.length);
+    for (const message of sent)
+      if (message.type === 'hand_over') jobs.remove(message.session_id, message.epoch);
+  }
+  return counts;
+}
 
 describe('a draining worker', () => {
   it('offers a call with its variables', async () => {
@@ -83,5 +108,19 @@ describe('a draining worker', () => {
     job.isTaken = true;
     await clock.advance(60_000);
     expect(sent).toHaveLength(5);
+  });
+
+  it('offers web calls one after another, because callers who move at once wait for each other', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) reserve(name, 'web');
+    expect(await offeredEach(100, 10)).toEqual([2, 0, 1, 0, 1, 0, 0, 1, 0, 0]);
+  });
+
+  it('offers hundreds of web calls within half of the drain', async () => {
+    for (let number = 0; number < 400; number++) reserve(`web ${number}`, 'web');
+    timer.cancel();
+    drain(20_000);
+    const counts = await offeredEach(1_000, 8);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(401);
+    expect(Math.max(...counts)).toBeLessThan(100);
   });
 });
