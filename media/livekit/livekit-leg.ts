@@ -3,6 +3,7 @@
  * subscribes to the caller's voice, and uses the data topics, text streams and attribute of Parley's rooms
  * (docs/livekit.md). The native LiveKit library is loaded with the first room.
  */
+import type { EventEmitter } from 'node:events';
 import type {
   AudioStream,
   DisconnectReason,
@@ -57,6 +58,12 @@ export async function openLivekitSession(
     throw fault('gateway_unreachable', {}, { cause: error });
   }
   return { leg: session.leg, opened: session.leg.opened(null) };
+}
+
+/** Loads and starts the native library, which would delay the first room. Throws if it cannot be loaded. */
+export async function warmUpLivekit(): Promise<void> {
+  const library = await import('@livekit/rtc-node');
+  await new AgentTrack(library, () => undefined).track.close();
 }
 
 class LivekitSession implements WebTransport {
@@ -311,6 +318,7 @@ class LivekitSession implements WebTransport {
     try {
       this.#listening?.closeAudioStreams();
       await this.#room.disconnect();
+      stopListening(this.#room);
       await this.#voice.track.close();
     } catch (error) {
       this.#shared.log('warn', 'the room could not be left', error);
@@ -332,6 +340,16 @@ class LivekitSession implements WebTransport {
     }
     return stats;
   }
+}
+
+/**
+ * Of a room that the server has ended, the library keeps its listener: every event of all other rooms would
+ * pass through it.
+ */
+function stopListening(room: Room): void {
+  const { onFfiEvent } = room as unknown as { readonly onFfiEvent?: (event: unknown) => void };
+  const client = globalThis._ffiClientInstance as unknown as EventEmitter | undefined;
+  if (onFfiEvent) client?.off('ffi_event', onFfiEvent);
 }
 
 /** Rejects if the work takes longer. */
