@@ -1,10 +1,11 @@
 /**
  * `npm run soak:livekit [-- <interruptions> [<sessions>]]`, in rooms of a real LiveKit server: interruptions
  * of the agent (500 by default), each followed by speech that must be heard, then short sessions (1,000 by
- * default), a few at a time. Prints the footprint of the media process on the way. Fails if the output stays
- * silent, or if rooms, file handles, threads or memory remain at the end. A few visits may fail, which a busy
- * machine is too slow for; each is printed with its reason. `NODE_ENV` keeps LiveKit's library from logging
- * every detail.
+ * default), a few at a time. Prints the footprint of all media processes on the way: one takes the place of
+ * another after some hundred rooms, and both run for a moment (`peakMb`). Fails if the output stays silent,
+ * if rooms, file handles or threads remain at the end, or if memory is not flat. A few visits may fail,
+ * which a busy machine is too slow for; each is printed with its reason. `NODE_ENV` keeps LiveKit's library
+ * from logging every detail.
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -18,6 +19,7 @@ import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { startLivekitServer } from '#test/fakes/livekit-server.ts';
+import { webProcesses } from '#test/fakes/web-processes.ts';
 
 const INTERRUPTIONS = Number(process.argv[2] ?? 500);
 const SESSIONS = Number(process.argv[3] ?? 1_000);
@@ -28,11 +30,16 @@ const PER_FOOTPRINT = 100;
 const LIMIT_MS = 60_000;
 /** Maximum growth since the first rooms, which load the library and fill its pools. */
 const LIMITS = { memoryMb: 60, handles: 10, threads: 20 };
+/** Memory is flat if its peak over the last sessions is at most so much above that over the first ones. */
+const MOST_GROWTH = 1.1;
+const PEAK_EVERY_MS = 250;
 const MOST_FAILED_VISITS = SESSIONS / 50;
 const SPOKEN_MS = 120;
 
+/** Of all processes that host rooms. `peakMb` is the most memory since the last footprint. */
 interface Footprint {
   readonly memoryMb: number;
+  readonly peakMb: number;
   readonly handles: number;
   readonly threads: number;
 }
@@ -47,6 +54,10 @@ const host = await startMediaThread({
   iceServers: [],
   clock: systemClock,
   logger,
+});
+let peakMb = 0;
+const watching = systemClock.every(PEAK_EVERY_MS, () => {
+  peakMb = Math.max(peakMb, memoryMb());
 });
 const interrupted = await grown(INTERRUPTIONS, 2 * PER_ROOM, async (done) => {
   const interruptions = Math.min(PER_ROOM, INTERRUPTIONS - done);
@@ -68,36 +79,49 @@ const visited = await grown(SESSIONS, 2 * PER_FOOTPRINT, async () => {
 const left = await rooms.list();
 await host.close();
 await server.close();
+watching.cancel();
+const memory = memoryOf(visited);
 const isClean =
-  left.length === 0 && failures.length <= MOST_FAILED_VISITS && [interrupted, visited].every(isWithinLimits);
-console.log(JSON.stringify({ interrupted, visited, roomsLeft: left.length, failures }));
+  left.length === 0 &&
+  failures.length <= MOST_FAILED_VISITS &&
+  [interrupted, visited].every(hasNoLeaks) &&
+  growthOf(interrupted, 'memoryMb') <= LIMITS.memoryMb &&
+  memory.lastMb <= memory.firstMb * MOST_GROWTH;
+console.log(JSON.stringify({ memory, roomsLeft: left.length, failures }));
 console.log(isClean ? 'clean' : 'NOT CLEAN');
 process.exit(isClean ? 0 : 1);
 
-/** Works until `total` is done, and returns how the footprint grew after the first `warmUp`. */
+/** Works until `total` is done, and returns the footprints after the first `warmUp`. */
 async function grown(
   total: number,
   warmUp: number,
   work: (done: number) => Promise<number>,
-): Promise<Footprint> {
-  let first: Footprint | null = null;
-  let last: Footprint = { memoryMb: 0, handles: 0, threads: 0 };
+): Promise<readonly Footprint[]> {
+  const footprints: Footprint[] = [];
   for (let done = 0; done < total; ) {
     done += await work(done);
-    last = footprint();
+    const last = await footprint();
     console.log(JSON.stringify({ done, ...last }));
-    if (done >= warmUp) first ??= last;
+    if (done >= warmUp) footprints.push(last);
   }
-  const { memoryMb, handles, threads } = first ?? last;
-  return {
-    memoryMb: last.memoryMb - memoryMb,
-    handles: last.handles - handles,
-    threads: last.threads - threads,
-  };
+  return footprints;
 }
 
-function isWithinLimits({ memoryMb, handles, threads }: Footprint): boolean {
-  return memoryMb <= LIMITS.memoryMb && handles <= LIMITS.handles && threads <= LIMITS.threads;
+function hasNoLeaks(footprints: readonly Footprint[]): boolean {
+  return (
+    growthOf(footprints, 'handles') <= LIMITS.handles && growthOf(footprints, 'threads') <= LIMITS.threads
+  );
+}
+
+function growthOf(footprints: readonly Footprint[], figure: keyof Footprint): number {
+  return (footprints.at(-1)?.[figure] ?? 0) - (footprints[0]?.[figure] ?? 0);
+}
+
+/** The highest peaks of the first and of the last third, each with at least one change of processes. */
+function memoryOf(footprints: readonly Footprint[]): { readonly firstMb: number; readonly lastMb: number } {
+  const third = Math.ceil(footprints.length / 3);
+  const highest = (some: readonly Footprint[]) => Math.max(0, ...some.map((each) => each.peakMb));
+  return { firstMb: highest(footprints.slice(0, third)), lastMb: highest(footprints.slice(-third)) };
 }
 
 /** Interrupts the agent repeatedly in one room; throws if the agent is no longer heard. */
@@ -162,17 +186,30 @@ async function until(condition: () => boolean, otherwise: string): Promise<void>
   }
 }
 
-/** Footprint of the process that hosts the rooms. */
-function footprint(): Footprint {
-  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ');
-  const pid =
-    children.find((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('media-thread-entry')) ??
-    '';
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const figure = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]);
+/** Footprint of the processes, once a former one has ended. */
+async function footprint(): Promise<Footprint> {
+  await until(() => webProcesses().length === 1, 'a former process does not end');
+  const [pid = 0] = webProcesses();
+  const threads = /^Threads:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  const taken = Math.max(peakMb, memoryMb());
+  peakMb = 0;
   return {
-    memoryMb: Math.round(figure('VmRSS') / 1024),
+    memoryMb: memoryMb(),
+    peakMb: taken,
     handles: readdirSync(`/proc/${pid}/fd`).length,
-    threads: figure('Threads'),
+    threads: Number(threads),
   };
+}
+
+/** Memory of all processes, of shared pages their share (`proc(5)`, smaps_rollup). */
+function memoryMb(): number {
+  const kib = webProcesses().map((pid) => {
+    try {
+      return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0);
+    } catch {
+      // It has just ended.
+      return 0;
+    }
+  });
+  return Math.round(kib.reduce((sum, each) => sum + each, 0) / 1024);
 }

@@ -55,7 +55,7 @@ export interface LivekitLegOptions extends LegOptions {
 }
 
 /** What can be loaded before the first leg. */
-export type Transport = 'rtp' | 'webrtc';
+export type Transport = Leg['kind'];
 
 /** Opens legs on the media thread. */
 export interface LegFactory {

@@ -11,7 +11,7 @@ import type { MediaShared } from '../leg/leg-audio.ts';
 import type { MediaThreadSettings, Transport } from '../leg/leg-factory.ts';
 import { Pacer } from '../leg/pacer.ts';
 import type { TransportLeg } from '../leg/transport-leg.ts';
-import { openLivekitSession } from '../livekit/livekit-leg.ts';
+import { openLivekitSession, warmUpLivekit } from '../livekit/livekit-leg.ts';
 import { PortPool } from '../rtp/port-pool.ts';
 import { openRtpSession } from '../rtp/rtp-session.ts';
 import { SpeechDetector } from '../voice-activity/vad.ts';
@@ -55,7 +55,7 @@ export class LegsHost {
         this.#start(message.settings);
         return;
       case 'warmUp':
-        this.#warmUp(message.transport);
+        void this.#warmUp(message.transports);
         return;
       case 'commands':
         for (const { leg, command } of message.commands) this.#command(leg, command);
@@ -93,14 +93,19 @@ export class LegsHost {
   }
 
   /** If loading fails, the first leg that needs it reports the failure. */
-  #warmUp(transport: Transport): void {
+  async #warmUp(transports: readonly Transport[]): Promise<void> {
     this.#detector.warmUp();
-    if (transport !== 'webrtc') return;
     try {
-      warmUpWebrtc();
+      if (transports.includes('webrtc')) warmUpWebrtc();
     } catch (error) {
       this.#log('warn', 'the WebRTC library cannot be loaded; web calls will fail', error);
     }
+    try {
+      if (transports.includes('livekit')) await warmUpLivekit();
+    } catch (error) {
+      this.#log('warn', 'the LiveKit library cannot be loaded; calls in rooms will fail', error);
+    }
+    this.#post({ type: 'warm' });
   }
 
   async #open(message: OpenMessage): Promise<void> {

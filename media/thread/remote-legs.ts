@@ -28,6 +28,8 @@ export interface RemoteLegsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onCrash?: ((error: Error) => void) | undefined;
+  /** It has loaded what `warmUp` asked for; so has each replacement. */
+  readonly onWarm?: (() => void) | undefined;
 }
 
 /** A leg being opened. */
@@ -48,12 +50,14 @@ export class RemoteLegs {
   #start: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null;
   /** Null between a death and the replacement's start. */
   #runner: MediaTransport | null = null;
-  #warmTransport: Transport | null = null;
+  #warmTransports: readonly Transport[] = [];
   #speakUntilMs: number | null = null;
   #nextLeg = 1;
   readonly #commands: CommandBatch;
   #restartTimer: Timer | null = null;
   #closing: Promise<void> | null = null;
+  /** Called once the last leg has closed; null while more may come. */
+  #onEmpty: (() => void) | null = null;
   #onStopped: () => void = () => undefined;
 
   constructor(options: RemoteLegsOptions) {
@@ -83,9 +87,9 @@ export class RemoteLegs {
   }
 
   /** Loads now what the first leg would wait for; a replacement does the same when it starts. */
-  warmUp(transport: Transport): void {
-    this.#warmTransport = transport;
-    this.#runner?.post({ type: 'warmUp', transport });
+  warmUp(transports: readonly Transport[]): void {
+    this.#warmTransports = transports;
+    this.#runner?.post({ type: 'warmUp', transports });
   }
 
   /** Sends no audio after this time; a replacement does the same. */
@@ -98,6 +102,15 @@ export class RemoteLegs {
   close(): Promise<void> {
     this.#closing ??= this.#stop();
     return this.#closing;
+  }
+
+  /** Ends the thread or process when its legs have closed; opens no more of them. */
+  async retire(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#onEmpty = resolve;
+      this.#checkEmpty();
+    });
+    await this.close();
   }
 
   /** Queues one command; the buffers of `transfer` are transferred and no longer the caller's. */
@@ -114,7 +127,8 @@ export class RemoteLegs {
     });
     this.#runner.post({ type: 'start', settings });
     if (this.#speakUntilMs !== null) this.#runner.post({ type: 'speakUntil', untilMs: this.#speakUntilMs });
-    if (this.#warmTransport !== null) this.#runner.post({ type: 'warmUp', transport: this.#warmTransport });
+    if (this.#warmTransports.length > 0)
+      this.#runner.post({ type: 'warmUp', transports: this.#warmTransports });
   }
 
   #receive(message: FromMediaThread): void {
@@ -122,6 +136,9 @@ export class RemoteLegs {
       case 'ready':
         this.#start?.resolve();
         this.#start = null;
+        return;
+      case 'warm':
+        this.#options.onWarm?.();
         return;
       case 'events':
         for (const [number, events] of unpackEvents(message.batch)) this.#deliver(number, events);
@@ -131,6 +148,7 @@ export class RemoteLegs {
         return;
       case 'refused':
         this.#takePending(message.leg)?.reject(new Fault(message.code, message.message));
+        this.#checkEmpty();
         return;
       case 'log':
         this.#options.logger[message.level]({ detail: message.detail }, message.message);
@@ -163,6 +181,11 @@ export class RemoteLegs {
     const leg = this.#legs.get(number);
     if (events.at(-1)?.type === 'closed') this.#legs.delete(number);
     leg?.deliver(events);
+    this.#checkEmpty();
+  }
+
+  #checkEmpty(): void {
+    if (this.#legs.size === 0 && this.#pending.size === 0) this.#onEmpty?.();
   }
 
   #ended(error: Error): void {
@@ -173,9 +196,12 @@ export class RemoteLegs {
     this.#start?.reject(error);
     this.#start = null;
     if (this.#closing === null && hasLived) {
-      this.#options.logger.error({ err: error }, 'the media thread or process ended; starting another');
+      const isRetired = this.#onEmpty !== null;
+      const next = isRetired ? 'its calls go on elsewhere' : 'starting another';
+      this.#options.logger.error({ err: error }, `the media thread or process ended; ${next}`);
       // Before the legs are notified: one that reopens at once must not start a second replacement.
-      this.#restartTimer = this.#options.clock.after(RESTART_DELAY_MS, () => this.#startRunner());
+      if (!isRetired)
+        this.#restartTimer = this.#options.clock.after(RESTART_DELAY_MS, () => this.#startRunner());
     }
     this.#failAll();
     if (this.#closing === null && hasLived) this.#options.onCrash?.(error);
@@ -189,6 +215,7 @@ export class RemoteLegs {
     const stats = NO_STATS;
     for (const leg of legs)
       leg.deliver([{ type: 'closed', atMs: this.#options.clock.now(), reason: 'failed', stats }]);
+    this.#checkEmpty();
   }
 
   async #stop(): Promise<void> {

@@ -15,6 +15,7 @@ import type {
 } from '../leg/leg-factory.ts';
 import { RemoteLegs } from './remote-legs.ts';
 import { runAsProcess, runAsThread } from './transport.ts';
+import { WebLegs } from './web-legs.ts';
 
 /** Options of a media thread. */
 export interface MediaThreadOptions {
@@ -26,6 +27,8 @@ export interface MediaThreadOptions {
   readonly iceServers: readonly IceServer[];
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Rooms after which another process takes the new web calls; absent: as many as is sensible. */
+  readonly roomsPerProcess?: number | undefined;
   /**
    * Called when the thread (or the web calls' process) died and is being replaced; its legs are closed as
    * `failed`.
@@ -43,7 +46,7 @@ export async function startMediaThread(options: MediaThreadOptions): Promise<Leg
 class ThreadedLegFactory implements LegFactory {
   readonly #options: MediaThreadOptions;
   readonly #phone: RemoteLegs;
-  #web: RemoteLegs | null = null;
+  #web: WebLegs | null = null;
   #speakUntilMs: number | null = null;
 
   constructor(options: MediaThreadOptions) {
@@ -56,8 +59,9 @@ class ThreadedLegFactory implements LegFactory {
   }
 
   warmUp(transports: readonly Transport[]): void {
-    if (transports.includes('rtp')) this.#phone.warmUp('rtp');
-    if (transports.includes('webrtc')) this.#webEngine().warmUp('webrtc');
+    if (transports.includes('rtp')) this.#phone.warmUp(['rtp']);
+    const ofWeb = transports.filter((transport) => transport !== 'rtp');
+    if (ofWeb.length > 0) this.#webLegs().warmUp(ofWeb);
   }
 
   async openRtpLeg(options: RtpLegOptions): Promise<{ leg: Leg; localPort: number }> {
@@ -70,7 +74,7 @@ class ThreadedLegFactory implements LegFactory {
   }
 
   async openWebrtcLeg(options: WebrtcLegOptions): Promise<{ leg: Leg; answerSdp: string }> {
-    const { leg, opened } = await this.#webEngine().open('webrtc', (number) => ({
+    const { leg, opened } = await this.#webLegs().open('webrtc', (number) => ({
       type: 'openWebrtc',
       leg: number,
       options,
@@ -79,7 +83,7 @@ class ThreadedLegFactory implements LegFactory {
   }
 
   async openLivekitLeg(options: LivekitLegOptions): Promise<{ leg: Leg }> {
-    const { leg } = await this.#webEngine().open('livekit', (number) => ({
+    const { leg } = await this.#webLegs().open('livekit', (number) => ({
       type: 'openLivekit',
       leg: number,
       options,
@@ -97,15 +101,15 @@ class ThreadedLegFactory implements LegFactory {
     await Promise.all([this.#phone.close(), this.#web?.close()]);
   }
 
-  #webEngine(): RemoteLegs {
+  #webLegs(): WebLegs {
     if (!this.#web) {
-      this.#web = this.#engine(runAsProcess);
+      this.#web = new WebLegs((onWarm) => this.#engine(runAsProcess, onWarm), this.#options.roomsPerProcess);
       if (this.#speakUntilMs !== null) this.#web.speakUntil(this.#speakUntilMs);
     }
     return this.#web;
   }
 
-  #engine(run: typeof runAsThread): RemoteLegs {
+  #engine(run: typeof runAsThread, onWarm?: () => void): RemoteLegs {
     const { rtpPortMin, rtpPortMax, publicIp, iceServers, clock, logger, onCrash } = this.#options;
     return new RemoteLegs({
       run,
@@ -113,6 +117,7 @@ class ThreadedLegFactory implements LegFactory {
       clock,
       logger,
       onCrash,
+      onWarm,
     });
   }
 }

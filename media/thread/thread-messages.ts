@@ -21,8 +21,8 @@ export interface AddressedCommand {
 export type ToMediaThread =
   /** The first message. */
   | { readonly type: 'start'; readonly settings: MediaThreadSettings }
-  /** Loads what the first leg of this transport would load. */
-  | { readonly type: 'warmUp'; readonly transport: Transport }
+  /** Loads what the first legs of these transports would load. */
+  | { readonly type: 'warmUp'; readonly transports: readonly Transport[] }
   | { readonly type: 'commands'; readonly commands: readonly AddressedCommand[] }
   | { readonly type: 'openRtp'; readonly leg: number; readonly options: RtpLegOptions }
   | { readonly type: 'openWebrtc'; readonly leg: number; readonly options: WebrtcLegOptions }
@@ -34,6 +34,8 @@ export type ToMediaThread =
 /** Media thread → call loop. */
 export type FromMediaThread =
   | { readonly type: 'ready' }
+  /** Answers `warmUp`, when everything is loaded that can be. */
+  | { readonly type: 'warm' }
   | { readonly type: 'events'; readonly batch: EventBatch }
   | { readonly type: 'opened'; readonly leg: number; readonly opened: OpenedLeg }
   | { readonly type: 'refused'; readonly leg: number; readonly code: FaultCode; readonly message: string }

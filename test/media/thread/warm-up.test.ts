@@ -10,20 +10,9 @@ import type { LegFactory } from '#media/leg/leg-factory.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { Browsers } from '#test/fakes/browser-peer.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
+import { webProcesses } from '#test/fakes/web-processes.ts';
 
 const PATIENTLY = { timeout: 25_000 };
-
-/** The processes of this test that serve web legs. */
-function webProcesses(): number[] {
-  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8')
-    .trim()
-    .split(' ')
-    .filter(Boolean)
-    .map(Number);
-  return children.filter((pid) =>
-    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('media-thread-entry'),
-  );
-}
 
 /** Whether these native libraries are loaded in each process; requires at least one process. */
 function haveLoaded(pids: readonly number[], libraries: readonly string[]): boolean {
