@@ -29,13 +29,15 @@ export const NO_STATS: LegStats = { packetsReceived: 0, packetsLost: 0, packetsS
 export interface WebTransport {
   /** False while audio sent would be lost: a reply waits instead. */
   readonly canSend: boolean;
+  /** False if a leg whose caller another worker has must end at once. */
+  readonly canLinger: boolean;
   /** Sends one frame at `OUT_RATE_HZ`, valid only during the call. Throws if the library takes no more. */
   sendFrame(frame: Int16Array): void;
   /** Sends one message on the data channel. */
   sendMessage(json: string): void;
   /** The leg ends: stops the transport's timers. Failures to send are expected from now on. */
   stopTimers(): void;
-  /** Waits until the last messages are sent, and returns the statistics. Never rejects. */
+  /** Waits until the last messages are sent if it may, and returns the statistics. Never rejects. */
   finish(reason: LegCloseReason): Promise<LegStats>;
   /** Closes the connection; `isMoved`: the caller is about to leave it for another worker. Never rejects. */
   release(isMoved: boolean): Promise<void>;
@@ -124,7 +126,8 @@ export class WebLeg implements TransportLeg, PacedLeg {
     if (command.do === 'sendMessage') this.#transport.sendMessage(command.json);
     if (command.do !== 'close') return;
     this.#isMoved = command.keepsDialog === true;
-    if (command.lingerMs) this.#shared.clock.after(command.lingerMs, () => void this.end('local'));
+    if (command.lingerMs && this.#transport.canLinger)
+      this.#shared.clock.after(command.lingerMs, () => void this.end('local'));
     else void this.end('local');
   }
 

@@ -152,6 +152,11 @@ class LivekitSession implements WebTransport {
     return this.#isCallerHere && this.#isAudible && !this.#isReconnecting;
   }
 
+  /** Back in the room after a lost connection, it would put its successor out. */
+  get canLinger(): boolean {
+    return !this.#isReconnecting;
+  }
+
   sendFrame(frame: Int16Array): void {
     if (!this.#voice.capture(frame)) throw new Error('the library no longer takes audio');
   }
@@ -280,9 +285,8 @@ class LivekitSession implements WebTransport {
   }
 
   #reconnecting(isReconnecting: boolean): void {
-    // Back in the room it would put its successor out.
-    if (this.leg.isMoved) void this.leg.end('local');
     this.#isReconnecting = isReconnecting;
+    if (this.leg.isMoved && !this.canLinger) void this.leg.end('local');
     this.#outbox.setReconnecting(isReconnecting);
     this.leg.setAway(!this.canSend);
   }
@@ -304,6 +308,8 @@ class LivekitSession implements WebTransport {
   }
 
   async finish(reason: LegCloseReason): Promise<LegStats> {
+    // The room is left at once: with each wait, a connection that is lost could come back.
+    if (this.leg.isMoved) return NO_STATS;
     if (reason === 'local' && this.leg.isConnected) {
       await within(this.#outbox.flushed, FLUSH_TIMEOUT_MS, this.#shared).catch(() => undefined);
       if (this.#isCallerHere)

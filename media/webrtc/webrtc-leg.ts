@@ -94,6 +94,7 @@ function hasAudio(sdp: string): boolean {
 class WebrtcSession implements WebTransport {
   readonly leg: WebLeg;
   readonly canSend = true;
+  readonly canLinger = true;
   readonly #shared: MediaShared;
   readonly #options: WebrtcSessionOptions;
   readonly #peer: PeerConnection;

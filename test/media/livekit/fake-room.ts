@@ -15,11 +15,12 @@ class FakeRpcError extends Error {
 /** The last room that was created is `FakeRoom.last`. */
 export class FakeRoom extends EventEmitter {
   static last: FakeRoom;
-  readonly isConnected = false;
+  isConnected = false;
   readonly remoteParticipants = new Map<string, unknown>();
   readonly attributes: unknown[] = [];
   /** Whether calls reach the participant, whose client refuses a method that it does not know. */
   isReached = true;
+  isReconnecting = false;
   readonly localParticipant = {
     publishTrack: async () => undefined,
     setAttributes: async (attributes: unknown) => void this.attributes.push(attributes),
@@ -35,9 +36,19 @@ export class FakeRoom extends EventEmitter {
     FakeRoom.last = this;
   }
 
-  async connect(): Promise<void> {}
+  async connect(): Promise<void> {
+    this.isConnected = true;
+  }
 
-  async disconnect(): Promise<void> {}
+  async disconnect(): Promise<void> {
+    this.isConnected = false;
+  }
+
+  /** Statistics do not come while the connection is lost. */
+  getRtcStats(): Promise<{ publisherStats: never[]; subscriberStats: never[] }> {
+    if (this.isReconnecting) return new Promise(() => undefined);
+    return Promise.resolve({ publisherStats: [], subscriberStats: [] });
+  }
 }
 
 /** What replaces parts of the library: no native code runs. */

@@ -46,7 +46,19 @@ async function openLeg({ mayRejoin = true } = {}) {
   return {
     clock,
     moveToAnotherWorker: () => leg.command({ do: 'close', keepsDialog: true, lingerMs: 5_000 }),
-    loseConnection: () => room.emit('reconnecting'),
+    loseConnection: () => {
+      room.isReconnecting = true;
+      room.emit('reconnecting');
+    },
+    recoverConnection: () => {
+      room.isReconnecting = false;
+      room.emit('reconnected');
+    },
+    /** The agent is in the room, or will be once its connection is back. */
+    isInRoom: async () => {
+      await clock.advance(0);
+      return room.isConnected;
+    },
     leave: (reason: DisconnectReason) =>
       room.emit('participantDisconnected', { ...CALLER, disconnectReason: reason }),
     rejoin: () => room.emit('participantConnected', CALLER),
@@ -163,10 +175,36 @@ describe('a leg whose call another worker has', () => {
 
   it('does not reconnect to the room, because that would put the successor out', async () => {
     const leg = await openLeg();
+    leg.subscribe();
     leg.moveToAnotherWorker();
+    await leg.clock.advance(1_000);
+    expect(await leg.isInRoom()).toBe(true);
+    leg.loseConnection();
+    expect(await leg.isInRoom()).toBe(false);
+    expect(await leg.end()).toEqual([['local', 1_000]]);
+  });
+
+  it('leaves at once if it is left for the successor while it reconnects', async () => {
+    const leg = await openLeg();
+    leg.subscribe();
     await leg.clock.advance(1_000);
     leg.loseConnection();
     await leg.clock.advance(1_000);
-    expect(await leg.end()).toEqual([['local', 1_000]]);
+    leg.moveToAnotherWorker();
+    expect(await leg.isInRoom()).toBe(false);
+    expect(await leg.end()).toEqual([['local', 2_000]]);
+  });
+
+  it('stays for the successor if it has reconnected before', async () => {
+    const leg = await openLeg();
+    leg.subscribe();
+    leg.loseConnection();
+    await leg.clock.advance(1_000);
+    leg.recoverConnection();
+    leg.moveToAnotherWorker();
+    await leg.clock.advance(4_900);
+    expect(await leg.isInRoom()).toBe(true);
+    await leg.clock.advance(100);
+    expect(await leg.isInRoom()).toBe(false);
   });
 });
