@@ -11,10 +11,7 @@ const LOOK_MS = 100;
 /** Delay before a call is offered again: doubled each time, up to `MOST_RETRY_MS`. */
 const RETRY_MS = 1_000;
 const MOST_RETRY_MS = 8_000;
-/**
- * Longest time between the offers of two web calls. Joining a room takes a quarter of a second of CPU time,
- * and all callers who move at once wait for each other.
- */
+/** Longest time between the offers of two web calls: callers who join rooms at once wait for each other. */
 const WEB_EVERY_MS = 250;
 /** For so long before the end of the drain, calls are handed over even in mid-turn. */
 const LAST_MS = 5_000;
@@ -38,7 +35,8 @@ interface Offered {
 export function startHandOver({ clock, client, jobs, drainMs }: HandOverDeps): Timer {
   const offered = new Map<string, Offered>();
   const lastMs = clock.now() + drainMs - LAST_MS;
-  const mayOfferWeb = webPace(clock, (drainMs - LAST_MS) / 2 / jobs.all().filter(isWeb).length);
+  const remaining = () => jobs.all().filter((job) => isWeb(job) && !job.isTaken).length;
+  const mayOfferWeb = webPace(clock, () => (lastMs - clock.now()) / 2 / remaining());
   const offer = (job: Job, isLast: boolean) => {
     const last = offered.get(job.sessionId);
     const waitMs = isLast ? RETRY_MS : (last?.retryMs ?? 0);
@@ -58,7 +56,7 @@ export function startHandOver({ clock, client, jobs, drainMs }: HandOverDeps): T
   return clock.every(LOOK_MS, () => {
     if (!client.isConnected) return;
     const isLast = clock.now() >= lastMs;
-    for (const job of jobs.all()) {
+    for (const job of neverOfferedFirst(jobs.all(), offered)) {
       // Colleagues would hear a gap.
       const isUnnoticed = job.move === 'unnoticed' && (job.call?.participants.isEmpty ?? true);
       if (!job.isTaken && (isUnnoticed || (isLast && job.move !== 'never'))) offer(job, isLast);
@@ -66,14 +64,19 @@ export function startHandOver({ clock, client, jobs, drainMs }: HandOverDeps): T
   });
 }
 
+/** Those that were never offered come before those that nobody took, which would use up their time. */
+function neverOfferedFirst(jobs: readonly Job[], offered: ReadonlyMap<string, unknown>): readonly Job[] {
+  const isNew = ({ sessionId }: Job) => !offered.has(sessionId);
+  return [...jobs.filter(isNew), ...jobs.filter((job) => !isNew(job))];
+}
+
 /** Says whether another web call may be offered now: `WEB_EVERY_MS` or `mostMs` after the last one. */
-function webPace(clock: Clock, mostMs: number): () => boolean {
-  const everyMs = Math.min(WEB_EVERY_MS, mostMs);
+function webPace(clock: Clock, mostMs: () => number): () => boolean {
   let nextMs = clock.now();
   return () => {
     const nowMs = clock.now();
     if (nowMs < nextMs) return false;
-    nextMs = Math.max(nextMs, nowMs - LOOK_MS) + everyMs;
+    nextMs = Math.max(nextMs, nowMs - LOOK_MS) + Math.min(WEB_EVERY_MS, mostMs());
     return true;
   };
 }

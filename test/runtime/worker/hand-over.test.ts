@@ -115,12 +115,37 @@ describe('a draining worker', () => {
     expect(await offeredEach(100, 10)).toEqual([2, 0, 1, 0, 1, 0, 0, 1, 0, 0]);
   });
 
-  it('offers hundreds of web calls within half of the drain', async () => {
+  it('offers hundreds of web calls before its last five seconds, most of them in the first half', async () => {
     for (let number = 0; number < 400; number++) reserve(`web ${number}`, 'web');
     timer.cancel();
     drain(20_000);
-    const counts = await offeredEach(1_000, 8);
-    expect(counts.reduce((sum, count) => sum + count)).toBe(401);
+    const counts = await offeredEach(1_000, 14);
+    const sum = (some: readonly number[]) => some.reduce((before, count) => before + count, 0);
+    expect(sum(counts)).toBe(401);
+    expect(sum(counts.slice(0, 7))).toBeGreaterThan(250);
     expect(Math.max(...counts)).toBeLessThan(100);
+  });
+
+  it('offers web calls a quarter of a second apart again once few of hundreds remain', async () => {
+    for (let number = 0; number < 400; number++) reserve(`web ${number}`, 'web');
+    timer.cancel();
+    jobs.remove('s', 3);
+    drain(20_000);
+    await clock.advance(100);
+    for (let number = 0; number < 390; number++) jobs.remove(`web ${number}`, 3);
+    await clock.advance(1_000);
+    expect(await offeredEach(500, 4)).toEqual([2, 2, 2, 2]);
+  });
+
+  it('offers every web call once before it offers again those that nobody took', async () => {
+    const names = Array.from({ length: 40 }, (_, number) => `web ${number}`);
+    for (const name of names) reserve(name, 'web');
+    timer.cancel();
+    jobs.remove('s', 3);
+    drain(60_000);
+    await clock.advance(20_000);
+    const offered = sent.map((message) => message.type === 'hand_over' && message.session_id);
+    expect(offered.slice(0, names.length).sort()).toEqual([...names].sort());
+    expect(offered.length).toBeGreaterThan(names.length);
   });
 });
