@@ -3,9 +3,9 @@
  * of the agent (500 by default), each followed by speech that must be heard, then short sessions (1,000 by
  * default), a few at a time. Prints the footprint of all media processes on the way: one takes the place of
  * another after some hundred rooms, and both run for a moment (`peakMb`). Fails if the output stays silent,
- * if rooms, file handles or threads remain at the end, or if memory is not flat. A few visits may fail,
- * which a busy machine is too slow for; each is printed with its reason. `NODE_ENV` keeps LiveKit's library
- * from logging every detail.
+ * if rooms, file handles or threads remain at the end, or if memory is not flat or cannot be judged, for
+ * which there must be 700 sessions. A few visits may fail, which a busy machine is too slow for; each is
+ * printed with its reason. `NODE_ENV` keeps LiveKit's library from logging every detail.
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -33,6 +33,8 @@ const LIMITS = { memoryMb: 60, handles: 10, threads: 20 };
 /** Memory is flat if its peak over the last sessions is at most so much above that over the first ones. */
 const MOST_GROWTH = 1.1;
 const PEAK_EVERY_MS = 250;
+/** Memory is compared between thirds, each of which has at least a change of processes: every 200 rooms. */
+const LEAST_FOOTPRINTS = 3 * 2;
 const MOST_FAILED_VISITS = SESSIONS / 50;
 const SPOKEN_MS = 120;
 
@@ -86,6 +88,7 @@ const isClean =
   failures.length <= MOST_FAILED_VISITS &&
   [interrupted, visited].every(hasNoLeaks) &&
   growthOf(interrupted, 'memoryMb') <= LIMITS.memoryMb &&
+  visited.length >= LEAST_FOOTPRINTS &&
   memory.lastMb <= memory.firstMb * MOST_GROWTH;
 console.log(JSON.stringify({ memory, roomsLeft: left.length, failures }));
 console.log(isClean ? 'clean' : 'NOT CLEAN');
