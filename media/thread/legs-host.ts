@@ -95,17 +95,20 @@ export class LegsHost {
   /** If loading fails, the first leg that needs it reports the failure. */
   async #warmUp(transports: readonly Transport[]): Promise<void> {
     this.#detector.warmUp();
+    let isComplete = true;
     try {
       if (transports.includes('webrtc')) warmUpWebrtc();
     } catch (error) {
+      isComplete = false;
       this.#log('warn', 'the WebRTC library cannot be loaded; web calls will fail', error);
     }
     try {
       if (transports.includes('livekit')) await warmUpLivekit();
     } catch (error) {
+      isComplete = false;
       this.#log('warn', 'the LiveKit library cannot be loaded; calls in rooms will fail', error);
     }
-    this.#post({ type: 'warm' });
+    this.#post({ type: 'warm', isComplete });
   }
 
   async #open(message: OpenMessage): Promise<void> {

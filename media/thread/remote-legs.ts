@@ -28,8 +28,10 @@ export interface RemoteLegsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onCrash?: ((error: Error) => void) | undefined;
-  /** It has loaded what `warmUp` asked for; so has each replacement. */
-  readonly onWarm?: (() => void) | undefined;
+  /** It has loaded what `warmUp` asked for, or what of it can be loaded; each replacement does the same. */
+  readonly onWarm?: ((isComplete: boolean) => void) | undefined;
+  /** It ended by itself, or could not start; says whether another is to take its place. Absent: yes. */
+  readonly onEnded?: ((error: Error) => boolean) | undefined;
 }
 
 /** A leg being opened. */
@@ -138,7 +140,7 @@ export class RemoteLegs {
         this.#start = null;
         return;
       case 'warm':
-        this.#options.onWarm?.();
+        this.#options.onWarm?.(message.isComplete);
         return;
       case 'events':
         for (const [number, events] of unpackEvents(message.batch)) this.#deliver(number, events);
@@ -192,19 +194,20 @@ export class RemoteLegs {
     this.#runner = null;
     this.#onStopped();
     this.#commands.clear();
+    const isUnasked = this.#closing === null;
     const hasLived = this.#start === null;
     this.#start?.reject(error);
     this.#start = null;
-    if (this.#closing === null && hasLived) {
-      const isRetired = this.#onEmpty !== null;
-      const next = isRetired ? 'its calls go on elsewhere' : 'starting another';
+    const isReplaced = isUnasked && (this.#options.onEnded?.(error) ?? true);
+    if (isUnasked && hasLived) {
+      const next = isReplaced ? 'starting another' : 'another one has the new calls';
       this.#options.logger.error({ err: error }, `the media thread or process ended; ${next}`);
       // Before the legs are notified: one that reopens at once must not start a second replacement.
-      if (!isRetired)
+      if (isReplaced)
         this.#restartTimer = this.#options.clock.after(RESTART_DELAY_MS, () => this.#startRunner());
     }
     this.#failAll();
-    if (this.#closing === null && hasLived) this.#options.onCrash?.(error);
+    if (isUnasked && hasLived) this.#options.onCrash?.(error);
   }
 
   #failAll(): void {

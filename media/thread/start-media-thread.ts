@@ -15,7 +15,7 @@ import type {
 } from '../leg/leg-factory.ts';
 import { RemoteLegs } from './remote-legs.ts';
 import { runAsProcess, runAsThread } from './transport.ts';
-import { WebLegs } from './web-legs.ts';
+import { WebLegs, type WebProcessListener } from './web-legs.ts';
 
 /** Options of a media thread. */
 export interface MediaThreadOptions {
@@ -103,13 +103,16 @@ class ThreadedLegFactory implements LegFactory {
 
   #webLegs(): WebLegs {
     if (!this.#web) {
-      this.#web = new WebLegs((onWarm) => this.#engine(runAsProcess, onWarm), this.#options.roomsPerProcess);
+      this.#web = new WebLegs({
+        ...this.#options,
+        start: (listener) => this.#engine(runAsProcess, listener),
+      });
       if (this.#speakUntilMs !== null) this.#web.speakUntil(this.#speakUntilMs);
     }
     return this.#web;
   }
 
-  #engine(run: typeof runAsThread, onWarm?: () => void): RemoteLegs {
+  #engine(run: typeof runAsThread, listener?: WebProcessListener): RemoteLegs {
     const { rtpPortMin, rtpPortMax, publicIp, iceServers, clock, logger, onCrash } = this.#options;
     return new RemoteLegs({
       run,
@@ -117,7 +120,7 @@ class ThreadedLegFactory implements LegFactory {
       clock,
       logger,
       onCrash,
-      onWarm,
+      ...listener,
     });
   }
 }

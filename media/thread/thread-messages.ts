@@ -34,8 +34,8 @@ export type ToMediaThread =
 /** Media thread → call loop. */
 export type FromMediaThread =
   | { readonly type: 'ready' }
-  /** Answers `warmUp`, when everything is loaded that can be. */
-  | { readonly type: 'warm' }
+  /** Answers `warmUp`, when everything is loaded that can be; `isComplete`: all that was asked for. */
+  | { readonly type: 'warm'; readonly isComplete: boolean }
   | { readonly type: 'events'; readonly batch: EventBatch }
   | { readonly type: 'opened'; readonly leg: number; readonly opened: OpenedLeg }
   | { readonly type: 'refused'; readonly leg: number; readonly code: FaultCode; readonly message: string }

@@ -1,9 +1,11 @@
 /**
  * The process of the web calls, and the one that takes its place. LiveKit's native library keeps some memory
  * of each room for good: after `ROOMS_PER_PROCESS` rooms another process takes the new calls, and the former
- * one ends with its last call. Calls wait for neither: the other process is started in advance, and replaces
- * the first once it has loaded everything.
+ * one ends with its last call. The other process is started in advance, and replaces the first once it has
+ * loaded everything; if it cannot, the first one goes on.
  */
+import type { Clock, Timer } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import type { Leg } from '../leg/leg.ts';
 import type { Transport } from '../leg/leg-factory.ts';
 import type { OpenedLeg } from '../leg/transport-leg.ts';
@@ -11,44 +13,57 @@ import type { RemoteLegs } from './remote-legs.ts';
 import type { ToMediaThread } from './thread-messages.ts';
 
 /**
- * Half a megabyte each makes 100 MB; a start takes as much CPU time as three rooms. At most two processes
- * run: while a former one still has calls, the current one may have more rooms than this.
+ * Half a megabyte each makes 100 MB. At most two processes run: while a former one still has calls, the
+ * current one may have more rooms than this.
  */
 const ROOMS_PER_PROCESS = 200;
+/** A process that has not loaded everything by then is given up. */
+const WARM_WITHIN_MS = 30_000;
 
-/** Starts a process; `onWarm` is called when it has loaded what it was asked to. */
-type StartProcess = (onWarm: () => void) => RemoteLegs;
+/** What a process reports, see `RemoteLegsOptions`. */
+export interface WebProcessListener {
+  readonly onWarm: (isComplete: boolean) => void;
+  readonly onEnded: (error: Error) => boolean;
+}
+
+/** What the web calls need. */
+export interface WebLegsOptions {
+  readonly start: (listener: WebProcessListener) => RemoteLegs;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly roomsPerProcess?: number | undefined;
+}
 
 /** The legs of web calls. */
 export class WebLegs {
-  readonly #start: StartProcess;
-  readonly #roomsPerProcess: number;
+  readonly #options: WebLegsOptions;
   readonly #transports = new Set<Transport>();
   #current: RemoteLegs;
   /** Replaces `#current` once it is warm. */
   #next: RemoteLegs | null = null;
-  /** Has calls of its own, and gets no more. */
+  #nextTimer: Timer | null = null;
+  /** Gets no calls, and is about to end: after those that it has. */
   #former: RemoteLegs | null = null;
+  /** Joined by the current process, or since a replacement for it failed. */
   #rooms = 0;
   #speakUntilMs: number | null = null;
   #isClosing = false;
 
-  constructor(start: StartProcess, roomsPerProcess = ROOMS_PER_PROCESS) {
-    this.#start = start;
-    this.#roomsPerProcess = roomsPerProcess;
-    this.#current = start(() => undefined);
+  constructor(options: WebLegsOptions) {
+    this.#options = options;
+    this.#current = this.#start();
   }
 
   /** Opens a leg; `message` contains the number assigned to it. */
-  open(
+  async open(
     kind: Exclude<Leg['kind'], 'rtp'>,
     message: (leg: number) => ToMediaThread,
   ): Promise<{ leg: Leg; opened: OpenedLeg }> {
     this.#transports.add(kind);
-    if (kind === 'livekit') this.#rooms += 1;
-    const opening = this.#current.open(kind, message);
-    if (this.#rooms >= this.#roomsPerProcess) this.#prepareNext();
-    return opening;
+    const legs = this.#current;
+    const result = await legs.open(kind, message);
+    if (kind === 'livekit' && legs === this.#current) this.#countRoom();
+    return result;
   }
 
   /** Loads now what the first leg would wait for. */
@@ -66,6 +81,7 @@ export class WebLegs {
   /** Closes every leg and ends the processes. */
   async close(): Promise<void> {
     this.#isClosing = true;
+    this.#nextTimer?.cancel();
     await Promise.all(this.#all().map((legs) => legs.close()));
   }
 
@@ -73,26 +89,72 @@ export class WebLegs {
     return [this.#current, this.#next, this.#former].filter((legs) => legs !== null);
   }
 
-  #prepareNext(): void {
-    if (this.#next || this.#former || this.#isClosing) return;
-    const next = this.#start(() => this.#replaceBy(next));
-    this.#next = next;
-    if (this.#speakUntilMs !== null) next.speakUntil(this.#speakUntilMs);
-    next.warmUp([...this.#transports]);
-    next.started.catch(() => {
-      // The next room tries again.
-      if (this.#next === next) this.#next = null;
+  #start(): RemoteLegs {
+    const legs: RemoteLegs = this.#options.start({
+      onWarm: (isComplete) => this.#warmed(legs, isComplete),
+      onEnded: (error) => this.#ended(legs, error),
     });
+    return legs;
   }
 
-  #replaceBy(next: RemoteLegs): void {
-    if (this.#next !== next || this.#isClosing) return;
+  #countRoom(): void {
+    this.#rooms += 1;
+    const { roomsPerProcess = ROOMS_PER_PROCESS } = this.#options;
+    if (this.#rooms < roomsPerProcess || this.#next || this.#former || this.#isClosing) return;
+    try {
+      this.#prepareNext();
+    } catch (error) {
+      this.#putOff(error);
+    }
+  }
+
+  #prepareNext(): void {
+    const next = this.#start();
+    this.#next = next;
+    this.#nextTimer = this.#options.clock.after(WARM_WITHIN_MS, () =>
+      this.#drop(next, new Error(`not ready within ${WARM_WITHIN_MS} ms`)),
+    );
+    if (this.#speakUntilMs !== null) next.speakUntil(this.#speakUntilMs);
+    next.warmUp([...this.#transports]);
+  }
+
+  #warmed(legs: RemoteLegs, isComplete: boolean): void {
+    if (legs !== this.#next || this.#isClosing) return;
+    if (!isComplete) {
+      this.#drop(legs, new Error('not everything could be loaded'));
+      return;
+    }
     const former = this.#current;
-    this.#current = next;
-    this.#next = null;
-    this.#former = former;
+    this.#current = legs;
     this.#rooms = 0;
-    void former.retire().then(() => {
+    this.#endNext(former, () => former.retire());
+  }
+
+  /** Returns whether another is to take its place. */
+  #ended(legs: RemoteLegs, error: Error): boolean {
+    if (legs === this.#next) this.#drop(legs, error);
+    if (legs === this.#current) this.#rooms = 0;
+    return legs === this.#current;
+  }
+
+  /** The current process goes on, and gets as many rooms as before until the next attempt. */
+  #drop(next: RemoteLegs, error: Error): void {
+    if (next !== this.#next || this.#isClosing) return;
+    this.#putOff(error);
+    this.#endNext(next, () => next.close());
+  }
+
+  #putOff(error: unknown): void {
+    this.#rooms = 0;
+    this.#options.logger.error({ err: error }, 'no other process can take the web calls; tried again later');
+  }
+
+  /** No process is being prepared any more; `leaving` ends. */
+  #endNext(leaving: RemoteLegs, end: () => Promise<void>): void {
+    this.#nextTimer?.cancel();
+    this.#next = null;
+    this.#former = leaving;
+    void end().then(() => {
       this.#former = null;
     });
   }

@@ -142,7 +142,7 @@ describeNeeds(NEEDS)('the process of the web calls', () => {
     },
   );
 
-  itNeeds(NEEDS)('takes new rooms until its successor is ready, however long that takes', SLOW, async () => {
+  itNeeds(NEEDS)('takes new rooms until its successor is ready', SLOW, async () => {
     const { second } = await fillFirst((pid) => process.kill(pid, 'SIGSTOP'));
     const late = await openRoom();
     await hears(late);
@@ -150,6 +150,28 @@ describeNeeds(NEEDS)('the process of the web calls', () => {
     const next = await openRoomIn(second);
     for (const room of [late, next]) await leave(room);
   });
+
+  itNeeds(NEEDS).each(['starts', 'loads'])(
+    'goes on if its successor is killed while it %s, and tries again after as many rooms',
+    SLOW,
+    async (moment) => {
+      host.warmUp(['webrtc', 'livekit']);
+      const going = await openRoom();
+      const [first = 0] = webProcesses();
+      const killed = killNext(first, moment);
+      const other = await openRoom();
+      await killed;
+      await expect.poll(webProcesses, PATIENTLY).toEqual([first]);
+      await systemClock.sleep(1_000);
+      expect(webProcesses()).toEqual([first]);
+      const third = await openRoom();
+      expect(webProcesses()).toEqual([first]);
+      const fourth = await openRoom();
+      for (const room of [going, other, third, fourth]) await leave(room);
+      const others = () => webProcesses().filter((pid) => pid !== first);
+      await expect.poll(() => [webProcesses().length, others().length], PATIENTLY).toEqual([1, 1]);
+    },
+  );
 
   itNeeds(NEEDS)('is silent if the time to speak ended before it was started', SLOW, async () => {
     host.speakUntil(systemClock.now());
@@ -181,6 +203,24 @@ describeNeeds(NEEDS)('the process of the web calls', () => {
     },
   );
 });
+
+/** Kills the second process when it starts, or when it has loaded WebRTC's library and not yet LiveKit's. */
+async function killNext(first: number, moment: string): Promise<void> {
+  const deadlineMs = systemClock.now() + LIMIT_MS;
+  while (systemClock.now() < deadlineMs) {
+    const next = webProcesses().find((pid) => pid !== first);
+    if (next !== undefined && (moment === 'starts' || hasLoaded(next, 'wrtc.node'))) {
+      process.kill(next, 'SIGKILL');
+      return;
+    }
+    await systemClock.sleep(2);
+  }
+  throw new Error('no second process');
+}
+
+function hasLoaded(pid: number, library: string): boolean {
+  return readFileSync(`/proc/${pid}/maps`, 'utf8').includes(library);
+}
 
 /** Whether a process has a connection to this local port (`proc(5)`, net/tcp). */
 function isConnectedTo(pid: number, port: number): boolean {
