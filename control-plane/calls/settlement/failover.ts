@@ -16,7 +16,6 @@ import {
 } from '#protocol/worker-link.ts';
 import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import { type Context, now } from '../../platform/context.ts';
-import type { SessionKey } from '../../platform/dispatch.ts';
 import type { HandedOverCall } from '../../platform/report-sink.ts';
 import { type Failover, type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
@@ -38,19 +37,27 @@ const LOST_FOR_MS = 20_000;
 const SEARCH_MS = 12_000;
 const SEARCH_AGAIN_MS = 100;
 
-/** The session was assigned to a worker that then did not get the call: no worker has it. */
-class SuccessorLost extends Error {}
-
-/** The database did not confirm a move, which may be stored nevertheless. */
-class MoveUncertain extends Error {
-  /** The worker that was to get the call. */
+/** A worker, and the epoch under which it was to get the call. */
+interface Successor {
   readonly instanceId: string;
+  readonly epoch: number;
+}
 
-  constructor(instanceId: string, options: ErrorOptions) {
-    super('the database did not confirm that a call has moved', options);
-    this.instanceId = instanceId;
+/** A move is stored, or may be, but the worker that was to get the call was not told. */
+class MoveUntold extends Error {
+  readonly successor: Successor;
+
+  constructor(successor: Successor, cause: unknown) {
+    super('a worker was not told that a call has moved to it', { cause });
+    this.successor = successor;
   }
 }
+
+/** It is stored: no worker has the call. */
+class SuccessorLost extends MoveUntold {}
+
+/** The database did not confirm it. */
+class MoveUncertain extends MoveUntold {}
 
 /** A session whose worker died. `diedAt` is null if the time is unknown. */
 export interface LostSession {
@@ -95,7 +102,7 @@ export async function handOver(
     if (error instanceof Fault) return 'kept';
     if (!(error instanceof MoveUncertain)) throw error;
     context.logger.warn({ err: error, sessionId }, 'not certain whether a call was handed over');
-    if (!(await isAt(context, { sessionId, epoch: epoch + 1 }, error.instanceId))) return 'kept';
+    if (!(await isAt(context, sessionId, error.successor))) return 'kept';
     // The move is stored, but its answer was lost: neither worker has been told.
     await silenceFormer(context, session, how.confirmsLeaving);
     return 'lost';
@@ -105,11 +112,7 @@ export async function handOver(
 }
 
 /** Whether this worker has the session under this epoch. Rejects if the database stays away. */
-async function isAt(
-  context: Context,
-  { sessionId, epoch }: SessionKey,
-  instanceId: string,
-): Promise<boolean> {
+async function isAt(context: Context, sessionId: string, { instanceId, epoch }: Successor): Promise<boolean> {
   const deadlineMs = context.clock.now() + SEARCH_MS;
   for (;;) {
     try {
@@ -122,30 +125,43 @@ async function isAt(
   }
 }
 
-/** An error of the database may hide a change that was stored: only another attempt settles it. */
+/**
+ * An error of the database may hide a change that was stored: only another attempt settles it. Several
+ * control planes may learn of one death and search at once: a call that another one has moved is left alone.
+ */
 async function findSuccessor(
   context: Context,
   { sessionId, epoch, diedAt }: LostSession,
   callOf: (context: Context, session: SessionDocument, diedAt: Date | null) => Promise<LostCall | null>,
 ): Promise<boolean> {
   const deadlineMs = context.clock.now() + SEARCH_MS;
-  let failure: unknown = null;
+  const failures: unknown[] = [];
   for (let next = epoch + 1; context.clock.now() < deadlineMs; next++) {
     try {
       const session = await loadSession(context, sessionId);
-      const call = session && (await callOf(context, session, diedAt));
-      if (!call || session.epoch >= next) return false;
+      const isLost = session && (session.epoch <= epoch || failures.some(isMoveOf(session)));
+      const call = isLost && (await callOf(context, session, diedAt));
+      if (!call) return false;
       if (!(await assignToSuccessor(context, session, { ...call, epoch: next }))) continue;
       context.logger.warn({ sessionId }, 'moved a call to another worker');
       return true;
     } catch (error) {
       if (isFinal(context, error)) return false;
-      failure = error;
+      failures.push(error);
       await context.clock.sleep(SEARCH_AGAIN_MS);
     }
   }
-  if (failure === null || failure instanceof Fault) return false;
+  const failure = failures.at(-1);
+  if (failure === undefined || failure instanceof Fault) return false;
   throw failure;
+}
+
+/** Whether a failure is that of the move that the session shows. */
+function isMoveOf({ epoch, worker }: SessionDocument): (failure: unknown) => boolean {
+  return (failure) =>
+    failure instanceof MoveUntold &&
+    failure.successor.epoch === epoch &&
+    failure.successor.instanceId === worker?.instance_id;
 }
 
 /** No worker will take the call. */
@@ -231,6 +247,7 @@ async function assignToSuccessor(
   const startMs = context.clock.now();
   const key = { sessionId: session._id, epoch };
   const placement = await context.dispatch.place({ ...key, kind: dialog ? 'phone' : 'web', sipCallId: null });
+  const successor = { instanceId: placement.instanceId, epoch };
   const brokenOff = interruptedReplyItem(
     await readTimeline(context, session),
     context.dispatch.heardSoFar(session._id),
@@ -249,7 +266,7 @@ async function assignToSuccessor(
     change &&
     (await storeChange(context, session, change, { push: { timeline, takeovers } }).catch(
       (error: unknown) => {
-        throw new MoveUncertain(placement.instanceId, { cause: error });
+        throw new MoveUncertain(successor, error);
       },
     ));
   if (!stored) {
@@ -280,7 +297,7 @@ async function assignToSuccessor(
     void closeColleagueRooms(context, stored);
     return true;
   } catch (error) {
-    throw new SuccessorLost('the next worker could not be told', { cause: error });
+    throw new SuccessorLost(successor, error);
   }
 }
 

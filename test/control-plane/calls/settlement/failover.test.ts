@@ -125,6 +125,31 @@ it('a call whose move is stored but not confirmed by the database is moved again
   expect(api.dispatch.plans.at(-1)?.key).toEqual({ sessionId: id, epoch: 3 });
 });
 
+it.each([
+  ['the first one waits for a worker', 'sleep'],
+  ['a worker considers the offer of the first one', 'place'],
+] as const)('a call that a second control plane moves while %s is not moved again', async (_while, waits) => {
+  const id = await answeredCall();
+  await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+  const secondMoves = async () => {
+    wait.mockRestore();
+    api.dispatch.room = 2;
+    await workerDies();
+  };
+  if (waits === 'sleep') api.dispatch.room = 0;
+  const wait =
+    waits === 'sleep'
+      ? vi.spyOn(api.clock, 'sleep').mockImplementationOnce(secondMoves)
+      : vi.spyOn(api.dispatch, 'place').mockImplementationOnce(async () => {
+          await secondMoves();
+          return api.dispatch.placement;
+        });
+  await workerDies();
+  expect(await loadSession(api.context, id)).toMatchObject({ epoch: 2, status: 'active' });
+  const moves = api.dispatch.plans.filter(({ failoverState }) => failoverState);
+  expect(moves.map(({ key }) => key)).toEqual([{ sessionId: id, epoch: 2 }]);
+});
+
 describe('a draining worker', () => {
   const variables = { guest: 'Ann' };
   const OFFERED = { epoch: 1, from: 'worker-1', isBetweenTurns: true, confirmsLeaving: false };
