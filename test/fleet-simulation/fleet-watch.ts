@@ -5,6 +5,7 @@
 import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { isLive } from '#control-plane/platform/store/session-status.ts';
 import type { ControlMessage, DurableReport } from '#protocol/worker-link.ts';
+import { SILENCE_REPORTED_MS } from '#protocol/worker-watch.ts';
 import type { Job } from '#runtime/worker/job-table.ts';
 import type { Caller } from './caller.ts';
 import type { Fleet, FleetObserver } from './fleet.ts';
@@ -24,6 +25,8 @@ const NOTICED_MS = 30_000;
  * each look takes a few seconds.
  */
 const UNNOTICED_MS = 190_000;
+/** Signalling reports a silent worker until then; the margin is for the way of a report. */
+const WITNESSED_MS = SILENCE_REPORTED_MS - 5_000;
 /** Slowest majority of a healthy store. */
 const MAX_LAG_MS = 1_000;
 
@@ -32,8 +35,24 @@ interface Death {
   readonly sessionIds: readonly string[];
   /** Null if others than signalling notice it. */
   readonly witnesses: readonly SignallingProcess[] | null;
-  /** Last time at which a fault kept the fleet from acting. */
+  readonly diedMs: number;
+  /** Last time at which a fault kept the fleet from ending its calls. */
   sinceMs: number;
+  /** Last time at which a fault kept it from learning of the death, or from moving its calls. */
+  movableMs: number;
+}
+
+/** By then its calls must have been taken over or ended. */
+function dueMs({ witnesses, diedMs, sinceMs, movableMs }: Death): number {
+  const isNoticed =
+    witnesses === null ||
+    (witnesses.some(({ process }) => process.isAlive) && movableMs - diedMs <= WITNESSED_MS);
+  return Math.min(sinceMs + UNNOTICED_MS, isNoticed ? movableMs + NOTICED_MS : Number.POSITIVE_INFINITY);
+}
+
+function isWatchPaused({ witnesses }: Death): boolean {
+  const alive = witnesses?.filter(({ process }) => process.isAlive) ?? [];
+  return alive.length > 0 && !alive.some(({ process }) => process.isRunning);
 }
 
 /** The watch over one run. */
@@ -93,7 +112,8 @@ export class FleetWatch implements FleetObserver {
     this.note(`${worker.instanceId} is dead with ${sessionIds.join() || 'no calls'}`);
     const witnesses = noticedBy === 'others' ? null : noticedBy;
     this.seen.lost += sessionIds.length;
-    this.#deaths.push({ worker, sessionIds, witnesses, sinceMs: this.#nowMs });
+    const diedMs = this.#nowMs;
+    this.#deaths.push({ worker, sessionIds, witnesses, diedMs, sinceMs: diedMs, movableMs: diedMs });
   }
 
   get #nowMs(): number {
@@ -212,9 +232,8 @@ export class FleetWatch implements FleetObserver {
 
   /** Every call of a dead worker is taken over or ended within its time, while the fleet can do so. */
   #checkDeaths(): void {
-    const canAct = this.#canLook && this.#fleet?.machines.some(({ isOn }) => isOn);
-    for (const death of this.#deaths) if (!canAct || isWatchPaused(death)) death.sinceMs = this.#nowMs;
-    const due = this.#deaths.filter((death) => death.sinceMs + withinMs(death) <= this.#nowMs);
+    this.#notePrevented();
+    const due = this.#deaths.filter((death) => dueMs(death) <= this.#nowMs);
     if (due.length === 0) return;
     this.#deaths = this.#deaths.filter((death) => !due.includes(death));
     for (const { worker, sessionIds } of due)
@@ -223,14 +242,18 @@ export class FleetWatch implements FleetObserver {
         if (session && isLive(session.status) && session.worker?.instance_id === worker.instanceId)
           this.violated(`${id} is ${session.status}, but its worker died long ago`);
       }
+  }
 
-    function isWatchPaused({ witnesses }: Death): boolean {
-      const alive = witnesses?.filter(({ process }) => process.isAlive) ?? [];
-      return alive.length > 0 && !alive.some(({ process }) => process.isRunning);
-    }
-
-    function withinMs({ witnesses }: Death): number {
-      return witnesses && !witnesses.some(({ process }) => process.isAlive) ? UNNOTICED_MS : NOTICED_MS;
+  /** A death that could not be acted on now is due later. */
+  #notePrevented(): void {
+    const fleet = this.#fleet as Fleet;
+    const canAct = this.#canLook && fleet.machines.some(({ isOn }) => isOn);
+    const hasWorker = fleet.workers().some((worker) => this.#isHealthy(worker));
+    for (const death of this.#deaths) {
+      if (!canAct) death.sinceMs = this.#nowMs;
+      // A supervisor reports a death; otherwise a worker brings the spool, or is there to take the calls.
+      const isHandled = !death.worker.isLeased || hasWorker;
+      if (!canAct || !isHandled || isWatchPaused(death)) death.movableMs = this.#nowMs;
     }
   }
 }
