@@ -150,7 +150,10 @@ describeWhereThere(['helm'])('the chart', () => {
       readonly scripts: Readonly<Record<string, string>>;
     };
     for (const part of new RenderedChart({}, 'three-nodes').parts) {
-      const command = containerOf(part).command.join(' ').replace('sh /etc/parley/start.sh', 'node');
+      const command = containerOf(part)
+        .command.join(' ')
+        .replace('tini -- ', '')
+        .replace('sh /etc/parley/start.sh', 'node');
       expect(`exec ${command}`).toBe(scripts[`start:${rolesOf(part)}`]);
     }
   });

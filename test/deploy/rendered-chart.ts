@@ -258,11 +258,11 @@ export class Mounts {
    */
   environmentAtStart(workload: KubernetesObject, place: Place = {}): Record<string, string> {
     const environment = this.environmentOf(workload, place);
-    const { command } = containerOf(workload);
-    if (command[0] !== 'sh') return environment;
+    const script = containerOf(workload).command.find((word) => word.endsWith('/start.sh'));
+    if (script === undefined) return environment;
     const { status, stdout, stderr } = spawnSync(
       'sh',
-      [this.here(command[1]!), '--print', 'JSON.stringify(process.env)'],
+      [this.here(script), '--print', 'JSON.stringify(process.env)'],
       { encoding: 'utf8', env: { PATH: process.env['PATH'], ...environment } },
     );
     if (status !== 0) throw new Error(stderr);

@@ -4,6 +4,8 @@
 {{- define "parley.podCommon" -}}
 serviceAccountName: {{ include "parley.fullname" .root }}
 automountServiceAccountToken: false
+# A Service named after a program sets variables such as DRACHTIO_PORT.
+enableServiceLinks: false
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets: {{ toYaml . | nindent 2 }}
 {{- end }}

@@ -68,6 +68,13 @@
 {{- $keys | uniq | sortAlpha | toJson }}
 {{- end }}
 
+{{/* Whether a setting of all parts concerns one: a part refuses settings whose counterparts it does not get. */}}
+{{- define "parley.concerns" -}}
+{{- if eq .part "signalling" }}
+{{- if regexMatch "^(SIP|LOG|OTEL|NODE)_" .name }}yes{{ end }}
+{{- else if not (and (eq .part "worker") (hasPrefix "LIVEKIT_" .name)) }}yes{{ end }}
+{{- end }}
+
 {{/* A value as text: whole numbers without an exponent. */}}
 {{- define "parley.text" -}}
 {{- if and (kindIs "float64" .) (eq . (floor .)) }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
@@ -79,8 +86,11 @@ its secrets.
 */}}
 {{- define "parley.env" -}}
 {{- $given := dict }}
+{{- $part := .part }}
 {{- range $name, $value := .root.Values.env }}
+{{- if include "parley.concerns" (dict "part" $part "name" $name) }}
 {{- $_ := set $given $name $value }}
+{{- end }}
 {{- end }}
 {{- range $name, $value := .env }}
 {{- $_ := set $given $name $value }}
