@@ -9,6 +9,7 @@ import { type Clock, systemClock } from '#base/clock.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger, type Logger } from '#base/log.ts';
+import { OTHER } from '#base/meters.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
 import { forgetDeploymentKey, loadCredentials } from '#config/credentials.ts';
 import type { Settings } from '#config/env.ts';
@@ -47,7 +48,7 @@ import { createWorkSignals } from '#control-plane/platform/background/work-signa
 import type { Context } from '#control-plane/platform/context.ts';
 import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
-import { createMetrics } from '#control-plane/platform/metrics.ts';
+import { createMetrics, STORE_COMMANDS } from '#control-plane/platform/metrics.ts';
 import { PublicAddress } from '#control-plane/platform/public-address.ts';
 import { openRooms } from '#control-plane/platform/rooms.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
@@ -94,8 +95,9 @@ async function compose(
   noteActivity: Context['noteActivity'],
 ): Promise<ManagedProcess> {
   const clock = systemClock;
-  const { database, models, credentials } = await openStored(settings, clock, logger);
-  const coordination = await openCoordination(settings, clock, logger);
+  const metrics = createMetrics();
+  const { database, models, credentials } = await openStored(settings, { clock, logger, metrics });
+  const coordination = await openCoordination(settings, { clock, logger, metrics });
   const hasOthers = settings.REDIS_URL !== undefined;
   const reach = createDispatch({ coordination, clock, logger }, hasOthers);
   const { workers, others, dispatch } = reach;
@@ -110,6 +112,7 @@ async function compose(
     dispatch,
     publicAddress,
     noteActivity,
+    metrics,
   });
   const enrolled = await enroll(context, workers, hasOthers);
   const sink = createReportSink(context, createCallJobs(context));
@@ -131,7 +134,7 @@ async function compose(
     startDeathWatch(context, { ...reach, sink, hasOthers }),
   ];
   const sharing = shareWorkers({ ...reach, clock, logger });
-  addWorkerMetrics(context.metrics.registry, workers);
+  addWorkerMetrics(context.metrics.meters, workers);
   const started = { port: server.port, languageModels: languageModelsOf(context) };
   const { INTERNAL_PORT } = settings;
   const internal = INTERNAL_PORT === undefined ? null : await serveInternal(INTERNAL_PORT, server.handle);
@@ -187,11 +190,14 @@ async function closeContext(context: Context): Promise<void> {
   await context.tracing?.close();
 }
 
+/** What opening the stores needs. */
+type StoreParts = Pick<Context, 'clock' | 'logger' | 'metrics'>;
+
 /** Opens the database, and the deployment key, which with a master key is in the database only. */
-async function openStored(settings: Settings, clock: Clock, logger: Logger) {
+async function openStored(settings: Settings, parts: StoreParts) {
   const found = loadCredentials(settings);
-  const database = await openProcessDatabase(settings, clock, logger);
-  const models = await openModels(database, clock);
+  const database = await openProcessDatabase(settings, parts);
+  const models = await openModels(database, parts.clock);
   const { MASTER_KEY: masterKey, MASTER_KEY_OLD: oldKeys } = settings;
   const deploymentKey = await openDeploymentKey(database.connection, {
     masterKey,
@@ -206,7 +212,7 @@ async function openStored(settings: Settings, clock: Clock, logger: Logger) {
 }
 
 /** Opens the database; ends this process if the embedded database fails later. */
-function openProcessDatabase(settings: Settings, clock: Clock, logger: Logger): Promise<Database> {
+function openProcessDatabase(settings: Settings, { clock, logger, metrics }: StoreParts): Promise<Database> {
   return openDatabase({
     mongodbUrl: settings.MONGODB_URL,
     dataDir: settings.DATA_DIR,
@@ -215,6 +221,10 @@ function openProcessDatabase(settings: Settings, clock: Clock, logger: Logger): 
     onFatal: (error) => {
       logger.fatal({ err: error }, 'the database has failed; the control plane stops');
       process.exit(1);
+    },
+    onCommand(name, outcome, ms) {
+      const command = STORE_COMMANDS[name as keyof typeof STORE_COMMANDS] ?? OTHER;
+      metrics.storeCommands.observe({ command, outcome }, ms / 1000);
     },
   });
 }
@@ -283,12 +293,15 @@ async function openModels({ connection, kind }: Database, clock: Clock): Promise
 
 async function openCoordination(
   { REDIS_URL }: Settings,
-  clock: Clock,
-  logger: Logger,
+  { clock, logger, metrics }: StoreParts,
 ): Promise<Coordination> {
-  return REDIS_URL === undefined
-    ? createMemoryCoordination(clock)
-    : connectSharedCoordination({ url: REDIS_URL, clock, logger });
+  if (REDIS_URL === undefined) return createMemoryCoordination(clock);
+  return connectSharedCoordination({
+    url: REDIS_URL,
+    clock,
+    logger,
+    onCommand: (outcome, ms) => metrics.redisCommands.observe({ outcome }, ms / 1000),
+  });
 }
 
 async function buildContext(
@@ -303,12 +316,12 @@ async function buildContext(
     | 'dispatch'
     | 'publicAddress'
     | 'noteActivity'
+    | 'metrics'
   > & {
     readonly database: Database;
   },
 ): Promise<Context> {
-  const { clock, logger, credentials, database, models } = parts;
-  const metrics = createMetrics();
+  const { clock, logger, credentials, database, models, metrics } = parts;
   const localModels = await searchLocalModels({
     addresses: localAddresses(settings),
     file: join(settings.DATA_DIR, 'local-models.json'),
@@ -359,7 +372,6 @@ async function buildContext(
       onReady: (id) => parts.dispatch.announceSpeechModels([id]),
     }),
     carrier: await chooseCarrier(settings, logger),
-    metrics,
     tracing: await openTracing(
       settings,
       { name: 'control-plane', instance: randomUUID() },

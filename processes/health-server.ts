@@ -3,28 +3,20 @@
  * orchestrator and for Prometheus. The processes of `npm start` have none, because their supervisor watches
  * them.
  */
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
+import { Meters } from '#base/meters.ts';
 import { hostPort } from '#base/public-address.ts';
 import type { Settings } from '#config/env.ts';
 import { explainListenError } from './ports.ts';
 
-/** A value read at each scrape. */
-export interface Meter {
-  /** A name that ends in `_total` makes it a counter: it only grows. */
-  readonly name: string;
-  readonly help: string;
-  readonly read: () => number;
-}
-
-/** Readiness and figures of a process. */
+/** Readiness and metrics of a process. */
 export interface Health {
   /** Why it takes no new work, one short reason each; empty: it is ready. */
   readonly missing: () => readonly string[];
-  readonly meters: readonly Meter[];
+  readonly meters: Meters;
 }
 
 /** The health port of a process. */
@@ -39,7 +31,6 @@ export interface HealthPort {
 const DEFAULT_PORT = 9_090;
 /** A successor starts while its predecessor still has the port. */
 const RETRY_MS = 2_000;
-const STARTING: Health = { missing: () => ['starting'], meters: [] };
 
 /**
  * Serves `/healthz`, `/readyz` and `/metrics` on `HEALTH_HOST` and `HEALTH_PORT`, or as soon as the port is
@@ -52,11 +43,9 @@ export async function openHealthPort(
   logger: Logger,
 ): Promise<HealthPort | null> {
   if (SUPERVISOR_RUN !== undefined) return null;
-  let health = STARTING;
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  let health: Health = { missing: () => ['starting'], meters: new Meters() };
   const server = createServer((request, response) => {
-    answer(request.url ?? '', { health, registry }, response).catch((error: unknown) => {
+    answer(request, health, response).catch((error: unknown) => {
       logger.error({ err: error }, 'a health request failed');
       response.destroy();
     });
@@ -80,7 +69,6 @@ export async function openHealthPort(
     },
     serve(next) {
       health = next;
-      addMeters(registry, next.meters);
     },
     close: () =>
       new Promise((resolve) => {
@@ -97,8 +85,8 @@ export function describeHealth(port: HealthPort | null): string[] {
 }
 
 async function answer(
-  url: string,
-  { health, registry }: { readonly health: Health; readonly registry: Registry },
+  { url = '', headers }: IncomingMessage,
+  health: Health,
   response: ServerResponse,
 ): Promise<void> {
   const path = url.split('?', 1)[0];
@@ -108,34 +96,13 @@ async function answer(
     if (missing.length === 0) send(response, 200, { status: 'ready' });
     else send(response, 503, { status: 'not ready', missing });
   } else if (path === '/metrics') {
-    const text = await registry.metrics();
-    response.writeHead(200, { 'content-type': registry.contentType }).end(text);
+    const { contentType, body } = await health.meters.scrape(headers.accept);
+    response.writeHead(200, { 'content-type': contentType }).end(body);
   } else send(response, 404, { status: 'not found' });
 }
 
 function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-}
-
-function addMeters(registry: Registry, meters: readonly Meter[]): void {
-  for (const { name, help, read } of meters) {
-    const about = { name, help, registers: [registry] };
-    if (name.endsWith('_total'))
-      new Counter({
-        ...about,
-        collect() {
-          this.reset();
-          this.inc(read());
-        },
-      });
-    else
-      new Gauge({
-        ...about,
-        collect() {
-          this.set(read());
-        },
-      });
-  }
 }
 
 /** False if another program has the port. */

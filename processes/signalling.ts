@@ -1,6 +1,7 @@
 /** Composes the embedded signalling of one process: the SIP server, with admission by the control plane. */
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { Meters } from '#base/meters.ts';
 import { readPem } from '#base/pem.ts';
 import type { Settings } from '#config/env.ts';
 import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
@@ -40,7 +41,7 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
         port: settings.SIP_PORT,
       });
     });
-    health?.serve(healthOfSignalling(server, contact));
+    health?.serve(healthOfSignalling(server, contact, new Meters().addProcess()));
     // While draining, admission refuses new calls; running ones still need their BYE.
     return {
       facts: { outlivesDrain: true, sipPort: server.sipPort },

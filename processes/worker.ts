@@ -26,6 +26,7 @@ import { adoptSpools, openSpool } from '#runtime/link/spool.ts';
 import { createUploads } from '#runtime/link/uploads.ts';
 import { PlanEngines } from '#runtime/worker/plan-engines.ts';
 import { Worker, type WorkerDeps, type WorkerIdentity } from '#runtime/worker/worker.ts';
+import { createWorkerMetrics, type WorkerMetrics } from '#runtime/worker/worker-metrics.ts';
 import { type DrachtioOptions, openSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
 import { createSrvLookUp } from '#telephony/next-hops.ts';
 import { createMediaRelay } from '#telephony/relay/media-relay.ts';
@@ -77,20 +78,44 @@ async function compose(
   const instanceId = settings.WORKER_INSTANCE ?? `worker-${randomUUID().slice(0, 8)}`;
   const spoolRoot = join(settings.DATA_DIR, 'spool');
   const health = await openHealthPort(settings, clock, logger);
-  const media = await startMedia(settings, logger);
+  const metrics = createWorkerMetrics();
+  const media = await startMedia(settings, logger, metrics);
   const lease = leaseOf(settings, logger, media);
   const takesPhoneCalls = settings.WORKER_KINDS.includes('phone') && signallingServers(settings).length > 0;
   const sip = takesPhoneCalls ? openSip(settings, { tag: instanceId, watch: lease, logger }) : null;
   const signalling = sip?.signalling ?? null;
   const [speech, spool, tracing] = await Promise.all([
-    openSpeechEngines({ settings, searchPath: process.env['PATH'] ?? '', clock: vendorClock, logger }),
+    openSpeechEngines({
+      settings,
+      searchPath: process.env['PATH'] ?? '',
+      clock: vendorClock,
+      logger,
+      vendors: metrics.vendors,
+    }),
     openSpool(spoolRoot, instanceId),
     openTracing(settings, { name: 'worker', instance: instanceId }, { clock, logger }),
   ]);
   const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
   const knowledge = createKnowledgeSearch({ clock, logger });
-  const engines = new PlanEngines({ settings, speech, knowledge, egress, clock, vendorClock, logger });
+  const { vendors, interruptions } = metrics;
+  const engines = new PlanEngines({
+    settings,
+    speech,
+    knowledge,
+    egress,
+    clock,
+    vendorClock,
+    logger,
+    vendors,
+  });
   const downloads = new ModelDownloads({ settings, clock, logger, onReady: speech.prepare });
+  const uploads = createUploads({
+    url: link.controlPlaneUrl,
+    token: link.token,
+    clock,
+    logger,
+    onDropped: () => metrics.uploadsDropped.inc({}),
+  });
   const worker = new Worker({
     identity: identityOf(settings, instanceId, signalling !== null),
     ...link,
@@ -100,9 +125,10 @@ async function compose(
     spool,
     lease,
     adopted: await adoptSpools(spoolRoot),
-    uploads: createUploads({ url: link.controlPlaneUrl, token: link.token, clock, logger }),
+    uploads,
     media,
     engines,
+    interruptions,
     egress,
     phone: signalling && { signalling, clock, logger, media, egress, ...phoneSettings(settings) },
     tracing,
@@ -110,7 +136,7 @@ async function compose(
     loopLagMs: startLagMeter(),
     onSpeechModels: announcedModels({ downloads, prepare: speech.prepare, logger }),
   });
-  health?.serve(healthOf(worker));
+  health?.serve(healthOf({ worker, uploads, meters: metrics.meters, clock }));
   const [isConnected] = await Promise.all([
     worker.connected(CONNECT_MS),
     sip && withinConnectTime(sip.connected),
@@ -165,7 +191,11 @@ function describeRelays({ RTPENGINE }: Settings): string[] {
   return addresses === '' ? [] : [`Phone audio  through rtpengine at ${addresses}`];
 }
 
-function startMedia(settings: Settings, logger: Logger): Promise<LegFactory> {
+function startMedia(
+  settings: Settings,
+  logger: Logger,
+  { mediaLateness }: WorkerMetrics,
+): Promise<LegFactory> {
   return startMediaThread({
     rtpPortMin: settings.RTP_PORT_MIN,
     rtpPortMax: settings.RTP_PORT_MAX,
@@ -173,6 +203,7 @@ function startMedia(settings: Settings, logger: Logger): Promise<LegFactory> {
     iceServers: settings.ICE_SERVERS,
     clock: systemClock,
     logger,
+    onLateness: (ms) => mediaLateness.observe({}, ms / 1000),
   });
 }
 

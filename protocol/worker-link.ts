@@ -58,6 +58,14 @@ export type ReportedDialog = z.output<typeof reportedDialog>;
 export const reportedPerson = z.object({ dialog: reportedDialog, is_joined: z.boolean() });
 export type ReportedPerson = z.output<typeof reportedPerson>;
 
+/** Ids of the engines and of the model that the call used in a turn, such as `deepgram:nova-3`. */
+const turnEngines = z.object({
+  recognition: z.string().nullable(),
+  model: z.string(),
+  synthesis: z.string(),
+});
+export type TurnEngines = z.output<typeof turnEngines>;
+
 /** A fact about a session that must not be lost. */
 export const durableReport = z.discriminatedUnion('type', [
   /** The participant is connected and can hear the agent; the session is active from `at`. */
@@ -80,7 +88,8 @@ export const durableReport = z.discriminatedUnion('type', [
   z.object({ type: z.literal('items'), items: z.array(sessionItem) }),
   /** The callee wants no more calls. */
   z.object({ type: z.literal('opt_out'), by: z.enum(['voice', 'key']) }),
-  z.object({ type: z.literal('turn'), latency: turnLatency }),
+  /** `engines`: absent from workers of older versions. */
+  z.object({ type: z.literal('turn'), latency: turnLatency, engines: turnEngines.optional() }),
   z.object({ type: z.literal('silence'), silence: turnSilence }),
   z.object({
     type: z.literal('usage'),

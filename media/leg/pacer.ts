@@ -37,6 +37,7 @@ export class Pacer {
   /** After a late wake-up, first reads the packets that arrived meanwhile. */
   #hasReadFirst = false;
   #isClosed = false;
+  #mostLateMs = 0;
 
   /** `onTurn` is called once after each wake-up that ran ticks, however many. */
   constructor(clock: Clock, onTurn: (nowMs: number) => void) {
@@ -65,6 +66,13 @@ export class Pacer {
   wake(): void {
     const isSetForNext = this.#timer !== null && this.#timerTick <= this.#tick;
     if (!this.#isTurning && !isSetForNext) this.#wakeAt(this.#futureTick());
+  }
+
+  /** How late a tick with a leg was at most since the last call, ms. */
+  takeLateness(): number {
+    const mostLateMs = this.#mostLateMs;
+    this.#mostLateMs = 0;
+    return mostLateMs;
   }
 
   /** Removes a leg from the wheel; safe within its own tick. */
@@ -108,6 +116,7 @@ export class Pacer {
   #turn = (): void => {
     this.#timer = null;
     const nowMs = this.#clock.now();
+    this.#mostLateMs = Math.max(this.#mostLateMs, nowMs - this.#startMs - this.#timerTick * TICK_MS);
     if (!this.#hasReadFirst && nowMs - this.#startMs - this.#timerTick * TICK_MS >= FRAME_MS) {
       this.#hasReadFirst = true;
       this.#timer = this.#clock.after(0, this.#turn);

@@ -12,6 +12,7 @@ import {
   type SpeechCapabilities,
 } from '#config/platform-models.ts';
 import { isVendorConfigured } from '#config/vendor-access.ts';
+import type { VendorMeters } from '#config/vendor-meters.ts';
 import { type RecognitionVendor, SYNTHESIS_VENDORS, type SynthesisVendor } from '#config/vendors.ts';
 import { EngineHealth } from './engine-health.ts';
 import { failOverRecognizer, failOverSynthesizer } from './fail-over.ts';
@@ -41,6 +42,8 @@ export interface SpeechEnginesOptions {
   readonly searchPath: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Measures the requests of calls; absent: they are not measured. */
+  readonly vendors?: VendorMeters;
 }
 
 /**
@@ -83,7 +86,7 @@ export function detectCapabilities({
   settings,
   searchPath,
   clock,
-}: Omit<SpeechEnginesOptions, 'logger'>): () => SpeechCapabilities {
+}: Omit<SpeechEnginesOptions, 'logger' | 'vendors'>): () => SpeechCapabilities {
   const installed = watchModels(settings.DATA_DIR, readModelTable(settings.MODELS_TABLE), clock);
   const programs = {
     hasPocketsphinx: findPocketsphinx(searchPath) !== null,
@@ -113,7 +116,7 @@ function capabilitiesOf(
 
 /** Opens the engines; local synthesis is warm when this resolves. */
 export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<SpeechEngines> {
-  const { settings, clock, logger } = options;
+  const { settings, clock, logger, vendors } = options;
   const table = readModelTable(settings.MODELS_TABLE);
   const installed = watchModels(settings.DATA_DIR, table, clock);
   const [flite, pocketsphinx] = await Promise.all([openFlite(), openInstalledPocketsphinx(options)]);
@@ -129,7 +132,7 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
   const recognition = openRecognition(options, { models, pocketsphinx, offered });
   const remote = new Map(remoteSynthesizers(settings, clock, phrases));
   const platformTts = () => remote.get(settings.TTS_PROVIDER) ?? localVoices();
-  const failover = { health: new EngineHealth(clock), clock, logger };
+  const failover = { health: new EngineHealth(clock), clock, logger, vendors };
   const synthesizerFor = (voiceId: string) => {
     const { provider, voice } = parseVoice(voiceId);
     const synthesizer = provider === 'local' ? localVoices() : remote.get(provider);

@@ -5,7 +5,9 @@
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
+import { NO_VENDOR_METERS, type VendorMeters, type VendorService } from '#config/vendor-meters.ts';
 import type { EngineHealth } from './engine-health.ts';
+import { openMeasured } from './measured-recognizer.ts';
 import {
   type RecognitionEvent,
   type RecognitionOptions,
@@ -33,15 +35,19 @@ export interface FailOverOptions {
   readonly health: EngineHealth;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Absent: requests are not measured. */
+  readonly vendors?: VendorMeters | undefined;
 }
 
 /** The engines a call may use, in order of preference. */
 class Candidates<Engine extends { readonly id: string }> {
+  readonly #service: VendorService;
   readonly #engines: readonly [Engine, ...Engine[]];
   readonly #options: FailOverOptions;
   readonly #refused = new Set<string>();
 
-  constructor(engines: readonly [Engine, ...Engine[]], options: FailOverOptions) {
+  constructor(service: VendorService, engines: readonly [Engine, ...Engine[]], options: FailOverOptions) {
+    this.#service = service;
     this.#engines = engines;
     this.#options = options;
   }
@@ -65,11 +71,13 @@ class Candidates<Engine extends { readonly id: string }> {
     // One with a fault of its own may recover during the call.
     if (!retryable && category !== 'unavailable') this.#refused.add(id);
     const next = this.next();
-    if (next && next.id !== id)
+    if (next && next.id !== id) {
+      this.#options.vendors?.failedOver(this.#service, id);
       this.#options.logger.warn(
         { engine: id, category, next: next.id },
         'a speech engine failed; the next one is used',
       );
+    }
     return next !== null;
   }
 
@@ -100,7 +108,8 @@ export function failOverRecognizer(
   engines: readonly [Recognizer, ...Recognizer[]],
   options: FailOverOptions,
 ): Recognizer {
-  const candidates = new Candidates(engines, options);
+  const candidates = new Candidates('recognition', engines, options);
+  const { clock, vendors = NO_VENDOR_METERS } = options;
   let again: Recognizer | null = null;
   const best = () => again ?? candidates.next() ?? engines[0];
   return {
@@ -116,7 +125,7 @@ export function failOverRecognizer(
     open(recognition: RecognitionOptions): RecognitionStream {
       const engine = best();
       again = null;
-      candidates.probeSkipped(engine, (other) => settlesSilence(other, recognition, options.clock));
+      candidates.probeSkipped(engine, (other) => settlesSilence(other, recognition, clock));
       let hasGivenWords = false;
       const onEvent = (event: RecognitionEvent) => {
         if (!hasGivenWords && (event.type === 'interim' || event.type === 'final')) {
@@ -132,7 +141,7 @@ export function failOverRecognizer(
           error: new SpeechError(category, message, { cause: event.error, retryable }),
         });
       };
-      return engine.open({ ...recognition, onEvent });
+      return openMeasured(engine, { ...recognition, onEvent }, { vendors, clock });
     },
   };
 }
@@ -164,7 +173,8 @@ export function failOverSynthesizer(
   engines: readonly [Synthesizer, ...Synthesizer[]],
   options: FailOverOptions,
 ): Synthesizer {
-  const candidates = new Candidates(engines, options);
+  const candidates = new Candidates('synthesis', engines, options);
+  const { clock, vendors = NO_VENDOR_METERS } = options;
   const [first] = engines;
 
   /** The speech of the first engine that returns any. */
@@ -178,11 +188,12 @@ export function failOverSynthesizer(
     const chunks =
       engine === engines.at(-1)
         ? engine.synthesise(text, asked)
-        : inTime(engine, text, asked, { clock: options.clock, limitMs });
+        : inTime(engine, text, asked, { clock, limitMs });
+    const startMs = clock.now();
     const speech = chunks[Symbol.asyncIterator]();
     try {
       const head = await speech.next();
-      noteSpeech(engine, head);
+      noteSpeech(engine, head, clock.now() - startMs);
       return { engine, speech, head };
     } catch (error) {
       noteFailure(engine, error, synthesis.signal);
@@ -199,7 +210,7 @@ export function failOverSynthesizer(
       engine,
       PROBE_TEXT,
       { ...asked, isFixed: false, signal },
-      { clock: options.clock, limitMs: FIRST_AUDIO_MS },
+      { clock, limitMs: FIRST_AUDIO_MS },
     );
     const head = await speech.next();
     await speech.return(undefined);
@@ -207,12 +218,18 @@ export function failOverSynthesizer(
   }
 
   /** Cached audio says nothing about the engine. */
-  function noteSpeech(engine: Synthesizer, head: IteratorResult<SpeechChunk>): void {
-    if (head.done || head.value.isKept !== true) candidates.worked(engine);
+  function noteSpeech(engine: Synthesizer, head: IteratorResult<SpeechChunk>, afterMs: number): void {
+    if (!head.done && head.value.isKept === true) return;
+    candidates.worked(engine);
+    vendors.began('synthesis', engine.id, afterMs);
   }
 
   function noteFailure(engine: Synthesizer, error: unknown, signal: AbortSignal): void {
-    if (error instanceof SpeechError && !signal.aborted) candidates.failed(engine, error);
+    if (signal.aborted) vendors.failed('synthesis', engine.id, 'abandoned');
+    else if (error instanceof SpeechError) {
+      vendors.failed('synthesis', engine.id, error.category);
+      candidates.failed(engine, error);
+    }
   }
 
   return {

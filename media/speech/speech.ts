@@ -4,6 +4,7 @@
  * `engines.ts` creates the configured engines. Every recogniser and synthesiser passes one conformance suite
  * (`test/media/speech/conformance.ts`).
  */
+import type { VendorFault } from '#config/vendor-meters.ts';
 
 /**
  * Why an engine failed, independent of the vendor. `retryable` is decided here, or by failover, which knows
@@ -28,14 +29,7 @@ export class SpeechError extends Error {
 }
 
 /** `stalled`: the engine accepted work and then returned nothing before its deadline. */
-export type SpeechErrorCategory =
-  | 'authentication'
-  | 'quota'
-  | 'overloaded'
-  | 'connectivity'
-  | 'stalled'
-  | 'bad_request'
-  | 'unavailable';
+export type SpeechErrorCategory = VendorFault;
 
 /** Options of a recognition. */
 export interface RecognitionOptions {

@@ -18,6 +18,8 @@ import { SpeechDetector } from '../voice-activity/vad.ts';
 import { openWebrtcSession, warmUpWebrtc } from '../webrtc/webrtc-leg.ts';
 import type { FromMediaThread, ToMediaThread } from './thread-messages.ts';
 
+const LATENESS_EVERY_MS = 1_000;
+
 type OpenMessage = Extract<ToMediaThread, { type: 'openRtp' | 'openWebrtc' | 'openLivekit' }>;
 
 /** The media thread's legs and their shared state; sends to the call loop through `post`. */
@@ -30,6 +32,7 @@ export class LegsHost {
   readonly #shared: MediaShared;
   #settings: MediaThreadSettings = { rtpPortMin: 0, rtpPortMax: 0, publicIp: null, iceServers: [] };
   #ports = new PortPool(0, 0);
+  #toldLatenessMs = 0;
 
   constructor(post: (message: FromMediaThread, transfer?: ArrayBuffer[]) => void) {
     this.#post = post;
@@ -142,6 +145,9 @@ export class LegsHost {
   #flush(nowMs: number): void {
     this.#detector.flush(nowMs);
     this.#postEvents(nowMs);
+    if (this.#legs.size === 0 || nowMs - this.#toldLatenessMs < LATENESS_EVERY_MS) return;
+    this.#toldLatenessMs = nowMs;
+    this.#post({ type: 'lateness', ms: this.#pacer.takeLateness() });
   }
 
   #postEvents(nowMs: number): void {

@@ -32,6 +32,7 @@ export interface RemoteLegsOptions {
   readonly onWarm?: ((isComplete: boolean) => void) | undefined;
   /** It ended by itself, or could not start; says whether another is to take its place. Absent: yes. */
   readonly onEnded?: ((error: Error) => boolean) | undefined;
+  readonly onLateness?: ((ms: number) => void) | undefined;
 }
 
 /** A leg being opened. */
@@ -151,6 +152,9 @@ export class RemoteLegs {
       case 'refused':
         this.#takePending(message.leg)?.reject(new Fault(message.code, message.message));
         this.#checkEmpty();
+        return;
+      case 'lateness':
+        this.#options.onLateness?.(message.ms);
         return;
       case 'log':
         this.#options.logger[message.level]({ detail: message.detail }, message.message);

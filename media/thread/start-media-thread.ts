@@ -34,6 +34,8 @@ export interface MediaThreadOptions {
    * `failed`.
    */
   readonly onCrash?: (error: Error) => void;
+  /** Called with the greatest lateness of each second in which a thread or process had legs, ms. */
+  readonly onLateness?: (ms: number) => void;
 }
 
 /** Starts the media thread; resolves once it runs. Throws if it cannot start. */
@@ -113,13 +115,15 @@ class ThreadedLegFactory implements LegFactory {
   }
 
   #engine(run: typeof runAsThread, listener?: WebProcessListener): RemoteLegs {
-    const { rtpPortMin, rtpPortMax, publicIp, iceServers, clock, logger, onCrash } = this.#options;
+    const { rtpPortMin, rtpPortMax, publicIp, iceServers, clock, logger, onCrash, onLateness } =
+      this.#options;
     return new RemoteLegs({
       run,
       settings: { rtpPortMin, rtpPortMax, publicIp: publicIp ?? null, iceServers },
       clock,
       logger,
       onCrash,
+      onLateness,
       ...listener,
     });
   }

@@ -37,6 +37,8 @@ export type FromMediaThread =
   /** Answers `warmUp`, when everything is loaded that can be; `isComplete`: all that was asked for. */
   | { readonly type: 'warm'; readonly isComplete: boolean }
   | { readonly type: 'events'; readonly batch: EventBatch }
+  /** How late the wheel was at most since the last such message, which was at least a second ago. */
+  | { readonly type: 'lateness'; readonly ms: number }
   | { readonly type: 'opened'; readonly leg: number; readonly opened: OpenedLeg }
   | { readonly type: 'refused'; readonly leg: number; readonly code: FaultCode; readonly message: string }
   | {

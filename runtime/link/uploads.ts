@@ -31,6 +31,8 @@ export interface Uploads {
   put(upload: Upload): void;
   /** Drops what waits of a session, also between two attempts. */
   drop(sessionId: string, epoch: number): void;
+  /** What has not been stored yet; the items are the same objects until they are. */
+  waiting(): { readonly items: readonly object[]; readonly bytes: number };
   /** Resolves when nothing is waiting. */
   flushed(): Promise<void>;
 }
@@ -43,11 +45,13 @@ export interface UploadsOptions {
   readonly token: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Called for each upload that is given up. */
+  readonly onDropped?: () => void;
 }
 
 /** Creates the uploads of one worker. */
 export function createUploads(options: UploadsOptions): Uploads {
-  const { clock, logger } = options;
+  const { clock, logger, onDropped = () => undefined } = options;
   const queue: Upload[] = [];
   const sending = new Set<Upload>();
   const dropped = new WeakSet<Upload>();
@@ -75,12 +79,13 @@ export function createUploads(options: UploadsOptions): Uploads {
       for (const upload of uploads) sending.add(upload);
       const body = packUploads(uploads);
       pRetry(() => send(uploads, body), { retries: RETRIES, minTimeout: 200, maxTimeout: 15_000, factor: 2 })
-        .catch((error: unknown) =>
+        .catch((error: unknown) => {
+          for (const _ of uploads) onDropped();
           logger.error(
             { err: error, uploads: uploads.map(({ head }) => head) },
             'uploads dropped after repeated failures',
-          ),
-        )
+          );
+        })
         .finally(() => {
           running -= 1;
           for (const upload of uploads) sending.delete(upload);
@@ -103,6 +108,7 @@ export function createUploads(options: UploadsOptions): Uploads {
         const dropped = queue.shift();
         if (!dropped) break;
         queuedBytes -= dropped.bytes.byteLength;
+        onDropped();
         logger.error({ upload: dropped.head }, 'upload dropped: too much is queued');
       }
       if (queuedBytes >= FULL_BYTES) pump();
@@ -112,6 +118,7 @@ export function createUploads(options: UploadsOptions): Uploads {
       for (const upload of [...queue, ...sending])
         if (upload.head.session_id === sessionId && upload.head.epoch === epoch) dropped.add(upload);
     },
+    waiting: () => ({ items: [...queue, ...sending], bytes: queuedBytes + sendingBytes }),
     flushed() {
       pump();
       return running === 0 && queue.length === 0

@@ -12,6 +12,7 @@ import type { Settings } from '#config/env.ts';
 import { DEMO_MODEL_ID, isLocal, languageModelsOf, vendorOfModel } from '#config/language-models.ts';
 import { platformModels } from '#config/platform-models.ts';
 import { isVendorConfigured, vendorAccess } from '#config/vendor-access.ts';
+import { NO_VENDOR_METERS, type VendorMeters } from '#config/vendor-meters.ts';
 import { LANGUAGE_VENDORS, type LanguageVendor } from '#config/vendors.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { createCustomModel } from './custom.ts';
@@ -20,6 +21,7 @@ import { hedgedModel } from './hedged-model.ts';
 import { type LanguageModel, ModelError } from './llm.ts';
 import { reachesAddress } from './local/local-addresses.ts';
 import { createLocalModel } from './local/local-model.ts';
+import { measuredModel } from './measured-model.ts';
 import { createSdkModel } from './sdk-model.ts';
 import { sendByRequest } from './send-request.ts';
 import { withProgressDeadline } from './stalled-fetch.ts';
@@ -35,6 +37,8 @@ export interface LanguageModelOptions {
   readonly egress: EgressGuard;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Absent: requests are not measured. */
+  readonly vendors?: VendorMeters | undefined;
 }
 
 /**
@@ -43,29 +47,46 @@ export interface LanguageModelOptions {
  * another vendor's, if one has a key.
  */
 export function createLanguageModel(options: LanguageModelOptions): LanguageModel {
-  const { settings, plan, egress, clock, logger } = options;
+  const { settings, plan, egress, clock, logger, vendors = NO_VENDOR_METERS } = options;
   const { custom, model } = plan.config.llm;
-  if (custom) return createCustomModel({ custom, apiKey: plan.llm_api_key, egress, clock });
-  const modelOf = (id: string) => localModelOf(options, id) ?? platformModel(settings, clock, id);
+  const measured = (one: LanguageModel) => measuredModel(one, vendors, clock);
+  if (custom) return measured(createCustomModel({ custom, apiKey: plan.llm_api_key, egress, clock }));
+  const modelOf = (id: string) => {
+    const found = localModelOf(options, id) ?? platformModel(settings, clock, id);
+    return found && measured(found);
+  };
+  const withFallback = (one: LanguageModel) => hedged(one, { settings, clock, vendors, modelOf });
   const chosen = model === '' ? null : modelOf(model);
-  if (chosen) return withFallback(chosen, settings, clock);
+  if (chosen) return withFallback(chosen);
   const standard =
     platformModels(settings, { localRecognition: [] }).llm.find((offered) => offered.default)?.id ??
     DEMO_MODEL_ID;
   if (model !== '')
     logger.warn({ model, fallback: standard }, 'language model is not configured here; using the default');
-  return withFallback(modelOf(standard) ?? createDemoModel(), settings, clock);
+  return withFallback(modelOf(standard) ?? createDemoModel());
 }
 
 /** The demo is never late, and never replaces a real model; a local model stays alone (local-model.ts). */
-function withFallback(model: LanguageModel, settings: Settings, clock: Clock): LanguageModel {
+function hedged(
+  model: LanguageModel,
+  {
+    settings,
+    clock,
+    vendors,
+    modelOf,
+  }: {
+    readonly settings: Settings;
+    readonly clock: Clock;
+    readonly vendors: VendorMeters;
+    readonly modelOf: (id: string) => LanguageModel | null;
+  },
+): LanguageModel {
   if (isLocal(model.id)) return model;
   const other = LANGUAGE_VENDORS.find(
     (vendor) => !model.id.startsWith(`${vendor}/`) && vendorAccess(settings, vendor).apiKey !== undefined,
   );
-  const fallback =
-    other === undefined ? null : platformModel(settings, clock, `${other}/${languageModelsOf(other)[0]}`);
-  return hedgedModel(model, fallback, clock);
+  const fallback = other === undefined ? null : modelOf(`${other}/${languageModelsOf(other)[0]}`);
+  return hedgedModel(model, fallback, { clock, vendors });
 }
 
 /** A local model that cannot answer here fails: no vendor gets the conversation instead. */

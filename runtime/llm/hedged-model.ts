@@ -5,6 +5,7 @@
  * waited long enough. Never used for `llm.custom`, which has ten seconds and no replacement.
  */
 import type { Clock } from '#base/clock.ts';
+import type { VendorMeters } from '#config/vendor-meters.ts';
 import { type ChatDelta, type ChatRequest, type LanguageModel, ModelError } from './llm.ts';
 
 /** After this long without a first byte, a second attempt starts. */
@@ -37,7 +38,7 @@ interface Winner {
 export function hedgedModel(
   primary: LanguageModel,
   fallback: LanguageModel | null,
-  clock: Clock,
+  { clock, vendors }: { readonly clock: Clock; readonly vendors: Pick<VendorMeters, 'failedOver'> },
 ): LanguageModel {
   let order: readonly [LanguageModel, LanguageModel] = [primary, fallback ?? primary];
   return {
@@ -56,6 +57,7 @@ export function hedgedModel(
         const { attempt, first, isFailover } = await race.winner;
         cancelTimers();
         race.abandonAllBut(attempt);
+        if (attempt.model !== order[0]) vendors.failedOver('model', order[0].id);
         // A model that failed where the other answered goes second for the rest of the call.
         if (isFailover) order = [order[1], order[0]];
         const { deltas, model } = attempt;

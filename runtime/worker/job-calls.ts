@@ -8,7 +8,7 @@ import type { Logger } from '#base/log.ts';
 import type { Tracing } from '#config/tracing.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { EndReason } from '#protocol/session-record.ts';
-import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
+import type { DurableReport, FailoverState, TurnEngines } from '#protocol/worker-link.ts';
 import { dialOutboundCall, type OutboundCallDeps } from '#telephony/outbound-call.ts';
 import { type Call, type CallDeps, startCall } from '../calls/call.ts';
 import { traceCall } from '../calls/call-trace.ts';
@@ -19,9 +19,12 @@ import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { Uploads } from '../link/uploads.ts';
 import { moveOf } from '../turn/machine/moving-call.ts';
 import type { Job, JobTable } from './job-table.ts';
-import type { PlanEngines } from './plan-engines.ts';
+import type { CallEngines, PlanEngines } from './plan-engines.ts';
 import { joinRoom, type RoomCallDeps } from './room-call.ts';
+import type { WorkerMetrics } from './worker-metrics.ts';
 
+/** Rules of decisions about interruptions: the agent has only paused, or no caller spoke. */
+const UNSETTLED_OR_NOT_OF_CALLER: ReadonlySet<string> = new Set(['paused', 'leg_lost', 'taken_over']);
 /** Longest time from a call's offer until another worker has taken it. */
 const OFFER_MS = 15_000;
 
@@ -37,6 +40,8 @@ export interface JobCallsDeps {
   /** A job is removed when its call has ended. */
   readonly jobs: JobTable;
   readonly engines: Pick<PlanEngines, 'forCall'>;
+  /** Absent: they are not counted. */
+  readonly interruptions?: WorkerMetrics['interruptions'];
   readonly media: RoomCallDeps['media'];
   /** Null: no call can be placed. */
   readonly phone: OutboundCallDeps | null;
@@ -145,9 +150,12 @@ export class JobCalls {
       placeCall: phone && ((request, signal) => dialOutboundCall(phone, request, signal)),
       report: (report) => {
         trace.note(report);
-        if (!job.isTaken) client.report(session, report);
+        if (job.isTaken) return;
+        client.report(session, report.type === 'turn' ? { ...report, engines: enginesOf(parts) } : report);
       },
       live: (event) => {
+        const interruption = interruptionOf(event);
+        if (interruption !== null) this.#deps.interruptions?.inc({ outcome: interruption });
         if (isCaption(event) && !job.isTaken) client.send({ type: 'live', ...ofSession, event });
       },
       saveRecording: ({ track, segment, startMs, rateHz, samples }) => {
@@ -175,6 +183,19 @@ export class JobCalls {
 
 function mayUpload({ isTaken, isHandedOver }: Job): boolean {
   return !isTaken || isHandedOver;
+}
+
+/** The engines as they are now: after a failure it is the one that took over. */
+function enginesOf({ recognizer, model, synthesizer }: CallEngines): TurnEngines {
+  return { recognition: recognizer?.id ?? null, model: model.id, synthesis: synthesizer.id };
+}
+
+/** What came of the caller's voice over the agent's, if the event is the decision about it. */
+function interruptionOf({ type, about, rule }: Readonly<Record<string, unknown>>): string | null {
+  if (type !== 'decision' || about !== 'interruption' || typeof rule !== 'string') return null;
+  if (UNSETTLED_OR_NOT_OF_CALLER.has(rule)) return null;
+  if (rule.startsWith('resumed_')) return 'resumed';
+  return rule.endsWith('_before_speech') ? 'withdrawn' : 'interrupted';
 }
 
 /**

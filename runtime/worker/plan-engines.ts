@@ -3,6 +3,7 @@ import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
 import type { Settings } from '#config/env.ts';
+import type { VendorMeters } from '#config/vendor-meters.ts';
 import type { SpeechEngines } from '#media/speech/engines.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { CallDeps, ToolsLink } from '../calls/call.ts';
@@ -29,6 +30,8 @@ export interface PlanEnginesDeps {
   /** A clock for vendors' deadlines that allows for delays of our own event loop. */
   readonly vendorClock: Clock;
   readonly logger: Logger;
+  /** Absent: requests are not measured. */
+  readonly vendors?: VendorMeters | undefined;
 }
 
 /** The engines of one worker. */

@@ -29,6 +29,7 @@ import { type PhoneDeps, takeInvite } from './phone-calls.ts';
 import type { PlanEngines } from './plan-engines.ts';
 import { joinRoom } from './room-call.ts';
 import { TextJobs } from './text-jobs.ts';
+import type { WorkerMetrics } from './worker-metrics.ts';
 
 /**
  * A worker without a control plane for this long ends its calls. The reaper acts after 150 s, so the two
@@ -69,6 +70,8 @@ export interface WorkerDeps {
   readonly within?: ((sessionId: string) => Within) | undefined;
   readonly media: LegFactory;
   readonly engines: Pick<PlanEngines, 'forCall' | 'modelFor'>;
+  /** Absent: interruptions are not counted. */
+  readonly interruptions?: WorkerMetrics['interruptions'];
   readonly egress: EgressGuard;
   /** Null: this worker neither accepts nor places phone calls. */
   readonly phone: PhoneDeps | null;
@@ -80,6 +83,15 @@ export interface WorkerDeps {
   readonly drainMs: number;
   /** 95th percentile of the event loop's delay since the previous call, in ms. */
   readonly loopLagMs: () => number;
+}
+
+/** The state of a worker, for its health. */
+export interface WorkerState extends WorkerLoad {
+  readonly capacity: number;
+  readonly isDraining: boolean;
+  readonly isLinked: boolean;
+  readonly hasSip: boolean;
+  readonly waitingReports: readonly object[];
 }
 
 /** A running worker. */
@@ -149,12 +161,16 @@ export class Worker {
     ];
   }
 
-  /** Its load, and its reports that no control plane has stored yet. */
-  state(): WorkerLoad & { readonly waitingReports: number; readonly hasSip: boolean } {
+  /** Its load and connections, and its reports that no control plane has stored yet. */
+  state(): WorkerState {
+    const { identity, phone, spool } = this.#deps;
     return {
       ...this.#offers.lastLoad(),
-      waitingReports: this.#deps.spool.waiting().length,
-      hasSip: this.#deps.phone?.signalling.isConnected === true,
+      capacity: identity.capacity,
+      isDraining: this.#offers.isDraining,
+      isLinked: this.#client.isConnected,
+      hasSip: phone?.signalling.isConnected === true,
+      waitingReports: spool.waiting(),
     };
   }
 

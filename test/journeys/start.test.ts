@@ -281,7 +281,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       // The stopped control plane has not taken its workers out of service.
       await expectWebSession(url, credentials.root_api_key);
       const metrics = await (await fetch(`${url}/metrics`)).text();
-      expect(metrics).toMatch(/^parley_worker_free_slots\{worker="worker-[\w-]+"\} \d+$/m);
+      expect(metrics).toMatch(/^parley_worker_free_slots [1-9]\d*$/m);
       worker.signal('SIGTERM');
       expect(await worker.ended()).toBe(0);
     },

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
+import { Meters } from '#base/meters.ts';
 import { readSettings } from '#config/env.ts';
 import { describeHealth, type Health, type HealthPort, openHealthPort } from '#processes/health-server.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
@@ -10,13 +11,10 @@ const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
 const clock = new ManualClock();
 let missing: string[] = [];
 let calls = 3;
-const health: Health = {
-  missing: () => missing,
-  meters: [
-    { name: 'parley_calls', help: 'Calls.', read: () => calls },
-    { name: 'parley_calls_total', help: 'All calls.', read: () => calls + 10 },
-  ],
-};
+const meters = new Meters().addProcess();
+meters.gauge({ name: 'parley_calls', help: 'Calls.', read: () => calls });
+meters.total({ name: 'parley_calls_total', help: 'All calls.', read: () => calls + 10 });
+const health: Health = { missing: () => missing, meters };
 const opened: { close(): unknown }[] = [];
 afterEach(async () => {
   for (const each of opened.splice(0)) await each.close();

@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import { Meters } from '#base/meters.ts';
 import { ControlPlaneContact, healthOfSignalling } from '#processes/signalling-health.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { Signalling } from '#telephony/signalling.ts';
@@ -17,11 +18,11 @@ it('signalling takes calls while a worker is connected and the last request to a
     admit: async () => ({ action: 'reject', data: { status: 404 } }) as never,
   });
   const contact = new ControlPlaneContact();
-  const { missing, meters } = healthOfSignalling(server, contact);
+  const { missing, meters } = healthOfSignalling(server, contact, new Meters());
   expect(missing()).toEqual(['no worker is connected']);
   worker = await connectTestWorker(server);
   await expect.poll(missing, PATIENCE).toEqual([]);
-  expect(meters.find(({ name }) => name === 'parley_sip_workers')?.read()).toBe(1);
+  expect((await meters.scrape()).body).toContain('\nparley_sip_workers 1\n');
   let isThere = false;
   const ask = contact.counted(async (question: string) => {
     if (!isThere) throw new Error('nobody there');

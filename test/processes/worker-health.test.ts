@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
+import type { Health } from '#processes/health-server.ts';
 import { healthOf } from '#processes/worker-health.ts';
+import { sampleOf } from '../fakes/metric-sample.ts';
 import { openTestWorker, type TestWorker } from '../runtime/worker/open-test-worker.ts';
 
 let bench: TestWorker;
@@ -8,14 +11,18 @@ beforeEach(async () => {
 });
 afterEach(() => bench.close());
 
-const missing = () => healthOf(bench.worker).missing();
-const value = (name: string) =>
-  healthOf(bench.worker)
-    .meters.find((meter) => meter.name === name)
-    ?.read();
+/** The worker's health, once it is started. */
+let health: Health;
+const start = async (options: Parameters<TestWorker['start']>[0] = {}) => {
+  await bench.start(options);
+  const { worker, uploads, metrics } = bench;
+  health = healthOf({ worker, uploads, meters: metrics.meters, clock: systemClock });
+};
+const missing = () => health.missing();
+const value = (series: string) => sampleOf(bench.metrics.meters, series);
 
 it('a worker is ready while it is connected to a control plane and does not drain', async () => {
-  await bench.start();
+  await start();
   await expect.poll(missing).toEqual([]);
   void bench.worker.drain();
   expect(missing()).toEqual(['draining']);
@@ -23,26 +30,31 @@ it('a worker is ready while it is connected to a control plane and does not drai
 
 it('a worker for phone calls only is not ready without a SIP server; one for web calls is', async () => {
   bench.hasSignalling = false;
-  await bench.start({ kinds: ['phone'] });
+  await start({ kinds: ['phone'] });
   await expect.poll(missing).toEqual(['not connected to a SIP server']);
-  expect(value('parley_sip_connected')).toBe(0);
+  expect(await value('parley_sip_connected')).toBe(0);
   bench.hasSignalling = true;
-  expect([missing(), value('parley_sip_connected')]).toEqual([[], 1]);
+  expect([missing(), await value('parley_sip_connected')]).toEqual([[], 1]);
 });
 
 it('a worker that takes web calls is ready without a SIP server', async () => {
   bench.hasSignalling = false;
-  await bench.start();
+  await start();
   await expect.poll(missing).toEqual([]);
 });
 
-it('the metrics of a worker are its jobs, free slots and waiting reports', async () => {
-  await bench.start({ capacity: 2 });
-  expect([value('parley_jobs'), value('parley_free_slots'), value('parley_waiting_reports')]).toEqual([
-    0, 2, 0,
-  ]);
+it('the metrics of a worker are its jobs, slots, link and waiting reports', async () => {
+  await start({ capacity: 2 });
+  await expect.poll(() => value('parley_link_connected')).toBe(1);
+  expect([await value('parley_jobs'), await value('parley_free_slots'), await value('parley_slots')]).toEqual(
+    [0, 2, 2],
+  );
+  expect(await value('parley_backlog_items{queue="reports"}')).toBe(0);
   await bench.startWebCall('s1');
-  expect([value('parley_jobs'), value('parley_free_slots')]).toEqual([1, 1]);
+  expect([await value('parley_jobs'), await value('parley_free_slots')]).toEqual([1, 1]);
   bench.spool.append({ sessionId: 's2', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
-  expect(value('parley_waiting_reports')).toBeGreaterThan(0);
+  expect(await value('parley_backlog_items{queue="reports"}')).toBeGreaterThan(0);
+  await expect.poll(() => value('parley_backlog_oldest_seconds{queue="reports"}')).toBeGreaterThan(0);
+  void bench.worker.drain();
+  expect([await value('parley_draining'), await value('parley_free_slots')]).toEqual([1, 0]);
 });

@@ -1,5 +1,6 @@
 /** One simulated call from its seed: the whole call of the product in a random environment. */
 import { pino } from 'pino';
+import { NO_VENDOR_METERS } from '#config/vendor-meters.ts';
 import { interruptedReplyItem } from '#control-plane/calls/settlement/interrupted-reply.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
@@ -126,7 +127,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
       words,
       givesWordTimes: isWordTimed,
     }),
-    model: random.chance(0.5) ? hedgedModel(model, null, world) : model,
+    model: random.chance(0.5) ? hedgedModel(model, null, { clock: world, vendors: NO_VENDOR_METERS }) : model,
     knowledge: random.chance(0.3) ? simulatedKnowledge(world, random.fork()) : null,
     createTools: () => ({
       runner: createSimulatedTools({ clock: world, random: random.fork() }),

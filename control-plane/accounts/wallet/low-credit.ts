@@ -1,7 +1,8 @@
 /** The low-credit alert: a wallet below one dollar, the price of a quarter of an hour of calls. */
 import type { Metrics } from '../../platform/metrics.ts';
 
-const LOW_CREDIT_MICROS = 1_000_000;
+const MICROS = 1_000_000;
+const LOW_CREDIT_MICROS = MICROS;
 
 /** Whether a balance, in micro-dollars, is low. */
 export function isLowCredit(balanceMicros: number): boolean {
@@ -12,10 +13,18 @@ export function isLowCredit(balanceMicros: number): boolean {
  * Updates the metrics for a new ledger entry; a drop below the low-credit threshold is counted once per drop.
  */
 export function countPosting(
-  { postings, lowCredit }: Metrics,
+  {
+    postings,
+    credited,
+    debited,
+    lowCredit,
+  }: Pick<Metrics, 'postings' | 'credited' | 'debited' | 'lowCredit'>,
   entry: { kind: string; amountMicros: number; balanceMicros: number },
 ): void {
-  postings.inc({ kind: entry.kind });
+  const { kind, amountMicros } = entry;
+  postings.inc({ kind });
+  if (amountMicros > 0) credited.inc({ kind }, amountMicros / MICROS);
+  if (amountMicros < 0) debited.inc({ kind }, -amountMicros / MICROS);
   if (isLowCredit(entry.balanceMicros) && !isLowCredit(entry.balanceMicros - entry.amountMicros))
-    lowCredit.inc();
+    lowCredit.inc({});
 }

@@ -14,7 +14,7 @@ import { withinLimits } from '../../accounts/limits/spend-limits.ts';
 import { loadPublished } from '../../catalogue/agents/publish.ts';
 import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import { type Context, newId } from '../../platform/context.ts';
-import { logRefusal } from '../../platform/refusals/log-refusal.ts';
+import { logRefusal, measureAdmission } from '../../platform/refusals/log-refusal.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
@@ -71,10 +71,23 @@ interface Callee {
  * false once signalling has stopped waiting for the answer: such a call must not delay the next one, be
  * charged or occupy a worker.
  */
-export async function admitCall(
+export function admitCall(
   context: Context,
   request: AdmissionRequest,
   isAwaited: () => boolean = () => true,
+): Promise<Admission> {
+  return measureAdmission(
+    context,
+    'inbound_call',
+    () => answerTo(context, request, isAwaited),
+    ({ answer }) => answer.action === 'route',
+  );
+}
+
+async function answerTo(
+  context: Context,
+  request: AdmissionRequest,
+  isAwaited: () => boolean,
 ): Promise<Admission> {
   const addressee = await findAddressee(context, request);
   switch (addressee.is) {

@@ -3,6 +3,7 @@
  * amount due and the events to send. The guard is status, its time, epoch and last_seq; on a conflict the
  * session is read again and the change recomputed.
  */
+import { OTHER } from '#base/meters.ts';
 import type { WebhookAnalysis } from '#protocol/webhook-events.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Sealer } from '../../platform/secrets/secret-box.ts';
@@ -127,11 +128,28 @@ export async function storeChange(
     .findOneAndUpdate({ _id: session._id, ...guardOf(session) }, update, { returnDocument: 'after' })
     .lean<SessionDocument>();
   if (stored) publishSessionChange(context, stored);
-  if (stored && (set.status === 'completed' || set.status === 'failed')) {
-    context.metrics.callsEnded.inc({ reason: stored.end_reason ?? 'none' });
+  if (!stored) return null;
+  if (session.started_at === null && stored.started_at !== null) countJoin(context, stored);
+  if (set.status === 'completed' || set.status === 'failed') {
+    countEnd(context, stored);
     traceSession(context, stored);
   }
   return stored;
+}
+
+function countJoin(
+  { metrics, tracing }: Parts,
+  { _id, channel, created_at, started_at }: SessionDocument,
+): void {
+  metrics.callsJoined.inc({ channel });
+  const setUpMs = (started_at ?? created_at).getTime() - created_at.getTime();
+  metrics.setUps.observe({ channel }, Math.max(0, setUpMs) / 1000, tracing && _id);
+}
+
+function countEnd({ metrics }: Parts, { channel, end_reason, started_at, ended_at }: SessionDocument): void {
+  metrics.callsEnded.inc({ channel, reason: end_reason ?? OTHER });
+  if (started_at === null || ended_at === null) return;
+  metrics.durations.observe({ channel }, Math.max(0, ended_at.getTime() - started_at.getTime()) / 1000);
 }
 
 /**

@@ -67,8 +67,17 @@ export interface LostSession {
 }
 
 /** Hands a running call to another worker; false when that is impossible and the call must be settled. */
-export function failOver(context: Context, lost: LostSession): Promise<boolean> {
-  return findSuccessor(context, lost, runningCall);
+export async function failOver(context: Context, lost: LostSession): Promise<boolean> {
+  let isUnmoved = false;
+  const hasMoved = await findSuccessor(context, lost, async (parts, session, diedAt) => {
+    const call = await runningCall(parts, session, diedAt);
+    // Another replica may move it.
+    isUnmoved = call !== null && session.epoch === lost.epoch;
+    return call;
+  });
+  if (hasMoved || isUnmoved)
+    context.metrics.takeovers.inc({ kind: 'failover', outcome: hasMoved ? 'moved' : 'lost' });
+  return hasMoved;
 }
 
 /**
@@ -95,8 +104,8 @@ export async function handOver(
   if (!call) return 'kept';
   const plan = { ...call.plan, variables };
   try {
-    if (!(await assignToSuccessor(context, session, { ...call, ...how, plan, epoch: epoch + 1 })))
-      return 'kept';
+    const moved = { ...call, ...how, plan, epoch: epoch + 1, isHandOver: true };
+    if (!(await assignToSuccessor(context, session, moved))) return 'kept';
   } catch (error) {
     if (error instanceof SuccessorLost) return 'lost';
     if (error instanceof Fault) return 'kept';
@@ -177,6 +186,8 @@ interface LostCall {
   readonly lostAt: Date;
   /** Whether a draining worker offered it between two turns. */
   readonly isBetweenTurns?: boolean;
+  /** Whether its worker, which drains, offered it. */
+  readonly isHandOver?: boolean;
   /** Whether it says when it has left the call. */
   readonly confirmsLeaving?: boolean;
 }
@@ -243,7 +254,7 @@ async function assignToSuccessor(
   session: SessionDocument,
   call: LostCall & { readonly epoch: number },
 ): Promise<boolean> {
-  const { plan, dialog, person, epoch, lostAt, isBetweenTurns, confirmsLeaving } = call;
+  const { plan, dialog, person, epoch, lostAt, isBetweenTurns, isHandOver, confirmsLeaving } = call;
   const startMs = context.clock.now();
   const key = { sessionId: session._id, epoch };
   const placement = await context.dispatch.place({ ...key, kind: dialog ? 'phone' : 'web', sipCallId: null });
@@ -275,6 +286,11 @@ async function assignToSuccessor(
     if (newest?.epoch !== epoch || newest.worker?.instance_id !== placement.instanceId)
       context.dispatch.withdraw(placement, key);
     return false;
+  }
+  if (stored.started_at !== null) {
+    const gapMs = Math.max(0, at.getTime() - lostAt.getTime());
+    const kind = isHandOver ? 'hand_over' : 'failover';
+    context.metrics.takeoverGaps.observe({ kind }, gapMs / 1000, context.tracing && session._id);
   }
   await silenceFormer(context, session, confirmsLeaving);
   const isQuick = context.clock.now() - startMs <= UNNOTICED_MS;

@@ -21,6 +21,7 @@ import {
 } from '../sessions/session-store.ts';
 import { sealItems } from '../sessions/timeline.ts';
 import type { CallJobs } from './call-jobs.ts';
+import { measureReports } from './measure-reports.ts';
 import { ReportedSessions } from './reported-sessions.ts';
 import { workerBack, workerDead, workerHandsOver, workerLost, workersHeard } from './worker-presence.ts';
 
@@ -143,9 +144,12 @@ async function storeReports(
   }
   const lastSeq = session.last_seq + envelopes.length;
   const additions = { ...(await additionsOf(settlement, session, envelopes)), lastSeq };
-  if (!last || isAddition(last)) return storeAddition(context, session, additions);
-  const stored = await storeReportedChange(context, session, { report: last, additions, instanceId });
-  return stored && headOf(stored);
+  const stored =
+    !last || isAddition(last)
+      ? await storeAddition(context, session, additions)
+      : await storeReportedChange(context, session, { report: last, additions, instanceId });
+  if (stored) measureReports(context, session, envelopes);
+  return stored;
 }
 
 function headOf(session: SessionDocument): SessionHead {
@@ -186,7 +190,7 @@ async function storeReportedChange(
     readonly additions: Amendment;
     readonly instanceId: string;
   },
-): Promise<SessionDocument | null> {
+): Promise<SessionHead | null> {
   const { report, additions, instanceId } = reported;
   const { change, amendment } = changeOf(context, session, report);
   const seen = isFromItsWorker(session, instanceId)
@@ -195,7 +199,7 @@ async function storeReportedChange(
   const set = { ...additions.set, ...amendment?.set };
   const stored = await storeChange(context, session, seen, { ...additions, ...amendment, set });
   if (stored && change) await announce(context, stored, report);
-  return stored;
+  return stored && headOf(stored);
 }
 
 /**

@@ -103,6 +103,7 @@ export async function workerHandsOver(
   call: HandedOverCall,
 ): Promise<boolean> {
   const outcome = await handOver(context, instanceId, call);
+  context.metrics.takeovers.inc({ kind: 'hand_over', outcome });
   if (outcome === 'lost') {
     const lost = { sessionId: call.sessionId, epoch: call.epoch + 1, diedAt: now(context) };
     if (!(await failOver(context, lost))) await giveUp(context, lost.sessionId, lost.epoch, lost.diedAt);
@@ -152,7 +153,7 @@ async function giveUpAfterDeaths(
   const at = servedUntil(session, diedAt ?? now(context));
   const ended = await changeSession(context, sessionId, { type: 'given_up', at });
   if (!ended) return;
-  context.metrics.sessionsGivenUp.inc();
+  context.metrics.sessionsGivenUp.inc({});
   const { team_id: teamId, agent_id: agentId, end_reason: endReason } = ended;
   context.logger.error(
     { sessionId, teamId, agentId, endReason },

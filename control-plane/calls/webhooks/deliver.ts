@@ -14,14 +14,12 @@ import { type SessionDocument, toBuffer } from '../../platform/store/models/sess
 import { promoteNext } from '../outbox/relay.ts';
 import { payloadContext, sealerOf } from '../sessions/session-store.ts';
 import { DeliveryScheduler } from './delivery-scheduler.ts';
-import { postSigned } from './signed-post.ts';
+import { postDelivery } from './post-delivery.ts';
 
 /** Longer than any attempt takes. */
 const LEASE_MS = LIMITS.webhookAttemptMs + 10_000;
 /** Maximum delay until deliveries of other processes are noticed. */
 const MAX_SLEEP_MS = 5_000;
-/** Only the status of the answer matters. */
-const ANSWER_BYTES = 16 * 1024;
 
 /** Starts the background deliverer of a process, which sends due deliveries. */
 export function startDeliverer(context: Context): BackgroundLoop {
@@ -281,8 +279,8 @@ async function attemptDelivery(
   const payload = openPayload(context, delivery, await keys);
   const startMs = context.clock.wallTime();
   const outcome = payload
-    ? await post(context, { delivery, payload }, closing)
-    : { isDelivered: false, result: 'payload was erased' };
+    ? await postDelivery(context, { delivery, payload }, closing)
+    : { isDelivered: false, isAnswered: false, result: 'payload was erased' };
   if (closing.aborted && !outcome.isDelivered) {
     // Aborted by shutdown rather than by the endpoint: the attempt does not count, and the delivery is due at
     // once.
@@ -329,8 +327,21 @@ async function attemptDelivery(
     'webhook attempt',
   );
   if (!isOver) return true;
-  context.metrics.webhooks.inc({ outcome: outcome.isDelivered ? 'delivered' : 'dropped' });
+  countFinished(context, delivery, outcome.isDelivered, at);
   return promoteNext(context, delivery.session_id, delivery.url);
+}
+
+/** Counts a delivery that is over. */
+function countFinished(
+  { metrics, tracing }: Pick<Context, 'metrics' | 'tracing'>,
+  { created_at: since, session_id: sessionId }: DeliveryDocument,
+  isDelivered: boolean,
+  at: Date,
+): void {
+  const outcome = isDelivered ? 'delivered' : 'dropped';
+  metrics.webhooks.inc({ outcome });
+  const ageMs = Math.max(0, at.getTime() - since.getTime());
+  metrics.webhookAges.observe({ outcome }, ageMs / 1000, tracing && sessionId);
 }
 
 function openPayload(context: Context, delivery: DeliveryDocument, keys: SessionKeys): Buffer | null {
@@ -341,25 +352,4 @@ function openPayload(context: Context, delivery: DeliveryDocument, keys: Session
 
 function outboxIdOf(deliveryId: string): string {
   return deliveryId.slice(0, deliveryId.lastIndexOf(':'));
-}
-
-async function post(
-  context: Context,
-  { delivery, payload }: { delivery: DeliveryDocument; payload: Buffer },
-  signal: AbortSignal,
-): Promise<{ isDelivered: boolean; result: string }> {
-  const secret = delivery.secret === null ? null : context.secretBox.open(delivery.secret);
-  try {
-    const response = await postSigned(context, {
-      url: delivery.url,
-      secret,
-      payload,
-      timeoutMs: LIMITS.webhookAttemptMs,
-      maxBytes: ANSWER_BYTES,
-      signal,
-    });
-    return { isDelivered: response.status >= 200 && response.status < 300, result: String(response.status) };
-  } catch (error) {
-    return { isDelivered: false, result: error instanceof Error ? error.message.slice(0, 200) : 'failed' };
-  }
 }

@@ -1,36 +1,37 @@
-/** Load of the connected workers as metrics, read from the hub at each scrape. */
-import { Gauge, type Registry } from 'prom-client';
-import type { WorkerLoad } from './connected-workers.ts';
+/** Load of the workers connected to this replica, read from the hub at each scrape. */
+import type { Meters } from '#base/meters.ts';
+import type { ConnectedWorkers, WorkerLoad } from './connected-workers.ts';
 
-/** Adds the workers' meters to a registry. */
-export function addWorkerMetrics(registry: Registry, workers: { describe(): readonly WorkerLoad[] }): void {
-  const meters = [
-    {
-      name: 'parley_worker_calls',
-      help: 'Jobs running on a worker: calls and analyses.',
-      read: (load: WorkerLoad) => load.calls,
-    },
-    {
-      name: 'parley_worker_free_slots',
-      help: 'Jobs a worker could still take.',
-      read: (load: WorkerLoad) => load.freeSlots,
-    },
-    {
-      name: 'parley_worker_loop_lag_seconds',
-      help: 'Delay of a worker’s event loop, 95th percentile of its last second.',
-      read: (load: WorkerLoad) => load.loopLagMs / 1000,
-    },
-  ];
-  for (const { name, help, read } of meters) {
-    new Gauge({
-      name,
-      help,
-      labelNames: ['worker'] as const,
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const load of workers.describe()) this.set({ worker: load.instanceId }, read(load));
-      },
-    });
-  }
+/** Adds the workers' metrics. The sum over all replicas covers each worker once. */
+export function addWorkerMetrics(
+  meters: Meters,
+  workers: Pick<ConnectedWorkers, 'describe' | 'isDraining'>,
+): void {
+  const sum = (read: (load: WorkerLoad) => number) => () =>
+    workers.describe().reduce((total, load) => total + read(load), 0);
+  meters.gauge({
+    name: 'parley_workers',
+    help: 'Workers connected to this control plane.',
+    read: sum(() => 1),
+  });
+  meters.gauge({
+    name: 'parley_draining',
+    help: '1 while this control plane drains: it admits no calls, and its readiness says no.',
+    read: () => Number(workers.isDraining),
+  });
+  meters.gauge({
+    name: 'parley_worker_calls',
+    help: 'Jobs running on the workers connected to this control plane: calls, analyses and agent tests.',
+    read: sum(({ calls }) => calls),
+  });
+  meters.gauge({
+    name: 'parley_worker_free_slots',
+    help: 'Jobs that the workers connected to this control plane could still take; 0 for one that drains or is late.',
+    read: sum(({ freeSlots }) => freeSlots),
+  });
+  meters.gauge({
+    name: 'parley_worker_loop_lag_seconds',
+    help: 'Delay of the event loop of the latest worker connected to this control plane, 95th percentile of its last second.',
+    read: () => Math.max(0, ...workers.describe().map(({ loopLagMs }) => loopLagMs)) / 1000,
+  });
 }

@@ -5,6 +5,7 @@ import type { Context } from '../../platform/context.ts';
 import { isBearer } from '../../platform/http/bearer.ts';
 import { sendBare } from '../../platform/http/problems.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
+import { addStateMetrics } from './state-metrics.ts';
 
 /** Headers set by a proxy: the connection's address is then the proxy's, not the client's. */
 const FORWARDED = [
@@ -18,6 +19,7 @@ const FORWARDED = [
 
 /** Registers the health and metrics routes. */
 export function registerHealthRoutes(app: ApiServer, context: Context): void {
+  addStateMetrics(context);
   const open = { config: { access: 'none' as const }, schema: { hide: true } };
 
   app.get('/healthz', open, () => ({ status: 'ok' }));
@@ -33,8 +35,8 @@ export function registerHealthRoutes(app: ApiServer, context: Context): void {
 
   app.get('/metrics', open, async (request, reply) => {
     if (!maySeeMetrics(request, context.settings.METRICS_TOKEN)) return sendBare(reply, 401);
-    const { registry } = context.metrics;
-    return reply.type(registry.contentType).send(await registry.metrics());
+    const { contentType, body } = await context.metrics.meters.scrape(request.headers.accept);
+    return reply.type(contentType).send(body);
   });
 }
 

@@ -3,6 +3,7 @@
  * stopped, so that no old record is checked twice.
  */
 
+import type { Meters } from '#base/meters.ts';
 import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recording-store.ts';
 import { removeBatch } from '../../jobs/batch-calls/batch-store.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
@@ -42,9 +43,23 @@ const REMOVERS: Readonly<Record<OfSession, (context: Parts, sessionId: string) =
 
 /** Starts enforcing retention in this replica: at once, then every hour. */
 export function startRetention(context: Context): BackgroundLoop {
-  return startBackgroundLoop(context, { name: 'retention', everyMs: TICK_MS }, () =>
-    enforceRetention(context),
-  );
+  const { clock, metrics } = context;
+  let enforcedMs = clock.now();
+  addRetentionMetrics(metrics.meters, () => clock.now() - enforcedMs);
+  return startBackgroundLoop(context, { name: 'retention', everyMs: TICK_MS }, async () => {
+    const startMs = clock.now();
+    await enforceRetention(context);
+    enforcedMs = startMs;
+  });
+}
+
+/** Adds the metrics; `lagMs` is the time since the start of the last complete pass. */
+export function addRetentionMetrics(meters: Meters, lagMs: () => number): void {
+  meters.gauge({
+    name: 'parley_retention_lag_seconds',
+    help: 'Time since the start of the last complete pass of this replica: everything that was due then is deleted. A pass starts every hour.',
+    read: () => lagMs() / 1000,
+  });
 }
 
 /** One pass over every team. */

@@ -151,6 +151,7 @@ function addHooks(app: ApiServer, context: Context): void {
   // Runs after the body has been read: bodies may arrive slowly, and forms are read by their own hook.
   const turn = (request: FastifyRequest, reply: FastifyReply) => takeTurn(context, request, reply);
   app.addHook('onRoute', (route) => {
+    context.metrics.routes.add(route.url);
     route.preValidation = [route.preValidation ?? [], turn].flat();
   });
   app.addHook('onSend', async (request, reply) => {

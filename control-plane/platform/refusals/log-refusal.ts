@@ -30,10 +30,31 @@ export async function loggingRefusals<Result>(
   attempt: RefusedRequest,
   run: () => Promise<Result>,
 ): Promise<Result> {
+  const measured = attempt.kind === 'phone_number' ? run : () => measureAdmission(context, attempt.kind, run);
   try {
-    return await run();
+    return await measured();
   } catch (error) {
     if (error instanceof Fault) logRefusal(context, attempt, error);
+    throw error;
+  }
+}
+
+/** Measures how long it takes to admit or refuse a call; `isAdmitted` reads a result that may be a refusal. */
+export async function measureAdmission<Result>(
+  { clock, metrics }: Pick<Context, 'clock' | 'metrics'>,
+  kind: RefusalKind,
+  run: () => Promise<Result>,
+  isAdmitted: (result: Result) => boolean = () => true,
+): Promise<Result> {
+  const startMs = clock.now();
+  const observe = (outcome: string) =>
+    metrics.admissions.observe({ kind, outcome }, (clock.now() - startMs) / 1000);
+  try {
+    const result = await run();
+    observe(isAdmitted(result) ? 'admitted' : 'refused');
+    return result;
+  } catch (error) {
+    observe(error instanceof Fault ? 'refused' : 'failed');
     throw error;
   }
 }

@@ -14,7 +14,11 @@ export interface SharedCoordinationDeps {
   readonly url: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly onCommand?: OnCommand | undefined;
 }
+
+/** Called after each command with its duration, ms. */
+type OnCommand = (outcome: 'answered' | 'unanswered', ms: number) => void;
 
 const PREFIX = 'parley:';
 const COMMAND_MS = 2_000;
@@ -38,7 +42,7 @@ const AWAY = Symbol('away');
  * if `REDIS_URL` is wrong: the server refuses the login or does not speak Redis's protocol.
  */
 export async function connectSharedCoordination(deps: SharedCoordinationDeps): Promise<Coordination> {
-  const { url, clock, logger } = deps;
+  const { url, clock, logger, onCommand } = deps;
   const options = {
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -61,7 +65,7 @@ export async function connectSharedCoordination(deps: SharedCoordinationDeps): P
       logger.debug({ err: error }, 'error on a Redis connection');
     });
   }
-  const coordination = new RedisCoordination({ commands, messages, clock, logger });
+  const coordination = new RedisCoordination({ commands, messages, clock, logger, onCommand });
   const connected = connections.map((connection) => connection.connect().catch(() => undefined));
   await waitAtMost(clock, START_MS, Promise.all(connected));
   if (connections.every(({ status }) => status === 'ready')) return coordination;
@@ -92,6 +96,7 @@ interface Connections {
   readonly messages: Redis;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly onCommand: OnCommand | undefined;
 }
 
 class RedisCoordination implements Coordination {
@@ -99,6 +104,7 @@ class RedisCoordination implements Coordination {
   readonly #messages: Redis;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #onCommand: OnCommand | undefined;
   readonly #listeners = new Map<string, Set<(message: Json) => void>>();
   readonly #gapListeners = new Set<() => void>();
   /** Counts, claims and carries messages while Redis is away. */
@@ -109,7 +115,8 @@ class RedisCoordination implements Coordination {
   /** Messages may have been missed since the channels were last subscribed to. */
   #isDeaf = false;
 
-  constructor({ commands, messages, clock, logger }: Connections) {
+  constructor({ commands, messages, clock, logger, onCommand }: Connections) {
+    this.#onCommand = onCommand;
     this.#commands = commands;
     this.#messages = messages;
     this.#clock = clock;
@@ -218,12 +225,17 @@ class RedisCoordination implements Coordination {
     connection: Redis,
     command: (redis: Redis) => Promise<Answer>,
   ): Promise<Answer | typeof AWAY> {
+    const startMs = this.#clock.now();
+    const note = (outcome: 'answered' | 'unanswered') =>
+      this.#onCommand?.(outcome, this.#clock.now() - startMs);
     try {
       const answer = await command(connection);
+      note('answered');
       if (this.#failed.delete(connection) && this.#failed.size === 0)
         this.#logger.info('Redis answers again');
       return answer;
     } catch (error) {
+      note('unanswered');
       this.noteFailure(connection, error instanceof Error ? error : new Error(String(error)));
       return AWAY;
     }

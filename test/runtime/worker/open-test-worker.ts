@@ -15,8 +15,9 @@ import { type SpeechChunk, SpeechError } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { DurableReport, JobKind } from '#protocol/worker-link.ts';
 import { openSpool, type Spool } from '#runtime/link/spool.ts';
-import { createUploads } from '#runtime/link/uploads.ts';
+import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
 import { Worker } from '#runtime/worker/worker.ts';
+import { createWorkerMetrics } from '#runtime/worker/worker-metrics.ts';
 import type { IncomingInvite, Signalling } from '#telephony/signalling.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 import { MemorySink } from '../../fakes/memory-sink.ts';
@@ -57,6 +58,8 @@ export class TestWorker {
   worker!: Worker;
   media!: Media;
   spool!: Spool;
+  uploads!: Uploads;
+  readonly metrics = createWorkerMetrics();
   hasSignalling = true;
   brokenEngines = false;
   /** Speech models that the control plane has announced. */
@@ -104,6 +107,7 @@ export class TestWorker {
     const url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
     this.media = new Media(clock);
     this.spool = await openSpool(this.#directory, 'w');
+    this.uploads = createUploads({ url, token: TOKEN, clock, logger });
     this.worker = new Worker({
       identity: {
         instanceId: 'w',
@@ -119,7 +123,8 @@ export class TestWorker {
       random: () => 0.5,
       spool: this.spool,
       adopted: new Map(),
-      uploads: createUploads({ url, token: TOKEN, clock, logger }),
+      uploads: this.uploads,
+      interruptions: this.metrics.interruptions,
       media: this.media,
       tracing: null,
       onSpeechModels: (models) => this.speechModels.push(...models),

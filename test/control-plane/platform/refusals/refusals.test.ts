@@ -212,7 +212,7 @@ describe('the log of refused calls', () => {
         expect(await api.context.models.refusals.countDocuments({ team_id: user.teamId })).toBe(100),
       WAIT,
     );
-    expect(await api.context.metrics.registry.getSingleMetricAsString('parley_refusals_total')).toMatch(
+    expect((await api.context.metrics.meters.scrape()).body).toMatch(
       /kind="inbound_call",reason="number_unbound"\} 13\d/,
     );
   });

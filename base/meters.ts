@@ -1,0 +1,213 @@
+/**
+ * Metrics for Prometheus. Every label has a set of known values, and any other value becomes `other`: no
+ * input from outside can add a time series.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Known values of each label. */
+export type LabelSets<Label extends string> = Readonly<Record<Label, Iterable<string>>>;
+type Values<Label extends string> = Readonly<Record<Label, string>>;
+
+/** Takes the place of an unknown value. */
+export const OTHER = 'other';
+/** A counter with at most this many time series has all of them from the start, so that `rate` sees the first event. */
+const MOST_SERIES_AT_START = 64;
+
+/** The common parts of all metrics. */
+interface About<Label extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: LabelSets<Label>;
+}
+
+/** A metric of the registry, for its page. */
+export interface MeterFacts {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  readonly labels: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Counts events. */
+export interface Count<Label extends string = never> {
+  inc(labels: Values<Label>, by?: number): void;
+}
+
+/** The distribution of a quantity. */
+export interface Distribution<Label extends string = never> {
+  /** `traceId` links the value to its trace. */
+  observe(labels: Values<Label>, value: number, traceId?: string | null | undefined): void;
+}
+
+/** The values of a gauge at a scrape; null if the value is unknown now. */
+type Reading<Label extends string> = readonly { readonly labels: Values<Label>; readonly value: number }[];
+
+/** The answer to a scrape. */
+export interface Scrape {
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** The metrics of one process. */
+export class Meters {
+  readonly #registry = new Registry();
+  readonly #facts: MeterFacts[] = [];
+  #scrapes: Promise<unknown> = Promise.resolve();
+
+  constructor() {
+    setType(this.#registry, Registry.OPENMETRICS_CONTENT_TYPE);
+  }
+
+  /** Adds the metrics of the process and of its event loop (`process_…`, `nodejs_…`). */
+  addProcess(): this {
+    collectDefaultMetrics({ register: this.#registry });
+    return this;
+  }
+
+  counter<Label extends string = never>(about: About<Label>): Count<Label> {
+    const bounded = this.#add('counter', about);
+    const counter = new Counter({ ...promOf(about), registers: [this.#registry] });
+    for (const labels of startOf(about)) counter.inc(labels, 0);
+    return { inc: (labels, by = 1) => counter.inc(bounded(labels), by) };
+  }
+
+  /** Calls `read` at each scrape: a total that something else counts. */
+  total(about: About<never> & { readonly read: () => number }): void {
+    const { read } = about;
+    this.#add('counter', about);
+    new Counter({
+      ...promOf(about),
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  }
+
+  /** `buckets`: upper bounds, rising. `hasExemplars`: values may come with a trace. */
+  histogram<Label extends string = never>(
+    about: About<Label> & { readonly buckets: readonly number[]; readonly hasExemplars?: boolean },
+  ): Distribution<Label> {
+    const bounded = this.#add('histogram', about);
+    const histogram = new Histogram({
+      ...promOf(about),
+      buckets: [...about.buckets],
+      enableExemplars: about.hasExemplars === true,
+      registers: [this.#registry],
+    });
+    if (about.hasExemplars !== true)
+      return { observe: (labels, value) => histogram.observe(bounded(labels), value) };
+    return {
+      observe(labels, value, traceId = null) {
+        const exemplarLabels = traceId === null ? {} : { trace_id: traceId };
+        histogram.observe({ labels: bounded(labels), value, exemplarLabels });
+      },
+    };
+  }
+
+  /** Calls `read` at each scrape. A value that is not known has no sample. */
+  gauge(about: About<never> & { readonly read: () => number | null | Promise<number | null> }): void {
+    const { read } = about;
+    this.gauges({
+      ...about,
+      read: async () => {
+        const value = await read();
+        return value === null ? [] : [{ labels: {}, value }];
+      },
+    });
+  }
+
+  /** A gauge with labels. Calls `read` at each scrape. */
+  gauges<Label extends string>(
+    about: About<Label> & { readonly read: () => Reading<Label> | Promise<Reading<Label>> },
+  ): void {
+    const { read } = about;
+    const bounded = this.#add('gauge', about);
+    new Gauge({
+      ...promOf(about),
+      registers: [this.#registry],
+      async collect() {
+        const samples = await read();
+        this.reset();
+        // An unlabelled gauge is 0 after a reset.
+        if (samples.length === 0) this.remove();
+        for (const { labels, value } of samples) this.set(bounded(labels), value);
+      },
+    });
+  }
+
+  /** Every metric but those of the process. */
+  describe(): readonly MeterFacts[] {
+    return this.#facts;
+  }
+
+  /** Text for Prometheus. With OpenMetrics, if the client accepts it, exemplars are part of it. */
+  scrape(accept = ''): Promise<Scrape> {
+    const isOpen = accept.includes('application/openmetrics-text');
+    // One after the other: the registry has one type for all.
+    const scrape = this.#scrapes.then(() => this.#text(isOpen));
+    this.#scrapes = scrape.catch(() => undefined);
+    return scrape;
+  }
+
+  async #text(isOpen: boolean): Promise<Scrape> {
+    const registry = this.#registry;
+    setType(registry, isOpen ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE);
+    // For OpenMetrics the registry takes `_total` off the names of counters, and leaves it so.
+    const counters = registry
+      .getMetricsAsArray()
+      .flatMap((metric) =>
+        (metric as { type?: unknown }).type === 'counter' ? [[metric, metric.name] as const] : [],
+      );
+    try {
+      return { contentType: registry.contentType, body: await registry.metrics() };
+    } finally {
+      for (const [metric, name] of counters) metric.name = name;
+      // Only to such a registry can metrics with exemplars be added.
+      setType(registry, Registry.OPENMETRICS_CONTENT_TYPE);
+    }
+  }
+
+  /** Notes the metric; returns what replaces unknown values of its labels. */
+  #add<Label extends string>(
+    type: MeterFacts['type'],
+    { name, help, labels }: About<Label>,
+  ): (values: Values<Label>) => Record<Label, string> {
+    const sets = Object.entries<Iterable<string>>(labels ?? {}).map(
+      ([label, values]) => [label as Label, values instanceof Set ? values : new Set(values)] as const,
+    );
+    this.#facts.push({
+      name,
+      type,
+      help,
+      get labels() {
+        return Object.fromEntries(sets.map(([label, values]) => [label, [...values]]));
+      },
+    });
+    return (values) => {
+      const bounded = {} as Record<Label, string>;
+      for (const [label, known] of sets) bounded[label] = known.has(values[label]) ? values[label] : OTHER;
+      return bounded;
+    };
+  }
+}
+
+/** Its type says that a registry has one type for ever; the library changes it at any time. */
+function setType(registry: Registry, type: string): void {
+  registry.setContentType(type as Parameters<Registry['setContentType']>[0]);
+}
+
+function promOf<Label extends string>({ name, help, labels }: About<Label>) {
+  return { name, help, labelNames: Object.keys(labels ?? {}) };
+}
+
+/** All combinations of label values, unless they are many. */
+function startOf({ labels = {} }: About<string>): Record<string, string>[] {
+  let series: Record<string, string>[] = [{}];
+  for (const [label, values] of Object.entries(labels)) {
+    series = [...values].flatMap((value) => series.map((labelled) => ({ ...labelled, [label]: value })));
+    if (series.length > MOST_SERIES_AT_START) return [];
+  }
+  return Object.keys(labels).length === 0 ? [] : series;
+}

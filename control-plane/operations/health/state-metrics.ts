@@ -1,0 +1,156 @@
+/**
+ * Metrics that need the database: live sessions and what waits to be done. They are the same in all replicas.
+ * However often they are scraped, they are read at most once in `FRESH_MS`, and a scrape does not wait long
+ * for a database that is away: it then has no samples of them.
+ */
+import { waitAtMost } from '#base/wait-at-most.ts';
+import type { Context } from '../../platform/context.ts';
+import type { Models } from '../../platform/store/models.ts';
+import { outsideRequest } from '../../platform/store/request-wait.ts';
+
+/** Age at which a reading is repeated. */
+const FRESH_MS = 10_000;
+/** A scrape has 10 s. */
+const WAIT_MS = 3_000;
+/** Larger backlogs are counted as this many: a count reads that many keys of an index. */
+const MOST_COUNTED = 10_000;
+
+const STATUSES = ['creating', 'pending', 'active', 'unknown'] as const;
+const QUEUES = ['webhooks', 'outbox', 'settlements', 'analyses', 'test_runs'] as const;
+
+interface Backlog {
+  readonly items: number;
+  readonly oldestAt: Date | null;
+}
+
+/** What the database says. */
+interface StoredState {
+  readonly sessions: Readonly<Record<(typeof STATUSES)[number], number>>;
+  readonly backlogs: Readonly<Record<(typeof QUEUES)[number], Backlog>>;
+}
+
+type Parts = Pick<Context, 'clock' | 'logger' | 'metrics' | 'models'>;
+
+/** Adds the metrics. */
+export function addStateMetrics(context: Parts): void {
+  const { clock, metrics } = context;
+  const state = freshState(context);
+  metrics.meters.gauge({
+    name: 'parley_store_up',
+    help: '1 if the database answered when its state was read last, at most 10 s ago; else 0.',
+    read: async () => Number((await state()) !== null),
+  });
+  metrics.meters.gauges({
+    name: 'parley_sessions',
+    help: 'Sessions that have not ended, by status. unknown: active, but no control plane is connected to its worker. The same in all replicas.',
+    labels: { status: STATUSES },
+    read: async () => {
+      const { sessions } = (await state()) ?? {};
+      return sessions ? STATUSES.map((status) => ({ labels: { status }, value: sessions[status] })) : [];
+    },
+  });
+  metrics.meters.gauges({
+    name: 'parley_backlog_items',
+    help: 'Items that wait, at most 10,000 for each queue. The same in all replicas.',
+    labels: { queue: QUEUES },
+    read: async () => {
+      const { backlogs } = (await state()) ?? {};
+      return backlogs ? QUEUES.map((queue) => ({ labels: { queue }, value: backlogs[queue].items })) : [];
+    },
+  });
+  metrics.meters.gauges({
+    name: 'parley_backlog_oldest_seconds',
+    help: 'Time for which the oldest item has been due; 0 if none waits. The same in all replicas.',
+    labels: { queue: QUEUES },
+    read: async () => {
+      const { backlogs } = (await state()) ?? {};
+      if (!backlogs) return [];
+      const ageOf = ({ oldestAt }: Backlog) =>
+        oldestAt === null ? 0 : Math.max(0, clock.wallTime() - oldestAt.getTime()) / 1000;
+      return QUEUES.map((queue) => ({ labels: { queue }, value: ageOf(backlogs[queue]) }));
+    },
+  });
+}
+
+/** Returns a function that reads the state unless the last reading is new; null while the database is away. */
+function freshState(context: Parts): () => Promise<StoredState | null> {
+  const { clock, logger } = context;
+  let readMs = Number.NEGATIVE_INFINITY;
+  let reading: Promise<StoredState | null> = Promise.resolve(null);
+  let isReading = false;
+  return async () => {
+    if (!isReading && clock.now() - readMs >= FRESH_MS) {
+      isReading = true;
+      readMs = clock.now();
+      reading = outsideRequest(() => readState(context))
+        .catch((error: unknown) => {
+          logger.warn({ err: error }, 'failed to read the backlogs for the metrics');
+          return null;
+        })
+        .finally(() => {
+          isReading = false;
+        });
+    }
+    let state: StoredState | null = null;
+    await waitAtMost(
+      clock,
+      WAIT_MS,
+      reading.then((read) => {
+        state = read;
+      }),
+    );
+    return state;
+  };
+}
+
+/** Each query uses an index. One after the other: calls go first. */
+async function readState({ models }: Pick<Parts, 'models'>): Promise<StoredState> {
+  const sessions: Record<string, number> = {};
+  for (const status of STATUSES) sessions[status] = await models.sessions.countDocuments({ status });
+  const backlogs: Record<string, Backlog> = {};
+  for (const queue of QUEUES) {
+    const { model, waiting, due, since } = queuesOf(models)[queue];
+    const [oldest] = await model
+      .find(due ?? waiting, { [since]: 1 })
+      .sort({ [since]: 1 })
+      .limit(1)
+      .lean();
+    const items = await model.countDocuments(waiting, { limit: MOST_COUNTED });
+    backlogs[queue] = { items, oldestAt: oldest ? dateAt(oldest, since) : null };
+  }
+  return { sessions, backlogs } as unknown as StoredState;
+}
+
+interface StoredQueue {
+  /** Of whatever document. */
+  readonly model: Models['sessions'];
+  readonly waiting: Record<string, unknown>;
+  /** Those of them that can be the oldest; absent: all. */
+  readonly due?: Record<string, unknown>;
+  /** The field that says since when. */
+  readonly since: string;
+}
+
+function queuesOf({ sessions, deliveries, testRuns }: Models): Record<(typeof QUEUES)[number], StoredQueue> {
+  return {
+    webhooks: {
+      model: deliveries as never,
+      waiting: { state: { $in: ['pending', 'queued'] } },
+      // The others wait for one of these.
+      due: { state: 'pending' },
+      since: 'next_at',
+    },
+    outbox: { model: sessions, waiting: { 'outbox.at': { $gt: new Date(0) } }, since: 'outbox.at' },
+    settlements: { model: sessions, waiting: { 'billing.state': 'settle_due' }, since: 'billing.at' },
+    analyses: { model: sessions, waiting: { 'analysis.state': 'queued' }, since: 'analysis.at' },
+    test_runs: { model: testRuns as never, waiting: { status: 'queued' }, since: 'status_at' },
+  };
+}
+
+/** The date at a path such as `outbox.at`, of the first entry of a list. */
+function dateAt(document: unknown, path: string): Date | null {
+  let found = document;
+  for (const name of path.split('.'))
+    found = ([found].flat()[0] as Record<string, unknown> | undefined)?.[name];
+  return found instanceof Date ? found : null;
+}
