@@ -130,8 +130,8 @@ export class Meters {
       async collect() {
         const samples = await read();
         this.reset();
-        // An unlabelled gauge is 0 after a reset.
-        if (samples.length === 0) this.remove();
+        // A gauge without labels is 0 after a reset.
+        if (samples.length === 0 && about.labels === undefined) this.remove();
         for (const { labels, value } of samples) this.set(bounded(labels), value);
       },
     });

@@ -25,6 +25,7 @@ const port = z.coerce
   .int('must be a port number')
   .min(0, 'must be a port number')
   .max(65_535, 'must be a port number');
+const seconds = z.coerce.number('must be a number of seconds').min(0, 'must be a number of seconds');
 const count = z.coerce
   .number('must be a whole number of at least 1')
   .int('must be a whole number of at least 1')
@@ -292,10 +293,8 @@ const environmentSchema = z.object({
     )
     .prefault('US,CA,JP,GB,IT,AU,MX'),
   OUTBOUND_CALLS_PER_MINUTE: count.default(60),
-  DRAIN_SECONDS: z.coerce
-    .number('must be a number of seconds')
-    .min(0, 'must be a number of seconds')
-    .default(20),
+  DRAIN_SECONDS: seconds.default(20),
+  STOP_DELAY_SECONDS: seconds.default(0),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LOG_FORMAT: z.enum(['auto', 'pretty', 'json']).default('auto'),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),

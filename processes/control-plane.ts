@@ -149,7 +149,12 @@ async function compose(
         logger.error({ err: error, instanceId }, 'failed to settle the sessions of a dead worker');
       });
     },
-    drain: async () => workers.drain(),
+    async drain() {
+      workers.announceStop();
+      // Under a supervisor the workers stop now; alone, requests come until a load balancer has noticed.
+      if (settings.SUPERVISOR_RUN === undefined) await clock.sleep(settings.STOP_DELAY_SECONDS * 1000);
+      workers.drain();
+    },
     async close() {
       warmUp.cancel();
       sharing.cancel();

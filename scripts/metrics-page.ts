@@ -73,7 +73,7 @@ const absent = <Part>() => ({}) as Part;
 
 function ofControlPlane(): readonly MeterFacts[] {
   const metrics = createMetrics();
-  addWorkerMetrics(metrics.meters, { describe: () => [], isDraining: false });
+  addWorkerMetrics(metrics.meters, { describe: () => [], isStopping: false });
   addStateMetrics({ ...absent<Context>(), metrics });
   addRetentionMetrics(metrics.meters, () => 0);
   return metrics.meters.describe();

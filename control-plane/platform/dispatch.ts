@@ -146,6 +146,8 @@ export interface Dispatch {
    * The heard part of the reply in progress, as far as this replica knows; null while the agent is silent.
    */
   heardSoFar(sessionId: string): HeardSoFar | null;
+  /** True once this replica has been told to stop: nothing new should be sent to it (readyz). */
+  readonly isStopping: boolean;
   /** True when at least one worker is registered (readyz). */
   hasWorker(): boolean;
   /** False when no worker is registered and none is starting. */

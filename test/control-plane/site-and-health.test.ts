@@ -3,18 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerSiteRoutes } from '#control-plane/operations/site/site-routes.ts';
-import type { Context } from '#control-plane/platform/context.ts';
 import { createServer } from '#control-plane/platform/http/server.ts';
 import { PublicAddress } from '#control-plane/platform/public-address.ts';
+import { FakeDispatch } from '../fakes/fake-dispatch.ts';
 import { openTestApi, type TestApi } from './test-api.ts';
 
 let api: TestApi;
 let dist: string;
+const dispatch = new FakeDispatch();
 let hasWorker = false;
 
 beforeAll(async () => {
   dist = mkdtempSync(join(tmpdir(), 'parley-dist-'));
-  api = await openTestApi({}, { dispatch: { hasWorker: () => hasWorker } as Context['dispatch'] });
+  dispatch.hasWorker = () => hasWorker;
+  api = await openTestApi({}, { dispatch });
 });
 afterAll(async () => {
   await api.close();
@@ -28,15 +30,38 @@ async function site() {
 }
 
 describe('health', () => {
+  const statusOf = async (path: string) => (await api.request('GET', path)).status;
+
   it('/healthz is ready at once, /readyz needs a worker', async () => {
-    expect((await api.request('GET', '/healthz')).status).toBe(200);
-    expect((await api.request('GET', '/readyz')).status).toBe(503);
+    expect(await statusOf('/healthz')).toBe(200);
+    expect(await statusOf('/readyz')).toBe(503);
     hasWorker = true;
     expect((await api.request('GET', '/readyz')).body).toEqual({
       status: 'ready',
       database: true,
       worker: true,
+      stopping: false,
     });
+  });
+
+  it('/readyz/requests needs no worker, so that the first worker of a cluster can register through it', async () => {
+    hasWorker = false;
+    expect((await api.request('GET', '/readyz/requests')).body).toEqual({
+      status: 'ready',
+      database: true,
+      worker: false,
+      stopping: false,
+    });
+  });
+
+  it('both say no while the control plane stops, and it is still alive', async () => {
+    hasWorker = true;
+    dispatch.isStopping = true;
+    expect(await Promise.all(['/readyz', '/readyz/requests', '/healthz'].map(statusOf))).toEqual([
+      503, 503, 200,
+    ]);
+    dispatch.isStopping = false;
+    expect(await statusOf('/readyz')).toBe(200);
   });
 
   it('/metrics labels requests by route pattern, never by address', async () => {

@@ -24,6 +24,7 @@ export class FakeDispatch implements Dispatch {
   room = Number.POSITIVE_INFINITY;
   /** Total number of jobs its workers accept. */
   capacity = 0;
+  isStopping = false;
   /** Whether a dead worker is being restarted. */
   successorComes = true;
   /** When set, every method that reaches a worker throws this fault. */

@@ -257,6 +257,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
         root_api_key: string;
       };
       expect((await fetch(`${url}/readyz`)).status).toBe(503);
+      expect((await fetch(`${url}/readyz/requests`)).status).toBe(200);
       const rejected = run('worker', {
         CONTROL_PLANE_URL: url,
         WORKER_TOKEN: 'not-the-token-of-the-workers',

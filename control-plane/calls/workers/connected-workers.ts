@@ -35,6 +35,7 @@ export class ConnectedWorkers implements OwnWorkers {
   readonly #returning = new Map<WorkerConnection, SessionKey[]>();
   /** True while a dead worker is expected to be restarted. */
   #awaitsSuccessor = true;
+  #isStopping = false;
   #isDraining = false;
 
   constructor(logger: Logger) {
@@ -130,8 +131,19 @@ export class ConnectedWorkers implements OwnWorkers {
     return idlest?.instanceId ?? null;
   }
 
+  /** Says that this replica will drain soon; it still places calls. */
+  announceStop(): void {
+    this.#isStopping = true;
+  }
+
+  /** True once the replica will drain or drains. */
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
   /** Stops placing new calls. Running calls continue on their workers, which may outlive this process. */
   drain(): void {
+    this.#isStopping = true;
     this.#isDraining = true;
   }
 

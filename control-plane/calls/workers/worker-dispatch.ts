@@ -57,6 +57,10 @@ export class WorkerDispatch implements Dispatch {
     this.#speaking = speaking;
   }
 
+  get isStopping(): boolean {
+    return this.#workers.isStopping;
+  }
+
   hasWorker(): boolean {
     return this.#workers.size > 0 || this.#others.instanceIds().length > 0;
   }

@@ -5,7 +5,7 @@ import type { ConnectedWorkers, WorkerLoad } from './connected-workers.ts';
 /** Adds the workers' metrics. The sum over all replicas covers each worker once. */
 export function addWorkerMetrics(
   meters: Meters,
-  workers: Pick<ConnectedWorkers, 'describe' | 'isDraining'>,
+  workers: Pick<ConnectedWorkers, 'describe' | 'isStopping'>,
 ): void {
   const sum = (read: (load: WorkerLoad) => number) => () =>
     workers.describe().reduce((total, load) => total + read(load), 0);
@@ -16,8 +16,8 @@ export function addWorkerMetrics(
   });
   meters.gauge({
     name: 'parley_draining',
-    help: '1 while this control plane drains: it admits no calls, and its readiness says no.',
-    read: () => Number(workers.isDraining),
+    help: '1 once this control plane is stopping: its readiness says no.',
+    read: () => Number(workers.isStopping),
   });
   meters.gauge({
     name: 'parley_worker_calls',

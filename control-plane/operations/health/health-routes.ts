@@ -1,5 +1,5 @@
-/** Liveness, readiness for calls, and metrics. */
-import type { FastifyRequest } from 'fastify';
+/** Liveness, readiness for calls and for requests, and metrics. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isLoopback } from '#base/public-address.ts';
 import type { Context } from '../../platform/context.ts';
 import { isBearer } from '../../platform/http/bearer.ts';
@@ -25,12 +25,14 @@ export function registerHealthRoutes(app: ApiServer, context: Context): void {
   app.get('/healthz', open, () => ({ status: 'ok' }));
 
   app.get('/readyz', open, async (_request, reply) => {
-    const database = await context.database.ping();
-    const worker = context.dispatch.hasWorker();
-    const isReady = database && worker;
-    return reply
-      .code(isReady ? 200 : 503)
-      .send({ status: isReady ? 'ready' : 'not ready', database, worker });
+    const state = await readiness(context);
+    return sendReadiness(reply, state, state.database && state.worker && !state.stopping);
+  });
+
+  // Workers register through the address that this guards: a cold start would wait for ever for a worker.
+  app.get('/readyz/requests', open, async (_request, reply) => {
+    const state = await readiness(context);
+    return sendReadiness(reply, state, state.database && !state.stopping);
   });
 
   app.get('/metrics', open, async (request, reply) => {
@@ -38,6 +40,24 @@ export function registerHealthRoutes(app: ApiServer, context: Context): void {
     const { contentType, body } = await context.metrics.meters.scrape(request.headers.accept);
     return reply.type(contentType).send(body);
   });
+}
+
+interface Readiness {
+  readonly database: boolean;
+  readonly worker: boolean;
+  readonly stopping: boolean;
+}
+
+async function readiness({ database, dispatch }: Context): Promise<Readiness> {
+  return {
+    database: await database.ping(),
+    worker: dispatch.hasWorker(),
+    stopping: dispatch.isStopping,
+  };
+}
+
+function sendReadiness(reply: FastifyReply, state: Readiness, isReady: boolean): FastifyReply {
+  return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not ready', ...state });
 }
 
 /**

@@ -14,7 +14,7 @@ declare module 'fastify' {
 }
 
 /** Polling endpoints are not traced, because they would only add noise. */
-const UNTRACED = new Set(['/healthz', '/readyz', '/metrics']);
+const UNTRACED = new Set(['/healthz', '/readyz', '/readyz/requests', '/metrics']);
 const SESSION_ID = /^[0-9a-f]{32}$/;
 
 /** Names the span after the route's pattern, because the URL may contain phone numbers or tokens. */

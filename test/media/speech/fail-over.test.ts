@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { Meters } from '#base/meters.ts';
+import { createVendorMeters } from '#config/vendor-meters.ts';
 import { readSettings } from '#config/env.ts';
 import { EngineHealth } from '#media/speech/engine-health.ts';
 import { openSpeechEngines } from '#media/speech/engines.ts';
@@ -19,6 +21,7 @@ import { startDeepgramServer } from '#test/fakes/deepgram-server.ts';
 import { startDeepgramSpeechServer } from '#test/fakes/deepgram-speech-server.ts';
 import { startElevenlabsServer } from '#test/fakes/elevenlabs-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { sampleOf } from '#test/fakes/metric-sample.ts';
 import { buzz } from './conformance.ts';
 import { saidTo, speak } from './vendor-conformance.ts';
 
@@ -34,12 +37,27 @@ async function voices(clock: Clock) {
   const elevenlabs = createElevenlabsSynthesizer({ baseUrl: first.url, ...access });
   const deepgram = createDeepgramSynthesizer({ baseUrl: second.url, ...access });
   opened.push(first, second, elevenlabs, deepgram);
-  const options = { health: new EngineHealth(clock), clock, logger };
+  const meters = new Meters();
+  const options = { health: new EngineHealth(clock), clock, logger, vendors: createVendorMeters(meters) };
   const call = () => failOverSynthesizer([elevenlabs, deepgram], options);
-  return { first, second, call };
+  return { first, second, call, meters };
 }
 
 describe('a failing voice that has a second one configured', () => {
+  it('is counted by vendor and kind of failure, and so is the voice that takes over', async () => {
+    const { first, call, meters } = await voices(new ManualClock());
+    first.fault = { status: 429 };
+    await collect(speak(call(), 'Good morning.'));
+    const service = 'service="synthesis"';
+    for (const [series, value] of [
+      [`parley_vendor_requests_total{${service},vendor="elevenlabs",outcome="overloaded"}`, 1],
+      [`parley_vendor_failovers_total{${service},vendor="elevenlabs"}`, 1],
+      [`parley_vendor_requests_total{${service},vendor="deepgram",outcome="ok"}`, 1],
+      [`parley_vendor_first_byte_seconds_count{${service},vendor="deepgram"}`, 1],
+    ] as const)
+      expect([series, await sampleOf(meters, series)]).toEqual([series, value]);
+  });
+
   it.each([401, 429, 500])(
     'is replaced when the vendor answers %i; the first is retried after half a minute',
     async (status) => {

@@ -1,3 +1,6 @@
+import { Meters } from '#base/meters.ts';
+import { createVendorMeters } from '#config/vendor-meters.ts';
+import { sampleOf } from '#test/fakes/metric-sample.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger } from '#base/log.ts';
@@ -24,6 +27,7 @@ const text = (deltas: readonly ChatDelta[]) =>
 /** An agent on an OpenAI model in a deployment that also has a key for Groq if `groq` is set. */
 async function setUp({ groq: hasGroq = true, custom = false } = {}) {
   const clock = new ManualClock();
+  const meters = new Meters();
   const openai = await startOpenaiServer({ chat: [say('From the first.')] });
   const groq = await startOpenaiServer({ chat: [say('From the second.')] });
   const egress = createEgressGuard({ allow: ['127.0.0.1'], clock });
@@ -39,8 +43,9 @@ async function setUp({ groq: hasGroq = true, custom = false } = {}) {
     egress,
     clock,
     logger,
+    vendors: createVendorMeters(meters),
   });
-  return { clock, openai, groq, model };
+  return { clock, openai, groq, model, meters };
 }
 
 async function isAsked(server: OpenaiServer, times = 1): Promise<void> {
@@ -48,6 +53,30 @@ async function isAsked(server: OpenaiServer, times = 1): Promise<void> {
 }
 
 const ask = (model: LanguageModel) => collect(model.stream(request));
+
+it('requests are counted by vendor and outcome, with the time to the first token and the failover', async () => {
+  const { clock, openai, model, meters } = await setUp();
+  openai.fault = { halfOpen: 'headers' };
+  const answer = ask(model);
+  await isAsked(openai);
+  await clock.advance(2_000);
+  await answer;
+  const labelled = (vendor: string) => `service="model",vendor="${vendor}"`;
+  await expect
+    .poll(() => sampleOf(meters, `parley_vendor_requests_total{${labelled('openai')},outcome="abandoned"}`))
+    .toBe(1);
+  expect(await sampleOf(meters, `parley_vendor_requests_total{${labelled('groq')},outcome="ok"}`)).toBe(1);
+  expect(await sampleOf(meters, `parley_vendor_first_byte_seconds_count{${labelled('groq')}}`)).toBe(1);
+  expect(await sampleOf(meters, `parley_vendor_failovers_total{${labelled('openai')}}`)).toBe(1);
+});
+
+it('a tenant’s own model is `custom`, and its failure is counted by kind', async () => {
+  const { openai, model, meters } = await setUp({ custom: true });
+  openai.fault = { status: 401 };
+  await ask(model).catch(() => undefined);
+  const series = 'parley_vendor_requests_total{service="model",vendor="custom",outcome="authentication"}';
+  expect(await sampleOf(meters, series)).toBe(1);
+});
 
 describe('a model that has not started to answer after two seconds', () => {
   it('is backed up by another vendor, and its own request is aborted', async () => {

@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest';
+import { Meters } from '#base/meters.ts';
+import { sampleOf } from '../fakes/metric-sample.ts';
+
+const HOSTILE = ['+15550100000', 'https://tenant.example.com/hook', 'a"}\nparley_forged 1', '', '__proto__'];
+
+it('a label value from outside becomes `other`, however many there are', async () => {
+  const meters = new Meters();
+  const calls = meters.counter({ name: 'calls_total', help: 'Calls.', labels: { reason: ['busy'] } });
+  const waits = meters.histogram({
+    name: 'wait_seconds',
+    help: 'Wait.',
+    labels: { vendor: ['known'] },
+    buckets: [1],
+  });
+  meters.gauges({
+    name: 'sessions',
+    help: 'Sessions.',
+    labels: { status: ['active'] },
+    read: () => HOSTILE.map((status) => ({ labels: { status }, value: 1 })),
+  });
+  for (const reason of ['busy', ...HOSTILE]) calls.inc({ reason });
+  for (const vendor of HOSTILE) waits.observe({ vendor }, 0.5);
+  const { body } = await meters.scrape();
+  expect(body.split('\n').filter((line) => line !== '' && !line.startsWith('#'))).toEqual([
+    'calls_total{reason="busy"} 1',
+    'calls_total{reason="other"} 5',
+    'wait_seconds_bucket{le="1",vendor="other"} 5',
+    'wait_seconds_bucket{le="+Inf",vendor="other"} 5',
+    'wait_seconds_sum{vendor="other"} 2.5',
+    'wait_seconds_count{vendor="other"} 5',
+    'sessions{status="other"} 1',
+  ]);
+});
+
+it('a counter begins at 0 for each known value, so that a rate sees the first event', async () => {
+  const meters = new Meters();
+  meters.counter({ name: 'dials_total', help: 'Dials.', labels: { status: ['busy', 'answered'] } });
+  expect(await sampleOf(meters, 'dials_total{status="busy"}')).toBe(0);
+  expect(await sampleOf(meters, 'dials_total{status="answered"}')).toBe(0);
+});
+
+it('a value has the trace of its call only in the OpenMetrics format', async () => {
+  const meters = new Meters();
+  const turns = meters.histogram({ name: 'turn_seconds', help: 'Turns.', buckets: [1], hasExemplars: true });
+  turns.observe({}, 0.25, 'f00d');
+  turns.observe({}, 3);
+  const open = await meters.scrape('application/openmetrics-text;version=1.0.0,text/plain;q=0.5');
+  expect(open.contentType).toMatch(/^application\/openmetrics-text; version=1\.0\.0/);
+  expect(open.body).toMatch(/^turn_seconds_bucket\{le="1"\} 1 # \{trace_id="f00d"\} 0\.25 [\d.]+$/m);
+  expect(open.body).toMatch(/^turn_seconds_bucket\{le="\+Inf"\} 2$/m);
+  expect(open.body.endsWith('# EOF\n')).toBe(true);
+  const plain = await meters.scrape('text/plain');
+  expect(plain.contentType).toMatch(/^text\/plain; version=0\.0\.4/);
+  expect(plain.body).not.toMatch(/trace_id|EOF/);
+});
+
+it('scrapes in both formats at the same time do not change the names of counters', async () => {
+  const meters = new Meters();
+  meters.counter({ name: 'calls_total', help: 'Calls.' }).inc({}, 2);
+  const open = 'application/openmetrics-text';
+  const [first, plain, second] = await Promise.all([open, '', open].map((accept) => meters.scrape(accept)));
+  expect(first?.body).toContain('# TYPE calls counter\ncalls_total 2\n');
+  expect(plain?.body).toContain('# TYPE calls_total counter\ncalls_total 2\n');
+  expect(second?.body).toBe(first?.body);
+});
+
+it('a gauge whose value is not known has no sample', async () => {
+  const meters = new Meters();
+  let value: number | null = 1;
+  meters.gauge({ name: 'lag_seconds', help: 'Lag.', read: () => value });
+  expect(await sampleOf(meters, 'lag_seconds')).toBe(1);
+  value = null;
+  expect(await sampleOf(meters, 'lag_seconds')).toBeNull();
+});
