@@ -5,11 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, systemClock } from '#base/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger, type Logger } from '#base/log.ts';
-import { OTHER } from '#base/meters.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
 import { forgetDeploymentKey, loadCredentials } from '#config/credentials.ts';
 import type { Settings } from '#config/env.ts';
@@ -48,7 +47,7 @@ import { createWorkSignals } from '#control-plane/platform/background/work-signa
 import type { Context } from '#control-plane/platform/context.ts';
 import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
-import { createMetrics, STORE_COMMANDS } from '#control-plane/platform/metrics.ts';
+import { createMetrics } from '#control-plane/platform/metrics.ts';
 import { PublicAddress } from '#control-plane/platform/public-address.ts';
 import { openRooms } from '#control-plane/platform/rooms.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
@@ -202,7 +201,7 @@ type StoreParts = Pick<Context, 'clock' | 'logger' | 'metrics'>;
 async function openStored(settings: Settings, parts: StoreParts) {
   const found = loadCredentials(settings);
   const database = await openProcessDatabase(settings, parts);
-  const models = await openModels(database, parts.clock);
+  const models = await openModels(database, parts);
   const { MASTER_KEY: masterKey, MASTER_KEY_OLD: oldKeys } = settings;
   const deploymentKey = await openDeploymentKey(database.connection, {
     masterKey,
@@ -217,7 +216,7 @@ async function openStored(settings: Settings, parts: StoreParts) {
 }
 
 /** Opens the database; ends this process if the embedded database fails later. */
-function openProcessDatabase(settings: Settings, { clock, logger, metrics }: StoreParts): Promise<Database> {
+function openProcessDatabase(settings: Settings, { clock, logger }: StoreParts): Promise<Database> {
   return openDatabase({
     mongodbUrl: settings.MONGODB_URL,
     dataDir: settings.DATA_DIR,
@@ -226,10 +225,6 @@ function openProcessDatabase(settings: Settings, { clock, logger, metrics }: Sto
     onFatal: (error) => {
       logger.fatal({ err: error }, 'the database has failed; the control plane stops');
       process.exit(1);
-    },
-    onCommand(name, outcome, ms) {
-      const command = STORE_COMMANDS[name as keyof typeof STORE_COMMANDS] ?? OTHER;
-      metrics.storeCommands.observe({ command, outcome }, ms / 1000);
     },
   });
 }
@@ -289,8 +284,11 @@ function startLines({
 }
 
 /** MongoDB builds the other indexes beside the traffic; the embedded database does one thing at a time. */
-async function openModels({ connection, kind }: Database, clock: Clock): Promise<Models> {
-  const models = defineModels(connection);
+async function openModels({ connection, kind }: Database, { clock, metrics }: StoreParts): Promise<Models> {
+  const models = defineModels(connection, {
+    clock,
+    onCommand: (command, outcome, ms) => metrics.storeCommands.observe({ command, outcome }, ms / 1000),
+  });
   await migrate(connection, new Date(clock.wallTime()));
   await buildIndexes(models, kind === 'embedded' ? 'all' : 'unique');
   return models;

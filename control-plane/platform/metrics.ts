@@ -4,6 +4,7 @@ import { listFaults } from '#config/errors.ts';
 import { VENDOR_LABELS } from '#config/vendor-labels.ts';
 import { systemVariables } from '#protocol/call-plan.ts';
 import { dialStatus, endReason, turnSilence } from '#protocol/session-record.ts';
+import { STORE_COMMANDS } from './store/measure-commands.ts';
 import { REFUSAL_KINDS } from './store/models/refusal-model.ts';
 
 const CHANNELS = systemVariables.shape.channel.options;
@@ -12,19 +13,6 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const STATUS_CLASSES = ['2xx', '3xx', '4xx', '5xx'];
 const LEDGER_KINDS = ['top_up', 'hold', 'settle', 'refund', 'void', 'adjust'];
 const SILENCE_CAUSES = turnSilence.shape.causes.element.shape.cause.options;
-/** Commands of MongoDB with their names in the metrics. */
-export const STORE_COMMANDS = {
-  find: 'find',
-  getMore: 'get_more',
-  insert: 'insert',
-  update: 'update',
-  delete: 'delete',
-  findAndModify: 'find_and_modify',
-  aggregate: 'aggregate',
-  count: 'count',
-  distinct: 'distinct',
-} as const;
-
 /** Upper bounds of histograms, in seconds. */
 const SHORT = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const ADMISSION = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 12];
@@ -260,8 +248,8 @@ function createStoreMetrics(meters: Meters) {
   return {
     storeCommands: meters.histogram({
       name: 'parley_store_command_seconds',
-      help: 'Duration of the commands to the database.',
-      labels: { command: Object.values(STORE_COMMANDS), outcome: ['ok', 'error'] },
+      help: 'Duration of the commands to the database, their repetitions included. bulk_write: several changes at once.',
+      labels: { command: STORE_COMMANDS, outcome: ['ok', 'error'] },
       buckets: SHORT,
     }),
     redisCommands: meters.histogram({

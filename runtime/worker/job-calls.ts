@@ -20,11 +20,10 @@ import type { Uploads } from '../link/uploads.ts';
 import { moveOf } from '../turn/machine/moving-call.ts';
 import type { Job, JobTable } from './job-table.ts';
 import type { CallEngines, PlanEngines } from './plan-engines.ts';
+import { interruptionOf } from './interruption-outcome.ts';
 import { joinRoom, type RoomCallDeps } from './room-call.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
 
-/** Rules of decisions about interruptions: the agent has only paused, or no caller spoke. */
-const UNSETTLED_OR_NOT_OF_CALLER: ReadonlySet<string> = new Set(['paused', 'leg_lost', 'taken_over']);
 /** Longest time from a call's offer until another worker has taken it. */
 const OFFER_MS = 15_000;
 
@@ -188,14 +187,6 @@ function mayUpload({ isTaken, isHandedOver }: Job): boolean {
 /** The engines as they are now: after a failure it is the one that took over. */
 function enginesOf({ recognizer, model, synthesizer }: CallEngines): TurnEngines {
   return { recognition: recognizer?.id ?? null, model: model.id, synthesis: synthesizer.id };
-}
-
-/** What came of the caller's voice over the agent's, if the event is the decision about it. */
-function interruptionOf({ type, about, rule }: Readonly<Record<string, unknown>>): string | null {
-  if (type !== 'decision' || about !== 'interruption' || typeof rule !== 'string') return null;
-  if (UNSETTLED_OR_NOT_OF_CALLER.has(rule)) return null;
-  if (rule.startsWith('resumed_')) return 'resumed';
-  return rule.endsWith('_before_speech') ? 'withdrawn' : 'interrupted';
 }
 
 /**

@@ -44,8 +44,6 @@ export interface DatabaseOptions {
    * database's own.
    */
   readonly expiryMs?: number;
-  /** Called after each command; absent: they are not measured. */
-  readonly onCommand?: (command: string, outcome: 'ok' | 'error', ms: number) => void;
 }
 
 const DATABASE_NAME = 'parley';
@@ -79,12 +77,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     autoCreate: false,
     maxPoolSize: 50,
     readPreference: 'primary',
-    monitorCommands: options.onCommand !== undefined,
     ...(embedded ? EMBEDDED : REMOTE),
   });
   try {
     await connection.asPromise();
-    measureCommands(connection, options);
     if (!embedded) await checkMongodb(connection, options);
   } catch (error) {
     await connection.close().catch(() => undefined);
@@ -104,13 +100,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       await embedded?.close();
     },
   };
-}
-
-function measureCommands(connection: Connection, { onCommand }: DatabaseOptions): void {
-  if (!onCommand) return;
-  const client = connection.getClient();
-  client.on('commandSucceeded', ({ commandName, duration }) => onCommand(commandName, 'ok', duration));
-  client.on('commandFailed', ({ commandName, duration }) => onCommand(commandName, 'error', duration));
 }
 
 /** Locks the directory even if no supervisor has locked DATA_DIR: two programs must not serve one file. */

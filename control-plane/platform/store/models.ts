@@ -2,7 +2,9 @@
  * All mongoose models of the product on one connection; each resource's model is in `models/<name>-model.ts`.
  */
 import type { Connection } from 'mongoose';
+import type { Clock } from '#base/clock.ts';
 import { repeatManyChanges } from './database-away.ts';
+import { measureCommands, type OnCommand } from './measure-commands.ts';
 import { defineAgents } from './models/agent-model.ts';
 import {
   defineAgentTests,
@@ -30,8 +32,11 @@ import { defineVersions } from './models/version-model.ts';
 import { defineVoices } from './models/voice-model.ts';
 import { limitRequestWaits } from './request-wait.ts';
 
-/** Defines all models on a connection. */
-export function defineModels(connection: Connection) {
+/** Defines all models on a connection. With `measured`, their commands are measured. */
+export function defineModels(
+  connection: Connection,
+  measured?: { readonly clock: Pick<Clock, 'now'>; readonly onCommand: OnCommand },
+) {
   const models = {
     users: defineUsers(connection),
     keys: defineKeys(connection),
@@ -64,6 +69,7 @@ export function defineModels(connection: Connection) {
   for (const model of Object.values(models)) {
     repeatManyChanges(model);
     limitRequestWaits(model);
+    if (measured) measureCommands(model, measured.onCommand, () => measured.clock.now());
   }
   return models;
 }
