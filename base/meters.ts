@@ -10,7 +10,7 @@ type Values<Label extends string> = Readonly<Record<Label, string>>;
 
 /** Takes the place of an unknown value. */
 export const OTHER = 'other';
-/** A counter with at most this many time series has all of them from the start, so that `rate` sees the first event. */
+/** A counter of at most so many series has them from the start: `rate` then sees the first event. */
 const MOST_SERIES_AT_START = 64;
 
 /** The common parts of all metrics. */

@@ -42,12 +42,16 @@ export function createVendorMeters(meters: Meters): VendorMeters {
   };
   const requests = meters.counter({
     name: 'parley_vendor_requests_total',
-    help: 'Requests to vendors of speech and language models. ok: it began to answer; abandoned: the answer was no longer wanted before it began.',
+    help:
+      'Requests to vendors of speech and language models. ok: it began to answer; abandoned: ' +
+      'the answer was no longer wanted before it began.',
     labels: { ...labels, outcome: ['ok', 'abandoned', ...VENDOR_FAULTS] },
   });
   const firstBytes = meters.histogram({
     name: 'parley_vendor_first_byte_seconds',
-    help: 'From a request to its first answer: a model’s first token, a voice’s first audio, a recogniser’s final transcript after the end of speech.',
+    help:
+      'From a request to its first answer: a model’s first token, a voice’s first audio, a ' +
+      'recogniser’s final transcript after the end of speech.',
     labels,
     buckets: [0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10],
   });

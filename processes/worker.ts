@@ -14,7 +14,7 @@ import { waitAtMost } from '#base/wait-at-most.ts';
 import { type Settings, signallingServers } from '#config/env.ts';
 import { openTracing } from '#config/tracing.ts';
 import type { LegFactory, Transport } from '#media/leg/leg-factory.ts';
-import { openSpeechEngines } from '#media/speech/engines.ts';
+import { openSpeechEngines, type SpeechEngines, type SpeechEnginesOptions } from '#media/speech/engines.ts';
 import { announcedModels } from '#media/speech/models/announced-models.ts';
 import { ModelDownloads } from '#media/speech/models/model-downloads.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
@@ -23,7 +23,7 @@ import { startLagMeter } from '#runtime/event-loop/loop-lag.ts';
 import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
 import { SpeakingLease } from '#runtime/link/speaking-lease.ts';
 import { adoptSpools, openSpool } from '#runtime/link/spool.ts';
-import { createUploads } from '#runtime/link/uploads.ts';
+import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
 import { PlanEngines } from '#runtime/worker/plan-engines.ts';
 import { Worker, type WorkerDeps, type WorkerIdentity } from '#runtime/worker/worker.ts';
 import { createWorkerMetrics, type WorkerMetrics } from '#runtime/worker/worker-metrics.ts';
@@ -85,37 +85,17 @@ async function compose(
   const sip = takesPhoneCalls ? openSip(settings, { tag: instanceId, watch: lease, logger }) : null;
   const signalling = sip?.signalling ?? null;
   const [speech, spool, tracing] = await Promise.all([
-    openSpeechEngines({
-      settings,
-      searchPath: process.env['PATH'] ?? '',
-      clock: vendorClock,
-      logger,
-      vendors: metrics.vendors,
-    }),
+    openSpeech(settings, { clock: vendorClock, logger, vendors: metrics.vendors }),
     openSpool(spoolRoot, instanceId),
     openTracing(settings, { name: 'worker', instance: instanceId }, { clock, logger }),
   ]);
   const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
   const knowledge = createKnowledgeSearch({ clock, logger });
   const { vendors, interruptions } = metrics;
-  const engines = new PlanEngines({
-    settings,
-    speech,
-    knowledge,
-    egress,
-    clock,
-    vendorClock,
-    logger,
-    vendors,
-  });
+  const parts = { settings, speech, knowledge, egress, clock, vendorClock, logger, vendors };
+  const engines = new PlanEngines(parts);
   const downloads = new ModelDownloads({ settings, clock, logger, onReady: speech.prepare });
-  const uploads = createUploads({
-    url: link.controlPlaneUrl,
-    token: link.token,
-    clock,
-    logger,
-    onDropped: () => metrics.uploadsDropped.inc({}),
-  });
+  const uploads = openUploads(link, metrics, logger);
   const worker = new Worker({
     identity: identityOf(settings, instanceId, signalling !== null),
     ...link,
@@ -161,6 +141,21 @@ async function compose(
       await knowledge.close();
     },
   };
+}
+
+function openSpeech(
+  settings: Settings,
+  parts: Pick<SpeechEnginesOptions, 'clock' | 'logger' | 'vendors'>,
+): Promise<SpeechEngines> {
+  return openSpeechEngines({ settings, searchPath: process.env['PATH'] ?? '', ...parts });
+}
+
+function openUploads(
+  { controlPlaneUrl: url, token }: Pick<WorkerDeps, 'controlPlaneUrl' | 'token'>,
+  { uploadsDropped }: WorkerMetrics,
+  logger: Logger,
+): Uploads {
+  return createUploads({ url, token, clock: systemClock, logger, onDropped: () => uploadsDropped.inc({}) });
 }
 
 /** The transports for these kinds of calls. */

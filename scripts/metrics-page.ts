@@ -35,7 +35,8 @@ export function metricsTables(): string {
         sets.set(key, (sets.get(key) ?? new Set()).add(`\`${metric.name}\``));
       }
       const names = Object.keys(metric.labels).map((label) => `\`${label}\``);
-      return `| \`${metric.name}\` | ${metric.type} | ${names.join(' ')} | ${unitOf(metric)} | ${metric.help} |`;
+      const columns = [`\`${metric.name}\``, metric.type, names.join(' '), unitOf(metric), metric.help];
+      return `| ${columns.join(' | ')} |`;
     });
     return [
       `## ${part}`,

@@ -101,7 +101,9 @@ function createCallMetrics(meters: Meters) {
     }),
     setUps: meters.histogram({
       name: 'parley_call_setup_seconds',
-      help: 'Time from the request for a call until caller and agent have met. Of outbound calls it contains the ringing, of web calls the join of the browser.',
+      help:
+        'Time from the request for a call until caller and agent have met. Of outbound calls it ' +
+        'contains the ringing, of web calls the join of the browser.',
       labels: channel,
       buckets: SET_UP,
       hasExemplars: true,
@@ -115,7 +117,9 @@ function createCallMetrics(meters: Meters) {
     /** Because of too many workers that had died while running them (`worker-losses.ts`). */
     sessionsGivenUp: meters.counter({
       name: 'parley_sessions_given_up_total',
-      help: 'Calls ended as internal_error: two workers died in them or for an unknown reason, or four died in another session.',
+      help:
+        'Calls ended as internal_error: two workers died in them or for an unknown reason, or ' +
+        'four died in another session.',
     }),
   };
 }
@@ -124,14 +128,19 @@ function createTurnMetrics(meters: Meters) {
   return {
     turns: meters.histogram({
       name: 'parley_turn_latency_seconds',
-      help: 'From the end of the caller’s speech to the first sample of the agent’s reply, the wait for the caller to continue included.',
+      help:
+        'From the end of the caller’s speech to the first sample of the agent’s reply, the wait ' +
+        'for the caller to continue included.',
       labels: { channel: CHANNELS },
       buckets: TURN,
       hasExemplars: true,
     }),
     turnParts: meters.histogram({
       name: 'parley_turn_part_seconds',
-      help: 'The parts of a turn’s latency; they add up to it. `vendor` served the part: transcript the recogniser, first_token and first_sentence the model, first_audio the voice; endpoint and playout are Parley’s own.',
+      help:
+        'The parts of a turn’s latency; they add up to it. `vendor` served the part: transcript ' +
+        'the recogniser, first_token and first_sentence the model, first_audio the voice; ' +
+        'endpoint and playout are Parley’s own.',
       labels: {
         part: ['endpoint', 'transcript', 'first_token', 'first_sentence', 'first_audio', 'playout'],
         vendor: ['parley', ...VENDOR_LABELS],
@@ -182,12 +191,16 @@ function createFailoverMetrics(meters: Meters) {
   return {
     takeovers: meters.counter({
       name: 'parley_takeovers_total',
-      help: 'Calls offered to another worker: failover after the death of a worker, hand_over by a draining one. kept: the draining worker kept the call; lost: no worker took it.',
+      help:
+        'Calls offered to another worker: failover after the death of a worker, hand_over by a ' +
+        'draining one. kept: the draining worker kept the call; lost: no worker took it.',
       labels: { kind: ['failover', 'hand_over'], outcome: ['moved', 'kept', 'lost'] },
     }),
     takeoverGaps: meters.histogram({
       name: 'parley_takeover_gap_seconds',
-      help: 'Time between the last sign of life of the worker that had a call and its assignment to the next one.',
+      help:
+        'Time between the last sign of life of the worker that had a call and its assignment to ' +
+        'the next one.',
       labels: { kind: ['failover', 'hand_over'] },
       buckets: GAP,
       hasExemplars: true,
@@ -248,13 +261,17 @@ function createStoreMetrics(meters: Meters) {
   return {
     storeCommands: meters.histogram({
       name: 'parley_store_command_seconds',
-      help: 'Duration of the commands to the database, their repetitions included. bulk_write: several changes at once.',
+      help:
+        'Duration of the commands to the database, their repetitions included. bulk_write: ' +
+        'several changes at once.',
       labels: { command: STORE_COMMANDS, outcome: ['ok', 'error'] },
       buckets: SHORT,
     }),
     redisCommands: meters.histogram({
       name: 'parley_redis_command_seconds',
-      help: 'Duration of the commands to Redis; unanswered: it was away or too late, and this replica decided alone.',
+      help:
+        'Duration of the commands to Redis; unanswered: it was away or too late, and this ' +
+        'replica decided alone.',
       labels: { outcome: ['answered', 'unanswered'] },
       buckets: SHORT,
     }),

@@ -18,9 +18,9 @@ import { nameless, type Within } from '../event-loop/session-attribution.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { Uploads } from '../link/uploads.ts';
 import { moveOf } from '../turn/machine/moving-call.ts';
+import { interruptionOf } from './interruption-outcome.ts';
 import type { Job, JobTable } from './job-table.ts';
 import type { CallEngines, PlanEngines } from './plan-engines.ts';
-import { interruptionOf } from './interruption-outcome.ts';
 import { joinRoom, type RoomCallDeps } from './room-call.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
 

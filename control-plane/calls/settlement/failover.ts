@@ -287,11 +287,7 @@ async function assignToSuccessor(
       context.dispatch.withdraw(placement, key);
     return false;
   }
-  if (stored.started_at !== null) {
-    const gapMs = Math.max(0, at.getTime() - lostAt.getTime());
-    const kind = isHandOver ? 'hand_over' : 'failover';
-    context.metrics.takeoverGaps.observe({ kind }, gapMs / 1000, context.tracing && session._id);
-  }
+  measureGaps(context, session._id, takeovers, isHandOver);
   await silenceFormer(context, session, confirmsLeaving);
   const isQuick = context.clock.now() - startMs <= UNNOTICED_MS;
   try {
@@ -314,6 +310,20 @@ async function assignToSuccessor(
     return true;
   } catch (error) {
     throw new SuccessorLost(successor, error);
+  }
+}
+
+/** Measures how long no worker had a call that has begun. */
+function measureGaps(
+  { metrics, tracing }: Pick<Context, 'metrics' | 'tracing'>,
+  sessionId: string,
+  takeovers: readonly Failover[],
+  isHandOver = false,
+): void {
+  const kind = isHandOver ? 'hand_over' : 'failover';
+  for (const { lost_at, taken_over_at } of takeovers) {
+    const gapMs = Math.max(0, taken_over_at.getTime() - lost_at.getTime());
+    metrics.takeoverGaps.observe({ kind }, gapMs / 1000, tracing && sessionId);
   }
 }
 

@@ -26,12 +26,16 @@ export function addWorkerMetrics(
   });
   meters.gauge({
     name: 'parley_worker_free_slots',
-    help: 'Jobs that the workers connected to this control plane could still take; 0 for one that drains or is late.',
+    help:
+      'Jobs that the workers connected to this control plane could still take; 0 for one that ' +
+      'drains or is late.',
     read: sum(({ freeSlots }) => freeSlots),
   });
   meters.gauge({
     name: 'parley_worker_loop_lag_seconds',
-    help: 'Delay of the event loop of the latest worker connected to this control plane, 95th percentile of its last second.',
+    help:
+      'Delay of the event loop of the latest worker connected to this control plane, 95th ' +
+      'percentile of its last second.',
     read: () => Math.max(0, ...workers.describe().map(({ loopLagMs }) => loopLagMs)) / 1000,
   });
 }

@@ -42,7 +42,9 @@ export function addStateMetrics(context: Parts): void {
   });
   metrics.meters.gauges({
     name: 'parley_sessions',
-    help: 'Sessions that have not ended, by status. unknown: active, but no control plane is connected to its worker. The same in all replicas.',
+    help:
+      'Sessions that have not ended, by status. unknown: active, but no control plane is ' +
+      'connected to its worker. The same in all replicas.',
     labels: { status: STATUSES },
     read: async () => {
       const { sessions } = (await state()) ?? {};
@@ -72,7 +74,7 @@ export function addStateMetrics(context: Parts): void {
   });
 }
 
-/** Returns a function that reads the state unless the last reading is new; null while the database is away. */
+/** Returns a function that reads the state, unless it was just read; null while the database is away. */
 function freshState(context: Parts): () => Promise<StoredState | null> {
   const { clock, logger } = context;
   let readMs = Number.NEGATIVE_INFINITY;

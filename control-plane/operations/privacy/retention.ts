@@ -57,7 +57,9 @@ export function startRetention(context: Context): BackgroundLoop {
 export function addRetentionMetrics(meters: Meters, lagMs: () => number): void {
   meters.gauge({
     name: 'parley_retention_lag_seconds',
-    help: 'Time since the start of the last complete pass of this replica: everything that was due then is deleted. A pass starts every hour.',
+    help:
+      'Time since the start of the last complete pass of this replica: everything that was due ' +
+      'then is deleted. A pass starts every hour.',
     read: () => lagMs() / 1000,
   });
 }

@@ -39,7 +39,7 @@ export async function loggingRefusals<Result>(
   }
 }
 
-/** Measures how long it takes to admit or refuse a call; `isAdmitted` reads a result that may be a refusal. */
+/** Measures how long it takes to admit or refuse a call. `isAdmitted`: false for a result that refuses. */
 export async function measureAdmission<Result>(
   { clock, metrics }: Pick<Context, 'clock' | 'metrics'>,
   kind: RefusalKind,

@@ -1,15 +1,15 @@
-import { Meters } from '#base/meters.ts';
-import { createVendorMeters } from '#config/vendor-meters.ts';
-import { sampleOf } from '#test/fakes/metric-sample.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger } from '#base/log.ts';
+import { Meters } from '#base/meters.ts';
 import { agentConfig } from '#config/agent-config.ts';
 import { readSettings } from '#config/env.ts';
+import { createVendorMeters } from '#config/vendor-meters.ts';
 import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
 import type { ChatDelta, LanguageModel } from '#runtime/llm/llm.ts';
 import { collect } from '#test/collect.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { sampleOf } from '#test/fakes/metric-sample.ts';
 import { type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { chatRequest } from './chat-request.ts';
 

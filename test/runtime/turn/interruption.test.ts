@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { judgeOverlap, type OverlapJudgement } from '#runtime/turn/machine/interruption/interruption.ts';
+import { interruptionOf } from '#runtime/worker/interruption-outcome.ts';
 import { TurnScript } from './turn-script.ts';
 
 const reached = { type: 'voice.reached', voicedMs: 256 } as const;
@@ -13,6 +14,13 @@ function paused(changes: ConstructorParameters<typeof TurnScript>[0] = {}): Turn
 
 const heard = (text: string) =>
   ({ type: 'playout.cleared', replyId: 'r1', heard: text, isExact: true }) as const;
+
+/** What the metrics count of the interruptions so far. */
+function outcomes(script: TurnScript): string[] {
+  return script
+    .decisions('interruption')
+    .flatMap((decision) => interruptionOf({ type: 'decision', ...decision }) ?? []);
+}
 
 describe('words spoken over the agent', () => {
   const spoken = 'The table is booked for two people tomorrow at seven.';
@@ -97,6 +105,7 @@ describe('an interruption', () => {
     // The final adds nothing.
     script.take({ type: 'transcript.final', text: 'Mhm.' }, { type: 'transcript.finalised' }).after(1_000);
     expect([script.all('clear').length, script.all('generate').length]).toEqual([0, 1]);
+    expect(outcomes(script)).toEqual(['resumed']);
   });
 
   it('is confirmed by words that the final adds', () => {
@@ -120,6 +129,7 @@ describe('an interruption', () => {
     script.take({ type: 'transcript.final', text: 'Sorry,' });
     expect([script.all('resume').length, script.all('clear').length]).toEqual([1, 1]);
     expect(script.decisions('interruption').map(({ rule }) => rule)).toEqual(['paused', 'words']);
+    expect(outcomes(script)).toEqual(['interrupted']);
   });
 
   it('keeps the agent paused while an endpoint decision is open, because words may arrive', () => {
@@ -147,6 +157,7 @@ describe('an interruption', () => {
     expect(script.all('discard').map(({ replyId }) => replyId)).toEqual(['r1']);
     script.take({ type: 'transcript.final', text: 'for two' }).after(1_000);
     expect(script.asked()).toEqual(['user: book a table for two']);
+    expect(outcomes(script)).toEqual(['withdrawn']);
   });
 
   it('by noise before the first word only delays the reply', () => {

@@ -119,7 +119,8 @@ describe('what a worker reports of a call is counted', () => {
 
   it('a silence by the cause of most of it', async () => {
     const changes = await changesOf('parley_silence_seconds_sum{cause="tool",ended_by="agent"}');
-    const cause = (name: 'tool' | 'endpoint', ms: number) => ({ cause: name, rule: 'a name of a tenant', ms });
+    const rule = 'a name of a tenant';
+    const cause = (name: 'tool' | 'endpoint', ms: number) => ({ cause: name, rule, ms });
     await api.report(await startSession(), {
       type: 'silence',
       silence: {
@@ -168,17 +169,14 @@ describe('what a worker reports of a call is counted', () => {
     const traced = await openTestCalls({}, { tracing: { record: () => '' } as unknown as Tracing });
     const user = await traced.createUser();
     const agent_id = await traced.publishAgent(user);
-    const { body } = await traced.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } });
+    const asked = { key: user.key, body: { agent_id } };
+    const { body } = await traced.request('POST', '/v1/agent/sessions', asked);
     await traced.report(body.session_id, { type: 'joined', at: traced.at() });
     await traced.report(body.session_id, TURN);
     const accept = 'application/openmetrics-text;version=1.0.0';
     const { text } = await traced.request('GET', '/metrics', { headers: { accept } });
-    expect(text).toMatch(
-      new RegExp(
-        `^parley_turn_latency_seconds_bucket\\{le="1.25",channel="web_voice"\\} 1 # \\{trace_id="${body.session_id}"\\}`,
-        'm',
-      ),
-    );
+    const series = 'parley_turn_latency_seconds_bucket{le="1.25",channel="web_voice"}';
+    expect(text).toContain(`${series} 1 # {trace_id="${body.session_id}"}`);
     await traced.close();
     await api.report(await startSession(), TURN);
     expect(await scrape({ accept })).not.toContain('trace_id');
@@ -203,7 +201,8 @@ describe('the state of the store', () => {
   it('has the number of waiting items of each queue and the age of the oldest', async () => {
     const receiver = await openWebhookReceiver();
     const user = await api.createUser();
-    const agent_id = await api.publishAgent(user, { webhooks: { post_call: [{ url: `${receiver.url}/b` }] } });
+    const post_call = [{ url: `${receiver.url}/b` }];
+    const agent_id = await api.publishAgent(user, { webhooks: { post_call } });
     const { body } = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } });
     await api.report(body.session_id, { type: 'joined', at: api.at() });
     // No deliverer runs.
