@@ -33,7 +33,7 @@ export interface Count<Label extends string = never> {
   inc(labels: Values<Label>, by?: number): void;
 }
 
-/** The distribution of a quantity. */
+/** The distribution of a quantity. What is not a number is left out: measuring never makes work fail. */
 export interface Distribution<Label extends string = never> {
   /** `traceId` links the value to its trace. */
   observe(labels: Values<Label>, value: number, traceId?: string | null | undefined): void;
@@ -97,9 +97,14 @@ export class Meters {
       registers: [this.#registry],
     });
     if (about.hasExemplars !== true)
-      return { observe: (labels, value) => histogram.observe(bounded(labels), value) };
+      return {
+        observe(labels, value) {
+          if (Number.isFinite(value)) histogram.observe(bounded(labels), value);
+        },
+      };
     return {
       observe(labels, value, traceId = null) {
+        if (!Number.isFinite(value)) return;
         const exemplarLabels = traceId === null ? {} : { trace_id: traceId };
         histogram.observe({ labels: bounded(labels), value, exemplarLabels });
       },

@@ -65,6 +65,16 @@ it('scrapes in both formats at the same time do not change the names of counters
   expect(second?.body).toBe(first?.body);
 });
 
+it('a value that is no number is left out, and what is measured does not fail', async () => {
+  const meters = new Meters();
+  for (const hasExemplars of [false, true]) {
+    const name = `wait_${hasExemplars}_seconds`;
+    const waits = meters.histogram({ name, help: 'Wait.', buckets: [1], hasExemplars });
+    for (const value of [Number.NaN, undefined as unknown as number, 0.5]) waits.observe({}, value, 'f00d');
+    expect(await sampleOf(meters, `${name}_count`)).toBe(1);
+  }
+});
+
 it('a gauge whose value is not known has no sample', async () => {
   const meters = new Meters();
   let value: number | null = 1;
