@@ -15,6 +15,7 @@ import {
   WITHOUT_LISTS,
 } from '../../platform/store/models/session-model.ts';
 import { identityOf, payloadOf } from '../outbox/payload.ts';
+import { measureQuality } from './measure-quality.ts';
 import { publishSessionChange } from './publish-session-change.ts';
 import { type SessionChange, type SessionEvent, step } from './session-machine.ts';
 import { traceSession } from './trace-session.ts';
@@ -146,8 +147,13 @@ function countJoin(
   metrics.setUps.observe({ channel }, Math.max(0, setUpMs) / 1000, tracing && _id);
 }
 
-function countEnd({ metrics }: Parts, { channel, end_reason, started_at, ended_at }: SessionDocument): void {
+function countEnd(
+  { metrics, tracing }: Parts,
+  { _id, channel, end_reason, started_at, ended_at, media_quality: quality }: SessionDocument,
+): void {
   metrics.callsEnded.inc({ channel, reason: end_reason ?? OTHER });
+  // Workers report it in mid-call too: the last report is of the whole call.
+  if (quality) measureQuality(metrics, quality, tracing && _id);
   if (started_at === null || ended_at === null) return;
   metrics.durations.observe({ channel }, Math.max(0, ended_at.getTime() - started_at.getTime()) / 1000);
 }

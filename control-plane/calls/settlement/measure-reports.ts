@@ -1,7 +1,7 @@
 /** Counts what workers report about their calls, once for each report that was stored. */
 import { OTHER } from '#base/meters.ts';
 import { vendorOfEngine } from '#config/vendor-labels.ts';
-import type { MediaQuality, TurnLatency, TurnSilence } from '#protocol/session-record.ts';
+import type { TurnLatency, TurnSilence } from '#protocol/session-record.ts';
 import type { DurableReport, ReportEnvelope, TurnEngines } from '#protocol/worker-link.ts';
 import type { Context } from '../../platform/context.ts';
 import type { SessionHead } from '../../platform/store/models/session-model.ts';
@@ -27,7 +27,6 @@ interface Call {
 function measure(metrics: Context['metrics'], report: DurableReport, call: Call): void {
   if (report.type === 'turn') measureTurn(metrics, report, call);
   else if (report.type === 'silence') measureSilence(metrics, report.silence, call);
-  else if (report.type === 'media') measureQuality(metrics, report.quality, call);
   else if (report.type === 'dial') metrics.dials.inc({ status: report.dial_status });
 }
 
@@ -61,19 +60,4 @@ function measureSilence(
 ): void {
   const [longest] = causes.toSorted((a, b) => b.ms - a.ms);
   silences.observe({ cause: longest?.cause ?? OTHER, ended_by }, durationMs / 1000, traceId);
-}
-
-function measureQuality(
-  { mos, packetLoss, concealed, jitter, roundTrips, unheardCalls }: Context['metrics'],
-  quality: MediaQuality,
-  { traceId }: Call,
-): void {
-  if (quality.unheard) unheardCalls.inc({});
-  const expected = quality.packets_received + quality.packets_lost;
-  if (quality.packets_received === 0) return;
-  packetLoss.observe({}, Math.max(0, quality.packets_lost) / expected, traceId);
-  jitter.observe({}, quality.jitter_ms / 1000, traceId);
-  if (quality.mos !== null) mos.observe({}, quality.mos, traceId);
-  if (quality.concealed_share !== null) concealed.observe({}, quality.concealed_share, traceId);
-  if (quality.round_trip_ms !== null) roundTrips.observe({}, quality.round_trip_ms / 1000, traceId);
 }

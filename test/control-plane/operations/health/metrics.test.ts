@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Tracing } from '#config/tracing.ts';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
+import type { MediaQuality } from '#protocol/session-record.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
 import { sampleIn } from '../../../fakes/metric-sample.ts';
 import { openWebhookReceiver } from '../../../fakes/webhook-receiver.ts';
@@ -50,6 +51,17 @@ const TURN: Extract<DurableReport, { type: 'turn' }> = {
     speculative: false,
   },
   engines: { recognition: 'deepgram:nova-3', model: 'openai/gpt-4.1', synthesis: 'local' },
+};
+
+const QUALITY: MediaQuality = {
+  packets_received: 980,
+  packets_lost: 20,
+  packets_sent: 1_000,
+  jitter_ms: 12,
+  round_trip_ms: null,
+  jitter_buffer_ms: 40,
+  concealed_share: 0.02,
+  mos: 4.25,
 };
 
 it('metrics count calls, webhooks, wallet entries and wallets that ran low', async () => {
@@ -144,25 +156,45 @@ describe('what a worker reports of a call is counted', () => {
       'parley_call_round_trip_seconds_count',
       'parley_calls_unheard_total',
     );
-    const quality = {
-      packets_received: 980,
-      packets_lost: 20,
-      packets_sent: 1_000,
-      jitter_ms: 12,
-      round_trip_ms: null,
-      jitter_buffer_ms: 40,
-      concealed_share: 0.02,
-      mos: 4.25,
-    };
-    await api.report(await startSession(), { type: 'media', quality });
+    const ended = { type: 'ended', at: api.at(60_000), end_reason: 'user_hangup' } as const;
+    const heard = await startSession();
+    await api.report(heard, { type: 'media', quality: QUALITY });
+    await api.report(heard, ended);
     const unheard = { expected_address: '192.0.2.7:4000', refused_addresses: [] };
-    await api.report(await startSession(), {
+    const quiet = await startSession();
+    await api.report(quiet, {
       type: 'media',
-      quality: { ...quality, packets_received: 0, packets_lost: 0, mos: null, unheard },
+      quality: { ...QUALITY, packets_received: 0, packets_lost: 0, mos: null, unheard },
     });
+    await api.report(quiet, ended);
     expect((await changes()).map((value) => Math.round(value * 1000) / 1000)).toEqual([
       4.25, 0.02, 0.012, 0, 1,
     ]);
+  });
+
+  it('the quality of a call once, as reported last, when the call ends, however often that arrives', async () => {
+    const changes = await changesOf(
+      'parley_call_mos_count',
+      'parley_call_mos_sum',
+      'parley_call_jitter_seconds_count',
+      'parley_calls_unheard_total',
+    );
+    const quality = { ...QUALITY, mos: 3 };
+    const unheard = { expected_address: '192.0.2.7:4000', refused_addresses: [] };
+    const sessionId = await startSession();
+    await api.report(sessionId, { type: 'media', quality: { ...quality, unheard } });
+    await api.report(sessionId, { type: 'media', quality: QUALITY });
+    expect(await changes()).toEqual([0, 0, 0, 0]);
+    const session = await api.context.models.sessions.findById(sessionId).lean();
+    const end = {
+      session_id: sessionId,
+      epoch: session?.epoch ?? 0,
+      seq: (session?.last_seq ?? 0) + 1,
+      report: { type: 'ended', at: api.at(60_000), end_reason: 'user_hangup' },
+    } as const;
+    for (let arrivals = 0; arrivals < 2; arrivals++)
+      await api.sink.apply([end], session?.worker?.instance_id ?? '');
+    expect(await changes()).toEqual([1, QUALITY.mos, 1, 0]);
   });
 
   it('with traces on, a turn is linked to the trace of its call for a client that asks for OpenMetrics', async () => {
