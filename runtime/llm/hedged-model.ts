@@ -7,6 +7,7 @@
 import type { Clock } from '#base/clock.ts';
 import type { VendorMeters } from '#config/vendor-meters.ts';
 import { type ChatDelta, type ChatRequest, type LanguageModel, ModelError } from './llm.ts';
+import { ModelStalled } from './stalled-fetch.ts';
 
 /** After this long without a first byte, a second attempt starts. */
 const SECOND_AFTER_MS = 2_000;
@@ -101,6 +102,9 @@ class Race {
         retryable: false,
       }),
     );
+    // Not abandoned: they are given up because they stalled, and count as that.
+    const stalled = new ModelStalled(GIVEN_UP_AFTER_MS);
+    for (const { abort } of this.#attempts) abort.abort(stalled);
   }
 
   abandonAllBut(winner: Attempt | null): void {

@@ -18,12 +18,17 @@ export function measuredModel(model: LanguageModel, vendors: VendorMeters, clock
           yield delta;
         }
       } catch (error) {
-        if (!request.signal.aborted) vendors.failed('model', model.id, faultOf(error));
-        else if (!hasBegun) vendors.failed('model', model.id, 'abandoned');
+        const { signal } = request;
+        if (!signal.aborted || !hasBegun) vendors.failed('model', model.id, outcomeOf(error, signal));
         throw error;
       }
     },
   };
+}
+
+function outcomeOf(error: unknown, { aborted, reason }: AbortSignal): VendorFault | 'abandoned' {
+  if (!aborted) return faultOf(error);
+  return isStall(reason) ? 'stalled' : 'abandoned';
 }
 
 function faultOf(error: unknown): VendorFault {

@@ -70,6 +70,24 @@ it('requests are counted by vendor and outcome, with the time to the first token
   expect(await sampleOf(meters, `parley_vendor_failovers_total{${labelled('openai')}}`)).toBe(1);
 });
 
+it('requests given up because neither vendor began to answer are counted as stalled, not abandoned', async () => {
+  const { clock, openai, groq, model, meters } = await setUp();
+  openai.fault = { halfOpen: 'headers' };
+  groq.fault = { halfOpen: 'headers' };
+  const failed = ask(model).catch((error: unknown) => error);
+  await isAsked(openai);
+  await clock.advance(2_000);
+  await isAsked(groq);
+  await clock.advance(5_000);
+  expect(await failed).toMatchObject({ name: 'ModelError' });
+  const requests = (vendor: string, outcome: string) =>
+    sampleOf(meters, `parley_vendor_requests_total{service="model",vendor="${vendor}",outcome="${outcome}"}`);
+  for (const vendor of ['openai', 'groq']) {
+    await expect.poll(() => requests(vendor, 'stalled'), POLL).toBe(1);
+    expect((await requests(vendor, 'abandoned')) ?? 0).toBe(0);
+  }
+});
+
 it('a tenant’s own model is `custom`, and its failure is counted by kind', async () => {
   const { openai, model, meters } = await setUp({ custom: true });
   openai.fault = { status: 401 };
