@@ -193,8 +193,9 @@ function createFailoverMetrics(meters: Meters) {
       name: 'parley_takeovers_total',
       help:
         'Calls offered to another worker: failover after the death of a worker, hand_over by a ' +
-        'draining one. kept: the draining worker kept the call; lost: no worker took it.',
-      labels: { kind: ['failover', 'hand_over'], outcome: ['moved', 'kept', 'lost'] },
+        'draining one. kept: the draining worker kept the call; untold: the next worker was out of ' +
+        'reach, and a failover follows, counted too; lost: no worker took it.',
+      labels: { kind: ['failover', 'hand_over'], outcome: ['moved', 'kept', 'untold', 'lost'] },
     }),
     takeoverGaps: meters.histogram({
       name: 'parley_takeover_gap_seconds',

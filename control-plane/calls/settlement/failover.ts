@@ -90,14 +90,14 @@ export function placeAgain(context: Context, lost: LostSession): Promise<boolean
 
 /**
  * Moves a call from a draining worker to another one. `kept`: the draining worker still has it, as no other
- * one takes it now, or the session has changed. `lost`: the call was assigned to a worker that went out of
+ * one takes it now, or the session has changed. `untold`: the call was assigned to a worker that went out of
  * reach, so no worker has it.
  */
 export async function handOver(
   context: Context,
   instanceId: string,
   { sessionId, epoch, variables, ...how }: HandedOverCall,
-): Promise<'moved' | 'kept' | 'lost'> {
+): Promise<'moved' | 'kept' | 'untold'> {
   const session = await loadSession(context, sessionId);
   const isTheirs = session?.epoch === epoch && session.worker?.instance_id === instanceId;
   const call = isTheirs && (await runningCall(context, session, now(context)));
@@ -107,14 +107,14 @@ export async function handOver(
     const moved = { ...call, ...how, plan, epoch: epoch + 1, isHandOver: true };
     if (!(await assignToSuccessor(context, session, moved))) return 'kept';
   } catch (error) {
-    if (error instanceof SuccessorLost) return 'lost';
+    if (error instanceof SuccessorLost) return 'untold';
     if (error instanceof Fault) return 'kept';
     if (!(error instanceof MoveUncertain)) throw error;
     context.logger.warn({ err: error, sessionId }, 'not certain whether a call was handed over');
     if (!(await isAt(context, sessionId, error.successor))) return 'kept';
     // The move is stored, but its answer was lost: neither worker has been told.
     await silenceFormer(context, session, how.confirmsLeaving);
-    return 'lost';
+    return 'untold';
   }
   context.logger.info({ sessionId }, 'a draining worker handed a call over');
   return 'moved';

@@ -104,7 +104,7 @@ export async function workerHandsOver(
 ): Promise<boolean> {
   const outcome = await handOver(context, instanceId, call);
   context.metrics.takeovers.inc({ kind: 'hand_over', outcome });
-  if (outcome === 'lost') {
+  if (outcome === 'untold') {
     const lost = { sessionId: call.sessionId, epoch: call.epoch + 1, diedAt: now(context) };
     if (!(await failOver(context, lost))) await giveUp(context, lost.sessionId, lost.epoch, lost.diedAt);
   }

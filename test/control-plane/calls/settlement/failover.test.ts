@@ -151,18 +151,6 @@ it.each([
   expect(moves.map(({ key }) => key)).toEqual([{ sessionId: id, epoch: 2 }]);
 });
 
-it('a call moved after a death is counted, with the time for which no worker had it', async () => {
-  const sample = async (series: string) => (await sampleOf(api.context.metrics.meters, series)) ?? 0;
-  const moved = 'parley_takeovers_total{kind="failover",outcome="moved"}';
-  const gap = 'parley_takeover_gap_seconds_sum{kind="failover"}';
-  const before = [await sample(moved), await sample(gap)];
-  const id = await answeredCall();
-  await api.report(id, { type: 'dialog', ...dialogOf('caller') });
-  await api.sink.workerDead('worker-1', new Date(api.clock.wallTime() - 1_500));
-  const after = [await sample(moved), await sample(gap)];
-  expect(after.map((value, index) => Math.round((value - (before[index] ?? 0)) * 10) / 10)).toEqual([1, 1.5]);
-});
-
 describe('a draining worker', () => {
   const variables = { guest: 'Ann' };
   const OFFERED = { epoch: 1, from: 'worker-1', isBetweenTurns: true, confirmsLeaving: false };
@@ -183,17 +171,6 @@ describe('a draining worker', () => {
     expect(api.dispatch.abandoned).toEqual([{ instanceId: 'worker-1', key }]);
     expect(await loadSession(api.context, id)).toMatchObject({ epoch: 2, status: 'active' });
     expect((await loadSession(api.context, id))?.died_epochs ?? []).toEqual([]);
-  });
-
-  it('counts the call as handed over, and measures how long no worker had it', async () => {
-    const ofHandOver = (name: string) => sampleOf(api.context.metrics.meters, name);
-    const moved = 'parley_takeovers_total{kind="hand_over",outcome="moved"}';
-    const gaps = 'parley_takeover_gap_seconds_count{kind="hand_over"}';
-    const before = [(await ofHandOver(moved)) ?? 0, (await ofHandOver(gaps)) ?? 0];
-    const id = await answeredCall();
-    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
-    await offer(id);
-    expect([await ofHandOver(moved), await ofHandOver(gaps)]).toEqual(before.map((count) => count + 1));
   });
 
   it('has left the call before the next one gets it, if it says when that is', async () => {
