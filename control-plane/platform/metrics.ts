@@ -264,7 +264,7 @@ function createStoreMetrics(meters: Meters) {
       name: 'parley_store_command_seconds',
       help:
         'Duration of the commands to the database, their repetitions included. bulk_write: ' +
-        'several changes at once.',
+        'several changes at once; error: all but a duplicate key, which is an answer.',
       labels: { command: STORE_COMMANDS, outcome: ['ok', 'error'] },
       buckets: SHORT,
     }),

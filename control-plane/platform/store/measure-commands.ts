@@ -2,8 +2,9 @@
  * Measures the commands of a model, each with its repetitions and its waits for a connection: that is what a
  * request waits for. The driver's own monitoring sees neither, and counts whole milliseconds.
  */
+import { isDuplicateKey } from './duplicate-key.ts';
 
-/** Called after each command with its duration, ms. */
+/** Called after each command with its duration, ms. A duplicate key is `ok`, as an answer. */
 export type OnCommand = (command: StoreCommand, outcome: 'ok' | 'error', ms: number) => void;
 
 /** Kinds of commands. */
@@ -56,7 +57,7 @@ export function measureCommands(
       onCommand(command, 'ok', nowMs() - startMs);
       return result;
     } catch (error) {
-      onCommand(command, 'error', nowMs() - startMs);
+      onCommand(command, isDuplicateKey(error) ? 'ok' : 'error', nowMs() - startMs);
       throw error;
     }
   };
