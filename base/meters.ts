@@ -11,7 +11,9 @@ type Values<Label extends string> = Readonly<Record<Label, string>>;
 /** Takes the place of an unknown value. */
 export const OTHER = 'other';
 /** A counter of at most so many series has them from the start: `rate` then sees the first event. */
-const MOST_SERIES_AT_START = 64;
+const MOST_COUNTERS_AT_START = 64;
+/** The same for a histogram, each series of which is a counter for every bucket. */
+const MOST_HISTOGRAMS_AT_START = 20;
 
 /** The common parts of all metrics. */
 interface About<Label extends string> {
@@ -67,7 +69,7 @@ export class Meters {
   counter<Label extends string = never>(about: About<Label>): Count<Label> {
     const bounded = this.#add('counter', about);
     const counter = new Counter({ ...promOf(about), registers: [this.#registry] });
-    for (const labels of startOf(about)) counter.inc(labels, 0);
+    for (const labels of startOf(about, MOST_COUNTERS_AT_START)) counter.inc(labels, 0);
     return { inc: (labels, by = 1) => counter.inc(bounded(labels), by) };
   }
 
@@ -96,6 +98,7 @@ export class Meters {
       enableExemplars: about.hasExemplars === true,
       registers: [this.#registry],
     });
+    for (const labels of startOf(about, MOST_HISTOGRAMS_AT_START)) histogram.zero(labels);
     if (about.hasExemplars !== true)
       return {
         observe(labels, value) {
@@ -207,12 +210,12 @@ function promOf<Label extends string>({ name, help, labels }: About<Label>) {
   return { name, help, labelNames: Object.keys(labels ?? {}) };
 }
 
-/** All combinations of label values, unless they are many. */
-function startOf({ labels = {} }: About<string>): Record<string, string>[] {
+/** All combinations of label values, unless they are more than `most`. */
+function startOf({ labels = {} }: About<string>, most: number): Record<string, string>[] {
   let series: Record<string, string>[] = [{}];
   for (const [label, values] of Object.entries(labels)) {
     series = [...values].flatMap((value) => series.map((labelled) => ({ ...labelled, [label]: value })));
-    if (series.length > MOST_SERIES_AT_START) return [];
+    if (series.length > most) return [];
   }
   return Object.keys(labels).length === 0 ? [] : series;
 }

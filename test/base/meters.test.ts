@@ -25,6 +25,10 @@ it('a label value from outside becomes `other`, however many there are', async (
   expect(body.split('\n').filter((line) => line !== '' && !line.startsWith('#'))).toEqual([
     'calls_total{reason="busy"} 1',
     'calls_total{reason="other"} 5',
+    'wait_seconds_bucket{le="1",vendor="known"} 0',
+    'wait_seconds_bucket{le="+Inf",vendor="known"} 0',
+    'wait_seconds_sum{vendor="known"} 0',
+    'wait_seconds_count{vendor="known"} 0',
     'wait_seconds_bucket{le="1",vendor="other"} 5',
     'wait_seconds_bucket{le="+Inf",vendor="other"} 5',
     'wait_seconds_sum{vendor="other"} 2.5',
@@ -38,6 +42,28 @@ it('a counter begins at 0 for each known value, so that a rate sees the first ev
   meters.counter({ name: 'dials_total', help: 'Dials.', labels: { status: ['busy', 'answered'] } });
   expect(await sampleOf(meters, 'dials_total{status="busy"}')).toBe(0);
   expect(await sampleOf(meters, 'dials_total{status="answered"}')).toBe(0);
+});
+
+it('a histogram of few series begins at 0 for each of them, one of many has those that were observed', async () => {
+  const meters = new Meters();
+  const many = Array.from({ length: 21 }, (_, index) => `v${index}`);
+  const bucket = (name: string, vendor: string) =>
+    sampleOf(meters, `${name}_bucket{le="1",vendor="${vendor}"}`);
+  for (const hasExemplars of [false, true]) {
+    const name = `few_${hasExemplars}_seconds`;
+    const few = meters.histogram({
+      name,
+      help: 'Few.',
+      labels: { vendor: many.slice(1) },
+      buckets: [1],
+      hasExemplars,
+    });
+    expect(await bucket(name, 'v1')).toBe(0);
+    few.observe({ vendor: 'v1' }, 0.5, 'f00d');
+    expect([await bucket(name, 'v1'), await bucket(name, 'v20')]).toEqual([1, 0]);
+  }
+  meters.histogram({ name: 'many_seconds', help: 'Many.', labels: { vendor: many }, buckets: [1] });
+  expect(await bucket('many_seconds', 'v1')).toBeNull();
 });
 
 it('a value has the trace of its call only in the OpenMetrics format', async () => {
