@@ -1,7 +1,8 @@
 /**
  * Metrics that need the database: live sessions and what waits to be done. They are the same in all replicas.
  * However often they are scraped, they are read at most once in `FRESH_MS`, and a scrape does not wait long
- * for a database that is away: it then has no samples of them.
+ * for a database that is away: it then has no samples of them. While it hangs, only the first scrape waits:
+ * they are answered one after the other, and would be late for the one who asks.
  */
 import { waitAtMost } from '#base/wait-at-most.ts';
 import type { Context } from '../../platform/context.ts';
@@ -80,6 +81,8 @@ function freshState(context: Parts): () => Promise<StoredState | null> {
   let readMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<StoredState | null> = Promise.resolve(null);
   let isReading = false;
+  /** A scrape has waited in vain for the reading under way. */
+  let isLate = false;
   return async () => {
     if (!isReading && clock.now() - readMs >= FRESH_MS) {
       isReading = true;
@@ -91,8 +94,10 @@ function freshState(context: Parts): () => Promise<StoredState | null> {
         })
         .finally(() => {
           isReading = false;
+          isLate = false;
         });
     }
+    if (isLate) return null;
     let state: StoredState | null = null;
     await waitAtMost(
       clock,
@@ -101,6 +106,7 @@ function freshState(context: Parts): () => Promise<StoredState | null> {
         state = read;
       }),
     );
+    if (state === null && isReading) isLate = true;
     return state;
   };
 }

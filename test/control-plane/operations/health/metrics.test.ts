@@ -3,9 +3,12 @@ import type { Tracing } from '#config/tracing.ts';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
 import type { MediaQuality } from '#protocol/session-record.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
+import { ManualClock } from '../../../fakes/manual-clock.ts';
 import { sampleIn } from '../../../fakes/metric-sample.ts';
+import { startMongodbServer } from '../../../fakes/mongodb-server.ts';
 import { openWebhookReceiver } from '../../../fakes/webhook-receiver.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+import { openTestStore } from '../../test-store.ts';
 
 let api: TestCalls;
 
@@ -250,6 +253,29 @@ describe('the state of the store', () => {
         sampleIn(text, `parley_backlog_items{queue="${queue}"}`),
         sampleIn(text, `parley_backlog_oldest_seconds{queue="${queue}"}`),
       ]).toEqual([0, 0]);
+  });
+
+  it('while the store hangs, one scrape waits for it, the others do not, and its answer is used again', async () => {
+    const server = await startMongodbServer();
+    const store = await openTestStore(`${server.setUrl}&minHeartbeatFrequencyMS=10`, new ManualClock());
+    const hung = await openTestCalls({}, {}, store);
+    const scraped = () => hung.request('GET', '/metrics');
+    const up = async () => sampleIn((await scraped()).text, 'parley_store_up');
+    expect(await up()).toBe(1);
+    server.freeze();
+    await hung.clock.advance(10_000);
+    const waiting = Promise.all([up(), up(), up()]);
+    await expect.poll(() => hung.clock.nextDueMs, { timeout: 10_000 }).toBe(hung.clock.now() + 3_000);
+    await hung.clock.advance(3_000);
+    // No more time passes.
+    expect(await waiting).toEqual([0, 0, 0]);
+    const { text } = await scraped();
+    expect(text).not.toMatch(/^parley_(sessions|backlog_\w+)\{/m);
+    expect(text).toContain('parley_calls_created_total');
+    server.thaw();
+    await expect.poll(up, { timeout: 10_000 }).toBe(1);
+    await hung.close();
+    await server.close();
   });
 
   it('a scrape while the store is away answers with everything else', async () => {
