@@ -141,13 +141,18 @@ export function accessOf(
   options: { readonly url?: string; readonly key?: string },
   environment: NodeJS.ProcessEnv,
 ): Access {
+  return {
+    url: addressOf(options, environment),
+    key: options.key ?? environment['PARLEY_API_KEY'] ?? rootKeyOf(environment) ?? keptKey(environment),
+  };
+}
+
+/** The product's address without a slash at its end. Throws `CommandError` if it is none. */
+export function addressOf(options: { readonly url?: string }, environment: NodeJS.ProcessEnv): string {
   const url = options.url ?? environment['PARLEY_URL'] ?? 'http://127.0.0.1:8080';
   if (!/^https?:\/\//.test(url))
     throw new CommandError(`--url must start with http:// or https://, not ${url}`);
-  return {
-    url: url.replace(/(?<!\/)\/+$/, ''),
-    key: options.key ?? environment['PARLEY_API_KEY'] ?? rootKeyOf(environment) ?? keptKey(environment),
-  };
+  return url.replace(/(?<!\/)\/+$/, '');
 }
 
 /** Throws `CommandError` if the key's file cannot be read. */
@@ -171,7 +176,8 @@ function keptKey(environment: NodeJS.ProcessEnv): string {
   }
 }
 
-function unreachable(url: string, error: unknown): CommandError {
+/** The error for an address at which nothing answers. */
+export function unreachable(url: string, error: unknown): CommandError {
   const { cause } = error as { cause?: { code?: string; message?: string } };
   const why = cause?.code ?? cause?.message ?? 'no answer';
   return new CommandError(

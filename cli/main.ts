@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addAgentCommands } from './agents.ts';
-import { Api, accessOf, CommandError, EXIT } from './api.ts';
+import { Api, accessOf, addressOf, CommandError, EXIT } from './api.ts';
 import { addBackupCommands } from './backup.ts';
 import { addBatchCommands } from './batch.ts';
 import type { CommandContext } from './command-context.ts';
@@ -17,6 +17,7 @@ import { addNumberCommands } from './numbers.ts';
 import { addReplayCommands } from './replay.ts';
 import { addSessionCommands } from './sessions.ts';
 import { addStartCommand } from './start.ts';
+import { addStatusCommand } from './status.ts';
 import { addTestCommand } from './test.ts';
 import { addWalletCommands } from './wallet.ts';
 
@@ -43,6 +44,9 @@ const program = new Command('parley')
 
 const common: CommandContext = {
   api: () => new Api(accessOf(program.opts(), process.env)),
+  get url() {
+    return addressOf(program.opts(), process.env);
+  },
   get json() {
     return program.opts()['json'] === true;
   },
@@ -60,6 +64,7 @@ for (const add of [
   addBackupCommands,
   addModelCommands,
   addDoctorCommand,
+  addStatusCommand,
 ])
   add(program, common);
 

@@ -61,6 +61,7 @@ describe('a finished call', () => {
     const { port } = server.address() as AddressInfo;
     addReplayCommands(program, {
       api: () => new Api({ url: `http://127.0.0.1:${port}`, key: 'key' }),
+      url: `http://127.0.0.1:${port}`,
       json: false,
     });
     try {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { parseJson } from '#base/parse-json.ts';
 import { parseAgentFile } from '#cli/agent-file.ts';
+import { readSamples } from '#cli/prometheus-text.ts';
 import { checkDigest } from '#control-plane/calls/admission/sip-digest.ts';
 import { msgpackParts } from '#control-plane/platform/http/msgpack-shape.ts';
 import { parseRtp } from '#media/rtp/packet.ts';
@@ -57,6 +58,8 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
     RTP_HEADS.map((head) => parseRtp(Buffer.concat([Buffer.from(head), Buffer.from(text)]))),
   'a STUN message where RTP is awaited': (text) =>
     parseRtp(Buffer.from(`\0\x01\0\0\x21\x12\xa4\x42${text}`, 'latin1')),
+  metrics: readSamples,
+  'labels of a metric': (text) => readSamples(`parley_workers{${text}} 1`),
   'a digest answer': (text) =>
     [`Digest ${text}`, `Digest username="${text}`, `Digest nc=1,${text}="`].map((header) =>
       checkDigest(header, PROOF, CALL),
