@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { describeNeeds } from '../needs.ts';
+import { describeWhereThere } from '../needs.ts';
 import { documentedMetrics, problemsOf } from './metric-selectors.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -146,7 +146,7 @@ describe('the dashboards', () => {
   });
 });
 
-describeNeeds(['parley-rule-check'])('Prometheus’ own checker', () => {
+describeWhereThere(['parley-rule-check'])('Prometheus’ own checker', () => {
   const check = (...files: readonly string[]) => {
     const { status, stdout } = spawnSync('parley-rule-check', files, { cwd: ROOT, encoding: 'utf8' });
     return { status, said: stdout.trim() };
