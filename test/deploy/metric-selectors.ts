@@ -118,6 +118,5 @@ async function scrapeHistograms(): Promise<readonly string[]> {
   const [plane, worker] = [createMetrics(), createWorkerMetrics()];
   plane.turns.observe({ channel: 'web_voice' }, 1);
   plane.silences.observe({ cause: 'model', ended_by: 'agent' }, 1);
-  plane.webhookAges.observe({ outcome: 'delivered' }, 1);
   return Promise.all([plane, worker].map(async ({ meters }) => (await meters.scrape()).body));
 }

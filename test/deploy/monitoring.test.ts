@@ -69,6 +69,33 @@ describe('the alert rules', () => {
     }
   });
 
+  it('wake nobody for what a tenant’s own endpoint or receiver does', () => {
+    const selectors = rules.flatMap(({ expr }) => [...expr.matchAll(/parley_vendor_\w+[^[]*\[/g)]);
+    expect(selectors.length).toBeGreaterThan(4);
+    expect(selectors.map(([text]) => text).filter((text) => !text.includes('vendor!="custom"'))).toEqual([]);
+    const ofReceivers = /parley_webhook|queue=~?"[^"]*webhooks/;
+    const critical = rules.filter(
+      ({ record, labels }) => record !== undefined || labels?.severity === 'critical',
+    );
+    expect(critical.filter(({ expr }) => ofReceivers.test(expr))).toEqual([]);
+  });
+
+  it('call a call lost by the reason of its end, not by the outcome of a take-over', () => {
+    expect(alerts.find(({ alert }) => alert === 'ParleyCallsLost')?.expr.trim()).toBe(
+      'sum(increase(parley_calls_ended_total{reason="heartbeat_timeout"}[10m])) > 0',
+    );
+  });
+
+  it('need several errors before a share of errors counts', () => {
+    const shares = alerts.filter(({ expr }) => expr.includes('outcome') && expr.includes(' / '));
+    expect(shares.map(({ alert }) => alert)).toEqual([
+      'ParleyStoreErrors',
+      'ParleyVendorErrors',
+      'ParleyWebhooksRefused',
+    ]);
+    for (const { expr } of shares) expect(expr.split(/\band sum/)[1]).toMatch(/\bincrease\(.* >= \d/s);
+  });
+
   it('have a severity, a summary, a description and the address of their runbook', () => {
     for (const { alert = '', labels, annotations } of alerts) {
       expect(labels?.severity).toMatch(/^(?:critical|warning)$/);
