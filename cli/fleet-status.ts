@@ -55,12 +55,14 @@ function stateOf(parts: readonly PartMetrics[]) {
     parts: parts.map(({ url, samples }) => ({ url, part: samples && kindOf(samples) })),
     database: all.most('parley_store_up') === 1,
     workers: {
+      /** The sum over the replicas that were read. */
       connected: all.sum('parley_workers'),
       jobs: all.sum('parley_worker_calls'),
       free_slots: all.sum('parley_worker_free_slots'),
       loop_lag_seconds: Math.max(0, ...lag),
       without_control_plane: all.values('parley_link_connected').filter((value) => value === 0).length,
     },
+    workers_heard: hearsWorkers(all),
     signalling_without_control_plane: all
       .values('parley_sip_control_plane_answers')
       .filter((value) => value === 0).length,
@@ -73,6 +75,18 @@ function stateOf(parts: readonly PartMetrics[]) {
     vendors: vendorsOf(all),
     retention_lag_seconds: all.least('parley_retention_lag_seconds'),
   };
+}
+
+/**
+ * Whether any replica hears a worker. Those that were not read count too: their workers show in the link of a
+ * worker that was read, and in the active sessions, which are the same in all replicas.
+ */
+function hearsWorkers(all: Samples): boolean {
+  return (
+    all.sum('parley_workers') > 0 ||
+    all.sum('parley_link_connected') > 0 ||
+    (all.most('parley_sessions', { status: 'active' }) ?? 0) > 0
+  );
 }
 
 function callsOf(all: Samples) {
@@ -151,7 +165,7 @@ function problemsOf(fleet: ReturnType<typeof stateOf>): Problem[] {
       ({ url, part }) => part === null && problem('ParleyPartDown', `nothing answers at ${url}`),
     ),
     !fleet.database && problem('ParleyStoreDown', 'the database does not answer'),
-    workers.connected === 0 && problem('ParleyNoWorker', 'no worker is connected: calls are refused'),
+    !fleet.workers_heard && problem('ParleyNoWorker', 'no worker is connected: calls are refused'),
     workers.connected > 0 &&
       workers.free_slots === 0 &&
       problem('ParleyNoFreeSlot', 'no slot is free: new calls are refused'),
@@ -175,6 +189,8 @@ function problemsOf(fleet: ReturnType<typeof stateOf>): Problem[] {
     ...fleet.backlogs.map(backlogProblem),
     ...fleet.vendors.map(
       ({ service, vendor, requests, errors }) =>
+        // The endpoints of agents: only their owners can repair those.
+        vendor !== 'custom' &&
         errors >= LEAST_VENDOR_ERRORS &&
         errors / requests > VENDOR_ERROR_SHARE &&
         problem('ParleyVendorErrors', `${vendor} fails in ${percent(errors / requests)} of ${service}`),

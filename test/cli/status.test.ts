@@ -6,6 +6,8 @@ import { readSettings } from '#config/env.ts';
 import { addWorkerMetrics } from '#control-plane/calls/workers/worker-metrics.ts';
 import { type HealthPort, openHealthPort } from '#processes/health-server.ts';
 import { createWorkerMetrics } from '#runtime/worker/worker-metrics.ts';
+import { fleetStatus } from '../../cli/fleet-status.ts';
+import { readSamples } from '../../cli/prometheus-text.ts';
 import { runParley } from '../command-line.ts';
 import { openTestApi, type TestApi } from '../control-plane/test-api.ts';
 
@@ -81,6 +83,37 @@ it(
     );
   },
 );
+
+it.each([
+  ['another replica has a worker', ['parley_workers 0', 'parley_workers 1\nparley_worker_free_slots 4'], []],
+  ['a worker is linked to a replica that was not read', ['parley_workers 0', 'parley_link_connected 1'], []],
+  ['a replica that was not read has calls', ['parley_workers 0\nparley_sessions{status="active"} 2'], []],
+  [
+    'no replica has a worker',
+    ['parley_workers 0\nparley_sessions{status="active"} 0', 'parley_workers 0', 'parley_link_connected 0'],
+    ['ParleyNoWorker', 'ParleyWorkerWithoutControlPlane'],
+  ],
+])('parley status looks for workers at all replicas: %s', (_, texts, alerts) => {
+  const parts = texts.map((text, index) => ({
+    url: `http://10.0.0.${index}:8080`,
+    samples: readSamples(`parley_store_up 1\n${text}\n`),
+  }));
+  expect(fleetStatus(parts).problems.map(({ alert }) => alert)).toEqual(alerts);
+});
+
+it('parley status lists the failing endpoints of agents and does not call them a problem', () => {
+  const failing = (vendor: string) =>
+    `parley_vendor_requests_total{service="model",vendor="${vendor}",outcome="unavailable"} 9\n`;
+  const text = `parley_store_up 1\nparley_workers 1\nparley_worker_free_slots 4\n`;
+  const { vendors: rows, problems } = fleetStatus([
+    { url, samples: readSamples(text + failing('custom') + failing('openai')) },
+  ]);
+  expect(rows.map(({ vendor, errors }) => [vendor, errors])).toEqual([
+    ['custom', 9],
+    ['openai', 9],
+  ]);
+  expect(problems).toEqual([{ alert: 'ParleyVendorErrors', text: 'openai fails in 100 % of model' }]);
+});
 
 it('parley status --part also counts the errors of vendors that a worker had', PATIENCE, async () => {
   for (let request = 0; request < 6; request++) vendors.began('synthesis', 'elevenlabs:flash', 100);
