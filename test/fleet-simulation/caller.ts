@@ -64,6 +64,9 @@ export class Caller {
   /** Last time at which an agent could be heard, or at which its worker noticed that they had left, ms. */
   servedMs = 0;
   connections = 0;
+  #offers = 0;
+  /** The offer of the browser that waits for its answer. */
+  #offered: string | null = null;
 
   constructor(plan: CallerPlan, reach: Reach) {
     this.plan = plan;
@@ -106,8 +109,10 @@ export class Caller {
   }
 
   /** A worker answers: true if the caller is there and hears it from now on. */
-  connect(worker: WorkerProcess): boolean {
+  connect(worker: WorkerProcess, offer?: string): boolean {
     if (this.state !== 'waiting' && this.state !== 'connected') return false;
+    // The browser has given this offer up, as when the worker was paused.
+    if (offer !== undefined && offer !== this.#offered) return false;
     if (this.state === 'waiting') {
       this.state = 'connected';
       this.connectedMs = this.#reach.clock.now();
@@ -200,7 +205,12 @@ export class Caller {
     const session = await loadSession(context, this.plan.sessionId);
     if (!session || !isLive(session.status)) return true;
     const { worker, epoch, _id } = session;
-    if (worker) await context.dispatch.offerWebrtc(worker.instance_id, { sessionId: _id, epoch }, 'offer');
+    if (!worker) return false;
+    const offer = `offer ${++this.#offers}`;
+    this.#offered = offer;
+    await context.dispatch.offerWebrtc(worker.instance_id, { sessionId: _id, epoch }, offer).finally(() => {
+      if (this.#offered === offer) this.#offered = null;
+    });
     return false;
   }
 }

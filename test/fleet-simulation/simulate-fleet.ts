@@ -90,7 +90,7 @@ export async function simulateFleet(seed: number): Promise<FleetRun> {
     observer: watch,
     callers: {
       script: scriptOf,
-      connect: (sessionId, worker) => byId.get(sessionId)?.connect(worker) ?? false,
+      connect: (sessionId, worker, offer) => byId.get(sessionId)?.connect(worker, offer) ?? false,
       hangUp: (sessionId, worker) => hangUp(byId.get(sessionId), worker),
     },
   });
@@ -141,7 +141,12 @@ export async function simulateFleet(seed: number): Promise<FleetRun> {
   function hangUp(caller: Caller | undefined, worker: WorkerProcess): void {
     if (caller?.state !== 'connected') return;
     const { holder } = caller;
-    const isAnothers = holder !== null && holder !== worker && holder.hasCall(caller.plan.sessionId);
+    const { sessionId } = caller.plan;
+    // One that was cut off, or is dead, need not know that its call was taken; nobody hears it any more.
+    const isAnothers =
+      holder !== null &&
+      holder !== worker &&
+      (holder.speaks(sessionId) || holder.epochOf(sessionId) > worker.epochOf(sessionId));
     // Signalling refuses its hang-up.
     if (isAnothers && worker.isSilent) return;
     if (isAnothers) watch.violated(`${worker.instanceId} hung up on a caller of ${holder.instanceId}`);

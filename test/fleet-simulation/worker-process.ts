@@ -39,8 +39,11 @@ const NO_COLLEAGUES = { participants: { isEmpty: true } };
 /** The phones and browsers of the callers. */
 export interface Callers {
   script(sessionId: string): CallScript;
-  /** A worker has answered the INVITE, or another one's re-INVITE is answered; false if nobody is there. */
-  connect(sessionId: string, worker: WorkerProcess): boolean;
+  /**
+   * A worker has answered the INVITE or the offer of a browser, or its re-INVITE is answered; false if nobody
+   * is there.
+   */
+  connect(sessionId: string, worker: WorkerProcess, offer?: string): boolean;
   /** A worker hangs up. */
   hangUp(sessionId: string, worker: WorkerProcess): void;
 }
@@ -174,6 +177,14 @@ export class WorkerProcess {
   /** True while it believes that it has this call. */
   hasCall(sessionId: string): boolean {
     return [...this.#calls].some(([job, call]) => job.sessionId === sessionId && !call.isOver);
+  }
+
+  /** The epoch under which it has this call; 0 if it has not. */
+  epochOf(sessionId: string): number {
+    return Math.max(
+      0,
+      ...[...this.#calls.keys()].map((job) => (job.sessionId === sessionId ? job.epoch : 0)),
+    );
   }
 
   /** True while its agent may be heard in this call. */
@@ -323,7 +334,7 @@ export class WorkerProcess {
   #connectBrowser(request: Extract<ControlMessage, { type: 'webrtc.offer' }>): void {
     const job = this.#jobs.get(request.session_id, request.epoch);
     const call = job && this.#calls.get(job);
-    const isConnected = call && this.#parts.callers.connect(request.session_id, this);
+    const isConnected = call && this.#parts.callers.connect(request.session_id, this, request.sdp);
     if (isConnected) call.attach();
     this.#client.send({
       type: 'answer',
