@@ -67,6 +67,8 @@ export interface ControlPlaneClient {
   /** Resolves when the control plane has registered this worker, or after `ms`. */
   connected(ms: number): Promise<void>;
   send(message: WorkerMessage): void;
+  /** Has the control plane compare the sessions it has for this worker with those that run here. */
+  registerAnew(): void;
   /** Keeps the report until it is acknowledged. */
   report(session: { readonly sessionId: string; readonly epoch: number }, report: DurableReport): void;
   /** Whether every report of the session is stored. Sends those that wait for another report. */
@@ -124,6 +126,10 @@ class LinkClient implements ControlPlaneClient {
 
   send(message: WorkerMessage): void {
     if (this.#isRegistered) this.#outbox?.put(message);
+  }
+
+  registerAnew(): void {
+    if (this.#isRegistered) this.#socket?.terminate();
   }
 
   report(session: { readonly sessionId: string; readonly epoch: number }, report: DurableReport): void {

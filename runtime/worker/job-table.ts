@@ -12,6 +12,9 @@ import type { Move } from '../turn/machine/moving-call.ts';
 /** Rejects the wait for the plan of a withdrawn job. */
 export class JobWithdrawn extends Error {}
 
+/** The same of a job whose plan did not come in time: the control plane may believe that it is running here. */
+export class PlanMissing extends JobWithdrawn {}
+
 /**
  * Longest wait for an accepted offer's plan and, for an inbound call, for its INVITE; the init webhook takes
  * at most 8 s of it.
@@ -73,7 +76,10 @@ export class JobTable {
     const { promise, resolve, reject } = Promise.withResolvers<CallPlan>();
     // The job may be withdrawn before anything waits for its plan.
     promise.catch(() => undefined);
-    const timer = this.#clock.after(PLAN_MS, () => this.remove(offer.sessionId, offer.epoch));
+    const timer = this.#clock.after(PLAN_MS, () => {
+      if (!entry.isPlanned) reject(new PlanMissing('the plan of the job has not arrived'));
+      this.remove(offer.sessionId, offer.epoch);
+    });
     const entry: Entry = {
       ...offer,
       plan: promise,

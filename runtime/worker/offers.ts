@@ -6,7 +6,7 @@ import type { Clock, Timer } from '#base/clock.ts';
 import type { ControlMessage, JobKind } from '#protocol/worker-link.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
-import type { JobTable } from './job-table.ts';
+import { type JobTable, PlanMissing } from './job-table.ts';
 
 /**
  * Event-loop delay at the 95th percentile that, for this many heartbeats in a row, leaves no room for another
@@ -40,7 +40,7 @@ export interface OffersDeps {
   readonly clock: Clock;
   /** Accepted offers reserve their slots here. */
   readonly jobs: JobTable;
-  readonly client: Pick<ControlPlaneClient, 'send'>;
+  readonly client: Pick<ControlPlaneClient, 'send' | 'registerAnew'>;
   /** Null: INVITEs cannot reach this worker. */
   readonly phone: { readonly signalling: Pick<Signalling, 'isConnected'> } | null;
   /** 95th percentile of the event loop's delay since the previous call, in ms. */
@@ -118,11 +118,15 @@ export class Offers {
       client.send({ type: 'decline', ...session, reason });
       return;
     }
-    jobs.reserve({
+    const job = jobs.reserve({
       sessionId: offer.session_id,
       epoch: offer.epoch,
       kind: offer.kind,
       sipCallId: offer.sip_call_id,
+    });
+    // It may have been lost on its way, over Redis for example, and the session then waits here for ever.
+    job?.plan.catch((error: unknown) => {
+      if (error instanceof PlanMissing) client.registerAnew();
     });
     client.send({ type: 'accept', ...session });
   }

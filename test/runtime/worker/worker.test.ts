@@ -178,6 +178,22 @@ describe('a worker', () => {
     await drained;
   });
 
+  it('registers anew if the plan of an accepted offer does not come, so that nobody thinks it has the call', async () => {
+    const clock = new ManualClock();
+    await bench.start({ clock });
+    await bench.dispatch.place(bench.offer('s1'));
+    for (let second = 1; second < 20; second++) {
+      await clock.advance(1_000);
+      // Otherwise the link would be lost by its silence.
+      await seen();
+    }
+    expect(bench.events).toEqual(['back w []']);
+    await clock.advance(1_000);
+    await until(() => expect(bench.events).toContain('lost w'));
+    await clock.advance(1_000);
+    await until(() => expect(bench.events.at(-1)).toBe('back w []'));
+  });
+
   it('continues its calls without the control plane, and ends them after two minutes of isolation', async () => {
     const clock = new ManualClock();
     await bench.start({ clock });
