@@ -57,7 +57,13 @@ export interface ReportSink {
    * Called when a worker process is known to be dead and its spool has been read, or cannot be read. `diedAt`
    * is the time of death, null if it is unknown. Other workers take over its calls; those that cannot be
    * taken over end with `heartbeat_timeout`. `hungIn` is the session that had blocked its event loop when it
-   * was killed.
+   * was killed. `isStillDead`: it is asked once the deaths are stored, because a worker that only seemed dead
+   * may be back; if it is, or withdraws its deaths afterwards, it keeps its calls.
    */
-  workerDead(instanceId: string, diedAt: Date | null, hungIn?: string | null): Promise<void>;
+  workerDead(
+    instanceId: string,
+    diedAt: Date | null,
+    hungIn?: string | null,
+    isStillDead?: () => Promise<boolean>,
+  ): Promise<void>;
 }

@@ -96,7 +96,8 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   });
   const sink = createReportSink(context, createCallJobs(context));
   const reach = { workers, others, speaking, dispatch };
-  const hub = new WorkerHub({ ...reach, clock: process, logger, sink, speechModels: () => [] });
+  const listWorkers = enrolled.refresh;
+  const hub = new WorkerHub({ ...reach, clock: process, logger, sink, listWorkers, speechModels: () => [] });
   const sweeper = startSweeper(context, { lastBeat: null, beat: () => undefined });
   await sweeper.idle();
   await others.join();

@@ -48,17 +48,18 @@ export function loadSession(
 }
 
 /**
- * Applies an event, retrying after conflicts; null when the session does not exist or the event changes
- * nothing.
+ * Applies an event, retrying after conflicts; null when the session does not exist, the event changes nothing
+ * or does not apply (any more).
  */
 export async function changeSession(
   context: Parts,
   sessionId: string,
   event: SessionEvent,
+  applies: (session: SessionDocument) => boolean = () => true,
 ): Promise<SessionDocument | null> {
   for (;;) {
     const session = await loadSession(context, sessionId);
-    const change = session && step(session, event);
+    const change = session && applies(session) && step(session, event);
     if (!session || !change) return null;
     const changed = await storeChange(context, session, change);
     if (changed) return changed;
@@ -203,6 +204,8 @@ function guardOf(session: SessionHead): Record<string, unknown> {
     last_seq: session.last_seq,
     'billing.state': session.billing.state,
     'analysis.state': session.analysis.state,
+    // A worker that only seemed dead has withdrawn its death: it keeps the session.
+    ...(session.died_epochs?.length ? { died_epochs: { $all: session.died_epochs } } : {}),
   };
 }
 

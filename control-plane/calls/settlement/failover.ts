@@ -64,6 +64,13 @@ export interface LostSession {
   readonly sessionId: string;
   readonly epoch: number;
   readonly diedAt: Date | null;
+  /** The worker may be back, and keeps the session if it has withdrawn this death from it. */
+  readonly isPresumed?: boolean;
+}
+
+/** Whether the session's worker was only presumed dead, and has come back. */
+export function isBack(session: SessionDocument, { epoch, isPresumed = false }: LostSession): boolean {
+  return isPresumed && !session.died_epochs?.includes(epoch);
 }
 
 /** Hands a running call to another worker; false when that is impossible and the call must be settled. */
@@ -140,15 +147,17 @@ async function isAt(context: Context, sessionId: string, { instanceId, epoch }: 
  */
 async function findSuccessor(
   context: Context,
-  { sessionId, epoch, diedAt }: LostSession,
+  lost: LostSession,
   callOf: (context: Context, session: SessionDocument, diedAt: Date | null) => Promise<LostCall | null>,
 ): Promise<boolean> {
+  const { sessionId, epoch, diedAt } = lost;
   const deadlineMs = context.clock.now() + SEARCH_MS;
   const failures: unknown[] = [];
   for (let next = epoch + 1; context.clock.now() < deadlineMs; next++) {
     try {
       const session = await loadSession(context, sessionId);
-      const isLost = session && (session.epoch <= epoch || failures.some(isMoveOf(session)));
+      const isLost =
+        session && !isBack(session, lost) && (session.epoch <= epoch || failures.some(isMoveOf(session)));
       const call = isLost && (await callOf(context, session, diedAt));
       if (!call) return false;
       if (!(await assignToSuccessor(context, session, { ...call, epoch: next }))) continue;

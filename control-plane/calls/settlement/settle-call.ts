@@ -51,8 +51,8 @@ export function createReportSink(context: Context, jobs: CallJobs): ReportSink {
     workersHeard: (instanceIds) => workersHeard(context, instanceIds),
     workerBack: (instanceId, sessions, onChecked) => workerBack(context, instanceId, sessions, onChecked),
     handOver: (instanceId, call) => workerHandsOver(context, instanceId, call),
-    workerDead: (instanceId, diedAt, hungIn) =>
-      workerDead(context, jobs, { instanceId, diedAt, hungIn: hungIn ?? null }),
+    workerDead: (instanceId, diedAt, hungIn = null, isStillDead = undefined) =>
+      workerDead(context, jobs, { instanceId, diedAt, hungIn, isStillDead }),
   };
 }
 

@@ -12,7 +12,10 @@ import { runFollowUps } from '../sessions/after-session-change.ts';
 import type { SessionEvent } from '../sessions/session-machine.ts';
 import { changeSession, loadSession } from '../sessions/session-store.ts';
 import type { CallJobs } from './call-jobs.ts';
-import { failOver, handOver, type LostSession, placeAgain } from './failover.ts';
+import { failOver, handOver, isBack, type LostSession, placeAgain } from './failover.ts';
+
+/** A session and its current epoch, as stored. */
+type StoredKey = Pick<SessionDocument, '_id' | 'epoch'>;
 
 /** How long a reconnected worker has to send its spool before sessions it no longer runs are given up. */
 const SPOOL_GRACE_MS = 3_000;
@@ -50,9 +53,12 @@ export async function workerBack(
   const running = new Set(sessions.map((session) => `${session.sessionId}:${session.epoch}`));
   const lost = stored.filter((session) => !running.has(`${session._id}:${session.epoch}`));
   for (const session of stored) {
-    if (!lost.includes(session))
-      await changeSession(context, session._id, { type: 'link.back', at: now(context) });
+    if (lost.includes(session)) continue;
+    // Another replica may be about to give the call to another worker.
+    if (session.died_epochs?.includes(session.epoch)) await withdrawDeath(context, session);
+    await changeSession(context, session._id, { type: 'link.back', at: now(context) });
   }
+  // Reads the sessions once more: those that were moved just before their death was withdrawn are told.
   await endForgotten(context, instanceId, sessions);
   // Before the lost ones, which take seconds: a silent worker may speak again.
   onChecked();
@@ -69,18 +75,31 @@ interface WorkerDeath {
   readonly instanceId: string;
   readonly diedAt: Date | null;
   readonly hungIn: string | null;
+  /** Absent: its death is certain. */
+  readonly isStillDead: (() => Promise<boolean>) | undefined;
 }
 
 /** The worker's process has ended. */
 export async function workerDead(
   context: Context,
   jobs: CallJobs,
-  { instanceId, diedAt, hungIn }: WorkerDeath,
+  { instanceId, diedAt, hungIn, isStillDead }: WorkerDeath,
 ): Promise<void> {
-  await jobs.workerGone(instanceId, hungIn);
   const sessions = await sessionsOf(context, instanceId, [...LIVE_STATUSES]);
+  const isPresumed = isStillDead !== undefined;
+  const lost = await Promise.all(
+    sessions.map(async ({ _id, epoch }) => {
+      const session = { sessionId: _id, epoch, diedAt, isPresumed };
+      return { session, deaths: await countDeath(context, session, hungIn) };
+    }),
+  );
+  if (isStillDead && !(await isStillDead())) {
+    for (const session of sessions) await withdrawDeath(context, session);
+    return;
+  }
+  await jobs.workerGone(instanceId, hungIn);
   const settled = await Promise.allSettled(
-    sessions.map(({ _id, epoch }) => failOverOrEnd(context, { sessionId: _id, epoch, diedAt }, hungIn)),
+    lost.map(({ session, deaths }) => failOverOrEnd(context, session, deaths)),
   );
   // Only when none is under way any more: the caller tries again.
   for (const session of settled) if (session.status === 'rejected') throw session.reason;
@@ -106,18 +125,22 @@ export async function workerHandsOver(
   context.metrics.takeovers.inc({ kind: 'hand_over', outcome });
   if (outcome === 'untold') {
     const lost = { sessionId: call.sessionId, epoch: call.epoch + 1, diedAt: now(context) };
-    if (!(await failOver(context, lost))) await giveUp(context, lost.sessionId, lost.epoch, lost.diedAt);
+    if (!(await failOver(context, lost))) await giveUp(context, lost);
   }
   return outcome !== 'kept';
 }
 
 /** Hands the call to another worker, unless the call itself may be the cause of the deaths. */
-async function failOverOrEnd(context: Context, lost: LostSession, hungIn: string | null): Promise<void> {
-  const { sessionId, epoch, diedAt } = lost;
-  const deaths = await countDeath(context, lost, hungIn);
+async function failOverOrEnd(context: Context, lost: LostSession, deaths: DeathCounts): Promise<void> {
+  const ended = { ...lost, diedAt: lost.diedAt ?? now(context) };
   if (isLostForGood(deaths)) await giveUpAfterDeaths(context, lost, deaths);
-  else if (!(await failOver(context, lost)))
-    await placeAgainOrGiveUp(context, sessionId, epoch, diedAt ?? now(context));
+  else if (!(await failOver(context, lost)) && !(await placeAgain(context, ended)))
+    await giveUp(context, ended);
+}
+
+/** The worker of this session only seemed dead. */
+async function withdrawDeath({ models }: Context, { _id, epoch }: StoredKey): Promise<void> {
+  await models.sessions.updateOne({ _id, epoch }, { $pull: { died_epochs: epoch } });
 }
 
 interface DeathCounts {
@@ -145,13 +168,15 @@ async function countDeath(
 
 async function giveUpAfterDeaths(
   context: Context,
-  { sessionId, diedAt }: LostSession,
+  lost: LostSession,
   { suspected, beside }: DeathCounts,
 ): Promise<void> {
+  const { sessionId, diedAt } = lost;
   const session = await loadSession(context, sessionId);
   if (!session) return;
   const at = servedUntil(session, diedAt ?? now(context));
-  const ended = await changeSession(context, sessionId, { type: 'given_up', at });
+  const applies = (current: SessionDocument) => !isBack(current, lost);
+  const ended = await changeSession(context, sessionId, { type: 'given_up', at }, applies);
   if (!ended) return;
   context.metrics.sessionsGivenUp.inc({});
   const { team_id: teamId, agent_id: agentId, end_reason: endReason } = ended;
@@ -190,23 +215,21 @@ export async function placeAgainOrGiveUp(
   lostAt = now(context),
 ): Promise<void> {
   if (!(await placeAgain(context, { sessionId, epoch, diedAt: lostAt })))
-    await giveUp(context, sessionId, epoch, lostAt);
+    await giveUp(context, { sessionId, epoch, diedAt: lostAt });
 }
 
 /**
  * Ends a session whose worker is gone, unless it has moved on: with `heartbeat_timeout`, or as `failed` if it
  * was never joined.
  */
-export async function giveUp(
-  context: Context,
-  sessionId: string,
-  epoch: number,
-  lostAt = now(context),
-): Promise<void> {
+export async function giveUp(context: Context, lost: LostSession): Promise<void> {
+  const { sessionId, epoch, diedAt } = lost;
+  const lostAt = diedAt ?? now(context);
+  const isLost = (session: SessionDocument) => session.epoch === epoch && !isBack(session, lost);
   const session = await loadSession(context, sessionId);
-  if (!session || session.epoch !== epoch) return;
+  if (!session || !isLost(session)) return;
   const at = servedUntil(session, lostAt);
-  await endWithoutWorker(context, sessionId, { type: 'ended', at, reason: 'heartbeat_timeout' });
+  await endWithoutWorker(context, sessionId, { type: 'ended', at, reason: 'heartbeat_timeout' }, isLost);
 }
 
 /**
@@ -228,8 +251,13 @@ export async function giveUpUnknown(
   await endWithoutWorker(context, _id, { type: 'unknown.expired', since, at: since });
 }
 
-async function endWithoutWorker(context: Context, sessionId: string, event: SessionEvent): Promise<void> {
-  const ended = await changeSession(context, sessionId, event);
+async function endWithoutWorker(
+  context: Context,
+  sessionId: string,
+  event: SessionEvent,
+  applies?: (session: SessionDocument) => boolean,
+): Promise<void> {
+  const ended = await changeSession(context, sessionId, event, applies);
   if (!ended) return;
   context.logger.warn({ sessionId, endReason: ended.end_reason }, 'session ended without its worker');
   await runFollowUps(context, ended);
@@ -239,8 +267,7 @@ function sessionsOf(
   context: Context,
   instanceId: string,
   statuses: SessionDocument['status'][],
-): Promise<Pick<SessionDocument, '_id' | 'epoch'>[]> {
-  return context.models.sessions
-    .find({ 'worker.instance_id': instanceId, status: { $in: statuses } }, { _id: 1, epoch: 1 })
-    .lean<Pick<SessionDocument, '_id' | 'epoch'>[]>();
+): Promise<(StoredKey & Pick<SessionDocument, 'died_epochs'>)[]> {
+  const filter = { 'worker.instance_id': instanceId, status: { $in: statuses } };
+  return context.models.sessions.find(filter, { _id: 1, epoch: 1, died_epochs: 1 }).lean();
 }

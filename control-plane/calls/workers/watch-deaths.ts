@@ -45,7 +45,17 @@ export function startDeathWatch(context: Context, deps: DeathWatchDeps): Backgro
       { instanceId: id, silentMs: Math.round(clock.now() - aliveMs) },
       'a worker is dead: neither control planes nor signalling hear it; other workers take over its calls',
     );
-    await sink.workerDead(id, new Date(clock.wallTime() - (clock.now() - aliveMs)));
+    let isBack = false;
+    await sink.workerDead(id, new Date(clock.wallTime() - (clock.now() - aliveMs)), null, async () => {
+      const isHeard = dispatch.isConnected(id) || (deps.hasOthers && (await sightings.hasSince(id)));
+      isBack = isHeard || !evidence.dead().some((one) => one.id === id);
+      return !isBack;
+    });
+    if (isBack) {
+      logger.info({ instanceId: id }, 'the worker is back: it keeps its calls');
+      await coordination.prolong(`death:${id}`, RELEASE_MS);
+      return;
+    }
     handled.add(id);
     // Until signalling no longer reports the worker: it would be dead for the other replicas, too.
     await coordination.prolong(`death:${id}`, DONE_MS);

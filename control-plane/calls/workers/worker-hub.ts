@@ -35,6 +35,8 @@ export interface WorkerHubDeps {
   readonly dispatch: Pick<Dispatch, 'expectsWorker'>;
   readonly speaking: SpeakingAgents;
   readonly sink: ReportSink;
+  /** Stores for the other replicas which workers are connected; absent if there can be none. */
+  readonly listWorkers?: () => Promise<void>;
   /** Ids of the speech models that this control plane has. */
   readonly speechModels: () => readonly string[];
 }
@@ -122,12 +124,14 @@ export class WorkerHub {
 
   /** Repeated until it succeeds: sessions that the worker no longer runs must not stay live. */
   async #settleReturn(worker: WorkerConnection, running: SessionKey[]): Promise<void> {
-    const { clock, logger, workers, sink } = this.#deps;
-    const { instance_id: instanceId } = worker.registration;
+    const { clock, logger, workers, sink, listWorkers } = this.#deps;
+    const { instance_id: instanceId, awaits_check: awaitsCheck } = worker.registration;
     while (workers.isCurrent(worker) && !this.#isClosed) {
       try {
+        // Before the check: another replica that takes it for dead looks again before it takes its calls.
+        if (awaitsCheck) await listWorkers?.();
         await sink.workerBack(instanceId, running, () => {
-          if (worker.registration.awaits_check) worker.send({ type: 'sessions_checked' });
+          if (awaitsCheck) worker.send({ type: 'sessions_checked' });
         });
         workers.markSettled(worker);
         return;

@@ -19,6 +19,8 @@ const STALE_MS = 60_000;
 
 /** A registered replica. */
 export interface ReplicaRegistration {
+  /** Stores now which workers are connected, for the other replicas. Rejects if the database does not. */
+  refresh(): Promise<void>;
   /** Removes this replica from the register. */
   close(): Promise<void>;
 }
@@ -48,6 +50,7 @@ export async function registerReplica(
   const { replicas } = models;
   const wallTime = () => new Date(clock.wallTime());
   const startedAt = wallTime();
+  const seenAt = differingTimes(clock);
   const sendHeartbeat = () =>
     replicas.updateOne(
       { _id: self.id },
@@ -55,7 +58,7 @@ export async function registerReplica(
         $set: {
           is_shared: self.isShared,
           started_at: startedAt,
-          seen_at: wallTime(),
+          seen_at: seenAt(),
           workers: self.isShared ? self.workers() : [],
           signalling: self.isShared ? (self.signalling?.() ?? []) : [],
         },
@@ -75,13 +78,17 @@ export async function registerReplica(
         pending = null;
       });
   });
+  const refresh = async () => {
+    await pending;
+    await sendHeartbeat();
+  };
   const close = async () => {
     ticking.cancel();
     await pending;
     await replicas.deleteOne({ _id: self.id });
   };
   const conflicting = await findConflicting();
-  if (!conflicting) return { close };
+  if (!conflicting) return { refresh, close };
   await close();
   throw new Error(
     `REDIS_URL: ${self.isShared ? 'a control plane without it' : 'another control plane'} works on this ` +
@@ -116,4 +123,14 @@ export async function registerReplica(
       (other) => other._id !== self.id && isEarlier(other) && !(other.is_shared && self.isShared),
     );
   }
+}
+
+/** The wall time, never the same twice in a row: the other replicas compare the times of heartbeats. */
+function differingTimes(clock: Clock): () => Date {
+  let lastMs = 0;
+  return () => {
+    const nowMs = clock.wallTime();
+    lastMs = nowMs === lastMs ? nowMs + 1 : nowMs;
+    return new Date(lastMs);
+  };
 }

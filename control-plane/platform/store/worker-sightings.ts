@@ -35,14 +35,27 @@ export class WorkerSightings {
    * Rejects if the database cannot be read.
    */
   async look(): Promise<Sightings> {
-    const fields = { seen_at: 1, workers: 1, signalling: 1 };
-    const replicas = await this.#models.replicas.find({}, fields).lean<ReplicaDocument[]>();
-    const refreshed = replicas.filter(({ _id, seen_at }) => this.#seenAt.get(_id) !== seen_at.getTime());
+    const replicas = await this.#read();
+    const refreshed = this.#refreshed(replicas);
     this.#seenAt = new Map(replicas.map(({ _id, seen_at }) => [_id, seen_at.getTime()]));
     return {
       workers: new Set(refreshed.flatMap(({ workers = [] }) => workers)),
       signalling: refreshed.flatMap(({ signalling = [] }) => signalling),
     };
+  }
+
+  /** Whether a replica has listed the worker since the last look; the next look finds it, too. */
+  async hasSince(instanceId: string): Promise<boolean> {
+    return this.#refreshed(await this.#read()).some(({ workers = [] }) => workers.includes(instanceId));
+  }
+
+  #read(): Promise<ReplicaDocument[]> {
+    const fields = { seen_at: 1, workers: 1, signalling: 1 };
+    return this.#models.replicas.find({}, fields).lean<ReplicaDocument[]>();
+  }
+
+  #refreshed(replicas: readonly ReplicaDocument[]): readonly ReplicaDocument[] {
+    return replicas.filter(({ _id, seen_at }) => this.#seenAt.get(_id) !== seen_at.getTime());
   }
 }
 

@@ -25,6 +25,11 @@ async function on<Value>(instanceId: string, act: () => Promise<Value>): Promise
   }
 }
 
+async function stored(id: string) {
+  const session = await loadSession(api.context, id);
+  return session && { status: session.status, epoch: session.epoch, died_epochs: session.died_epochs };
+}
+
 describe('lost and returning workers', () => {
   it('a lost link makes the session unknown, and the worker’s return makes it active again', async () => {
     const id = await api.joined();
@@ -32,6 +37,19 @@ describe('lost and returning workers', () => {
     expect((await api.read(id)).status).toBe('unknown');
     await api.sink.workerBack('worker-1', [{ sessionId: id, epoch: 1 }]);
     expect((await api.read(id)).status).toBe('active');
+  });
+
+  it.each([
+    ['before another replica has looked once more', false],
+    ['just after another replica has looked once more', true],
+  ])('a worker that seemed dead and is back %s keeps its calls', async (_when, isStillDead) => {
+    const id = await on('paused', () => api.joined());
+    await api.sink.workerDead('paused', new Date(api.clock.wallTime()), null, async () => {
+      await api.sink.workerBack('paused', [{ sessionId: id, epoch: 1 }]);
+      return isStillDead;
+    });
+    expect(await stored(id)).toEqual({ status: 'active', epoch: 1, died_epochs: [] });
+    await api.lose('paused');
   });
 
   it('any report of an unknown session makes it active again', async () => {

@@ -14,6 +14,8 @@ const SAFE = 'worker-a';
 interface Replica {
   readonly workers: Set<string>;
   readonly reports: SignallingReports;
+  /** Lists its workers for the others at once. */
+  refresh(): Promise<void>;
   settled(): Promise<void>;
   kill(): Promise<void>;
 }
@@ -25,6 +27,8 @@ let entries: ReplicaRegistration[];
 let deaths: string[];
 let seq: number;
 let answeredMs: number;
+/** Happens between the conclusion that the worker is dead and what is done about it. */
+let meanwhile: () => Promise<void>;
 
 beforeAll(async () => {
   api = await openTestSessions();
@@ -33,12 +37,15 @@ afterAll(() => api.close());
 beforeEach(async () => {
   await api.newTenant();
   [replicas, entries, deaths, seq] = [[], [], [], 0];
+  meanwhile = async () => undefined;
 });
 afterEach(async () => {
   for (const replica of replicas) await replica.kill();
   for (const entry of entries) await entry.close();
   await api.context.models.replicas.deleteMany({});
   await api.context.models.sessions.deleteMany({});
+  // What they have claimed is free for the next test.
+  await api.clock.advance(120_000);
 });
 
 async function startReplica(name: string, worker: string): Promise<Replica> {
@@ -50,28 +57,29 @@ async function startReplica(name: string, worker: string): Promise<Replica> {
     signallingReports: reports,
     models: { ...api.context.models, replicas: tracked.register },
   };
-  entries.push(
-    await registerReplica(context, {
-      id: name,
-      isShared: true,
-      workers: () => [...workers],
-      signalling: () => reports.current(),
-    }),
-  );
+  const entry = await registerReplica(context, {
+    id: name,
+    isShared: true,
+    workers: () => [...workers],
+    signalling: () => reports.current(),
+  });
+  entries.push(entry);
   const loop: BackgroundLoop = startDeathWatch(context, {
     hasOthers: true,
     workers: { silences: () => new Map([...workers].map((id) => [id, 0])) },
     dispatch: { isConnected: (id) => workers.has(id), hasWorker: () => workers.size > 0 },
     sink: {
-      workerDead: (id, diedAt) => {
+      workerDead: async (...about) => {
         deaths.push(name);
-        return api.sink.workerDead(id, diedAt);
+        await meanwhile();
+        await api.sink.workerDead(...about);
       },
     },
   });
   const replica: Replica = {
     workers,
     reports,
+    refresh: entry.refresh,
     settled: async () => {
       await tracked.settled();
       await loop.idle();
@@ -129,6 +137,24 @@ describe('replicas that watch for dead workers', () => {
     expect(Math.abs((session?.takeovers?.[0]?.lost_at.getTime() ?? 0) - lostMs)).toBeLessThanOrEqual(2_000);
     expect(api.dispatch.abandoned).toEqual([{ instanceId: LOST, key: { sessionId: id, epoch: 1 } }]);
     expect(first.workers.size).toBe(1);
+  });
+
+  it('leave its calls to a worker that is back at another one when they conclude that it is dead', async () => {
+    const [first, holder] = [await startReplica('a', SAFE), await startReplica('b', LOST)];
+    const id = await callOn(LOST);
+    await pass(6, { to: first, hears: true });
+    holder.workers.clear();
+    meanwhile = async () => {
+      holder.workers.add(LOST);
+      await holder.refresh();
+    };
+    await pass(9, { to: first, hears: false });
+    expect({ epoch: await epochOf(id), deaths: deaths.length }).toEqual({ epoch: 1, deaths: 1 });
+    // Its next death is noticed, too.
+    meanwhile = async () => undefined;
+    holder.workers.clear();
+    await pass(9, { to: first, hears: false });
+    expect({ epoch: await epochOf(id), deaths: deaths.length }).toEqual({ epoch: 2, deaths: 2 });
   });
 
   it('leave a call alone whose worker has only lost its link', async () => {
