@@ -97,14 +97,9 @@ class LinkClient implements ControlPlaneClient {
   #isClosed = false;
   #lastHeardMs = 0;
   #lastError = '';
-  /**
-   * Unsent reports by session, sent together with the session's next report or at the latest with the
-   * heartbeat.
-   */
+  /** Unsent reports by session, sent with the session's next report or at the latest with the heartbeat. */
   readonly #unsent = new Map<string, readonly ReportEnvelope[]>();
-  /**
-   * The last resend requested, by session: every report behind a gap names the gap, and it is filled once.
-   */
+  /** The last resend requested, by session: every report behind a gap names it, and it is filled once. */
   readonly #resent = new Map<string, { readonly fromSeq: number; readonly atMs: number }>();
 
   /** Lapses of the lease before this registration. */

@@ -12,7 +12,7 @@ import type { Move } from '../turn/machine/moving-call.ts';
 /** Rejects the wait for the plan of a withdrawn job. */
 export class JobWithdrawn extends Error {}
 
-/** The same of a job whose plan did not come in time: the control plane may believe that it is running here. */
+/** The same of a job whose plan did not come in time: the control plane may believe that it runs here. */
 export class PlanMissing extends JobWithdrawn {}
 
 /**
