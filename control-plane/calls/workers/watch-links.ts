@@ -31,12 +31,16 @@ export function startLinkWatch(context: Context, deps: LinkWatchDeps): Backgroun
   const absences = new Absences();
   return startBackgroundLoop(context, { name: 'links', everyMs: LOOK_MS }, async () => {
     await sink.workersHeard(workers.settledIds());
-    const { workers: seen } = await sightings.look();
+    const { workers: seen, listedAt } = await sightings.look();
     const wanted = (await models.sessions.distinct('worker.instance_id', { status: 'active' })) as string[];
     const missing = wanted.filter((id) => !seen.has(id) && !dispatch.isConnected(id));
     // It may have connected meanwhile.
-    for (const { id, forMs } of absences.note(missing, clock.now()))
-      if (!dispatch.isConnected(id)) await sink.workerLost(id, new Date(clock.wallTime() - forMs));
+    for (const { id, forMs } of absences.note(missing, clock.now())) {
+      // Earlier if no replica was there to notice, as after a power failure: that time is not charged.
+      const noticedAt = new Date(clock.wallTime() - forMs);
+      const seenAt = listedAt.get(id) ?? noticedAt;
+      if (!dispatch.isConnected(id)) await sink.workerLost(id, seenAt < noticedAt ? seenAt : noticedAt);
+    }
   });
 }
 

@@ -17,6 +17,8 @@ export interface Sightings {
   readonly workers: ReadonlySet<string>;
   /** Reports of signalling servers. */
   readonly signalling: readonly SignallingReport[];
+  /** When a replica last listed each worker, by that replica's clock; also replicas that are dead by now. */
+  readonly listedAt: ReadonlyMap<string, Date>;
 }
 
 /** Reads the register repeatedly. */
@@ -41,6 +43,7 @@ export class WorkerSightings {
     return {
       workers: new Set(refreshed.flatMap(({ workers = [] }) => workers)),
       signalling: refreshed.flatMap(({ signalling = [] }) => signalling),
+      listedAt: listedAt(replicas),
     };
   }
 
@@ -57,6 +60,13 @@ export class WorkerSightings {
   #refreshed(replicas: readonly ReplicaDocument[]): readonly ReplicaDocument[] {
     return replicas.filter(({ _id, seen_at }) => this.#seenAt.get(_id) !== seen_at.getTime());
   }
+}
+
+function listedAt(replicas: readonly ReplicaDocument[]): Map<string, Date> {
+  const times = new Map<string, Date>();
+  for (const { workers = [], seen_at: at } of replicas)
+    for (const id of workers) if (at > (times.get(id) ?? new Date(0))) times.set(id, at);
+  return times;
 }
 
 /** The workers of all replicas that may be alive. */

@@ -94,6 +94,10 @@ async function callOn(instanceId: string): Promise<string> {
 
 const statusOf = async (id: string) => (await api.read(id)).status;
 
+/** Unix ms. */
+const doubtedSince = async (id: string) =>
+  (await api.context.models.sessions.findById(id).lean())?.status_at.getTime() ?? Number.NaN;
+
 describe('replicas that cannot hear each other', () => {
   it('doubt no session while each refreshes the list of its workers', async () => {
     const ids: string[] = [];
@@ -118,9 +122,22 @@ describe('replicas that cannot hear each other', () => {
     expect(await statusOf(lost)).toBe('active');
     await pass(10);
     expect([await statusOf(safe), await statusOf(lost)]).toEqual(['active', 'unknown']);
-    // As of the first look that missed it, because the session is charged up to that moment.
-    const { status_at: since } = (await api.context.models.sessions.findById(lost).lean()) ?? {};
-    expect((since?.getTime() ?? 0) - killedMs).toBeLessThanOrEqual(2 * LOOK_MS);
+    // As of when it was last listed, because the session is charged up to that moment.
+    expect(await doubtedSince(lost)).toBeLessThanOrEqual(killedMs);
+  });
+
+  it('doubt a session since its worker was last listed, though no replica was there to miss it', async () => {
+    const all = [await startReplica('a', 'worker-a'), await startReplica('b', 'worker-b')];
+    const id = await callOn('worker-b');
+    await pass(10);
+    for (const replica of all) await replica.kill();
+    const killedMs = api.clock.wallTime();
+    await api.clock.advance(50_000);
+    await startReplica('c', 'worker-c');
+    await pass(25);
+    expect(await statusOf(id)).toBe('unknown');
+    expect(await doubtedSince(id)).toBeLessThanOrEqual(killedMs);
+    expect(await doubtedSince(id)).toBeGreaterThan(killedMs - LOOK_MS);
   });
 
   it('doubt no session whose worker moves to another replica within 15 s', async () => {
