@@ -68,12 +68,21 @@ export interface StallRule {
 /** Below this share, the undisturbed samples do not represent the rest. */
 const MIN_UNDISTURBED = 1 / 3;
 
+/** The samples that no stall disturbed; all of them if stalls were not measured. */
+export function undisturbed(
+  samples: readonly TimedSample[],
+  { stalls, windowMs, toleranceMs }: StallRule,
+): readonly TimedSample[] {
+  if (!stalls) return samples;
+  return samples.filter(({ atMs }) => stalls.within(atMs, atMs + windowMs) <= toleranceMs);
+}
+
 /** Judges timed samples. `limits` are keyed by quantile (`p95`); an empty key means the maximum. */
 export function judgeSamples(
   about: Omit<About, 'samples'>,
   samples: readonly TimedSample[],
   limits: Readonly<Record<string, number>>,
-  { stalls, windowMs, toleranceMs }: StallRule,
+  rule: StallRule,
 ): Figure {
   const numbers = (chosen: readonly TimedSample[]) => {
     const values = chosen.map(({ value }) => value);
@@ -84,8 +93,8 @@ export function judgeSamples(
     }));
   };
   const all = judge({ ...about, samples: samples.length }, numbers(samples));
-  if (!stalls || all.verdict === 'not measured') return all;
-  const calm = samples.filter(({ atMs }) => stalls.within(atMs, atMs + windowMs) <= toleranceMs);
+  if (!rule.stalls || all.verdict === 'not measured') return all;
+  const calm = undisturbed(samples, rule);
   if (calm.length === 0) return { ...all, undisturbed: 'n=0' };
   const apart = judge({ ...about, samples: calm.length }, numbers(calm));
   const isMetApart =

@@ -11,7 +11,7 @@ import { quantile } from '#caller/statistics.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { createMeasuredAgent, runCallLoad } from './call-load.ts';
-import { judge, judgeSamples, type TimedSample, toText } from './figures.ts';
+import { judge, judgeSamples, type TimedSample, toText, undisturbed } from './figures.ts';
 import { type MachineStalls, watchStalls } from './machine-stalls.ts';
 import { startStandIns } from './stand-ins.ts';
 
@@ -96,7 +96,12 @@ async function compare(
   for (const [kind, statuses] of Object.entries(tally))
     console.log(`  greedy ${kind}: ${formatStatuses(statuses)}`);
   const figures = (['sessions', 'answers', 'speech', 'webhooks'] as const).map((kind) => {
-    const before = between(alone.stalls, alone[kind]).map(({ value }) => value);
+    const { stalls } = alone;
+    const before = undisturbed(alone[kind], {
+      stalls,
+      windowMs: MIN_LIMIT_MS,
+      toleranceMs: TOLERATED_STALL_MS,
+    }).map(({ value }) => value);
     const p95 = quantile(before, 0.95);
     const load =
       `beside a greedy tenant; alone p50 ${quantile(before, 0.5).toFixed(1)} · p95 ` +
@@ -121,11 +126,6 @@ async function compare(
   );
   console.log(`\n${toText(figures)}\n`);
   return figures.every(({ verdict }) => verdict === 'met' || verdict === 'met between stalls');
-}
-
-/** The samples that no stall of the machine disturbed. */
-function between(stalls: MachineStalls | null, samples: readonly TimedSample[]): readonly TimedSample[] {
-  return samples.filter(({ atMs }) => (stalls?.within(atMs, atMs + MIN_LIMIT_MS) ?? 0) <= TOLERATED_STALL_MS);
 }
 
 const NAMES = {
