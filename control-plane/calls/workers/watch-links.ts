@@ -38,7 +38,7 @@ export function startLinkWatch(context: Context, deps: LinkWatchDeps): Backgroun
     for (const { id, forMs } of absences.note(missing, clock.now())) {
       // Earlier if no replica was there to notice, as after a power failure: that time is not charged.
       const noticedAt = new Date(clock.wallTime() - forMs);
-      const seenAt = listedAt.get(id) ?? noticedAt;
+      const seenAt = listedAt(id) ?? noticedAt;
       if (!dispatch.isConnected(id)) await sink.workerLost(id, seenAt < noticedAt ? seenAt : noticedAt);
     }
   });

@@ -17,8 +17,11 @@ export interface Sightings {
   readonly workers: ReadonlySet<string>;
   /** Reports of signalling servers. */
   readonly signalling: readonly SignallingReport[];
-  /** When a replica last listed each worker, by that replica's clock; also replicas that are dead by now. */
-  readonly listedAt: ReadonlyMap<string, Date>;
+  /**
+   * When a replica last listed a worker, by that replica's clock, whether or not the replica is alive; null
+   * if no entry lists it.
+   */
+  readonly listedAt: (instanceId: string) => Date | null;
 }
 
 /** Reads the register repeatedly. */
@@ -43,7 +46,7 @@ export class WorkerSightings {
     return {
       workers: new Set(refreshed.flatMap(({ workers = [] }) => workers)),
       signalling: refreshed.flatMap(({ signalling = [] }) => signalling),
-      listedAt: listedAt(replicas),
+      listedAt: (instanceId) => listedAt(replicas, instanceId),
     };
   }
 
@@ -62,11 +65,11 @@ export class WorkerSightings {
   }
 }
 
-function listedAt(replicas: readonly ReplicaDocument[]): Map<string, Date> {
-  const times = new Map<string, Date>();
-  for (const { workers = [], seen_at: at } of replicas)
-    for (const id of workers) if (at > (times.get(id) ?? new Date(0))) times.set(id, at);
-  return times;
+function listedAt(replicas: readonly ReplicaDocument[], instanceId: string): Date | null {
+  const times = replicas.flatMap(({ workers, seen_at: at }) =>
+    workers?.includes(instanceId) ? [at.getTime()] : [],
+  );
+  return times.length === 0 ? null : new Date(Math.max(...times));
 }
 
 /** The workers of all replicas that may be alive. */
