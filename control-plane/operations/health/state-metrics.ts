@@ -24,7 +24,7 @@ interface Backlog {
   readonly oldestAt: Date | null;
 }
 
-/** What the database says. */
+/** The figures read from the database. */
 interface StoredState {
   readonly sessions: Readonly<Record<(typeof STATUSES)[number], number>>;
   readonly backlogs: Readonly<Record<(typeof QUEUES)[number], Backlog>>;
@@ -36,6 +36,22 @@ type Parts = Pick<Context, 'clock' | 'logger' | 'metrics' | 'models'>;
 export function addStateMetrics(context: Parts): void {
   const { clock, metrics } = context;
   const state = freshState(context);
+  /** Reads one value for each of these names; none while the database is away. */
+  const readingOf =
+    <Label extends string, Name extends string>(
+      label: Label,
+      names: readonly Name[],
+      figureOf: (stored: StoredState, name: Name) => number,
+    ) =>
+    async () => {
+      const stored = await state();
+      return stored === null
+        ? []
+        : names.map((name) => ({
+            labels: { [label]: name } as Record<Label, Name>,
+            value: figureOf(stored, name),
+          }));
+    };
   metrics.meters.gauge({
     name: 'parley_store_up',
     help: '1 if the database answered when its state was read last, at most 10 s ago; else 0.',
@@ -47,31 +63,22 @@ export function addStateMetrics(context: Parts): void {
       'Sessions that have not ended, by status. unknown: active, but no control plane is ' +
       'connected to its worker. The same in all replicas.',
     labels: { status: STATUSES },
-    read: async () => {
-      const { sessions } = (await state()) ?? {};
-      return sessions ? STATUSES.map((status) => ({ labels: { status }, value: sessions[status] })) : [];
-    },
+    read: readingOf('status', STATUSES, ({ sessions }, status) => sessions[status]),
   });
   metrics.meters.gauges({
     name: 'parley_backlog_items',
     help: 'Items that wait, at most 10,000 for each queue. The same in all replicas.',
     labels: { queue: QUEUES },
-    read: async () => {
-      const { backlogs } = (await state()) ?? {};
-      return backlogs ? QUEUES.map((queue) => ({ labels: { queue }, value: backlogs[queue].items })) : [];
-    },
+    read: readingOf('queue', QUEUES, ({ backlogs }, queue) => backlogs[queue].items),
   });
   metrics.meters.gauges({
     name: 'parley_backlog_oldest_seconds',
     help: 'Time for which the oldest item has been due; 0 if none waits. The same in all replicas.',
     labels: { queue: QUEUES },
-    read: async () => {
-      const { backlogs } = (await state()) ?? {};
-      if (!backlogs) return [];
-      const ageOf = ({ oldestAt }: Backlog) =>
-        oldestAt === null ? 0 : Math.max(0, clock.wallTime() - oldestAt.getTime()) / 1000;
-      return QUEUES.map((queue) => ({ labels: { queue }, value: ageOf(backlogs[queue]) }));
-    },
+    read: readingOf('queue', QUEUES, ({ backlogs }, queue) => {
+      const { oldestAt } = backlogs[queue];
+      return oldestAt === null ? 0 : Math.max(0, clock.wallTime() - oldestAt.getTime()) / 1000;
+    }),
   });
 }
 
