@@ -3,11 +3,12 @@
  * images made here from the system's own packages under the names that the Dockerfile uses. They stand in for
  * the published ones, which come from the same Debian packages.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { RunningProgram } from '../journeys/program.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
@@ -30,8 +31,8 @@ export const CONTAINER_PROGRAMS = ['buildah', 'mmdebstrap'];
 export interface Containers {
   /** Builds `deploy/Dockerfile` from a folder; returns the lines that the build printed. */
   build(folder: string, tag: string): Promise<string[]>;
-  /** Starts a container of an image; `parameters` replace those of its command. */
-  start(tag: string, environment: Readonly<Record<string, string>>): Promise<ChildProcess>;
+  /** Starts a container of an image with its command. */
+  start(tag: string, environment: Readonly<Record<string, string>>): Promise<RunningProgram>;
   /** Output of a program in a new container, as the image's user. */
   output(tag: string, command: readonly string[]): Promise<string>;
   /** Size of an image with its base, bytes. */
@@ -76,7 +77,7 @@ export async function openContainers(): Promise<Containers> {
       const values = Object.entries(environment).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
       const parameters = ['run', '--user', await userOf(tag), ...values, await from(tag), '--'];
       const program = [entrypoint, command].flat().map(String);
-      return spawn('buildah', [...store, ...parameters, ...program], { env, stdio: 'pipe' });
+      return new RunningProgram(['buildah', ...store, ...parameters, ...program], { cwd: folder, env });
     },
     output: async (tag, command) =>
       (await buildah('run', '--user', await userOf(tag), await from(tag), '--', ...command)).stdout,

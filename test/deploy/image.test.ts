@@ -1,10 +1,8 @@
-import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freeTcpPort } from '../free-port.ts';
-import { processTree } from '../journeys/process-tree.ts';
 import { describeWhereThere } from '../needs.ts';
 import { CONTAINER_PROGRAMS, type Containers, openContainers } from './containers.ts';
 
@@ -13,14 +11,6 @@ const TAG = 'localhost/parley:test';
 /** Half of what the first Dockerfile built on the same base images, 1.39 GB. */
 const MOST_BYTES = 695e6;
 const BUILD_MS = 600_000;
-
-function killLeftover(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended.
-  }
-}
 
 describeWhereThere(CONTAINER_PROGRAMS)('the container image', () => {
   let containers: Containers;
@@ -88,12 +78,8 @@ describeWhereThere(CONTAINER_PROGRAMS)('the container image', () => {
       await expect(containers.output(TAG, ['env', 'PORT=1', ...check])).rejects.toThrow();
     } finally {
       // Buildah passes no signals on.
-      const exited = once(container, 'exit');
-      const processes = processTree(container.pid ?? 0);
-      for (const { pid, commandLine } of processes)
-        if (commandLine.includes('main.ts all')) process.kill(pid, 'SIGTERM');
-      await exited;
-      for (const { pid } of processes) killLeftover(pid);
+      container.signalTree('SIGKILL');
+      await container.close();
     }
   });
 });
