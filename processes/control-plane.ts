@@ -95,18 +95,17 @@ async function compose(
 ): Promise<ManagedProcess> {
   const clock = systemClock;
   const metrics = createMetrics();
-  const { database, models, credentials } = await openStored(settings, { clock, logger, metrics });
+  const stored = await openStored(settings, { clock, logger, metrics });
+  const { database, credentials } = stored;
   const coordination = await openCoordination(settings, { clock, logger, metrics });
   const hasOthers = settings.REDIS_URL !== undefined;
   const reach = createDispatch({ coordination, clock, logger }, hasOthers);
   const { workers, others, dispatch } = reach;
   const publicAddress = new PublicAddress(settings);
   const context = await buildContext(settings, {
+    ...stored,
     clock,
     logger,
-    credentials,
-    database,
-    models,
     coordination,
     dispatch,
     publicAddress,
@@ -148,12 +147,7 @@ async function compose(
         logger.error({ err: error, instanceId }, 'failed to settle the sessions of a dead worker');
       });
     },
-    async drain() {
-      workers.announceStop();
-      // Under a supervisor the workers stop now; alone, requests come until a load balancer has noticed.
-      if (settings.SUPERVISOR_RUN === undefined) await clock.sleep(settings.STOP_DELAY_SECONDS * 1000);
-      workers.drain();
-    },
+    drain: () => drain(workers, settings),
     async close() {
       warmUp.cancel();
       sharing.cancel();
@@ -188,13 +182,24 @@ function enroll(
   });
 }
 
+/** Stops the placement of calls. */
+async function drain(
+  workers: ConnectedWorkers,
+  { SUPERVISOR_RUN, STOP_DELAY_SECONDS }: Settings,
+): Promise<void> {
+  workers.announceStop();
+  // Under a supervisor the workers stop now; alone, requests come until a load balancer has noticed.
+  if (SUPERVISOR_RUN === undefined) await systemClock.sleep(STOP_DELAY_SECONDS * 1000);
+  workers.drain();
+}
+
 async function closeContext(context: Context): Promise<void> {
   const { coordination, egress, localModels, speech, speechModels } = context;
   await Promise.all([coordination, egress, localModels, speech, speechModels].map((part) => part.close()));
   await context.tracing?.close();
 }
 
-/** What opening the stores needs. */
+/** Dependencies of the stores. */
 type StoreParts = Pick<Context, 'clock' | 'logger' | 'metrics'>;
 
 /** Opens the database, and the deployment key, which with a master key is in the database only. */

@@ -81,8 +81,7 @@ async function compose(
   const metrics = createWorkerMetrics();
   const media = await startMedia(settings, logger, metrics);
   const lease = leaseOf(settings, logger, media);
-  const takesPhoneCalls = settings.WORKER_KINDS.includes('phone') && signallingServers(settings).length > 0;
-  const sip = takesPhoneCalls ? openSip(settings, { tag: instanceId, watch: lease, logger }) : null;
+  const sip = openSip(settings, { tag: instanceId, watch: lease, logger });
   const signalling = sip?.signalling ?? null;
   const [speech, spool, tracing] = await Promise.all([
     openSpeech(settings, { clock: vendorClock, logger, vendors: metrics.vendors }),
@@ -93,7 +92,6 @@ async function compose(
   const knowledge = createKnowledgeSearch({ clock, logger });
   const { vendors, interruptions } = metrics;
   const parts = { settings, speech, knowledge, egress, clock, vendorClock, logger, vendors };
-  const engines = new PlanEngines(parts);
   const downloads = new ModelDownloads({ settings, clock, logger, onReady: speech.prepare });
   const uploads = openUploads(link, metrics, logger);
   const worker = new Worker({
@@ -107,7 +105,7 @@ async function compose(
     adopted: await adoptSpools(spoolRoot),
     uploads,
     media,
-    engines,
+    engines: new PlanEngines(parts),
     interruptions,
     egress,
     phone: signalling && { signalling, clock, logger, media, egress, ...phoneSettings(settings) },
@@ -117,10 +115,7 @@ async function compose(
     onSpeechModels: announcedModels({ downloads, prepare: speech.prepare, logger }),
   });
   health?.serve(healthOf({ worker, uploads, meters: metrics.meters, clock }));
-  const [isConnected] = await Promise.all([
-    worker.connected(CONNECT_MS),
-    sip && withinConnectTime(sip.connected),
-  ]);
+  const isConnected = await connected(worker, sip);
   const warmUp = clock.after(WARM_UP_AFTER_MS, () => media.warmUp(transportsOf(worker.kinds)));
   return {
     facts: { engines: speech.describe() },
@@ -244,11 +239,15 @@ function leaseOf(settings: Settings, logger: Logger, media: LegFactory): Speakin
   });
 }
 
-/** Starts to connect to every SIP server. Until one is connected the worker declines phone calls. */
-function openSip(
-  settings: Settings,
-  worker: Pick<DrachtioOptions, 'tag' | 'watch' | 'logger'>,
-): { readonly signalling: Signalling; readonly connected: Promise<void> } {
+/** The signalling servers of a worker. */
+interface Sip {
+  readonly signalling: Signalling;
+  readonly connected: Promise<void>;
+}
+
+/** Connects to every SIP server; declines phone calls until then. Null: the worker takes no phone calls. */
+function openSip(settings: Settings, worker: Pick<DrachtioOptions, 'tag' | 'watch' | 'logger'>): Sip | null {
+  if (!settings.WORKER_KINDS.includes('phone') || signallingServers(settings).length === 0) return null;
   const { logger } = worker;
   const { signalling, connected } = openSignalling({
     servers: signallingServers(settings),
@@ -267,6 +266,11 @@ function openSip(
   return { signalling: relayedSignalling(signalling, relay), connected };
 }
 
-function withinConnectTime(connected: Promise<void>): Promise<void> {
-  return waitAtMost(systemClock, CONNECT_MS, connected);
+/** Waits for both connections, for a limited time; returns whether that to the control plane exists. */
+async function connected(worker: Worker, sip: Sip | null): Promise<boolean> {
+  const [isConnected] = await Promise.all([
+    worker.connected(CONNECT_MS),
+    sip && waitAtMost(systemClock, CONNECT_MS, sip.connected),
+  ]);
+  return isConnected;
 }
