@@ -36,8 +36,8 @@ function numberIn(text: string): number {
 }
 
 /**
- * What was counted between two scrapes of one process: the series of counters and histograms, less their
- * earlier values, and all others as they are. A counter that has fallen began anew with its process.
+ * Increase between two scrapes of one process. Counters and histograms have their earlier value subtracted;
+ * other samples stay as they are. A counter that is lower than before was reset by a restart.
  */
 export function countedSince(earlier: readonly Sample[], later: readonly Sample[]): Sample[] {
   const before = new Map(earlier.map((sample) => [keyOf(sample), sample.value]));

@@ -1,8 +1,8 @@
-/** What a worker measures of its requests to vendors. */
+/** Metrics of a worker's requests to vendors. */
 import type { Meters } from '#base/meters.ts';
 import { VENDOR_LABELS, vendorOfEngine } from './vendor-labels.ts';
 
-/** What a vendor is asked for. */
+/** Kinds of requests to a vendor. */
 export type VendorService = 'recognition' | 'model' | 'synthesis';
 
 /** How a request went wrong. `stalled`: accepted, and then nothing came in time. */
@@ -21,7 +21,7 @@ export type VendorFault = (typeof VENDOR_FAULTS)[number];
 export interface VendorMeters {
   /** It has begun to answer, after this time, ms; null if that says nothing about the vendor. */
   began(service: VendorService, engineId: string, afterMs: number | null): void;
-  /** `abandoned`: nobody waited for the answer any more. */
+  /** `abandoned`: the caller of the vendor cancelled the request. */
   failed(service: VendorService, engineId: string, fault: VendorFault | 'abandoned'): void;
   /** Another engine takes its place. */
   failedOver(service: VendorService, engineId: string): void;

@@ -5,7 +5,7 @@ import type { Uploads } from '#runtime/link/uploads.ts';
 import type { Worker } from '#runtime/worker/worker.ts';
 import type { Health } from './health-server.ts';
 
-/** What readiness and metrics of a worker are read from. */
+/** Sources of a worker's readiness and metrics. */
 export interface WorkerParts {
   readonly worker: Pick<Worker, 'missing' | 'state'>;
   readonly uploads: Pick<Uploads, 'waiting'>;

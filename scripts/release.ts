@@ -128,7 +128,9 @@ function pack(): string {
   const lock = join(ROOT, 'npm-shrinkwrap.json');
   copyFileSync(join(ROOT, 'package-lock.json'), lock);
   try {
-    const [packed] = JSON.parse(npm('pack', '--json', '--pack-destination', OUT)) as { filename: string }[];
+    const [packed] = JSON.parse(npm(ROOT, 'pack', '--json', '--pack-destination', OUT)) as {
+      filename: string;
+    }[];
     if (!packed) throw new Error('npm pack wrote no file');
     return join(OUT, packed.filename);
   } finally {
@@ -146,8 +148,8 @@ function listPackages(version: string): string {
   const manifest = { name: 'parley', version, license: own.license, dependencies };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
   copyFileSync(join(ROOT, 'package-lock.json'), join(folder, 'package-lock.json'));
-  npmIn(folder, 'install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund');
-  writeFileSync(file, npmIn(folder, 'sbom', '--package-lock-only', '--sbom-format=spdx'));
+  npm(folder, 'install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund');
+  writeFileSync(file, npm(folder, 'sbom', '--package-lock-only', '--sbom-format=spdx'));
   rmSync(folder, { recursive: true });
   return file;
 }
@@ -196,11 +198,7 @@ function currentVersion(): string {
   return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
 }
 
-function npm(...parameters: readonly string[]): string {
-  return npmIn(ROOT, ...parameters);
-}
-
-function npmIn(folder: string, ...parameters: readonly string[]): string {
+function npm(folder: string, ...parameters: readonly string[]): string {
   return execFileSync('npm', parameters, {
     cwd: folder,
     encoding: 'utf8',

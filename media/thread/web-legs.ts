@@ -20,13 +20,13 @@ const ROOMS_PER_PROCESS = 200;
 /** A process that has not loaded everything by then is given up. */
 const WARM_WITHIN_MS = 30_000;
 
-/** What a process reports, see `RemoteLegsOptions`. */
+/** Callbacks of a process (`RemoteLegsOptions`). */
 export interface WebProcessListener {
   readonly onWarm: (isComplete: boolean) => void;
   readonly onEnded: (error: Error) => boolean;
 }
 
-/** What the web calls need. */
+/** Dependencies of the web calls. */
 export interface WebLegsOptions {
   readonly start: (listener: WebProcessListener) => RemoteLegs;
   readonly clock: Clock;

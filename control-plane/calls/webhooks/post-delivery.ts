@@ -7,7 +7,7 @@ import { postSigned } from './signed-post.ts';
 /** Only the status of the answer matters. */
 const ANSWER_BYTES = 16 * 1024;
 
-/** What came of an attempt. */
+/** Result of an attempt. */
 export interface PostOutcome {
   readonly isDelivered: boolean;
   /** The endpoint has answered, whatever its status. */

@@ -115,7 +115,7 @@ interface IndexKeys {
   readonly isMultikey: boolean;
 }
 
-/** What determines the keys of an index. */
+/** The part of an index that determines a document's keys. */
 export interface KeyedIndex extends Pick<Index, 'fields' | 'partial'> {
   readonly spec: Pick<Index['spec'], 'sparse'>;
 }
