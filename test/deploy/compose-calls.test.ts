@@ -6,7 +6,9 @@ import { describeNeeds } from '../needs.ts';
 import type { HeardOutside } from './compose-network.ts';
 
 const run = promisify(execFile);
-const LIMIT_MS = 300_000;
+const PROGRAM_MS = 150_000;
+/** Longer than the program's, so that its output is shown. */
+const LIMIT_MS = PROGRAM_MS + 30_000;
 const NEEDED = ['unshare', 'ip', 'iptables', 'baresip', 'redis-server', 'livekit-server'];
 
 describeNeeds(NEEDED)('the parts with exactly the environment of the compose file', () => {
@@ -15,7 +17,7 @@ describeNeeds(NEEDED)('the parts with exactly the environment of the compose fil
     async () => {
       const program = join(import.meta.dirname, 'compose-network.ts');
       const { stdout } = await run('unshare', ['--net', process.execPath, program], {
-        timeout: LIMIT_MS,
+        timeout: PROGRAM_MS,
         maxBuffer: 16 * 1_048_576,
       });
       const heard = JSON.parse(/^heard (.+)$/m.exec(stdout)?.[1] ?? 'null') as HeardOutside;

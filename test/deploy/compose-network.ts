@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { dispose } from '@livekit/rtc-node';
 import { voicedSeconds } from '#caller/voiced.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { type Host, OUTSIDE, openNetwork, SWITCH } from '../fleet-scene/network.ts';
@@ -83,6 +84,8 @@ try {
     await program.close();
   }
   await network.close();
+  // The native part of the participant would keep this process running.
+  await dispose();
   rmSync(folder, { recursive: true, force: true });
 }
 
