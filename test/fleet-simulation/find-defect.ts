@@ -8,12 +8,24 @@ export interface FoundDefect {
   readonly violation: string;
 }
 
-/** What found the defect within the first `runs` fleets; null if nothing did. */
-export function findDefect({ name }: Defect, runs: number): Promise<FoundDefect | null> {
+/** A defect that is searched in its own thread. */
+export interface SearchedDefect {
+  readonly name: string;
+  /** Most fleets, from seed 1. */
+  readonly runs: number;
+  /** The seed that is tried before; null if none is known. */
+  readonly likely: number | null;
+}
+
+/** What found the defect in the likely fleet or within the first `runs` fleets; null if nothing did. */
+export function findDefect(
+  { name }: Defect,
+  runs: number,
+  likely: number | null = null,
+): Promise<FoundDefect | null> {
+  const workerData: SearchedDefect = { name, runs, likely };
   return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL('./fleet-defect-thread.ts', import.meta.url), {
-      workerData: { name, runs },
-    });
+    const thread = new Worker(new URL('./fleet-defect-thread.ts', import.meta.url), { workerData });
     thread.once('message', resolve);
     thread.once('error', reject);
   });
