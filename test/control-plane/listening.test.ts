@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '#control-plane/control-plane.ts';
+import { createMetrics } from '#control-plane/platform/metrics.ts';
 import { openTestApi, type TestApi } from './test-api.ts';
 
 let api: TestApi;
@@ -8,7 +9,8 @@ let controlPlane: ControlPlane;
 
 beforeAll(async () => {
   api = await openTestApi({ PORT: '0' });
-  controlPlane = await startControlPlane(api.context);
+  // The server of the API counts with the metrics of its context.
+  controlPlane = await startControlPlane({ ...api.context, metrics: createMetrics() });
 });
 afterAll(async () => {
   await controlPlane.close();

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
@@ -10,10 +10,13 @@ import type { Signalling } from '#telephony/signalling.ts';
 import { type Link, openLink } from '#test/fakes/link.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { SECRET, startTestSignalling } from '#test/fakes/signalling.ts';
+import { turnsUntil } from '#test/turns-until.ts';
 
 /** Time for a question and its answer on the loopback, between two seconds of the server's clock. */
 const TURN_MS = 30;
 const SECONDS = 60;
+/** More turns of the event loop than an answer needs. */
+const ANSWER_TURNS = 20;
 const logger = createLogger({ level: 'silent', name: 'test' });
 
 let clock: ManualClock;
@@ -101,10 +104,13 @@ describe('the embedded server’s watch of its workers', () => {
     await connect('worker-1', true);
     await until(() => expect(last()?.connected).toEqual(['worker-1']));
     const before = reports.length;
+    const questions = heard.length;
     // The answers of that time are read after the timer.
     clock.stall(8_000);
     await clock.advance(0);
-    await sleep(TURN_MS);
+    await turnsUntil(() => heard.length > questions);
+    // The answer crosses two connections on the loopback.
+    for (let turn = 0; turn < ANSWER_TURNS; turn++) await nextTurn();
     await until(() => expect(reports.length).toBeGreaterThan(before + 2));
     expect(reports.slice(before).flatMap(({ silent }) => silent)).toEqual([]);
     expect(workers.every(({ isConnected }) => isConnected)).toBe(true);
