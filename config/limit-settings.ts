@@ -25,7 +25,7 @@ const dollars = z.string().transform((value, context) => {
 });
 
 export const limitSettings = {
-  LIMIT_REQUESTS: count.default(4),
+  LIMIT_REQUESTS: count.default(2),
   LIMIT_REFUSALS_PER_SECOND: count.default(50),
   LIMIT_PREVIEWS: count.default(10),
   LIMIT_PREVIEWS_PER_MINUTE: count.default(60),

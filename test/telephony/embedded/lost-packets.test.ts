@@ -83,7 +83,7 @@ describe('lost packets, on a simulated server clock', () => {
     expect(server.metrics().dialogs).toBe(0);
   });
 
-  it('a caller who never sends an ACK gets a BYE after 32 s, and the worker is notified', async () => {
+  it('security 23: a call without an ACK, as of a forged sender, ends after 32 s for caller and worker', async () => {
     const { dialog } = await answered();
     const ended = new Promise<void>((resolve) =>
       dialog.listen({
