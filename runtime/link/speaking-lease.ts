@@ -39,7 +39,10 @@ export class SpeakingLease {
   constructor(options: SpeakingLeaseOptions) {
     this.#options = options;
     this.#knownMs = options.clock.now();
-    this.#timer = options.clock.every(CHECK_MS, () => this.hasLapsed);
+    this.#timer = options.clock.every(CHECK_MS, () => {
+      this.#forget();
+      return this.hasLapsed;
+    });
   }
 
   /** Monotonic time, ms. */
@@ -127,11 +130,16 @@ export class SpeakingLease {
     this.#timer.cancel();
   }
 
+  /** Tells of it at once: without a server that knows this worker, nothing else would end the old lease. */
+  #forget(): void {
+    const nowMs = this.now();
+    const forgotten = [...this.#heardMs].filter(([, heardMs]) => nowMs - heardMs > FORGOTTEN_MS);
+    for (const [server] of forgotten) this.#heardMs.delete(server);
+    if (forgotten.length > 0) this.#tell();
+  }
+
   /** Infinite while no signalling server knows this worker. */
   #endMs(): number {
-    const nowMs = this.now();
-    for (const [server, heardMs] of this.#heardMs)
-      if (nowMs - heardMs > FORGOTTEN_MS) this.#heardMs.delete(server);
     return Math.max(this.#knownMs, Math.min(...this.#heardMs.values())) + SPEAKING_LEASE_MS;
   }
 

@@ -61,7 +61,7 @@ export class Caller {
   holder: WorkerProcess | null = null;
   /** Time of the first word, ms of the world's clock. */
   connectedMs: number | null = null;
-  /** Last time at which an agent could be heard, or at which its worker noticed that they had left, ms. */
+  /** Last time at which their worker lived and had the call, or noticed that they had left, ms. */
   servedMs = 0;
   connections = 0;
   #offers = 0;
@@ -77,6 +77,11 @@ export class Caller {
   get isServed(): boolean {
     const { sessionId } = this.plan;
     return this.holder?.speaks(sessionId) === true && this.holder.isTalking(sessionId);
+  }
+
+  /** A worker holds their line, though it may be paused or, cut off, silent. */
+  get isHeld(): boolean {
+    return this.holder?.process.isAlive === true && this.holder.hasCall(this.plan.sessionId);
   }
 
   /** Calls; resolves or gives up by itself. */

@@ -13,7 +13,7 @@ import type { Fields } from './store-engine.ts';
 import type { WebhookEndpoint } from './webhook-endpoint.ts';
 
 /**
- * Longest a charge may exceed the time in which the caller was served: two looks of the watch over links, and
+ * Longest a charge may exceed the time in which a worker held the caller's line: two looks of the watch over links, and
  * clocks that differ and jump.
  */
 const OVERCHARGE_SECONDS = 15;
@@ -105,7 +105,7 @@ function overchargeViolations(session: SessionDocument, callers: readonly Caller
   const seconds = session.duration_seconds ?? 0;
   const servedSeconds = connectedMs === null ? 0 : Math.max(0, servedMs - connectedMs) / 1_000;
   return seconds > servedSeconds + OVERCHARGE_SECONDS
-    ? [`${session._id} is charged for ${seconds} s, but was served for ${servedSeconds.toFixed(0)} s`]
+    ? [`${session._id} is charged for ${seconds} s, but was held for ${servedSeconds.toFixed(0)} s`]
     : [];
 }
 

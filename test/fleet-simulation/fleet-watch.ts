@@ -181,7 +181,7 @@ export class FleetWatch implements FleetObserver {
     for (const caller of this.#callers) {
       const { plan } = caller;
       // While it cannot look, the fleet does not see that nobody serves the caller any more.
-      if (caller.isServed || !canLook) caller.servedMs = this.#nowMs;
+      if (caller.isHeld || !canLook) caller.servedMs = this.#nowMs;
       const agents = fleet.workers().filter((worker) => worker.speaks(plan.sessionId));
       if (agents.length > 1)
         this.violated(

@@ -118,6 +118,16 @@ describe('the time that a worker may speak without an answer', () => {
     expect(maySpeak()).toBe(true);
   });
 
+  it('is unlimited again when the last server has forgotten the worker, and the control plane hears it', async () => {
+    lease.asked(S1, null);
+    for (let second = 0; second < 150; second++) {
+      await clock.advance(1_000);
+      lease.linked(clock.now());
+      expect(maySpeak()).toBe(true);
+    }
+    expect(untilMs).toBe(Number.POSITIVE_INFINITY);
+  });
+
   it('counts from the time the acknowledged message was sent, not from its answer', async () => {
     lease.asked(S1, null);
     await clock.advance(2_000);
