@@ -178,6 +178,7 @@ function enroll(
     id,
     isShared,
     workers: () => workers.heardIds(),
+    takePings: () => workers.takePings(),
     signalling: () => context.signallingReports.current(),
   });
 }

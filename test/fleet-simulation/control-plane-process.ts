@@ -92,6 +92,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     id: process.name,
     isShared: true,
     workers: () => workers.heardIds(),
+    takePings: () => workers.takePings(),
     signalling: () => signallingReports.current(),
   });
   const sink = createReportSink(context, createCallJobs(context));

@@ -154,9 +154,12 @@ export class VirtualSocket extends EventEmitter {
     if (this.readyState === this.OPEN) this.#transmit({ event: 'message', text });
   }
 
-  /** One with a text is answered with it, as the peer's library does. */
   ping(text = ''): void {
     if (this.readyState === this.OPEN) this.#transmit({ event: 'ping', text });
+  }
+
+  pong(text: string): void {
+    if (this.readyState === this.OPEN) this.#transmit({ event: 'pong', text });
   }
 
   close(): void {
@@ -224,6 +227,5 @@ export class VirtualSocket extends EventEmitter {
     if (this.isOver) return;
     if (event === 'close') this.#end();
     else this.emit(event, text);
-    if (event === 'ping' && text !== '') this.#transmit({ event: 'pong', text });
   }
 }

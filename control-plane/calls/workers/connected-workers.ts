@@ -105,6 +105,16 @@ export class ConnectedWorkers implements OwnWorkers {
     return [...this.silences()].flatMap(([id, silentMs]) => (silentMs <= HEARD_MS ? [id] : []));
   }
 
+  /** Takes the pings of the workers in `heardIds`; the result answers them, once the ids are stored. */
+  takePings(): () => void {
+    const answers = [...this.#workers.values()].flatMap((worker) =>
+      worker.silentMs <= HEARD_MS ? [worker.takePing()] : [],
+    );
+    return () => {
+      for (const answer of answers) answer();
+    };
+  }
+
   /** Time since the last message of each connected worker, ms. */
   silences(): ReadonlyMap<string, number> {
     return new Map([...this.#workers].map(([id, { silentMs }]) => [id, silentMs]));

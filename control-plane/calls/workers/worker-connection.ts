@@ -30,6 +30,11 @@ export interface WorkerConnectionOptions {
   readonly logger: Logger;
   /** Maximum silence before the link counts as lost, ms. */
   readonly silenceMs: number;
+  /**
+   * Other replicas read in the database which workers this one hears. Its answer to a ping says that they
+   * know, so it waits for `takePing`.
+   */
+  readonly isListed: boolean;
   onRegister(worker: WorkerConnection): void;
   onMessage(worker: WorkerConnection, message: WorkerMessage): void;
   /** Called only after `onRegister`. */
@@ -45,6 +50,8 @@ export interface WorkerConnection {
   /** Names of the SIP servers that it is connected to; null from older workers, which do not say. */
   readonly sipServers: readonly string[] | null;
   send(message: ControlMessage): void;
+  /** Takes the last unanswered ping, if `isListed`; the result answers it. */
+  takePing(): () => void;
   /** Resolves with the worker's answer to an offer, or `late` after `ms`. */
   waitForVerdict(
     offer: { readonly sessionId: string; readonly epoch: number },
@@ -70,8 +77,10 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
     // The ping also lets the worker detect a dead connection.
     else if (socket.readyState === socket.OPEN) socket.ping();
   });
-  socket.on('ping', () => {
+  socket.on('ping', (data) => {
     lastHeardMs = clock.now();
+    if (worker && options.isListed) worker.keepPing(data);
+    else if (socket.readyState === socket.OPEN) socket.pong(data);
   });
   socket.on('message', (data) => {
     lastHeardMs = clock.now();
@@ -100,6 +109,7 @@ class SocketWorker implements WorkerConnection {
   readonly #socket: WebSocket;
   readonly #clock: Clock;
   readonly #silentMs: () => number;
+  #ping: Buffer | null = null;
   readonly #verdicts = new Map<string, (verdict: OfferVerdict) => void>();
   readonly #answers = new Map<string, (answer: WorkerAnswer | null) => void>();
 
@@ -126,6 +136,18 @@ class SocketWorker implements WorkerConnection {
 
   send(message: ControlMessage): void {
     this.#socket.send(JSON.stringify(message));
+  }
+
+  keepPing(data: Buffer): void {
+    this.#ping = data;
+  }
+
+  takePing(): () => void {
+    const [socket, ping] = [this.#socket, this.#ping];
+    this.#ping = null;
+    return () => {
+      if (ping && socket.readyState === socket.OPEN) socket.pong(ping);
+    };
   }
 
   waitForVerdict(

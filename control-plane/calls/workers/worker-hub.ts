@@ -80,6 +80,7 @@ export class WorkerHub {
       clock: this.#deps.clock,
       logger: this.#deps.logger,
       silenceMs: SILENCE_MS,
+      isListed: this.#deps.others.mayExist,
       onRegister: (worker) => this.#register(worker),
       onMessage: (worker, message) => this.#receive(worker, message),
       onClose: (worker) => this.#handleLoss(worker),

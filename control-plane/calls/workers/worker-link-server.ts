@@ -17,7 +17,12 @@ export function serveWorkerLink(
   hub: WorkerHub,
   workerToken: string,
 ): { close(): Promise<void> } {
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_LINK_FRAME_BYTES });
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_LINK_FRAME_BYTES,
+    // An answer extends the time that a worker may speak: the connection decides when to give it.
+    autoPong: false,
+  });
   const unclaim = claimUpgrade(server, PATH, (request, socket, head) => {
     if (!isBearer(request.headers.authorization, workerToken))
       refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });

@@ -35,6 +35,8 @@ export interface ReplicaIdentity {
   readonly isShared: boolean;
   /** Ids of the workers connected now; stored if `isShared`, for the other replicas. */
   readonly workers: () => readonly string[];
+  /** Called with `workers`; the result is called once their ids are stored. */
+  readonly takePings?: () => () => void;
   /** The last reports of signalling servers to this replica; stored if `isShared`, for the other replicas. */
   readonly signalling?: () => readonly SignallingReport[];
 }
@@ -51,8 +53,9 @@ export async function registerReplica(
   const wallTime = () => new Date(clock.wallTime());
   const startedAt = wallTime();
   const seenAt = differingTimes(clock);
-  const sendHeartbeat = () =>
-    replicas.updateOne(
+  const sendHeartbeat = async () => {
+    const answerPings = self.takePings?.();
+    await replicas.updateOne(
       { _id: self.id },
       {
         $set: {
@@ -65,6 +68,8 @@ export async function registerReplica(
       },
       { upsert: true },
     );
+    answerPings?.();
+  };
   await sendHeartbeat();
   let pending: Promise<void> | null = null;
   const ticking = clock.every(HEARTBEAT_MS, () => {

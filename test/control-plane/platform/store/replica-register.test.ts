@@ -66,6 +66,7 @@ async function start(id: string, isShared: boolean): Promise<ReplicaRegistration
     return error instanceof Error ? error.message : String(error);
   }
 }
+const none = () => ({ lean: async () => [] });
 const ids = async () => (await store.models.replicas.find({}).lean()).map(({ _id }) => _id).sort();
 
 describe('the registry of replicas (REDIS_URL)', () => {
@@ -82,6 +83,41 @@ describe('the registry of replicas (REDIS_URL)', () => {
     for (const id of ['a', 'b', 'c']) expect(await start(id, true)).not.toBeTypeOf('string');
     expect(await start('d', false)).toContain('set the same REDIS_URL');
     expect(await ids()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('answers the pings of its workers once their list is stored, and not if the database refuses it', async () => {
+    const answered: string[] = [];
+    let ping = 'first';
+    const takePings = () => {
+      const taken = ping;
+      return () => answered.push(taken);
+    };
+    let storing = Promise.withResolvers<void>();
+    const replicas = {
+      ...store.models.replicas,
+      updateOne: () => storing.promise,
+      find: none,
+      deleteOne: none,
+    };
+    storing.resolve();
+    await registerReplica(
+      { models: { replicas: replicas as unknown as typeof store.models.replicas }, clock, logger },
+      { id: 'a', isShared: true, workers: () => ['w1'], takePings },
+    );
+    expect(answered).toEqual(['first']);
+    ping = 'second';
+    storing = Promise.withResolvers();
+    await clock.advance(2_000);
+    expect(answered).toEqual(['first']);
+    storing.reject(new Error('no primary'));
+    await clock.advance(0);
+    expect(answered).toEqual(['first']);
+    ping = 'third';
+    storing = Promise.withResolvers();
+    await clock.advance(2_000);
+    storing.resolve();
+    await clock.advance(0);
+    expect(answered).toEqual(['first', 'third']);
   });
 
   it('clears the list of workers of a replica that starts again without Redis', async () => {

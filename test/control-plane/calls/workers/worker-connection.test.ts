@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import { systemClock } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
+import {
+  openWorkerConnection,
+  type WorkerConnection,
+} from '#control-plane/calls/workers/worker-connection.ts';
+import type { WorkerMessage } from '#protocol/worker-link.ts';
+
+const REGISTER = {
+  type: 'register',
+  link_version: 1,
+  instance_id: 'w1',
+  supervisor_run: null,
+  capacity: 2,
+  codecs: ['PCMU'],
+  sip_tag: 'w1',
+  kinds: ['phone'],
+  sessions: [],
+  spools_of: [],
+} satisfies WorkerMessage;
+
+let server: WebSocketServer;
+let client: WebSocket;
+let pongs: string[];
+
+beforeEach(async () => {
+  pongs = [];
+  server = new WebSocketServer({ port: 0, host: '127.0.0.1', autoPong: false });
+  await once(server, 'listening');
+});
+afterEach(() => {
+  client.terminate();
+  server.close();
+});
+
+/** Connects a worker and registers it. */
+async function connect(isListed: boolean): Promise<WorkerConnection> {
+  const registered = Promise.withResolvers<WorkerConnection>();
+  server.once('connection', (socket) =>
+    openWorkerConnection(socket, {
+      clock: systemClock,
+      logger: createLogger({ level: 'silent', name: 'test' }),
+      silenceMs: 60_000,
+      isListed,
+      onRegister: registered.resolve,
+      onMessage: () => undefined,
+      onClose: () => undefined,
+    }),
+  );
+  client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  client.on('pong', (data) => pongs.push(String(data)));
+  await once(client, 'open');
+  client.send(JSON.stringify(REGISTER));
+  return registered.promise;
+}
+
+/** Resolves when everything sent before has been read at the other end and answered. */
+async function settled(worker: WorkerConnection): Promise<void> {
+  client.send(JSON.stringify({ type: 'answer', request_id: 'settled', result: { ok: true, value: {} } }));
+  await worker.waitForAnswer('settled', 10_000);
+  const echo = once(client, 'message');
+  worker.send({ type: 'registered', link_version: 1 });
+  await echo;
+}
+
+describe('a ping of a worker', () => {
+  it('is answered at once by the only replica', async () => {
+    const worker = await connect(false);
+    client.ping('1');
+    await settled(worker);
+    expect(pongs).toEqual(['1']);
+  });
+
+  it('waits until the other replicas can read that this one hears the worker; only the last is answered', async () => {
+    const worker = await connect(true);
+    client.ping('1');
+    client.ping('2');
+    await settled(worker);
+    expect(pongs).toEqual([]);
+    const answer = worker.takePing();
+    client.ping('3');
+    await settled(worker);
+    answer();
+    await settled(worker);
+    expect(pongs).toEqual(['2']);
+    worker.takePing()();
+    worker.takePing()();
+    await settled(worker);
+    expect(pongs).toEqual(['2', '3']);
+  });
+});
