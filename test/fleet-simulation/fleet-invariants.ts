@@ -13,8 +13,8 @@ import type { Fields } from './store-engine.ts';
 import type { WebhookEndpoint } from './webhook-endpoint.ts';
 
 /**
- * Longest a charge may exceed the time in which a worker held the caller's line: two looks of the watch over links, and
- * clocks that differ and jump.
+ * Longest a charge may exceed the time in which a worker held the caller's line: two looks of the watch over
+ * links, and clocks that differ and jump.
  */
 const OVERCHARGE_SECONDS = 15;
 
