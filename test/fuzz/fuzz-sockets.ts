@@ -60,6 +60,8 @@ console.log(`seed ${seed}, ${count} inputs of each kind`);
 const environment = { LOG_LEVEL: 'error', LIMIT_REFUSALS_PER_SECOND: 'none' };
 const product = await startProduct({ environment });
 const problems: string[] = [];
+/** Of the control plane after each fifth of the inputs, MB. */
+let memory: number[] = [];
 try {
   const { api_key: key } = await product.ask('POST', '/admin/users', { name: 'Fuzz', credit: '100000.00' });
   const processes = pidsOf(product);
@@ -75,6 +77,7 @@ process.exit(problems.length > 0 ? 1 : 0);
 
 async function run(kind: string, inputs: () => Promise<ReadonlyMap<string, number>>): Promise<void> {
   const before = rssMb(product);
+  memory = [];
   const came = await inputs();
   console.log(
     `${kind}: ${[...came]
@@ -82,7 +85,7 @@ async function run(kind: string, inputs: () => Promise<ReadonlyMap<string, numbe
       .map(([what, times]) => `${what}: ${times}`)
       .join(', ')}`,
   );
-  console.log(`  memory of the control plane before ${before} MB, after ${rssMb(product)} MB`);
+  console.log(`  memory of the control plane before ${before}, after each fifth ${memory.join(', ')} MB`);
   if ([...came.keys()].some((what) => what.startsWith('5') && what !== '503'))
     problems.push(`${kind}: a fault of ours`);
 }
@@ -95,8 +98,14 @@ async function often(
   const came = new Map<string, number>();
   const tally = (what: string) => void came.set(what, (came.get(what) ?? 0) + 1);
   let left = times;
+  const fifth = Math.ceil(times / 5);
+  let done = 0;
   const lane = async () => {
-    while (left-- > 0) await once(tally);
+    while (left-- > 0) {
+      await once(tally);
+      done += 1;
+      if (done % fifth === 0) memory.push(rssMb(product));
+    }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
   return came;
