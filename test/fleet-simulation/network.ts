@@ -68,7 +68,7 @@ export class Network {
 
   /** Connects a process to another; null: no process would answer. */
   connect(from: VirtualProcess, to: VirtualProcess | null): WebSocket {
-    const near = new VirtualSocket(this, from);
+    const near = new VirtualSocket(this, from, { answersPings: true });
     this.#sockets.add(near);
     const timeout = this.clock.after(HANDSHAKE_MS, () => near.fail('handshake has timed out'));
     near.once('open', () => timeout.cancel());
@@ -103,7 +103,7 @@ export class Network {
     }
     to.enter(() => {
       if (near.isOver) return;
-      const far = new VirtualSocket(this, to);
+      const far = new VirtualSocket(this, to, { answersPings: false });
       this.#sockets.add(far);
       far.joinTo(near);
       accept(far as unknown as WebSocket);
@@ -122,13 +122,20 @@ export class VirtualSocket extends EventEmitter {
   readonly process: VirtualProcess;
   readonly #network: Network;
   #peer: VirtualSocket | null = null;
+  /** As the library of clients does; the server of the product answers by itself. */
+  readonly #answersPings: boolean;
   /** Sent, and not yet able to arrive. */
   #held: Frame[] = [];
   #lastArrivalMs = 0;
 
-  constructor(network: Network, process: VirtualProcess) {
+  constructor(
+    network: Network,
+    process: VirtualProcess,
+    { answersPings }: { readonly answersPings: boolean },
+  ) {
     super();
     this.#network = network;
+    this.#answersPings = answersPings;
     this.process = process;
   }
 
@@ -227,5 +234,6 @@ export class VirtualSocket extends EventEmitter {
     if (this.isOver) return;
     if (event === 'close') this.#end();
     else this.emit(event, text);
+    if (event === 'ping' && this.#answersPings) this.pong(text);
   }
 }

@@ -2,6 +2,7 @@
  * One connected worker: its socket, registration, load and pending requests. Frames are validated against the
  * link's schema; invalid ones are dropped and logged.
  */
+import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -59,6 +60,8 @@ export interface WorkerConnection {
   ): Promise<OfferVerdict>;
   /** Resolves with the answer to a request, or null after `ms` or when the link is lost. */
   waitForAnswer(requestId: string, ms: number): Promise<WorkerAnswer | null>;
+  /** True if it answers a ping within `ms`: what is sent to it now arrives. */
+  answersWithin(ms: number): Promise<boolean>;
   close(): void;
 }
 
@@ -159,6 +162,23 @@ class SocketWorker implements WorkerConnection {
 
   waitForAnswer(requestId: string, ms: number): Promise<WorkerAnswer | null> {
     return this.#waitFor(this.#answers, requestId, { ms, otherwise: null });
+  }
+
+  answersWithin(ms: number): Promise<boolean> {
+    const id = randomUUID();
+    return new Promise((resolve) => {
+      const timer = this.#clock.after(ms, () => settle(false));
+      const onPong = (data: Buffer) => {
+        if (String(data) === id) settle(true);
+      };
+      const settle = (isHere: boolean) => {
+        timer.cancel();
+        this.#socket.off('pong', onPong);
+        resolve(isHere);
+      };
+      this.#socket.on('pong', onPong);
+      if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping(id);
+    });
   }
 
   close(): void {

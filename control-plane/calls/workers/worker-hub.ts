@@ -22,6 +22,8 @@ const SILENCE_MS = 5_000;
 /** Time for a dead worker's successor to send the spool left behind. */
 const SPOOL_GRACE_MS = 1_500;
 /** Interval between attempts to settle the sessions of a returned or dead worker, ms. */
+/** Time for a worker to answer before its call is handed over. */
+const REACHED_MS = 1_000;
 const SETTLE_RETRY_MS = 1_000;
 /** How often workers get the list of speech models: some are installed by hand, and downloads fail. */
 const SPEECH_MODELS_MS = 120_000;
@@ -250,7 +252,7 @@ export class WorkerHub {
   }
 
   async #handOver(
-    { registration }: WorkerConnection,
+    worker: WorkerConnection,
     message: Extract<WorkerMessage, { type: 'hand_over' }>,
   ): Promise<void> {
     const { sink, logger } = this.#deps;
@@ -258,8 +260,10 @@ export class WorkerHub {
     const isBetweenTurns = message.is_mid_turn !== true;
     const confirmsLeaving = message.confirms_leaving === true;
     const call = { sessionId, epoch, variables, isBetweenTurns, confirmsLeaving };
+    // One that is heard but hears nothing would not learn that it must leave, and two agents would speak.
+    if (confirmsLeaving && !(await worker.answersWithin(REACHED_MS))) return;
     try {
-      await sink.handOver(registration.instance_id, call);
+      await sink.handOver(worker.registration.instance_id, call);
     } catch (error) {
       logger.warn({ err: error, sessionId }, 'failed to hand a call over');
     }

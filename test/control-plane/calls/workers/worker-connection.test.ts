@@ -93,3 +93,14 @@ describe('a ping of a worker', () => {
     expect(pongs).toEqual(['2', '3']);
   });
 });
+
+describe('a worker that is asked whether it is there', () => {
+  it('is if it answers in time, and is not if it reads nothing', async () => {
+    const worker = await connect(true);
+    expect(await worker.answersWithin(10_000)).toBe(true);
+    client.pause();
+    expect(await worker.answersWithin(50)).toBe(false);
+    client.resume();
+    expect(await worker.answersWithin(10_000)).toBe(true);
+  });
+});
