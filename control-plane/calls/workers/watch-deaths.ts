@@ -18,7 +18,7 @@ const CLAIM_MS = 15_000;
 /** Longer than signalling reports a silent worker. */
 const DONE_MS = SILENCE_REPORTED_MS + 30_000;
 const RELEASE_MS = 1;
-const NOTHING: Sightings = { workers: new Set(), signalling: [], listedAt: () => null, endedAt: null };
+const NOTHING: Sightings = { workers: new Set(), signalling: [], listedAt: () => null };
 
 /** Dependencies of the watch. */
 export interface DeathWatchDeps {

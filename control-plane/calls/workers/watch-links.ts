@@ -31,42 +31,31 @@ export function startLinkWatch(context: Context, deps: LinkWatchDeps): Backgroun
   const absences = new Absences();
   return startBackgroundLoop(context, { name: 'links', everyMs: LOOK_MS }, async () => {
     await sink.workersHeard(workers.settledIds());
-    const { workers: seen, listedAt, endedAt } = await sightings.look();
+    const { workers: seen, listedAt } = await sightings.look();
     const wanted = (await models.sessions.distinct('worker.instance_id', { status: 'active' })) as string[];
     const missing = wanted.filter((id) => !seen.has(id) && !dispatch.isConnected(id));
     // It may have connected meanwhile.
-    for (const { id, forMs, wasSeen } of absences.note(missing, clock.now())) {
+    for (const { id, forMs } of absences.note(missing, clock.now())) {
       // Earlier if no replica was there to notice, as after a power failure: that time is not charged.
       const noticedAt = new Date(clock.wallTime() - forMs);
-      const seenAt = listedAt(id) ?? (wasSeen ? null : endedAt) ?? noticedAt;
+      const seenAt = listedAt(id) ?? noticedAt;
       if (!dispatch.isConnected(id)) await sink.workerLost(id, seenAt < noticedAt ? seenAt : noticedAt);
     }
   });
 }
 
-/** A worker that has been missing for some time. */
-interface Absence {
-  readonly id: string;
-  readonly forMs: number;
-  /** It was there when this replica looked first. */
-  readonly wasSeen: boolean;
-}
-
 /** Since when each worker has been missing. */
 class Absences {
   #sinceMs = new Map<string, number>();
-  #firstMs = Number.POSITIVE_INFINITY;
   #notedMs = Number.NEGATIVE_INFINITY;
 
   /** Notes the workers that are missing now; returns those that have been missing for `GRACE_MS`. */
-  note(missing: readonly string[], nowMs: number): readonly Absence[] {
-    const isFirst = nowMs - this.#notedMs > MAX_PAUSE_MS;
-    const before = isFirst ? new Map<string, number>() : this.#sinceMs;
-    if (isFirst) this.#firstMs = nowMs;
+  note(missing: readonly string[], nowMs: number): { readonly id: string; readonly forMs: number }[] {
+    const before = nowMs - this.#notedMs > MAX_PAUSE_MS ? new Map<string, number>() : this.#sinceMs;
     this.#notedMs = nowMs;
     this.#sinceMs = new Map(missing.map((id) => [id, before.get(id) ?? nowMs]));
     return [...this.#sinceMs]
-      .map(([id, sinceMs]) => ({ id, forMs: nowMs - sinceMs, wasSeen: sinceMs > this.#firstMs }))
+      .map(([id, sinceMs]) => ({ id, forMs: nowMs - sinceMs }))
       .filter(({ forMs }) => forMs >= GRACE_MS);
   }
 }

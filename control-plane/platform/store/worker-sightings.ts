@@ -22,11 +22,6 @@ export interface Sightings {
    * if no entry lists it.
    */
   readonly listedAt: (instanceId: string) => Date | null;
-  /**
-   * After an outage of all replicas: when the last one of before refreshed its entry, by its clock. A worker
-   * that no entry lists was lost by then. Null if a replica of before is alive, or there was none.
-   */
-  readonly endedAt: Date | null;
 }
 
 /** Reads the register repeatedly. */
@@ -47,14 +42,11 @@ export class WorkerSightings {
   async look(): Promise<Sightings> {
     const replicas = await this.#read();
     const refreshed = this.#refreshed(replicas);
-    const endedAt = latest(replicas.filter((replica) => !refreshed.includes(replica)));
-    const isNew = (replica: ReplicaDocument) => endedAt !== null && replica.started_at > endedAt;
     this.#seenAt = new Map(replicas.map(({ _id, seen_at }) => [_id, seen_at.getTime()]));
     return {
       workers: new Set(refreshed.flatMap(({ workers = [] }) => workers)),
       signalling: refreshed.flatMap(({ signalling = [] }) => signalling),
-      listedAt: (instanceId) => latest(replicas.filter(({ workers = [] }) => workers.includes(instanceId))),
-      endedAt: refreshed.every(isNew) ? endedAt : null,
+      listedAt: (instanceId) => listedAt(replicas, instanceId),
     };
   }
 
@@ -64,7 +56,7 @@ export class WorkerSightings {
   }
 
   #read(): Promise<ReplicaDocument[]> {
-    const fields = { started_at: 1, seen_at: 1, workers: 1, signalling: 1 };
+    const fields = { seen_at: 1, workers: 1, signalling: 1 };
     return this.#models.replicas.find({}, fields).lean<ReplicaDocument[]>();
   }
 
@@ -73,8 +65,10 @@ export class WorkerSightings {
   }
 }
 
-function latest(replicas: readonly ReplicaDocument[]): Date | null {
-  const times = replicas.map(({ seen_at: at }) => at.getTime());
+function listedAt(replicas: readonly ReplicaDocument[], instanceId: string): Date | null {
+  const times = replicas.flatMap(({ workers, seen_at: at }) =>
+    workers?.includes(instanceId) ? [at.getTime()] : [],
+  );
   return times.length === 0 ? null : new Date(Math.max(...times));
 }
 
