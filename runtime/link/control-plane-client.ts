@@ -102,8 +102,8 @@ class LinkClient implements ControlPlaneClient {
   /** The last resend requested, by session: every report behind a gap names it, and it is filled once. */
   readonly #resent = new Map<string, { readonly fromSeq: number; readonly atMs: number }>();
 
-  /** Lapses of the lease before this registration. */
-  #lapses = 0;
+  /** Lapses of the lease before this registration, and when it was sent, monotonic, ms. */
+  #registration = { lapses: 0, sentMs: 0 };
   /** The first waiting report of each session at the last heartbeat. */
   #firstWaiting = new Map<string, number>();
 
@@ -200,13 +200,13 @@ class LinkClient implements ControlPlaneClient {
   #heard(sentMs: number): void {
     const { lease } = this.#deps;
     lease?.linked(sentMs);
-    if (lease?.hasLapsed && lease.lapses !== this.#lapses) this.#socket?.terminate();
+    if (lease?.hasLapsed && lease.lapses !== this.#registration.lapses) this.#socket?.terminate();
   }
 
   #register(socket: WebSocket): void {
-    this.#lapses = this.#deps.lease?.lapses ?? 0;
     const facts = this.#deps.facts();
     this.#lastHeardMs = this.#deps.clock.now();
+    this.#registration = { lapses: this.#deps.lease?.lapses ?? 0, sentMs: this.#lastHeardMs };
     const message: WorkerMessage = {
       type: 'register',
       link_version: WORKER_LINK_VERSION,
@@ -260,7 +260,7 @@ class LinkClient implements ControlPlaneClient {
     }
     switch (message.type) {
       case 'registered':
-        this.#deps.lease?.registered(this.#lapses, message.checks_sessions === true);
+        this.#deps.lease?.registered(this.#registration.lapses, message.checks_sessions === true);
         this.#registered();
         return;
       case 'ack':
@@ -273,7 +273,7 @@ class LinkClient implements ControlPlaneClient {
         this.#afterAcknowledgement();
         break;
       case 'sessions_checked':
-        this.#deps.lease?.confirm(this.#lapses);
+        this.#deps.lease?.confirm(this.#registration);
         return;
       case 'resend':
         this.#resend({ sessionId: message.session_id, epoch: message.epoch, fromSeq: message.from_seq });

@@ -40,8 +40,9 @@ export class SpeakingLease {
     this.#options = options;
     this.#knownMs = options.clock.now();
     this.#timer = options.clock.every(CHECK_MS, () => {
+      // First: a worker that stood still for that long has lost its lease before it forgets why.
+      void this.hasLapsed;
       this.#forget();
-      return this.hasLapsed;
     });
   }
 
@@ -107,11 +108,19 @@ export class SpeakingLease {
   /** A control plane has registered this worker after this number of lapses. */
   registered(lapses: number, isChecked: boolean): void {
     this.#isChecked = isChecked;
-    if (!isChecked) this.confirm(lapses);
+    if (!isChecked) this.#confirm(lapses);
   }
 
-  /** A control plane has said which calls this worker has, after this number of lapses. */
-  confirm(lapses: number): void {
+  /**
+   * A control plane has said which calls this worker has, after this number of lapses. Before, it has listed
+   * for the other replicas that it heard the registration.
+   */
+  confirm({ lapses, sentMs }: { readonly lapses: number; readonly sentMs: number }): void {
+    this.#confirm(lapses);
+    this.linked(sentMs);
+  }
+
+  #confirm(lapses: number): void {
     if (lapses !== this.lapses || !this.#isLapsed) return;
     this.#isLapsed = false;
     this.#knownMs = this.now();

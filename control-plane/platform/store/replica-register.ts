@@ -11,6 +11,8 @@ import type { ReplicaDocument } from './models/replica-model.ts';
 import type { Models } from './models.ts';
 
 const HEARTBEAT_MS = 2_000;
+/** With other replicas. A worker's lease survives one that fails. */
+const SHARED_HEARTBEAT_MS = 1_000;
 /** A replica that sends no heartbeat for this long is dead. */
 const WATCH_MS = 5_000;
 const POLL_MS = 250;
@@ -72,7 +74,7 @@ export async function registerReplica(
   };
   await sendHeartbeat();
   let pending: Promise<void> | null = null;
-  const ticking = clock.every(HEARTBEAT_MS, () => {
+  const ticking = clock.every(self.isShared ? SHARED_HEARTBEAT_MS : HEARTBEAT_MS, () => {
     // One at a time: a hung database must not answer with an older list last.
     pending ??= sendHeartbeat()
       .then(

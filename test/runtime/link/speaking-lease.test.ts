@@ -128,6 +128,17 @@ describe('the time that a worker may speak without an answer', () => {
     expect(untilMs).toBe(Number.POSITIVE_INFINITY);
   });
 
+  it('has lapsed after a standstill, even one after which the last server has forgotten the worker', async () => {
+    lease.asked(S1, null);
+    clock.stall(130_000);
+    await clock.advance(1_000);
+    lease.linked(clock.now());
+    expect({ maySpeak: maySpeak(), hasLapsed: lease.hasLapsed }).toEqual({
+      maySpeak: false,
+      hasLapsed: true,
+    });
+  });
+
   it('counts from the time the acknowledged message was sent, not from its answer', async () => {
     lease.asked(S1, null);
     await clock.advance(2_000);
@@ -156,7 +167,7 @@ describe('the time that a worker may speak without an answer', () => {
     });
     lease.registered(lease.lapses, true);
     expect(maySpeak()).toBe(false);
-    lease.confirm(lease.lapses);
+    lease.confirm({ lapses: lease.lapses, sentMs: clock.now() });
     await clock.advance(1);
     expect({ maySpeak: maySpeak(), hasItsCalls }).toEqual({ maySpeak: true, hasItsCalls: true });
   });
@@ -165,7 +176,7 @@ describe('the time that a worker may speak without an answer', () => {
     lease.asked(S1, null);
     const before = lease.lapses;
     await clock.advance(20_000);
-    lease.confirm(before);
+    lease.confirm({ lapses: before, sentMs: clock.now() });
     expect(maySpeak()).toBe(false);
   });
 
