@@ -216,8 +216,11 @@ const SECRETS: Readonly<Record<string, string>> = {
 /** Mounted Secret and scripts of a chart, in a folder of this machine. */
 export class Mounts {
   readonly #folder = mkdtempSync(join(tmpdir(), 'parley-chart-'));
+  readonly #secrets: Readonly<Record<string, string>>;
 
-  constructor(chart: RenderedChart) {
+  /** `secrets`: values for keys of the Secret, where a test needs certain ones. */
+  constructor(chart: RenderedChart, secrets: Readonly<Record<string, string>> = {}) {
+    this.#secrets = { ...SECRETS, ...secrets };
     const scripts = chart.get('ConfigMap', 'parley-scripts');
     for (const [file, text] of Object.entries(scripts.data)) writeFileSync(join(this.#folder, file), text);
   }
@@ -225,7 +228,7 @@ export class Mounts {
   /** A path or a word of a pod as one of this machine; files of the Secret appear when they are named. */
   here(text: string): string {
     const secret = /^\/run\/parley\/secrets\/(?<key>\w+)$/.exec(text)?.groups?.['key'];
-    if (secret !== undefined) writeFileSync(join(this.#folder, secret), secretValue(secret));
+    if (secret !== undefined) writeFileSync(join(this.#folder, secret), this.#secretValue(secret));
     return text
       .replace('/run/parley/secrets', this.#folder)
       .replace('/etc/parley', this.#folder)
@@ -244,7 +247,7 @@ export class Mounts {
     const valueFor = ({ name, value, valueFrom }: EnvVar) => {
       if (value !== undefined) return this.here(value);
       const { fieldRef, secretKeyRef } = valueFrom ?? {};
-      if (secretKeyRef) return secretValue(secretKeyRef.key);
+      if (secretKeyRef) return this.#secretValue(secretKeyRef.key);
       const field = fields[fieldRef?.fieldPath ?? ''];
       if (field === undefined) throw new Error(`${name}: no such field`);
       return field;
@@ -272,8 +275,8 @@ export class Mounts {
   close(): void {
     rmSync(this.#folder, { recursive: true, force: true });
   }
-}
 
-function secretValue(key: string): string {
-  return SECRETS[key] ?? `a value of the tests for ${key}`;
+  #secretValue(key: string): string {
+    return this.#secrets[key] ?? `a value of the tests for ${key}`;
+  }
 }

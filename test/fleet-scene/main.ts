@@ -4,12 +4,12 @@
  * 10` and `--participants 2` fewer callers; `--write` puts the rows into the table of the documentation, and
  * `--logs folder` keeps what the parts printed. Needs root, sipp, baresip, redis-server and tcpdump.
  */
-import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { putBetween, textBetween } from '#scripts/put-between.ts';
 import { has } from '#test/needs.ts';
 import { CASES } from './cases.ts';
+import { runInNamespaces } from './namespaces.ts';
 import { type CaseResult, runCase } from './run-case.ts';
 import { type Taken, toMarkdown } from './table.ts';
 import { missesOf } from './verdict.ts';
@@ -17,39 +17,11 @@ import { missesOf } from './verdict.ts';
 const PAGE = 'docs/measuring.md';
 const BEGIN = '<!-- fleet scene: written by npm run scene:fleet -- --write -->';
 const END = '<!-- end of the fleet scene -->';
-/** Set within the namespaces. */
-const WITHIN = 'FLEET_SCENE_WITHIN';
-/** Networks and processes of the scene's own: the kernel ends them with its first process. */
-const NAMESPACES = ['--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
-/**
- * The scene runs before the other programs of the machine, if that is permitted: they would stall callers and
- * all three machines at once (sched(7), autogroup).
- */
-const FAVOUR = '{ echo -20 > /proc/self/autogroup; } 2> /dev/null';
-const NEEDED = ['unshare', 'nsenter', 'ip', 'sipp', 'baresip', 'redis-server', 'tcpdump', 'bash'];
+const NEEDED = ['sipp', 'baresip', 'redis-server', 'tcpdump', 'bash'];
 /** The scene goes without these where they are missing. */
 const OPTIONAL = ['kamailio', 'rtpengine', 'livekit-server'];
 
-if (process.env[WITHIN] === undefined) enter();
-else await run();
-
-/** Runs this program again in namespaces of its own. */
-function enter(): void {
-  const missing = NEEDED.filter((program) => !has([program]));
-  if (missing.length > 0) {
-    console.error(`not on this machine: ${missing.join(', ')}`);
-    process.exit(2);
-  }
-  const inner = ['unshare', ...NAMESPACES, process.execPath, ...process.argv.slice(1)];
-  const child = spawn('sh', ['-c', `${FAVOUR}\nexec "$@"`, 'sh', ...inner], {
-    // In a session of its own, to which FAVOUR applies.
-    detached: true,
-    stdio: 'inherit',
-    env: { ...process.env, [WITHIN]: 'yes' },
-  });
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => child.kill('SIGKILL'));
-  child.on('exit', (code) => process.exit(code ?? 1));
-}
+await runInNamespaces(NEEDED, run);
 
 async function run(): Promise<void> {
   const { values } = parseArgs({
