@@ -1,6 +1,6 @@
 /**
- * Three machines, each a network namespace, with the parts of Parley as the chart of three nodes renders them:
- * their commands, environments, secrets and probes. MongoDB, Redis and LiveKit are on the first.
+ * Three machines, each a network namespace, with the parts of Parley as the chart of three nodes renders
+ * them: their commands, environments, secrets and probes. MongoDB, Redis and LiveKit are on the first.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

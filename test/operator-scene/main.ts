@@ -51,8 +51,9 @@ async function scene(): Promise<void> {
   const [hookPort, bucketPort] = doors.map(({ port }) => port);
   const beganMs = performance.now();
   const machines = await Machines.start(network, `s3://calls?endpoint=http://${OUTSIDE}:${bucketPort}`);
+  const pods = machines.pods.map(({ name, address }) => `${name} at ${address}`).join(', ');
   saw('helm template parley deploy/chart -f deploy/chart/values/three-nodes.yaml -f my-values.yaml', [
-    `${machines.pods.map(({ name, address }) => `${name} at ${address}`).join(', ')}: ready after ${seconds(beganMs)}`,
+    `${pods}: ready after ${seconds(beganMs)}`,
   ]);
   try {
     await walk(machines, tenant, `http://${OUTSIDE}:${hookPort}/hook`);
@@ -116,8 +117,10 @@ async function callAndDrain(machines: Machines): Promise<void> {
   drained.program.signal('SIGTERM');
   await until('it is not ready', async () => !(await machines.isReady(drained)));
   const status = await drained.program.ended();
+  const took = seconds(beganMs);
+  const takeovers = JSON.stringify((await session()).takeovers);
   saw(`kill -TERM ${drained.name} (as kubectl drain does)`, [
-    `not ready at once; ended with ${status} after ${seconds(beganMs)}; ${JSON.stringify((await session()).takeovers)}`,
+    `not ready at once; ended with ${status} after ${took}; ${takeovers}`,
   ]);
   const next = await workerWithCall(machines);
   if (next === drained || status !== 0) problems.push(`${next.name} has the call, ${drained.name} ${status}`);
