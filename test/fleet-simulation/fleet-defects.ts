@@ -136,7 +136,7 @@ export const FLEET_DEFECTS: readonly Defect[] = [
     name: 'silent-for-ever',
     breaks: 'a worker that was cut off stays silent when it is connected again',
     file: 'runtime/link/control-plane-client.ts',
-    find: 'this.#deps.lease?.confirm(this.#lapses);',
+    find: 'this.#deps.lease?.confirm(this.#registration);',
     replace: '',
   },
   {
