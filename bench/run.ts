@@ -13,6 +13,7 @@ import { callFigures } from './call-figures.ts';
 import { createMeasuredAgent, type LoadResult, printTroubles, runCallLoad } from './call-load.ts';
 import { fdatasyncP50Ms } from './disk.ts';
 import { type Figure, judge, type Results, toText } from './figures.ts';
+import { IDLE_TIMES, idleFigures, measureIdle } from './idle.ts';
 import { measureRecordings } from './recording-alignment.ts';
 import { measureSimulationCost } from './simulation-cost.ts';
 import { type StandIns, startStandIns } from './stand-ins.ts';
@@ -26,6 +27,7 @@ const TURNS = isQuick ? 2 : 4;
 const LONE_CALL_TURNS = isQuick ? 4 : 12;
 const STARTS = isQuick ? 1 : 3;
 const API_LOAD = { perSecond: 200, seconds: isQuick ? 2 : 5 };
+const IDLE = isQuick ? { restMs: 15_000, windowMs: 20_000 } : IDLE_TIMES;
 const SIMULATED_CALLS = 300;
 const WORKER_DEATHS = { kills: isQuick ? 2 : 20, calls: 5 };
 const RECORDED_CALLS = 20;
@@ -53,6 +55,7 @@ async function run(): Promise<void> {
     figures.push(
       ...(await measureApi(standIns)),
       startFigure(await measureStarts()),
+      ...(await measureRest()),
       ...(await simulationFigures()),
     );
   } finally {
@@ -182,6 +185,11 @@ function startFigure(times: readonly number[]): Figure {
     { what: 'npm start to ready', load: 'fresh data directory', unit: 's', samples: times.length, digits: 2 },
     [{ name: 'p50', value: quantile(times, 0.5) / 1_000, limit: 4 }],
   );
+}
+
+async function measureRest(): Promise<Figure[]> {
+  console.log('idle …');
+  return idleFigures(await measureIdle(IDLE), IDLE);
 }
 
 async function simulationFigures(): Promise<Figure[]> {

@@ -45,6 +45,15 @@ export function residentBytes(processes: readonly Process[]): number {
   );
 }
 
+/** Memory of these processes, bytes; a page that several processes share is divided among them. */
+export function proportionalBytes(processes: readonly Process[]): number {
+  return processes.reduce(
+    (sum, { pid }) =>
+      sum + Number(/^Pss: +(\d+) kB$/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? '')?.[1] ?? 0) * 1_024,
+    0,
+  );
+}
+
 /** True if a process exists and is not a zombie. */
 export function isRunning(pid: number): boolean {
   const state = statOf(pid)?.[0];

@@ -1,0 +1,81 @@
+/**
+ * What the product uses while nothing happens: CPU time of all threads and memory of all processes, after a
+ * rest in which the work of the start ends. `npm run bench:idle` prints the figures and the share of each
+ * process.
+ */
+import { basename } from 'node:path';
+import { cpuSeconds, type Process, proportionalBytes } from '#test/journeys/process-tree.ts';
+import { type Product, startProduct } from '#test/journeys/product.ts';
+import { type Figure, judge, toText } from './figures.ts';
+
+const MIB = 1_048_576;
+
+/** How long to wait and to measure, ms. */
+export interface IdleTimes {
+  /** From the start to the measurement. */
+  readonly restMs: number;
+  readonly windowMs: number;
+}
+
+export const IDLE_TIMES: IdleTimes = { restMs: 60_000, windowMs: 60_000 };
+
+/** The use of one process. */
+interface IdleShare {
+  readonly name: string;
+  /** Share of one core. */
+  readonly cpuShare: number;
+  /** Memory; pages shared by several processes are divided among them. */
+  readonly bytes: number;
+}
+
+/** Starts a product with a fresh data directory and measures it. */
+export async function measureIdle({ restMs, windowMs }: IdleTimes): Promise<IdleShare[]> {
+  const product = await startProduct();
+  try {
+    await sleep(restMs);
+    const processes = product.processes();
+    const before = processes.map((each) => cpuSeconds([each]));
+    const startedMs = performance.now();
+    await sleep(windowMs);
+    const seconds = (performance.now() - startedMs) / 1_000;
+    return processes.map((each, index) => ({
+      name: nameOf(each, product),
+      cpuShare: (cpuSeconds([each]) - (before[index] ?? 0)) / seconds,
+      bytes: proportionalBytes([each]),
+    }));
+  } finally {
+    await product.close();
+  }
+}
+
+/** The sums over all processes, with their budgets. */
+export function idleFigures(shares: readonly IdleShare[], { windowMs }: IdleTimes): Figure[] {
+  const about = { load: `no calls, ${windowMs / 1_000} s`, samples: shares.length > 0 ? 1 : 0 };
+  const sum = (of: (share: IdleShare) => number) => shares.reduce((total, share) => total + of(share), 0);
+  return [
+    judge({ ...about, what: 'CPU of the idle product, share of a core', unit: '%', digits: 2 }, [
+      { name: '', value: 100 * sum(({ cpuShare }) => cpuShare), limit: 0.5 },
+    ]),
+    judge({ ...about, what: 'memory of the idle product', unit: 'MiB', digits: 0 }, [
+      { name: '', value: sum(({ bytes }) => bytes) / MIB, limit: 450 },
+    ]),
+  ];
+}
+
+/** Its role; for a process with a program of its own, that program. */
+function nameOf({ pid, commandLine }: Process, product: Product): string {
+  return pid === product.pid ? 'supervisor' : basename(commandLine.split(' ').at(-1) ?? '');
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}
+
+if (import.meta.main) {
+  const shares = await measureIdle(IDLE_TIMES);
+  for (const { name, cpuShare, bytes } of shares)
+    console.log(
+      `${name.padEnd(28)} ${(100 * cpuShare).toFixed(2)} %  ${(bytes / MIB).toFixed(0).padStart(4)} MiB`,
+    );
+  console.log(`\n${toText(idleFigures(shares, IDLE_TIMES))}`);
+}
