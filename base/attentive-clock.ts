@@ -2,7 +2,7 @@
  * Timeouts for remote peers, extended by the time our own event loop was blocked: an answer that waits unread
  * is not late, and a busy worker must not treat its vendors as broken.
  */
-import type { Clock } from './clock.ts';
+import type { Clock, Timer } from './clock.ts';
 
 /** How often to check whether the thread runs, ms. */
 const LOOK_MS = 50;
@@ -13,35 +13,62 @@ const MAX_EXTENSION = 2;
 
 /**
  * `now`, `wallTime`, `every` and `sleep` are those of `clock`; `after` adds the time by which timers of this
- * thread were late. Monitors the thread for its whole life.
+ * thread were late. Monitors the thread while such a timeout is pending: a worker without calls sleeps.
  */
 export function attentiveClock(clock: Clock): Clock {
   let heldUpMs = 0;
-  let lookedMs = clock.now();
+  let lookedMs = 0;
+  let pending = 0;
+  let looking: Timer | null = null;
   const heldUp = () => heldUpMs + Math.max(0, clock.now() - lookedMs - LOOK_MS - TOLERANCE_MS);
-  clock.every(LOOK_MS, () => {
-    heldUpMs = heldUp();
+  const begin = () => {
+    pending += 1;
+    if (looking) return;
     lookedMs = clock.now();
-  });
+    looking = clock.every(LOOK_MS, () => {
+      heldUpMs = heldUp();
+      lookedMs = clock.now();
+    });
+  };
+  const end = () => {
+    pending -= 1;
+    if (pending > 0) return;
+    looking?.cancel();
+    looking = null;
+  };
   return {
     now: () => clock.now(),
     wallTime: () => clock.wallTime(),
     every: (ms, callback) => clock.every(ms, callback),
     sleep: (ms, signal) => clock.sleep(ms, signal),
     after(ms, callback) {
+      begin();
+      let isPending = true;
+      const settle = () => {
+        if (isPending) end();
+        isPending = false;
+      };
       let dueMs = clock.now() + ms;
       let countedMs = heldUp();
       const latestMs = dueMs + MAX_EXTENSION * ms;
       const fire = () => {
         const missedMs = heldUp() - countedMs;
-        if (missedMs < 1 || dueMs >= latestMs) return callback();
+        if (missedMs < 1 || dueMs >= latestMs) {
+          settle();
+          return callback();
+        }
         countedMs += missedMs;
         dueMs = Math.min(latestMs, dueMs + missedMs);
         // At least briefly, so that data that has already arrived is read.
         timer = clock.after(Math.max(1, dueMs - clock.now()), fire);
       };
       let timer = clock.after(ms, fire);
-      return { cancel: () => timer.cancel() };
+      return {
+        cancel: () => {
+          timer.cancel();
+          settle();
+        },
+      };
     },
   };
 }

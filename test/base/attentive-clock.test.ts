@@ -94,3 +94,27 @@ it('a timer can be cancelled before and after it is postponed', async () => {
   await run(3_000);
   expect(calls).toBe(0);
 });
+
+it('a thread without a pending timeout is not woken', async () => {
+  const { clock, run } = thread();
+  let wakes = 0;
+  const attentive = attentiveClock({
+    ...clock,
+    every: (ms, callback) =>
+      clock.every(ms, () => {
+        wakes += 1;
+        callback();
+      }),
+  });
+  await run(1_000);
+  expect(wakes).toBe(0);
+  attentive.after(500, () => undefined);
+  const cancelled = attentive.after(800, () => undefined);
+  await run(600);
+  expect(wakes).toBeGreaterThan(0);
+  cancelled.cancel();
+  cancelled.cancel();
+  wakes = 0;
+  await run(1_000);
+  expect(wakes).toBe(0);
+});
