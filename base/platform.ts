@@ -3,8 +3,8 @@
  * the system (`npm run check:house`); docs/platforms.md says what runs where.
  */
 import { spawnSync } from 'node:child_process';
-import { readlinkSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { setPriority, tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import process from 'node:process';
@@ -75,10 +75,10 @@ export async function setSessionPriority(pid: number, priority: number): Promise
  * Total time the main thread of a process has waited for CPU, ms; null if the system does not report it
  * (Linux does: `proc(5)` schedstat).
  */
-export async function processorWaitMs(pid: number): Promise<number | null> {
+export function processorWaitMs(pid: number): number | null {
   if (!isLinux) return null;
   try {
-    const [, waitedNs] = (await readFile(`/proc/${pid}/task/${pid}/schedstat`, 'utf8')).split(' ');
+    const [, waitedNs] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
     return Number(waitedNs) / 1e6;
   } catch {
     return null;

@@ -6,6 +6,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { execArgv } from 'node:process';
+import { setImmediate } from 'node:timers/promises';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { processorWaitMs, setSessionPriority } from '#base/platform.ts';
@@ -94,7 +95,7 @@ export interface SupervisorDeps {
    * Total time the main thread of a process has waited for CPU, ms; null if unknown. Tests replace the
    * kernel's figure.
    */
-  readonly processorWaitMs?: (pid: number) => Promise<number | null>;
+  readonly processorWaitMs?: (pid: number) => number | null;
 }
 
 interface Child {
@@ -265,11 +266,12 @@ export class Supervisor {
     }
   }
 
-  /** Messages waiting to be read are read first: the verdict comes after an answer of the system. */
+  /** Messages waiting to be read are read first: the event loop reads them before it comes back here. */
   async #judge(child: Child, process: ChildProcess): Promise<void> {
     const { clock, logger, processorWaitMs: readWaitMs = processorWaitMs } = this.#deps;
-    const waitedMs = process.pid === undefined ? null : await readWaitMs(process.pid);
+    await setImmediate();
     if (child.process !== process) return;
+    const waitedMs = process.pid === undefined ? null : readWaitMs(process.pid);
     const hungMs = child.hangDetector.sample(clock.now(), waitedMs);
     if (hungMs < (child.isReady ? HANG_MS[child.spec.role] : START_TIMEOUT_MS)) return;
     const doing = (child.activityFile === null ? null : readActivity(child.activityFile)) ?? 'unknown work';

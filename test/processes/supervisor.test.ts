@@ -152,7 +152,7 @@ describe('supervisor', () => {
 
   it('spares a process that the machine does not schedule', async () => {
     // It hangs for 4 s; this simulates a busy machine that hardly ever scheduled it.
-    const processorWaitMs = async () => performance.now() * 0.9;
+    const processorWaitMs = () => performance.now() * 0.9;
     const started = start(['worker'], () => ({ BEHAVIOUR_worker: 'hang', HANG_MS: '4000' }), {
       processorWaitMs,
     });
