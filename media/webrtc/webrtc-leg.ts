@@ -77,8 +77,8 @@ export async function openWebrtcSession(
 }
 
 /**
- * Loads the library, which takes 70 ms. Throws if it cannot be loaded. Its threads start with a connection, in
- * 4 ms: one of them wakes a hundred times a second, for as long as a connection was not collected.
+ * Loads the library, which takes 70 ms. Throws if it cannot be loaded. Its threads start with a connection,
+ * in 4 ms: one of them wakes a hundred times a second, as long as a connection was not collected.
  */
 export function warmUpWebrtc(): void {
   loadLibrary();
