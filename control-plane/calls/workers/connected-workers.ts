@@ -102,17 +102,19 @@ export class ConnectedWorkers implements OwnWorkers {
 
   /** Ids of the connected workers whose messages arrive. */
   heardIds(): readonly string[] {
-    return [...this.silences()].flatMap(([id, silentMs]) => (silentMs <= HEARD_MS ? [id] : []));
+    return this.#heard().map(({ registration }) => registration.instance_id);
   }
 
   /** Takes the pings of the workers in `heardIds`; the result answers them, once the ids are stored. */
   takePings(): () => void {
-    const answers = [...this.#workers.values()].flatMap((worker) =>
-      worker.silentMs <= HEARD_MS ? [worker.takePing()] : [],
-    );
+    const answers = this.#heard().map((worker) => worker.takePing());
     return () => {
       for (const answer of answers) answer();
     };
+  }
+
+  #heard(): readonly WorkerConnection[] {
+    return [...this.#workers.values()].filter(({ silentMs }) => silentMs <= HEARD_MS);
   }
 
   /** Time since the last message of each connected worker, ms. */

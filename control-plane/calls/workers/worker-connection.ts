@@ -85,6 +85,7 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
     if (worker && options.isListed) worker.keepPing(data);
     else if (socket.readyState === socket.OPEN) socket.pong(data);
   });
+  socket.on('pong', (data) => worker?.takePong(data));
   socket.on('message', (data) => {
     lastHeardMs = clock.now();
     const message = parseJson(workerMessage, String(data));
@@ -115,6 +116,7 @@ class SocketWorker implements WorkerConnection {
   #ping: Buffer | null = null;
   readonly #verdicts = new Map<string, (verdict: OfferVerdict) => void>();
   readonly #answers = new Map<string, (answer: WorkerAnswer | null) => void>();
+  readonly #pongs = new Map<string, (isHere: boolean) => void>();
 
   constructor(
     socket: WebSocket,
@@ -139,6 +141,10 @@ class SocketWorker implements WorkerConnection {
 
   send(message: ControlMessage): void {
     this.#socket.send(JSON.stringify(message));
+  }
+
+  takePong(data: Buffer): void {
+    this.#pongs.get(String(data))?.(true);
   }
 
   keepPing(data: Buffer): void {
@@ -166,19 +172,8 @@ class SocketWorker implements WorkerConnection {
 
   answersWithin(ms: number): Promise<boolean> {
     const id = randomUUID();
-    return new Promise((resolve) => {
-      const timer = this.#clock.after(ms, () => settle(false));
-      const onPong = (data: Buffer) => {
-        if (String(data) === id) settle(true);
-      };
-      const settle = (isHere: boolean) => {
-        timer.cancel();
-        this.#socket.off('pong', onPong);
-        resolve(isHere);
-      };
-      this.#socket.on('pong', onPong);
-      if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping(id);
-    });
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping(id);
+    return this.#waitFor(this.#pongs, id, { ms, otherwise: false });
   }
 
   close(): void {
@@ -220,6 +215,7 @@ class SocketWorker implements WorkerConnection {
   abandon(): void {
     for (const settle of this.#verdicts.values()) settle('lost');
     for (const settle of this.#answers.values()) settle(null);
+    for (const settle of this.#pongs.values()) settle(false);
   }
 
   #waitFor<Value>(

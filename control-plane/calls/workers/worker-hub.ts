@@ -21,9 +21,9 @@ import { openWorkerConnection, type WorkerConnection } from './worker-connection
 const SILENCE_MS = 5_000;
 /** Time for a dead worker's successor to send the spool left behind. */
 const SPOOL_GRACE_MS = 1_500;
-/** Interval between attempts to settle the sessions of a returned or dead worker, ms. */
 /** Time for a worker to answer before its call is handed over. */
 const REACHED_MS = 1_000;
+/** Interval between attempts to settle the sessions of a returned or dead worker, ms. */
 const SETTLE_RETRY_MS = 1_000;
 /** How often workers get the list of speech models: some are installed by hand, and downloads fail. */
 const SPEECH_MODELS_MS = 120_000;
