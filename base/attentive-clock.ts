@@ -18,11 +18,11 @@ const MAX_EXTENSION = 2;
 export function attentiveClock(clock: Clock): Clock {
   let heldUpMs = 0;
   let lookedMs = 0;
-  let pending = 0;
+  const pending = new Set<object>();
   let looking: Timer | null = null;
   const heldUp = () => heldUpMs + Math.max(0, clock.now() - lookedMs - LOOK_MS - TOLERANCE_MS);
-  const begin = () => {
-    pending += 1;
+  const begin = (timeout: object) => {
+    pending.add(timeout);
     if (looking) return;
     lookedMs = clock.now();
     looking = clock.every(LOOK_MS, () => {
@@ -30,9 +30,9 @@ export function attentiveClock(clock: Clock): Clock {
       lookedMs = clock.now();
     });
   };
-  const end = () => {
-    pending -= 1;
-    if (pending > 0) return;
+  const end = (timeout: object) => {
+    pending.delete(timeout);
+    if (pending.size > 0) return;
     looking?.cancel();
     looking = null;
   };
@@ -42,19 +42,15 @@ export function attentiveClock(clock: Clock): Clock {
     every: (ms, callback) => clock.every(ms, callback),
     sleep: (ms, signal) => clock.sleep(ms, signal),
     after(ms, callback) {
-      begin();
-      let isPending = true;
-      const settle = () => {
-        if (isPending) end();
-        isPending = false;
-      };
+      const timeout = {};
+      begin(timeout);
       let dueMs = clock.now() + ms;
       let countedMs = heldUp();
       const latestMs = dueMs + MAX_EXTENSION * ms;
       const fire = () => {
         const missedMs = heldUp() - countedMs;
         if (missedMs < 1 || dueMs >= latestMs) {
-          settle();
+          end(timeout);
           return callback();
         }
         countedMs += missedMs;
@@ -66,7 +62,7 @@ export function attentiveClock(clock: Clock): Clock {
       return {
         cancel: () => {
           timer.cancel();
-          settle();
+          end(timeout);
         },
       };
     },

@@ -1,9 +1,10 @@
 /**
- * What the product uses while nothing happens: CPU time of all threads and memory of all processes, after a
- * rest in which the work of the start ends. `npm run bench:idle` prints the figures and the share of each
+ * Measures the idle product: CPU time of all threads and memory of all processes, once the work of the start
+ * has ended. `npm run bench:idle` prints the figures and the share of each
  * process.
  */
 import { basename } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuSeconds, type Process, proportionalBytes } from '#test/journeys/process-tree.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { type Figure, judge, toText } from './figures.ts';
@@ -65,10 +66,6 @@ export function idleFigures(shares: readonly IdleShare[], { windowMs }: IdleTime
 /** Its role; for a process with a program of its own, that program. */
 function nameOf({ pid, commandLine }: Process, product: Product): string {
   return pid === product.pid ? 'supervisor' : basename(commandLine.split(' ').at(-1) ?? '');
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((done) => setTimeout(done, ms));
 }
 
 if (import.meta.main) {
