@@ -17,7 +17,7 @@ export interface SearchedDefect {
   readonly likely: number | null;
 }
 
-/** What found the defect in the likely fleet or within the first `runs` fleets; null if nothing did. */
+/** Tries the likely fleet, then the first `runs` fleets; null if no fleet finds the defect. */
 export function findDefect(
   { name }: Defect,
   runs: number,

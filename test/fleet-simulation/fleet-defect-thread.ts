@@ -17,18 +17,10 @@ const { simulateFleet } = await import('./simulate-fleet.ts');
 parentPort?.postMessage(await foundBy());
 
 async function foundBy(): Promise<FoundDefect | null> {
-  if (likely !== null) {
-    const found = await foundIn(likely);
-    if (found) return found;
-  }
-  for (let seed = 1; seed <= runs; seed++) {
-    const found = await foundIn(seed);
-    if (found) return found;
+  const seeds = Array.from({ length: runs }, (_, index) => index + 1);
+  for (const seed of likely === null ? seeds : [likely, ...seeds]) {
+    const [violation] = (await simulateFleet(seed)).violations;
+    if (violation !== undefined) return { seed, violation };
   }
   return null;
-}
-
-async function foundIn(seed: number): Promise<FoundDefect | null> {
-  const [violation] = (await simulateFleet(seed)).violations;
-  return violation === undefined ? null : { seed, violation };
 }

@@ -1,6 +1,6 @@
-/** What the panels must show after a scene with calls, a drain and webhooks. */
+/** Judges the answers to the queries of dashboards and alerts after a scene with calls and a drain. */
 
-/** What one expression of a panel or an alert yielded over the whole time. */
+/** The results of one expression of a panel or an alert over the whole scene. */
 export interface Answer {
   /** `turns.json`; `alerts` for the expression of an alert. */
   readonly file: string;
@@ -20,7 +20,7 @@ export const ALERTS = 'alerts';
 /** Panels that may be without numbers, and why. */
 const QUIET: Readonly<Record<string, string>> = {
   'Wrong now': 'no alert fires',
-  'Refused calls': 'nobody is refused',
+  'Refused calls': 'no call is refused',
   'Silences that the caller ended': 'there may be no silence',
   'Failures by vendor': 'no request fails',
   'Fail-overs': 'no request fails',
@@ -37,7 +37,7 @@ const HAPPENED = new Set([
   ...['Age of webhooks at their delivery', 'Requests by vendor', 'First answer, 95th percentile'],
 ]);
 
-/** What is wrong with the answers; empty if nothing is. */
+/** Lists the failed, missing and empty answers. */
 export function problemsOf(answers: readonly Answer[]): string[] {
   const titles = new Set(answers.map(({ title }) => title));
   return [

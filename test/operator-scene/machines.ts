@@ -152,7 +152,7 @@ export class Machines extends RootApi {
       }
   }
 
-  /** What a cluster's DNS says. */
+  /** The cluster's DNS names, in the format of `/etc/hosts`. */
   #names(first: Host, second: Host): string {
     return [
       '127.0.0.1 localhost',

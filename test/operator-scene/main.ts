@@ -46,17 +46,16 @@ async function scene(): Promise<void> {
   const network = openNetwork();
   const tenant = await openWebhookReceiver();
   const s3 = await startS3Server();
-  const doors = [await openLink(portOf(tenant.url), { address: OUTSIDE })];
-  doors.push(await openLink(portOf(s3.endpoint), { address: OUTSIDE }));
-  const [hookPort, bucketPort] = doors.map(({ port }) => port);
+  const hook = await openLink(portOf(tenant.url), { address: OUTSIDE });
+  const bucket = await openLink(portOf(s3.endpoint), { address: OUTSIDE });
   const beganMs = performance.now();
-  const machines = await Machines.start(network, `s3://calls?endpoint=http://${OUTSIDE}:${bucketPort}`);
+  const machines = await Machines.start(network, `s3://calls?endpoint=http://${OUTSIDE}:${bucket.port}`);
   const pods = machines.pods.map(({ name, address }) => `${name} at ${address}`).join(', ');
   saw('helm template parley deploy/chart -f deploy/chart/values/three-nodes.yaml -f my-values.yaml', [
     `${pods}: ready after ${seconds(beganMs)}`,
   ]);
   try {
-    await walk(machines, tenant, `http://${OUTSIDE}:${hookPort}/hook`);
+    await walk(machines, tenant, `http://${OUTSIDE}:${hook.port}/hook`);
   } catch (error) {
     problems.push(String(error));
     console.error(error, machines.lastOutput);
@@ -87,7 +86,7 @@ async function walk(machines: Machines, tenant: WebhookReceiver, webhookUrl: str
   await joinRoom(machines, agents[0].agent_id);
   const ended = () => tenant.received.filter(({ body }) => body.event === 'call.ended');
   await until('both calls are reported', () => ended().length >= 2);
-  saw('the tenant’s endpoint', [`${tenant.received.map(({ body }) => body.event).join(', ')}`]);
+  saw('the tenant’s endpoint', [tenant.received.map(({ body }) => body.event).join(', ')]);
   await sleep(SETTLES_MS);
   await showStatus(machines);
   const answers = await prometheus.answers();

@@ -70,7 +70,7 @@ export class Prometheus {
     });
   }
 
-  /** What it could not scrape or evaluate so far. */
+  /** Errors of scrapes and queries so far. */
   get problems(): readonly string[] {
     return this.#problems.split('\n').filter((line) => line !== '');
   }
