@@ -26,7 +26,7 @@ const dollars = z.string().transform((value, context) => {
 
 export const limitSettings = {
   LIMIT_REQUESTS: count.default(2),
-  LIMIT_REFUSALS_PER_SECOND: count.default(50),
+  LIMIT_REFUSALS_PER_SECOND: count.default(20),
   LIMIT_PREVIEWS: count.default(10),
   LIMIT_PREVIEWS_PER_MINUTE: count.default(60),
   LIMIT_UNJOINED_SESSIONS: count.default(240),

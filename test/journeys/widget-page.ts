@@ -127,13 +127,12 @@ export class WidgetPage {
   }
 
   /** Waits for a line of the transcript. */
-  line(text: string | RegExp): Promise<void> {
-    return this.page
-      .getByRole('log')
-      .getByRole('paragraph')
-      .filter({ hasText: text })
-      .first()
-      .waitFor(PATIENCE);
+  async line(text: string | RegExp): Promise<void> {
+    const line = this.page.getByRole('log').getByRole('paragraph').filter({ hasText: text }).first();
+    await line.waitFor(PATIENCE).catch(async (error: unknown) => {
+      const shown = await this.page.locator('voice-agent').first().ariaSnapshot();
+      throw new Error(`no line "${text}"; the widget shows:\n${shown}`, { cause: error });
+    });
   }
 
   status(text: string | RegExp): Promise<void> {
