@@ -6,7 +6,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { RunningProgram } from '../journeys/program.ts';
 
@@ -110,9 +110,11 @@ async function makeBases(
   const dockerfile = readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8');
   const name = /^FROM (node:\S+)/m.exec(dockerfile)?.[1];
   if (name === undefined) throw new Error('the Dockerfile builds on no image of Node');
-  const npm = (await run('npm', ['root', '--global'])).stdout.trim();
+  // Not from `npm root --global`, which depends on the Node that runs it.
+  const command = (await run('sh', ['-c', 'readlink -f "$(command -v npm)"'])).stdout.trim();
+  const npm = join(dirname(command), '..');
   await buildah('copy', debian, process.execPath, '/usr/local/bin/node');
-  await buildah('copy', debian, join(npm, 'npm'), '/usr/local/lib/node_modules/npm');
+  await buildah('copy', debian, npm, '/usr/local/lib/node_modules/npm');
   await buildah(
     'run',
     debian,
