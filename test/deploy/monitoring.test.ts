@@ -220,4 +220,14 @@ describeWhereThere(['parley-rule-check'])('Prometheus’ own checker', () => {
       rmSync(folder, { recursive: true });
     }
   });
+
+  it('fires each alert on what it is for, and no other', () => {
+    const { status, said } = check('cases', RULES, 'test/deploy/alert-cases.yml');
+    expect(status, said).toBe(0);
+    const cases = said.split('\n').map((line) => JSON.parse(line) as { name: string; fired: string[] });
+    for (const { name, fired } of cases)
+      expect([name, fired]).toEqual([name, name.startsWith('nothing') ? [] : [name]]);
+    const tried = cases.map(({ name }) => name).filter((name) => !name.startsWith('nothing'));
+    expect(tried.sort()).toEqual(alertNames);
+  });
 });

@@ -86,9 +86,7 @@ func watchAndAnswer(arguments []string) error {
 			w.rules = append(w.rules, group.Rules...)
 		}
 	}
-	w.engine = promql.NewEngine(promql.EngineOpts{
-		MaxSamples: 50_000_000, Timeout: time.Minute, EnableAtModifier: true, EnableNegativeOffset: true,
-	})
+	w.engine = newEngine()
 	w.untilTold()
 	return w.answerAll(arguments[1:])
 }

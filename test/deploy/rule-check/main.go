@@ -1,6 +1,6 @@
 // Checks rule files with what `promtool check rules` runs, and the expressions of Grafana's dashboards with
-// Prometheus' parser. Prints one problem in each line; exits with 1 if there is one. The mode `answers` evaluates
-// them (answers.go).
+// Prometheus' parser. Prints one problem in each line; exits with 1 if there is one. The modes `answers`
+// (answers.go) and `cases` (cases.go) evaluate them.
 package main
 
 import (
@@ -16,8 +16,9 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 2 && os.Args[1] == "answers" {
-		if err := watchAndAnswer(os.Args[2:]); err != nil {
+	modes := map[string]func([]string) error{"answers": watchAndAnswer, "cases": runCases}
+	if len(os.Args) > 2 && modes[os.Args[1]] != nil {
+		if err := modes[os.Args[1]](os.Args[2:]); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
