@@ -40,6 +40,7 @@ import { recordChanges } from './operations/audit/record-changes.ts';
 import { registerBackupRoutes } from './operations/backup/backup-routes.ts';
 import { registerEventRoutes } from './operations/events/event-routes.ts';
 import { registerHealthRoutes } from './operations/health/health-routes.ts';
+import { registerMcpRoutes } from './operations/mcp/mcp-routes.ts';
 import { registerOperatorRoutes } from './operations/operator-routes.ts';
 import { registerPrivacyRoutes } from './operations/privacy/privacy-routes.ts';
 import { registerDemoRoutes } from './operations/site/demo-routes.ts';
@@ -113,5 +114,6 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerVerifyRoutes(app, context);
   registerBackupRoutes(app, context);
   registerDemoRoutes(app, context);
+  registerMcpRoutes(app, context);
   await registerSiteRoutes(app, context, WEB_DIST);
 }

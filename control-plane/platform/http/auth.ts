@@ -40,6 +40,8 @@ declare module 'fastify' {
     bodyOptional?: boolean;
     /** Allows every origin (CORS), for error responses too. */
     anyOrigin?: boolean;
+    /** Whether a request takes a turn of its account; by default each does. */
+    takesTurn?: (request: FastifyRequest) => boolean;
   }
   interface FastifyRequest {
     caller: Caller | null;

@@ -149,7 +149,10 @@ function addHooks(app: ApiServer, context: Context): void {
     return undefined;
   });
   // Runs after the body has been read: bodies may arrive slowly, and forms are read by their own hook.
-  const turn = (request: FastifyRequest, reply: FastifyReply) => takeTurn(context, request, reply);
+  const turn = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { takesTurn = () => true } = request.routeOptions.config;
+    if (takesTurn(request)) await takeTurn(context, request, reply);
+  };
   app.addHook('onRoute', (route) => {
     context.metrics.routes.add(route.url);
     route.preValidation = [route.preValidation ?? [], turn].flat();

@@ -1,0 +1,101 @@
+/** Calls an operation of the API as a tool. */
+import type { ApiTool } from './api-tools.ts';
+import type { Schema } from './outline.ts';
+
+/** Longest text of an answer, characters: a model reads all of it. */
+const MOST_CHARACTERS = 200_000;
+
+/** A request to the API. */
+export interface ApiRequest {
+  readonly method: ApiTool['method'];
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly payload?: Buffer;
+}
+
+/** Sends a request to the API as the caller of the MCP server. */
+export type AskApi = (request: ApiRequest) => Promise<ApiAnswer>;
+
+/** The API's answer. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly text: string;
+}
+
+/** What a model is told of a call. */
+export interface ToolResult {
+  readonly [further: string]: unknown;
+  readonly content: { readonly type: 'text'; readonly text: string }[];
+  readonly isError: boolean;
+}
+
+/** Calls a tool. A refusal of the API is a result with `isError`; nothing is sent without a confirmation. */
+export async function callTool(
+  tool: ApiTool,
+  input: Readonly<Record<string, unknown>>,
+  ask: AskApi,
+): Promise<ToolResult> {
+  if (tool.isConfirmed && input['confirm'] !== true)
+    return failed(
+      `Not done: "${tool.title}" takes effect at once. Tell the person what it will do and cost, and ` +
+        'call the tool again with confirm: true once they agree.',
+    );
+  const url = urlOf(tool, input);
+  if (url === null)
+    return failed(`Not done: every parameter in ${tool.path} must be a text that is not empty.`);
+  const { status, retryAfter, text } = await ask({
+    method: tool.method,
+    url,
+    ...(await bodyOf(tool, input)),
+  });
+  const shown = shorten(text);
+  if (status < 400) return { content: [{ type: 'text', text: shown || 'Done.' }], isError: false };
+  const wait = retryAfter === null ? '' : ` Try again in ${retryAfter} s.`;
+  return failed(`Refused with ${status}.${wait}\n${shown}`);
+}
+
+/** The address with its parameters filled in; null if one of the path is missing. */
+function urlOf({ path, query }: ApiTool, input: Readonly<Record<string, unknown>>): string | null {
+  const parts = path.split('/').map((part) => {
+    const name = /^\{(.+)\}$/.exec(part)?.[1];
+    if (name === undefined) return part;
+    const value = input[name];
+    // `..` would be another path.
+    const isText =
+      (typeof value === 'string' || typeof value === 'number') && !/^\.{0,2}$/.test(String(value));
+    return isText ? encodeURIComponent(String(value)) : null;
+  });
+  if (parts.includes(null)) return null;
+  const given = query.filter((name) => input[name] !== undefined && input[name] !== null);
+  const search = new URLSearchParams(Object.fromEntries(given.map((name) => [name, String(input[name])])));
+  return search.size === 0 ? parts.join('/') : `${parts.join('/')}?${search}`;
+}
+
+async function bodyOf(
+  { body, bodySchema }: ApiTool,
+  { body: value }: Readonly<Record<string, unknown>>,
+): Promise<Pick<ApiRequest, 'headers' | 'payload'>> {
+  if (body === null || value === undefined) return { headers: {} };
+  if (body === 'json')
+    return { headers: { 'content-type': 'application/json' }, payload: Buffer.from(JSON.stringify(value)) };
+  const form = new FormData();
+  const fields = bodySchema['properties'] as Readonly<Record<string, Schema>> | undefined;
+  for (const [name, field] of Object.entries(value as object))
+    if (fields?.[name]?.['format'] === 'binary') form.append(name, new Blob([String(field)]), `${name}.md`);
+    else form.append(name, String(field));
+  const encoded = new Response(form);
+  return {
+    headers: { 'content-type': encoded.headers.get('content-type') ?? '' },
+    payload: Buffer.from(await encoded.arrayBuffer()),
+  };
+}
+
+function shorten(text: string): string {
+  if (text.length <= MOST_CHARACTERS) return text;
+  return `${text.slice(0, MOST_CHARACTERS)}\n… cut after ${MOST_CHARACTERS} of ${text.length} characters`;
+}
+
+function failed(text: string): ToolResult {
+  return { content: [{ type: 'text', text }], isError: true };
+}
