@@ -1,4 +1,4 @@
-/** Answers requests to `/mcp` in both protocol eras, without sessions: any control plane can take the next. */
+/** Answers requests to `/mcp` in both protocol eras, without sessions: any control plane takes the next. */
 import {
   createMcpHandler,
   localhostAllowedOrigins,
@@ -34,10 +34,23 @@ export function createMcpAnswers({
   return async ({ request, body, host, ask }) => {
     const refused = originValidationResponse(request, [host, ...localhostAllowedOrigins()]);
     if (refused) return refused;
-    const offer = { version, tools: inSections(tools, request), pages };
+    if (Array.isArray(body)) return refuse('send one request at a time: batches are not supported');
+    const chosen = inSections(tools, request);
+    if (chosen.length === 0) return refuse(`no such section; there are: ${sectionsOf(tools).join(', ')}`);
+    const offer = { version, tools: chosen, pages };
     const handler = createMcpHandler(() => createMcpServer(offer, ask));
     return handler.fetch(request, body === undefined ? {} : { parsedBody: body });
   };
+}
+
+function sectionsOf(tools: readonly ApiTool[]): string[] {
+  return [...new Set(tools.flatMap(({ sections }) => sections))];
+}
+
+/** An invalid request (JSON-RPC 2.0, section 5.1). */
+function refuse(message: string): Response {
+  const error = { code: -32_600, message };
+  return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 400 });
 }
 
 /** `?sections=agents,sessions` offers fewer tools, which leaves a model more room. */

@@ -32,6 +32,8 @@ export interface ApiTool {
   readonly title: string;
   readonly description: string;
   readonly inputSchema: { readonly type: 'object'; readonly [keyword: string]: unknown };
+  /** Names of what a call may have. */
+  readonly known: readonly string[];
   readonly annotations: { readonly readOnlyHint: true } | { readonly destructiveHint: boolean };
   /** The whole schema of the body; `inputSchema` may have only its outline. */
   readonly bodySchema: Schema;
@@ -65,20 +67,19 @@ const TAGS: ReadonlySet<string> = new Set([
 ]);
 const FURTHER: ReadonlySet<string> = new Set(['GET /v1/account']);
 
-/** These reach other people or live calls at once, or cost money; every deletion is confirmed, too. */
-const CONFIRMED: ReadonlySet<string> = new Set([
-  'POST /v1/agent/agents/{agent_id}/publish',
-  'POST /v1/agent/phone-calls',
-  'POST /v1/agent/phone-numbers',
-  'PATCH /v1/agent/phone-numbers/{phone_number_id}',
-  'PUT /v1/agent/phone-numbers/{phone_number_id}/sip-config',
-  'POST /v1/agent/batch-calls',
-  'POST /v1/agent/batch-calls/{batch_call_id}/resume',
-  'POST /v1/agent/sessions/{session_id}/end',
-  'POST /v1/agent/sessions/{session_id}/participants',
-  'PATCH /v1/agent/sessions/{session_id}/participants/{participant_id}',
-  'PATCH /v1/agent/privacy',
-  'POST /v1/agent/erasures',
+/** Changes that reach no call, no other person and no other system; every other change is confirmed. */
+const UNCONFIRMED: ReadonlySet<string> = new Set([
+  'POST /v1/agent/agents',
+  'PATCH /v1/agent/agents/{agent_id}/config',
+  'POST /v1/agent/tools',
+  'PATCH /v1/agent/tools/{tool_id}',
+  'POST /v1/agent/tests',
+  'PATCH /v1/agent/tests/{test_id}',
+  'PUT /v1/agent/agents/{agent_id}/tests/{test_id}',
+  'POST /v1/agent/agents/{agent_id}/tests/run',
+  'POST /v1/agent/knowledge-sources',
+  'PATCH /v1/agent/knowledge-sources/{source_id}',
+  'POST /v1/agent/sessions/{session_id}/replay',
 ]);
 
 const CONFIRM = {
@@ -113,29 +114,28 @@ function toolOf(method: Method, path: string, operation: Operation): ApiTool | n
   const name = nameOf(summary);
   const body = bodyOf(operation);
   const parameters = (operation.parameters ?? []).filter((each) => each.in === 'path' || each.in === 'query');
-  const isConfirmed = method === 'DELETE' || CONFIRMED.has(route);
+  const isConfirmed = method !== 'GET' && !UNCONFIRMED.has(route);
   const need = isConfirmed ? ['Needs `confirm: true`.'] : [];
+  const properties = {
+    ...Object.fromEntries(parameters.map((each) => [each.name, described(each)])),
+    ...(body && { body: outlineOf(body.schema, `Whole schema: ${schemaUri(name)}`) }),
+    ...(isConfirmed && { confirm: CONFIRM }),
+  };
   return {
     name,
     title: summary,
     description: [description.replace(/\.?$/, '.'), route, ...need].join('\n'),
     inputSchema: {
       type: 'object',
-      properties: {
-        ...Object.fromEntries(parameters.map((each) => [each.name, described(each)])),
-        ...(body && { body: outlineOf(body.schema, `Whole schema: ${schemaUri(name)}`) }),
-        ...(isConfirmed && { confirm: CONFIRM }),
-      },
+      properties,
       required: [
         ...parameters.filter((each) => each.required === true).map((each) => each.name),
         ...(body?.isRequired ? ['body'] : []),
       ],
       additionalProperties: false,
     },
-    annotations:
-      method === 'GET'
-        ? { readOnlyHint: true }
-        : { destructiveHint: method === 'DELETE' || path.endsWith('/erasures') },
+    annotations: method === 'GET' ? { readOnlyHint: true } : { destructiveHint: isConfirmed },
+    known: Object.keys(properties),
     bodySchema: body?.schema ?? {},
     sections: tags,
     method,

@@ -36,14 +36,12 @@ export async function callTool(
   input: Readonly<Record<string, unknown>>,
   ask: AskApi,
 ): Promise<ToolResult> {
-  if (tool.isConfirmed && input['confirm'] !== true)
-    return failed(
-      `Not done: "${tool.title}" takes effect at once. Tell the person what it will do and cost, and ` +
-        'call the tool again with confirm: true once they agree.',
-    );
+  const problem = problemOf(tool, input);
   const url = urlOf(tool, input);
-  if (url === null)
-    return failed(`Not done: every parameter in ${tool.path} must be a text that is not empty.`);
+  if (problem !== null || url === null)
+    return failed(
+      `Not done: ${problem ?? `every parameter in ${tool.path} must be a text that is not empty.`}`,
+    );
   const { status, retryAfter, text } = await ask({
     method: tool.method,
     url,
@@ -55,6 +53,19 @@ export async function callTool(
   return failed(`Refused with ${status}.${wait}\n${shown}`);
 }
 
+/** Why a call is not sent; null if it is. */
+function problemOf({ isConfirmed, title, known }: ApiTool, input: Readonly<Record<string, unknown>>) {
+  if (isConfirmed && input['confirm'] !== true)
+    return (
+      `"${title}" takes effect at once. Tell the person what it will do and cost, and call the tool again ` +
+      'with confirm: true once they agree.'
+    );
+  const unknown = Object.keys(input).find((name) => !known.includes(name));
+  if (unknown !== undefined) return `there is no parameter ${unknown}; there are: ${known.join(', ')}.`;
+  const { body = {} } = input;
+  return typeof body === 'object' && body !== null ? null : 'body must be an object.';
+}
+
 /** The address with its parameters filled in; null if one of the path is missing. */
 function urlOf({ path, query }: ApiTool, input: Readonly<Record<string, unknown>>): string | null {
   const parts = path.split('/').map((part) => {
@@ -62,9 +73,9 @@ function urlOf({ path, query }: ApiTool, input: Readonly<Record<string, unknown>
     if (name === undefined) return part;
     const value = input[name];
     // `..` would be another path.
-    const isText =
-      (typeof value === 'string' || typeof value === 'number') && !/^\.{0,2}$/.test(String(value));
-    return isText ? encodeURIComponent(String(value)) : null;
+    const text = typeof value === 'number' ? String(value) : value;
+    const isText = typeof text === 'string' && !/^\.{0,2}$/.test(text) && text.isWellFormed();
+    return isText ? encodeURIComponent(text) : null;
   });
   if (parts.includes(null)) return null;
   const given = query.filter((name) => input[name] !== undefined && input[name] !== null);

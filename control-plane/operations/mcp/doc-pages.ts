@@ -36,7 +36,11 @@ export function readPages(root: string): ReadonlyMap<string, DocPage> {
 export function llmsText(pages: ReadonlyMap<string, DocPage>, base: string): string | null {
   const index = pages.get(INDEX);
   if (!index) return null;
-  return index.text.replaceAll(/\]\(([^()\s\]]+)\)/g, (_link, target: string) => {
-    return `](${new URL(target, new URL(INDEX, base)).href})`;
-  });
+  return index.text
+    .split('\n')
+    .filter((line) => !line.startsWith('!['))
+    .join('\n')
+    .replaceAll(/\]\(([^()\s\]]+)\)/g, (_link, target: string) => {
+      return `](${new URL(target, new URL(INDEX, base)).href})`;
+    });
 }

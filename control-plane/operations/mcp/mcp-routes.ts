@@ -61,17 +61,24 @@ function registerServer(
     url: '/mcp',
     config: {
       bodyOptional: true,
+      // The requests to the API are recorded.
+      isAudited: false,
       takesTurn: ({ body }) => !ASKING.has((body as { readonly method?: unknown } | null)?.method),
     },
     schema: { hide: true },
     handler: async (request, reply) => {
-      answers ??= load();
+      answers ??= load().catch((error: unknown) => {
+        answers = null;
+        throw error;
+      });
       const { status, headers, body } = await (await answers)({
-        request: toWebRequest(request),
+        request: toWebRequest(request, publicAddress.url),
         body: request.body,
         host: new URL(publicAddress.url).hostname,
         ask: askAs(app, request),
       });
+      // Whether the connection stays open is Fastify's business.
+      headers.delete('connection');
       return reply.code(status).headers(Object.fromEntries(headers)).send(body);
     },
   });
@@ -96,9 +103,10 @@ function askAs(app: ApiServer, { headers: { authorization = '' }, ip }: FastifyR
   };
 }
 
-function toWebRequest({ method, url, headers, host, protocol }: FastifyRequest): Request {
+/** The request without its body. Its own Host may be anything, so it is not in the address. */
+function toWebRequest({ method, url, headers }: FastifyRequest, publicUrl: string): Request {
   const given = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   );
-  return new Request(`${protocol}://${host}${url}`, { method, headers: given });
+  return new Request(`${new URL(publicUrl).origin}${url}`, { method, headers: given });
 }

@@ -13,10 +13,11 @@ import { type AskApi, callTool } from './call-tool.ts';
 import type { DocPage } from './doc-pages.ts';
 import { PROMPTS } from './prompts.ts';
 
-const INSTRUCTIONS =
-  'Parley runs voice agents. An agent has a draft, which these tools change, and published versions, which ' +
-  'take calls. Publish, calls, purchases and deletions need confirm: true: ask the person first. Start with ' +
-  'parley://docs/concepts.md.';
+const INSTRUCTIONS = [
+  'Parley runs voice agents. An agent has a draft, which these tools change, and published versions, which',
+  'take calls. What reaches calls, people or other systems needs confirm: true: ask the person first.',
+  'Start with parley://docs/concepts.md.',
+].join(' ');
 
 const DOCS = 'parley://';
 const TRANSCRIPT = /^parley:\/\/sessions\/([\w-]{1,64})\/transcript$/;

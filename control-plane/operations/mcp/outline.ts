@@ -17,13 +17,14 @@ export function outlineOf(schema: Schema, more: string): Schema {
 
 function cut(schema: Schema, levels: number): Schema {
   const properties = schema['properties'] as Readonly<Record<string, Schema>> | undefined;
-  const { description, type, enum: members, items } = schema;
+  const { description, type, enum: members, items, anyOf } = schema;
   if (!properties)
     return compact({
       type,
       enum: members,
       description,
       ...(items ? { items: cut(items as Schema, 0) } : {}),
+      ...(anyOf ? { anyOf: (anyOf as Schema[]).map((each) => cut(each, 0)) } : {}),
     });
   const names = Object.keys(properties);
   if (levels === 0)

@@ -1,7 +1,7 @@
 /** The MCP server at /mcp, driven by the official clients of both protocol eras. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as Client2025 } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport as Transport2025 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import * as transport2025 from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
@@ -43,7 +43,7 @@ async function connect(key: string, address = url): Promise<Client> {
 async function connect2025(key: string): Promise<Client2025> {
   const client = new Client2025({ name: 'assistant', version: '1' });
   // Its own type lacks `undefined` where exact optional properties want it.
-  await client.connect(new Transport2025(new URL(url), withKey(key)) as never);
+  await client.connect(new transport2025.StreamableHTTPClientTransport(new URL(url), withKey(key)) as never);
   return client;
 }
 
@@ -88,18 +88,69 @@ describe('an assistant', () => {
     expect((await call('list_agent_published_versions', { agent_id })).versions).toEqual([]);
   });
 
-  it('needs a confirmation for every deletion', async () => {
+  it('needs a confirmation for every change but that of a draft, a tool, a test or knowledge', async () => {
     const { tools } = await assistant.listTools();
-    const deleting = tools.filter(({ name }) => /^(?:delete|release|remove|detach|erase)_/.test(name));
-    expect(deleting.length).toBeGreaterThan(5);
-    for (const { name, inputSchema } of deleting) {
-      const input = Object.fromEntries((inputSchema.required ?? []).map((field) => [field, 'x']));
-      expect(await call(name, input)).toContain('Not done');
+    const changes = tools.filter(({ annotations }) => annotations?.readOnlyHint !== true);
+    const free: string[] = [];
+    for (const { name, inputSchema } of changes) {
+      const required = (inputSchema.required ?? []).map((field) => [field, field === 'body' ? {} : 'x']);
+      const said = await call(name, Object.fromEntries(required));
+      if (!String(said).startsWith('Not done: ')) free.push(name);
     }
+    expect(free.sort()).toEqual([
+      'attach_test_to_agent',
+      'change_agent_draft_configuration',
+      'change_agent_test',
+      'change_knowledge_source',
+      'change_tool',
+      'create_agent',
+      'create_agent_test',
+      'create_tool',
+      'replay_call_with_other_conversation_settings',
+      'run_tests_against_agent_draft',
+      'upload_knowledge_source',
+    ]);
+  });
+
+  it('leaves the changes it made in the audit log, and nothing of what it read', async () => {
+    const user = await api.createUser();
+    const by = await connect(user.key);
+    await by.listTools();
+    await newAgent('Bakery', by);
+    const { entries } = await call('list_configuration_changes', {}, by);
+    expect(entries.map(({ action }: { action: string }) => action)).toEqual(['POST /v1/agent/agents']);
+    await by.close();
   });
 
   it('is told what is wrong with a field', async () => {
     expect(await call('create_agent', { body: { name: 7 } })).toMatch(/^Refused with 422\.\n.*"name"/);
+  });
+
+  it.each([
+    [{ agent_id: '\ud800' }, 'must be a text'],
+    [{ agent_id: 'x', name: 'y' }, 'no parameter name; there are: agent_id'],
+  ])('is told why %j is not sent', async (input, why) => {
+    expect(await call('get_agent_profile', input)).toContain(why);
+  });
+
+  it('is told that a body must be an object', async () => {
+    for (const body of [null, '{"source": "text"}'])
+      expect(await call('upload_knowledge_source', { body })).toBe('Not done: body must be an object.');
+  });
+
+  it('sends one request at a time, to sections that exist', async () => {
+    const headers = { authorization: `Bearer ${api.rootKey}`, 'content-type': 'application/json' };
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    const send = async (address: string, body: unknown) => {
+      const answer = await fetch(address, { method: 'POST', headers, body: JSON.stringify(body) });
+      const { error } = (await answer.json()) as { readonly error: { readonly message: string } };
+      return [answer.status, error.message];
+    };
+    expect(await send(url, [ping, ping])).toEqual([400, expect.stringContaining('one request at a time')]);
+    expect(await send(`${url}?sections=x`, ping)).toEqual([
+      400,
+      expect.stringContaining('there are: agents,'),
+    ]);
   });
 
   it('uploads knowledge as text', async () => {
