@@ -21,12 +21,15 @@ export class PlanMissing extends JobWithdrawn {}
  */
 const PLAN_MS = 20_000;
 
-/** One accepted job. */
-export interface Job {
+interface JobOffer {
   readonly sessionId: string;
   readonly epoch: number;
   readonly kind: JobKind;
   readonly sipCallId: string | null;
+}
+
+/** One accepted job. */
+export interface Job extends JobOffer {
   /** Rejects with `JobWithdrawn` when the job is withdrawn. */
   readonly plan: Promise<CallPlan>;
   call: Call | null;
@@ -54,6 +57,8 @@ interface Entry extends Job {
 export class JobTable {
   readonly #clock: Clock;
   readonly #jobs = new Map<string, Entry>();
+  /** Withdrawn before their plan, and when. */
+  readonly #withdrawn = new Map<string, { readonly offer: JobOffer; readonly atMs: number }>();
   readonly #idleWaiters: (() => void)[] = [];
 
   constructor(clock: Clock) {
@@ -65,23 +70,25 @@ export class JobTable {
   }
 
   /** Reserves a slot; null when the job already exists. */
-  reserve(offer: {
-    readonly sessionId: string;
-    readonly epoch: number;
-    readonly kind: Job['kind'];
-    readonly sipCallId: string | null;
-  }): Job | null {
-    const key = keyOf(offer.sessionId, offer.epoch);
-    if (this.#jobs.has(key)) return null;
+  reserve(offer: JobOffer): Job | null {
+    return this.#jobs.has(keyOf(offer.sessionId, offer.epoch)) ? null : this.#add(offer);
+  }
+
+  #add({ sessionId, epoch, kind, sipCallId }: JobOffer): Entry {
+    const key = keyOf(sessionId, epoch);
+    this.#withdrawn.delete(key);
     const { promise, resolve, reject } = Promise.withResolvers<CallPlan>();
     // The job may be withdrawn before anything waits for its plan.
     promise.catch(() => undefined);
     const timer = this.#clock.after(PLAN_MS, () => {
       if (!entry.isPlanned) reject(new PlanMissing('the plan of the job has not arrived'));
-      this.remove(offer.sessionId, offer.epoch);
+      this.remove(sessionId, epoch);
     });
     const entry: Entry = {
-      ...offer,
+      sessionId,
+      epoch,
+      kind,
+      sipCallId,
       plan: promise,
       call: null,
       isTaken: false,
@@ -103,17 +110,43 @@ export class JobTable {
    * for a while: its INVITE may have been refused before the plan arrived.
    */
   assign(sessionId: string, epoch: number, plan: CallPlan): Job | null {
-    const entry = this.#jobs.get(keyOf(sessionId, epoch));
+    const entry = this.#planned(sessionId, epoch);
     if (!entry) return null;
     if (entry.sipCallId === null || entry.hasInvite) entry.timer.cancel();
-    entry.isPlanned = true;
     entry.settlePlan.resolve(plan);
     return entry;
   }
 
-  /** The job's plan came with its message (analysis), so it no longer expires. */
-  keep(sessionId: string, epoch: number): void {
-    this.#jobs.get(keyOf(sessionId, epoch))?.timer.cancel();
+  /** The job's plan came with its message (analysis), so it no longer expires; null when it is not here. */
+  keep(sessionId: string, epoch: number): Job | null {
+    const entry = this.#planned(sessionId, epoch);
+    entry?.timer.cancel();
+    return entry;
+  }
+
+  /**
+   * An offer of the job is withdrawn: frees the slot, unless the plan has come. Several replicas may offer
+   * one job, of which each knows its own offers only; the plan is sent once the store has given the job to
+   * this worker, so it counts whenever it comes.
+   */
+  withdraw(sessionId: string, epoch: number): void {
+    const key = keyOf(sessionId, epoch);
+    const entry = this.#jobs.get(key);
+    if (!entry || entry.isPlanned) return;
+    this.remove(sessionId, epoch);
+    const nowMs = this.#clock.now();
+    for (const [old, { atMs }] of this.#withdrawn) if (nowMs - atMs > PLAN_MS) this.#withdrawn.delete(old);
+    this.#withdrawn.set(key, { offer: entry, atMs: nowMs });
+  }
+
+  /** The job whose plan has come. */
+  #planned(sessionId: string, epoch: number): Entry | null {
+    const key = keyOf(sessionId, epoch);
+    const withdrawn = this.#withdrawn.get(key);
+    const isLate = withdrawn !== undefined && this.#clock.now() - withdrawn.atMs > PLAN_MS;
+    const entry = this.#jobs.get(key) ?? (withdrawn && !isLate ? this.#add(withdrawn.offer) : null);
+    if (entry) entry.isPlanned = true;
+    return entry;
   }
 
   get(sessionId: string, epoch: number): Job | null {
@@ -135,9 +168,10 @@ export class JobTable {
     return [...this.#jobs.values()];
   }
 
-  /** Frees the slot. */
+  /** Frees the slot; a plan finds no job any more. */
   remove(sessionId: string, epoch: number): void {
     const key = keyOf(sessionId, epoch);
+    this.#withdrawn.delete(key);
     const entry = this.#jobs.get(key);
     if (!entry) return;
     this.#jobs.delete(key);

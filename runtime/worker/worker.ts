@@ -218,17 +218,18 @@ export class Worker {
         this.#assign(message);
         return;
       case 'assign_analysis': {
-        const job = this.#keepJob(message);
+        const job = this.#jobs.keep(message.session_id, message.epoch);
         if (job) void this.#textJobs.runAnalysis(job, message.job);
         return;
       }
       case 'assign_agent_test': {
-        const job = this.#keepJob(message);
+        const job = this.#jobs.keep(message.session_id, message.epoch);
         if (job) void this.#textJobs.runAgentTest(job, message.job);
         return;
       }
       case 'withdraw':
-        this.#drop(message.session_id, message.epoch);
+        this.#offers.drop(message.session_id, message.epoch);
+        this.#jobs.withdraw(message.session_id, message.epoch);
         return;
       case 'stale':
         if (message.is_taken) this.#abandon(message.session_id, message.epoch);
@@ -294,12 +295,6 @@ export class Worker {
       this.#deps.logger.error({ err: error, sessionId: job.sessionId }, 'web call could not be started');
       this.#calls.reportEnd(job, 'internal_error');
     }
-  }
-
-  /** The job of an assignment without a plan, which waits for none. */
-  #keepJob({ session_id, epoch }: { readonly session_id: string; readonly epoch: number }): Job | null {
-    this.#jobs.keep(session_id, epoch);
-    return this.#jobs.get(session_id, epoch);
   }
 
   #end(sessionId: string, epoch: number, reason: EndReason): void {

@@ -256,7 +256,8 @@ export class WorkerProcess {
         return;
       }
       case 'withdraw':
-        this.#drop(message.session_id, message.epoch);
+        this.#offers.drop(message.session_id, message.epoch);
+        this.#jobs.withdraw(message.session_id, message.epoch);
         return;
       case 'stale':
         this.#drop(message.session_id, message.epoch);

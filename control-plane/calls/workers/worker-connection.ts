@@ -114,9 +114,10 @@ class SocketWorker implements WorkerConnection {
   readonly #clock: Clock;
   readonly #silentMs: () => number;
   #ping: Buffer | null = null;
-  readonly #verdicts = new Map<string, (verdict: OfferVerdict) => void>();
-  readonly #answers = new Map<string, (answer: WorkerAnswer | null) => void>();
-  readonly #pongs = new Map<string, (isHere: boolean) => void>();
+  /** Several replicas may have one job offered at the same time. */
+  readonly #verdicts: Waiting<OfferVerdict> = new Map();
+  readonly #answers: Waiting<WorkerAnswer | null> = new Map();
+  readonly #pongs: Waiting<boolean> = new Map();
 
   constructor(
     socket: WebSocket,
@@ -144,7 +145,7 @@ class SocketWorker implements WorkerConnection {
   }
 
   takePong(data: Buffer): void {
-    this.#pongs.get(String(data))?.(true);
+    settleAll(this.#pongs, String(data), true);
   }
 
   keepPing(data: Buffer): void {
@@ -191,14 +192,14 @@ class SocketWorker implements WorkerConnection {
         return;
       case 'accept':
         this.load.freeSlots -= 1;
-        this.#verdicts.get(key(message.session_id, message.epoch))?.('accepted');
+        settleAll(this.#verdicts, key(message.session_id, message.epoch), 'accepted');
         return;
       case 'decline':
         if (message.reason !== 'unsupported') this.load.freeSlots = 0;
-        this.#verdicts.get(key(message.session_id, message.epoch))?.(message.reason);
+        settleAll(this.#verdicts, key(message.session_id, message.epoch), message.reason);
         return;
       case 'answer':
-        this.#answers.get(message.request_id)?.(message.result);
+        settleAll(this.#answers, message.request_id, message.result);
         return;
       case 'register':
       case 'report':
@@ -213,26 +214,35 @@ class SocketWorker implements WorkerConnection {
 
   /** Settles all pending requests after the link is lost. */
   abandon(): void {
-    for (const settle of this.#verdicts.values()) settle('lost');
-    for (const settle of this.#answers.values()) settle(null);
-    for (const settle of this.#pongs.values()) settle(false);
+    for (const name of this.#verdicts.keys()) settleAll(this.#verdicts, name, 'lost');
+    for (const name of this.#answers.keys()) settleAll(this.#answers, name, null);
+    for (const name of this.#pongs.keys()) settleAll(this.#pongs, name, false);
   }
 
   #waitFor<Value>(
-    waiting: Map<string, (value: Value) => void>,
+    waiting: Waiting<Value>,
     name: string,
     limit: { readonly ms: number; readonly otherwise: Value },
   ): Promise<Value> {
     return new Promise((resolve) => {
       const timer = this.#clock.after(limit.ms, () => settle(limit.otherwise));
+      const others = waiting.get(name) ?? new Set();
       const settle = (value: Value) => {
         timer.cancel();
-        waiting.delete(name);
+        others.delete(settle);
+        if (others.size === 0) waiting.delete(name);
         resolve(value);
       };
-      waiting.set(name, settle);
+      waiting.set(name, others.add(settle));
     });
   }
+}
+
+/** What settles those who wait, by the name of what they wait for. */
+type Waiting<Value> = Map<string, Set<(value: Value) => void>>;
+
+function settleAll<Value>(waiting: Waiting<Value>, name: string, value: Value): void {
+  for (const settle of waiting.get(name) ?? []) settle(value);
 }
 
 function key(sessionId: string, epoch: number): string {

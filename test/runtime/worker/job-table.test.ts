@@ -62,6 +62,35 @@ describe('job table', () => {
     expect(jobs.size).toBe(1);
   });
 
+  it('a withdrawn offer releases its slot, and a plan that comes all the same takes one again', async () => {
+    const jobs = new JobTable(new ManualClock());
+    const web = { sessionId: 's1', epoch: 1, kind: 'web', sipCallId: null } as const;
+    jobs.reserve(web);
+    jobs.withdraw('s1', 1);
+    expect(jobs.size).toBe(0);
+    const plan = testPlan();
+    const job = jobs.assign('s1', 1, plan);
+    expect(job).toMatchObject({ ...web, call: null });
+    await expect(job?.plan).resolves.toBe(plan);
+    expect(jobs.size).toBe(1);
+  });
+
+  it('a plan that comes long after the withdrawal finds no job', async () => {
+    const clock = new ManualClock();
+    const jobs = new JobTable(clock);
+    jobs.reserve(phone);
+    jobs.withdraw('s1', 1);
+    await clock.advance(21_000);
+    expect(jobs.assign('s1', 1, testPlan())).toBeNull();
+  });
+  it('a plan finds no job that has ended after its offer was withdrawn', () => {
+    const jobs = new JobTable(new ManualClock());
+    jobs.reserve(phone);
+    jobs.withdraw('s1', 1);
+    jobs.remove('s1', 1);
+    expect(jobs.assign('s1', 1, testPlan())).toBeNull();
+  });
+
   it('a plan for another epoch finds no job', () => {
     const jobs = new JobTable(new ManualClock());
     jobs.reserve(phone);

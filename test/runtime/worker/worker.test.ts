@@ -93,6 +93,24 @@ describe('a worker', () => {
     expect((await bench.dispatch.place(bench.offer('s3'))).instanceId).toBe('w');
   });
 
+  it('keeps a call that one replica has assigned when another one withdraws its own offer of it', async () => {
+    await bench.start();
+    await bench.startWebCall('s1');
+    bench.dispatch.withdraw({ instanceId: 'w', supervisorRun: null, sipTag: null }, bench.session('s1'));
+    await seen();
+    expect(bench.types('s1')).not.toContain('ended');
+    expect(bench.media.open).toBe(1);
+    expect(await bench.dispatch.offerWebrtc('w', bench.session('s1'), 'offer')).toEqual({ sdp: 'answer' });
+  });
+
+  it('takes a call whose plan comes after another replica has withdrawn its own offer of it', async () => {
+    await bench.start();
+    const placement = await bench.dispatch.place(bench.offer('s1'));
+    bench.dispatch.withdraw(placement, bench.session('s1'));
+    bench.dispatch.assign(placement, bench.session('s1'), bench.planOf('s1'));
+    expect(await bench.dispatch.offerWebrtc('w', bench.session('s1'), 'offer')).toEqual({ sdp: 'answer' });
+  });
+
   it('accepts the next call however late its event loop is, if it has no call to protect', async () => {
     const clock = new ManualClock();
     await bench.start({ capacity: 2, clock });

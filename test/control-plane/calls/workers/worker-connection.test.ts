@@ -104,3 +104,22 @@ describe('a worker that is asked whether it is there', () => {
     expect(await worker.answersWithin(10_000)).toBe(true);
   });
 });
+
+describe('an offer that two replicas have made to a worker at the same time', () => {
+  const offer = { sessionId: 's1', epoch: 2 };
+
+  it('is accepted for both by one answer', async () => {
+    const worker = await connect(true);
+    const verdicts = [worker.waitForVerdict(offer, 10_000), worker.waitForVerdict(offer, 10_000)];
+    client.send(JSON.stringify({ type: 'accept', session_id: 's1', epoch: 2 }));
+    expect(await Promise.all(verdicts)).toEqual(['accepted', 'accepted']);
+  });
+
+  it('is still awaited by one when the other has given up', async () => {
+    const worker = await connect(true);
+    const [patient, impatient] = [worker.waitForVerdict(offer, 10_000), worker.waitForVerdict(offer, 10)];
+    expect(await impatient).toBe('late');
+    client.send(JSON.stringify({ type: 'accept', session_id: 's1', epoch: 2 }));
+    expect(await patient).toBe('accepted');
+  });
+});
