@@ -53,12 +53,13 @@ import { openRooms } from '#control-plane/platform/rooms.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
 import { buildIndexes } from '#control-plane/platform/store/build-indexes.ts';
 import { type Coordination, createMemoryCoordination } from '#control-plane/platform/store/coordination.ts';
+import { countWrites } from '#control-plane/platform/store/count-writes.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
 import { openDeploymentKey } from '#control-plane/platform/store/deployment-key.ts';
 import { migrate } from '#control-plane/platform/store/migrations.ts';
 import { defineModels, type Models } from '#control-plane/platform/store/models.ts';
 import { createReadCaches } from '#control-plane/platform/store/read-cache.ts';
-import { type ReplicaRegistration, registerReplica } from '#control-plane/platform/store/replica-register.ts';
+import { registerReplica, UNREGISTERED } from '#control-plane/platform/store/replica-register.ts';
 import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
 import { SignallingReports } from '#control-plane/platform/store/signalling-reports.ts';
 import { openBlobs } from '#media/blobs/blobs.ts';
@@ -167,11 +168,8 @@ async function compose(
  * The data directory is locked: without Redis, a process that starts with it is the same replica. Machines
  * that share a Redis may have the same name and directory.
  */
-function enroll(
-  context: Context,
-  workers: ConnectedWorkers,
-  isShared: boolean,
-): Promise<ReplicaRegistration> {
+async function enroll(context: Context, workers: ConnectedWorkers, isShared: boolean) {
+  if (context.settings.MONGODB_URL === undefined && !isShared) return UNREGISTERED;
   const place = `${hostname()}:${context.settings.DATA_DIR}`;
   const id = isShared ? `${place}:${randomUUID()}` : place;
   return registerReplica(context, {
@@ -346,6 +344,7 @@ async function buildContext(
     ...parts,
     settings,
     caches: createReadCaches(models, database.kind === 'embedded'),
+    storeWrites: database.kind === 'embedded' ? countWrites(models) : undefined,
     secretBox: createSecretBox(credentials.deploymentKey),
     dataKeys: createDataKeys(credentials.deploymentKey),
     blobs: openBlobs(

@@ -15,6 +15,7 @@ import type { Blobs } from '#media/blobs/blobs.ts';
 import type { ModelDownloads } from '#media/speech/models/model-downloads.ts';
 import type { SpeechPool } from '#media/speech/pool/speech-pool.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
+import type { BackgroundContext } from './background/background-loop.ts';
 import type { FirstAttempts } from './background/first-attempts.ts';
 import type { WorkSignals } from './background/work-signals.ts';
 import type { Dispatch } from './dispatch.ts';
@@ -52,6 +53,8 @@ export interface Context {
   readonly signallingReports: SignallingReports;
   /** Notifies other parts of this process that there may be work. */
   readonly workSignals: WorkSignals;
+  /** See `BackgroundContext`. */
+  readonly storeWrites?: BackgroundContext['storeWrites'];
   readonly firstAttempts: FirstAttempts;
   readonly dispatch: Dispatch;
   /** Checks and connects to tenant-supplied endpoints. */

@@ -22,6 +22,7 @@ import { createMetrics } from '#control-plane/platform/metrics.ts';
 import { PublicAddress } from '#control-plane/platform/public-address.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
 import { createMemoryCoordination } from '#control-plane/platform/store/coordination.ts';
+import { countWrites } from '#control-plane/platform/store/count-writes.ts';
 import { createReadCaches } from '#control-plane/platform/store/read-cache.ts';
 import { SignallingReports } from '#control-plane/platform/store/signalling-reports.ts';
 import { registerRoutes } from '#control-plane/routes.ts';
@@ -119,6 +120,7 @@ export async function openTestApi(
     database: store.database,
     models: store.models,
     caches: createReadCaches(store.models, true),
+    storeWrites: store.database.kind === 'embedded' ? countWrites(store.models) : undefined,
     coordination: createMemoryCoordination(clock),
     secretBox: createSecretBox(deploymentKey),
     dataKeys: createDataKeys(deploymentKey),

@@ -8,7 +8,7 @@ import { type Context, now } from '../../platform/context.ts';
 import { agentIdentity, callerIdentity } from '../../platform/rooms.ts';
 import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
 import { type SessionDocument, WITHOUT_LISTS } from '../../platform/store/models/session-model.ts';
-import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
+import { LIVE_STATUSES, UNDER_WAY_STATUSES } from '../../platform/store/session-status.ts';
 import { listedWorkers } from '../../platform/store/worker-sightings.ts';
 import { promoteNext, relayOutbox } from '../outbox/relay.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
@@ -40,13 +40,27 @@ export function startSweeper(context: Context, heartbeat: HeartbeatFile): Backgr
   const isAlone = context.settings.REDIS_URL === undefined;
   let isFirst = isAlone;
   let isEarlierRunOver = false;
-  return startBackgroundLoop(context, { name: 'sweep', everyMs: TICK_MS }, async () => {
+  const isDone = async () => isEarlierRunOver && !(await isAnythingOpen(context));
+  // Also while the sweeper has nothing to do: a call may begin and this process crash before the next pass.
+  const beat = () => heartbeat.beat(now(context));
+  return startBackgroundLoop(context, { name: 'sweep', everyMs: TICK_MS, isDone, always: beat }, async () => {
     if (isFirst) await markActiveUnknown(context, heartbeat.lastBeat);
     const graceMs = isFirst ? 0 : GRACE_MS;
     isFirst = false;
     isEarlierRunOver = await sweep(context, { graceMs, startedAtMs, isEarlierRunOver });
-    heartbeat.beat(now(context));
   });
+}
+
+/** Whether a pass now or later could find anything. Sessions still to be given up are under way, too. */
+async function isAnythingOpen({ models }: Context): Promise<boolean> {
+  const { sessions, deliveries } = models;
+  const open = await Promise.all([
+    sessions.exists({ status: { $in: [...UNDER_WAY_STATUSES] } }),
+    sessions.exists({ 'billing.state': 'settle_due' }),
+    sessions.exists({ 'outbox.at': { $gt: new Date(0) } }),
+    deliveries.exists({ state: 'queued' }),
+  ]);
+  return open.some((found) => found !== null);
 }
 
 /** Parameters of a pass. */

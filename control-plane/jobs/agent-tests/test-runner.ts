@@ -27,9 +27,12 @@ const OPEN_AT_ONCE = 100;
 
 /** Starts the runner of a process. */
 export function startTestRunner(context: Context): BackgroundLoop {
-  return startBackgroundLoop(context, { name: 'agent-tests', everyMs: TICK_MS, chore: 'agent-tests' }, () =>
-    work(context),
-  );
+  const { testRuns, testBatches } = context.models;
+  const isDone = async () =>
+    (await testRuns.exists({ status: { $in: ['queued', 'running'] } })) === null &&
+    (await testBatches.exists({ status: 'running' })) === null;
+  const options = { name: 'agent-tests', everyMs: TICK_MS, chore: 'agent-tests', isDone } as const;
+  return startBackgroundLoop(context, options, () => work(context));
 }
 
 /** Stores the result of a run. Also accepts that of a run that was given up meanwhile and not restarted. */
@@ -71,10 +74,9 @@ export async function requeueLostRuns(
 async function work(context: Context): Promise<void> {
   const { testRuns, testBatches } = context.models;
   const silentSince = new Date(context.clock.wallTime() - DEADLINE_MS);
-  await testRuns.updateMany(
-    { status: 'running', status_at: { $lte: silentSince } },
-    { $set: requeueFields(context), ...incrementOf('silent') },
-  );
+  const silent = { status: 'running' as const, status_at: { $lte: silentSince } };
+  if (await testRuns.exists(silent))
+    await testRuns.updateMany(silent, { $set: requeueFields(context), ...incrementOf('silent') });
   // A batch that a crash prevented from completing.
   const open = await testBatches
     .find({ status: 'running' }, { _id: 1 })

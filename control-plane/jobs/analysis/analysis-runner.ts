@@ -26,7 +26,9 @@ const BATCH = 200;
 
 /** Starts the runner of a process, which places queued analyses in the background. */
 export function startAnalysisRunner(context: Context): BackgroundLoop {
-  return startBackgroundLoop(context, { name: 'analysis', everyMs: TICK_MS, chore: 'analysis' }, () =>
+  const isDone = async () =>
+    (await context.models.sessions.exists({ 'analysis.state': { $in: ['queued', 'running'] } })) === null;
+  return startBackgroundLoop(context, { name: 'analysis', everyMs: TICK_MS, chore: 'analysis', isDone }, () =>
     placeQueued(context),
   );
 }

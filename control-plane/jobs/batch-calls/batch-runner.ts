@@ -36,9 +36,9 @@ export function startBatchRunner(context: Context): BackgroundLoop {
   // Without other replicas no other process can hold a lease, so the batches of the previous process are
   // resumed at once.
   const runner = context.settings.REDIS_URL === undefined ? 'alone' : randomUUID();
-  return startBackgroundLoop(context, { name: 'batch-calls', everyMs: TICK_MS, chore: 'batch-calls' }, () =>
-    runBatches(context, runner),
-  );
+  const isDone = async () => (await context.models.batchCalls.exists({ finished_at: null })) === null;
+  const options = { name: 'batch-calls', everyMs: TICK_MS, chore: 'batch-calls', isDone } as const;
+  return startBackgroundLoop(context, options, () => runBatches(context, runner));
 }
 
 /** One pass over every unfinished batch; `runner` identifies the holder of the leases. */

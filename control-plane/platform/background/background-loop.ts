@@ -60,16 +60,48 @@ export function createBackgroundLoop(
   };
 }
 
+/** What a background loop needs. */
+export interface BackgroundContext {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly workSignals: WorkSignals;
+  /** Number of this process's writes to the store so far; absent if other processes write to it, too. */
+  readonly storeWrites?: (() => number) | undefined;
+}
+
+/** Options of a background loop. */
+interface BackgroundOptions {
+  readonly name: string;
+  readonly everyMs: number;
+  readonly chore?: WorkKind;
+  /** Whether no later run can have anything to do before the next write to the store. */
+  readonly isDone?: () => Promise<boolean>;
+  /** Called after each run, and instead of one that is left out. */
+  readonly always?: () => void;
+}
+
 /**
  * Creates a loop that runs immediately, then every `everyMs` and whenever its `signal` is notified, until it
- * is closed.
+ * is closed. A run is left out if `isDone` was true after the last one and nothing was written since. Where
+ * other processes write to the store, no run is left out.
  */
 export function startBackgroundLoop(
-  context: { readonly clock: Clock; readonly logger: Logger; readonly workSignals: WorkSignals },
-  options: { readonly name: string; readonly everyMs: number; readonly chore?: WorkKind },
+  context: BackgroundContext,
+  options: BackgroundOptions,
   work: () => Promise<void>,
 ): BackgroundLoop {
-  const loop = createBackgroundLoop(options.name, context.logger, work);
+  const writes = () => context.storeWrites?.() ?? null;
+  let doneAt: number | null = null;
+  const loop = createBackgroundLoop(options.name, context.logger, async () => {
+    const before = writes();
+    if (doneAt !== null && doneAt === before) return options.always?.();
+    doneAt = null;
+    await work();
+    options.always?.();
+    // Something written meanwhile may have come too late for the work.
+    if (before === null || writes() !== before) return;
+    if (await options.isDone?.()) doneAt = before;
+  });
   const stopListening = options.chore === undefined ? null : context.workSignals.on(options.chore, loop.kick);
   const tick = context.clock.every(options.everyMs, loop.kick);
   loop.kick();

@@ -12,3 +12,20 @@ export const WRITE_METHODS = [
   'findOneAndReplace',
   'findOneAndDelete',
 ] as const;
+
+/** Calls `listener` before and after every write to a collection, even if the write fails. */
+export function onWrites(collection: object, listener: (isOver: boolean) => void): void {
+  const methods = collection as Record<string, (...values: unknown[]) => unknown>;
+  for (const name of [...WRITE_METHODS, 'drop']) {
+    const write = methods[name];
+    if (!write) throw new Error(`a collection without ${name}`);
+    methods[name] = async (...values) => {
+      listener(false);
+      try {
+        return await write.apply(collection, values);
+      } finally {
+        listener(true);
+      }
+    };
+  }
+}

@@ -5,7 +5,7 @@
  * revoked key is refused as soon as the revocation is answered.
  */
 import type { Model } from 'mongoose';
-import { WRITE_METHODS } from './collection-methods.ts';
+import { onWrites } from './collection-methods.ts';
 import type { AgentDocument } from './models/agent-model.ts';
 import type { KeyDocument } from './models/key-model.ts';
 import type { NumberDocument } from './models/number-model.ts';
@@ -96,22 +96,5 @@ function remember<Value>(entries: Map<string, Value>, name: string, found: Value
   for (const oldest of entries.keys()) {
     if (entries.size <= MAX_ENTRIES) break;
     entries.delete(oldest);
-  }
-}
-
-/** Calls `listener` before and after every write to a collection, even if the write fails. */
-function onWrites(collection: object, listener: (isOver: boolean) => void): void {
-  const methods = collection as Record<string, (...values: unknown[]) => unknown>;
-  for (const name of [...WRITE_METHODS, 'drop']) {
-    const write = methods[name];
-    if (!write) throw new Error(`a collection without ${name}`);
-    methods[name] = async (...values) => {
-      listener(false);
-      try {
-        return await write.apply(collection, values);
-      } finally {
-        listener(true);
-      }
-    };
   }
 }

@@ -27,6 +27,12 @@ export interface ReplicaRegistration {
   close(): Promise<void>;
 }
 
+/** For a process whose database no other process can open (the embedded one). */
+export const UNREGISTERED: ReplicaRegistration = {
+  refresh: async () => undefined,
+  close: async () => undefined,
+};
+
 /** This replica's entry in the register. */
 export interface ReplicaIdentity {
   /**

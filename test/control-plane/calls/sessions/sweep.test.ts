@@ -11,6 +11,7 @@ import { openUnplacedSession } from '#control-plane/calls/sessions/place-session
 import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
 import { startSweeper, sweep } from '#control-plane/calls/settlement/sweep.ts';
 import { openRooms } from '#control-plane/platform/rooms.ts';
+import { measureCommands } from '#control-plane/platform/store/measure-commands.ts';
 import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { type LivekitRooms, startLivekitRooms } from '../../../fakes/livekit-rooms.ts';
 import type { TestUser } from '../../test-api.ts';
@@ -324,5 +325,37 @@ describe('the sweeper', () => {
     expect(await api.balance(user.userId)).toBe(CREDIT - 30_000);
     await morning.close();
     rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  it('asks the store nothing while no session is open, and ends in time what is created then', async () => {
+    let commands = 0;
+    measureCommands(
+      api.context.models.sessions,
+      () => {
+        commands += 1;
+      },
+      () => api.clock.now(),
+    );
+    const beats: number[] = [];
+    const beat = (at: Date) => beats.push(at.getTime());
+    const sweeper = startSweeper(api.context, { lastBeat: null, beat });
+    const ticks = async (count: number) => {
+      for (let tick = 0; tick < count; tick++) {
+        await api.clock.advance(2_000);
+        await sweeper.idle();
+      }
+    };
+    await ticks(4);
+    expect(commands).toBeGreaterThan(0);
+    commands = 0;
+    await ticks(10);
+    expect(commands).toBe(0);
+    expect(api.clock.wallTime() - (beats.at(-1) ?? 0)).toBe(0);
+    const id = await session();
+    await ticks(29);
+    expect((await read(id))?.status).toBe('pending');
+    await ticks(1);
+    expect(await read(id)).toMatchObject({ status: 'failed', end_reason: 'room_join_timeout' });
+    await sweeper.close();
   });
 });
