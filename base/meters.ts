@@ -14,6 +14,8 @@ export const OTHER = 'other';
 const MOST_COUNTERS_AT_START = 512;
 /** The same for a histogram, each series of which is a counter for every bucket. */
 const MOST_HISTOGRAMS_AT_START = 20;
+/** Interval of the samples of the event loop; each wakes the process. A lag contains one interval. */
+const LAG_SAMPLE_MS = 50;
 
 /** The common parts of all metrics. */
 interface About<Label extends string> {
@@ -62,7 +64,7 @@ export class Meters {
 
   /** Adds the metrics of the process and of its event loop (`process_…`, `nodejs_…`). */
   addProcess(): this {
-    collectDefaultMetrics({ register: this.#registry });
+    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
     return this;
   }
 

@@ -5,6 +5,7 @@
 import type { Clock, Timer } from '#base/clock.ts';
 import type { ControlMessage, JobKind } from '#protocol/worker-link.ts';
 import type { Signalling } from '#telephony/signalling.ts';
+import type { LagMeter } from '../event-loop/loop-lag.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import { type JobTable, PlanMissing } from './job-table.ts';
 
@@ -43,8 +44,7 @@ export interface OffersDeps {
   readonly client: Pick<ControlPlaneClient, 'send' | 'registerAnew'>;
   /** Null: INVITEs cannot reach this worker. */
   readonly phone: { readonly signalling: Pick<Signalling, 'isConnected'> } | null;
-  /** 95th percentile of the event loop's delay since the previous call, in ms. */
-  readonly loopLagMs: () => number;
+  readonly loopLagMs: LagMeter;
 }
 
 /** The offers of one worker. */
@@ -88,7 +88,7 @@ export class Offers {
 
   /** The load for a heartbeat. Call it once per heartbeat, because delay is counted by it. */
   load(): WorkerLoad {
-    const loopLagMs = this.#deps.loopLagMs();
+    const loopLagMs = this.#deps.loopLagMs(this.#deps.jobs.size > 0);
     this.#loopLagMs = loopLagMs;
     this.#lateHeartbeats = loopLagMs > FULL_LAG_MS ? this.#lateHeartbeats + 1 : 0;
     if (!this.#isLate) for (const offer of this.#held.splice(0)) this.#answer(offer);

@@ -13,6 +13,7 @@ import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { ControlMessage, FailoverState, JobKind } from '#protocol/worker-link.ts';
+import type { LagMeter } from '../event-loop/loop-lag.ts';
 import type { Within } from '../event-loop/session-attribution.ts';
 import { type ControlPlaneClient, connectControlPlane } from '../link/control-plane-client.ts';
 import type { SpeakingLease } from '../link/speaking-lease.ts';
@@ -81,8 +82,7 @@ export interface WorkerDeps {
   readonly tracing: Tracing | null;
   /** Time that live calls get when the worker drains, in ms. */
   readonly drainMs: number;
-  /** 95th percentile of the event loop's delay since the previous call, in ms. */
-  readonly loopLagMs: () => number;
+  readonly loopLagMs: LagMeter;
 }
 
 /** The state of a worker, for its health. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { startLagMeter } from '#runtime/event-loop/loop-lag.ts';
 
@@ -6,10 +7,33 @@ function standFor(ms: number): void {
   while (performance.now() < untilMs);
 }
 
-it('a loop blocked since the last reading reports the complete block as its delay', () => {
+it.each([true, false])(
+  'a loop blocked since the last reading reports the complete block as its delay (busy: %s)',
+  (isBusy) => {
+    const lagMs = startLagMeter();
+    lagMs(isBusy);
+    standFor(200);
+    lagMs(isBusy);
+    standFor(300);
+    expect(lagMs(isBusy)).toBeGreaterThan(190);
+  },
+);
+
+it('while jobs run, one block among many turns is no delay', async () => {
   const lagMs = startLagMeter();
-  standFor(200);
-  lagMs();
-  standFor(300);
-  expect(lagMs()).toBeGreaterThan(250);
+  lagMs(true);
+  await sleep(150);
+  standFor(400);
+  await sleep(1_200);
+  expect(lagMs(true)).toBeLessThan(200);
+});
+
+it('without jobs the thread is woken seldom, so that a block among few turns is the delay', async () => {
+  const lagMs = startLagMeter();
+  lagMs(true);
+  lagMs(false);
+  await sleep(150);
+  standFor(400);
+  await sleep(300);
+  expect(lagMs(false)).toBeGreaterThan(200);
 });
