@@ -7,8 +7,8 @@ const BUSY_RESOLUTION_MS = 10;
 const IDLE_RESOLUTION_MS = 50;
 
 /**
- * The 95th percentile of the delay since the previous call, in ms. `isBusy`: jobs run; it counts for the
- * samples until the next call.
+ * The 95th percentile of the delay since the previous call, in ms. `isBusy`: whether jobs run; sets the
+ * interval of the samples until the next call.
  */
 export type LagMeter = (isBusy: boolean) => number;
 

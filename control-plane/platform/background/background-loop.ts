@@ -60,6 +60,12 @@ export function createBackgroundLoop(
   };
 }
 
+/**
+ * Longest time without a run. For example, a write that was answered with an error and yet took effect later
+ * is not counted.
+ */
+const MOST_LEFT_OUT_MS = 60_000;
+
 /** What a background loop needs. */
 export interface BackgroundContext {
   readonly clock: Clock;
@@ -82,8 +88,8 @@ interface BackgroundOptions {
 
 /**
  * Creates a loop that runs immediately, then every `everyMs` and whenever its `signal` is notified, until it
- * is closed. A run is left out if `isDone` was true after the last one and nothing was written since. Where
- * other processes write to the store, no run is left out.
+ * is closed. A run is left out if `isDone` was true after the last one, nothing was written since, and that
+ * was less than a minute ago. Where other processes write to the store, no run is left out.
  */
 export function startBackgroundLoop(
   context: BackgroundContext,
@@ -91,16 +97,17 @@ export function startBackgroundLoop(
   work: () => Promise<void>,
 ): BackgroundLoop {
   const writes = () => context.storeWrites?.() ?? null;
-  let doneAt: number | null = null;
+  let done: { readonly writes: number; readonly atMs: number } | null = null;
   const loop = createBackgroundLoop(options.name, context.logger, async () => {
     const before = writes();
-    if (doneAt !== null && doneAt === before) return options.always?.();
-    doneAt = null;
+    if (done?.writes === before && context.clock.now() - done.atMs < MOST_LEFT_OUT_MS)
+      return options.always?.();
+    done = null;
     await work();
     options.always?.();
     // Something written meanwhile may have come too late for the work.
     if (before === null || writes() !== before) return;
-    if (await options.isDone?.()) doneAt = before;
+    if (await options.isDone?.()) done = { writes: before, atMs: context.clock.now() };
   });
   const stopListening = options.chore === undefined ? null : context.workSignals.on(options.chore, loop.kick);
   const tick = context.clock.every(options.everyMs, loop.kick);

@@ -28,6 +28,17 @@ it('while jobs run, one block among many turns is no delay', async () => {
   expect(lagMs(true)).toBeLessThan(200);
 });
 
+it('while jobs run, short blocks are seen', async () => {
+  const lagMs = startLagMeter();
+  lagMs(true);
+  for (let block = 0; block < 10; block++) {
+    standFor(40);
+    await sleep(60);
+  }
+  // Samples 50 ms apart would show 3 ms of it.
+  expect(lagMs(true)).toBeGreaterThan(25);
+});
+
 it('without jobs the thread is woken seldom, so that a block among few turns is the delay', async () => {
   const lagMs = startLagMeter();
   lagMs(true);

@@ -51,6 +51,14 @@ describe('background work of the only process that writes to the store', () => {
     expect(counted).toEqual({ runs: 2, turns: 11 });
   });
 
+  it('is done again after a minute, in case a write was not counted', async () => {
+    const counted = await start(() => true);
+    await pass(29);
+    expect(counted.runs).toBe(1);
+    await pass(1);
+    expect(counted.runs).toBe(2);
+  });
+
   it('goes on while something is open that only time can end', async () => {
     let isDone = false;
     const counted = await start(() => isDone);
