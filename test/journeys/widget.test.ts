@@ -13,7 +13,7 @@ import { ASKED, QUESTION, recordWav } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { launchBrowser } from './talk-page.ts';
 import { demoAgentId, greetWith } from './tenant.ts';
-import { GREETING, NAME, settled } from './web-conversation.ts';
+import { GREETING, settled } from './web-conversation.ts';
 import { Site } from './widget-page.ts';
 
 const NEEDS = ['chromium'];
@@ -25,6 +25,9 @@ const AT_ONCE = { ...PATIENCE, concurrent: true };
  * or understands too slowly.
  */
 const MICROPHONE = [5, QUESTION, 20, QUESTION, 20, QUESTION, 30] as const;
+/** The question of the microphone interrupts what the agent says late, which then ends early. */
+const GREETED = /^Agent: Hello/;
+const NAMED = /^Agent: I am/;
 /** Shadow root of the first widget on the page. */
 const SHADOW = `document.querySelector('voice-agent').shadowRoot`;
 
@@ -66,7 +69,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       const guest = await site.visit(browser, element());
       await guest.press('Talk to Parley demo');
       await guest.press('Start a call');
-      await guest.line(GREETING);
+      await guest.line(GREETED);
       await guest.line('We are open every day from noon');
       await guest.press('Mute');
       expect(await guest.button('Mute').getAttribute('aria-pressed')).toBe('true');
@@ -123,16 +126,16 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       `${site.origin}/terms`,
     );
     await keys('Enter');
-    await guest.line(GREETING);
+    await guest.line(GREETED);
     await guest.page.getByRole('textbox').focus();
     await guest.page.keyboard.type('Who are you?');
     await keys('Enter');
     await guest.line(`You: Who are you?`);
-    await guest.line(NAME);
+    await guest.line(NAMED);
     await keys('Escape', 'Enter', 'Shift+Tab', 'Enter');
     await guest.status('The conversation has ended');
     await keys('Tab', 'Enter');
-    await guest.line(GREETING);
+    await guest.line(GREETED);
     await guest.close();
   });
 
@@ -158,7 +161,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
         await guest.press('Type instead');
         expect(await seriousFindings(guest.page)).toEqual([]);
         await guest.press('Accept');
-        await guest.line(GREETING);
+        await guest.line(GREETED);
         await guest.type('Who are you?');
         await guest.line('Who are you?');
         expect(await seriousFindings(guest.page)).toEqual([]);
@@ -214,7 +217,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       expect(await guest.problem()).toContain(advice);
       expect((await guest.events()).at(-1)).toMatchObject({ code: 'mic_permission_denied' });
       await guest.press('Type instead');
-      await guest.line(GREETING);
+      await guest.line(GREETED);
       await mute.close();
     }
   });
@@ -232,7 +235,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       await guest.page.evaluate(
         `{ const start = ${SHADOW}.querySelector('.type'); start.click(); start.click(); }`,
       );
-      await guest.line(GREETING);
+      await guest.line(GREETED);
       await guest.press('Talk to Two');
       await guest.page
         .getByRole('dialog', { name: 'Two' })
@@ -247,7 +250,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       );
       await guest.page.getByRole('dialog', { name: 'One' }).getByRole('textbox').fill('Who are you?');
       await guest.page.getByRole('dialog', { name: 'One' }).getByRole('button', { name: 'Send' }).click();
-      await guest.line(NAME);
+      await guest.line(NAMED);
       await guest.page.evaluate(`document.querySelector('main voice-agent').remove()`);
       const connects = (await guest.events()).filter(({ name }) => name === 'connect');
       expect(connects).toHaveLength(1);
@@ -265,7 +268,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       const guest = await site.visit(browser, element());
       await guest.press('Talk to Parley demo');
       await guest.press('Type instead');
-      await guest.line(GREETING);
+      await guest.line(GREETED);
       await guest.loseNetwork();
       await guest.status('Connection lost, trying again…');
       // Messages written meanwhile wait for the new connection.
@@ -274,7 +277,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       await guest.findNetwork();
       await guest.status(/Listening|Speaking|Thinking/);
       expect(await guest.page.evaluate('window.connections.length')).toBeGreaterThan(1);
-      await guest.line(NAME);
+      await guest.line(NAMED);
       await guest.press('End call');
       const connect = (await guest.events()).find(({ name }) => name === 'connect');
       expect(await settled(product, String(connect?.['sessionId']))).toMatchObject({
