@@ -13,7 +13,7 @@ import { ASKED, QUESTION, recordWav } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { launchBrowser } from './talk-page.ts';
 import { demoAgentId, greetWith } from './tenant.ts';
-import { GREETING, settled } from './web-conversation.ts';
+import { GREETING, NAME, settled } from './web-conversation.ts';
 import { Site } from './widget-page.ts';
 
 const NEEDS = ['chromium'];
@@ -25,7 +25,7 @@ const AT_ONCE = { ...PATIENCE, concurrent: true };
  * or understands too slowly.
  */
 const MICROPHONE = [5, QUESTION, 20, QUESTION, 20, QUESTION, 30] as const;
-/** The question of the microphone interrupts what the agent says late, which then ends early. */
+/** In a spoken call the question interrupts what the agent says late, which then ends early. */
 const GREETED = /^Agent: Hello/;
 const NAMED = /^Agent: I am/;
 /** Shadow root of the first widget on the page. */
@@ -161,7 +161,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
         await guest.press('Type instead');
         expect(await seriousFindings(guest.page)).toEqual([]);
         await guest.press('Accept');
-        await guest.line(GREETED);
+        await guest.line(GREETING);
         await guest.type('Who are you?');
         await guest.line('Who are you?');
         expect(await seriousFindings(guest.page)).toEqual([]);
@@ -217,7 +217,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       expect(await guest.problem()).toContain(advice);
       expect((await guest.events()).at(-1)).toMatchObject({ code: 'mic_permission_denied' });
       await guest.press('Type instead');
-      await guest.line(GREETED);
+      await guest.line(GREETING);
       await mute.close();
     }
   });
@@ -235,7 +235,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       await guest.page.evaluate(
         `{ const start = ${SHADOW}.querySelector('.type'); start.click(); start.click(); }`,
       );
-      await guest.line(GREETED);
+      await guest.line(GREETING);
       await guest.press('Talk to Two');
       await guest.page
         .getByRole('dialog', { name: 'Two' })
@@ -250,7 +250,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       );
       await guest.page.getByRole('dialog', { name: 'One' }).getByRole('textbox').fill('Who are you?');
       await guest.page.getByRole('dialog', { name: 'One' }).getByRole('button', { name: 'Send' }).click();
-      await guest.line(NAMED);
+      await guest.line(NAME);
       await guest.page.evaluate(`document.querySelector('main voice-agent').remove()`);
       const connects = (await guest.events()).filter(({ name }) => name === 'connect');
       expect(connects).toHaveLength(1);
@@ -268,7 +268,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       const guest = await site.visit(browser, element());
       await guest.press('Talk to Parley demo');
       await guest.press('Type instead');
-      await guest.line(GREETED);
+      await guest.line(GREETING);
       await guest.loseNetwork();
       await guest.status('Connection lost, trying again…');
       // Messages written meanwhile wait for the new connection.
@@ -277,7 +277,7 @@ describeNeeds(NEEDS)('the widget on a customer’s site', () => {
       await guest.findNetwork();
       await guest.status(/Listening|Speaking|Thinking/);
       expect(await guest.page.evaluate('window.connections.length')).toBeGreaterThan(1);
-      await guest.line(NAMED);
+      await guest.line(NAME);
       await guest.press('End call');
       const connect = (await guest.events()).find(({ name }) => name === 'connect');
       expect(await settled(product, String(connect?.['sessionId']))).toMatchObject({
