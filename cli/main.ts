@@ -3,8 +3,8 @@
  * 0 success; 1 a check failed (a failed test, a difference, an inconsistent ledger, an unanswered call); 2
  * wrong usage, or refused by the API; 3 the product cannot be reached.
  */
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { programVersion } from '#base/program-version.ts';
 import { addAgentCommands } from './agents.ts';
 import { Api, accessOf, addressOf, CommandError, EXIT } from './api.ts';
 import { addBackupCommands } from './backup.ts';
@@ -21,13 +21,9 @@ import { addStatusCommand } from './status.ts';
 import { addTestCommand } from './test.ts';
 import { addWalletCommands } from './wallet.ts';
 
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
-
 const program = new Command('parley')
   .description('The command line of Parley, over its HTTP API')
-  .version(version)
+  .version(programVersion())
   .option('--url <url>', 'address of the product (PARLEY_URL; default: http://127.0.0.1:8080)')
   .option(
     '--key <key>',

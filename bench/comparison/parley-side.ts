@@ -1,5 +1,5 @@
 /** Parley, started as a user would start it, with web sessions in LiveKit rooms. */
-import { readFileSync } from 'node:fs';
+import { programVersion } from '#base/program-version.ts';
 import { startProduct } from '#test/journeys/product.ts';
 import { engineSettings } from '../engine-process.ts';
 import { startEngines } from './engines.ts';
@@ -31,9 +31,7 @@ export async function startParley(livekit: Readonly<Record<string, string>>): Pr
   await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
   return {
     name: 'Parley',
-    version: (
-      JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
-    ).version,
+    version: programVersion(),
     engines,
     async prepare() {
       const grant = await product.ask('POST', '/v1/agent/sessions', { agent_id: agentId });

@@ -1,7 +1,7 @@
 /** Routes of the MCP server, and of the documentation as text (llmstxt.org). */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyRequest } from 'fastify';
+import { programVersion } from '#base/program-version.ts';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
@@ -51,9 +51,8 @@ function registerServer(
   // Loaded at the first request: the library takes 12 MB.
   const load = async () => {
     const { createMcpAnswers } = await import('./answer-mcp.ts');
-    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     // By now every route is registered, so the description is complete.
-    return createMcpAnswers({ version, description: app.swagger(), pages: pages() });
+    return createMcpAnswers({ version: programVersion(), description: app.swagger(), pages: pages() });
   };
   let answers: ReturnType<typeof load> | null = null;
   app.route({
