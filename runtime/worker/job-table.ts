@@ -134,17 +134,21 @@ export class JobTable {
     const entry = this.#jobs.get(key);
     if (!entry || entry.isPlanned) return;
     this.remove(sessionId, epoch);
-    const nowMs = this.#clock.now();
-    for (const [old, { atMs }] of this.#withdrawn) if (nowMs - atMs > PLAN_MS) this.#withdrawn.delete(old);
-    this.#withdrawn.set(key, { offer: entry, atMs: nowMs });
+    this.#forgetOldWithdrawals();
+    this.#withdrawn.set(key, { offer: entry, atMs: this.#clock.now() });
+  }
+
+  #forgetOldWithdrawals(): void {
+    const sinceMs = this.#clock.now() - PLAN_MS;
+    for (const [key, { atMs }] of this.#withdrawn) if (atMs < sinceMs) this.#withdrawn.delete(key);
   }
 
   /** The job whose plan has come. */
   #planned(sessionId: string, epoch: number): Entry | null {
     const key = keyOf(sessionId, epoch);
+    this.#forgetOldWithdrawals();
     const withdrawn = this.#withdrawn.get(key);
-    const isLate = withdrawn !== undefined && this.#clock.now() - withdrawn.atMs > PLAN_MS;
-    const entry = this.#jobs.get(key) ?? (withdrawn && !isLate ? this.#add(withdrawn.offer) : null);
+    const entry = this.#jobs.get(key) ?? (withdrawn ? this.#add(withdrawn.offer) : null);
     if (entry) entry.isPlanned = true;
     return entry;
   }

@@ -83,6 +83,7 @@ describe('job table', () => {
     await clock.advance(21_000);
     expect(jobs.assign('s1', 1, testPlan())).toBeNull();
   });
+
   it('a plan finds no job that has ended after its offer was withdrawn', () => {
     const jobs = new JobTable(new ManualClock());
     jobs.reserve(phone);
