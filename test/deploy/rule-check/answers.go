@@ -195,21 +195,25 @@ func (w *watch) keep(parser textparse.Parser, own map[string]string) error {
 }
 
 func (w *watch) record(rule rulefmt.Rule) error {
-	query, err := w.engine.NewInstantQuery(context.Background(), w.store, nil, rule.Expr, w.last)
+	return w.evaluate(rule.Expr, func(found promql.Sample) {
+		builder := labels.NewBuilder(found.Metric)
+		builder.Set(labels.MetricName, rule.Record)
+		w.store.add(builder.Labels(), w.last.UnixMilli(), found.F)
+	})
+}
+
+// evaluate calls each with every result that an expression has at the time of the round.
+func (w *watch) evaluate(expression string, each func(promql.Sample)) error {
+	query, err := w.engine.NewInstantQuery(context.Background(), w.store, nil, expression, w.last)
 	if err != nil {
 		return err
 	}
 	defer query.Close()
 	vector, err := query.Exec(context.Background()).Vector()
-	if err != nil {
-		return err
-	}
 	for _, found := range vector {
-		builder := labels.NewBuilder(found.Metric)
-		builder.Set(labels.MetricName, rule.Record)
-		w.store.add(builder.Labels(), w.last.UnixMilli(), found.F)
+		each(found)
 	}
-	return nil
+	return err
 }
 
 func (w *watch) answerAll(files []string) error {

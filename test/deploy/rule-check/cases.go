@@ -3,11 +3,11 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
-	"sort"
+	"slices"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -92,8 +92,7 @@ func play(groups *rulefmt.RuleGroups, all map[string]string) ([]string, error) {
 		inputs = append(inputs, next)
 		minutes = max(minutes, len(sequence))
 	}
-	fired := map[string]bool{}
-	since := map[string]time.Time{}
+	alerts := &alertStates{since: map[string]time.Time{}, fired: map[string]bool{}}
 	start := time.Unix(1_700_000_000, 0)
 	for minute := range minutes {
 		w.last = start.Add(time.Duration(minute) * interval)
@@ -104,45 +103,44 @@ func play(groups *rulefmt.RuleGroups, all map[string]string) ([]string, error) {
 		}
 		for _, group := range groups.Groups {
 			for _, rule := range group.Rules {
-				if rule.Record != "" {
-					if err := w.record(rule); err != nil {
-						return nil, err
-					}
-					continue
-				}
-				holds, err := w.holds(rule.Expr)
-				if err != nil {
+				if err := w.apply(rule, alerts); err != nil {
 					return nil, err
-				}
-				key := rule.Alert + rule.Expr
-				if !holds {
-					delete(since, key)
-				} else if _, isKnown := since[key]; !isKnown {
-					since[key] = w.last
-				}
-				if holds && w.last.Sub(since[key]) >= time.Duration(rule.For) {
-					fired[rule.Alert] = true
 				}
 			}
 		}
 	}
-	names := []string{}
-	for name := range fired {
-		names = append(names, name)
-	}
-	sort.Strings(names)
+	// Not nil, which would be null in JSON.
+	names := slices.AppendSeq([]string{}, maps.Keys(alerts.fired))
+	slices.Sort(names)
 	return names, nil
 }
 
-// holds is true if a condition yields anything now.
-func (w *watch) holds(expression string) (bool, error) {
-	query, err := w.engine.NewInstantQuery(context.Background(), w.store, nil, expression, w.last)
-	if err != nil {
-		return false, err
+// alertStates says since when the condition of each alert has held, and which alerts fired.
+type alertStates struct {
+	since map[string]time.Time
+	fired map[string]bool
+}
+
+func (w *watch) apply(rule rulefmt.Rule, alerts *alertStates) error {
+	if rule.Record != "" {
+		return w.record(rule)
 	}
-	defer query.Close()
-	vector, err := query.Exec(context.Background()).Vector()
-	return len(vector) > 0, err
+	key := rule.Alert + rule.Expr
+	holds := false
+	if err := w.evaluate(rule.Expr, func(promql.Sample) { holds = true }); err != nil {
+		return err
+	}
+	if !holds {
+		delete(alerts.since, key)
+		return nil
+	}
+	if _, isKnown := alerts.since[key]; !isKnown {
+		alerts.since[key] = w.last
+	}
+	if w.last.Sub(alerts.since[key]) >= time.Duration(rule.For) {
+		alerts.fired[rule.Alert] = true
+	}
+	return nil
 }
 
 func newEngine() *promql.Engine {
