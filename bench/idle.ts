@@ -1,7 +1,6 @@
 /**
  * Measures the idle product: CPU time of all threads and memory of all processes, once the work of the start
- * has ended. `npm run bench:idle` prints the figures and the share of each
- * process.
+ * has ended. `npm run bench:idle` prints the figures and the share of each process.
  */
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -238,7 +238,7 @@ class SocketWorker implements WorkerConnection {
   }
 }
 
-/** What settles those who wait, by the name of what they wait for. */
+/** Callbacks that settle pending requests, by the key of the request. */
 type Waiting<Value> = Map<string, Set<(value: Value) => void>>;
 
 function settleAll<Value>(waiting: Waiting<Value>, name: string, value: Value): void {

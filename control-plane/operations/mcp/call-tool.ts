@@ -23,7 +23,7 @@ export interface ApiAnswer {
   readonly text: string;
 }
 
-/** What a model is told of a call. */
+/** The result of a tool call, for the model. */
 export interface ToolResult {
   readonly [further: string]: unknown;
   readonly content: { readonly type: 'text'; readonly text: string }[];

@@ -22,7 +22,7 @@ const INSTRUCTIONS = [
 const DOCS = 'parley://';
 const TRANSCRIPT = /^parley:\/\/sessions\/([\w-]{1,64})\/transcript$/;
 
-/** What the server offers. */
+/** The tools and documentation pages of the server. */
 export interface McpOffer {
   readonly version: string;
   readonly tools: readonly ApiTool[];

@@ -66,7 +66,7 @@ export function createBackgroundLoop(
  */
 const MOST_LEFT_OUT_MS = 60_000;
 
-/** What a background loop needs. */
+/** Dependencies of a background loop. */
 export interface BackgroundContext {
   readonly clock: Clock;
   readonly logger: Logger;

@@ -7,8 +7,9 @@ import { onWrites } from './collection-methods.ts';
 import type { Models } from './models.ts';
 
 /**
- * Returns a function that gives the number so far. It rises at the latest when a write is answered, also with
- * an error: whoever reads the count first and the store afterwards sees the write, or later a higher count.
+ * Returns a function that gives the number of writes so far. Each write raises it when it is sent and again
+ * when it is answered, even with an error. So a caller that reads the count before the store either sees the
+ * write in the store or finds a higher count later.
  */
 export function countWrites(models: Models): () => number {
   let count = 0;

@@ -9,7 +9,7 @@ let api: TestCalls;
 let url: string;
 let assistant: Assistant;
 
-/** What both clients have in common. */
+/** The methods that both clients share. */
 interface Assistant {
   callTool(call: { name: string; arguments?: Record<string, unknown> }): Promise<unknown>;
   listTools(): Promise<{ tools: readonly Tool[] }>;
@@ -82,7 +82,7 @@ describe('an assistant', () => {
     },
   );
 
-  it('is told to ask the person before it publishes, and nothing is published', async () => {
+  it('cannot publish without confirmation; the answer tells it to ask the person', async () => {
     const agent_id = await newAgent();
     expect(await call('publish_agent_draft', { agent_id })).toMatch(/^Not done: .* confirm: true/);
     expect((await call('list_agent_published_versions', { agent_id })).versions).toEqual([]);
@@ -122,18 +122,18 @@ describe('an assistant', () => {
     await by.close();
   });
 
-  it('is told what is wrong with a field', async () => {
+  it('gets the reason for which a field is refused', async () => {
     expect(await call('create_agent', { body: { name: 7 } })).toMatch(/^Refused with 422\.\n.*"name"/);
   });
 
   it.each([
     [{ agent_id: '\ud800' }, 'must be a text'],
     [{ agent_id: 'x', name: 'y' }, 'no parameter name; there are: agent_id'],
-  ])('is told why %j is not sent', async (input, why) => {
+  ])('gets the reason for which %j is not sent', async (input, why) => {
     expect(await call('get_agent_profile', input)).toContain(why);
   });
 
-  it('is told that a body must be an object', async () => {
+  it('gets an error for a body that is not an object', async () => {
     for (const body of [null, '{"source": "text"}'])
       expect(await call('upload_knowledge_source', { body })).toBe('Not done: body must be an object.');
   });
