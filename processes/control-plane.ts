@@ -340,6 +340,7 @@ async function buildContext(
     accessKeyId: process.env['AWS_ACCESS_KEY_ID'],
     secretAccessKey: process.env['AWS_SECRET_ACCESS_KEY'],
   };
+  const turns = new AccountTurns(clock, settings.LIMIT_REQUESTS);
   return {
     ...parts,
     settings,
@@ -353,7 +354,7 @@ async function buildContext(
         ? { accessKeyId: s3.accessKeyId, secretAccessKey: s3.secretAccessKey }
         : undefined,
     ),
-    turns: new AccountTurns(clock, settings.LIMIT_REQUESTS),
+    turns,
     refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
     ledger: createLedger({ entries: models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
     signallingReports: new SignallingReports(clock),
@@ -372,6 +373,7 @@ async function buildContext(
       searchPath: process.env['PATH'] ?? '',
       cores: availableParallelism(),
       clock,
+      hasOthers: (account) => turns.hasOthers(account),
     }),
     speechModels: new ModelDownloads({
       settings,

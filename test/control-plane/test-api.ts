@@ -107,6 +107,7 @@ export async function openTestApi(
   const metrics = createMetrics();
   const rootKey = over.credentials?.rootApiKey ?? `pk_${randomBytes(24).toString('hex')}`;
   const deploymentKey = over.credentials?.deploymentKey ?? randomBytes(32);
+  const turns = new AccountTurns(clock, settings.LIMIT_REQUESTS);
   const context: Context = {
     settings,
     credentials: {
@@ -128,7 +129,7 @@ export async function openTestApi(
     signallingReports: new SignallingReports(clock),
     workSignals: createWorkSignals(),
     firstAttempts: createFirstAttempts(),
-    turns: new AccountTurns(clock, settings.LIMIT_REQUESTS),
+    turns,
     refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
     ledger: createLedger({
       entries: store.models.ledger,
@@ -149,6 +150,7 @@ export async function openTestApi(
       searchPath: process.env['PATH'] ?? '',
       cores: 1,
       clock: systemClock,
+      hasOthers: (account) => turns.hasOthers(account),
     }),
     speechModels: new ModelDownloads({
       settings,

@@ -19,6 +19,7 @@ import { createCallJobs } from '#control-plane/jobs/create-call-jobs.ts';
 import { createFirstAttempts } from '#control-plane/platform/background/first-attempts.ts';
 import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
+import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { createMetrics } from '#control-plane/platform/metrics.ts';
 import { createDataKeys } from '#control-plane/platform/secrets/secret-box.ts';
 import type { Models } from '#control-plane/platform/store/models.ts';
@@ -81,6 +82,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     ledger: createLedger({ entries: models.ledger, clock: process }),
     workSignals: createWorkSignals(),
     firstAttempts: createFirstAttempts(),
+    turns: new AccountTurns(process, Number.POSITIVE_INFINITY),
     dispatch,
     signallingReports,
     egress: endpoint.egressOf(process),

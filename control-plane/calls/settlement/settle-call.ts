@@ -148,7 +148,10 @@ async function storeReports(
     !last || isAddition(last)
       ? await storeAddition(context, session, additions)
       : await storeReportedChange(context, session, { report: last, additions, instanceId });
-  if (stored) measureReports(context, session, envelopes);
+  if (stored) {
+    measureReports(context, session, envelopes);
+    context.turns.noteCall(session.user_id);
+  }
   return stored;
 }
 

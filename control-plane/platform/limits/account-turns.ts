@@ -6,7 +6,7 @@
 import type { Clock, Timer } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
 
-/** An account counts as active for this long after its last request. */
+/** An account is active for this long after its last request, or the last stored report of its calls. */
 const RECENT_MS = 10_000;
 /**
  * A longer request is usually waiting for something external, such as a tool's endpoint, so it gives up its
@@ -50,8 +50,8 @@ export class AccountTurns {
   readonly #clock: Pick<Clock, 'now' | 'after'>;
   readonly #limit: number;
   readonly #accounts = new Map<string, Account>();
-  /** Time of each account's last request, least recent first. */
-  readonly #asked = new Map<string, number>();
+  /** When each account was last active, least recent first. */
+  readonly #active = new Map<string, number>();
 
   /** `limit` is how many requests of one account may run at once while other accounts are active. */
   constructor(clock: Pick<Clock, 'now' | 'after'>, limit: number) {
@@ -61,12 +61,13 @@ export class AccountTurns {
 
   /** Whether another account has been active recently. */
   hasOthers(id: string): boolean {
-    const oldest = this.#clock.now() - RECENT_MS;
-    for (const [other, atMs] of this.#asked) {
-      if (atMs >= oldest) break;
-      this.#asked.delete(other);
-    }
-    return this.#asked.size > (this.#asked.has(id) ? 1 : 0);
+    this.#forgetInactive();
+    return this.#active.size > (this.#active.has(id) ? 1 : 0);
+  }
+
+  /** A call of the account has reported: it is active even if it sends no requests. */
+  noteCall(id: string): void {
+    this.#note(id);
   }
 
   /** Requests a turn for an account. Throws `too_many_at_once` if too many of its requests are waiting. */
@@ -80,8 +81,7 @@ export class AccountTurns {
         seconds: RETRY_SECONDS,
       });
     this.#accounts.set(id, account);
-    this.#asked.delete(id);
-    this.#asked.set(id, this.#clock.now());
+    this.#note(id);
     const { promise: begun, resolve } = Promise.withResolvers<void>();
     let state: 'waits' | 'runs' | 'left' = 'waits';
     let holding: Timer | null = null;
@@ -110,6 +110,20 @@ export class AccountTurns {
     account.waitingBytes += bytes;
     this.#fill(id, account);
     return { begun, leave };
+  }
+
+  #note(id: string): void {
+    this.#forgetInactive();
+    this.#active.delete(id);
+    this.#active.set(id, this.#clock.now());
+  }
+
+  #forgetInactive(): void {
+    const oldest = this.#clock.now() - RECENT_MS;
+    for (const [id, atMs] of this.#active) {
+      if (atMs >= oldest) return;
+      this.#active.delete(id);
+    }
   }
 
   #fill(id: string, account: Account): void {

@@ -50,7 +50,7 @@ export async function hearCommit(
   { caller, closed }: Pick<Seat, 'caller' | 'closed'>,
   { pcm, rateHz, language }: { pcm: Buffer; rateHz: number; language: string | null },
 ): Promise<Transcript> {
-  const slot = context.speech.take('recognition', caller.teamId);
+  const slot = context.speech.take('recognition', caller.userId);
   if (!slot) throw fault('speech_busy', { limit: 'the', of: 'server' });
   try {
     const options = {

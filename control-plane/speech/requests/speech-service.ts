@@ -43,7 +43,7 @@ export async function admit(
   work: SpeechWork,
 ): Promise<SpeechSlot> {
   const leave = await takeSpeechPlace(context, caller);
-  const slot = context.speech.take(work, caller.teamId);
+  const slot = context.speech.take(work, caller.userId);
   if (!slot) {
     leave();
     throw fault('speech_busy', { limit: 'the', of: 'server', seconds: BUSY_SECONDS });

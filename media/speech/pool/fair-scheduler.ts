@@ -29,7 +29,7 @@ const MAX_REST_MS = 500;
 /** The account that work belongs to. */
 export interface WorkOwner {
   readonly account: string;
-  /** Other accounts requested speech recently. */
+  /** Other accounts were active recently. */
   readonly mustShare: boolean;
 }
 

@@ -88,7 +88,7 @@ export type JobFailure =
 /** Messages to a thread. */
 export type ToThread =
   /**
-   * `account` owns the stream. `mustShare`: other accounts requested speech recently, so the thread pauses
+   * `account` owns the stream. `mustShare`: other accounts were active recently, so the thread pauses
    * after each piece of an account that has used up its allowance.
    */
   | {

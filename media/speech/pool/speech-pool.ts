@@ -17,6 +17,11 @@ export interface SpeechPoolOptions {
   /** CPU cores of the machine. */
   readonly cores: number;
   readonly clock: Clock;
+  /**
+   * Whether other accounts are using the product, in whatever way: even if none of them requests speech,
+   * speech at full speed would slow their calls.
+   */
+  readonly hasOthers: (account: string) => boolean;
   /** Program of each thread; tests replace it. */
   readonly program?: URL;
 }
@@ -27,10 +32,10 @@ export type SpeechWork = 'synthesis' | 'recognition';
 /** The pool. */
 export interface SpeechPool {
   /**
-   * Reserves a place for an account; null if all are taken. An account shares with every other account that
-   * has a place, or requested or had one within 10 s. One that shares gets none of the last tenth of the
-   * places (at least one) once it has its equal share, and at most half of the threads while they have room.
-   * So however much it requests, others find an idle thread.
+   * Reserves a place for an account; null if all are taken. An account shares the places with every other
+   * account that has one, or requested or had one within 10 s: once it has its equal share, it gets none of
+   * the last tenth of them (at least one). Beside any other active account it gets at most half of the
+   * threads while they have room. So however much it requests, others find an idle thread.
    */
   take(work: SpeechWork, account: string): SpeechSlot | null;
   /** Starts the threads before the first request. */
@@ -53,10 +58,12 @@ const MAX_THREADS = 4;
 const PLACES_OF_A_NEWCOMER = 10;
 /** How long an account without a place is still counted. */
 const REMEMBERED_MS = 10_000;
+
 /** Creates a pool; starts no thread yet. */
 export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
   const data: SpeechThreadData = { settings: options.settings, searchPath: options.searchPath };
-  const { clock, program = new URL('./speech-thread-entry.ts', import.meta.url) } = options;
+  const { clock, hasOthers } = options;
+  const { program = new URL('./speech-thread-entry.ts', import.meta.url) } = options;
   const thread = (places: number) =>
     new SpeechThread({
       start: () => new Worker(program, { name: 'speech', workerData: data }),
@@ -73,11 +80,13 @@ export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
       places: most,
       threads: Array.from({ length: speakers }, () => thread(Math.min(STREAMS_PER_THREAD, most))),
       clock,
+      hasOthers,
     }),
     recognition: new ThreadGroup({
       places: count * RECORDINGS_PER_THREAD,
       threads: Array.from({ length: count }, () => thread(RECORDINGS_PER_THREAD)),
       clock,
+      hasOthers,
     }),
   };
   return {
@@ -89,21 +98,18 @@ export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
   };
 }
 
+interface ThreadGroupOptions extends Pick<SpeechPoolOptions, 'clock' | 'hasOthers'> {
+  readonly places: number;
+  readonly threads: readonly SpeechThread[];
+}
+
 /** The threads of one kind of work, and their assignment to accounts. */
 class ThreadGroup {
-  readonly #options: {
-    readonly places: number;
-    readonly threads: readonly SpeechThread[];
-    readonly clock: Clock;
-  };
+  readonly #options: ThreadGroupOptions;
   /** When each account last requested or released a place, in that order. */
   readonly #seen = new Map<string, number>();
 
-  constructor(options: {
-    readonly places: number;
-    readonly threads: readonly SpeechThread[];
-    readonly clock: Clock;
-  }) {
+  constructor(options: ThreadGroupOptions) {
     this.#options = options;
   }
 
@@ -115,7 +121,7 @@ class ThreadGroup {
     const taken = threads.reduce((sum, thread) => sum + thread.load, 0);
     const own = threads.filter((thread) => thread.loadOf(account) > 0);
     const accounts = this.#accounts(account);
-    const mustShare = own.length > 0 && accounts > 1;
+    const mustShare = own.length > 0 && this.#mustShare(account);
     const hasShare = own.reduce((sum, thread) => sum + thread.loadOf(account), 0) >= places / accounts;
     if (
       taken >=
@@ -131,7 +137,7 @@ class ThreadGroup {
     const open = wanted?.isOpen === false ? leastBusy(threads.filter(({ isOpen }) => isOpen)) : undefined;
     return (
       (open ?? wanted)?.take(account, {
-        hasOthers: () => this.#accounts(account) > 1,
+        hasOthers: () => this.#mustShare(account),
         onWork: () => wanted?.open(),
         onRelease: () => this.#note(account),
       }) ?? null
@@ -144,6 +150,10 @@ class ThreadGroup {
 
   async close(): Promise<void> {
     await Promise.all(this.#options.threads.map((thread) => thread.close()));
+  }
+
+  #mustShare(account: string): boolean {
+    return this.#accounts(account) > 1 || this.#options.hasOthers(account);
   }
 
   /** Number of accounts: this one, and others that have a place or recently requested or had one. */

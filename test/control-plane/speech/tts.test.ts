@@ -340,6 +340,17 @@ describe('timestamps', () => {
 });
 
 describe('places', () => {
+  it('an account’s own requests do not count as those of another that it must share with', async () => {
+    const alone = await api.createUser();
+    await api.clock.advance(10_001);
+    await api.request('GET', '/v1/agent/agents', { key: alone.key });
+    const hasOthers = vi.spyOn(api.context.turns, 'hasOthers');
+    await api.request('POST', '/v1/tts', { key: alone.key, body: { text: 'Hello.', format: 'pcm' } });
+    const forSpeech = hasOthers.mock.settledResults.map(({ value }) => value);
+    hasOthers.mockRestore();
+    expect(new Set(forSpeech)).toEqual(new Set([false]));
+  });
+
   it('an account may have five requests in progress; the sixth is 429 and says when to retry', async () => {
     const busy = await api.createUser();
     const { admit } = await import('#control-plane/speech/requests/speech-service.ts');

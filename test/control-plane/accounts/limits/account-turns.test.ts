@@ -47,6 +47,19 @@ describe('turns of accounts', () => {
     expect(begun).toEqual(['bob', 'a', 'b']);
   });
 
+  it('an account without requests is active for ten seconds after a report of its calls', async () => {
+    const { clock, turns } = players(1);
+    turns.take('ada').leave(0);
+    turns.noteCall('bob');
+    await clock.advance(10_000);
+    expect([turns.hasOthers('ada'), turns.hasOthers('bob')]).toEqual([true, true]);
+    turns.noteCall('bob');
+    await clock.advance(1);
+    expect([turns.hasOthers('ada'), turns.hasOthers('bob')]).toEqual([true, false]);
+    await clock.advance(10_000);
+    expect(turns.hasOthers('ada')).toBe(false);
+  });
+
   it('a request that takes longer than 250 ms makes room, once', async () => {
     const { clock, begun, ask, settled } = players(1);
     ask('bob', 'bob').leave(0);

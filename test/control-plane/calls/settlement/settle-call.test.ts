@@ -45,6 +45,17 @@ describe('a worker’s reports', () => {
     expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
   });
 
+  it('show for ten seconds that an account which makes no requests is active', async () => {
+    const { turns } = api.context;
+    const id = await api.joined();
+    await api.clock.advance(10_001);
+    const before = turns.hasOthers('another account');
+    await api.report(id, { type: 'turn', latency: LATENCY });
+    const after = turns.hasOthers('another account');
+    await api.clock.advance(10_001);
+    expect([before, after, turns.hasOthers('another account')]).toEqual([false, true, false]);
+  });
+
   it('charge a call for its complete duration, below zero if necessary', async () => {
     await api.context.ledger.post({
       userId: user.userId,

@@ -1,10 +1,21 @@
 import { expect, it, vi } from 'vitest';
-import { systemClock } from '#base/clock.ts';
+import { type Clock, systemClock } from '#base/clock.ts';
 import { readSettings } from '#config/env.ts';
 import type { SpeakOptions } from '#media/speech/pool/speech-jobs.ts';
 import { createSpeechPool, type SpeechPool, type SpeechWork } from '#media/speech/pool/speech-pool.ts';
 import type { SpeechSlot } from '#media/speech/pool/speech-thread.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+
+/** A pool for the local voice, on a machine with two cores; no other account uses the product otherwise. */
+function poolOf(clock: Clock): SpeechPool {
+  return createSpeechPool({
+    settings: readSettings({}),
+    searchPath: '',
+    cores: 2,
+    clock,
+    hasOthers: () => false,
+  });
+}
 
 /** Slots for streams, plus one that has been freed again. No thread starts for it. */
 function places(environment: Record<string, string>, cores: number): number {
@@ -13,6 +24,7 @@ function places(environment: Record<string, string>, cores: number): number {
     searchPath: '',
     cores,
     clock: systemClock,
+    hasOthers: () => false,
   });
   const slots: SpeechSlot[] = [];
   const next = () => pool.take('synthesis', `account ${slots.length}`);
@@ -41,7 +53,7 @@ function taken(pool: SpeechPool, work: SpeechWork, account: string, count: numbe
 }
 
 it('the last tenth of the slots is closed to accounts at their share when several are active', () => {
-  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
+  const pool = poolOf(systemClock);
   expect(taken(pool, 'synthesis', 'modest', 1)).toBe(1);
   expect(taken(pool, 'synthesis', 'greedy', 12)).toBe(10);
   expect([pool.take('synthesis', 'greedy'), pool.take('synthesis', 'shy')]).toEqual([
@@ -51,12 +63,7 @@ it('the last tenth of the slots is closed to accounts at their share when severa
 });
 
 it('an account with one slot gets the next before one with most; both leave one to a third', () => {
-  const pool = createSpeechPool({
-    settings: readSettings({}),
-    searchPath: '',
-    cores: 2,
-    clock: new ManualClock(),
-  });
+  const pool = poolOf(new ManualClock());
   expect(taken(pool, 'synthesis', 'modest', 1)).toBe(1);
   const slots = Array.from({ length: 10 }, () => pool.take('synthesis', 'greedy'));
   expect(taken(pool, 'synthesis', 'shy', 2)).toBe(1);
@@ -75,7 +82,7 @@ it('an account with one slot gets the next before one with most; both leave one 
 
 it('a lone account gets all slots; another counts for 10 s after its last request', async () => {
   const clock = new ManualClock();
-  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock });
+  const pool = poolOf(clock);
   const last = pool.take('synthesis', 'gone');
   await clock.advance(60_000);
   last?.release();
@@ -86,7 +93,7 @@ it('a lone account gets all slots; another counts for 10 s after its last reques
 });
 
 it('one of fewer than ten slots is reserved for others', () => {
-  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
+  const pool = poolOf(systemClock);
   expect([taken(pool, 'recognition', 'modest', 1), taken(pool, 'recognition', 'greedy', 4)]).toEqual([1, 2]);
   expect([pool.take('recognition', 'greedy'), pool.take('recognition', 'shy')]).toEqual([
     null,
@@ -101,7 +108,7 @@ it.each<[SpeechWork, number]>([
   'in %s, the next slot of an account with all %i goes to one that was refused within 10 s',
   async (work, count) => {
     const clock = new ManualClock();
-    const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock });
+    const pool = poolOf(clock);
     const slots = Array.from({ length: count }, () => pool.take(work, 'greedy'));
     expect(pool.take(work, 'refused')).toBeNull();
     await clock.advance(9_999);
@@ -111,12 +118,7 @@ it.each<[SpeechWork, number]>([
 );
 
 it('the first of two refused accounts to ask again gets the next free slot', () => {
-  const pool = createSpeechPool({
-    settings: readSettings({}),
-    searchPath: '',
-    cores: 2,
-    clock: new ManualClock(),
-  });
+  const pool = poolOf(new ManualClock());
   const slots = Array.from({ length: 4 }, () => pool.take('recognition', 'greedy'));
   expect([
     taken(pool, 'recognition', 'a', 1),
@@ -129,7 +131,7 @@ it('the first of two refused accounts to ask again gets the next free slot', () 
 
 it('a refused account that does not return stops blocking others after 10 s', async () => {
   const clock = new ManualClock();
-  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock });
+  const pool = poolOf(clock);
   const slots = Array.from({ length: 4 }, () => pool.take('recognition', 'greedy'));
   expect(pool.take('recognition', 'refused')).toBeNull();
   slots[0]?.release();
@@ -151,12 +153,13 @@ const OPTIONS: SpeakOptions = {
  * A pool of two speech threads, or of one fewer than there are cores; each thread hangs for ever on the text
  * "hang".
  */
-function stuckPool(clock: ManualClock, cores = 1) {
+function stuckPool(clock: ManualClock, cores = 1, hasOthers = (_account: string) => false) {
   return createSpeechPool({
     settings: readSettings({}),
     searchPath: '',
     cores,
     clock,
+    hasOthers,
     program: new URL('./stuck-thread.ts', import.meta.url),
   });
 }
@@ -220,23 +223,48 @@ it('half of the threads are reserved for others, however much one account reques
   );
 });
 
-it('a stream that began alone shares once another account requests speech, and no longer than that', async () => {
-  const clock = new ManualClock();
-  const pool = stuckPool(clock);
-  const speaking = pool.take('synthesis', 'long')?.speak(OPTIONS, new AbortController().signal);
+/** Asks the thread again and again whether the stream of this slot must share. */
+function sharingOf(slot: SpeechSlot | null): () => Promise<string | undefined> {
+  const speaking = slot?.speak(OPTIONS, new AbortController().signal);
   const pieces = speaking?.[Symbol.asyncIterator]();
-  const mustShare = async () => {
+  return async () => {
     // The thread learns of a change with the piece that is taken next.
     speaking?.say({ text: 'a', voiceId: null });
     await pieces?.next();
     speaking?.say({ text: 'must share', voiceId: null });
     return (await pieces?.next())?.value?.chunk.text;
   };
+}
+
+it('a stream that began alone shares once another account requests speech, and no longer than that', async () => {
+  const clock = new ManualClock();
+  const pool = stuckPool(clock);
+  const mustShare = sharingOf(pool.take('synthesis', 'long'));
   expect(await mustShare()).toBe('false');
   pool.take('synthesis', 'other')?.release();
   expect(await mustShare()).toBe('true');
   await clock.advance(10_000);
   expect(await mustShare()).toBe('false');
+  await pool.close();
+});
+
+it('while another account uses the product in any way, a stream shares and its account leaves a thread', async () => {
+  const active = new Set<string>();
+  const pool = stuckPool(new ManualClock(), 1, (account) => [...active].some((other) => other !== account));
+  const mustShare = sharingOf(pool.take('synthesis', 'greedy'));
+  const threadsOfTwo = async () => {
+    const slots = [pool.take('synthesis', 'greedy'), pool.take('synthesis', 'greedy')];
+    const threads = await Promise.all(slots.map(threadOf));
+    for (const slot of slots) slot?.release();
+    return new Set(threads).size;
+  };
+  expect(await mustShare()).toBe('false');
+  // The second thread starts with the first of these; until it has, the open one serves both.
+  await vi.waitFor(async () => expect(await threadsOfTwo()).toBe(2));
+  active.add('greedy').add('caller');
+  expect([await mustShare(), await threadsOfTwo()]).toEqual(['true', 1]);
+  active.delete('caller');
+  expect([await mustShare(), await threadsOfTwo()]).toEqual(['false', 2]);
   await pool.close();
 });
 
@@ -264,7 +292,7 @@ it('an account that arrives while a thread is starting is served by a running on
 });
 
 it('a short text goes before the remaining long texts of another account on the same thread', async () => {
-  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
+  const pool = poolOf(systemClock);
   // The other thread has more work, which places all speakers on the same thread.
   const quiet = pool.take('synthesis', 'quiet');
   for (let place = 0; place < 6; place++) pool.take('synthesis', 'silent');
