@@ -66,6 +66,28 @@ const turnEngines = z.object({
 });
 export type TurnEngines = z.output<typeof turnEngines>;
 
+/** A worker's part in a session: it runs it under this epoch. */
+export const formerWorker = z.object({ instance_id: z.string(), epoch: z.number().int() });
+export type FormerWorker = z.output<typeof formerWorker>;
+
+/**
+ * The rest of a stream of RTP packets (RFC 3550 §5.1), for the worker that goes on with it: the numbers of
+ * the first packet that the former worker does not send any more.
+ */
+export const restOfStream = z.object({
+  ssrc: z.number().int(),
+  sequence: z.number().int(),
+  timestamp: z.number().int(),
+  /** Of the timestamps, Hz. */
+  clock_hz: z.number().int(),
+  /** Sent so far, for sender reports. */
+  packets: z.number().int(),
+  bytes: z.number().int(),
+  /** That packet is due so long after the answer was sent. */
+  due_in_ms: ms,
+});
+export type RestOfStream = z.output<typeof restOfStream>;
+
 /** A fact about a session that must not be lost. */
 export const durableReport = z.discriminatedUnion('type', [
   /** The participant is connected and can hear the agent; the session is active from `at`. */
@@ -175,6 +197,8 @@ export const workerMessage = z.discriminatedUnion('type', [
      * them.
      */
     sip_servers: z.array(z.string()).optional(),
+    /** It goes on with the stream of a phone call that another worker gives up. */
+    takes_stream: z.literal(true).optional(),
   }),
   z.object({
     type: z.literal('spool.flushed'),
@@ -208,7 +232,14 @@ export const workerMessage = z.discriminatedUnion('type', [
     is_mid_turn: z.literal(true).optional(),
     /** The worker answers when it has left the call. Workers of older versions do not. */
     confirms_leaving: z.literal(true).optional(),
+    /** It can give up the stream that it sends to a phone. */
+    gives_stream: z.literal(true).optional(),
   }),
+  /**
+   * The worker is about to send in a call that another one, still sending, has handed over: `stream` answers
+   * with the rest of its stream. Sent only to a control plane that has named the former worker.
+   */
+  z.object({ type: z.literal('take_stream'), ...sessionEpoch, former: formerWorker }),
   /** May be dropped. */
   z.object({ type: z.literal('live'), ...sessionEpoch, event: z.record(z.string(), z.unknown()) }),
   /** Answer to a command that carries a `request_id`. */
@@ -246,6 +277,8 @@ export const failoverState = z.object({
   is_handed_over: z.literal(true).optional(),
   /** The lost worker had heard nothing of the caller. */
   is_unheard: z.literal(true).optional(),
+  /** The worker that handed the call over, if it sends silence until `take_stream`. */
+  former: formerWorker.optional(),
 });
 export type FailoverState = z.output<typeof failoverState>;
 /** The peer's leg of a phone call. */
@@ -297,12 +330,14 @@ export const controlMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('resend'), ...sessionEpoch, from_seq: z.number().int() }),
   /**
    * The epoch has ended: drop the call and its reports. `is_taken`: another worker has the session, so nobody
-   * may be hung up on. With a `request_id` it is answered with `{}` once the call is left.
+   * may be hung up on. With a `request_id` it is answered with `{}` once the call is left. `takes_stream`:
+   * `release_stream` will follow.
    */
   z.object({
     type: z.literal('stale'),
     ...sessionEpoch,
     is_taken: z.literal(true).optional(),
+    takes_stream: z.literal(true).optional(),
     request_id: z.string().optional(),
   }),
   /**
@@ -310,6 +345,13 @@ export const controlMessage = z.discriminatedUnion('type', [
    * by now are this worker's.
    */
   z.object({ type: z.literal('sessions_checked') }),
+  /**
+   * Sent to a worker that has left the call: the next one is about to send. Answered with `{stream}`; null if
+   * nothing is sent any more.
+   */
+  z.object({ type: z.literal('release_stream'), ...sessionEpoch, request_id: z.string() }),
+  /** Answer to `take_stream`. */
+  z.object({ type: z.literal('stream'), ...sessionEpoch, stream: restOfStream.nullable() }),
   z.object({ type: z.literal('end'), ...sessionEpoch, end_reason: endReason }),
   /** A browser's offer; answered with `{sdp}`. */
   z.object({ type: z.literal('webrtc.offer'), ...sessionEpoch, request_id: z.string(), sdp: z.string() }),

@@ -2,7 +2,7 @@
  * Failover of a phone call whose worker died: the new worker offers a leg of its own to the peer, within the
  * existing dialog (RFC 3261 §14.1).
  */
-import type { Leg } from '#media/leg/leg.ts';
+import type { Leg, RestOfSent } from '#media/leg/leg.ts';
 import type { LegRecording } from '#media/leg/leg-factory.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { guardOf, type InboundCallDeps } from './inbound-call.ts';
@@ -44,6 +44,11 @@ export async function failOverSipCall(
     readonly timeoutMs?: number;
     /** False if nothing of the peer was heard before; true if absent. */
     readonly wasHeard?: boolean;
+    /**
+     * Takes the rest of the stream that another worker still sends to the peer; null if it sends none. Never
+     * rejects. Absent: nobody sends any more.
+     */
+    readonly takeStream?: (() => Promise<RestOfSent | null>) | undefined;
   },
 ): Promise<FailoverCall> {
   let rtp: Leg | null = null;
@@ -57,6 +62,7 @@ export async function failOverSipCall(
       remote: null,
       recording: options.recording,
       wasHeard: options.wasHeard ?? true,
+      awaitsStream: options.takeStream !== undefined,
     });
     rtp = opened.leg;
     const local = {
@@ -74,6 +80,8 @@ export async function failOverSipCall(
     // before.
     const guard = guardOf(deps, options, null);
     rtp.send({ do: 'setRemote', remote: guard(await remoteOf(dialog, local)) });
+    // Before all else that the call needs: the former worker may have sent its last packet.
+    if (options.takeStream) rtp.send({ do: 'continueStream', rest: await options.takeStream() });
     return answeredCall({ clock: deps.clock, dialog, rtp, local, guard });
   } catch (error) {
     rtp?.send({ do: 'close' });

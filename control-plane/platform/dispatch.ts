@@ -16,6 +16,7 @@ import type {
   JobKind,
   ParticipantChange,
   ParticipantConnection,
+  RestOfStream,
 } from '#protocol/worker-link.ts';
 
 /**
@@ -25,6 +26,7 @@ import type {
  */
 export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   stale: 2_000,
+  release_stream: 1_000,
   'webrtc.offer': 8_000,
   'participant.join': 12_000,
   'participant.change': 3_000,
@@ -63,6 +65,8 @@ export interface Placement {
    */
   readonly supervisorRun: string | null;
   readonly sipTag: string | null;
+  /** It goes on with a phone's stream that another worker gives up; absent: it begins one of its own. */
+  readonly takesStream?: boolean | undefined;
 }
 
 /** The part of a reply in progress that the caller has heard. */
@@ -109,8 +113,16 @@ export interface Dispatch {
   end(instanceId: string, session: SessionKey, reason: EndReason): void;
   /** Tells the worker, if it is connected, that another one has the session: it falls silent. */
   abandon(instanceId: string, session: SessionKey): void;
-  /** The same for a worker that confirms it: resolves once it has left the call, or after some time. */
-  leave(instanceId: string, session: SessionKey): Promise<void>;
+  /**
+   * The same for a worker that confirms it: resolves once it has left the call, or after some time.
+   * `takesStream`: `releaseStream` will follow, and until then the worker goes on sending silence.
+   */
+  leave(instanceId: string, session: SessionKey, takesStream?: boolean): Promise<void>;
+  /**
+   * Makes a worker that has left the call give up the stream of packets it still sends; null if it sends
+   * none.
+   */
+  releaseStream(instanceId: string, session: SessionKey): Promise<RestOfStream | null>;
   /** Passes a browser's offer to the session's worker and returns its answer. */
   offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }>;
   /**

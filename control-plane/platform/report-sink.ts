@@ -24,6 +24,8 @@ export interface HandedOverCall extends SessionKey {
   readonly isBetweenTurns: boolean;
   /** The worker says when it has left the call. */
   readonly confirmsLeaving: boolean;
+  /** It can give up the stream that it sends to a phone. */
+  readonly givesStream: boolean;
 }
 
 /**

@@ -30,6 +30,8 @@ export interface RtpLegOptions extends LegOptions {
   readonly localAddress: string;
   /** Destination and format; null until the answer is known (then `setRemote`). */
   readonly remote: RtpRemote | null;
+  /** Sends nothing before `continueStream`: another leg still sends to the peer. */
+  readonly awaitsStream?: boolean;
   /** The peer was heard on an earlier leg of this call, so it may be silent now. */
   readonly wasHeard?: boolean;
 }

@@ -60,6 +60,17 @@ export type LegCommand =
    * them.
    */
   | { readonly do: 'bridge'; readonly otherLegId: string | null }
+  /**
+   * Gives the stream of an RTP leg up: `stream.released` follows at once, and names the first packet, due in
+   * a moment, that is not sent any more. `closed` follows when the one before it has been sent, or at once
+   * if there is no stream to give up.
+   */
+  | { readonly do: 'releaseStream' }
+  /**
+   * Goes on with the stream of another leg, or begins one of its own with null. Ends the wait of
+   * `awaitsStream`.
+   */
+  | { readonly do: 'continueStream'; readonly rest: RestOfSent | null }
   /** Plays music on hold (RTP legs). */
   | { readonly do: 'holdMusic'; readonly isOn: boolean }
   /**
@@ -68,6 +79,23 @@ export type LegCommand =
    * other worker has joined it.
    */
   | { readonly do: 'close'; readonly keepsDialog?: true; readonly lingerMs?: number };
+
+/**
+ * The rest of a sent RTP stream (RFC 3550 §5.1): the numbers of its first packet that another leg sends, and
+ * when that is due.
+ */
+export interface RestOfSent {
+  readonly ssrc: number;
+  readonly sequence: number;
+  readonly timestamp: number;
+  /** Of the timestamps, Hz. */
+  readonly clockHz: number;
+  /** Packets and bytes of payload sent before. */
+  readonly packets: number;
+  readonly bytes: number;
+  /** Monotonic time, ms. */
+  readonly dueMs: number;
+}
 
 /** Position up to which a reply was sent: piece, and sample within it. */
 export interface PlayoutPosition {
@@ -116,6 +144,8 @@ export type LegEvent =
       readonly durationMs: number;
       readonly source: 'rfc4733' | 'info' | 'inband';
     }
+  /** Answer to `releaseStream`; null if the leg sends nothing, or sends it encrypted. */
+  | { readonly type: 'stream.released'; readonly atMs: number; readonly rest: RestOfSent | null }
   /** A text message from the data channel (web legs), unparsed. */
   | { readonly type: 'message'; readonly atMs: number; readonly text: string }
   /**

@@ -2,8 +2,9 @@
 
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:dgram';
-import { frameSamples } from '../dsp/frame.ts';
+import { FRAME_MS, frameSamples } from '../dsp/frame.ts';
 import { fillKeyTone } from '../dsp/tones.ts';
+import type { RestOfSent } from '../leg/leg.ts';
 import type { LegAudio } from '../leg/leg-audio.ts';
 import type { RtpRemote } from '../leg/rtp-remote.ts';
 import type { VoiceRateHz } from '../voice-activity/silero.ts';
@@ -16,6 +17,11 @@ import { SRTP_GROWTH_BYTES, type SrtpSender } from './srtp.ts';
 
 /** A packet's buffer is reused this many slots later, long after the system has sent it. */
 const SEND_BUFFERS = 8;
+/**
+ * A released stream goes on for so many packets: time for the next sender to learn its numbers, so that the
+ * far end hears no pause.
+ */
+const RELEASE_PACKETS = 2;
 
 /** What the sender shares with its leg. */
 export interface RtpSenderOptions {
@@ -24,6 +30,10 @@ export interface RtpSenderOptions {
   readonly audio: LegAudio;
   readonly socket: Socket;
   readonly latch: Latch;
+  /** When slot 0 is due, ms. */
+  readonly originMs: number;
+  /** Sends nothing before `continueStream`. */
+  readonly isHeld: boolean;
 }
 
 /** Sends one leg's stream to the latched peer. */
@@ -34,7 +44,12 @@ export class RtpSender {
     { length: SEND_BUFFERS },
     () => new Uint8Array(RTP_HEADER_BYTES + MAX_ENCODED_BYTES + SRTP_GROWTH_BYTES),
   );
-  readonly #firstTimestamp = randomInt(2 ** 32);
+  /**
+   * Slots that are due within this time are sent: another sender has those before and after it. Its ends lie
+   * between two slots.
+   */
+  readonly #turn: { fromMs: number; untilMs: number };
+  #firstTimestamp = randomInt(2 ** 32);
   #ssrc = randomInt(2 ** 32);
   #sequence = randomInt(2 ** 16);
   #packetsSent = 0;
@@ -46,6 +61,8 @@ export class RtpSender {
 
   constructor(options: RtpSenderOptions) {
     this.#options = options;
+    const never = Number.POSITIVE_INFINITY;
+    this.#turn = { fromMs: options.isHeld ? never : -never, untilMs: never };
   }
 
   get ssrc(): number {
@@ -66,6 +83,64 @@ export class RtpSender {
     this.#ssrc = randomInt(2 ** 32);
   }
 
+  /** False before its turn, and after it. */
+  isSending(dueMs: number): boolean {
+    return dueMs >= this.#turn.fromMs && dueMs < this.#turn.untilMs;
+  }
+
+  /** True once no slot that is due from this time on is sent. */
+  isOver(dueMs: number): boolean {
+    return dueMs >= this.#turn.untilMs;
+  }
+
+  /**
+   * Gives the stream up, after some more packets; null if it sends none that another sender may go on with.
+   * That of an encrypted stream would begin to count its wraps at zero, and the far end would not (RFC 3711
+   * §3.3.1).
+   */
+  release(nextSlot: number, remote: RtpRemote): RestOfSent | null {
+    const slot = nextSlot + RELEASE_PACKETS;
+    const dueMs = this.#options.originMs + slot * FRAME_MS;
+    if (!remote.sending || this.srtp || !this.isSending(dueMs)) return null;
+    this.#turn.untilMs = dueMs - FRAME_MS / 2;
+    return {
+      ssrc: this.#ssrc,
+      sequence: (this.#sequence + RELEASE_PACKETS) & 0xffff,
+      timestamp: this.timestampOf(slot, remote) >>> 0,
+      clockHz: CODECS[remote.codec].clockHz,
+      packets: this.#packetsSent + RELEASE_PACKETS,
+      bytes: this.#bytesSent,
+      dueMs,
+    };
+  }
+
+  /**
+   * Sends from now on: the rest of another sender's stream from the slot that is nearest to it, or a stream
+   * of its own if there is none, it has another clock, or this one is encrypted. A slot that is later than
+   * the rest was due has a later timestamp, and still the next sequence number.
+   */
+  continueStream(rest: RestOfSent | null, remote: RtpRemote, nowMs: number): void {
+    const { originMs } = this.#options;
+    const { clockHz } = CODECS[remote.codec];
+    if (rest?.clockHz !== clockHz || this.srtp) {
+      this.#turn.fromMs = Number.NEGATIVE_INFINITY;
+      return;
+    }
+    const slot = Math.max(
+      0,
+      Math.round((rest.dueMs - originMs) / FRAME_MS),
+      Math.ceil((nowMs - originMs) / FRAME_MS),
+    );
+    const lateSlots = Math.max(0, Math.round((originMs + slot * FRAME_MS - rest.dueMs) / FRAME_MS));
+    this.#turn.fromMs = originMs + (slot - 0.5) * FRAME_MS;
+    this.#firstTimestamp = rest.timestamp + (lateSlots - slot) * frameSamples(clockHz);
+    this.#ssrc = rest.ssrc;
+    this.#sequence = rest.sequence;
+    this.#packetsSent = rest.packets;
+    this.#bytesSent = rest.bytes;
+    this.#isTalkspurt = true;
+  }
+
   /** Queues key presses. */
   press(digits: string): void {
     this.#digits.enqueue(digits);
@@ -82,11 +157,11 @@ export class RtpSender {
    */
   send(slot: number, dueMs: number, isInTime: boolean, remote: RtpRemote): void {
     const { audio, codecs, rateHz } = this.#options;
-    const canSend = isInTime && remote.sending;
+    const canSend = isInTime && remote.sending && this.isSending(dueMs);
     const press = canSend && this.#digits.isSending;
     audio.fillSent(dueMs, canSend && !press);
     if (!canSend) {
-      this.#isTalkspurt = false;
+      if (dueMs >= this.#turn.fromMs) this.#isTalkspurt = false;
       return;
     }
     const timestamp = this.timestampOf(slot, remote);

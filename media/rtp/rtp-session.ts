@@ -5,6 +5,7 @@
 
 import { randomInt } from 'node:crypto';
 import type { RemoteInfo } from 'node:dgram';
+import { FRAME_MS } from '../dsp/frame.ts';
 import type { LegCloseReason, LegCommand, LegStats } from '../leg/leg.ts';
 import { LegAudio, type MediaShared } from '../leg/leg-audio.ts';
 import type { RtpLegOptions } from '../leg/leg-factory.ts';
@@ -75,6 +76,7 @@ class RtpSession implements TransportLeg, PacedLeg {
   #remote: RtpRemote | null = null;
   /** Null while the streams are not encrypted. */
   #srtpReceiver: SrtpReceiver | null = null;
+  #nextSlot = 0;
   #isConnected = false;
   #isClosed = false;
   #lastMediaMs = 0;
@@ -97,7 +99,11 @@ class RtpSession implements TransportLeg, PacedLeg {
     );
     this.#codecs = codecs;
     this.#audio = audio;
-    this.#sender = new RtpSender({ rateHz, codecs, audio, socket: sockets.media, latch: this.#latch });
+    this.#sender = new RtpSender({
+      ...{ rateHz, codecs, audio, socket: sockets.media, latch: this.#latch },
+      originMs: this.originMs,
+      isHeld: options.awaitsStream === true,
+    });
     this.#receiver = new RtpReceiver({ rateHz, codecs, audio });
     if (options.remote) this.#setRemote(options.remote);
     sockets.media.on('message', (datagram, from) => this.#receiveSafely(datagram, from));
@@ -112,6 +118,9 @@ class RtpSession implements TransportLeg, PacedLeg {
       this.#audio.isEarly = command.isEarly === true;
       this.#setRemote(command.remote);
     }
+    if (command.do === 'releaseStream') this.#releaseStream();
+    if (command.do === 'continueStream' && this.#remote)
+      this.#sender.continueStream(command.rest, this.#remote, this.#shared.clock.now());
     if (command.do === 'close') this.#end('local');
   }
 
@@ -122,15 +131,24 @@ class RtpSession implements TransportLeg, PacedLeg {
 
   tick(slot: number, dueMs: number): void {
     const remote = this.#remote;
+    this.#nextSlot = slot + 1;
     if (this.#isClosed || !remote) return;
     const nowMs = this.#shared.clock.now();
     const kind = this.#receiver.pull(remote, dueMs, nowMs);
     const isInTime = nowMs - dueMs <= MAX_SEND_LATENESS_MS;
     this.#sender.send(slot, dueMs, isInTime && nowMs < this.#shared.speech.untilMs, remote);
     this.#audio.endSlot(slot, dueMs, kind, this.#receiver.lagMs);
-    if (this.#reporter.isDue(slot)) this.#sendReport(slot, remote);
+    if (this.#reporter.isDue(slot) && this.#sender.isSending(dueMs)) this.#sendReport(slot, remote);
     if (remote.sending && !this.#audio.isEarly) this.#watchForPeer(nowMs);
     if (remote.sending && nowMs - this.#lastMediaMs > MEDIA_TIMEOUT_MS) this.#end('media_timeout');
+    // Its successor records by now.
+    if (this.#sender.isOver(dueMs + FRAME_MS)) this.#end('local');
+  }
+
+  #releaseStream(): void {
+    const rest = this.#remote && this.#sender.release(this.#nextSlot, this.#remote);
+    this.#audio.emit({ type: 'stream.released', atMs: this.#shared.clock.now(), rest });
+    if (rest === null) this.#end('local');
   }
 
   /** Reports while the call runs, so that its page can say why nothing is heard. */

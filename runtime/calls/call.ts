@@ -30,7 +30,8 @@ import type { StepResult } from '../turn/machine/turn-machine.ts';
 import { renderText } from '../turn/text/variables.ts';
 import { type CallRecording, createCallRecording, type RecordingSegment } from './call-recording.ts';
 import { CallTransfers } from './call-transfers.ts';
-import { leaveForSuccessor, whenLeft } from './leave-for-successor.ts';
+import { type Leaving, leaveForSuccessor } from './leave-for-successor.ts';
+import { LeftLeg } from './left-leg.ts';
 import { mediaQualityOf } from './media-quality.ts';
 import { Participants } from './participants.ts';
 import type { PhoneLine, PlaceCall } from './transfer.ts';
@@ -97,11 +98,12 @@ export interface Call {
    */
   end(reason: EndReason, options?: { readonly sayGoodbye?: boolean }): void;
   /**
-   * Another worker has the call: this one falls silent, hangs up on nobody and reports nothing more.
-   * `isHandedOver`: it gave the call away, so its leg still sends silence until the other one is there.
-   * Idempotent.
+   * Another worker has the call: this one falls silent, hangs up on nobody and reports nothing more. If it
+   * gave the call away, its leg still sends silence until the other one is there. Idempotent.
    */
-  abandon(isHandedOver?: boolean): void;
+  abandon(leaving?: Leaving): void;
+  /** The leg that an abandoned call has left. */
+  readonly left: Pick<LeftLeg, 'releaseStream'>;
   /** Resolves after the last report, or once the call was abandoned. */
   readonly ended: Promise<EndReason>;
 }
@@ -123,6 +125,7 @@ export function startCall(deps: CallDeps): Call {
 class RunningCall implements Call {
   readonly ended: Promise<EndReason>;
   readonly participants: Participants;
+  readonly left: LeftLeg;
   readonly #settled = Promise.withResolvers<EndReason>();
   readonly #transfers: CallTransfers;
   readonly #deps: CallDeps;
@@ -167,6 +170,7 @@ class RunningCall implements Call {
       save: saveFlightLog,
     });
     this.#recording = createCallRecording({ isWanted: plan.record_audio, clock, save: saveRecording });
+    this.left = new LeftLeg(clock, (event) => this.#recording.add(event));
     this.#transfers = new CallTransfers(
       {
         ...deps,
@@ -273,21 +277,17 @@ class RunningCall implements Call {
     this.#loop.accept({ type: 'end.requested', reason, sayGoodbye: options.sayGoodbye === true });
   }
 
-  abandon(isHandedOver = false): void {
+  abandon(leaving: Leaving = 'taken'): void {
     const reason = this.#endReason ?? 'cancelled';
     this.#endReason = reason;
     this.#timer?.cancel();
     this.#transfers.abandon();
     this.participants.abandon();
-    const leg = this.#leg;
-    if (leg) leaveForSuccessor(leg, isHandedOver);
+    void this.left.leave(this.#leg, leaving).then(() => this.#settled.resolve(reason));
     this.#leg = null;
     this.#loop.close();
     this.#flightLog.close();
     this.#deps.logger.info('another worker has the call; abandoned');
-    const settle = () => this.#settled.resolve(reason);
-    if (isHandedOver) whenLeft(leg, this.#deps.clock, (event) => this.#recording.add(event), settle);
-    else settle();
   }
 
   #onLegEvent(leg: Leg, event: LegEvent): void {

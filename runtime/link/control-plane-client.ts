@@ -18,6 +18,7 @@ import {
 } from '#protocol/worker-link.ts';
 import { LinkOutage } from './link-outage.ts';
 import { LinkOutbox } from './link-outbox.ts';
+import { ridesAlong } from './rides-along.ts';
 import type { SpeakingLease } from './speaking-lease.ts';
 import type { Spool } from './spool.ts';
 
@@ -221,6 +222,7 @@ class LinkClient implements ControlPlaneClient {
       wall_time: this.#deps.clock.wallTime(),
       ...(this.#deps.lease && { awaits_check: true }),
       sip_servers: [...facts.sipServers],
+      takes_stream: true,
     };
     socket.send(JSON.stringify(message));
   }
@@ -389,12 +391,4 @@ function overNetwork(url: string, options: ClientOptions): WebSocket {
 
 function keyOf(session: { readonly sessionId: string; readonly epoch: number }): string {
   return `${session.sessionId}:${session.epoch}`;
-}
-
-/**
- * True for figures, which are not needed before the words they belong to; sent alone, each would cost a store
- * write.
- */
-function ridesAlong({ type }: DurableReport): boolean {
-  return type === 'turn' || type === 'silence' || type === 'usage' || type === 'recording';
 }

@@ -1,6 +1,6 @@
 /**
  * Requests from the control plane to a worker: a browser's offer, a colleague who joins or leaves a call, the
- * replay of an ended call, and the suggestion of an agent.
+ * replay of an ended call, the suggestion of an agent, and the stream of a call that was handed over.
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -14,6 +14,7 @@ import { type ReplayRequest, replayInThread } from '../replay/replay-request.ts'
 import type { JobTable } from './job-table.ts';
 import { openParticipantLeg } from './participant-leg.ts';
 import type { PlanEngines } from './plan-engines.ts';
+import { restOfStream } from './taken-streams.ts';
 
 /** `stale` is answered by the worker itself. */
 type CallRequest = Exclude<ControlRequest, { type: 'stale' }>;
@@ -64,6 +65,8 @@ export class CallRequests {
         return this.#replay(request);
       case 'suggest_agent':
         return this.#suggest(request);
+      case 'release_stream':
+        return this.#releaseStream(request);
       default:
         return request satisfies never;
     }
@@ -116,6 +119,14 @@ export class CallRequests {
       ? job.call.participants.change(message.participant_id, message.change)
       : 'not_found';
     return refusal === null ? { ok: true, value: {} } : { ok: false, code: refusal, message: refusal };
+  }
+
+  async #releaseStream({ session_id, epoch }: Request<'release_stream'>): Promise<WorkerAnswer> {
+    const { clock, jobs } = this.#deps;
+    const job = jobs.get(session_id, epoch);
+    const rest = (await job?.call?.left.releaseStream()) ?? null;
+    if (job) job.isReleased = true;
+    return { ok: true, value: { stream: rest && restOfStream(rest, clock.now()) } };
   }
 
   async #suggest({ request }: Request<'suggest_agent'>): Promise<WorkerAnswer> {

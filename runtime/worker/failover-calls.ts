@@ -13,10 +13,12 @@ import { dialogFacts, dialogReport, reportDialog } from '../calls/dialog-report.
 import { leaveForSuccessor } from '../calls/leave-for-successor.ts';
 import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
+import type { TakenStreams } from './taken-streams.ts';
 
 /** Dependencies of a failover. */
 export interface FailoverDeps extends FailoverCallDeps {
   readonly calls: Pick<JobCalls, 'start' | 'report' | 'reportEnd'>;
+  readonly streams: Pick<TakenStreams, 'take'>;
   readonly logger: Logger;
 }
 
@@ -30,12 +32,14 @@ export async function failOverJob(
   plan: CallPlan,
   failoverState: PhoneFailoverState,
 ): Promise<void> {
-  const { calls, logger } = deps;
+  const { calls, logger, streams } = deps;
+  const { former } = failoverState;
   const [caller, person] = await Promise.all([
     failOverSipCall(deps, dialogFacts(failoverState.dialog), {
       recording: plan.record_audio ? { firstSegment: 0 } : null,
       isTenants: isTenants(plan),
       wasHeard: failoverState.is_unheard !== true,
+      takeStream: former && (() => streams.take(job, former)),
     }),
     reachPerson(deps, plan, failoverState),
   ]);

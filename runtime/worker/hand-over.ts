@@ -4,6 +4,7 @@
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
+import { movesAtOnce } from './hand-over-pace.ts';
 import type { Job, JobTable } from './job-table.ts';
 
 /** Pauses between turns are several times as long. */
@@ -13,7 +14,9 @@ const RETRY_MS = 1_000;
 const MOST_RETRY_MS = 8_000;
 /** Longest time between the offers of two web calls: callers who join rooms at once wait for each other. */
 const WEB_EVERY_MS = 250;
-/** For so long before the end of the drain, calls are handed over even in mid-turn. */
+/** A phone call that nobody has taken for so long is not on its way. */
+const MOVE_MS = 1_000;
+/** For so long before the end of the drain, calls are handed over even in mid-turn, and all at once. */
 const LAST_MS = 5_000;
 
 /** Dependencies of the hand-over. */
@@ -35,13 +38,14 @@ interface Offered {
 export function startHandOver({ clock, client, jobs, drainMs }: HandOverDeps): Timer {
   const offered = new Map<string, Offered>();
   const lastMs = clock.now() + drainMs - LAST_MS;
-  const remaining = () => jobs.all().filter((job) => isWeb(job) && !job.isTaken).length;
-  const mayOfferWeb = webPace(clock, () => (lastMs - clock.now()) / 2 / remaining());
-  const offer = (job: Job, isLast: boolean) => {
+  const remaining = (isOne: (job: Job) => boolean) =>
+    jobs.all().filter((job) => isOne(job) && !job.isTaken).length;
+  const mayOfferWeb = webPace(clock, () => (lastMs - clock.now()) / 2 / remaining(isWeb));
+  const moving = () => jobs.all().filter((job) => isPhone(job) && isMoving(job, clock.now())).length;
+  const offer = (job: Job, mayOffer: () => boolean, isLast: boolean) => {
     const last = offered.get(job.sessionId);
     const waitMs = isLast ? RETRY_MS : (last?.retryMs ?? 0);
-    if ((last && clock.now() - last.atMs < waitMs) || !client.isStored(job)) return;
-    if (isWeb(job) && !isLast && !mayOfferWeb()) return;
+    if ((last && clock.now() - last.atMs < waitMs) || !client.isStored(job) || !mayOffer()) return;
     const retryMs = last ? Math.min(2 * last.retryMs, MOST_RETRY_MS) : RETRY_MS;
     offered.set(job.sessionId, { atMs: clock.now(), retryMs });
     job.offeredMs = clock.now();
@@ -51,17 +55,29 @@ export function startHandOver({ clock, client, jobs, drainMs }: HandOverDeps): T
       ...session,
       ...(job.move === 'noticed' && { is_mid_turn: true }),
       confirms_leaving: true,
+      ...(isPhone(job) && { gives_stream: true }),
     });
   };
   return clock.every(LOOK_MS, () => {
     if (!client.isConnected) return;
     const isLast = clock.now() >= lastMs;
-    for (const job of neverOfferedFirst(jobs.all(), offered)) {
-      // Colleagues would hear a gap.
-      const isUnnoticed = job.move === 'unnoticed' && (job.call?.participants.isEmpty ?? true);
-      if (!job.isTaken && (isUnnoticed || (isLast && job.move !== 'never'))) offer(job, isLast);
+    let freeMoves = movesAtOnce(remaining(isPhone), lastMs - clock.now()) - moving();
+    const mayOfferPhone = () => freeMoves-- > 0;
+    for (const job of neverOfferedFirst(jobs.all(), offered).filter(({ isTaken }) => !isTaken)) {
+      if (isLast && job.move !== 'never') offer(job, () => true, isLast);
+      else if (isUnnoticed(job)) offer(job, isWeb(job) ? mayOfferWeb : mayOfferPhone, isLast);
     }
   });
+}
+
+/** In a call with colleagues they would hear a gap. */
+function isUnnoticed({ move, call }: Job): boolean {
+  return move === 'unnoticed' && (call?.participants.isEmpty ?? true);
+}
+
+/** Offered, and not yet sent for by the next worker. */
+function isMoving({ isTaken, isReleased, offeredMs }: Job, nowMs: number): boolean {
+  return offeredMs !== null && nowMs - offeredMs < MOVE_MS && !(isTaken && isReleased);
 }
 
 /** Those that were never offered come before those that nobody took, which would use up their time. */
@@ -83,4 +99,8 @@ function webPace(clock: Clock, mostMs: () => number): () => boolean {
 
 function isWeb({ kind }: Job): boolean {
   return kind === 'web';
+}
+
+function isPhone({ kind }: Job): boolean {
+  return kind === 'phone';
 }

@@ -90,15 +90,17 @@ export class JobCalls {
   }
 
   /**
-   * Gives up a job whose session another worker has: the other one speaks, hangs up and reports. Idempotent.
+   * Gives up a job whose session another worker has: the other one speaks, hangs up and reports.
+   * `takesStream`: it will ask for the rest of the phone's stream. Idempotent.
    */
-  abandon(job: Job): void {
+  abandon(job: Job, takesStream = false): void {
     if (job.isTaken) return;
     const offeredMs = job.offeredMs ?? Number.NEGATIVE_INFINITY;
     job.isTaken = true;
     job.isHandedOver = job.call !== null && this.#deps.clock.now() - offeredMs < OFFER_MS;
     // A call that was handed over keeps its slot until the rest of its recording has come.
-    if (job.isHandedOver) job.call?.abandon(true);
+    job.isReleased = !takesStream;
+    if (job.isHandedOver) job.call?.abandon(takesStream ? 'with_stream' : 'handed_over');
     else {
       job.call?.abandon();
       // They would overlap with the recording of the successor.

@@ -39,6 +39,8 @@ export interface Job extends JobOffer {
   offeredMs: number | null;
   /** One of them has taken it: what was recorded until then is uploaded. */
   isHandedOver: boolean;
+  /** That worker sends in its place, or never asks whether it may. */
+  isReleased: boolean;
   /** How the call could move to another worker now. */
   move: Move;
   /** The call's current variables. */
@@ -94,6 +96,7 @@ export class JobTable {
       isTaken: false,
       offeredMs: null,
       isHandedOver: false,
+      isReleased: false,
       move: 'never',
       variables: () => ({}),
       hasInvite: false,

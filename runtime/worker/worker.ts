@@ -29,6 +29,7 @@ import { dialJob } from './outbound-calls.ts';
 import { type PhoneDeps, takeInvite } from './phone-calls.ts';
 import type { PlanEngines } from './plan-engines.ts';
 import { joinRoom } from './room-call.ts';
+import { TakenStreams } from './taken-streams.ts';
 import { TextJobs } from './text-jobs.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
 
@@ -103,6 +104,7 @@ export class Worker {
   readonly #textJobs: TextJobs;
   readonly #requests: CallRequests;
   readonly #offers: Offers;
+  readonly #streams: TakenStreams;
 
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
@@ -138,6 +140,7 @@ export class Worker {
     this.#textJobs = new TextJobs({ ...deps, calls });
     this.#requests = new CallRequests({ ...deps, client, jobs });
     this.#offers = new Offers({ ...deps, client, jobs });
+    this.#streams = new TakenStreams({ ...deps, client });
     phone?.signalling.onInvite((invite) => takeInvite({ ...phone, calls, jobs }, invite));
   }
 
@@ -232,7 +235,7 @@ export class Worker {
         this.#jobs.withdraw(message.session_id, message.epoch);
         return;
       case 'stale':
-        if (message.is_taken) this.#abandon(message.session_id, message.epoch);
+        if (message.is_taken) this.#abandon(message);
         else this.#drop(message.session_id, message.epoch);
         if (message.request_id !== undefined) this.#confirm(message.request_id);
         return;
@@ -244,7 +247,11 @@ export class Worker {
       case 'participant.change':
       case 'replay':
       case 'suggest_agent':
+      case 'release_stream':
         void this.#requests.answer(message);
+        return;
+      case 'stream':
+        this.#streams.answered(message);
         return;
       case 'speech_models':
         this.#deps.onSpeechModels(message.models);
@@ -272,7 +279,7 @@ export class Worker {
     const job = this.#jobs.assign(session_id, epoch, plan);
     if (!job || job.call) return;
     const { phone } = this.#deps;
-    const phoneDeps = phone && { ...phone, calls: this.#calls };
+    const phoneDeps = phone && { ...phone, calls: this.#calls, streams: this.#streams };
     // Without signalling, offers of phone calls are declined.
     if (failoverState?.dialog) {
       if (phoneDeps)
@@ -310,10 +317,10 @@ export class Worker {
   }
 
   /** Another worker has the session: this one must not touch it any more. */
-  #abandon(sessionId: string, epoch: number): void {
-    this.#offers.drop(sessionId, epoch);
-    const job = this.#jobs.get(sessionId, epoch);
-    if (job) this.#calls.abandon(job);
+  #abandon({ session_id, epoch, takes_stream }: Extract<ControlMessage, { type: 'stale' }>): void {
+    this.#offers.drop(session_id, epoch);
+    const job = this.#jobs.get(session_id, epoch);
+    if (job) this.#calls.abandon(job, takes_stream);
   }
 
   #confirm(requestId: string): void {

@@ -141,6 +141,10 @@ export class FakeDispatch implements Dispatch {
     await this.hasLeft;
   }
 
+  async releaseStream(): Promise<null> {
+    return null;
+  }
+
   async offerWebrtc(_instanceId: string, _key: Key, sdp: string): Promise<{ readonly sdp: string }> {
     this.#reach();
     this.sdpOffers.push(sdp);

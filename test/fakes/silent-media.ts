@@ -15,6 +15,8 @@ export interface SilentLeg {
   readonly remotes: RtpRemote[];
   /** The option it was opened with. */
   readonly wasHeard: boolean | undefined;
+  /** The option it was opened with. */
+  readonly awaitsStream: boolean | undefined;
   isClosed: boolean;
   /** Reports an event as the media thread would. */
   emit(event: LegEvent): void;
@@ -40,7 +42,7 @@ export class SilentMedia implements LegFactory {
   }
 
   async openRtpLeg(
-    options: Pick<RtpLegOptions, 'remote' | 'wasHeard'>,
+    options: Pick<RtpLegOptions, 'remote' | 'wasHeard' | 'awaitsStream'>,
   ): Promise<{ leg: Leg; localPort: number }> {
     if (this.open >= this.#ports) throw fault('no_media_port');
     let listener: ((events: readonly LegEvent[]) => void) | null = null;
@@ -49,6 +51,7 @@ export class SilentMedia implements LegFactory {
       commands: [],
       remotes: options.remote ? [options.remote] : [],
       wasHeard: options.wasHeard,
+      awaitsStream: options.awaitsStream,
       isClosed: false,
       emit: (event) => listener?.([event]),
     };

@@ -1,6 +1,7 @@
 /** A phone in a call with the demo agent that asks for its opening hours whenever the test wants. */
 import { expect } from 'vitest';
 import { systemClock } from '#base/clock.ts';
+import type { HeardPacket } from '#test/fakes/rtp-peer.ts';
 import type { Installation } from './installation.ts';
 import { callLive } from './live-phone.ts';
 import { ASKED, QUESTION, record } from './microphone.ts';
@@ -34,6 +35,8 @@ export async function callSoFar(installation: Installation, sessionId: string): 
 
 /** The phone. */
 interface AskingPhone {
+  /** All packets of the agent so far. */
+  readonly packets: readonly HeardPacket[];
   call(): Promise<CallSoFar>;
   /** Asks; resolves when the answer is heard and in the transcript. */
   ask(): Promise<void>;
@@ -56,6 +59,7 @@ export async function callAndListen(installation: Installation, from: string): P
     });
   await hasSaid('it has greeted', 1);
   return {
+    packets: phone.packets,
     call,
     async ask() {
       const before = (await call()).said.length;

@@ -34,6 +34,10 @@ it('a stopped worker hands a phone call over between two turns, and nobody says 
   expect((await phone.call()).status).toBe('active');
   await phone.ask();
   await phone.hangUp();
+  // To the phone, both workers are one source of one stream.
+  expect(new Set(phone.packets.map(({ ssrc }) => ssrc)).size).toBe(1);
+  const numbers = phone.packets.map(({ sequence }) => sequence);
+  expect(numbers.filter((number, index) => isRepeated(number, numbers[index - 1]))).toEqual([]);
   await parts.until('the call is settled', async () => (await phone.call()).status === 'completed');
   expect(await phone.call()).toEqual({
     ...ENDED,
@@ -64,6 +68,11 @@ itNeeds(['chromium'])(
     }
   },
 );
+
+/** Sequence numbers wrap around. */
+function isRepeated(number: number, before: number | undefined): boolean {
+  return before !== undefined && ((number - before) << 16) >> 16 <= 0;
+}
 
 /** Starts the next worker and stops the present one as a deploy does. */
 async function replaceWorker(name: string): Promise<void> {

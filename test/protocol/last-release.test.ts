@@ -63,7 +63,10 @@ describe('a frame of the last release', () => {
 
 describe('a frame of this release that the last one must read', () => {
   /** Kinds that are new: only sent to those who ask for them, or ignored by others. */
-  const NEW = { control: ['sessions_checked', 'suggest_agent', 'speech_models'], worker: ['hand_over'] };
+  const NEW = {
+    control: ['sessions_checked', 'release_stream', 'stream', 'suggest_agent', 'speech_models'],
+    worker: ['hand_over', 'take_stream'],
+  };
 
   it('is of a kind that it knows, or of one that it can do without', () => {
     const unknown = (types: readonly string[], frames: readonly Frame[]) =>
@@ -105,13 +108,15 @@ function added(message: ControlMessage): ControlMessage {
     case 'registered':
       return { ...message, checks_sessions: true };
     case 'stale':
-      return { ...message, is_taken: true };
+      return { ...message, is_taken: true, takes_stream: true };
     case 'assign': {
       const { handover } = message;
       const plan = testPlan({}, message.plan.transport.type === 'webrtc' ? WEB : {});
       if (!handover) return { ...message, plan };
       const dialog = handover.dialog && { ...handover.dialog, server: SERVER };
-      return { ...message, plan, handover: { ...handover, dialog, is_handed_over: true, is_unheard: true } };
+      const former = { instance_id: 'worker-1', epoch: 1 };
+      const more = { dialog, is_handed_over: true, is_unheard: true, former } as const;
+      return { ...message, plan, handover: { ...handover, ...more } };
     }
     default:
       return message;
@@ -122,7 +127,10 @@ function added(message: ControlMessage): ControlMessage {
 function addedByWorker(message: WorkerMessage): WorkerMessage {
   switch (message.type) {
     case 'register':
-      return { ...message, wall_time: 1_763_892_000_000, awaits_check: true, sip_servers: [SERVER] };
+      return {
+        ...{ ...message, wall_time: 1_763_892_000_000, awaits_check: true, sip_servers: [SERVER] },
+        takes_stream: true,
+      };
     case 'heartbeat':
       return { ...message, sip_servers: [SERVER] };
     case 'report': {

@@ -9,6 +9,7 @@ import { Fault } from '#config/errors.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import {
   type FailoverState,
+  type FormerWorker,
   type ReportedDialog,
   type ReportedPerson,
   reportedDialog,
@@ -16,6 +17,7 @@ import {
 } from '#protocol/worker-link.ts';
 import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import { type Context, now } from '../../platform/context.ts';
+import type { Placement } from '../../platform/dispatch.ts';
 import type { HandedOverCall } from '../../platform/report-sink.ts';
 import { type Failover, type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
@@ -120,7 +122,7 @@ export async function handOver(
     context.logger.warn({ err: error, sessionId }, 'not certain whether a call was handed over');
     if (!(await isAt(context, sessionId, error.successor))) return 'kept';
     // The move is stored, but its answer was lost: neither worker has been told.
-    await silenceFormer(context, session, how.confirmsLeaving);
+    await silenceFormer(context, session, how);
     return 'untold';
   }
   context.logger.info({ sessionId }, 'a draining worker handed a call over');
@@ -199,6 +201,8 @@ interface LostCall {
   readonly isHandOver?: boolean;
   /** Whether it says when it has left the call. */
   readonly confirmsLeaving?: boolean;
+  /** Whether it can give up the stream that it sends to a phone. */
+  readonly givesStream?: boolean;
 }
 
 /**
@@ -263,7 +267,7 @@ async function assignToSuccessor(
   session: SessionDocument,
   call: LostCall & { readonly epoch: number },
 ): Promise<boolean> {
-  const { plan, dialog, person, epoch, lostAt, isBetweenTurns, isHandOver, confirmsLeaving } = call;
+  const { plan, dialog, person, epoch, lostAt, isBetweenTurns, isHandOver } = call;
   const startMs = context.clock.now();
   const key = { sessionId: session._id, epoch };
   const placement = await context.dispatch.place({ ...key, kind: dialog ? 'phone' : 'web', sipCallId: null });
@@ -297,7 +301,8 @@ async function assignToSuccessor(
     return false;
   }
   measureGaps(context, session._id, takeovers, isHandOver);
-  await silenceFormer(context, session, confirmsLeaving);
+  const former = formerOf(session, call, placement);
+  await silenceFormer(context, session, { ...call, takesStream: former !== null });
   const isQuick = context.clock.now() - startMs <= UNNOTICED_MS;
   try {
     if (stored.started_at === null) {
@@ -313,6 +318,7 @@ async function assignToSuccessor(
       person,
       ...(isBetweenTurns && isQuick && brokenOff === null && { is_handed_over: true }),
       ...(stored.media_quality?.unheard && { is_unheard: true }),
+      ...(former && { former }),
     };
     context.dispatch.assign(placement, key, plan, failoverState);
     void closeColleagueRooms(context, stored);
@@ -336,14 +342,27 @@ function measureGaps(
   }
 }
 
+/**
+ * The worker that sends silence to the phone until its successor asks for its stream. Null if not both of
+ * them can do that: then the successor begins a stream of its own at once.
+ */
+function formerOf(
+  { epoch, worker }: SessionDocument,
+  { dialog, givesStream }: LostCall,
+  { takesStream }: Placement,
+): FormerWorker | null {
+  const isOneStream = dialog !== null && givesStream === true && takesStream === true;
+  return isOneStream && worker ? { instance_id: worker.instance_id, epoch } : null;
+}
+
 /** A worker that is back, or still has the call, must be silent before its successor speaks. */
 async function silenceFormer(
   { dispatch }: Context,
   { _id, epoch, worker }: SessionDocument,
-  confirmsLeaving = false,
+  { confirmsLeaving, takesStream }: { readonly confirmsLeaving?: boolean; readonly takesStream?: boolean },
 ): Promise<void> {
   const key = { sessionId: _id, epoch };
-  if (worker && confirmsLeaving) await dispatch.leave(worker.instance_id, key);
+  if (worker && confirmsLeaving) await dispatch.leave(worker.instance_id, key, takesStream);
   else if (worker) dispatch.abandon(worker.instance_id, key);
 }
 

@@ -251,6 +251,7 @@ function placementAt({ registration }: WorkerConnection): Placement {
     instanceId: registration.instance_id,
     supervisorRun: registration.supervisor_run,
     sipTag: registration.sip_tag,
+    takesStream: registration.takes_stream === true,
   };
 }
 

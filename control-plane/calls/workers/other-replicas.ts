@@ -42,6 +42,8 @@ const placementSchema = z.object({
   instanceId: z.string(),
   supervisorRun: z.string().nullable(),
   sipTag: z.string().nullable(),
+  /** A replica of an older version cannot pass the stream on. */
+  takesStream: z.boolean().optional(),
 });
 const newsSchema = z.object({
   replica: z.string(),

@@ -205,6 +205,7 @@ class SocketWorker implements WorkerConnection {
       case 'report':
       case 'live':
       case 'hand_over':
+      case 'take_stream':
       case 'spool.flushed':
         return;
       default:

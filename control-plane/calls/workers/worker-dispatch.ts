@@ -14,14 +14,16 @@ import type { AgentTestJob } from '#protocol/agent-test.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
-import type {
-  AnalysisJob,
-  ControlMessage,
-  ControlRequest,
-  FailoverState,
-  JobKind,
-  ParticipantChange,
-  WorkerAnswer,
+import {
+  type AnalysisJob,
+  type ControlMessage,
+  type ControlRequest,
+  type FailoverState,
+  type JobKind,
+  type ParticipantChange,
+  type RestOfStream,
+  restOfStream,
+  type WorkerAnswer,
 } from '#protocol/worker-link.ts';
 import type {
   Dispatch,
@@ -115,11 +117,23 @@ export class WorkerDispatch implements Dispatch {
       this.#tell(instanceId, { type: 'stale', ...toWire(session), is_taken: true });
   }
 
-  async leave(instanceId: string, session: SessionKey): Promise<void> {
+  async leave(instanceId: string, session: SessionKey, takesStream = false): Promise<void> {
     if (!this.isConnected(instanceId)) return;
-    const about = { ...toWire(session), is_taken: true, request_id: randomUUID() } as const;
+    const about = {
+      ...toWire(session),
+      is_taken: true,
+      ...(takesStream && ({ takes_stream: true } as const)),
+      request_id: randomUUID(),
+    } as const;
     // It may go out of reach meanwhile.
     await this.#ask(instanceId, { type: 'stale', ...about }).catch(() => null);
+  }
+
+  async releaseStream(instanceId: string, session: SessionKey): Promise<RestOfStream | null> {
+    const message = { type: 'release_stream', ...toWire(session), request_id: randomUUID() } as const;
+    // It may be gone.
+    const result = await this.#ask(instanceId, message).catch(() => null);
+    return releasedStream.safeParse(result?.ok ? result.value : null).data?.stream ?? null;
   }
 
   async offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }> {
@@ -210,6 +224,7 @@ export class WorkerDispatch implements Dispatch {
   }
 }
 
+const releasedStream = z.object({ stream: restOfStream.nullable() });
 const joinedParticipant = z.object({ sdp: z.string().nullable() });
 const PARTICIPANT_FAULTS = z.enum([
   'not_found',

@@ -34,7 +34,7 @@ export interface WorkerHubDeps {
   readonly logger: Logger;
   readonly workers: ConnectedWorkers;
   readonly others: OtherReplicas;
-  readonly dispatch: Pick<Dispatch, 'expectsWorker'>;
+  readonly dispatch: Pick<Dispatch, 'expectsWorker' | 'releaseStream'>;
   readonly speaking: SpeakingAgents;
   readonly sink: ReportSink;
   /** Stores for the other replicas which workers are connected; absent if there can be none. */
@@ -226,6 +226,9 @@ export class WorkerHub {
       case 'hand_over':
         this.#beginHandOver(worker, message);
         return;
+      case 'take_stream':
+        void this.#passStream(worker, message);
+        return;
       case 'spool.flushed':
         this.#spoolFlushed(message.instance_id, message.alive_at);
         return;
@@ -259,7 +262,8 @@ export class WorkerHub {
     const { session_id: sessionId, epoch, variables } = message;
     const isBetweenTurns = message.is_mid_turn !== true;
     const confirmsLeaving = message.confirms_leaving === true;
-    const call = { sessionId, epoch, variables, isBetweenTurns, confirmsLeaving };
+    const givesStream = message.gives_stream === true;
+    const call = { sessionId, epoch, variables, isBetweenTurns, confirmsLeaving, givesStream };
     // One that is heard but hears nothing would not learn that it must leave, and two agents would speak.
     if (confirmsLeaving && !(await worker.answersWithin(REACHED_MS))) return;
     try {
@@ -267,6 +271,16 @@ export class WorkerHub {
     } catch (error) {
       logger.warn({ err: error, sessionId }, 'failed to hand a call over');
     }
+  }
+
+  /** Never rejects. The next worker is waiting with its first packet. */
+  async #passStream(
+    worker: WorkerConnection,
+    { session_id, epoch, former }: Extract<WorkerMessage, { type: 'take_stream' }>,
+  ): Promise<void> {
+    const call = { sessionId: session_id, epoch: former.epoch };
+    const stream = await this.#deps.dispatch.releaseStream(former.instance_id, call);
+    worker.send({ type: 'stream', session_id, epoch, stream });
   }
 
   /** The call ended when its worker was last alive, which may be long ago: its machine was off. */

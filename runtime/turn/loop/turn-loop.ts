@@ -223,6 +223,7 @@ export class TurnLoop {
       case 'recording':
       case 'relayed':
       case 'media':
+      case 'stream.released':
         return;
       default:
         this.#replies.onPlayout(event);

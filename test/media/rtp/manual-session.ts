@@ -19,7 +19,7 @@ import { openRtpPeer } from '#test/fakes/rtp-peer.ts';
 export async function openManualSession(
   codec: RtpCodec = 'PCMU',
   ports = new PortPool(23_200, 23_249),
-  over: Pick<RtpLegOptions, 'wasHeard'> = {},
+  over: Partial<Pick<RtpLegOptions, 'wasHeard' | 'awaitsStream' | 'recording'>> = {},
 ) {
   const clock = new ManualClock();
   const events = new EventBatcher();

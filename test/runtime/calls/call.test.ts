@@ -20,7 +20,7 @@ describe('a call', () => {
     const leg = openLeg();
     await run(1_000);
     const send = vi.spyOn(leg, 'send');
-    call.abandon(true);
+    call.abandon('handed_over');
     expect(send.mock.calls.map(([command]) => command)).toEqual([
       { do: 'clear' },
       { do: 'holdMusic', isOn: false },
@@ -35,12 +35,33 @@ describe('a call', () => {
     expect(reports.map(({ type }) => type)).toEqual(['joined']);
   });
 
+  it('that was handed over sends silence for longer if its stream is asked for, until it has given that up', async () => {
+    const { call, openLeg, run, world } = setUp();
+    const leg = openLeg();
+    await run(1_000);
+    const send = vi.spyOn(leg, 'send');
+    call.abandon('with_stream');
+    expect(send.mock.calls.at(-1)).toEqual([{ do: 'close', keepsDialog: true, lingerMs: 2_000 }]);
+    const released = call.left.releaseStream();
+    expect(send.mock.calls.at(-1)).toEqual([{ do: 'releaseStream' }]);
+    const numbers = { ssrc: 1, sequence: 2, timestamp: 3, packets: 4, bytes: 5 };
+    const rest = { ...numbers, clockHz: 8_000, dueMs: world.now() + 40 };
+    leg.emit({ type: 'stream.released', atMs: world.now(), rest });
+    await run(100);
+    expect(await released).toEqual(rest);
+    const ended = vi.fn();
+    void call.ended.then(ended);
+    leg.close('local');
+    await run(2_100);
+    expect(ended).toHaveBeenCalled();
+  });
+
   it('that was handed over stays in its room until the successor comes, and waits no longer than for that', async () => {
     const { call, openLeg, run } = setUp();
     const leg = openLeg('livekit');
     await run(1_000);
     const send = vi.spyOn(leg, 'send');
-    call.abandon(true);
+    call.abandon('with_stream');
     expect(send.mock.calls.at(-1)).toEqual([{ do: 'close', keepsDialog: true, lingerMs: 5_000 }]);
     const ended = vi.fn();
     void call.ended.then(ended);
@@ -70,7 +91,7 @@ describe('a call', () => {
     const leg = openLeg('webrtc');
     await run(1_000);
     const send = vi.spyOn(leg, 'send');
-    call.abandon(true);
+    call.abandon('handed_over');
     expect(send.mock.calls.map(([command]) => command)).toMatchObject([
       { do: 'sendMessage', json: '{"type":"session.moved"}' },
       { do: 'clear' },

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import type { Leg } from '#media/leg/leg.ts';
+import type { Leg, RestOfSent } from '#media/leg/leg.ts';
 import type {
   DurableReport,
   FailoverState,
@@ -39,11 +39,14 @@ describe('a caller and the person of a transfer after their worker died', () => 
   let startedWith: FailoverState | null;
   let rejoined: Leg[];
   let media: SilentMedia;
+  /** The rest of the stream of a worker that handed the call over; undefined if it died. */
+  let rest: Promise<RestOfSent | null> | undefined;
   /** Another worker takes the call while its dialogs move here. */
   let isTakenMeanwhile: boolean;
 
   beforeEach(async () => {
     [reports, ended, startedWith, rejoined, isTakenMeanwhile] = [[], [], null, [], false];
+    rest = undefined;
     media = new SilentMedia(systemClock);
     server = await startTestSignalling({
       admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
@@ -91,6 +94,7 @@ describe('a caller and the person of a transfer after their worker died', () => 
       ...known,
       dialog: dialogOf(caller),
       person: { dialog: dialogOf(person), is_joined },
+      ...(rest && { former: { instance_id: 'worker-1', epoch: 1 } }),
     };
     const job = new JobTable(systemClock).reserve({
       sessionId: 's',
@@ -119,6 +123,7 @@ describe('a caller and the person of a transfer after their worker died', () => 
       random: Math.random,
       signalling,
       calls,
+      streams: { take: async () => rest ?? null },
       logger,
     };
     const answered = [
@@ -145,6 +150,29 @@ describe('a caller and the person of a transfer after their worker died', () => 
     expect(rejoined).toHaveLength(1);
     expect(reportedPerson()).toEqual(startedWith?.person);
     expect([...caller.requests, ...person.requests]).not.toContain('BYE');
+  });
+
+  it('hear silence of the worker that handed them over until this one has the rest of its stream', async () => {
+    const { promise, resolve } = Promise.withResolvers<RestOfSent | null>();
+    rest = promise;
+    const failedOver = failOver(true, { caller: 200, person: 200 });
+    const commandsOf = (name: string) => media.legs[0]?.commands.filter((command) => command.do === name);
+    await expect.poll(() => commandsOf('setRemote'), { timeout: LONG_MS }).toHaveLength(1);
+    expect([media.legs[0]?.awaitsStream, commandsOf('continueStream'), startedWith]).toEqual([
+      true,
+      [],
+      null,
+    ]);
+    const numbers = { ssrc: 7, sequence: 8, timestamp: 9, clockHz: 8_000, packets: 10, bytes: 11, dueMs: 12 };
+    resolve(numbers);
+    await failedOver;
+    expect(commandsOf('continueStream')).toEqual([{ do: 'continueStream', rest: numbers }]);
+    expect(startedWith).not.toBeNull();
+  });
+
+  it('are sent to at once after the death of their worker', async () => {
+    await failOver(true, { caller: 200, person: 200 });
+    expect(media.legs.map(({ awaitsStream }) => awaitsStream)).toEqual([false, false]);
   });
 
   it('are both reported again when a SIP server has them anew', async () => {

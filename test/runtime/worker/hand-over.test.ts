@@ -9,8 +9,8 @@ const clock = new ManualClock();
 let sent: WorkerMessage[];
 let isStored: boolean;
 let isConnected: boolean;
-let job: Job;
 let jobs: JobTable;
+let job: Job;
 let timer: Timer;
 
 function reserve(sessionId: string, kind: Job['kind']): Job {
@@ -54,11 +54,60 @@ async function offeredEach(ms: number, times: number): Promise<number[]> {
   return counts;
 }
 
+const offered = () => sent.map((message) => 'session_id' in message && message.session_id);
+
 describe('a draining worker', () => {
   it('offers a call with its variables', async () => {
     await clock.advance(100);
     const call = { session_id: 's', epoch: 3, variables: { guest: 'Ann' } };
-    expect(sent).toEqual([{ type: 'hand_over', ...call, confirms_leaving: true }]);
+    expect(sent).toEqual([{ type: 'hand_over', ...call, confirms_leaving: true, gives_stream: true }]);
+  });
+
+  it('offers the next call once the next worker sends in the one before', async () => {
+    reserve('t', 'phone');
+    await clock.advance(300);
+    expect(offered()).toEqual(['s']);
+    job.isTaken = true;
+    await clock.advance(300);
+    expect(offered()).toEqual(['s']);
+    job.isReleased = true;
+    await clock.advance(100);
+    expect(offered()).toEqual(['s', 't']);
+  });
+
+  it('offers the next call after a second if nobody has taken the one before', async () => {
+    reserve('t', 'phone');
+    job.move = 'noticed';
+    reserve('u', 'phone');
+    await clock.advance(900);
+    expect(offered()).toEqual(['t']);
+    await clock.advance(300);
+    expect(offered()).toEqual(['t', 'u']);
+  });
+
+  it('offers two hundred phone calls before its last five seconds, though each is a second on its way', async () => {
+    timer.cancel();
+    for (let number = 1; number < 200; number++) reserve(`phone ${number}`, 'phone');
+    drain(20_000);
+    let most = 0;
+    for (let passedMs = 0; passedMs < 15_000; passedMs += 100) {
+      await clock.advance(100);
+      const moving = jobs.all().filter(({ offeredMs }) => offeredMs !== null);
+      most = Math.max(most, moving.length);
+      for (const { sessionId, offeredMs } of moving)
+        if (clock.now() - (offeredMs ?? 0) >= 900) jobs.remove(sessionId, 3);
+    }
+    expect(jobs.size).toBeLessThan(5);
+    // A twelfth of them.
+    expect(most).toBeLessThan(17);
+  });
+
+  it('offers all calls at once shortly before the drain ends', async () => {
+    for (const each of [job, reserve('t', 'phone')]) each.move = 'noticed';
+    await clock.advance(54_900);
+    expect(offered()).toEqual([]);
+    await clock.advance(100);
+    expect(offered()).toEqual(['s', 't']);
   });
 
   it('offers a call only between two turns, and once all of its reports are stored', async () => {

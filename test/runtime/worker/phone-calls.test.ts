@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#base/clock.ts';
 import type { IncomingInvite } from '#telephony/signalling.ts';
 import { openTestWorker, type TestWorker, until } from './open-test-worker.ts';
 
@@ -161,6 +162,53 @@ describe('the phone calls of a worker', () => {
     const invite = await answeredCall('s1');
     await bench.dispatch.leave('w', bench.session('s1'));
     expect(invite.seen).toEqual(['180', '200', 'left']);
+  });
+
+  it('give their stream up to the next worker once they are left', async () => {
+    await bench.start({ drainMs: 60_000 });
+    await answeredCall('s1');
+    const drained = bench.worker.drain();
+    await until(() => expect(bench.events).toContain('hand over s1:1 of w {}'));
+    await bench.dispatch.leave('w', bench.session('s1'), true);
+    const released = bench.dispatch.releaseStream('w', bench.session('s1'));
+    const [leg] = bench.media.legs;
+    await until(() => expect(leg?.commands.at(-1)).toEqual({ do: 'releaseStream' }));
+    const atMs = systemClock.now();
+    const numbers = { ssrc: 1, sequence: 2, timestamp: 3, packets: 4, bytes: 5 };
+    leg?.emit({
+      type: 'stream.released',
+      atMs,
+      rest: { ...numbers, clockHz: 8_000, dueMs: atMs + 5_000 },
+    });
+    const stream = await released;
+    expect(stream).toMatchObject({ ...numbers, clock_hz: 8_000 });
+    expect(stream?.due_in_ms).toBeGreaterThan(0);
+    expect(stream?.due_in_ms).toBeLessThanOrEqual(5_000);
+    await drained;
+  });
+
+  it('are silent at the phone for longer if the next worker will ask for their stream', async () => {
+    await bench.start({ drainMs: 60_000 });
+    await answeredCall('s1');
+    await answeredCall('s2');
+    const drained = bench.worker.drain();
+    for (const id of ['s1', 's2'])
+      await until(() => expect(bench.events).toContain(`hand over ${id}:1 of w {}`));
+    await bench.dispatch.leave('w', bench.session('s1'), true);
+    await bench.dispatch.leave('w', bench.session('s2'));
+    const [first, second] = bench.media.legs;
+    await until(() => expect(second?.isClosed).toBe(true));
+    expect(first?.isClosed).toBe(false);
+    await drained;
+    expect(first?.isClosed).toBe(true);
+  });
+
+  it('have no stream to give up once their leg is closed, or if they are not here', async () => {
+    await bench.start();
+    await answeredCall('s1');
+    bench.dispatch.abandon('w', bench.session('s1'));
+    for (const id of ['s1', 'elsewhere'])
+      expect(await bench.dispatch.releaseStream('w', bench.session(id))).toBeNull();
   });
 
   it('are left without a BYE or a report when another worker has taken the session', async () => {

@@ -41,22 +41,14 @@ async function answeredCall(): Promise<string> {
 }
 
 function dialogOf(sip_call_id: string): ReportedDialog {
-  const [local, remote] = ['<sip:agent@example.com>;tag=l', `<sip:${sip_call_id}@example.com>;tag=r`];
-  const sdp = { local_sdp: 'v=0', remote_sdp: 'v=0' };
-  const party = {
-    local_tag: 'l',
-    remote_tag: 'r',
-    local_party: local,
-    remote_party: remote,
-    local_contact: 'sip:agent@192.0.2.1',
-  };
+  const [local_party, remote_party] = [
+    '<sip:agent@example.com>;tag=l',
+    `<sip:${sip_call_id}@example.com>;tag=r`,
+  ];
   return {
-    sip_call_id,
-    ...party,
-    ...sdp,
-    route_set: [],
-    local_cseq: 1,
-    remote_target: `sip:${sip_call_id}@192.0.2.2`,
+    ...{ sip_call_id, local_tag: 'l', remote_tag: 'r', local_party, remote_party },
+    ...{ local_sdp: 'v=0', remote_sdp: 'v=0', local_contact: 'sip:agent@192.0.2.1' },
+    ...{ route_set: [], local_cseq: 1, remote_target: `sip:${sip_call_id}@192.0.2.2` },
   };
 }
 
@@ -153,15 +145,23 @@ it.each([
 
 describe('a draining worker', () => {
   const variables = { guest: 'Ann' };
-  const OFFERED = { epoch: 1, from: 'worker-1', isBetweenTurns: true, confirmsLeaving: false };
+  const OFFERED = {
+    ...{ epoch: 1, from: 'worker-1' },
+    ...{ isBetweenTurns: true, confirmsLeaving: false, givesStream: false },
+  };
   const offer = (id: string, how: Partial<typeof OFFERED> = {}) => {
     const { from, ...call } = { ...OFFERED, ...how };
     return api.sink.handOver(from, { ...call, sessionId: id, variables });
   };
 
-  it('hands a call over: the next one continues it silently, with its variables', async () => {
+  const phoneCall = async () => {
     const id = await answeredCall();
     await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    return id;
+  };
+
+  it('hands a call over: the next one continues it silently, with its variables', async () => {
+    const id = await phoneCall();
     expect(await offer(id)).toBe(true);
     const given = api.dispatch.plans.at(-1);
     expect(given?.key).toEqual({ sessionId: id, epoch: 2 });
@@ -174,8 +174,7 @@ describe('a draining worker', () => {
   });
 
   it('has left the call before the next one gets it, if it says when that is', async () => {
-    const id = await answeredCall();
-    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    const id = await phoneCall();
     const left = Promise.withResolvers<void>();
     api.dispatch.hasLeft = left.promise;
     const offered = offer(id, { confirmsLeaving: true });
@@ -188,24 +187,40 @@ describe('a draining worker', () => {
     expect(given()).toHaveLength(1);
   });
 
+  it.each([
+    ['as one stream, which the next one takes from it', true, true, true],
+    ['as two streams if it is of a release that cannot give its own up', false, true, false],
+    ['as two streams if the next one is of a release that asks for none', true, false, false],
+  ])('hands a phone call over %s', async (_, givesStream, takesStream, isOne) => {
+    const id = await phoneCall();
+    const { placement } = api.dispatch;
+    api.dispatch.placement = { ...placement, ...(takesStream && { takesStream }) };
+    const leave = vi.spyOn(api.dispatch, 'leave');
+    onTestFinished(() => {
+      api.dispatch.placement = placement;
+      leave.mockRestore();
+    });
+    expect(await offer(id, { confirmsLeaving: true, givesStream })).toBe(true);
+    expect(leave.mock.calls).toEqual([['worker-1', { sessionId: id, epoch: 1 }, isOne]]);
+    const former = isOne ? { instance_id: 'worker-1', epoch: 1 } : undefined;
+    expect(api.dispatch.plans.at(-1)?.failoverState?.former).toEqual(former);
+  });
+
   it('hands over a call without a pause like one whose worker died', async () => {
-    const id = await answeredCall();
-    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    const id = await phoneCall();
     expect(await offer(id, { isBetweenTurns: false })).toBe(true);
     expect(api.dispatch.plans.at(-1)?.failoverState).not.toHaveProperty('is_handed_over');
   });
 
   it('leaves the call to the one worker that took it at two offers at once', async () => {
-    const id = await answeredCall();
-    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    const id = await phoneCall();
     expect((await Promise.all([offer(id), offer(id)])).sort()).toEqual([false, true]);
     expect(api.dispatch.plans.filter(({ failoverState }) => failoverState)).toHaveLength(1);
     expect(api.dispatch.withdrawn).toEqual([]);
   });
 
   it('has its call given to a third worker if the second one goes out of reach', async () => {
-    const id = await answeredCall();
-    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    const id = await phoneCall();
     const assign = vi.spyOn(api.dispatch, 'assign').mockImplementationOnce(() => {
       throw fault('gateway_unreachable');
     });
@@ -216,8 +231,7 @@ describe('a draining worker', () => {
   });
 
   it('has its call given to a third worker if the database does not confirm that the second one has it', async () => {
-    const id = await answeredCall();
-    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    const id = await phoneCall();
     loseAnswerTo(2);
     expect(await offer(id)).toBe(true);
     const told = api.dispatch.abandoned.map(({ key }) => key);
@@ -227,8 +241,7 @@ describe('a draining worker', () => {
   });
 
   it('keeps a call that no other worker takes', async () => {
-    const id = await answeredCall();
-    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    const id = await phoneCall();
     api.dispatch.room = 0;
     expect(await offer(id)).toBe(false);
     expect(api.dispatch.abandoned).toEqual([]);
@@ -239,8 +252,7 @@ describe('a draining worker', () => {
     ['another worker has', 1, 'worker-3'],
     ['it had under an earlier epoch', 0, 'worker-1'],
   ])('cannot hand over a call that %s', async (_, epoch, from) => {
-    const id = await answeredCall();
-    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    const id = await phoneCall();
     expect(await offer(id, { epoch, from })).toBe(false);
     expect(api.dispatch.plans).toHaveLength(1);
   });

@@ -44,6 +44,7 @@ const offer = (sessionId: string) =>
     epoch: 1,
     isBetweenTurns: true,
     confirmsLeaving: false,
+    givesStream: false,
     variables: {},
   });
 
