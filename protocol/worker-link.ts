@@ -76,6 +76,8 @@ export type FormerWorker = z.output<typeof formerWorker>;
  */
 export const restOfStream = z.object({
   ssrc: z.number().int(),
+  /** In the RTCP reports of the source, at most 255 bytes. */
+  cname: z.string().max(255),
   sequence: z.number().int(),
   timestamp: z.number().int(),
   /** Of the timestamps, Hz. */

@@ -132,8 +132,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
       // A telephone displays nothing: captions and states, several a second, would only wake the media
       // thread.
       if (command.do === 'sendMessage') return;
-      if (command.do === 'close' && command.lingerMs) clock.after(command.lingerMs, () => rtp.send(command));
-      else rtp.send(command);
+      rtp.send(command);
     },
     listen(next) {
       listener = next;

@@ -86,6 +86,8 @@ export type LegCommand =
  */
 export interface RestOfSent {
   readonly ssrc: number;
+  /** Canonical name in the RTCP reports of its source (RFC 3550 §6.5.1). */
+  readonly cname: string;
   readonly sequence: number;
   readonly timestamp: number;
   /** Of the timestamps, Hz. */

@@ -18,9 +18,10 @@ const REPORT_SLOTS = 250;
 /** The reports of one leg. */
 export class RtcpReporter {
   readonly #clock: Clock;
-  /** Spreads the reports of legs that began together, and names this end. */
+  /** Spreads the reports of legs that began together. */
   readonly #phase: number;
-  readonly #cname: string;
+  /** Canonical name of the source. It stays with a stream that moves (RFC 3550 §6.5.1). */
+  cname: string;
   #lastReport = 0;
   #lastReportMs = 0;
   #roundTripMs: number | null = null;
@@ -29,7 +30,7 @@ export class RtcpReporter {
   constructor(clock: Clock, seed: number) {
     this.#clock = clock;
     this.#phase = seed % REPORT_SLOTS;
-    this.#cname = `${seed.toString(16)}@parley`;
+    this.cname = `${seed.toString(16)}@parley`;
   }
 
   /** The last measured round trip, ms; null before the peer answers a report. */
@@ -50,7 +51,7 @@ export class RtcpReporter {
     const sinceLastReport = this.#lastReport === 0 ? 0 : shortSpan(this.#clock.now() - this.#lastReportMs);
     return writeRtcp(
       { ...own, reception: heard && { ...heard, lastReport: this.#lastReport, sinceLastReport } },
-      this.#cname,
+      this.cname,
     );
   }
 

@@ -36,6 +36,9 @@ export interface RtpSenderOptions {
   readonly isHeld: boolean;
 }
 
+/** What the packets of a stream say of its rest. */
+type RestOfPackets = Omit<RestOfSent, 'cname'>;
+
 /** Sends one leg's stream to the latched peer. */
 export class RtpSender {
   readonly #options: RtpSenderOptions;
@@ -98,7 +101,7 @@ export class RtpSender {
    * That of an encrypted stream would begin to count its wraps at zero, and the far end would not (RFC 3711
    * §3.3.1).
    */
-  release(nextSlot: number, remote: RtpRemote): RestOfSent | null {
+  release(nextSlot: number, remote: RtpRemote): RestOfPackets | null {
     const slot = nextSlot + RELEASE_PACKETS;
     const dueMs = this.#options.originMs + slot * FRAME_MS;
     if (!remote.sending || this.srtp || !this.isSending(dueMs)) return null;
@@ -117,14 +120,14 @@ export class RtpSender {
   /**
    * Sends from now on: the rest of another sender's stream from the slot that is nearest to it, or a stream
    * of its own if there is none, it has another clock, or this one is encrypted. A slot that is later than
-   * the rest was due has a later timestamp, and still the next sequence number.
+   * the rest was due has a later timestamp, and still the next sequence number. Returns whether it goes on.
    */
-  continueStream(rest: RestOfSent | null, remote: RtpRemote, nowMs: number): void {
+  continueStream(rest: RestOfPackets | null, remote: RtpRemote, nowMs: number): boolean {
     const { originMs } = this.#options;
     const { clockHz } = CODECS[remote.codec];
     if (rest?.clockHz !== clockHz || this.srtp) {
       this.#turn.fromMs = Number.NEGATIVE_INFINITY;
-      return;
+      return false;
     }
     const slot = Math.max(
       0,
@@ -139,6 +142,7 @@ export class RtpSender {
     this.#packetsSent = rest.packets;
     this.#bytesSent = rest.bytes;
     this.#isTalkspurt = true;
+    return true;
   }
 
   /** Queues key presses. */

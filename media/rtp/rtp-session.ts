@@ -6,7 +6,7 @@
 import { randomInt } from 'node:crypto';
 import type { RemoteInfo } from 'node:dgram';
 import { FRAME_MS } from '../dsp/frame.ts';
-import type { LegCloseReason, LegCommand, LegStats } from '../leg/leg.ts';
+import type { LegCloseReason, LegCommand, LegStats, RestOfSent } from '../leg/leg.ts';
 import { LegAudio, type MediaShared } from '../leg/leg-audio.ts';
 import type { RtpLegOptions } from '../leg/leg-factory.ts';
 import type { PacedLeg } from '../leg/pacer.ts';
@@ -119,9 +119,14 @@ class RtpSession implements TransportLeg, PacedLeg {
       this.#setRemote(command.remote);
     }
     if (command.do === 'releaseStream') this.#releaseStream();
-    if (command.do === 'continueStream' && this.#remote)
-      this.#sender.continueStream(command.rest, this.#remote, this.#shared.clock.now());
-    if (command.do === 'close') this.#end('local');
+    if (command.do === 'continueStream') this.#continueStream(command.rest);
+    if (command.do === 'close') this.#closeAfter(command.lingerMs ?? 0);
+  }
+
+  /** Timed here: the worker's event loop may be busy when the stream must end. */
+  #closeAfter(lingerMs: number): void {
+    if (lingerMs > 0) this.#shared.clock.after(lingerMs, () => this.#end('local'));
+    else this.#end('local');
   }
 
   close(): Promise<void> {
@@ -146,9 +151,16 @@ class RtpSession implements TransportLeg, PacedLeg {
   }
 
   #releaseStream(): void {
-    const rest = this.#remote && this.#sender.release(this.#nextSlot, this.#remote);
+    const packets = this.#remote && this.#sender.release(this.#nextSlot, this.#remote);
+    const rest = packets && { ...packets, cname: this.#reporter.cname };
     this.#audio.emit({ type: 'stream.released', atMs: this.#shared.clock.now(), rest });
     if (rest === null) this.#end('local');
+  }
+
+  #continueStream(rest: RestOfSent | null): void {
+    if (!this.#remote) return;
+    const goesOn = this.#sender.continueStream(rest, this.#remote, this.#shared.clock.now());
+    if (rest && goesOn) this.#reporter.cname = rest.cname;
   }
 
   /** Reports while the call runs, so that its page can say why nothing is heard. */

@@ -7,6 +7,7 @@ import type { RtpCodec, RtpRemote } from '#media/leg/rtp-remote.ts';
 import { CodecStream, MAX_ENCODED_BYTES } from '#media/rtp/codec-stream.ts';
 import { CODECS } from '#media/rtp/codec-table.ts';
 import { parseRtp, RTP_HEADER_BYTES, type RtpPacket, unwrap, writeRtpHeader } from '#media/rtp/packet.ts';
+import { isRtcp } from '#media/rtp/rtcp.ts';
 
 const DIGIT_PAYLOAD_TYPE = 101;
 /** For Opus, which has no static payload type. */
@@ -31,6 +32,8 @@ export async function openRtpPeer(codec: RtpCodec = 'PCMU'): Promise<RtpPeer> {
 
 export class RtpPeer {
   readonly heard: HeardPacket[] = [];
+  /** RTCP that arrived beside the media. */
+  readonly reports: Buffer[] = [];
   readonly port: number;
   /** Sample rate of its audio, Hz. */
   readonly rateHz: number;
@@ -50,7 +53,8 @@ export class RtpPeer {
     this.#encoder = new CodecStream(codec, this.rateHz);
     this.port = socket.address().port;
     socket.on('message', (datagram) => {
-      const packet = parseRtp(new Uint8Array(datagram));
+      if (isRtcp(datagram)) this.reports.push(datagram);
+      const packet = isRtcp(datagram) ? null : parseRtp(new Uint8Array(datagram));
       if (!packet) return;
       const samples = new Int16Array(packet.payload.length);
       if (packet.payloadType === 0) decodeG711('PCMU', packet.payload, samples);

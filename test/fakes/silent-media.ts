@@ -56,6 +56,12 @@ export class SilentMedia implements LegFactory {
       emit: (event) => listener?.([event]),
     };
     this.legs.push(silent);
+    const close = () => {
+      if (silent.isClosed) return;
+      silent.isClosed = true;
+      const stats = { packetsReceived: 0, packetsLost: 0, packetsSent: 0, jitterMs: 0 };
+      clock.after(0, () => silent.emit({ type: 'closed', atMs: clock.now(), reason: 'local', stats }));
+    };
     const leg: Leg = {
       id: `leg-${this.legs.length}`,
       kind: 'rtp',
@@ -65,10 +71,9 @@ export class SilentMedia implements LegFactory {
       send(command) {
         silent.commands.push(command);
         if (command.do === 'setRemote') silent.remotes.push(command.remote);
-        if (command.do !== 'close' || silent.isClosed) return;
-        silent.isClosed = true;
-        const stats = { packetsReceived: 0, packetsLost: 0, packetsSent: 0, jitterMs: 0 };
-        clock.after(0, () => silent.emit({ type: 'closed', atMs: clock.now(), reason: 'local', stats }));
+        if (command.do !== 'close') return;
+        if (command.lingerMs) clock.after(command.lingerMs, close);
+        else close();
       },
       listen(next) {
         listener = next;

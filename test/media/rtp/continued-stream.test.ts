@@ -62,6 +62,44 @@ describe('an RTP stream that another leg goes on with', () => {
     expect(heard().length).toBeLessThanOrEqual(21);
   });
 
+  it('is one source in the reports of both legs, with one canonical name (RFC 3550 §6.5.1)', async () => {
+    const { first, next, release } = await openBoth();
+    const remote = { ...first.peer.remote, isRtcpMuxed: true };
+    for (const { leg } of [first, next]) leg.command({ do: 'setRemote', remote });
+    for (const { clock } of [first, next]) await clock.advance(5_000);
+    const { reports } = first.peer;
+    await expect.poll(() => reports.length).toBe(1);
+    next.leg.command({ do: 'continueStream', rest: release() });
+    for (const { clock } of [first, next]) await clock.advance(5_100);
+    await expect.poll(() => reports.length).toBe(2);
+    const nameIn = (report: Buffer) => /[\da-f]+@parley/.exec(report.toString('latin1'))?.[0];
+    expect(nameIn(reports[0] as Buffer)).toBeDefined();
+    expect(nameIn(reports[1] as Buffer)).toBe(nameIn(reports[0] as Buffer));
+    expect(reports[1]?.readUInt32BE(4)).toBe(reports[0]?.readUInt32BE(4));
+    // The count of packets goes on as well.
+    expect(reports[1]?.readUInt32BE(20)).toBeGreaterThan(reports[0]?.readUInt32BE(20) ?? 0);
+  });
+
+  it('is sent for as long as a leg that is left lingers, and ends there without another command', async () => {
+    const { clock, leg, peer, report } = await open();
+    await clock.advance(100);
+    leg.command({ do: 'close', keepsDialog: true, lingerMs: 300 });
+    await clock.advance(290);
+    expect(report().some(({ type }) => type === 'closed')).toBe(false);
+    await expect.poll(() => peer.heard.length).toBeGreaterThan(18);
+    await clock.advance(10);
+    expect(report().at(-1)).toMatchObject({ type: 'closed', reason: 'local' });
+  });
+
+  it('is given up by a leg that lingers, which then ends at once', async () => {
+    const { first, pass, release } = await openBoth();
+    first.leg.command({ do: 'close', keepsDialog: true, lingerMs: 2_000 });
+    await pass(100);
+    expect(release()).toMatchObject({ ssrc: first.peer.heard[0]?.ssrc });
+    await pass(60);
+    expect(first.report().at(-1)).toMatchObject({ type: 'closed', reason: 'local' });
+  });
+
   it('ends the leg that sent it and its recording with its last packet there', async () => {
     const { first, next, pass, release } = await openBoth();
     const rest = release();
@@ -115,7 +153,16 @@ describe('an RTP stream that another leg goes on with', () => {
   it('is a new one if the former leg sends none, or has timestamps of another clock', async () => {
     for (const rest of [
       null,
-      { ssrc: 7, sequence: 7, timestamp: 7, clockHz: 48_000, packets: 1, bytes: 1, dueMs: 0 },
+      {
+        ssrc: 7,
+        cname: 'former',
+        sequence: 7,
+        timestamp: 7,
+        clockHz: 48_000,
+        packets: 1,
+        bytes: 1,
+        dueMs: 0,
+      },
     ]) {
       const next = await open({ awaitsStream: true });
       await next.clock.advance(100);

@@ -44,7 +44,7 @@ describe('a call', () => {
     expect(send.mock.calls.at(-1)).toEqual([{ do: 'close', keepsDialog: true, lingerMs: 2_000 }]);
     const released = call.left.releaseStream();
     expect(send.mock.calls.at(-1)).toEqual([{ do: 'releaseStream' }]);
-    const numbers = { ssrc: 1, sequence: 2, timestamp: 3, packets: 4, bytes: 5 };
+    const numbers = { ssrc: 1, cname: 'c', sequence: 2, timestamp: 3, packets: 4, bytes: 5 };
     const rest = { ...numbers, clockHz: 8_000, dueMs: world.now() + 40 };
     leg.emit({ type: 'stream.released', atMs: world.now(), rest });
     await run(100);

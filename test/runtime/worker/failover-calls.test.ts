@@ -163,7 +163,16 @@ describe('a caller and the person of a transfer after their worker died', () => 
       [],
       null,
     ]);
-    const numbers = { ssrc: 7, sequence: 8, timestamp: 9, clockHz: 8_000, packets: 10, bytes: 11, dueMs: 12 };
+    const numbers = {
+      ssrc: 7,
+      cname: 'c',
+      sequence: 8,
+      timestamp: 9,
+      clockHz: 8_000,
+      packets: 10,
+      bytes: 11,
+      dueMs: 12,
+    };
     resolve(numbers);
     await failedOver;
     expect(commandsOf('continueStream')).toEqual([{ do: 'continueStream', rest: numbers }]);

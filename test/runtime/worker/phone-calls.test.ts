@@ -174,7 +174,7 @@ describe('the phone calls of a worker', () => {
     const [leg] = bench.media.legs;
     await until(() => expect(leg?.commands.at(-1)).toEqual({ do: 'releaseStream' }));
     const atMs = systemClock.now();
-    const numbers = { ssrc: 1, sequence: 2, timestamp: 3, packets: 4, bytes: 5 };
+    const numbers = { ssrc: 1, cname: 'c', sequence: 2, timestamp: 3, packets: 4, bytes: 5 };
     leg?.emit({
       type: 'stream.released',
       atMs,
