@@ -53,8 +53,11 @@ export interface SipDialog {
   listen(listener: SipDialogListener): void;
   /** Sends BYE. Idempotent; never rejects, since the call is over whatever the answer is. */
   hangUp(): Promise<void>;
-  /** Leaves the dialog to the worker that has taken it: sends nothing. Idempotent. */
-  leave(): void;
+  /**
+   * Leaves the dialog to the worker that has taken it: sends no request any more. `silent` resolves when no
+   * media is sent any more either. Idempotent.
+   */
+  leave(silent: Promise<void>): void;
   /**
    * Sends REFER (RFC 3515): asks the peer to call another address instead. `listener` receives the outcome.
    * One REFER at a time.

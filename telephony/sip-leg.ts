@@ -62,6 +62,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
   // Once protected, our offers stay protected.
   let isSecure = local.isSecure;
   let hasRemote = !(deps.isLateOffer ?? false);
+  const silent = Promise.withResolvers<void>();
 
   const emit = (events: readonly LegEvent[]) => {
     if (listener) listener(events);
@@ -114,6 +115,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
    * BYE.
    */
   function closed(event: Extract<LegEvent, { type: 'closed' }>): LegEvent {
+    silent.resolve();
     if (isRemoteEnd) return { ...event, reason: 'remote' };
     if (!keepsDialog) void dialog.hangUp();
     return event;
@@ -128,7 +130,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
     send(command: LegCommand) {
       keepsDialog ||= command.do === 'close' && command.keepsDialog === true;
       // At once: signalling must not move the dialog back when its connection returns.
-      if (keepsDialog) dialog.leave();
+      if (keepsDialog) dialog.leave(silent.promise);
       // A telephone displays nothing: captions and states, several a second, would only wake the media
       // thread.
       if (command.do === 'sendMessage') return;

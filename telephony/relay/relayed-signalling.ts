@@ -241,10 +241,11 @@ class RelayedDialog implements SipDialog {
     await this.#dialog.hangUp();
   }
 
-  leave(): void {
-    // The worker that has taken the dialog has a call of its own at the relay.
-    this.#call.end();
-    this.#dialog.leave();
+  leave(silent: Promise<void>): void {
+    // The worker that has taken the dialog has a call of its own at the relay. Through this one the peer
+    // hears silence until then.
+    void silent.then(() => this.#call.end());
+    this.#dialog.leave(silent);
   }
 
   refer: SipDialog['refer'] = (request, listener) => this.#dialog.refer(request, listener);

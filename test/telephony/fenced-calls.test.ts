@@ -50,7 +50,7 @@ describe('a worker whose calls another one may have taken', () => {
     const dialog = await two.call();
     certain = Promise.withResolvers();
     await changeElsewhere(dialog);
-    dialog.leave();
+    dialog.leave(Promise.resolve());
     certain.resolve();
     await letPass(dialog);
     expect([two.reinvites(), two.dialogs()]).toEqual([[], [1, 0]]);

@@ -278,6 +278,41 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])(
       await expectNothingLeft();
     });
 
+    it('a call that is handed over is one stream at the phone, with silence until the next worker sends', async () => {
+      const call = answeredCall(await openWorker(), deps());
+      const ok = await invited(sdp(peer.port));
+      caller.request({ method: 'ACK', toTag: ok.tag });
+      const { leg, dialog } = await call;
+      const log = new LegLog(leg);
+      const heardMore = async (packets: number) => {
+        const before = peer.heard.length;
+        await expect.poll(() => peer.heard.length, PATIENCE).toBeGreaterThanOrEqual(before + packets);
+      };
+      await heardMore(5);
+      leg.send({ do: 'close', keepsDialog: true, lingerMs: 20_000 });
+      await heardMore(20);
+      const moved = failOverSipCall({ ...deps(), signalling: await openWorker('worker-2') }, dialog, {
+        recording: null,
+        takeStream: async () => {
+          leg.send({ do: 'releaseStream' });
+          return (await log.next('stream.released')).rest;
+        },
+      });
+      caller.answer(await caller.incoming('INVITE', PATIENCE.timeout), 200, sdp(peer.port, 0, 2));
+      const resumed = await moved;
+      if (resumed.outcome !== 'answered') throw resumed.error;
+      await log.next('closed');
+      await heardMore(20);
+      const [first, ...later] = peer.heard;
+      expect(new Set(later.map(({ ssrc }) => ssrc))).toEqual(new Set([first?.ssrc]));
+      expect(later.map(({ sequence }) => (sequence - (first?.sequence ?? 0)) & 0xffff)).toEqual(
+        later.map((_, index) => index + 1),
+      );
+      resumed.leg.send({ do: 'close' });
+      caller.answer(await caller.incoming('BYE', PATIENCE.timeout), 200);
+      await expectNothingLeft();
+    });
+
     it('an unreachable relay is skipped', async () => {
       const worker = await openWorker('worker-1', [
         { host: '127.0.0.1', port: await freeUdpPort() },
