@@ -80,9 +80,10 @@ export async function failOverSipCall(
     // before.
     const guard = guardOf(deps, options, null);
     rtp.send({ do: 'setRemote', remote: guard(await remoteOf(dialog, local)) });
-    // Before all else that the call needs: the former worker may have sent its last packet.
-    if (options.takeStream) rtp.send({ do: 'continueStream', rest: await options.takeStream() });
-    return answeredCall({ clock: deps.clock, dialog, rtp, local, guard });
+    // Before the wait for the former worker: the peer may send a request meanwhile.
+    const call = answeredCall({ clock: deps.clock, dialog, rtp, local, guard });
+    if (options.takeStream) call.leg.send({ do: 'continueStream', rest: await options.takeStream() });
+    return call;
   } catch (error) {
     rtp?.send({ do: 'close' });
     return { outcome: error instanceof DialogGone ? 'gone' : 'failed', error };

@@ -179,6 +179,21 @@ describe('a caller and the person of a transfer after their worker died', () => 
     expect(startedWith).not.toBeNull();
   });
 
+  it('have their requests answered while this one waits for the rest of that stream', async () => {
+    const { promise, resolve } = Promise.withResolvers<RestOfSent | null>();
+    rest = promise;
+    const failedOver = failOver(true, { caller: 200, person: 200 });
+    await expect.poll(() => media.legs[0]?.remotes.length, { timeout: LONG_MS }).toBe(1);
+    const tags = { callId: `call-${caller.port}`, fromTag: 'r', toTag: 'l', cseq: 7 };
+    caller.request({ ...tags, body: sdp(caller.port).replace('o=- 1 1', 'o=- 1 2') });
+    // 488 would tell the phone that its change is impossible.
+    await caller.response(200, LONG_MS);
+    caller.request({ ...tags, method: 'ACK' });
+    expect(media.legs[0]?.remotes).toHaveLength(2);
+    resolve(null);
+    await failedOver;
+  });
+
   it('are sent to at once after the death of their worker', async () => {
     await failOver(true, { caller: 200, person: 200 });
     expect(media.legs.map(({ awaitsStream }) => awaitsStream)).toEqual([false, false]);
