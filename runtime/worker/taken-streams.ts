@@ -31,18 +31,24 @@ export class TakenStreams {
     const { client, clock } = this.#deps;
     const { promise, resolve } = Promise.withResolvers<RestOfStream | null>();
     const timer = clock.after(ANSWER_MS, () => resolve(null));
-    this.#waiting.set(job.sessionId, resolve);
+    // With its epoch: a late answer must not be taken for that of the call's next move.
+    const key = keyOf(job);
+    this.#waiting.set(key, resolve);
     client.send({ type: 'take_stream', session_id: job.sessionId, epoch: job.epoch, former });
     const stream = await promise;
     timer.cancel();
-    this.#waiting.delete(job.sessionId);
+    this.#waiting.delete(key);
     return stream && restOfSent(stream, clock.now());
   }
 
   /** The answer has come. */
-  answered({ session_id: sessionId, stream }: Extract<ControlMessage, { type: 'stream' }>): void {
-    this.#waiting.get(sessionId)?.(stream);
+  answered({ session_id: sessionId, epoch, stream }: Extract<ControlMessage, { type: 'stream' }>): void {
+    this.#waiting.get(keyOf({ sessionId, epoch }))?.(stream);
   }
+}
+
+function keyOf({ sessionId, epoch }: Pick<Job, 'sessionId' | 'epoch'>): string {
+  return `${sessionId}:${epoch}`;
 }
 
 /** `nowMs`: when the answer came. */
