@@ -70,6 +70,14 @@ export interface LostSession {
   readonly isPresumed?: boolean;
 }
 
+/**
+ * Until when a session without a worker was certainly served; time after that is not charged. One in status
+ * `unknown` was last seen when its link was lost. The worker may have died before.
+ */
+export function servedUntil({ status, status_at: lostAt }: SessionDocument, diedAt: Date): Date {
+  return status === 'unknown' && lostAt < diedAt ? lostAt : diedAt;
+}
+
 /** Whether the session's worker was only presumed dead, and has come back. */
 export function isBack(session: SessionDocument, { epoch, isPresumed = false }: LostSession): boolean {
   return isPresumed && !session.died_epochs?.includes(epoch);
@@ -313,7 +321,8 @@ async function assignToSuccessor(
       items: await readTimeline(context, stored),
       was_cut_off: brokenOff !== null,
       elapsed_ms: Math.max(0, context.clock.wallTime() - stored.started_at.getTime()),
-      lost_at: lostAt.toISOString(),
+      // A draining worker has the call; of any other, the caller may have left when its link was lost.
+      lost_at: (isHandOver ? lostAt : servedUntil(session, lostAt)).toISOString(),
       dialog,
       person,
       ...(isBetweenTurns && isQuick && brokenOff === null && { is_handed_over: true }),

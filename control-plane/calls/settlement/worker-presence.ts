@@ -12,7 +12,7 @@ import { runFollowUps } from '../sessions/after-session-change.ts';
 import type { SessionEvent } from '../sessions/session-machine.ts';
 import { changeSession, loadSession } from '../sessions/session-store.ts';
 import type { CallJobs } from './call-jobs.ts';
-import { failOver, handOver, isBack, type LostSession, placeAgain } from './failover.ts';
+import { failOver, handOver, isBack, type LostSession, placeAgain, servedUntil } from './failover.ts';
 
 /** A session and its current epoch, as stored. */
 type StoredKey = Pick<SessionDocument, '_id' | 'epoch'>;
@@ -22,8 +22,11 @@ const SPOOL_GRACE_MS = 3_000;
 
 /** The worker is out of reach since `at`; it may still be running. */
 export async function workerLost(context: Context, instanceId: string, at = now(context)): Promise<void> {
-  for (const { _id } of await sessionsOf(context, instanceId, ['active'])) {
-    if (await changeSession(context, _id, { type: 'link.lost', at }))
+  const nowMs = context.clock.wallTime();
+  for (const { _id, status_at: activeAt } of await sessionsOf(context, instanceId, ['active'])) {
+    // It was heard when the session became active, whatever the register still shows of an earlier time.
+    const heardAt = new Date(Math.min(nowMs, Math.max(at.getTime(), activeAt.getTime())));
+    if (await changeSession(context, _id, { type: 'link.lost', at: heardAt }))
       context.logger.warn({ sessionId: _id }, 'lost the worker of a session; its status is unknown');
   }
 }
@@ -233,14 +236,6 @@ export async function giveUp(context: Context, lost: LostSession): Promise<void>
 }
 
 /**
- * When a session without a worker was last served; time after that is not charged. One in status `unknown`
- * was last seen when its link was lost.
- */
-function servedUntil({ status, status_at: lostAt }: SessionDocument, diedAt: Date): Date {
-  return status === 'unknown' ? lostAt : diedAt;
-}
-
-/**
  * Ends a session that is still `unknown` since the given time, as of that time: its worker was last seen
  * then.
  */
@@ -267,7 +262,8 @@ function sessionsOf(
   context: Context,
   instanceId: string,
   statuses: SessionDocument['status'][],
-): Promise<(StoredKey & Pick<SessionDocument, 'died_epochs'>)[]> {
+): Promise<(StoredKey & Pick<SessionDocument, 'died_epochs' | 'status_at'>)[]> {
   const filter = { 'worker.instance_id': instanceId, status: { $in: statuses } };
-  return context.models.sessions.find(filter, { _id: 1, epoch: 1, died_epochs: 1 }).lean();
+  const fields = { _id: 1, epoch: 1, died_epochs: 1, status_at: 1 };
+  return context.models.sessions.find(filter, fields).lean();
 }

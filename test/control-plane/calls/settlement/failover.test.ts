@@ -212,6 +212,15 @@ describe('a draining worker', () => {
     expect(api.dispatch.plans.at(-1)?.failoverState).not.toHaveProperty('is_handed_over');
   });
 
+  it('has the call until it hands it over, though a replica had doubted that', async () => {
+    const id = await answeredCall();
+    await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+    await api.sink.workerLost('worker-1');
+    await api.clock.advance(10_000);
+    expect(await offer(id)).toBe(true);
+    expect(api.dispatch.plans.at(-1)?.failoverState?.lost_at).toBe(api.at());
+  });
+
   it('leaves the call to the one worker that took it at two offers at once', async () => {
     const id = await phoneCall();
     expect((await Promise.all([offer(id), offer(id)])).sort()).toEqual([false, true]);

@@ -227,19 +227,59 @@ describe('lost and returning workers', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
-  it('a call whose worker dies a minute after it lost its link continues: its caller was served until then', async () => {
+  it('a call whose worker dies a minute after it lost its link continues, but if nobody returns it ended with the link', async () => {
     const id = await api.joined();
+    await api.clock.advance(10_000);
     await api.sink.workerLost('worker-1');
+    const lostAt = api.at();
     await api.clock.advance(60_000);
     const diedAt = new Date(api.clock.wallTime());
     await api.clock.advance(6_000);
     await on('worker-2', () => api.sink.workerDead('worker-1', diedAt));
     expect(api.dispatch.plans.at(-1)).toMatchObject({
       key: { sessionId: id, epoch: 2 },
-      failoverState: { lost_at: diedAt.toISOString() },
+      // The caller may have left at any time since: only the worker would know, and it is dead.
+      failoverState: { lost_at: lostAt },
     });
-    expect((await api.read(id)).status).toBe('active');
+    const moved = await api.read(id);
+    expect(moved.status).toBe('active');
+    expect(moved.takeovers).toMatchObject([{ lost_at: diedAt.toISOString() }]);
     await api.lose('worker-2');
+  });
+
+  it('a call that is doubted long after its worker died is charged up to the death', async () => {
+    const id = await api.joined();
+    await api.clock.advance(10_000);
+    const diedAt = new Date(api.clock.wallTime());
+    await api.clock.advance(25_000);
+    // No replica was there to notice it earlier.
+    await api.sink.workerLost('worker-1');
+    await api.clock.advance(25_000);
+    await api.sink.workerDead('worker-1', diedAt);
+    expect(await api.read(id)).toMatchObject({
+      end_reason: 'heartbeat_timeout',
+      ended_at: diedAt.toISOString(),
+      duration_seconds: 10,
+    });
+    expect(await api.balance(user.userId)).toBe(10_000_000 - 10_000);
+  });
+
+  it('a session is doubted as of the time when it became active at the earliest', async () => {
+    const seenAt = new Date(api.clock.wallTime());
+    await api.clock.advance(10_000);
+    const id = await api.joined();
+    await api.sink.workerLost('worker-1');
+    await api.clock.advance(60_000);
+    await api.sink.workersHeard(['worker-1']);
+    await api.clock.advance(10_000);
+    const session = await loadSession(api.context, id);
+    await api.sink.workerLost('worker-1', seenAt);
+    expect(await loadSession(api.context, id)).toMatchObject({
+      status: 'unknown',
+      status_at: session?.status_at,
+    });
+    await api.lose('worker-1');
+    expect(await api.read(id)).toMatchObject({ status: 'completed', duration_seconds: 60 });
   });
 
   it('a worker that died unseen was lost with its link: its caller is not called back a minute later', async () => {
