@@ -59,8 +59,8 @@ export const FLEET_DEFECTS: readonly Defect[] = [
     name: 'workers-unlisted',
     breaks: 'replicas see only over Redis which workers the others have',
     file: 'control-plane/platform/store/replica-register.ts',
-    find: 'workers: self.isShared ? self.workers() : [],',
-    replace: 'workers: [],',
+    find: 'const workers = self.isShared ? self.workers() : [];',
+    replace: 'const workers: string[] = [];',
   },
   {
     name: 'settlement-not-repeated',

@@ -7,7 +7,7 @@
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { SignallingReport } from '#protocol/worker-watch.ts';
-import type { ReplicaDocument } from './models/replica-model.ts';
+import type { LeftWorker, ReplicaDocument } from './models/replica-model.ts';
 import type { Models } from './models.ts';
 
 const HEARTBEAT_MS = 2_000;
@@ -18,12 +18,17 @@ const WATCH_MS = 5_000;
 const POLL_MS = 250;
 /** Older entries are ignored; the limit allows for clock differences between machines. */
 const STALE_MS = 60_000;
+/**
+ * How long an entry names a worker that left. By then a replica has noticed that nobody hears it, or another
+ * one has it: an older entry of a replica that was killed must not seem to be the last sign of its life.
+ */
+const LEFT_KEPT_MS = 5 * 60_000;
 
 /** A registered replica. */
 export interface ReplicaRegistration {
   /** Stores now which workers are connected, for the other replicas. Rejects if the database does not. */
   refresh(): Promise<void>;
-  /** Removes this replica from the register. */
+  /** Stops the heartbeats. What remains of the entry says when each worker was last listed. */
   close(): Promise<void>;
 }
 
@@ -61,21 +66,17 @@ export async function registerReplica(
   const wallTime = () => new Date(clock.wallTime());
   const startedAt = wallTime();
   const seenAt = differingTimes(clock);
+  const listings = new Listings();
+  const store = (workers: readonly string[], signalling: readonly SignallingReport[]) => {
+    const at = seenAt();
+    const left = listings.note(workers, at);
+    const entry = { is_shared: self.isShared, started_at: startedAt, seen_at: at, workers, left, signalling };
+    return replicas.updateOne({ _id: self.id }, { $set: entry }, { upsert: true });
+  };
   const sendHeartbeat = async () => {
     const answerPings = self.takePings?.();
-    await replicas.updateOne(
-      { _id: self.id },
-      {
-        $set: {
-          is_shared: self.isShared,
-          started_at: startedAt,
-          seen_at: seenAt(),
-          workers: self.isShared ? self.workers() : [],
-          signalling: self.isShared ? (self.signalling?.() ?? []) : [],
-        },
-      },
-      { upsert: true },
-    );
+    const workers = self.isShared ? self.workers() : [];
+    await store(workers, self.isShared ? (self.signalling?.() ?? []) : []);
     answerPings?.();
   };
   await sendHeartbeat();
@@ -98,7 +99,8 @@ export async function registerReplica(
   const close = async () => {
     ticking.cancel();
     await pending;
-    await replicas.deleteOne({ _id: self.id });
+    if (listings.isEmpty) await replicas.deleteOne({ _id: self.id });
+    else await store([], []);
   };
   const conflicting = await findConflicting();
   if (!conflicting) return { refresh, close };
@@ -135,6 +137,24 @@ export async function registerReplica(
     return found.filter(
       (other) => other._id !== self.id && isEarlier(other) && !(other.is_shared && self.isShared),
     );
+  }
+}
+
+/** When this replica last listed each worker. */
+class Listings {
+  #at = new Map<string, Date>();
+
+  /** True if it has listed no worker lately. */
+  get isEmpty(): boolean {
+    return this.#at.size === 0;
+  }
+
+  /** Notes the workers that are listed now; returns those that were listed before, lately. */
+  note(workers: readonly string[], now: Date): readonly LeftWorker[] {
+    for (const worker of workers) this.#at.set(worker, now);
+    const since = now.getTime() - LEFT_KEPT_MS;
+    this.#at = new Map([...this.#at].filter(([, at]) => at.getTime() > since));
+    return [...this.#at].flatMap(([worker, at]) => (workers.includes(worker) ? [] : { worker, at }));
   }
 }
 

@@ -19,7 +19,7 @@ export interface Sightings {
   readonly signalling: readonly SignallingReport[];
   /**
    * When a replica last listed a worker, by that replica's clock, whether or not the replica is alive; null
-   * if no entry lists it.
+   * if no entry names it.
    */
   readonly listedAt: (instanceId: string) => Date | null;
 }
@@ -56,7 +56,7 @@ export class WorkerSightings {
   }
 
   #read(): Promise<ReplicaDocument[]> {
-    const fields = { seen_at: 1, workers: 1, signalling: 1 };
+    const fields = { seen_at: 1, workers: 1, left: 1, signalling: 1 };
     return this.#models.replicas.find({}, fields).lean<ReplicaDocument[]>();
   }
 
@@ -66,9 +66,10 @@ export class WorkerSightings {
 }
 
 function listedAt(replicas: readonly ReplicaDocument[], instanceId: string): Date | null {
-  const times = replicas.flatMap(({ workers, seen_at: at }) =>
-    workers?.includes(instanceId) ? [at.getTime()] : [],
-  );
+  const times = replicas.flatMap(({ workers = [], left = [], seen_at }) => [
+    ...(workers.includes(instanceId) ? [seen_at.getTime()] : []),
+    ...left.flatMap(({ worker, at }) => (worker === instanceId ? [at.getTime()] : [])),
+  ]);
   return times.length === 0 ? null : new Date(Math.max(...times));
 }
 

@@ -19,6 +19,8 @@ interface Replica {
   settled(): Promise<void>;
   /** Stops it as a kill does: its entry in the register stays. */
   kill(): Promise<void>;
+  /** Stops it as a deploy does. */
+  stop(): Promise<void>;
 }
 
 let api: TestSessions;
@@ -71,6 +73,12 @@ async function startReplica(name: string, worker: string): Promise<Replica> {
     kill: async () => {
       tracked.stop();
       await loop.close();
+    },
+    stop: async () => {
+      workers.clear();
+      await loop.close();
+      await entry.close();
+      tracked.stop();
     },
   };
   replicas.push(replica);
@@ -139,6 +147,45 @@ describe('replicas that cannot hear each other', () => {
     expect(await doubtedSince(id)).toBeLessThanOrEqual(killedMs);
     expect(await doubtedSince(id)).toBeGreaterThan(killedMs - LOOK_MS);
   });
+
+  it('doubt a session since its worker was last heard, though all were killed before they had missed it', async () => {
+    const holder = await startReplica('a', 'worker-a');
+    const all = [holder, await startReplica('b', 'worker-b')];
+    const id = await callOn('worker-a');
+    await pass(10);
+    holder.workers.clear();
+    const lostMs = api.clock.wallTime();
+    await pass(14);
+    expect(await statusOf(id)).toBe('active');
+    for (const replica of all) await replica.kill();
+    await api.clock.advance(50_000);
+    await startReplica('c', 'worker-c');
+    await pass(25);
+    expect(await statusOf(id)).toBe('unknown');
+    expect(await doubtedSince(id)).toBeLessThanOrEqual(lostMs);
+    expect(await doubtedSince(id)).toBeGreaterThan(lostMs - LOOK_MS);
+  });
+
+  it.each(['runs on', 'is killed', 'is stopped'] as const)(
+    'doubt no session as of the end of a killed replica whose worker another one had since, which %s',
+    async (fate) => {
+      const killed = await startReplica('a', 'worker-a');
+      const next = await startReplica('b', 'worker-b');
+      const id = await callOn('worker-a');
+      await pass(10);
+      await killed.kill();
+      next.workers.add('worker-a');
+      await pass(120);
+      const lostMs = api.clock.wallTime();
+      if (fate === 'runs on') next.workers.delete('worker-a');
+      if (fate === 'is killed') await next.kill();
+      if (fate === 'is stopped') await next.stop();
+      await startReplica('c', 'worker-c');
+      await pass(30);
+      expect(await statusOf(id)).toBe('unknown');
+      expect(await doubtedSince(id)).toBeGreaterThan(lostMs - LOOK_MS);
+    },
+  );
 
   it('doubt no session whose worker moves to another replica within 15 s', async () => {
     const moving = await startReplica('a', 'worker-a');

@@ -149,6 +149,28 @@ describe('the registry of replicas (REDIS_URL)', () => {
     expect(clock.now() - again).toBeLessThan(2_000);
   });
 
+  it('keeps when a replica last listed each worker: five minutes while it runs, an hour once it has stopped', async () => {
+    let workers: readonly string[] = ['stays', 'leaves'];
+    const replica = await registerReplica(
+      { models: store.models, clock, logger },
+      { id: 'a', isShared: true, workers: () => workers },
+    );
+    const entry = () => store.models.replicas.findById('a').lean();
+    const pass = async (ms: number) => {
+      await clock.advance(ms);
+      await replica.refresh();
+    };
+    const leftAt = now();
+    workers = ['stays'];
+    await pass(299_000);
+    expect(await entry()).toMatchObject({ workers: ['stays'], left: [{ worker: 'leaves', at: leftAt }] });
+    await pass(2_000);
+    expect((await entry())?.left).toEqual([]);
+    const listedAt = (await entry())?.seen_at;
+    await replica.close();
+    expect(await entry()).toMatchObject({ workers: [], left: [{ worker: 'stays', at: listedAt }] });
+  });
+
   it('does not make a replica that restarts after a kill wait for itself', async () => {
     await store.models.replicas.create({
       _id: 'a',
