@@ -63,6 +63,8 @@ export class Caller {
   connectedMs: number | null = null;
   /** Last time at which their worker lived and had the call, or noticed that they had left, ms. */
   servedMs = 0;
+  /** Last time at which a control plane could prove that, ms. */
+  provenMs = 0;
   connections = 0;
   #offers = 0;
   /** The offer of the browser that waits for its answer. */

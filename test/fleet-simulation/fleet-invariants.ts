@@ -17,6 +17,11 @@ import type { WebhookEndpoint } from './webhook-endpoint.ts';
  * links, and clocks that differ and jump.
  */
 const OVERCHARGE_SECONDS = 15;
+/**
+ * Longest a charge may fall short of the time in which a control plane heard the worker that held the line: a
+ * worker is listed every second if it was heard within 2.5 s, and clocks differ and jump.
+ */
+const UNDERCHARGE_SECONDS = 10;
 
 /** What the workers sent, and what they were told is stored: by `<session>:<epoch>`. */
 export interface Reports {
@@ -39,7 +44,7 @@ export function finalViolations(
       ...openViolations(session),
       ...chargeViolations(session, ledger),
       ...eventViolations(session, deliveries, endpoint),
-      ...overchargeViolations(session, callers),
+      ...durationViolations(session, callers),
     ]),
     ...reportViolations(sessions, reports),
   ];
@@ -98,15 +103,16 @@ function eventViolations(
   return [`call.ended of ${_id} is ${state} after ${attempts} attempts`];
 }
 
-function overchargeViolations(session: SessionDocument, callers: readonly Caller[]): string[] {
+function durationViolations(session: SessionDocument, callers: readonly Caller[]): string[] {
   const caller = callers.find(({ plan }) => plan.sessionId === session._id);
   if (session.status !== 'completed' || !caller) return [];
-  const { connectedMs, servedMs } = caller;
+  const { connectedMs, servedMs, provenMs } = caller;
   const seconds = session.duration_seconds ?? 0;
-  const servedSeconds = connectedMs === null ? 0 : Math.max(0, servedMs - connectedMs) / 1_000;
-  return seconds > servedSeconds + OVERCHARGE_SECONDS
-    ? [`${session._id} is charged for ${seconds} s, but was held for ${servedSeconds.toFixed(0)} s`]
-    : [];
+  const until = (endMs: number) => (connectedMs === null ? 0 : Math.max(0, endMs - connectedMs) / 1_000);
+  const [served, proven] = [until(servedMs), until(provenMs)];
+  const charged = `${session._id} is charged for ${seconds} s, but was`;
+  if (seconds > served + OVERCHARGE_SECONDS) return [`${charged} held for ${served.toFixed(0)} s`];
+  return seconds < proven - UNDERCHARGE_SECONDS ? [`${charged} seen for ${proven.toFixed(0)} s`] : [];
 }
 
 /** Every acknowledged report is stored, and no report twice. */

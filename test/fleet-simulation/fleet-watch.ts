@@ -162,7 +162,7 @@ export class FleetWatch implements FleetObserver {
     const worker = this.#fleet?.workerOf(instanceId);
     const caller = this.#callers.find(({ plan }) => plan.sessionId === _id);
     if (!worker?.process.isRunning || caller?.state !== 'connected' || !worker.isTalking(_id)) return;
-    const healthyMs = this.#nowMs - (this.#unhealthyMs.get(worker) ?? 0);
+    const healthyMs = this.#healthyMs(worker);
     if (healthyMs >= HEALTHY_MS)
       this.violated(
         `${_id} was ${what}, but its worker talks, connected for ${(healthyMs / 1_000).toFixed(0)} s`,
@@ -173,7 +173,7 @@ export class FleetWatch implements FleetObserver {
     const fleet = this.#fleet as Fleet;
     for (const worker of fleet.workers()) {
       if (!this.#isHealthy(worker)) this.#unhealthyMs.set(worker, this.#nowMs);
-      const healthyMs = this.#nowMs - (this.#unhealthyMs.get(worker) ?? 0);
+      const healthyMs = this.#healthyMs(worker);
       if (worker.isSilent && healthyMs > HEALTHY_MS)
         this.violated(`${worker.instanceId} is silent, but has been connected for ${healthyMs / 1_000} s`);
     }
@@ -182,6 +182,7 @@ export class FleetWatch implements FleetObserver {
       const { plan } = caller;
       // While it cannot look, the fleet does not see that nobody serves the caller any more.
       if (caller.isHeld || !canLook) caller.servedMs = this.#nowMs;
+      if (caller.isHeld && this.#healthyMs(caller.holder) >= HEALTHY_MS) caller.provenMs = this.#nowMs;
       const agents = fleet.workers().filter((worker) => worker.speaks(plan.sessionId));
       if (agents.length > 1)
         this.violated(
@@ -197,10 +198,15 @@ export class FleetWatch implements FleetObserver {
     for (const [id, { status, instanceId }] of this.#last) {
       const worker = status === 'unknown' ? this.#fleet?.workerOf(instanceId) : null;
       if (!worker?.process.isRunning || !worker.hasCall(id)) continue;
-      const healthyMs = this.#nowMs - (this.#unhealthyMs.get(worker) ?? 0);
+      const healthyMs = this.#healthyMs(worker);
       if (healthyMs > HEALTHY_MS)
         this.violated(`${id} is doubted, but its worker has been connected for ${healthyMs / 1_000} s`);
     }
+  }
+
+  /** How long the worker has been healthy. */
+  #healthyMs(worker: WorkerProcess | null): number {
+    return worker ? this.#nowMs - (this.#unhealthyMs.get(worker) ?? 0) : 0;
   }
 
   #isHealthy(worker: WorkerProcess): boolean {
