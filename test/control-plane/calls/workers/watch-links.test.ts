@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Clock } from '#base/clock.ts';
 import { sweep } from '#control-plane/calls/settlement/sweep.ts';
 import { startLinkWatch } from '#control-plane/calls/workers/watch-links.ts';
 import type { Context } from '#control-plane/platform/context.ts';
@@ -48,11 +49,19 @@ afterEach(async () => {
   await api.context.models.sessions.deleteMany({});
 });
 
-async function startReplica(name: string, worker: string): Promise<Replica> {
+/** `aheadMs`: by how much its wall clock is fast. */
+async function startReplica(name: string, worker: string, aheadMs = 0): Promise<Replica> {
   const workers = new Set([worker]);
-  const { models } = api.context;
+  const { clock: right, models } = api.context;
+  const clock: Clock = {
+    now: () => right.now(),
+    wallTime: () => right.wallTime() + aheadMs,
+    after: right.after.bind(right),
+    every: right.every.bind(right),
+    sleep: right.sleep.bind(right),
+  };
   const tracked = new TrackedRegister(models.replicas, { reads: () => reads, writes: () => writes });
-  const context: Context = { ...api.context, models: { ...models, replicas: tracked.register } };
+  const context: Context = { ...api.context, clock, models: { ...models, replicas: tracked.register } };
   const entry: ReplicaRegistration = await registerReplica(context, {
     id: name,
     isShared: true,
@@ -132,6 +141,7 @@ describe('replicas that cannot hear each other', () => {
     expect([await statusOf(safe), await statusOf(lost)]).toEqual(['active', 'unknown']);
     // As of when it was last listed, because the session is charged up to that moment.
     expect(await doubtedSince(lost)).toBeLessThanOrEqual(killedMs);
+    expect(await doubtedSince(lost)).toBeGreaterThan(killedMs - 2_000);
   });
 
   it('doubt a session since its worker was last listed, though no replica was there to miss it', async () => {
@@ -184,6 +194,25 @@ describe('replicas that cannot hear each other', () => {
       await pass(30);
       expect(await statusOf(id)).toBe('unknown');
       expect(await doubtedSince(id)).toBeGreaterThan(lostMs - LOOK_MS);
+    },
+  );
+
+  it.each([
+    ['half a minute slow', -30_000],
+    ['half a minute fast', 30_000],
+  ])(
+    'doubt a session within a look of when its worker was lost, though the clock of its replica is %s',
+    async (_how, aheadMs) => {
+      const killed = await startReplica('a', 'worker-a', aheadMs);
+      await startReplica('b', 'worker-b');
+      const id = await callOn('worker-a');
+      await pass(60);
+      await killed.kill();
+      const lostMs = api.clock.wallTime();
+      await pass(25);
+      expect(await statusOf(id)).toBe('unknown');
+      expect(await doubtedSince(id)).toBeGreaterThanOrEqual(lostMs - 2 * LOOK_MS);
+      expect(await doubtedSince(id)).toBeLessThanOrEqual(lostMs + LOOK_MS);
     },
   );
 
