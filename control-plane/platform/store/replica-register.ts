@@ -20,7 +20,8 @@ const POLL_MS = 250;
 const STALE_MS = 60_000;
 /**
  * How long an entry names a worker that left. By then a replica has noticed that nobody hears it, or another
- * one has it: an older entry of a replica that was killed must not seem to be the last sign of its life.
+ * one has it: an older entry of a replica that was killed must not seem to be the last sign of its life. The
+ * time begins with the first write that succeeds: while the database is away, nobody can read that it left.
  */
 const LEFT_KEPT_MS = 5 * 60_000;
 
@@ -65,13 +66,12 @@ export async function registerReplica(
   const { replicas } = models;
   const wallTime = () => new Date(clock.wallTime());
   const startedAt = wallTime();
-  const seenAt = differingTimes(clock);
-  const listings = new Listings();
-  const store = (workers: readonly string[], signalling: readonly SignallingReport[]) => {
-    const at = seenAt();
-    const left = listings.note(workers, at);
+  const listings = new Listings(clock);
+  const store = async (workers: readonly string[], signalling: readonly SignallingReport[]) => {
+    const { at, left, stored } = listings.note(workers);
     const entry = { is_shared: self.isShared, started_at: startedAt, seen_at: at, workers, left, signalling };
-    return replicas.updateOne({ _id: self.id }, { $set: entry }, { upsert: true });
+    await replicas.updateOne({ _id: self.id }, { $set: entry }, { upsert: true });
+    stored();
   };
   const sendHeartbeat = async () => {
     const answerPings = self.takePings?.();
@@ -140,21 +140,52 @@ export async function registerReplica(
   }
 }
 
+/** One heartbeat's part of the entry. */
+interface Listing {
+  readonly at: Date;
+  /** Workers that were listed before, lately. */
+  readonly left: readonly LeftWorker[];
+  /** To be called once it is in the register. */
+  readonly stored: () => void;
+}
+
 /** When this replica last listed each worker. */
 class Listings {
-  #at = new Map<string, Date>();
+  readonly #clock: Clock;
+  readonly #seenAt: () => Date;
+  readonly #at = new Map<string, Date>();
+  /** When the register first said that a worker had left, by the monotonic clock, ms. */
+  readonly #toldMs = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#seenAt = differingTimes(clock);
+  }
 
   /** True if it has listed no worker lately. */
   get isEmpty(): boolean {
     return this.#at.size === 0;
   }
 
-  /** Notes the workers that are listed now; returns those that were listed before, lately. */
-  note(workers: readonly string[], now: Date): readonly LeftWorker[] {
-    for (const worker of workers) this.#at.set(worker, now);
-    const since = now.getTime() - LEFT_KEPT_MS;
-    this.#at = new Map([...this.#at].filter(([, at]) => at.getTime() > since));
-    return [...this.#at].flatMap(([worker, at]) => (workers.includes(worker) ? [] : { worker, at }));
+  /** Notes the workers that are listed now. */
+  note(workers: readonly string[]): Listing {
+    const [at, nowMs] = [this.#seenAt(), this.#clock.now()];
+    for (const worker of workers) {
+      this.#at.set(worker, at);
+      this.#toldMs.delete(worker);
+    }
+    for (const [worker, toldMs] of this.#toldMs) {
+      if (nowMs - toldMs < LEFT_KEPT_MS) continue;
+      this.#at.delete(worker);
+      this.#toldMs.delete(worker);
+    }
+    const left = [...this.#at].flatMap(([worker, leftAt]) =>
+      workers.includes(worker) ? [] : { worker, at: leftAt },
+    );
+    const stored = () => {
+      for (const { worker } of left) this.#toldMs.set(worker, this.#toldMs.get(worker) ?? nowMs);
+    };
+    return { at, left, stored };
   }
 }
 

@@ -171,6 +171,34 @@ describe('the registry of replicas (REDIS_URL)', () => {
     expect(await entry()).toMatchObject({ workers: [], left: [{ worker: 'stays', at: listedAt }] });
   });
 
+  it('names a worker that left while the database was away, for five minutes after the database is back', async () => {
+    const { replicas } = store.models;
+    let isAway = false;
+    const updateOne = (...args: Parameters<typeof replicas.updateOne>) =>
+      isAway ? Promise.reject(new Error('no primary')) : replicas.updateOne(...args).exec();
+    const register = Object.assign(Object.create(replicas), { updateOne }) as typeof replicas;
+    let workers: readonly string[] = ['leaves'];
+    const replica = await registerReplica(
+      { models: { replicas: register }, clock, logger },
+      { id: 'a', isShared: true, workers: () => workers },
+    );
+    enrolled.push(replica);
+    const left = async () => (await replicas.findById('a').lean())?.left;
+    const leftAt = now();
+    workers = [];
+    isAway = true;
+    await clock.advance(600_000);
+    isAway = false;
+    await replica.refresh();
+    expect(await left()).toEqual([{ worker: 'leaves', at: leftAt }]);
+    await clock.advance(299_000);
+    await replica.refresh();
+    expect(await left()).toEqual([{ worker: 'leaves', at: leftAt }]);
+    await clock.advance(2_000);
+    await replica.refresh();
+    expect(await left()).toEqual([]);
+  });
+
   it('does not make a replica that restarts after a kill wait for itself', async () => {
     await store.models.replicas.create({
       _id: 'a',
