@@ -121,7 +121,8 @@ export async function handOver(
   if (!call) return 'kept';
   const plan = { ...call.plan, variables };
   try {
-    const moved = { ...call, ...how, plan, epoch: epoch + 1, isHandOver: true };
+    // It has the call until now, even if the session is in doubt.
+    const moved = { ...call, ...how, plan, served: call.lostAt, epoch: epoch + 1, isHandOver: true };
     if (!(await assignToSuccessor(context, session, moved))) return 'kept';
   } catch (error) {
     if (error instanceof SuccessorLost) return 'untold';
@@ -163,14 +164,15 @@ async function findSuccessor(
   const { sessionId, epoch, diedAt } = lost;
   const deadlineMs = context.clock.now() + SEARCH_MS;
   const failures: unknown[] = [];
+  let served: Date | null = null;
   for (let next = epoch + 1; context.clock.now() < deadlineMs; next++) {
     try {
       const session = await loadSession(context, sessionId);
-      const isLost =
-        session && !isBack(session, lost) && (session.epoch <= epoch || failures.some(isMoveOf(session)));
-      const call = isLost && (await callOf(context, session, diedAt));
+      const call = mayMove(session, lost, failures) && (await callOf(context, session, diedAt));
       if (!call) return false;
-      if (!(await assignToSuccessor(context, session, { ...call, epoch: next }))) continue;
+      // A move ends the doubt, even one that its worker was not told of.
+      if (served === null || session.epoch <= epoch) served = servedUntil(session, call.lostAt);
+      if (!(await assignToSuccessor(context, session, { ...call, served, epoch: next }))) continue;
       context.logger.warn({ sessionId }, 'moved a call to another worker');
       return true;
     } catch (error) {
@@ -179,9 +181,23 @@ async function findSuccessor(
       await context.clock.sleep(SEARCH_AGAIN_MS);
     }
   }
-  const failure = failures.at(-1);
+  return endSearch(failures.at(-1));
+}
+
+/** False if no worker took the call; otherwise the move itself failed, and its error is thrown. */
+function endSearch(failure: unknown): false {
   if (failure === undefined || failure instanceof Fault) return false;
   throw failure;
+}
+
+/** Whether nobody else has moved the session, nor has its worker come back. */
+function mayMove(
+  session: SessionDocument | null,
+  lost: LostSession,
+  failures: readonly unknown[],
+): session is SessionDocument {
+  if (!session || isBack(session, lost)) return false;
+  return session.epoch <= lost.epoch || failures.some(isMoveOf(session));
 }
 
 /** Whether a failure is that of the move that the session shows. */
@@ -273,9 +289,9 @@ async function planWithKnowledge(context: Context, session: SessionDocument): Pr
 async function assignToSuccessor(
   context: Context,
   session: SessionDocument,
-  call: LostCall & { readonly epoch: number },
+  call: LostCall & { readonly epoch: number; readonly served: Date },
 ): Promise<boolean> {
-  const { plan, dialog, person, epoch, lostAt, isBetweenTurns, isHandOver } = call;
+  const { plan, dialog, person, epoch, lostAt, served, isBetweenTurns, isHandOver } = call;
   const startMs = context.clock.now();
   const key = { sessionId: session._id, epoch };
   const placement = await context.dispatch.place({ ...key, kind: dialog ? 'phone' : 'web', sipCallId: null });
@@ -321,8 +337,8 @@ async function assignToSuccessor(
       items: await readTimeline(context, stored),
       was_cut_off: brokenOff !== null,
       elapsed_ms: Math.max(0, context.clock.wallTime() - stored.started_at.getTime()),
-      // A draining worker has the call; of any other, the caller may have left when its link was lost.
-      lost_at: (isHandOver ? lostAt : servedUntil(session, lostAt)).toISOString(),
+      // The caller may have left at any time since.
+      lost_at: served.toISOString(),
       dialog,
       person,
       ...(isBetweenTurns && isQuick && brokenOff === null && { is_handed_over: true }),

@@ -107,15 +107,19 @@ function loseAnswerTo(epoch: number): void {
   onTestFinished(() => update.mockRestore());
 }
 
-it('a call whose move is stored but not confirmed by the database is moved again, so that a worker has it', async () => {
+it('a call whose move is stored but not confirmed by the database is moved again, in doubt since the same time', async () => {
   const id = await answeredCall();
   await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+  await api.sink.workerLost('worker-1');
+  const lost_at = api.at();
+  await api.clock.advance(10_000);
   loseAnswerTo(2);
   const pause = vi.spyOn(api.clock, 'sleep').mockResolvedValue(undefined);
   await workerDies();
   pause.mockRestore();
   expect(await loadSession(api.context, id)).toMatchObject({ epoch: 3, status: 'active' });
-  expect(api.dispatch.plans.at(-1)?.key).toEqual({ sessionId: id, epoch: 3 });
+  const moved = { key: { sessionId: id, epoch: 3 }, failoverState: { lost_at } };
+  expect(api.dispatch.plans.at(-1)).toMatchObject(moved);
 });
 
 it.each([
