@@ -98,6 +98,20 @@ export const FLEET_DEFECTS: readonly Defect[] = [
     replace: "type: 'unknown.expired', since, at: now(context)",
   },
   {
+    name: 'doubted-from-the-start',
+    breaks: 'a doubted call is charged only until it became active',
+    file: `${SETTLEMENT}/worker-presence.ts`,
+    find: 'Math.max(at.getTime(), activeAt.getTime())',
+    replace: 'activeAt.getTime()',
+  },
+  {
+    name: 'charged-until-joined',
+    breaks: 'a call whose worker died is charged only until it became active',
+    file: `${SETTLEMENT}/failover.ts`,
+    find: "return status === 'unknown' && lostAt < diedAt ? lostAt : diedAt;",
+    replace: 'return lostAt < diedAt ? lostAt : diedAt;',
+  },
+  {
     name: 'not-sent-again',
     breaks: 'a report whose answer was lost keeps its call open',
     file: 'runtime/link/control-plane-client.ts',
