@@ -67,6 +67,11 @@ const REFUSED: readonly (readonly [string, Values, RegExp])[] = [
     { worker: { autoscaling: { enabled: true } } },
     /autoscaling: .* metrics\.enabled/,
   ],
+  [
+    'autoscaling down to one worker',
+    { worker: { autoscaling: { enabled: true, minReplicas: 1 } }, metrics: { enabled: true } },
+    /autoscaling: minReplicas must be at least 2/,
+  ],
   ['a network policy without nodes', { networkPolicy: { enabled: true } }, /networkPolicy\.nodeCidrs: list/],
   [
     'a misspelt setting',

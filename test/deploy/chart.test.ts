@@ -313,28 +313,6 @@ describeWhereThere(['helm'])('the chart', () => {
     expect(matches(rules![0]!.labelSelector.matchLabels, spec.template.metadata.labels)).toBe(true);
   });
 
-  it('behind NAT a part announces the public address of its node, and without one it does not start', () => {
-    const publicIps = { 'node-1': '203.0.113.1', 'node-10': '203.0.113.10' };
-    const chart = new RenderedChart({ network: { publicIps } }, 'three-nodes');
-    const mounts = mount(chart);
-    for (const role of ['worker', 'signalling']) {
-      const part = chart.get('StatefulSet', `parley-${role}`);
-      const settings = readSettingsAndFiles(mounts.environmentAtStart(part, { node: 'node-10' }));
-      expect([settings.SIP_HOST, settings.SIP_PUBLIC_IP]).toEqual(['0.0.0.0', '203.0.113.10']);
-      expect(() => mounts.environmentAtStart(part, { node: 'node-2' })).toThrow(/node node-2/);
-    }
-  });
-
-  it('without NAT a part listens at the address of its node, and announces it', () => {
-    const chart = new RenderedChart({}, 'three-nodes');
-    const mounts = mount(chart);
-    for (const role of ['worker', 'signalling']) {
-      const part = chart.get('StatefulSet', `parley-${role}`);
-      const settings = readSettingsAndFiles(mounts.environmentAtStart(part, { address: '10.0.0.7' }));
-      expect([settings.SIP_HOST, settings.SIP_PUBLIC_IP]).toEqual(['10.0.0.7', undefined]);
-    }
-  });
-
   it('workers reach control planes and signalling that wait for them', () => {
     const chart = new RenderedChart({}, 'three-nodes');
     const settings = readSettingsAndFiles(

@@ -31,6 +31,8 @@ interface EnvVar {
 export interface Probe {
   readonly httpGet?: { readonly path: string; readonly port: number | string; readonly host?: string };
   readonly exec?: { readonly command: readonly string[] };
+  readonly periodSeconds: number;
+  readonly failureThreshold: number;
   readonly terminationGracePeriodSeconds?: number;
 }
 
@@ -88,11 +90,13 @@ interface NetworkPeer {
 export interface KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly labels: Labels };
+  readonly metadata: { readonly name: string; readonly labels: Labels; readonly annotations?: Labels };
   /** Of a ConfigMap. */
   readonly data: { readonly [file: string]: string };
   readonly spec: {
     readonly replicas?: number;
+    readonly minReplicas?: number;
+    readonly progressDeadlineSeconds?: number;
     readonly serviceName?: string;
     readonly podManagementPolicy?: string;
     readonly updateStrategy?: { readonly type: string };
@@ -107,6 +111,7 @@ export interface KubernetesObject {
       readonly name: string;
       readonly port: number;
       readonly targetPort?: number | string;
+      readonly appProtocol?: string;
     }[];
     readonly podSelector: Selector;
     readonly ingress?: readonly {
@@ -127,17 +132,22 @@ export const REQUIRED: Values = {
   secrets: { existingSecret: 'parley' },
 };
 
+/** Words of `helm template` in the namespace `calls`; values come by its input, too. */
+export function helmCommand(example?: string): string[] {
+  const files = example === undefined ? [] : ['--values', join(CHART, 'values', `${example}.yaml`)];
+  return ['template', 'parley', CHART, '--namespace', 'calls', ...files, '--values', '-'];
+}
+
 /** Runs `helm template` in the namespace `calls`; `example` names a file of values/. */
 export function runHelm(
   values: Values,
   example?: string,
 ): { readonly status: number | null; readonly out: string; readonly problem: string } {
-  const files = example === undefined ? [] : ['--values', join(CHART, 'values', `${example}.yaml`)];
-  const { status, stdout, stderr } = spawnSync(
-    'helm',
-    ['template', 'parley', CHART, '--namespace', 'calls', ...files, '--values', '-'],
-    { encoding: 'utf8', input: JSON.stringify(values), maxBuffer: 1 << 26 },
-  );
+  const { status, stdout, stderr } = spawnSync('helm', helmCommand(example), {
+    encoding: 'utf8',
+    input: JSON.stringify(values),
+    maxBuffer: 1 << 26,
+  });
   return { status, out: stdout, problem: stderr };
 }
 
@@ -148,14 +158,19 @@ export function renderText(values: Values = {}, example?: string): string {
   return out;
 }
 
+/** The objects of rendered YAML. */
+export function parseObjects(text: string): readonly KubernetesObject[] {
+  return parseAllDocuments(text)
+    .map((document) => document.toJS() as KubernetesObject | null)
+    .filter((object) => object !== null);
+}
+
 /** A rendered chart. */
 export class RenderedChart {
   readonly objects: readonly KubernetesObject[];
 
   constructor(values: Values = {}, example?: string) {
-    this.objects = parseAllDocuments(renderText(values, example))
-      .map((document) => document.toJS() as KubernetesObject | null)
-      .filter((object) => object !== null);
+    this.objects = parseObjects(renderText(values, example));
   }
 
   ofKind(kind: string): readonly KubernetesObject[] {

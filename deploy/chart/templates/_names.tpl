@@ -62,6 +62,21 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name (.root.Chart.Version | replace
 {{- join "," $relays }}
 {{- end }}
 
+{{/*
+The number of workers. With autoscaling, that of the running release: Kubernetes would end all workers but one
+if the number was left out, and those that were added if it was the one of the start.
+*/}}
+{{- define "parley.workers" -}}
+{{- $scaling := .Values.worker.autoscaling }}
+{{- if $scaling.enabled }}
+{{- $running := lookup "apps/v1" "StatefulSet" .Release.Namespace (printf "%s-worker" (include "parley.fullname" .)) }}
+{{- $start := min (int $scaling.maxReplicas) (max (int $scaling.minReplicas) (int .Values.worker.replicas)) }}
+{{- if $running }}{{ int $running.spec.replicas }}{{ else }}{{ $start }}{{ end }}
+{{- else }}
+{{- int .Values.worker.replicas }}
+{{- end }}
+{{- end }}
+
 {{/* Workers on one node have ports of their own. */}}
 {{- define "parley.workersShareNodes" -}}
 {{- if and .Values.worker.hostNetwork (not .Values.worker.onePerNode) }}true{{ end }}

@@ -132,16 +132,22 @@ its secrets.
       {{- end }}
 {{- end }}
 
-{{/* Settings of parts on nodes: start.sh reads those named CHART_. */}}
+{{/* Settings of parts on nodes: start.sh reads those named CHART_. `isPublic`: peers outside send to the part. */}}
 {{- define "parley.nodeEnv" -}}
 - name: CHART_ADDRESS
   valueFrom: { fieldRef: { fieldPath: status.podIP } }
-{{- if .Values.network.publicIps }}
+{{- if and .isPublic .root.Values.network.publicIps }}
 - name: CHART_NODE
   valueFrom: { fieldRef: { fieldPath: spec.nodeName } }
 - name: CHART_PUBLIC_IPS
-  value: {{ include "parley.publicIps" . | quote }}
+  value: {{ include "parley.publicIps" .root | quote }}
 {{- end }}
+{{- end }}
+
+{{/* "true" if phones or browsers send media to the addresses of workers, not to relays or a LiveKit server. */}}
+{{- define "parley.workersArePublic" -}}
+{{- $hasPhones := and (ne .Values.sip.mode "none") (not (include "parley.relays" .)) }}
+{{- if and .Values.worker.hostNetwork (or $hasPhones (not .Values.livekit.url)) }}true{{ end }}
 {{- end }}
 
 {{- define "parley.publicIps" -}}

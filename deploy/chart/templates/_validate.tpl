@@ -109,6 +109,9 @@
 {{- if not .Values.metrics.enabled }}
 {{- fail "worker.autoscaling: reads the metrics of workers. Set metrics.enabled." }}
 {{- end }}
+{{- if lt (int $worker.autoscaling.minReplicas) 2 }}
+{{- fail "worker.autoscaling: minReplicas must be at least 2. The last worker could not hand its calls over when its node is emptied or lost." }}
+{{- end }}
 {{- if gt (int $worker.autoscaling.minReplicas) (int $worker.autoscaling.maxReplicas) }}
 {{- fail "worker.autoscaling: minReplicas must not be above maxReplicas." }}
 {{- end }}
