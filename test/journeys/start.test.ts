@@ -7,6 +7,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, type TestContext, vi } from 'vitest';
+import { freeTcpPort } from '../free-port.ts';
 import { itNeeds } from '../needs.ts';
 import { isRunning } from './process-tree.ts';
 import { type Product, startProduct } from './product.ts';
@@ -55,12 +56,21 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
   describe('a running product', () => {
     let product: Product;
 
+    let healthPort: number;
+
     beforeAll(async () => {
-      product = await startProduct();
+      healthPort = await freeTcpPort();
+      product = await startProduct({ environment: { HEALTH_PORT: String(healthPort) } });
     });
     afterAll(() => product?.close());
 
     const isReady = async () => (await fetch(`${product.url}/readyz`)).status === 200;
+
+    it('answers all probes at the port of the API; workers and signalling open no port for them', async () => {
+      for (const path of ['/healthz', '/readyz/requests', '/readyz', '/metrics'])
+        expect([path, (await fetch(`${product.url}${path}`)).status]).toEqual([path, 200]);
+      await expect(fetch(`http://127.0.0.1:${healthPort}/healthz`)).rejects.toThrow();
+    });
 
     it('prints the console address, the key, the number and the engines in use', () => {
       const lines = product.log.split('\n');
