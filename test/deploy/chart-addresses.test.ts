@@ -96,6 +96,9 @@ describeWhereThere(['helm'])('the addresses of the chart', () => {
       ['https', 'https', 'HTTPS'],
       [undefined, undefined, undefined],
     ]);
+    // A load balancer of a cloud would probe the Service over HTTPS.
+    const withoutIngress = new RenderedChart({ controlPlane: { tlsSecret: 'tls' } }, 'one-node');
+    expect(withoutIngress.get('Service', 'parley').spec.ports?.[0]?.appProtocol).toBeUndefined();
   });
 
   it('the operator’s annotations go before those of the chart', () => {
