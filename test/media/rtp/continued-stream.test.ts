@@ -68,16 +68,17 @@ describe('an RTP stream that another leg goes on with', () => {
     for (const { leg } of [first, next]) leg.command({ do: 'setRemote', remote });
     for (const { clock } of [first, next]) await clock.advance(5_000);
     const { reports } = first.peer;
-    await expect.poll(() => reports.length).toBe(1);
-    next.leg.command({ do: 'continueStream', rest: release() });
+    await expect.poll(() => reports.length).toBeGreaterThan(0);
+    const rest = release();
+    next.leg.command({ do: 'continueStream', rest });
     for (const { clock } of [first, next]) await clock.advance(5_100);
-    await expect.poll(() => reports.length).toBe(2);
+    // The first leg sends one or more reports, at random intervals. The count of packets goes on as well.
+    const ofNext = () => reports.find((report) => report.readUInt32BE(20) > rest.packets);
+    await expect.poll(ofNext).toBeDefined();
     const nameIn = (report: Buffer) => /[\da-f]+@parley/.exec(report.toString('latin1'))?.[0];
     expect(nameIn(reports[0] as Buffer)).toBeDefined();
-    expect(nameIn(reports[1] as Buffer)).toBe(nameIn(reports[0] as Buffer));
-    expect(reports[1]?.readUInt32BE(4)).toBe(reports[0]?.readUInt32BE(4));
-    // The count of packets goes on as well.
-    expect(reports[1]?.readUInt32BE(20)).toBeGreaterThan(reports[0]?.readUInt32BE(20) ?? 0);
+    expect(nameIn(ofNext() as Buffer)).toBe(nameIn(reports[0] as Buffer));
+    expect(ofNext()?.readUInt32BE(4)).toBe(reports[0]?.readUInt32BE(4));
   });
 
   it('is sent for as long as a leg that is left lingers, and ends there without another command', async () => {
