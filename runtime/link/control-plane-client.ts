@@ -19,6 +19,7 @@ import {
 import { LinkOutage } from './link-outage.ts';
 import { LinkOutbox } from './link-outbox.ts';
 import { ridesAlong } from './rides-along.ts';
+import { keyOf } from './session-key.ts';
 import type { SpeakingLease } from './speaking-lease.ts';
 import type { Spool } from './spool.ts';
 
@@ -130,7 +131,7 @@ class LinkClient implements ControlPlaneClient {
 
   report(session: { readonly sessionId: string; readonly epoch: number }, report: DurableReport): void {
     const envelope = this.#deps.spool.append(session, report);
-    const key = keyOf(session);
+    const key = keyOf(session.sessionId, session.epoch);
     const unsent = [...(this.#unsent.get(key) ?? []), envelope];
     if (ridesAlong(report)) this.#unsent.set(key, unsent);
     else this.#sendAll(unsent);
@@ -141,7 +142,7 @@ class LinkClient implements ControlPlaneClient {
   }
 
   isStored(session: { readonly sessionId: string; readonly epoch: number }): boolean {
-    this.#sendAll(this.#unsent.get(keyOf(session)) ?? []);
+    this.#sendAll(this.#unsent.get(keyOf(session.sessionId, session.epoch)) ?? []);
     return this.#deps.spool.waiting({ ...session, fromSeq: 0 }).length === 0;
   }
 
@@ -270,7 +271,7 @@ class LinkClient implements ControlPlaneClient {
         this.#afterAcknowledgement();
         return;
       case 'stale':
-        this.#unsent.delete(keyOf({ sessionId: message.session_id, epoch: message.epoch }));
+        this.#unsent.delete(keyOf(message.session_id, message.epoch));
         this.#forEachSpool((spool) => spool.drop(message.session_id, message.epoch));
         this.#afterAcknowledgement();
         break;
@@ -298,7 +299,7 @@ class LinkClient implements ControlPlaneClient {
   }
 
   #resend(session: { readonly sessionId: string; readonly epoch: number; readonly fromSeq: number }): void {
-    const key = keyOf(session);
+    const key = keyOf(session.sessionId, session.epoch);
     const before = this.#resent.get(key);
     const nowMs = this.#deps.clock.now();
     if (before?.fromSeq === session.fromSeq && nowMs - before.atMs < HEARTBEAT_MS) return;
@@ -318,7 +319,7 @@ class LinkClient implements ControlPlaneClient {
 
   #sendAll(envelopes: readonly ReportEnvelope[]): void {
     for (const envelope of envelopes) {
-      this.#unsent.delete(keyOf({ sessionId: envelope.session_id, epoch: envelope.epoch }));
+      this.#unsent.delete(keyOf(envelope.session_id, envelope.epoch));
       this.send({ type: 'report', envelope });
     }
   }
@@ -373,7 +374,7 @@ class LinkClient implements ControlPlaneClient {
     const stuck: ReportEnvelope[] = [];
     this.#forEachSpool((spool) => {
       for (const envelope of spool.waiting()) {
-        const key = keyOf({ sessionId: envelope.session_id, epoch: envelope.epoch });
+        const key = keyOf(envelope.session_id, envelope.epoch);
         const first = current.get(key) ?? envelope.seq;
         current.set(key, first);
         if (this.#firstWaiting.get(key) === first && envelope.seq < first + RESEND_AT_MOST)
@@ -387,8 +388,4 @@ class LinkClient implements ControlPlaneClient {
 
 function overNetwork(url: string, options: ClientOptions): WebSocket {
   return new WebSocket(url, options);
-}
-
-function keyOf(session: { readonly sessionId: string; readonly epoch: number }): string {
-  return `${session.sessionId}:${session.epoch}`;
 }

@@ -18,6 +18,7 @@ import {
 import { join } from 'node:path';
 import { type DataDirLock, lockDataDir } from '#base/data-dir-lock.ts';
 import { type DurableReport, type ReportEnvelope, reportEnvelope } from '#protocol/worker-link.ts';
+import { keyOf } from './session-key.ts';
 
 /** A larger file is emptied once nothing in it is waiting. */
 const TRUNCATE_BYTES = 256 * 1024;
@@ -266,8 +267,4 @@ function tryLock(directory: string): DataDirLock | null {
   } catch {
     return null;
   }
-}
-
-function keyOf(sessionId: string, epoch: number): string {
-  return `${sessionId}:${epoch}`;
 }

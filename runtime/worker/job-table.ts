@@ -7,6 +7,7 @@ import type { Clock, Timer } from '#base/clock.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { JobKind } from '#protocol/worker-link.ts';
 import type { Call } from '../calls/call.ts';
+import { keyOf } from '../link/session-key.ts';
 import type { Move } from '../turn/machine/moving-call.ts';
 
 /** Rejects the wait for the plan of a withdrawn job. */
@@ -193,8 +194,4 @@ export class JobTable {
       ? Promise.resolve()
       : new Promise((resolve) => this.#idleWaiters.push(resolve));
   }
-}
-
-function keyOf(sessionId: string, epoch: number): string {
-  return `${sessionId}:${epoch}`;
 }

@@ -6,6 +6,7 @@ import type { Clock } from '#base/clock.ts';
 import type { RestOfSent } from '#media/leg/leg.ts';
 import type { ControlMessage, FormerWorker, RestOfStream } from '#protocol/worker-link.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
+import { keyOf } from '../link/session-key.ts';
 import type { Job } from './job-table.ts';
 
 /** The former worker sends until it answers; the caller hears nothing for so long if the answer is lost. */
@@ -32,7 +33,7 @@ export class TakenStreams {
     const { promise, resolve } = Promise.withResolvers<RestOfStream | null>();
     const timer = clock.after(ANSWER_MS, () => resolve(null));
     // With its epoch: a late answer must not be taken for that of the call's next move.
-    const key = keyOf(job);
+    const key = keyOf(job.sessionId, job.epoch);
     this.#waiting.set(key, resolve);
     client.send({ type: 'take_stream', session_id: job.sessionId, epoch: job.epoch, former });
     const stream = await promise;
@@ -43,12 +44,8 @@ export class TakenStreams {
 
   /** The answer has come. */
   answered({ session_id: sessionId, epoch, stream }: Extract<ControlMessage, { type: 'stream' }>): void {
-    this.#waiting.get(keyOf({ sessionId, epoch }))?.(stream);
+    this.#waiting.get(keyOf(sessionId, epoch))?.(stream);
   }
-}
-
-function keyOf({ sessionId, epoch }: Pick<Job, 'sessionId' | 'epoch'>): string {
-  return `${sessionId}:${epoch}`;
 }
 
 /** `nowMs`: when the answer came. */
