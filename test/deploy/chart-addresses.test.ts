@@ -1,24 +1,14 @@
 /** The addresses that the parts of the chart announce, and how an ingress reaches control planes. */
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { readSettingsAndFiles } from '#config/secret-files.ts';
 import { describeWhereThere } from '#test/needs.ts';
-import { type KubernetesObject, Mounts, RenderedChart, type Values } from './rendered-chart.ts';
+import { type KubernetesObject, mount, RenderedChart, type Values } from './rendered-chart.ts';
 
 const PUBLIC_IPS = { 'node-1': '203.0.113.1' };
 const NGINX = 'nginx.ingress.kubernetes.io/backend-protocol';
 const TRAEFIK = 'traefik.ingress.kubernetes.io/service.serversscheme';
 
-const mounted: Mounts[] = [];
-function mount(chart: RenderedChart): Mounts {
-  const mounts = new Mounts(chart);
-  mounted.push(mounts);
-  return mounts;
-}
-afterEach(() => {
-  for (const mounts of mounted.splice(0)) mounts.close();
-});
-
-/** What a worker announces on a node that `network.publicIps` does not name. */
+/** The settings of a worker on a node that `network.publicIps` does not name. */
 function announcedElsewhere(values: Values, example: string) {
   const chart = new RenderedChart({ network: { publicIps: PUBLIC_IPS }, ...values }, example);
   const worker = chart.get('StatefulSet', 'parley-worker');

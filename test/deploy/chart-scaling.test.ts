@@ -31,7 +31,7 @@ function workerOf(objects: RenderedChart['objects']): KubernetesObject | undefin
   return objects.find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === WORKER);
 }
 
-/** What a Kubernetes API server answers about the kinds of `objects`, while `replicas` workers run. */
+/** The answers of a Kubernetes API server that has `objects`, with `replicas` workers running. */
 function answers(objects: RenderedChart['objects'], replicas: number): Readonly<Record<string, unknown>> {
   const running = workerOf(objects);
   const versions = [...new Set(objects.map(({ apiVersion }) => apiVersion))];

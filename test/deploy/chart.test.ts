@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SETTING_NAMES, signallingServers } from '#config/env.ts';
 import { FILE_SETTINGS, readSettingsAndFiles } from '#config/secret-files.ts';
 import { isSecretName } from '#config/secret-name.ts';
@@ -12,8 +12,8 @@ import {
   containerOf,
   type KubernetesObject,
   type Labels,
-  Mounts,
   matches,
+  mount,
   type Probe,
   RenderedChart,
   renderText,
@@ -74,16 +74,6 @@ const CHARTS: readonly (readonly [string, Values, string | undefined])[] = [
   ['workers on the pods’ network', POD_NETWORK, undefined],
   ['no phone calls', NO_PHONE, undefined],
 ];
-
-const mounted: Mounts[] = [];
-function mount(chart: RenderedChart): Mounts {
-  const mounts = new Mounts(chart);
-  mounted.push(mounts);
-  return mounts;
-}
-afterEach(() => {
-  for (const mounts of mounted.splice(0)) mounts.close();
-});
 
 function rolesOf(workload: KubernetesObject): string {
   return workload.metadata.name.replace('parley-', '');

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 
 export const CHART = join(import.meta.dirname, '../../deploy/chart');
@@ -294,4 +295,11 @@ export class Mounts {
   #secretValue(key: string): string {
     return this.#secrets[key] ?? `a value of the tests for ${key}`;
   }
+}
+
+/** Mounts of a chart until the end of the test. */
+export function mount(chart: RenderedChart): Mounts {
+  const mounts = new Mounts(chart);
+  onTestFinished(() => mounts.close());
+  return mounts;
 }
