@@ -150,7 +150,7 @@ async function storeReports(
       : await storeReportedChange(context, session, { report: last, additions, instanceId });
   if (stored) {
     measureReports(context, session, envelopes);
-    context.turns.noteCall(session.user_id);
+    context.turns.note(session.user_id);
   }
   return stored;
 }

@@ -65,9 +65,11 @@ export class AccountTurns {
     return this.#active.size > (this.#active.has(id) ? 1 : 0);
   }
 
-  /** A call of the account has reported: it is active even if it sends no requests. */
-  noteCall(id: string): void {
-    this.#note(id);
+  /** The account is active now: it sends a request, or a call of it has reported. */
+  note(id: string): void {
+    this.#forgetInactive();
+    this.#active.delete(id);
+    this.#active.set(id, this.#clock.now());
   }
 
   /** Requests a turn for an account. Throws `too_many_at_once` if too many of its requests are waiting. */
@@ -81,7 +83,7 @@ export class AccountTurns {
         seconds: RETRY_SECONDS,
       });
     this.#accounts.set(id, account);
-    this.#note(id);
+    this.note(id);
     const { promise: begun, resolve } = Promise.withResolvers<void>();
     let state: 'waits' | 'runs' | 'left' = 'waits';
     let holding: Timer | null = null;
@@ -110,12 +112,6 @@ export class AccountTurns {
     account.waitingBytes += bytes;
     this.#fill(id, account);
     return { begun, leave };
-  }
-
-  #note(id: string): void {
-    this.#forgetInactive();
-    this.#active.delete(id);
-    this.#active.set(id, this.#clock.now());
   }
 
   #forgetInactive(): void {

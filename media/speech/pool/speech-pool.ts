@@ -121,7 +121,7 @@ class ThreadGroup {
     const taken = threads.reduce((sum, thread) => sum + thread.load, 0);
     const own = threads.filter((thread) => thread.loadOf(account) > 0);
     const accounts = this.#accounts(account);
-    const mustShare = own.length > 0 && this.#mustShare(account);
+    const mustShare = own.length > 0 && this.#mustShare(account, accounts);
     const hasShare = own.reduce((sum, thread) => sum + thread.loadOf(account), 0) >= places / accounts;
     if (
       taken >=
@@ -152,8 +152,8 @@ class ThreadGroup {
     await Promise.all(this.#options.threads.map((thread) => thread.close()));
   }
 
-  #mustShare(account: string): boolean {
-    return this.#accounts(account) > 1 || this.#options.hasOthers(account);
+  #mustShare(account: string, accounts = this.#accounts(account)): boolean {
+    return accounts > 1 || this.#options.hasOthers(account);
   }
 
   /** Number of accounts: this one, and others that have a place or recently requested or had one. */

@@ -50,10 +50,10 @@ describe('turns of accounts', () => {
   it('an account without requests is active for ten seconds after a report of its calls', async () => {
     const { clock, turns } = players(1);
     turns.take('ada').leave(0);
-    turns.noteCall('bob');
+    turns.note('bob');
     await clock.advance(10_000);
     expect([turns.hasOthers('ada'), turns.hasOthers('bob')]).toEqual([true, true]);
-    turns.noteCall('bob');
+    turns.note('bob');
     await clock.advance(1);
     expect([turns.hasOthers('ada'), turns.hasOthers('bob')]).toEqual([true, false]);
     await clock.advance(10_000);
