@@ -46,7 +46,7 @@ export async function failOverSipCall(
     readonly wasHeard?: boolean;
     /**
      * Takes the rest of the stream that another worker still sends to the peer; null if it sends none. Never
-     * rejects. Absent: nobody sends any more.
+     * rejects. Absent: no other worker sends to the peer.
      */
     readonly takeStream?: (() => Promise<RestOfSent | null>) | undefined;
   },

@@ -20,7 +20,7 @@ const SOUNDS = [...WORDS, OTHER];
 /** A packet at the edge of a word may have too little of it. */
 const LEAST_PACKETS = 4;
 
-/** What the agent says: every word once. */
+/** The agent's sentence: it has each word once. */
 export const SENTENCE = `${WORDS.join(' ')}.`;
 export const SENTENCE_WORDS: readonly string[] = WORDS;
 

@@ -31,7 +31,7 @@ const [MOVED_WITHIN_MS, TALK_ON_MS, PATIENCE_MS] = [60_000, 12_000, 25_000];
 /** More than a call can hold. */
 const TURNS = 30;
 
-/** What happens to the worker that has the calls. */
+/** The signal that the worker with the calls gets, by case. */
 const CASES = {
   drain: 'SIGTERM',
   kill: 'SIGKILL',

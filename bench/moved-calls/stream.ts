@@ -3,7 +3,7 @@ import type { CapturedDatagram } from '#caller/pcap.ts';
 import { isVoiced, PACKET_SAMPLES, PAYLOAD_PCMU, parseRtp } from '#caller/rtp.ts';
 import { wordsIn } from './counting-voice.ts';
 
-/** What the capture shows. Times are ms since 1970. */
+/** The agent's packets to one caller, and figures of their stream. Times are ms since 1970. */
 export interface AgentStream {
   readonly atMs: readonly number[];
   readonly voicedAtMs: readonly number[];

@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { quantile } from '#caller/statistics.ts';
 
-/** What the capture shows of one call. */
+/** The measurements of one call. */
 export interface Move {
   /** A second port of the machine sent to it. */
   readonly isMoved: boolean;

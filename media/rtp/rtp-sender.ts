@@ -36,7 +36,7 @@ export interface RtpSenderOptions {
   readonly isHeld: boolean;
 }
 
-/** What the packets of a stream say of its rest. */
+/** The rest of a stream without its canonical name, which is in RTCP reports only. */
 type RestOfPackets = Omit<RestOfSent, 'cname'>;
 
 /** Sends one leg's stream to the latched peer. */

@@ -98,8 +98,8 @@ export interface Call {
    */
   end(reason: EndReason, options?: { readonly sayGoodbye?: boolean }): void;
   /**
-   * Another worker has the call: this one falls silent, hangs up on nobody and reports nothing more. If it
-   * gave the call away, its leg still sends silence until the other one is there. Idempotent.
+   * Leaves the call to another worker: speaks no more, sends no BYE and no reports. If this worker offered
+   * the call, its leg sends silence until the other worker sends. Idempotent.
    */
   abandon(leaving?: Leaving): void;
   /** The leg that an abandoned call has left. */

@@ -14,7 +14,7 @@ const RETRY_MS = 1_000;
 const MOST_RETRY_MS = 8_000;
 /** Longest time between the offers of two web calls: callers who join rooms at once wait for each other. */
 const WEB_EVERY_MS = 250;
-/** A phone call that nobody has taken for so long is not on its way. */
+/** A phone call counts as on its way for so long after its offer. */
 const MOVE_MS = 1_000;
 /** For so long before the end of the drain, calls are handed over even in mid-turn, and all at once. */
 const LAST_MS = 5_000;

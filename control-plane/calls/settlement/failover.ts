@@ -178,7 +178,7 @@ function endSearch(failure: unknown): false {
   throw failure;
 }
 
-/** Whether nobody else has moved the session, nor has its worker come back. */
+/** True if no other search has moved the session, and its worker has not come back. */
 function mayMove(
   session: SessionDocument | null,
   lost: LostSession,

@@ -1,6 +1,6 @@
 /**
- * What the next worker needs of a call whose worker is dead or drains: the frozen plan, and for a phone call
- * the dialog.
+ * Reads what another worker needs to continue a call whose worker is dead or drains: the frozen plan, and for
+ * a phone call the dialog.
  */
 import type { CallPlan } from '#protocol/call-plan.ts';
 import {

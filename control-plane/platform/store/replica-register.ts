@@ -19,9 +19,9 @@ const POLL_MS = 250;
 /** Older entries are ignored; the limit allows for clock differences between machines. */
 const STALE_MS = 60_000;
 /**
- * How long an entry names a worker that left. By then a replica has noticed that nobody hears it, or another
- * one has it: an older entry of a replica that was killed must not seem to be the last sign of its life. The
- * time begins with the first write that succeeds: while the database is away, nobody can read that it left.
+ * An entry names a worker that left for this long. By then another replica has it, or has noticed that nobody
+ * hears it. Without this, an older entry of a killed replica would seem to be the worker's last sign of life.
+ * The time begins with the first write that succeeds: nobody can read the entry while the database is away.
  */
 const LEFT_KEPT_MS = 5 * 60_000;
 

@@ -227,7 +227,7 @@ describe('lost and returning workers', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
-  it('a call whose worker dies a minute after it lost its link continues, but if nobody returns it ended with the link', async () => {
+  it('a worker dies a minute after its link: its call goes on, or ended with the link if the caller does not return', async () => {
     const id = await api.joined();
     await api.clock.advance(10_000);
     await api.sink.workerLost('worker-1');
