@@ -59,11 +59,14 @@ export interface LoadOptions {
   readonly turns: number;
   /** Number of the agent to call. */
   readonly number: string;
+  /** Rate at which calls are placed, evenly spaced; `CALLS_PER_SECOND` by default. */
+  readonly callsPerSecond?: number;
 }
 
 /** Places the calls, plays their scenes and measures them. */
 export async function runCallLoad(product: Product, options: LoadOptions): Promise<LoadResult> {
   const scenes = Array.from({ length: options.calls }, (_, index) => sceneOf(index, options.turns));
+  const { callsPerSecond = CALLS_PER_SECOND } = options;
   const caller = new PhoneCaller({ ports: PORTS });
   const target = product.sipAddress(options.number);
   const capture = await startCapture(PORTS);
@@ -81,7 +84,7 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   const sampling = setInterval(sample, SAMPLE_MS);
   const records = await Promise.all(
     scenes.map(async (scene, index) => {
-      await new Promise((resolve) => setTimeout(resolve, (1_000 * index) / CALLS_PER_SECOND));
+      await new Promise((resolve) => setTimeout(resolve, (1_000 * index) / callsPerSecond));
       const placedMs = performance.now();
       const record = await caller.call({ target, scene });
       return { record, placedMs, endedMs: performance.now() };
