@@ -5,6 +5,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 
 /** A held lock. */
 export interface DataDirLock {
@@ -18,15 +19,30 @@ export interface DataDirLock {
  */
 export function lockDataDir(dataDir: string): DataDirLock {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const lock = tryLock(join(dataDir, 'lock.sqlite'));
+  const lock = tryLock(join(dataDir, LOCK));
   if (!lock) throw new Error(`DATA_DIR ${dataDir} is in use by another running Parley`);
   return lock;
 }
 
+/**
+ * Locks a directory that another program has locked before; null if one holds it, this one included. Throws
+ * if its lock is missing: whoever made a new one would hold it beside a program that still holds the old one.
+ */
+export function tryExistingLock(directory: string): DataDirLock | null {
+  const file = pathToFileURL(join(directory, LOCK));
+  // The default, `rwc`, creates it.
+  file.searchParams.set('mode', 'rw');
+  return tryLock(file);
+}
+
+const LOCK = 'lock.sqlite';
 const SQLITE_BUSY = 5;
 
-/** Locks a file, which is created if missing; null if a program holds it, this one included. */
-export function tryLock(path: string): DataDirLock | null {
+/**
+ * Locks a file, which is created if missing unless its URL says otherwise; null if a program holds it, this
+ * one included.
+ */
+export function tryLock(path: string | URL): DataDirLock | null {
   const file = new DatabaseSync(path, { timeout: 0 });
   try {
     file.exec('BEGIN EXCLUSIVE');

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { attentiveClock } from '#base/attentive-clock.ts';
-import { systemClock } from '#base/clock.ts';
+import { systemClock, type Timer } from '#base/clock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger, type Logger } from '#base/log.ts';
 import { hostPort } from '#base/public-address.ts';
@@ -24,6 +24,7 @@ import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
 import { SpeakingLease } from '#runtime/link/speaking-lease.ts';
 import { adoptSpools, openSpool } from '#runtime/link/spool.ts';
 import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
+import { type SpoolWatchDeps, watchSpools } from '#runtime/link/watch-spools.ts';
 import { PlanEngines } from '#runtime/worker/plan-engines.ts';
 import { Worker, type WorkerDeps, type WorkerIdentity } from '#runtime/worker/worker.ts';
 import { createWorkerMetrics, type WorkerMetrics } from '#runtime/worker/worker-metrics.ts';
@@ -85,13 +86,12 @@ async function compose(
   const signalling = sip?.signalling ?? null;
   const [speech, spool, tracing] = await Promise.all([
     openSpeech(settings, { clock: vendorClock, logger, vendors: metrics.vendors }),
-    openSpool(spoolRoot, instanceId),
+    openSpool(spoolRoot, instanceId, settings.SUPERVISOR_RUN !== undefined),
     openTracing(settings, { name: 'worker', instance: instanceId }, { clock, logger }),
   ]);
   const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
   const knowledge = createKnowledgeSearch({ clock, logger });
-  const { vendors, interruptions } = metrics;
-  const parts = { settings, speech, knowledge, egress, clock, vendorClock, logger, vendors };
+  const parts = { settings, speech, knowledge, egress, clock, vendorClock, logger, vendors: metrics.vendors };
   const downloads = new ModelDownloads({ settings, clock, logger, onReady: speech.prepare });
   const uploads = openUploads(link, metrics, logger);
   const worker = new Worker({
@@ -106,7 +106,7 @@ async function compose(
     uploads,
     media,
     engines: new PlanEngines(parts),
-    interruptions,
+    interruptions: metrics.interruptions,
     egress,
     phone: signalling && { signalling, clock, logger, media, egress, ...phoneSettings(settings) },
     tracing,
@@ -114,6 +114,7 @@ async function compose(
     loopLagMs: startLagMeter(),
     onSpeechModels: announcedModels({ downloads, prepare: speech.prepare, logger }),
   });
+  const others = watchOthers(settings, worker, { clock, logger, root: spoolRoot, instanceId });
   health?.serve(healthOf({ worker, uploads, meters: metrics.meters, clock }));
   const isConnected = await connected(worker, sip);
   const warmUp = clock.after(WARM_UP_AFTER_MS, () => media.warmUp(transportsOf(worker.kinds)));
@@ -125,7 +126,7 @@ async function compose(
     ],
     drain: () => worker.drain(),
     async close() {
-      warmUp.cancel();
+      for (const timer of [warmUp, others]) timer?.cancel();
       await health?.close();
       signalling?.close();
       await worker.close();
@@ -151,6 +152,16 @@ function openUploads(
   logger: Logger,
 ): Uploads {
   return createUploads({ url, token, clock: systemClock, logger, onDropped: () => uploadsDropped.inc({}) });
+}
+
+/** Null under a supervisor, which reports the death of its worker itself, with the cause. */
+function watchOthers(
+  settings: Settings,
+  worker: Worker,
+  watched: Omit<SpoolWatchDeps, 'onLeft'>,
+): Timer | null {
+  if (settings.SUPERVISOR_RUN !== undefined) return null;
+  return watchSpools({ ...watched, onLeft: (spools) => worker.adopt(spools) });
 }
 
 /** The transports for these kinds of calls. */

@@ -75,6 +75,8 @@ export interface ControlPlaneClient {
   report(session: { readonly sessionId: string; readonly epoch: number }, report: DurableReport): void;
   /** Whether every report of the session is stored. Sends those that wait for another report. */
   isStored(session: { readonly sessionId: string; readonly epoch: number }): boolean;
+  /** Sends the spools of instances that have ended meanwhile, then removes them. */
+  adopt(spools: ReadonlyMap<string, Spool>): void;
   /** Resolves when no report is waiting, or after `ms`. */
   flushed(ms: number): Promise<void>;
   close(): void;
@@ -103,7 +105,6 @@ class LinkClient implements ControlPlaneClient {
   readonly #unsent = new Map<string, readonly ReportEnvelope[]>();
   /** The last resend requested, by session: every report behind a gap names it, and it is filled once. */
   readonly #resent = new Map<string, { readonly fromSeq: number; readonly atMs: number }>();
-
   /** Lapses of the lease before this registration, and when it was sent, monotonic, ms. */
   #registration = { lapses: 0, sentMs: 0 };
   /** The first waiting report of each session at the last heartbeat. */
@@ -144,6 +145,14 @@ class LinkClient implements ControlPlaneClient {
   isStored(session: { readonly sessionId: string; readonly epoch: number }): boolean {
     this.#sendAll(this.#unsent.get(keyOf(session.sessionId, session.epoch)) ?? []);
     return this.#deps.spool.waiting({ ...session, fromSeq: 0 }).length === 0;
+  }
+
+  adopt(spools: ReadonlyMap<string, Spool>): void {
+    for (const [instanceId, spool] of spools) this.#adopted.set(instanceId, spool);
+    // Otherwise they are sent after the registration.
+    if (!this.#isRegistered) return;
+    for (const spool of spools.values()) this.#sendAll(spool.waiting());
+    this.#afterAcknowledgement();
   }
 
   flushed(ms: number): Promise<void> {
@@ -328,12 +337,8 @@ class LinkClient implements ControlPlaneClient {
     for (const [instanceId, spool] of this.#adopted) {
       if (spool.waiting().length > 0) continue;
       this.#adopted.delete(instanceId);
-      const { aliveAt } = spool;
-      this.send({
-        type: 'spool.flushed',
-        instance_id: instanceId,
-        ...(aliveAt && { alive_at: aliveAt.toISOString() }),
-      });
+      const alive = spool.aliveAt && { alive_at: spool.aliveAt.toISOString() };
+      this.send({ type: 'spool.flushed', instance_id: instanceId, ...alive });
       spool.close().catch((error: unknown) => this.#deps.logger.warn({ err: error }, 'spool'));
     }
     if (this.#deps.spool.waiting().length === 0) for (const settle of [...this.#flushWaiters]) settle();

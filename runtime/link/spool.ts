@@ -4,6 +4,7 @@
  * per report. A new worker on the same machine reads what a dead one left.
  */
 import {
+  constants,
   type FileHandle,
   mkdir,
   open,
@@ -15,8 +16,8 @@ import {
   utimes,
   writeFile,
 } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type DataDirLock, lockDataDir } from '#base/data-dir-lock.ts';
+import { basename, dirname, join } from 'node:path';
+import { type DataDirLock, lockDataDir, tryExistingLock } from '#base/data-dir-lock.ts';
 import { type DurableReport, type ReportEnvelope, reportEnvelope } from '#protocol/worker-link.ts';
 import { keyOf } from './session-key.ts';
 
@@ -25,7 +26,10 @@ const TRUNCATE_BYTES = 256 * 1024;
 const REPORTS = 'reports.jsonl';
 /** A file whose time of change is when the worker was last alive. */
 const ALIVE = 'alive';
-const STARTING = '.starting-';
+/** A file that is there if a supervisor reports the worker's death. */
+const SUPERVISED = 'supervised';
+/** Of directories that others leave alone; workers of earlier versions know this one. */
+const HIDDEN = '.starting-';
 
 interface SessionQueue {
   readonly sessionId: string;
@@ -66,33 +70,94 @@ export interface Spool {
   close(): Promise<void>;
 }
 
-/** Opens the spool of a new instance: its own directory under `root`, locked for the life of this process. */
-export async function openSpool(root: string, instanceId: string): Promise<Spool> {
-  const name = instanceId.replace(/[^\w-]/g, '_');
-  const directory = join(root, name);
-  // Under a temporary name until it is locked: a worker that starts at the same moment must not take it for
-  // an orphan.
-  const unlocked = join(root, `${STARTING}${name}`);
-  await mkdir(unlocked, { recursive: true, mode: 0o700 });
-  const lock = lockDataDir(unlocked);
-  await writeFile(join(unlocked, ALIVE), '', { mode: 0o600 });
-  await rename(unlocked, directory);
-  return createSpool(placeOf(await open(join(directory, REPORTS), 'a', 0o600), directory, lock), '');
+/**
+ * Opens the spool of a new instance: its own directory under `root`, locked for the life of this process.
+ * `isSupervised`: only the next worker of its supervisor takes it, not one that watches it.
+ */
+export async function openSpool(root: string, instanceId: string, isSupervised = false): Promise<Spool> {
+  const directory = join(root, nameOf(instanceId));
+  const hidden = hiddenName(directory);
+  await mkdir(hidden, { recursive: true, mode: 0o700 });
+  const lock = lockDataDir(hidden);
+  for (const name of [ALIVE, ...(isSupervised ? [SUPERVISED] : [])])
+    await writeFile(join(hidden, name), '', { mode: 0o600 });
+  const file = await open(join(hidden, REPORTS), 'a', 0o600);
+  await rename(hidden, directory);
+  return createSpool(placeOf(file, directory, lock), '');
+}
+
+/** What `adoptSpools` leaves alone, and whom it tells. */
+export interface AdoptOptions {
+  /** The instance that adopts. */
+  readonly own?: string;
+  /** Leaves the spools of supervised workers to the workers that their supervisor starts. */
+  readonly watches?: boolean;
+  /** Called for a directory that cannot be used, which holds up no other. */
+  readonly onUnusable?: (name: string, error: unknown) => void;
 }
 
 /** Adopts spools of dead instances, which are those whose lock can be acquired. By instance. */
-export async function adoptSpools(root: string): Promise<Map<string, Spool>> {
+export async function adoptSpools(root: string, options: AdoptOptions = {}): Promise<Map<string, Spool>> {
   const adopted = new Map<string, Spool>();
+  const own = options.own === undefined ? null : nameOf(options.own);
   const names = await readdir(root).catch(() => []);
-  for (const instanceId of names.filter((name) => !name.startsWith(STARTING))) {
-    const directory = join(root, instanceId);
-    const lock = tryLock(directory);
-    if (!lock) continue;
-    const text = await readFile(join(directory, REPORTS), 'utf8').catch(() => '');
-    const file = await open(join(directory, REPORTS), 'a', 0o600);
-    adopted.set(instanceId, createSpool(placeOf(file, directory, lock), text, await aliveAtOf(directory)));
+  for (const name of names.filter((one) => !one.startsWith(HIDDEN) && one !== own)) {
+    try {
+      // Not even its lock may be tried, which could be at the moment at which the next worker does.
+      if (options.watches && (await isThere(join(root, name, SUPERVISED)))) continue;
+      const spool = await adoptSpool(join(root, name));
+      if (spool) adopted.set(name, spool);
+    } catch (error) {
+      // Gone meanwhile: its worker has ended with nothing left.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') options.onUnusable?.(name, error);
+    }
   }
   return adopted;
+}
+
+/** Null while its worker lives, and if that has just removed it. Creates no directory and no reports. */
+async function adoptSpool(directory: string): Promise<Spool | null> {
+  const file = await open(join(directory, REPORTS), constants.O_RDWR | constants.O_APPEND);
+  let lock: DataDirLock | null = null;
+  try {
+    lock = tryExistingLock(directory);
+    if (lock && (await file.stat()).nlink > 0) {
+      const text = await readFile(join(directory, REPORTS), 'utf8');
+      return createSpool(placeOf(file, directory, lock), text, await aliveAtOf(directory));
+    }
+  } catch (error) {
+    await letGo(file, lock);
+    // The lock of a directory that is gone cannot be opened.
+    await stat(directory);
+    throw error;
+  }
+  await letGo(file, lock);
+  return null;
+}
+
+function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function letGo(file: FileHandle, lock: DataDirLock | null): Promise<void> {
+  lock?.release();
+  await file.close();
+}
+
+/** Of an instance's directory. */
+function nameOf(instanceId: string): string {
+  return instanceId.replace(/[^\w-]/g, '_');
+}
+
+/**
+ * A directory has this name until it is locked, and again before it is removed: at those moments others must
+ * not take it for that of a dead worker.
+ */
+function hiddenName(directory: string): string {
+  return join(dirname(directory), `${HIDDEN}${basename(directory)}`);
 }
 
 /** Null for the spool of an older version, whose worker left no sign of life. */
@@ -128,9 +193,15 @@ function placeOf(file: FileHandle, directory: string, lock: DataDirLock): SpoolP
     touch: (at) => utimes(join(directory, ALIVE), at, at),
     empty: () => file.truncate(0),
     async close(isWaiting) {
-      await file.close();
-      if (!isWaiting) await rm(directory, { recursive: true, force: true });
-      lock.release();
+      try {
+        await file.close();
+        if (isWaiting) return;
+        // Removed by hand: nothing is left to remove.
+        await rename(directory, hiddenName(directory)).catch(() => undefined);
+        await rm(hiddenName(directory), { recursive: true, force: true });
+      } finally {
+        lock.release();
+      }
     },
   };
 }
@@ -258,13 +329,5 @@ function parseLine(line: string): ReportEnvelope[] {
     return [reportEnvelope.parse(JSON.parse(line))];
   } catch {
     return [];
-  }
-}
-
-function tryLock(directory: string): DataDirLock | null {
-  try {
-    return lockDataDir(directory);
-  } catch {
-    return null;
   }
 }

@@ -200,6 +200,11 @@ export class Worker {
     await waitAtMost(clock, FLUSH_MS, Promise.all([this.#client.flushed(FLUSH_MS), uploads.flushed()]));
   }
 
+  /** Passes on what other workers of this machine have left, by instance: it proves that they are dead. */
+  adopt(spools: ReadonlyMap<string, Spool>): void {
+    this.#client.adopt(spools);
+  }
+
   async close(): Promise<void> {
     this.#offers.close();
     this.#client.close();

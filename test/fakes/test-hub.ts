@@ -15,17 +15,22 @@ export interface TestHub {
   readonly hub: WorkerHub;
 }
 
-/** Makes them for a single replica. */
+/** Makes them for a single replica, or for one that knows of others. */
 export function createTestHub(deps: {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly sink: ReportSink;
   /** Speech models that the control plane has. */
   readonly speechModels?: () => readonly string[];
+  /** Whether another replica has the link of a worker; false if absent. */
+  readonly holdsElsewhere?: (instanceId: string) => boolean;
 }): TestHub {
   const workers = new ConnectedWorkers(deps.logger);
   const speaking = new SpeakingAgents(deps.clock);
-  const others = NO_OTHER_REPLICAS;
+  const { holdsElsewhere } = deps;
+  const others = holdsElsewhere
+    ? { ...NO_OTHER_REPLICAS, mayExist: true, holds: holdsElsewhere }
+    : NO_OTHER_REPLICAS;
   const dispatch = new WorkerDispatch({ workers, others, speaking });
   return {
     workers,

@@ -95,6 +95,11 @@ export class ConnectedWorkers implements OwnWorkers {
     return this.#workers.has(instanceId);
   }
 
+  /** The worker's connection to this replica. */
+  get(instanceId: string): WorkerConnection | undefined {
+    return this.#workers.get(instanceId);
+  }
+
   /** Ids of the workers whose sessions are settled since they connected. */
   settledIds(): readonly string[] {
     return [...this.#workers].flatMap(([id, worker]) => (this.#returning.has(worker) ? [] : [id]));

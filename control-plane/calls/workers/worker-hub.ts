@@ -23,6 +23,8 @@ const SILENCE_MS = 5_000;
 const SPOOL_GRACE_MS = 1_500;
 /** Time for a worker to answer before its call is handed over. */
 const REACHED_MS = 1_000;
+/** Interval between looks whether another replica still has a worker's link, ms. */
+const HELD_LOOK_MS = 100;
 /** Interval between attempts to settle the sessions of a returned or dead worker, ms. */
 const SETTLE_RETRY_MS = 1_000;
 /** How often workers get the list of speech models: some are installed by hand, and downloads fail. */
@@ -57,6 +59,7 @@ export class WorkerHub {
   readonly #reports: ReportQueue;
   /** Pending link notifications of each worker, in order. */
   readonly #linkNews = new Map<string, Promise<void>>();
+  /** Workers whose death was reported and that have not registered since. */
   readonly #dead = new Set<string>();
   readonly #spoolWaiters = new Map<string, () => void>();
   /** Worker deaths whose sessions are not settled yet. */
@@ -116,6 +119,8 @@ export class WorkerHub {
     const { instance_id: instanceId, capacity, kinds, sessions, link_version } = worker.registration;
     const running = sessions.map((session) => ({ sessionId: session.session_id, epoch: session.epoch }));
     workers.add(worker, running);
+    // It lives, and may die once more.
+    this.#dead.delete(instanceId);
     others.changed();
     const version = Math.min(link_version, WORKER_LINK_VERSION);
     worker.send({ type: 'registered', link_version: version, checks_sessions: true });
@@ -283,17 +288,54 @@ export class WorkerHub {
     worker.send({ type: 'stream', session_id, epoch, stream });
   }
 
-  /** The call ended when its worker was last alive, which may be long ago: its machine was off. */
   #spoolFlushed(instanceId: string, aliveAt: string | undefined): void {
     const waiter = this.#spoolWaiters.get(instanceId);
     if (waiter) waiter();
-    // A worker of an earlier run: its end was not observed, but another worker reading its spool proves it.
-    else if (!this.#deps.workers.has(instanceId) && !this.#dead.has(instanceId)) {
-      this.#dead.add(instanceId);
-      const nowMs = this.#deps.clock.wallTime();
-      const diedAt = aliveAt === undefined ? null : new Date(Math.min(Date.parse(aliveAt), nowMs));
-      this.#runInOrder(instanceId, () => this.#settleDead(instanceId, diedAt));
+    else if (!this.#isClosed && !this.#dead.has(instanceId)) {
+      const settled = this.#settleLeft(instanceId, aliveAt).finally(() => this.#deaths.delete(settled));
+      this.#deaths.add(settled);
     }
+  }
+
+  /**
+   * Settles the sessions of a worker whose end nobody observed: that another worker reads its spool proves
+   * it, even if its link has not been closed yet. The calls ended when it was last alive, which may be long
+   * ago: its machine was off.
+   */
+  async #settleLeft(instanceId: string, aliveAt: string | undefined): Promise<void> {
+    const { clock, logger, workers } = this.#deps;
+    const link = workers.get(instanceId);
+    // Its supervisor reports the death, with the cause.
+    if (typeof link?.registration.supervisor_run === 'string') return;
+    const isHeard = await this.#isHeard(instanceId, link);
+    // The next start settles them.
+    if (this.#isClosed) return;
+    if (isHeard) {
+      logger.error({ instanceId }, 'another worker has the spool of a worker that is alive');
+      return;
+    }
+    if (this.#dead.has(instanceId)) return;
+    this.#dead.add(instanceId);
+    workers.closeDead(instanceId, workers.awaitsSuccessor);
+    const nowMs = clock.wallTime();
+    const diedAt = aliveAt === undefined ? null : new Date(Math.min(Date.parse(aliveAt), nowMs));
+    this.#runInOrder(instanceId, () => this.#settleDead(instanceId, diedAt));
+  }
+
+  /**
+   * Whether the worker answers over its link to this replica, has a new one, or keeps one to another replica
+   * for longer than that would keep the link of a dead worker.
+   */
+  async #isHeard(instanceId: string, link: WorkerConnection | undefined): Promise<boolean> {
+    const { clock, workers, others } = this.#deps;
+    if (await link?.answersWithin(REACHED_MS)) return true;
+    const untilMs = clock.now() + 2 * SILENCE_MS;
+    while (others.holds(instanceId) && !this.#isClosed) {
+      if (clock.now() >= untilMs) return true;
+      await clock.sleep(HELD_LOOK_MS);
+    }
+    const newest = workers.get(instanceId);
+    return newest !== undefined && newest !== link;
   }
 }
 

@@ -1,4 +1,4 @@
-import { appendFile, cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { appendFile, cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ describe('spool', () => {
   /** The directory as found after the instance's process has died: the same files, without its lock. */
   async function afterKill(): Promise<string> {
     const left = await mkdtemp(join(tmpdir(), 'parley-spool-left-'));
-    await cp(join(directory, 'w1', 'reports.jsonl'), join(left, 'w1', 'reports.jsonl'), { recursive: true });
+    await cp(join(directory, 'w1'), join(left, 'w1'), { recursive: true });
     return left;
   }
 
@@ -43,6 +43,67 @@ describe('spool', () => {
     expect(adopted?.waiting()).toEqual([]);
     await adopted?.close();
     expect(await readdir(directory)).toEqual([]);
+  });
+
+  it('is never taken from a worker that ends with nothing waiting, nor is its directory made again', async () => {
+    const taken: string[] = [];
+    let isOver = false;
+    const watch = async () => {
+      while (!isOver) taken.push(...(await adoptSpools(directory)).keys());
+    };
+    const watching = [watch(), watch()];
+    for (let round = 0; round < 50; round++) {
+      const spool = await openSpool(directory, `w${round}`);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      await spool.close();
+    }
+    isOver = true;
+    await Promise.all(watching);
+    expect(taken).toEqual([]);
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  it('that cannot be used is named, and holds up no other one', async () => {
+    await mkdir(join(directory, 'a', 'reports.jsonl'), { recursive: true });
+    await mkdir(join(directory, 'b', 'lock.sqlite'), { recursive: true });
+    await writeFile(join(directory, 'b', 'reports.jsonl'), '');
+    await mkdir(join(directory, 'empty'));
+    const spool = await openSpool(directory, 'w1');
+    spool.append(session, joined);
+    await spool.close();
+    const unusable: string[] = [];
+    const adopted = await adoptSpools(directory, { onUnusable: (name) => void unusable.push(name) });
+    expect(unusable).toEqual(['a', 'b']);
+    expect([...adopted.keys()]).toEqual(['w1']);
+    expect(await readdir(join(directory, 'empty'))).toEqual([]);
+    await adopted.get('w1')?.close();
+  });
+
+  it('whose lock is missing is taken from nobody, because a new one would not show that its worker lives', async () => {
+    const spool = await openSpool(directory, 'w1');
+    spool.append(session, joined);
+    await rm(join(directory, 'w1', 'lock.sqlite'));
+    const unusable: string[] = [];
+    const adopted = await adoptSpools(directory, { onUnusable: (name) => void unusable.push(name) });
+    expect([adopted.size, unusable]).toEqual([0, ['w1']]);
+    expect(await readdir(join(directory, 'w1'))).not.toContain('lock.sqlite');
+    await spool.close();
+  });
+
+  it('of a supervised worker is left to the next one that its supervisor starts', async () => {
+    for (const [name, isSupervised] of [
+      ['w1', true],
+      ['w2', false],
+    ] as const) {
+      const spool = await openSpool(directory, name, isSupervised);
+      spool.append(session, joined);
+      await spool.close();
+    }
+    const watched = await adoptSpools(directory, { watches: true });
+    expect([...watched.keys()]).toEqual(['w2']);
+    const adopted = await adoptSpools(directory);
+    expect([...adopted.keys()]).toEqual(['w1']);
+    for (const spool of [...watched.values(), ...adopted.values()]) await spool.close();
   });
 
   it('ignores the torn last line of an interrupted write', async () => {

@@ -5,17 +5,24 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { WebSocket } from 'ws';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
-import { connectControlPlane } from '#runtime/link/control-plane-client.ts';
+import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
 import { adoptSpools, openSpool, type Spool } from '#runtime/link/spool.ts';
+import { watchSpools } from '#runtime/link/watch-spools.ts';
 import { ManualClock } from '../../../fakes/manual-clock.ts';
 import { MemorySink } from '../../../fakes/memory-sink.ts';
 import { createTestHub } from '../../../fakes/test-hub.ts';
 
 const TOKEN = 'a-token-of-the-workers';
 const logger = createLogger({ level: 'silent', name: 'test' });
+
+/** As long as a busy machine may need. */
+function until(check: () => void | Promise<void>): Promise<void> {
+  return vi.waitFor(check, { timeout: 10_000 });
+}
 
 /** A directory of spools. */
 async function spoolRoot(): Promise<string> {
@@ -24,8 +31,15 @@ async function spoolRoot(): Promise<string> {
   return root;
 }
 
+interface ConnectOptions {
+  readonly clock?: Clock;
+  readonly adopted?: ReadonlyMap<string, Spool>;
+  readonly instanceId?: string;
+}
+
 /** Connects a worker with these spools. */
-function connect(url: string, clock: Clock, spool: Spool, adopted: ReadonlyMap<string, Spool>): void {
+function connect(url: string, spool: Spool, options: ConnectOptions = {}): ControlPlaneClient {
+  const { clock = systemClock, adopted = new Map(), instanceId = 'heir' } = options;
   const client = connectControlPlane({
     url,
     token: TOKEN,
@@ -34,7 +48,7 @@ function connect(url: string, clock: Clock, spool: Spool, adopted: ReadonlyMap<s
     spool,
     adopted,
     facts: () => ({
-      instanceId: 'heir',
+      instanceId,
       supervisorRun: null,
       capacity: 1,
       codecs: [],
@@ -51,6 +65,22 @@ function connect(url: string, clock: Clock, spool: Spool, adopted: ReadonlyMap<s
     client.close();
     await spool.close();
   });
+  return client;
+}
+
+/** A hub on a port of its own. */
+async function serveHub(options: { readonly holdsElsewhere?: (instanceId: string) => boolean } = {}) {
+  const sink = new MemorySink();
+  const workerDead = vi.spyOn(sink, 'workerDead');
+  const { hub } = createTestHub({ clock: systemClock, logger, sink, ...options });
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const link = serveWorkerLink(server, hub, TOKEN);
+  onTestFinished(async () => {
+    await link.close();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sink, workerDead, hub };
 }
 
 it('the calls of a dead worker are settled when the database is back', async () => {
@@ -61,7 +91,7 @@ it('the calls of a dead worker are settled when the database is back', async () 
   const settled = hub.workerDied('gone', { isReplaced: true });
   // Time for its spool, then the pause between two attempts.
   await clock.advance(1_500);
-  await vi.waitFor(() => expect(workerDead).toHaveBeenCalledTimes(1));
+  await until(() => expect(workerDead).toHaveBeenCalledTimes(1));
   await clock.advance(1_000);
   await settled;
   expect(sink.events).toEqual(['dead gone']);
@@ -75,28 +105,124 @@ it('a worker found dead later died when it last touched its spool, and not when 
   const aliveAt = new Date('2026-01-01T00:00:30Z');
   left.touch(aliveAt);
   await left.close();
-  const sink = new MemorySink();
-  const workerDead = vi.spyOn(sink, 'workerDead');
-  const { hub } = createTestHub({ clock: systemClock, logger, sink });
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const link = serveWorkerLink(server, hub, TOKEN);
-  onTestFinished(async () => {
-    await link.close();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, sink, workerDead } = await serveHub();
   const spool = await openSpool(root, 'heir');
-  connect(url, systemClock, spool, await adoptSpools(root));
-  await vi.waitFor(() => expect(sink.stored).toHaveLength(1));
-  await vi.waitFor(() => expect(workerDead).toHaveBeenCalledWith('dead', aliveAt, undefined));
+  connect(url, spool, { adopted: await adoptSpools(root) });
+  await until(() => expect(sink.stored).toHaveLength(1));
+  await until(() => expect(workerDead).toHaveBeenCalledWith('dead', aliveAt, undefined));
+});
+
+it('a worker that dies beside others in one folder is found dead by them, and its reports are sent', async () => {
+  const root = await spoolRoot();
+  const peer = await openSpool(root, 'peer');
+  peer.append({ sessionId: 's1', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
+  const { url, sink, workerDead } = await serveHub();
+  const client = connect(url, await openSpool(root, 'heir'));
+  await client.connected(10_000);
+  const left = vi.fn();
+  const watch = watchSpools({
+    ...{ clock: systemClock, logger, root, instanceId: 'heir' },
+    onLeft: (spools) => {
+      left([...spools.keys()]);
+      client.adopt(spools);
+    },
+  });
+  onTestFinished(() => watch.cancel());
+  // Both live.
+  await systemClock.sleep(600);
+  expect(left).not.toHaveBeenCalled();
+  // What the kernel does for a process that dies.
+  await peer.close();
+  await until(() => expect(sink.stored).toHaveLength(1));
+  await until(() => expect(workerDead).toHaveBeenCalledWith('peer', expect.any(Date), undefined));
+  expect(left.mock.calls).toEqual([[['peer']]]);
+});
+
+/** The spool of a peer, taken by a worker beside it. */
+async function takenSpool(url: string, peer = 'peer'): Promise<() => void> {
+  const root = await spoolRoot();
+  const spool = await openSpool(root, peer);
+  spool.append({ sessionId: 's1', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
+  await spool.close();
+  const heir = connect(url, await openSpool(root, 'heir'));
+  await heir.connected(10_000);
+  const left = await adoptSpools(root, { own: 'heir' });
+  return () => heir.adopt(left);
+}
+
+/** The link of a peer that answers no ping. */
+async function openSilentLink(url: string, instanceId: string, supervisorRun: string | null = null) {
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  const socket = new WebSocket(`${url}/internal/worker-link`, { headers, autoPong: false });
+  onTestFinished(() => socket.terminate());
+  await once(socket, 'open');
+  const supervision = { instance_id: instanceId, supervisor_run: supervisorRun };
+  const facts = { capacity: 1, codecs: [], sip_tag: null, kinds: ['web'], sessions: [], spools_of: [] };
+  socket.send(JSON.stringify({ type: 'register', ...supervision, ...facts, link_version: 1 }));
+  await once(socket, 'message');
+  return socket;
+}
+
+it('a worker whose link is still open, but does not answer, is dead once another one has its spool', async () => {
+  const { url, sink, workerDead } = await serveHub();
+  const take = await takenSpool(url);
+  await openSilentLink(url, 'peer');
+  take();
+  await until(() => expect(sink.stored).toHaveLength(1));
+  await until(() => expect(workerDead).toHaveBeenCalledWith('peer', expect.any(Date), undefined));
+});
+
+it('a worker whose link answers is alive, whoever has its spool', async () => {
+  const { url, sink, workerDead } = await serveHub();
+  const take = await takenSpool(url);
+  const peer = connect(url, await openSpool(await spoolRoot(), 'peer'), { instanceId: 'peer' });
+  await peer.connected(10_000);
+  take();
+  await until(() => expect(sink.stored).toHaveLength(1));
+  // Longer than a worker has for its answer.
+  await systemClock.sleep(1_200);
+  expect(workerDead).not.toHaveBeenCalled();
+  expect(peer.isConnected).toBe(true);
+});
+
+it('a worker that another replica hears is dead only once its link there is closed', async () => {
+  let isHeld = true;
+  const { url, sink, workerDead } = await serveHub({ holdsElsewhere: (id) => id === 'peer' && isHeld });
+  const take = await takenSpool(url);
+  take();
+  await until(() => expect(sink.stored).toHaveLength(1));
+  await systemClock.sleep(500);
+  expect(workerDead).not.toHaveBeenCalled();
+  isHeld = false;
+  await until(() => expect(workerDead).toHaveBeenCalledWith('peer', expect.any(Date), undefined));
+});
+
+it('the death of a supervised worker is left to its supervisor, which knows the cause', async () => {
+  const { url, sink, workerDead, hub } = await serveHub();
+  const take = await takenSpool(url);
+  await openSilentLink(url, 'peer', 'run 1');
+  take();
+  await until(() => expect(sink.stored).toHaveLength(1));
+  await systemClock.sleep(1_200);
+  expect(workerDead).not.toHaveBeenCalled();
+  await hub.workerDied('peer', { isReplaced: true, hungIn: 's1' });
+  expect(workerDead.mock.calls).toEqual([['peer', expect.any(Date), 's1']]);
+});
+
+it('a worker that registers after it was taken for dead may die once more', async () => {
+  const { url, workerDead, hub } = await serveHub();
+  await hub.workerDied('peer', { isReplaced: false });
+  const socket = await openSilentLink(url, 'peer');
+  await hub.workerDied('peer', { isReplaced: false });
+  expect(workerDead).toHaveBeenCalledTimes(2);
+  await until(() => expect(socket.readyState).toBe(socket.CLOSED));
 });
 
 it('a worker notes in its spool every second that it is alive, connected or not', async () => {
   const root = await spoolRoot();
   const clock = new ManualClock();
-  connect('http://127.0.0.1:9', clock, await openSpool(root, 'heir'), new Map());
+  connect('http://127.0.0.1:9', await openSpool(root, 'heir'), { clock });
   await clock.advance(1_000);
   const file = join(root, 'heir', 'alive');
-  await vi.waitFor(async () => expect((await stat(file)).mtime).toEqual(new Date(clock.wallTime())));
+  await until(async () => expect((await stat(file)).mtime).toEqual(new Date(clock.wallTime())));
 });
