@@ -102,7 +102,7 @@ async function compose(
     random: Math.random,
     spool,
     lease,
-    adopted: await adoptSpools(spoolRoot),
+    adopted: await adoptSpools(spoolRoot, { onUnusable: warnOfSpool(logger) }),
     uploads,
     media,
     engines: new PlanEngines(parts),
@@ -137,6 +137,10 @@ async function compose(
       await knowledge.close();
     },
   };
+}
+
+function warnOfSpool(logger: Logger): (name: string, error: unknown) => void {
+  return (name, err) => logger.warn({ err, name }, 'a spool cannot be used');
 }
 
 function openSpeech(

@@ -103,7 +103,7 @@ export async function adoptSpools(root: string, options: AdoptOptions = {}): Pro
   const names = await readdir(root).catch(() => []);
   for (const name of names.filter((one) => !one.startsWith(HIDDEN) && one !== own)) {
     try {
-      // Not even its lock may be tried, which could be at the moment at which the next worker does.
+      // Its lock may not even be tried: the next worker, trying at the same moment, would find it taken.
       if (options.watches && (await isThere(join(root, name, SUPERVISED)))) continue;
       const spool = await adoptSpool(join(root, name));
       if (spool) adopted.set(name, spool);
@@ -196,8 +196,10 @@ function placeOf(file: FileHandle, directory: string, lock: DataDirLock): SpoolP
       try {
         await file.close();
         if (isWaiting) return;
-        // Removed by hand: nothing is left to remove.
-        await rename(directory, hiddenName(directory)).catch(() => undefined);
+        await rename(directory, hiddenName(directory)).catch((error: NodeJS.ErrnoException) => {
+          // Removed by hand: nothing is left to remove.
+          if (error.code !== 'ENOENT') throw error;
+        });
         await rm(hiddenName(directory), { recursive: true, force: true });
       } finally {
         lock.release();

@@ -316,6 +316,7 @@ export class WorkerHub {
     }
     if (this.#dead.has(instanceId)) return;
     this.#dead.add(instanceId);
+    logger.warn({ instanceId }, 'a worker is dead: another one has its spool, and takes over its calls');
     workers.closeDead(instanceId, workers.awaitsSuccessor);
     const nowMs = clock.wallTime();
     const diedAt = aliveAt === undefined ? null : new Date(Math.min(Date.parse(aliveAt), nowMs));
@@ -323,8 +324,8 @@ export class WorkerHub {
   }
 
   /**
-   * Whether the worker answers over its link to this replica, has a new one, or keeps one to another replica
-   * for longer than that would keep the link of a dead worker.
+   * Whether the worker is alive: it answers over its link to this replica, has opened a new one, or has one to
+   * another replica that stays open although a dead worker's would have been closed by then.
    */
   async #isHeard(instanceId: string, link: WorkerConnection | undefined): Promise<boolean> {
     const { clock, workers, others } = this.#deps;
