@@ -1,13 +1,12 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
-import { type Clock, systemClock } from '#base/clock.ts';
-import { createLogger } from '#base/log.ts';
+import { createLogger, type Logger } from '#base/log.ts';
 import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
 import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
 import { adoptSpools, openSpool, type Spool } from '#runtime/link/spool.ts';
@@ -31,15 +30,20 @@ async function spoolRoot(): Promise<string> {
   return root;
 }
 
+/** Where a hub is, and the clock that it shares with its workers. */
+interface HubPlace {
+  readonly url: string;
+  readonly clock: ManualClock;
+}
+
 interface ConnectOptions {
-  readonly clock?: Clock;
   readonly adopted?: ReadonlyMap<string, Spool>;
   readonly instanceId?: string;
 }
 
 /** Connects a worker with these spools. */
-function connect(url: string, spool: Spool, options: ConnectOptions = {}): ControlPlaneClient {
-  const { clock = systemClock, adopted = new Map(), instanceId = 'heir' } = options;
+function connect({ url, clock }: HubPlace, spool: Spool, options: ConnectOptions = {}): ControlPlaneClient {
+  const { adopted = new Map(), instanceId = 'heir' } = options;
   const client = connectControlPlane({
     url,
     token: TOKEN,
@@ -68,19 +72,28 @@ function connect(url: string, spool: Spool, options: ConnectOptions = {}): Contr
   return client;
 }
 
-/** A hub on a port of its own. */
-async function serveHub(options: { readonly holdsElsewhere?: (instanceId: string) => boolean } = {}) {
+interface HubOptions {
+  readonly holdsElsewhere?: (instanceId: string) => boolean;
+  readonly logger?: Logger;
+}
+
+/** A hub on a port of its own. Only the test advances its time. */
+async function serveHub(options: HubOptions = {}) {
+  const clock = new ManualClock();
   const sink = new MemorySink();
   const workerDead = vi.spyOn(sink, 'workerDead');
-  const { hub } = createTestHub({ clock: systemClock, logger, sink, ...options });
+  const { hub } = createTestHub({ clock, logger, sink, ...options });
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const link = serveWorkerLink(server, hub, TOKEN);
   onTestFinished(async () => {
-    await link.close();
+    const closed = link.close();
+    // Whatever a failed test has left unsettled.
+    await clock.advance(20_000);
+    await closed;
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sink, workerDead, hub };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, clock, sink, workerDead, hub };
 }
 
 it('the calls of a dead worker are settled when the database is back', async () => {
@@ -102,52 +115,61 @@ it('a worker found dead later died when it last touched its spool, and not when 
   const root = await spoolRoot();
   const left = await openSpool(root, 'dead');
   left.append({ sessionId: 's1', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
-  const aliveAt = new Date('2026-01-01T00:00:30Z');
+  const aliveAt = new Date('2025-12-31T23:59:30Z');
   left.touch(aliveAt);
   await left.close();
-  const { url, sink, workerDead } = await serveHub();
+  const { sink, workerDead, ...hub } = await serveHub();
   const spool = await openSpool(root, 'heir');
-  connect(url, spool, { adopted: await adoptSpools(root) });
+  connect(hub, spool, { adopted: await adoptSpools(root) });
   await until(() => expect(sink.stored).toHaveLength(1));
   await until(() => expect(workerDead).toHaveBeenCalledWith('dead', aliveAt, undefined));
 });
 
 it('a worker that dies beside others in one folder is found dead by them, and its reports are sent', async () => {
   const root = await spoolRoot();
-  const peer = await openSpool(root, 'peer');
-  peer.append({ sessionId: 's1', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
-  const { url, sink, workerDead } = await serveHub();
-  const client = connect(url, await openSpool(root, 'heir'));
+  const { sink, workerDead, ...hub } = await serveHub();
+  const client = connect(hub, await openSpool(root, 'heir'));
   await client.connected(10_000);
+  const [earlier, peer] = [await openSpool(root, 'earlier'), await openSpool(root, 'peer')];
+  for (const spool of [earlier, peer])
+    spool.append({ sessionId: 's1', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
+  // What the kernel does for a process that dies.
+  await earlier.close();
   const left = vi.fn();
   const watch = watchSpools({
-    ...{ clock: systemClock, logger, root, instanceId: 'heir' },
+    ...{ clock: hub.clock, logger, root, instanceId: 'heir' },
     onLeft: (spools) => {
       left([...spools.keys()]);
       client.adopt(spools);
     },
   });
   onTestFinished(() => watch.cancel());
-  // Both live.
-  await systemClock.sleep(600);
-  expect(left).not.toHaveBeenCalled();
-  // What the kernel does for a process that dies.
+  // This look leaves the living alone.
+  await hub.clock.advance(250);
+  await until(() => expect(left.mock.calls).toEqual([[['earlier']]]));
   await peer.close();
-  await until(() => expect(sink.stored).toHaveLength(1));
+  await hub.clock.advance(250);
+  await until(() => expect(left.mock.calls).toEqual([[['earlier']], [['peer']]]));
   await until(() => expect(workerDead).toHaveBeenCalledWith('peer', expect.any(Date), undefined));
-  expect(left.mock.calls).toEqual([[['peer']]]);
+  expect(sink.stored).toHaveLength(1);
 });
 
-/** The spool of a peer, taken by a worker beside it. */
-async function takenSpool(url: string, peer = 'peer'): Promise<() => void> {
+/** A worker beside a peer that has left its spool. The result has the hub told that the worker took it. */
+async function takenSpool({ sink, ...hub }: HubPlace & { readonly sink: MemorySink }) {
   const root = await spoolRoot();
-  const spool = await openSpool(root, peer);
+  const spool = await openSpool(root, 'peer');
   spool.append({ sessionId: 's1', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });
   await spool.close();
-  const heir = connect(url, await openSpool(root, 'heir'));
+  const heir = connect(hub, await openSpool(root, 'heir'));
   await heir.connected(10_000);
   const left = await adoptSpools(root, { own: 'heir' });
-  return () => heir.adopt(left);
+  return async () => {
+    heir.adopt(left);
+    await until(async () => expect(await readdir(root)).toEqual(['heir']));
+    // Arrives behind the message that the spool was read.
+    heir.report({ sessionId: 's2', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:01Z' });
+    await until(() => expect(sink.stored.map((one) => one.session_id)).toEqual(['s1', 's2']));
+  };
 }
 
 /** The link of a peer that answers no ping. */
@@ -164,56 +186,70 @@ async function openSilentLink(url: string, instanceId: string, supervisorRun: st
 }
 
 it('a worker whose link is still open, but does not answer, is dead once another one has its spool', async () => {
-  const { url, sink, workerDead } = await serveHub();
-  const take = await takenSpool(url);
-  await openSilentLink(url, 'peer');
-  take();
-  await until(() => expect(sink.stored).toHaveLength(1));
+  const { workerDead, ...hub } = await serveHub();
+  const take = await takenSpool(hub);
+  const silent = await openSilentLink(hub.url, 'peer');
+  const asked = vi.fn();
+  silent.on('ping', asked);
+  await take();
+  await until(() => expect(asked).toHaveBeenCalled());
+  await hub.clock.advance(999);
+  expect(workerDead).not.toHaveBeenCalled();
+  await hub.clock.advance(1);
   await until(() => expect(workerDead).toHaveBeenCalledWith('peer', expect.any(Date), undefined));
 });
 
 it('a worker whose link answers is alive, whoever has its spool', async () => {
-  const { url, sink, workerDead } = await serveHub();
-  const take = await takenSpool(url);
-  const peer = connect(url, await openSpool(await spoolRoot(), 'peer'), { instanceId: 'peer' });
+  const listening = createLogger({ level: 'silent', name: 'test' });
+  const error = vi.spyOn(listening, 'error');
+  const { workerDead, ...hub } = await serveHub({ logger: listening });
+  const take = await takenSpool(hub);
+  const peer = connect(hub, await openSpool(await spoolRoot(), 'peer'), { instanceId: 'peer' });
   await peer.connected(10_000);
-  take();
-  await until(() => expect(sink.stored).toHaveLength(1));
-  // Longer than a worker has for its answer.
-  await systemClock.sleep(1_200);
+  await take();
+  await until(() => expect(error).toHaveBeenCalledWith({ instanceId: 'peer' }, expect.any(String)));
+  // As long as a worker has for its answer.
+  await hub.clock.advance(1_000);
   expect(workerDead).not.toHaveBeenCalled();
   expect(peer.isConnected).toBe(true);
 });
 
 it('a worker that another replica hears is dead only once its link there is closed', async () => {
   let isHeld = true;
-  const { url, sink, workerDead } = await serveHub({ holdsElsewhere: (id) => id === 'peer' && isHeld });
-  const take = await takenSpool(url);
-  take();
-  await until(() => expect(sink.stored).toHaveLength(1));
-  await systemClock.sleep(500);
+  const holdsElsewhere = vi.fn((id: string) => id === 'peer' && isHeld);
+  const { workerDead, ...hub } = await serveHub({ holdsElsewhere });
+  const take = await takenSpool(hub);
+  await take();
+  await hub.clock.advance(500);
+  expect(holdsElsewhere.mock.calls.filter(([id]) => id === 'peer').length).toBeGreaterThan(5);
   expect(workerDead).not.toHaveBeenCalled();
   isHeld = false;
+  await hub.clock.advance(100);
   await until(() => expect(workerDead).toHaveBeenCalledWith('peer', expect.any(Date), undefined));
 });
 
 it('the death of a supervised worker is left to its supervisor, which knows the cause', async () => {
-  const { url, sink, workerDead, hub } = await serveHub();
-  const take = await takenSpool(url);
-  await openSilentLink(url, 'peer', 'run 1');
-  take();
-  await until(() => expect(sink.stored).toHaveLength(1));
-  await systemClock.sleep(1_200);
+  const { workerDead, hub, ...place } = await serveHub();
+  const take = await takenSpool(place);
+  await openSilentLink(place.url, 'peer', 'run 1');
+  await take();
+  // As long as a worker has for its answer.
+  await place.clock.advance(1_000);
   expect(workerDead).not.toHaveBeenCalled();
-  await hub.workerDied('peer', { isReplaced: true, hungIn: 's1' });
+  const settled = hub.workerDied('peer', { isReplaced: true, hungIn: 's1' });
+  // Time for its spool.
+  await place.clock.advance(1_500);
+  await settled;
   expect(workerDead.mock.calls).toEqual([['peer', expect.any(Date), 's1']]);
 });
 
 it('a worker that registers after it was taken for dead may die once more', async () => {
-  const { url, workerDead, hub } = await serveHub();
+  const { url, clock, workerDead, hub } = await serveHub();
   await hub.workerDied('peer', { isReplaced: false });
   const socket = await openSilentLink(url, 'peer');
-  await hub.workerDied('peer', { isReplaced: false });
+  const settled = hub.workerDied('peer', { isReplaced: false });
+  await clock.advance(1_500);
+  await settled;
   expect(workerDead).toHaveBeenCalledTimes(2);
   await until(() => expect(socket.readyState).toBe(socket.CLOSED));
 });
@@ -221,7 +257,7 @@ it('a worker that registers after it was taken for dead may die once more', asyn
 it('a worker notes in its spool every second that it is alive, connected or not', async () => {
   const root = await spoolRoot();
   const clock = new ManualClock();
-  connect('http://127.0.0.1:9', await openSpool(root, 'heir'), { clock });
+  connect({ url: 'http://127.0.0.1:9', clock }, await openSpool(root, 'heir'));
   await clock.advance(1_000);
   const file = join(root, 'heir', 'alive');
   await until(async () => expect((await stat(file)).mtime).toEqual(new Date(clock.wallTime())));
