@@ -324,8 +324,8 @@ export class WorkerHub {
   }
 
   /**
-   * Whether the worker is alive: it answers over its link to this replica, has opened a new one, or has one to
-   * another replica that stays open although a dead worker's would have been closed by then.
+   * Whether the worker is alive: it answers over its link to this replica, has opened a new one, or has one
+   * to another replica that stays open although a dead worker's would have been closed by then.
    */
   async #isHeard(instanceId: string, link: WorkerConnection | undefined): Promise<boolean> {
     const { clock, workers, others } = this.#deps;
