@@ -3,10 +3,10 @@ import type { ReportEnvelope } from '#protocol/worker-link.ts';
 import type { SessionHead } from '../../platform/store/models/session-model.ts';
 
 /**
- * Maximum number of cached calls per control plane; beyond it, the one that has not reported for longest is
- * evicted.
+ * Maximum number of cached calls per control plane, twice what one has to carry, at some tens of KiB each at
+ * most; beyond it, the one that has not reported for longest is evicted.
  */
-const MAX_SESSIONS = 1_000;
+const MAX_SESSIONS = 4_000;
 
 /** Cache of the sessions that send reports. */
 export class ReportedSessions {
