@@ -10,8 +10,8 @@ export interface Blobs {
   list(prefix: string): Promise<string[]>;
   /** Removes a key. Removing a missing key does nothing. */
   delete(key: string): Promise<void>;
-  /** Removes every key with this prefix, which must not be empty. */
-  deletePrefix(prefix: string): Promise<void>;
+  /** Removes every key with this prefix, which must not be empty; returns how many. */
+  deletePrefix(prefix: string): Promise<number>;
 }
 
 /** Thrown for a key that would leave the store or be hidden in it. */

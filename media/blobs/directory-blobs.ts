@@ -28,11 +28,11 @@ export function createDirectoryBlobs(root: string): Blobs {
     deletePrefix: async (prefix) => {
       if (prefix === '') throw new Error('deletePrefix needs a prefix');
       requirePrefix(prefix);
+      const keys = await keysUnder(root, prefix);
       // A removed directory takes the remains of interrupted writes with it.
-      if (prefix.endsWith('/')) await rm(join(root, prefix), { recursive: true, force: true });
-      else
-        for (const key of await keysUnder(root, prefix))
-          await rm(join(root, key), { recursive: true, force: true });
+      const paths = prefix.endsWith('/') ? [prefix] : keys;
+      for (const path of paths) await rm(join(root, path), { recursive: true, force: true });
+      return keys.length;
     },
   };
 }

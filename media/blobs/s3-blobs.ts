@@ -1,6 +1,6 @@
 /**
  * Blobs in an S3 bucket, or in any store with its REST protocol (PutObject, GetObject, DeleteObject,
- * ListObjectsV2).
+ * DeleteObjects, ListObjectsV2).
  */
 import { createHash } from 'node:crypto';
 import { AwsClient } from 'aws4fetch';
@@ -26,6 +26,8 @@ class S3Error extends Error {
 }
 
 const DEFAULT_REGION = 'us-east-1';
+/** Keys of one DeleteObjects request, at most. */
+const DELETED_TOGETHER = 1_000;
 const ATTEMPTS = 4;
 const FIRST_WAIT_MS = 100;
 /** For one attempt, including its body. */
@@ -59,8 +61,13 @@ export function createS3Blobs(url: string, credentials: S3Credentials): Blobs {
     deletePrefix: async (prefix) => {
       if (prefix === '') throw new Error('deletePrefix needs a prefix');
       requirePrefix(prefix);
-      for (const key of await listAll(request, root, prefix))
-        await request.send({ operation: 'delete', method: 'DELETE', path: root + key });
+      const keys = await listAll(request, root, prefix);
+      for (let first = 0; first < keys.length; first += DELETED_TOGETHER)
+        await deleteAll(
+          request,
+          keys.slice(first, first + DELETED_TOGETHER).map((key) => root + key),
+        );
+      return keys.length;
     },
   };
 }
@@ -85,10 +92,11 @@ function parseUrl(url: string): { readonly base: string; readonly region: string
 
 interface S3Request {
   readonly operation: string;
-  readonly method: 'GET' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 class Requester {
@@ -113,12 +121,15 @@ class Requester {
     });
   }
 
-  async #attempt({ operation, method, path, query, body }: S3Request): Promise<Buffer | null> {
+  async #attempt({ operation, method, path, query, body, ...rest }: S3Request): Promise<Buffer | null> {
     const url = new URL(this.#base + path.split('/').map(encodeURIComponent).join('/'));
     for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value);
     const payload = Buffer.from(body ?? []);
     // The signature covers the body, which protects it even without encryption.
-    const headers = { 'x-amz-content-sha256': createHash('sha256').update(payload).digest('hex') };
+    const headers = {
+      'x-amz-content-sha256': createHash('sha256').update(payload).digest('hex'),
+      ...rest.headers,
+    };
     const response = await this.#client.fetch(url.toString(), {
       method,
       headers,
@@ -128,10 +139,46 @@ class Requester {
     const answer = Buffer.from(await response.arrayBuffer());
     if (response.ok) return answer;
     const code = tags(answer.toString('utf8'), 'Code')[0] ?? '';
-    if (response.status === 404 && method !== 'PUT' && code !== 'NoSuchBucket') return null;
+    if (response.status === 404 && /^(?:GET|DELETE)$/.test(method) && code !== 'NoSuchBucket') return null;
     const error = new S3Error(operation, response.status, code);
+    // 501: it does not know the request.
+    if (response.status === 501) throw new AbortError(error);
     if (response.status >= 500 || response.status === 429 || response.status === 408) throw error;
     throw new AbortError(error);
+  }
+}
+
+async function deleteAll(request: Requester, paths: readonly string[]): Promise<void> {
+  if (await areDeletedTogether(request, paths)) return;
+  // The store does not know such requests, or has refused some of the keys: the reason of one is the error.
+  for (const path of paths) await request.send({ operation: 'delete', method: 'DELETE', path });
+}
+
+async function areDeletedTogether(request: Requester, paths: readonly string[]): Promise<boolean> {
+  const objects = paths
+    .map((path) => `<Object><Key>${path.replaceAll('&', '&amp;')}</Key></Object>`)
+    .join('');
+  const namespace = 'http://s3.amazonaws.com/doc/2006-03-01/';
+  const body = Buffer.from(`<Delete xmlns="${namespace}"><Quiet>true</Quiet>${objects}</Delete>`);
+  const headers = {
+    'content-type': 'application/xml',
+    'content-md5': createHash('md5').update(body).digest('base64'),
+  };
+  const query = { delete: '' };
+  try {
+    const answer = await request.send({
+      operation: 'delete',
+      method: 'POST',
+      path: '',
+      query,
+      body,
+      headers,
+    });
+    const text = answer?.toString('utf8') ?? '';
+    return text.includes('<DeleteResult') && tags(text, 'Code').every((code) => code === 'NoSuchKey');
+  } catch (error) {
+    if (error instanceof S3Error) return false;
+    throw error;
   }
 }
 

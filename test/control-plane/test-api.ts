@@ -227,7 +227,9 @@ function memoryBlobs(): Blobs {
     list,
     delete: async (key) => void blobs.delete(key),
     deletePrefix: async (prefix) => {
-      for (const key of await list(prefix)) blobs.delete(key);
+      const keys = await list(prefix);
+      for (const key of keys) blobs.delete(key);
+      return keys.length;
     },
   };
 }

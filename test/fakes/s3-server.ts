@@ -1,7 +1,7 @@
 /**
- * A stand-in for S3: PutObject, GetObject, DeleteObject and ListObjectsV2 with path-style addresses, over
- * HTTP on the loopback. It checks Signature Version 4 with its own code, lists two keys per page, and can
- * simulate failures.
+ * A stand-in for S3: PutObject, GetObject, DeleteObject, DeleteObjects and ListObjectsV2 with path-style
+ * addresses, over HTTP on the loopback. It checks Signature Version 4 with its own code, lists two keys per
+ * page unless told otherwise, and can simulate failures and a slow answer.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -20,23 +20,29 @@ export interface S3Server {
   readonly requests: string[];
   /** Outcomes of the next requests, instead of normal service: a status, or `hang-up`. */
   readonly failures: (number | 'hang-up')[];
+  /** Answers to every request with a method, instead of normal service. */
+  readonly answers: Map<string, { readonly status: number; readonly body: string }>;
   close(): Promise<void>;
 }
 
 /** Starts the server with one bucket, `calls`. */
-export async function startS3Server(): Promise<S3Server> {
+export async function startS3Server({ pageKeys = PAGE_KEYS, answerAfterMs = 0 } = {}): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
   const requests: string[] = [];
   const failures: (number | 'hang-up')[] = [];
+  const answers: S3Server['answers'] = new Map();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
+    request.on('end', async () => {
+      if (answerAfterMs > 0) await new Promise((resolve) => setTimeout(resolve, answerAfterMs));
       requests.push(`${request.method} ${request.url?.split('?')[0]}`);
       const failure = failures.shift();
+      const answer = answers.get(request.method ?? '');
       if (failure === 'hang-up') request.socket.destroy();
       else if (failure !== undefined) refuse(response, failure, 'SlowDown');
-      else serve(objects, request, { response, body: Buffer.concat(chunks) });
+      else if (answer) response.writeHead(answer.status).end(answer.body);
+      else serve(objects, request, { response, body: Buffer.concat(chunks), pageKeys });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -46,6 +52,7 @@ export async function startS3Server(): Promise<S3Server> {
     objects,
     requests,
     failures,
+    answers,
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();
@@ -57,9 +64,9 @@ export async function startS3Server(): Promise<S3Server> {
 function serve(
   objects: Map<string, Buffer>,
   request: IncomingMessage,
-  exchange: { response: ServerResponse; body: Buffer },
+  exchange: { response: ServerResponse; body: Buffer; pageKeys: number },
 ): void {
-  const { response, body } = exchange;
+  const { response, body, pageKeys } = exchange;
   const url = new URL(request.url ?? '/', 'http://s3');
   const [, bucket, ...rest] = decodeURIComponent(url.pathname).split('/');
   const key = rest.join('/');
@@ -68,19 +75,32 @@ function serve(
   else if (request.method === 'PUT') {
     objects.set(key, body);
     response.end();
+  } else if (request.method === 'POST' && url.searchParams.has('delete')) {
+    const md5 = createHash('md5').update(body).digest('base64');
+    if (request.headers['content-md5'] !== md5) {
+      refuse(response, 400, 'InvalidDigest');
+      return;
+    }
+    for (const [, deleted = ''] of body.toString('utf8').matchAll(/<Key>([^<]*)<\/Key>/g))
+      objects.delete(deleted.replaceAll('&amp;', '&'));
+    response.end('<?xml version="1.0"?><DeleteResult></DeleteResult>');
   } else if (request.method === 'DELETE') {
     objects.delete(key);
     response.writeHead(204).end();
-  } else if (key === '') list(objects, url, response);
+  } else if (key === '') list(objects, url, { response, pageKeys });
   else if (objects.has(key)) response.end(objects.get(key));
   else refuse(response, 404, 'NoSuchKey');
 }
 
-function list(objects: Map<string, Buffer>, url: URL, response: ServerResponse): void {
+function list(
+  objects: Map<string, Buffer>,
+  url: URL,
+  { response, pageKeys }: { response: ServerResponse; pageKeys: number },
+): void {
   const prefix = url.searchParams.get('prefix') ?? '';
   const after = url.searchParams.get('continuation-token') ?? '';
   const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort();
-  const page = keys.slice(0, PAGE_KEYS);
+  const page = keys.slice(0, pageKeys);
   const isTruncated = keys.length > page.length;
   const contents = page
     .map((key) => `<Contents><Key>${key.replaceAll('&', '&amp;')}</Key></Contents>`)

@@ -6,7 +6,9 @@
 import { isE164 } from '#telephony/e164.ts';
 import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recording-store.ts';
 import type { Context } from '../../platform/context.ts';
+import { inBatches } from '../../platform/store/in-batches.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { settleAll } from './settle-all.ts';
 
 /** How many records an erasure deleted, by kind. */
 export interface ErasureCounts {
@@ -18,7 +20,10 @@ export interface ErasureCounts {
   readonly deliveries: number;
 }
 
-type Parts = Pick<Context, 'models' | 'blobs'>;
+type Parts = Pick<Context, 'models' | 'blobs' | 'clock'>;
+
+/** Sessions erased at once: a remote bucket answers late. */
+const AT_ONCE = 10;
 
 const NOTHING: ErasureCounts = {
   sessions: 0,
@@ -64,8 +69,16 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
     .lean<Pick<SessionDocument, '_id' | 'caller_number'>[]>();
   const called = sessions.flatMap(({ caller_number: number }) => spellingsOf(number ?? ''));
   await eraseRefusals(context, teamId, [...numbers, ...called]);
+  const ids = sessions.map(({ _id }) => _id);
+  await inBatches(context.clock, ids, (some) =>
+    context.models.sessions.updateMany({ _id: { $in: some } }, { $set: FORGOTTEN }),
+  );
   let total = NOTHING;
-  for (const { _id } of sessions) total = sum(total, await eraseSession(context, _id));
+  for (let first = 0; first < ids.length; first += AT_ONCE) {
+    const some = ids.slice(first, first + AT_ONCE);
+    const counts = await settleAll(some.map((id) => removeSession(context, id)));
+    total = counts.reduce(sum, total);
+  }
   await eraseRows(context, { $or: isTheirs('to_number') });
   return total;
 }
@@ -104,12 +117,11 @@ async function eraseRows({ models }: Parts, theirs: object): Promise<void> {
   });
 }
 
-async function eraseSession(context: Parts, id: string): Promise<ErasureCounts> {
-  const { models, blobs } = context;
-  await models.sessions.updateOne({ _id: id }, { $set: FORGOTTEN });
+/** Deletes what the key of a session could have opened, then its link to the person. */
+async function removeSession({ models, blobs }: Parts, id: string): Promise<ErasureCounts> {
   const [segments, chunks, attachments, deliveries] = await Promise.all([
-    removeBlobs(blobs, recordingPrefix(id)),
-    removeBlobs(blobs, flightLogPrefix(id)),
+    blobs.deletePrefix(recordingPrefix(id)),
+    blobs.deletePrefix(flightLogPrefix(id)),
     models.sessionAttachments.deleteMany({ session_id: id }),
     models.deliveries.deleteMany({ session_id: id }),
   ]);
@@ -121,12 +133,6 @@ async function eraseSession(context: Parts, id: string): Promise<ErasureCounts> 
     attachments: attachments.deletedCount,
     deliveries: deliveries.deletedCount,
   };
-}
-
-async function removeBlobs(blobs: Context['blobs'], prefix: string): Promise<number> {
-  const { length } = await blobs.list(prefix);
-  await blobs.deletePrefix(prefix);
-  return length;
 }
 
 function sum(a: ErasureCounts, b: ErasureCounts): ErasureCounts {

@@ -1,54 +1,69 @@
 /**
  * Deletes what a team's retention settings no longer allow: an hourly job that continues where the last one
- * stopped, so that no old record is checked twice.
+ * stopped, so that no old record is checked twice. A team belongs to one replica at a time (a lease in the
+ * store), so that none is deleted twice.
  */
-
+import { randomUUID } from 'node:crypto';
 import type { Meters } from '#base/meters.ts';
 import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recording-store.ts';
 import { removeBatch } from '../../jobs/batch-calls/batch-store.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
-import type { Context } from '../../platform/context.ts';
+import { type Context, now } from '../../platform/context.ts';
+import { inBatches } from '../../platform/store/in-batches.ts';
 import {
   DEFAULT_RETENTION,
   type PrivacyDocument,
+  type RetentionDays,
   type RetentionKind,
 } from '../../platform/store/models/privacy-model.ts';
 import type { UserDocument } from '../../platform/store/models/user-model.ts';
+import { settleAll } from './settle-all.ts';
 
 const TICK_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Ids read per query: a cursor would expire before all records are processed. */
 const PAGE = 100;
+/** Sessions whose blobs are deleted at once: a remote bucket answers late. */
+const AT_ONCE = 20;
+/** Renewed before each few sessions; a bucket that is slow or away takes its time. */
+const LEASE_MS = 5 * 60 * 1000;
 
 type Parts = Pick<Context, 'models' | 'blobs' | 'clock'>;
 
 /** Data that belongs to a session and expires with it. */
 type OfSession = Exclude<RetentionKind, 'deliveries' | 'test_runs' | 'batch_calls'>;
 
-/** How each kind is deleted from a session; each deletion is idempotent. */
-const REMOVERS: Readonly<Record<OfSession, (context: Parts, sessionId: string) => Promise<void>>> = {
-  recordings: async ({ models, blobs }, id) => {
-    await blobs.deletePrefix(recordingPrefix(id));
-    await models.sessions.updateOne({ _id: id }, { $set: { tracks: [] } });
-  },
-  transcripts: async ({ models }, id) => {
-    await models.sessions.updateOne(
-      { _id: id },
-      { $set: { timeline: [], dialog: null, person: null, sip_headers: null, 'analysis.result': null } },
+/** How each kind is deleted from sessions; each deletion is idempotent. */
+const REMOVERS: Readonly<Record<OfSession, (context: Parts, ids: readonly string[]) => Promise<void>>> = {
+  recordings: async ({ models, blobs, clock }, ids) => {
+    await settleAll(ids.map((id) => blobs.deletePrefix(recordingPrefix(id))));
+    await inBatches(clock, ids, (some) =>
+      models.sessions.updateMany({ _id: { $in: some } }, { $set: { tracks: [] } }),
     );
-    await models.sessionAttachments.deleteMany({ session_id: id });
   },
-  flight_logs: ({ blobs }, id) => blobs.deletePrefix(flightLogPrefix(id)),
+  transcripts: ({ models, clock }, ids) =>
+    inBatches(clock, ids, async (some) => {
+      await models.sessions.updateMany(
+        { _id: { $in: some } },
+        { $set: { timeline: [], dialog: null, person: null, sip_headers: null, 'analysis.result': null } },
+      );
+      await models.sessionAttachments.deleteMany({ session_id: { $in: some } });
+    }),
+  flight_logs: async ({ blobs }, ids) => {
+    await settleAll(ids.map((id) => blobs.deletePrefix(flightLogPrefix(id))));
+  },
 };
 
 /** Starts enforcing retention in this replica: at once, then every hour. */
 export function startRetention(context: Context): BackgroundLoop {
-  const { clock, metrics } = context;
+  const { clock, metrics, settings } = context;
+  // Without other replicas a lease can only be of the previous process: it is taken over at once.
+  const holder = settings.REDIS_URL === undefined ? 'alone' : randomUUID();
   let enforcedMs = clock.now();
   addRetentionMetrics(metrics.meters, () => clock.now() - enforcedMs);
   return startBackgroundLoop(context, { name: 'retention', everyMs: TICK_MS }, async () => {
     const startMs = clock.now();
-    await enforceRetention(context);
+    await enforceRetention(context, holder);
     enforcedMs = startMs;
   });
 }
@@ -59,49 +74,101 @@ export function addRetentionMetrics(meters: Meters, lagMs: () => number): void {
     name: 'parley_retention_lag_seconds',
     help:
       'Time since the start of the last complete pass of this replica: everything that was due ' +
-      'then is deleted. A pass starts every hour.',
+      'then is deleted, or another replica is deleting it. A pass starts every hour.',
     read: () => lagMs() / 1000,
   });
 }
 
-/** One pass over every team. */
-export async function enforceRetention(context: Parts): Promise<void> {
+/**
+ * One pass over every team that no other replica is at; `holder` identifies the holder of the leases. An
+ * error of one team is thrown once all others have had their turn.
+ */
+export async function enforceRetention(context: Parts, holder: string): Promise<void> {
+  const errors: unknown[] = [];
   for (let after = ''; ; ) {
     const users = await context.models.users
       .find({ _id: { $gt: after } }, { team_id: 1 })
       .sort({ _id: 1 })
       .limit(PAGE)
       .lean<Pick<UserDocument, '_id' | 'team_id'>[]>();
-    for (const { team_id: teamId } of users) {
-      const settings = await context.models.privacy.findById(teamId).lean<PrivacyDocument>();
-      await enforceFor(context, { ...DEFAULT_RETENTION, ...(settings ?? { _id: teamId, done: {} }) });
-    }
+    for (const { team_id: teamId } of users)
+      await enforceFor(context, teamId, holder).catch((error: unknown) => errors.push(error));
     after = users.at(-1)?._id ?? '';
-    if (users.length < PAGE) return;
+    if (users.length === PAGE) continue;
+    if (errors.length > 0) throw errors[0];
+    return;
   }
 }
 
-async function enforceFor(context: Parts, settings: PrivacyDocument): Promise<void> {
-  const deliveriesUntil = cutoff(context, settings.deliveries_days);
-  if (deliveriesUntil)
-    await context.models.deliveries.deleteMany({
-      team_id: settings._id,
-      finished_at: { $lte: deliveriesUntil },
-    });
+/** Another replica has the team. */
+class LeaseLost extends Error {}
+
+async function enforceFor(context: Parts, teamId: string, holder: string): Promise<void> {
+  if (!(await context.models.privacy.exists({ _id: teamId }))) {
+    await removeDeliveries(context, teamId, DEFAULT_RETENTION);
+    return;
+  }
+  const renew = () => lease(context, teamId, holder);
+  try {
+    const settings = await renew();
+    await removeExpired(context, { ...DEFAULT_RETENTION, ...settings }, renew);
+  } catch (error) {
+    if (!(error instanceof LeaseLost)) throw error;
+  } finally {
+    await release(context, teamId, holder);
+  }
+}
+
+/** Takes or renews the lease of a team, and returns its settings. Throws `LeaseLost`. */
+async function lease({ models, clock }: Parts, teamId: string, holder: string): Promise<PrivacyDocument> {
+  const at = now({ clock });
+  const settings = await models.privacy
+    .findOneAndUpdate(
+      { _id: teamId, $or: [{ lease_by: holder }, { lease_until: { $lte: at } }, { lease_until: null }] },
+      { $set: { lease_by: holder, lease_until: new Date(at.getTime() + LEASE_MS) } },
+      { returnDocument: 'after' },
+    )
+    .lean<PrivacyDocument>();
+  if (!settings) throw new LeaseLost();
+  return settings;
+}
+
+async function release({ models }: Parts, teamId: string, holder: string): Promise<void> {
+  await models.privacy.updateOne({ _id: teamId, lease_by: holder }, { $set: { lease_until: null } });
+}
+
+async function removeDeliveries(
+  context: Parts,
+  teamId: string,
+  { deliveries_days: days }: RetentionDays,
+): Promise<void> {
+  const until = cutoff(context, days);
+  if (until) await context.models.deliveries.deleteMany({ team_id: teamId, finished_at: { $lte: until } });
+}
+
+/** `renew` keeps the lease. */
+async function removeExpired(
+  context: Parts,
+  settings: PrivacyDocument,
+  renew: () => Promise<unknown>,
+): Promise<void> {
+  await removeDeliveries(context, settings._id, settings);
+  await renew();
   const testsUntil = cutoff(context, settings.test_runs_days);
   if (testsUntil) await removeTestRuns(context, settings._id, testsUntil);
   const batchesUntil = cutoff(context, settings.batch_calls_days);
+  await renew();
   if (batchesUntil) await removeBatchCalls(context, settings._id, batchesUntil);
   for (const kind of ['recordings', 'transcripts', 'flight_logs'] as const) {
     const until = cutoff(context, settings[`${kind}_days`]);
     const done = settings.done[kind] ?? new Date(0);
-    if (until && until > done) await removeEnded(context, { settings, kind, done, until });
+    if (until && until > done) await removeEnded(context, { settings, kind, done, until, renew });
   }
 }
 
 async function removeEnded(
   context: Parts,
-  job: { settings: PrivacyDocument; kind: OfSession; done: Date; until: Date },
+  job: { settings: PrivacyDocument; kind: OfSession; done: Date; until: Date; renew: () => Promise<unknown> },
 ): Promise<void> {
   const { settings, kind, until } = job;
   const note = (done: Date) =>
@@ -113,7 +180,11 @@ async function removeEnded(
       .sort({ ended_at: 1, _id: 1 })
       .limit(PAGE)
       .lean<{ _id: string; ended_at: Date }[]>();
-    for (const { _id } of ended) await REMOVERS[kind](context, _id);
+    const ids = ended.map(({ _id }) => _id);
+    for (let first = 0; first < ids.length; first += AT_ONCE) {
+      await job.renew();
+      await REMOVERS[kind](context, ids.slice(first, first + AT_ONCE));
+    }
     const last = ended.at(-1);
     if (!last || ended.length < PAGE) break;
     rest = {

@@ -80,10 +80,11 @@ for (const [name, open] of STORES) {
       const blobs = open();
       for (const key of ['s/1/a', 's/1/b', 's/1/c/d', 's/10/a', 's/2'])
         await blobs.put(key, Buffer.from('x'));
-      await blobs.deletePrefix('s/1/');
+      expect(await blobs.deletePrefix('s/1/')).toBe(3);
       expect(await blobs.list('')).toEqual(['s/10/a', 's/2']);
-      await blobs.deletePrefix('s/1');
+      expect(await blobs.deletePrefix('s/1')).toBe(1);
       expect(await blobs.list('')).toEqual(['s/2']);
+      expect(await blobs.deletePrefix('s/3/')).toBe(0);
       await expect(blobs.deletePrefix('')).rejects.toThrow('needs a prefix');
     });
 
@@ -169,6 +170,36 @@ describe('blobs in S3', () => {
     });
     await expect(blobs.put('a', Buffer.from('x'))).rejects.toThrow('S3 put: 403 SignatureDoesNotMatch');
     expect(s3.requests).toHaveLength(1);
+  });
+
+  it('are deleted together by one request', async () => {
+    const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
+    for (const key of ['s/1', 's/2', 's/3']) s3.objects.set(key, Buffer.from('x'));
+    expect(await blobs.deletePrefix('s/')).toBe(3);
+    expect(s3.requests.filter((request) => !request.startsWith('GET'))).toEqual(['POST /calls/']);
+    expect(s3.objects.size).toBe(0);
+  });
+
+  it.each([
+    ['refuses such requests', 501, '<Error><Code>NotImplemented</Code></Error>'],
+    ['takes them for malformed', 400, '<Error><Code>InvalidArgument</Code></Error>'],
+    ['does not find them', 404, ''],
+    ['answers with something else', 200, '<html></html>'],
+    ['fails for one of them', 200, '<DeleteResult><Error><Code>InternalError</Code></Error></DeleteResult>'],
+  ])('are deleted one by one where the store %s', async (_what, status, body) => {
+    const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
+    for (const key of ['s/1', 's/2']) s3.objects.set(key, Buffer.from('x'));
+    s3.answers.set('POST', { status, body });
+    expect(await blobs.deletePrefix('s/')).toBe(2);
+    expect(s3.objects.size).toBe(0);
+  });
+
+  it('that may not be deleted make an error with the reason', async () => {
+    const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
+    s3.objects.set('s/1', Buffer.from('x'));
+    const body = '<Error><Code>AccessDenied</Code></Error>';
+    for (const method of ['POST', 'DELETE']) s3.answers.set(method, { status: 403, body });
+    await expect(blobs.deletePrefix('s/')).rejects.toThrow('S3 delete: 403 AccessDenied');
   });
 
   it('a missing bucket is an error, not a missing blob', async () => {

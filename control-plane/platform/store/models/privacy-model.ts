@@ -34,6 +34,9 @@ export interface PrivacyDocument extends RetentionDays {
   _id: string;
   /** Sessions that ended up to this time have been processed. */
   done: Partial<Record<RetentionKind, Date>>;
+  /** The replica that removes, and until when it may; null if none does. */
+  lease_by: string | null;
+  lease_until: Date | null;
 }
 
 /** Defines the model on a connection. */
@@ -49,6 +52,8 @@ export function definePrivacy(connection: Connection): Model<PrivacyDocument> {
       test_runs_days: days,
       batch_calls_days: days,
       done: { type: Schema.Types.Mixed, default: {} },
+      lease_by: { type: String, default: null },
+      lease_until: { type: Date, default: null },
     },
     { collection: 'privacy_settings', versionKey: false, minimize: false },
   );

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { putSegment } from '#control-plane/calls/recordings/recording-store.ts';
+import { erasePerson } from '#control-plane/operations/privacy/erase.ts';
 import { newId } from '#control-plane/platform/context.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestPrivacy, type TestPrivacy } from './test-privacy.ts';
@@ -65,6 +66,24 @@ describe('the erasure of an end user', () => {
       attachments: 0,
       deliveries: 0,
     });
+  });
+
+  it('destroys the keys of all sessions before it deletes anything, however many there are', async () => {
+    const ids: string[] = [];
+    for (let index = 0; index < 12; index++) ids.push(await api.call('u-many'));
+    let keysLeft = -1;
+    const deletePrefix = async (prefix: string) => {
+      const withKey = { _id: { $in: ids }, wrapped_key: { $ne: null } };
+      if (keysLeft < 0) keysLeft = await api.context.models.sessions.countDocuments(withKey);
+      return api.context.blobs.deletePrefix(prefix);
+    };
+    const context = { ...api.context, blobs: { ...api.context.blobs, deletePrefix } };
+    const person = { endUserId: 'u-many', phoneNumber: undefined };
+    expect(await erasePerson(context, user.teamId, person)).toMatchObject({
+      sessions: 12,
+      recording_segments: 12,
+    });
+    expect(keysLeft).toBe(0);
   });
 
   it('affects only the team; an end user of the same name in another team stays', async () => {

@@ -53,12 +53,12 @@ describe('retention', () => {
     await api.age(old, 8);
     await api.age(fresh, 6);
     await api.patch({ recordings_days: 7 });
-    await enforceRetention(api.context);
+    await enforceRetention(api.context, 'replica');
     expect([(await api.recording(old)).status, (await api.recording(fresh)).status]).toEqual([404, 200]);
     expect((await api.detail(old)).body.items).toHaveLength(1);
     expect((await api.blobs(old)).every((key) => key.includes('flight-log'))).toBe(true);
     await api.patch({ transcripts_days: 7, flight_logs_days: 7 });
-    await enforceRetention(api.context);
+    await enforceRetention(api.context, 'replica');
     expect((await api.detail(old)).body).toMatchObject({ status: 'completed', items: [] });
     expect(await api.blobs(old)).toEqual([]);
     expect(await api.context.models.sessionAttachments.countDocuments({ session_id: old })).toBe(0);
@@ -69,10 +69,10 @@ describe('retention', () => {
     const id = await api.call();
     await api.age(id, 5);
     await api.patch({ recordings_days: 7 });
-    await enforceRetention(api.context);
+    await enforceRetention(api.context, 'replica');
     expect((await api.recording(id)).status).toBe(200);
     await api.patch({ recordings_days: 3 });
-    await enforceRetention(api.context);
+    await enforceRetention(api.context, 'replica');
     expect((await api.recording(id)).status).toBe(404);
     const late = (await api.stored(id))!;
     await putSegment(
@@ -81,7 +81,7 @@ describe('retention', () => {
       { role: 'user', epoch: 1, index: 9, startMs: 0, rateHz: 8_000, samples: 2 },
       Buffer.alloc(4),
     );
-    await enforceRetention(api.context);
+    await enforceRetention(api.context, 'replica');
     expect(await api.context.blobs.list(`sessions/${id}/recording/`)).toHaveLength(1);
   });
 
@@ -93,7 +93,7 @@ describe('retention', () => {
       { recordings_days: 1, transcripts_days: 1, flight_logs_days: 1, deliveries_days: 1 },
       other.key,
     );
-    await enforceRetention(api.context);
+    await enforceRetention(api.context, 'replica');
     expect((await api.recording(id)).status).toBe(200);
   });
 
@@ -105,17 +105,17 @@ describe('retention', () => {
         { session_id: id },
         { $set: { state: 'delivered', finished_at: new Date(api.clock.wallTime() - days * DAY_MS) } },
       );
-    await enforceRetention(api.context);
+    await enforceRetention(api.context, 'replica');
     expect(await deliveries.countDocuments({ session_id: id })).toBe(1);
     await finish(29);
-    await enforceRetention(api.context);
+    await enforceRetention(api.context, 'replica');
     expect(await deliveries.countDocuments({ session_id: id })).toBe(1);
     await api.patch({ deliveries_days: null });
     await finish(400);
-    await enforceRetention(api.context);
+    await enforceRetention(api.context, 'replica');
     expect(await deliveries.countDocuments({ session_id: id })).toBe(1);
     await api.patch({ deliveries_days: 30 });
-    await enforceRetention(api.context);
+    await enforceRetention(api.context, 'replica');
     expect(await deliveries.countDocuments({ session_id: id })).toBe(0);
   });
 });
@@ -155,10 +155,10 @@ describe('the retention of agent tests', () => {
       (await testBatches.find({ _id: { $in: [old, newer, running, others] } }, { _id: 1 }).lean())
         .map(({ _id }) => _id)
         .sort();
-    await enforceRetention(api.context);
+    await enforceRetention(api.context, 'replica');
     expect(await left()).toHaveLength(4);
     await api.patch({ test_runs_days: 7 });
-    await enforceRetention(api.context);
+    await enforceRetention(api.context, 'replica');
     expect(await left()).toEqual([newer, running, others].sort());
     expect(await testRuns.countDocuments({ batch_id: old })).toBe(0);
     expect(await testRuns.countDocuments({ batch_id: newer })).toBe(2);
@@ -186,21 +186,114 @@ describe('the retention of many sessions', () => {
     await api.patch({ flight_logs_days: 30 });
     const looked: string[] = [];
     let broken = 170;
-    const deletePrefix = async (prefix: string): Promise<void> => {
+    const deletePrefix = async (prefix: string): Promise<number> => {
       broken -= 1;
       if (broken === 0) throw new Error('the store of blobs is away');
       looked.push(prefix);
+      return 0;
     };
     const context = { ...api.context, blobs: { ...api.context.blobs, deletePrefix } };
-    await expect(enforceRetention(context)).rejects.toThrow('away');
-    await enforceRetention(context);
+    await expect(enforceRetention(context, 'replica')).rejects.toThrow('away');
+    await enforceRetention(context, 'replica');
     // It may examine the interrupted page again, and sessions of the same millisecond as the end of the page
     // before.
     expect(new Set(looked).size).toBe(250);
     expect(looked.length).toBeLessThan(250 + 100 + 3);
     expect(looked.lastIndexOf(looked[0] ?? '')).toBe(0);
-    await enforceRetention(context);
+    await enforceRetention(context, 'replica');
     expect(looked.length).toBeLessThan(250 + 100 + 3);
+  });
+});
+
+describe('two replicas', () => {
+  /** Deletes in a store of blobs that answers when it is told to. */
+  function slowBlobs() {
+    const deleted: string[] = [];
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    const deletePrefix = async (prefix: string) => {
+      deleted.push(prefix);
+      asked.resolve();
+      await answer.promise;
+      return 1;
+    };
+    const context = { ...api.context, blobs: { ...api.context.blobs, deletePrefix } };
+    return { context, deleted, asked: asked.promise, answer: answer.resolve };
+  }
+
+  it('never delete for the same team at once', async () => {
+    await api.age(await api.call(), 8);
+    await api.patch({ recordings_days: 7 });
+    const { context, deleted, asked, answer } = slowBlobs();
+    const first = enforceRetention(context, 'one');
+    await asked;
+    await enforceRetention(context, 'two');
+    answer();
+    await first;
+    await enforceRetention(context, 'two');
+    expect(deleted).toHaveLength(1);
+  });
+
+  it('go on at once where the other one failed, and a team with an error holds up no other', async () => {
+    const id = await api.call();
+    await api.age(id, 8);
+    await api.patch({ recordings_days: 7 });
+    await api.newTenant();
+    const others = await api.call();
+    await api.age(others, 8);
+    await api.patch({ recordings_days: 7 });
+    const deletePrefix = async (prefix: string) => {
+      if (prefix.includes(id)) throw new Error('refused');
+      return api.context.blobs.deletePrefix(prefix);
+    };
+    const context = { ...api.context, blobs: { ...api.context.blobs, deletePrefix } };
+    await expect(enforceRetention(context, 'one')).rejects.toThrow('refused');
+    expect(await api.blobs(others)).toHaveLength(1);
+    await enforceRetention(api.context, 'two');
+    expect(await api.blobs(id)).toHaveLength(1);
+  });
+
+  it('leave a team to the one that has taken it over', async () => {
+    for (let index = 0; index < 25; index++) await api.age(await api.call(), 8);
+    await api.patch({ recordings_days: 7 });
+    const { context, deleted, asked, answer } = slowBlobs();
+    const slow = enforceRetention(context, 'slow');
+    await asked;
+    const before = deleted.length;
+    await api.clock.advance(5 * 60_000);
+    await enforceRetention(api.context, 'other');
+    await api.context.models.privacy.updateMany(
+      {},
+      { $set: { lease_by: 'other', lease_until: new Date(api.clock.wallTime() + 60_000) } },
+    );
+    answer();
+    await slow;
+    expect(deleted).toHaveLength(before);
+  });
+
+  it('take a team whose settings were stored before there were leases', async () => {
+    const id = await api.call();
+    await api.age(id, 8);
+    await api.patch({ recordings_days: 7 });
+    await api.context.models.privacy.updateMany({}, { $unset: { lease_by: 1, lease_until: 1 } });
+    await enforceRetention(api.context, 'one');
+    expect(await api.blobs(id)).toHaveLength(1);
+  });
+
+  it('take over a team whose replica died while it deleted, five minutes later', async () => {
+    await api.age(await api.call(), 8);
+    await api.patch({ recordings_days: 7 });
+    const { context, deleted, asked } = slowBlobs();
+    void enforceRetention(context, 'dies');
+    await asked;
+    const { deleted: again, answer, context: other } = slowBlobs();
+    answer();
+    await api.clock.advance(5 * 60_000 - 1);
+    await enforceRetention(other, 'two');
+    expect(again).toEqual([]);
+    await api.clock.advance(1);
+    await enforceRetention(other, 'two');
+    expect(again).toEqual(deleted);
   });
 });
 
@@ -233,7 +326,7 @@ describe('the retention of batch calls', () => {
       await batchOf(await api.createUser(), 8),
     ];
     await api.patch({ batch_calls_days: 7 });
-    await enforceRetention(api.context);
+    await enforceRetention(api.context, 'replica');
     const left = await batchCalls.find({ _id: { $in: [old, newer, running, others] } }, { _id: 1 }).lean();
     expect(left.map(({ _id }) => _id).sort()).toEqual([newer, running, others].sort());
     expect([
