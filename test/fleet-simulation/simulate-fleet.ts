@@ -22,9 +22,10 @@ const STARTING_CREDIT = 100_000_000;
 const LARGEST_SKEW_MS = 2_400;
 const TIMERS_A_ROUND = 64;
 
-/** Commands that a control plane needs in a second without calls, at most, and those of a call. */
-const IDLE_COMMANDS = 6;
-const CALL_COMMANDS = 120;
+/** Commands that a control plane needs in a second without calls, at most; those of a call and of a report. */
+const IDLE_COMMANDS = 6.5;
+const CALL_COMMANDS = 100;
+const REPORT_COMMANDS = 1;
 
 /** What runs contained. */
 export interface FleetFigures {
@@ -210,7 +211,11 @@ function finish(fleet: Fleet, watch: FleetWatch, callers: readonly Caller[]): vo
 }
 
 function checkBudget(fleet: Fleet, watch: FleetWatch, calls: number, lastedMs: number): void {
-  const most = (lastedMs / 1_000) * IDLE_COMMANDS * fleet.machines.length + calls * CALL_COMMANDS;
+  const reports = [...watch.sent.values()].reduce((sum, { length }) => sum + length, 0);
+  const most =
+    (lastedMs / 1_000) * IDLE_COMMANDS * fleet.machines.length +
+    calls * CALL_COMMANDS +
+    reports * REPORT_COMMANDS;
   if (fleet.store.commands > most)
     watch.violated(`${fleet.store.commands} commands of the store, at most ${most.toFixed(0)} are needed`);
 }
