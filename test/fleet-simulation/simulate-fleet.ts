@@ -22,7 +22,7 @@ const STARTING_CREDIT = 100_000_000;
 const LARGEST_SKEW_MS = 2_400;
 const TIMERS_A_ROUND = 64;
 
-/** Commands that a control plane needs in a second without calls, at most; those of a call and of a report. */
+/** Commands that a control plane needs, at most: in a second without calls, for a call, for a report. */
 const IDLE_COMMANDS = 6.5;
 const CALL_COMMANDS = 100;
 const REPORT_COMMANDS = 1;

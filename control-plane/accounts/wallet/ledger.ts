@@ -1,16 +1,15 @@
 /**
- * Implements the ledger. A wallet consists only of its entries, and a posting is one insert checked by two
- * unique indexes, so a crash leaves nothing to recover. Within a process, postings of one user are
- * serialised; between processes, the loser of an index conflict retries.
+ * Implements the ledger. A wallet consists only of its entries, and postings are inserts checked by two
+ * unique indexes, so a crash leaves nothing to recover. Within a process, postings of one user that wait for
+ * one another are inserted together; between processes, the loser of an index conflict retries.
  */
 import type { Clock } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
 import type { Ledger, LedgerEntry, LedgerFlaw, Posting } from '../../platform/ledger.ts';
-import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
-import { insertDocument } from '../../platform/store/insert-documents.ts';
+import { insertInOrder } from '../../platform/store/insert-documents.ts';
 import type { LedgerDocument } from '../../platform/store/models/ledger-model.ts';
 import type { Models } from '../../platform/store/models.ts';
-import { DatabaseWaitError, waitForDatabase } from '../../platform/store/request-wait.ts';
+import { type PendingPosting, PostingQueue } from './posting-queue.ts';
 
 /** Few processes post to one wallet at the same time; more rounds than this indicate a fault. */
 const MAX_ROUNDS = 200;
@@ -29,26 +28,13 @@ type NewestEntries = Map<string, LedgerDocument>;
 
 /** Creates the ledger on its collection. */
 export function createLedger(deps: LedgerDeps): Ledger {
-  const queues = new Map<string, Promise<unknown>>();
   const newestKnown: NewestEntries = new Map();
+  const queue = new PostingQueue((batch) => postAll(deps, newestKnown, batch));
   return {
-    post: (posting) => {
-      const previous = queues.get(posting.userId) ?? Promise.resolve();
-      let isAwaited = true;
-      const takeTurn = () => {
-        if (!isAwaited) throw new DatabaseWaitError();
-        return postOnce(deps, newestKnown, posting);
-      };
-      const next = previous.then(takeTurn, takeTurn);
-      queues.set(posting.userId, next);
-      const forget = () => {
-        if (queues.get(posting.userId) === next) queues.delete(posting.userId);
-      };
-      next.then(forget, forget);
-      // The postings before it may wait for the database, each with a limit of its own.
-      return waitForDatabase(() => next).finally(() => {
-        isAwaited = false;
-      });
+    post: async (posting) => {
+      if (!Number.isSafeInteger(posting.amountMicros))
+        throw new Error('an amount must be an integer of micro-dollars');
+      return queue.add(posting);
     },
     newest: async (userId) => {
       const newest = await newestEntry(deps, userId);
@@ -67,56 +53,100 @@ export function createLedger(deps: LedgerDeps): Ledger {
   };
 }
 
-async function postOnce(
+/** The postings of one key: all get its one entry. */
+type ByKey = Map<string, [PendingPosting, ...PendingPosting[]]>;
+
+/** Posts for one user, in order. */
+async function postAll(
   deps: LedgerDeps,
   newestKnown: NewestEntries,
-  posting: Posting,
-): Promise<LedgerEntry> {
-  const { userId, key } = posting;
-  if (!Number.isSafeInteger(posting.amountMicros))
-    throw new Error('an amount must be an integer of micro-dollars');
+  batch: readonly PendingPosting[],
+): Promise<void> {
+  const left: ByKey = new Map();
+  for (const pending of batch) {
+    const same = left.get(pending.posting.key);
+    if (same) same.push(pending);
+    else left.set(pending.posting.key, [pending]);
+  }
+  const userId = batch[0]?.posting.userId ?? '';
   const known = newestKnown.get(userId);
   // The cached entry may be stale. A stale one makes the insert fail; a refusal for lack of credit is always
   // based on a fresh read.
-  const first =
-    known && isAboveFloor(known, posting)
-      ? await insert(deps, newestKnown, entryAfter(known, posting, deps.clock))
-      : null;
-  if (first) return first;
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const [posted, newest] = await Promise.all([
-      deps.entries.findOne({ user_id: userId, key }).lean<LedgerDocument>(),
-      newestEntry(deps, userId),
-    ]);
-    if (posted) return view(posted);
-    if (!isAboveFloor(newest, posting)) throw fault('out_of_credit');
-    const entry = await insert(deps, newestKnown, entryAfter(newest, posting, deps.clock));
-    if (entry) return entry;
+  if (known) {
+    const { entries, refused } = entriesAfter(known, left, deps.clock);
+    if (refused.length === 0) await insert(deps, newestKnown, entries, left);
   }
-  throw new Error('wallet contention');
+  for (let round = 0; left.size > 0; round++) {
+    if (round === MAX_ROUNDS) throw new Error('wallet contention');
+    await postAnew(deps, newestKnown, userId, left);
+  }
 }
 
-/** Inserts an entry; null when its seq is taken or the posting already exists. */
+/** Reads what is stored, and posts after that what is not. */
+async function postAnew(
+  deps: LedgerDeps,
+  newestKnown: NewestEntries,
+  userId: string,
+  left: ByKey,
+): Promise<void> {
+  const [posted, newest] = await Promise.all([
+    deps.entries.find({ user_id: userId, key: { $in: [...left.keys()] } }).lean<LedgerDocument[]>(),
+    newestEntry(deps, userId),
+  ]);
+  for (const entry of posted) settle(left, entry);
+  const { entries, refused } = entriesAfter(newest, left, deps.clock);
+  for (const key of refused) {
+    for (const { reject } of left.get(key) ?? []) reject(fault('out_of_credit'));
+    left.delete(key);
+  }
+  await insert(deps, newestKnown, entries, left);
+}
+
+/** The entries of these postings after `newest`, and the keys of those that the credit does not cover. */
+function entriesAfter(
+  newest: LedgerDocument | null,
+  left: ByKey,
+  clock: Clock,
+): { readonly entries: readonly LedgerDocument[]; readonly refused: readonly string[] } {
+  const entries: LedgerDocument[] = [];
+  const refused: string[] = [];
+  for (const [key, [{ posting }]] of left) {
+    const last = entries.at(-1) ?? newest;
+    if (isAboveFloor(last, posting)) entries.push(entryAfter(last, posting, clock));
+    else refused.push(key);
+  }
+  return { entries, refused };
+}
+
+/** Inserts entries, up to the first whose seq is taken or whose posting already exists; settles these. */
 async function insert(
   deps: LedgerDeps,
   newestKnown: NewestEntries,
-  entry: LedgerDocument,
-): Promise<LedgerEntry | null> {
-  newestKnown.delete(entry.user_id);
-  try {
-    await insertDocument(deps.entries, entry);
-  } catch (error) {
-    if (isDuplicateKey(error)) return null;
-    throw error;
+  entries: readonly LedgerDocument[],
+  left: ByKey,
+): Promise<void> {
+  const [first] = entries;
+  if (!first) return;
+  newestKnown.delete(first.user_id);
+  const stored = entries.slice(0, await insertInOrder(deps.entries, entries));
+  for (const entry of stored) {
+    settle(left, entry);
+    deps.posted?.(view(entry));
   }
+  if (stored.length === entries.length) remember(newestKnown, entries.at(-1) ?? first);
+}
+
+function remember(newestKnown: NewestEntries, entry: LedgerDocument): void {
   newestKnown.set(entry.user_id, entry);
   for (const oldest of newestKnown.keys()) {
     if (newestKnown.size <= MAX_KNOWN) break;
     newestKnown.delete(oldest);
   }
-  const posted = view(entry);
-  deps.posted?.(posted);
-  return posted;
+}
+
+function settle(left: ByKey, entry: LedgerDocument): void {
+  for (const { resolve } of left.get(entry.key) ?? []) resolve(view(entry));
+  left.delete(entry.key);
 }
 
 function isAboveFloor(newest: LedgerDocument | null, { amountMicros, floorMicros }: Posting): boolean {

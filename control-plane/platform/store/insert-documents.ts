@@ -33,3 +33,27 @@ export async function insertDocuments<Whole extends { _id: string }>(
     return refusals.flatMap(({ index }) => documents[index] ?? []);
   }
 }
+
+/**
+ * Inserts documents unchanged, in order and in one operation, up to the first that a unique index refuses;
+ * returns how many were inserted.
+ */
+export async function insertInOrder<Whole extends { _id: string }>(
+  model: Model<Whole>,
+  documents: readonly Whole[],
+): Promise<number> {
+  const [only, ...others] = documents;
+  try {
+    // The driver does more work for several.
+    if (only && others.length === 0) await insertDocument(model, only);
+    else await model.collection.insertMany(documents as never, { ordered: true });
+    return documents.length;
+  } catch (error) {
+    if (others.length === 0 && isDuplicateKey(error)) return 0;
+    if (!(error instanceof mongoose.mongo.MongoBulkWriteError) || !isDuplicateKey(error)) throw error;
+    const [refusal] = [error.writeErrors].flat();
+    // Those before it may not be on a majority of the servers.
+    if (!refusal || error.result.getWriteConcernError()) throw error;
+    return refusal.index;
+  }
+}

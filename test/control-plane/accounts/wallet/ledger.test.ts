@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Fault } from '#config/errors.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { ManualClock } from '../../../fakes/manual-clock.ts';
@@ -83,6 +83,58 @@ describe('the ledger', () => {
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled').length).toBe(50);
     expect((await one.wallet(userId))?.newest).toMatchObject({ balanceMicros: 0, seq: 51 });
     expect(await one.verify(userId)).toBeNull();
+  });
+
+  it('inserts postings of one process that wait for one another together', async () => {
+    const [ledger, userId] = [newLedger(), newUser()];
+    const insertMany = vi.spyOn(store.models.ledger.collection, 'insertMany');
+    await Promise.all(
+      Array.from({ length: 100 }, (_, index) =>
+        ledger.post({ userId, key: `p${index}`, kind: 'settle', amountMicros: -1 }),
+      ),
+    );
+    expect(insertMany).toHaveBeenCalledTimes(5);
+    insertMany.mockRestore();
+    expect((await ledger.wallet(userId))?.newest).toMatchObject({ seq: 100, balanceMicros: -100 });
+    expect(await ledger.verify(userId)).toBeNull();
+  });
+
+  it('posts each key once, and adds up, when five processes post what others post, too', async () => {
+    const userId = newUser();
+    const ledgers = Array.from({ length: 5 }, newLedger);
+    const entries = await Promise.all(
+      ledgers.flatMap((ledger, process) =>
+        Array.from({ length: 60 }, (_, index) => {
+          const key = index % 3 === 0 ? `shared-${index}` : `own-${process}-${index}`;
+          return ledger.post({ userId, key, kind: 'settle', amountMicros: -1 - index });
+        }),
+      ),
+    );
+    const keys = new Set(entries.map(({ key }) => key));
+    expect(keys.size).toBe(20 + 5 * 40);
+    expect(new Set(entries.map(({ seq }) => seq)).size).toBe(keys.size);
+    expect((await ledgers[0]?.wallet(userId))?.newest.seq).toBe(keys.size);
+    expect(await ledgers[0]?.verify(userId)).toBeNull();
+  });
+
+  it('gives each posting of a batch its own outcome', async () => {
+    const [ledger, userId] = [newLedger(), newUser()];
+    await ledger.post({ userId, key: 'start', kind: 'top_up', amountMicros: 100 });
+    const post = (key: string, amountMicros: number) =>
+      ledger.post({ userId, key, kind: 'hold', amountMicros, floorMicros: 0 }).then(
+        ({ balanceMicros }) => balanceMicros,
+        (error: unknown) => error instanceof Fault && error.code,
+      );
+    const first = post('a', -40);
+    const outcomes = [post('too much', -70), post('b', -50), post('a', -40), post('c', -10), post('d', -1)];
+    expect([await first, ...(await Promise.all(outcomes))]).toEqual([
+      60,
+      'out_of_credit',
+      10,
+      60,
+      0,
+      'out_of_credit',
+    ]);
   });
 
   it('is verified entry by entry: the error names the entry that does not add up', async () => {
