@@ -1,7 +1,7 @@
 /**
  * `npm run bench:wallet [seconds]`: five replicas post 400 entries a second to one wallet, in a database
- * whose majority acknowledges a write 12 ms after the primary. Budget: p99 at most 250 ms, and the ledger adds up.
- * The replicas share one process, and the delay is added in front of the embedded database: others read an
+ * whose majority acknowledges a write 12 ms after the primary. Budget: p99 at most 250 ms, and the ledger
+ * adds up. The replicas share one process, and the delay is added in front of the embedded database: others read an
  * entry as soon as it is there, as from a primary.
  */
 
@@ -63,9 +63,11 @@ function acknowledgedLate(model: Models['ledger']): Models['ledger'] {
       if (typeof value !== 'function') return value;
       if (name !== 'insertOne' && name !== 'insertMany') return value.bind(target);
       return async (...parameters: unknown[]) => {
-        const result: unknown = await value.apply(target, parameters);
-        await systemClock.sleep(MAJORITY_MS);
-        return result;
+        try {
+          return await value.apply(target, parameters);
+        } finally {
+          await systemClock.sleep(MAJORITY_MS);
+        }
       };
     },
   });

@@ -29,7 +29,7 @@ type NewestEntries = Map<string, LedgerDocument>;
 /** Creates the ledger on its collection. */
 export function createLedger(deps: LedgerDeps): Ledger {
   const newestKnown: NewestEntries = new Map();
-  const queue = new PostingQueue((batch) => postAll(deps, newestKnown, batch));
+  const queue = new PostingQueue(deps.clock, (batch) => postAll(deps, newestKnown, batch));
   return {
     post: async (posting) => {
       if (!Number.isSafeInteger(posting.amountMicros))
@@ -53,8 +53,8 @@ export function createLedger(deps: LedgerDeps): Ledger {
   };
 }
 
-/** The postings of one key: all get its one entry. */
-type ByKey = Map<string, [PendingPosting, ...PendingPosting[]]>;
+/** The postings that are not settled yet, by key: all of one key get its one entry. */
+type Unsettled = Map<string, PendingPosting[]>;
 
 /** Posts for one user, in order. */
 async function postAll(
@@ -62,60 +62,57 @@ async function postAll(
   newestKnown: NewestEntries,
   batch: readonly PendingPosting[],
 ): Promise<void> {
-  const left: ByKey = new Map();
-  for (const pending of batch) {
-    const same = left.get(pending.posting.key);
-    if (same) same.push(pending);
-    else left.set(pending.posting.key, [pending]);
-  }
+  const left: Unsettled = Map.groupBy(batch, ({ posting }) => posting.key);
   const userId = batch[0]?.posting.userId ?? '';
   const known = newestKnown.get(userId);
   // The cached entry may be stale. A stale one makes the insert fail; a refusal for lack of credit is always
   // based on a fresh read.
-  if (known) {
-    const { entries, refused } = entriesAfter(known, left, deps.clock);
-    if (refused.length === 0) await insert(deps, newestKnown, entries, left);
-  }
+  if (known) await insert(deps, newestKnown, entriesAfter(known, left, deps.clock), left);
   for (let round = 0; left.size > 0; round++) {
     if (round === MAX_ROUNDS) throw new Error('wallet contention');
     await postAnew(deps, newestKnown, userId, left);
   }
 }
 
-/** Reads what is stored, and posts after that what is not. */
+/** Reads what is stored, and posts after that what is not; refuses at most one posting. */
 async function postAnew(
   deps: LedgerDeps,
   newestKnown: NewestEntries,
   userId: string,
-  left: ByKey,
+  left: Unsettled,
 ): Promise<void> {
-  const [posted, newest] = await Promise.all([
-    deps.entries.find({ user_id: userId, key: { $in: [...left.keys()] } }).lean<LedgerDocument[]>(),
-    newestEntry(deps, userId),
-  ]);
-  for (const entry of posted) settle(left, entry);
-  const { entries, refused } = entriesAfter(newest, left, deps.clock);
-  for (const key of refused) {
-    for (const { reject } of left.get(key) ?? []) reject(fault('out_of_credit'));
-    left.delete(key);
-  }
-  await insert(deps, newestKnown, entries, left);
+  const newest = await newestEntry(deps, userId);
+  // Read last: a posting that is stored is never refused.
+  const keys = { user_id: userId, key: { $in: [...left.keys()] } };
+  for (const entry of await deps.entries.find(keys).lean<LedgerDocument[]>()) settle(left, entry);
+  const entries = entriesAfter(newest, left, deps.clock);
+  if (entries.length > 0) await insert(deps, newestKnown, entries, left);
+  else refuseFirst(left);
 }
 
-/** The entries of these postings after `newest`, and the keys of those that the credit does not cover. */
+/** The entries of these postings after `newest`, up to the first that the credit does not cover. */
 function entriesAfter(
   newest: LedgerDocument | null,
-  left: ByKey,
+  left: Unsettled,
   clock: Clock,
-): { readonly entries: readonly LedgerDocument[]; readonly refused: readonly string[] } {
+): readonly LedgerDocument[] {
   const entries: LedgerDocument[] = [];
-  const refused: string[] = [];
-  for (const [key, [{ posting }]] of left) {
+  for (const [pending] of left.values()) {
     const last = entries.at(-1) ?? newest;
-    if (isAboveFloor(last, posting)) entries.push(entryAfter(last, posting, clock));
-    else refused.push(key);
+    if (!pending || !isAboveFloor(last, pending.posting)) break;
+    entries.push(entryAfter(last, pending.posting, clock));
   }
-  return { entries, refused };
+  return entries;
+}
+
+/** The first posting lacks credit. Others of its key may have another amount. */
+function refuseFirst(left: Unsettled): void {
+  for (const [key, [first, ...others]] of left) {
+    first?.reject(fault('out_of_credit'));
+    if (others.length > 0) left.set(key, others);
+    else left.delete(key);
+    return;
+  }
 }
 
 /** Inserts entries, up to the first whose seq is taken or whose posting already exists; settles these. */
@@ -123,7 +120,7 @@ async function insert(
   deps: LedgerDeps,
   newestKnown: NewestEntries,
   entries: readonly LedgerDocument[],
-  left: ByKey,
+  left: Unsettled,
 ): Promise<void> {
   const [first] = entries;
   if (!first) return;
@@ -144,7 +141,7 @@ function remember(newestKnown: NewestEntries, entry: LedgerDocument): void {
   }
 }
 
-function settle(left: ByKey, entry: LedgerDocument): void {
+function settle(left: Unsettled, entry: LedgerDocument): void {
   for (const { resolve } of left.get(entry.key) ?? []) resolve(view(entry));
   left.delete(entry.key);
 }

@@ -29,7 +29,7 @@ export async function insertDocuments<Whole extends { _id: string }>(
   } catch (error) {
     if (!(error instanceof mongoose.mongo.MongoBulkWriteError)) throw error;
     const refusals = [error.writeErrors].flat();
-    if (refusals.length === 0 || !refusals.every(isDuplicateKey)) throw error;
+    if (refusals.length === 0 || !refusals.every(isDuplicateKey)) throw unwrapped(error);
     return refusals.flatMap(({ index }) => documents[index] ?? []);
   }
 }
@@ -50,10 +50,16 @@ export async function insertInOrder<Whole extends { _id: string }>(
     return documents.length;
   } catch (error) {
     if (others.length === 0 && isDuplicateKey(error)) return 0;
-    if (!(error instanceof mongoose.mongo.MongoBulkWriteError) || !isDuplicateKey(error)) throw error;
+    if (!(error instanceof mongoose.mongo.MongoBulkWriteError)) throw error;
+    if (!isDuplicateKey(error)) throw unwrapped(error);
     const [refusal] = [error.writeErrors].flat();
     // Those before it may not be on a majority of the servers.
     if (!refusal || error.result.getWriteConcernError()) throw error;
     return refusal.index;
   }
+}
+
+/** The driver's own error, which tells whether the database is away: it wraps those of several documents. */
+function unwrapped(error: mongoose.mongo.MongoBulkWriteError): Error {
+  return error.errorResponse instanceof Error ? error.errorResponse : error;
 }

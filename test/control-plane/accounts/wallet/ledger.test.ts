@@ -137,6 +137,42 @@ describe('the ledger', () => {
     ]);
   });
 
+  it('refuses only what the credit does not cover, whatever waits before it and fails', async () => {
+    const [ledger, userId] = [newLedger(), newUser()];
+    const stale = newLedger();
+    await stale.post({ userId, key: 'start', kind: 'top_up', amountMicros: 50 });
+    await ledger.post({ userId, key: 'taken', kind: 'hold', amountMicros: -50, floorMicros: 0 });
+    await ledger.post({ userId, key: 'more', kind: 'top_up', amountMicros: 50 });
+    // By its cached entry the second would not be covered after the first, which is stored already.
+    const post = (key: string) =>
+      stale.post({ userId, key, kind: 'hold', amountMicros: -50, floorMicros: 0 });
+    const outcomes = await Promise.allSettled([post('taken'), post('b')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+    expect((await ledger.wallet(userId))?.newest.balanceMicros).toBe(0);
+  });
+
+  it('does not refuse a posting for another one of its key that lacks credit', async () => {
+    const [ledger, userId] = [newLedger(), newUser()];
+    const [hold, cancelled] = await Promise.allSettled([
+      ledger.post({ userId, key: 's:hold', kind: 'hold', amountMicros: -60, floorMicros: 0 }),
+      ledger.post({ userId, key: 's:hold', kind: 'void', amountMicros: 0 }),
+    ]);
+    expect([hold?.status, cancelled?.status]).toEqual(['rejected', 'fulfilled']);
+    expect((await ledger.wallet(userId))?.newest).toMatchObject({ kind: 'void', seq: 1 });
+  });
+
+  it('gives all postings that wait together the error of the database, and posts the next ones', async () => {
+    const [ledger, userId] = [newLedger(), newUser()];
+    const insertMany = vi
+      .spyOn(store.models.ledger.collection, 'insertMany')
+      .mockRejectedValueOnce(new Error('away'));
+    const post = (key: string) => ledger.post({ userId, key, kind: 'settle', amountMicros: -1 });
+    const outcomes = await Promise.allSettled([post('a'), post('b')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    insertMany.mockRestore();
+    expect((await post('a')).seq).toBe(1);
+  });
+
   it('is verified entry by entry: the error names the entry that does not add up', async () => {
     const [ledger, userId] = [newLedger(), newUser()];
     for (const key of ['a', 'b', 'c']) await ledger.post({ userId, key, kind: 'top_up', amountMicros: 10 });
