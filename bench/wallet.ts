@@ -1,8 +1,8 @@
 /**
  * `npm run bench:wallet [seconds]`: five replicas post 400 entries a second to one wallet, in a database
  * whose majority acknowledges a write 12 ms after the primary. Budget: p99 at most 250 ms, and the ledger
- * adds up. The replicas share one process, and the delay is added in front of the embedded database: others read an
- * entry as soon as it is there, as from a primary.
+ * adds up. The replicas share one process, and the delay is added in front of the embedded database: others
+ * read an entry as soon as it is there, as from a primary.
  */
 
 import { systemClock } from '#base/clock.ts';
