@@ -15,7 +15,7 @@ import { Parts } from '#test/journeys/parts.ts';
 import { cpuSeconds, type Process, processTree, residentBytes } from '#test/journeys/process-tree.ts';
 import { judge, judgeSamples, type TimedSample, toText } from '../figures.ts';
 import { type MachineStalls, watchStalls } from '../machine-stalls.ts';
-import { Part } from './part.ts';
+import { Part } from '../part.ts';
 import type { Received } from './receivers-process.ts';
 import type { FleetCounts, FleetJob } from './workers-process.ts';
 

@@ -24,7 +24,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Ids read per query: a cursor would expire before all records are processed. */
 const PAGE = 100;
 /** Sessions whose blobs are deleted at once: a remote bucket answers late. */
-const AT_ONCE = 20;
+const AT_ONCE = 50;
 /** Renewed before each few sessions; a bucket that is slow or away takes its time. */
 const LEASE_MS = 5 * 60 * 1000;
 

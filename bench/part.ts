@@ -1,4 +1,4 @@
-/** A forked part of the bench, which answers questions by messages. */
+/** a forked part of a bench, which answers questions by messages. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 
