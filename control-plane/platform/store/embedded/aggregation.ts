@@ -2,12 +2,13 @@
  * Aggregations: leading `$match`, `$sort`, `$skip` and `$limit` stages use the indexes; mingo runs the rest
  * of the pipeline.
  */
-import { Aggregator, Context } from 'mingo';
-import { type Iterator, Lazy } from 'mingo/lazy';
+import type { Context } from 'mingo';
+import type { Iterator } from 'mingo/lazy';
 import type { AnyObject } from 'mingo/types';
 import { type Document, encode, isDocument } from './bson-values.ts';
 import { type Command, documentsField, namespaceOf, sortField } from './command-fields.ts';
 import { compileFilter } from './matcher.ts';
+import { pipelines } from './pipelines.ts';
 import type { Sort } from './planner.ts';
 import type { ReadContext } from './read-context.ts';
 import { count, limited, type ScannedRow, scan, sortKey } from './scan.ts';
@@ -123,14 +124,16 @@ function leadingOrder(stages: readonly Document[]): {
 }
 
 /** mingo's filters and sort order differ from MongoDB's in details, so pipelines use ours too. */
-const OPERATORS = Context.init({
-  pipeline: {
-    $match: (rows: Iterator, filter: AnyObject) =>
-      rows.filter((row) => compileFilter(filter)(row as Document)),
-    $sort: (rows: Iterator, sort: AnyObject) =>
-      rows.transform((all) => Lazy(sortedDocuments(all as Document[], sortField({ sort }, 'sort')))),
-  } as unknown as PipelineOperators,
-});
+function ownOperators({ Context, Lazy }: ReturnType<typeof pipelines>): Context {
+  return Context.init({
+    pipeline: {
+      $match: (rows: Iterator, filter: AnyObject) =>
+        rows.filter((row) => compileFilter(filter)(row as Document)),
+      $sort: (rows: Iterator, sort: AnyObject) =>
+        rows.transform((all) => Lazy(sortedDocuments(all as Document[], sortField({ sort }, 'sort')))),
+    } as unknown as PipelineOperators,
+  });
+}
 
 type PipelineOperators = NonNullable<NonNullable<Parameters<typeof Context.init>[0]>['pipeline']>;
 
@@ -149,8 +152,9 @@ function runPipeline(
 ): Document[] {
   const { store, onExamined } = context;
   const database = namespaceOf(command).split('.')[0];
-  const aggregator = new Aggregator([...pipeline], {
-    context: OPERATORS,
+  const library = pipelines();
+  const aggregator = new library.Aggregator([...pipeline], {
+    context: ownOperators(library),
     scriptEnabled: false,
     collectionResolver: (name) => [
       ...documentsOf(scan(store, store.catalogue.find(`${database}.${name}`), { filter: {} }, onExamined)),

@@ -2,9 +2,9 @@
  * Compiles query filters to predicates, following MongoDB's rules for arrays, null, missing fields and types.
  * Unsupported features are refused at compile time, never silently ignored.
  */
-import { Query } from 'mingo';
 import { type Document, isDocument, isOperators } from './bson-values.ts';
 import { compareValues, equalValues, isArrayIndex, ownValue, typeByte } from './keys.ts';
+import { pipelines } from './pipelines.ts';
 import { StoreError, unsupported } from './store-error.ts';
 import { typePredicate } from './type-names.ts';
 
@@ -35,6 +35,7 @@ export function compileCondition(condition: unknown): ValuePredicate {
 function logical(name: string, condition: unknown): Matcher {
   if (name === '$comment') return () => true;
   if (name === '$expr') {
+    const { Query } = pipelines();
     const query = new Query({ $expr: condition }, { scriptEnabled: false });
     return (document) => query.test(document);
   }

@@ -3,6 +3,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
+import { LOAD_PIPELINES_MS, pipelines } from './pipelines.ts';
 import { Reader } from './reader.ts';
 import { Sqlite } from './sqlite.ts';
 import { openReadOnlyStore } from './store.ts';
@@ -32,6 +33,8 @@ parentPort?.on('message', ({ job, message }: ReaderJob) => {
       : reader.answer(Buffer.from(message.buffer, message.byteOffset, message.byteLength));
   parentPort?.postMessage({ job, reply } satisfies ReaderAnswer);
 });
+
+systemClock.after(LOAD_PIPELINES_MS, pipelines);
 
 function checkpoint(): Uint8Array {
   try {

@@ -2,11 +2,11 @@
  * Updates: applies update expressions to a copy of a document, and finds, changes and inserts documents for
  * the update commands.
  */
-import { Aggregator } from 'mingo';
 import { type Document, decode, isDocument } from './bson-values.ts';
 import { type Collection, rootOf } from './catalogue.ts';
 import { beginReplacement, insertDocument, replaceDocument, type Store } from './documents.ts';
 import { encodeKey } from './keys.ts';
+import { pipelines } from './pipelines.ts';
 import type { Sort } from './planner.ts';
 import { predicatesOf } from './predicates.ts';
 import { type ScannedRow, scan } from './scan.ts';
@@ -137,6 +137,7 @@ function applyPipeline(document: Document, pipeline: readonly Document[]): Docum
     if (name === undefined || !UPDATE_STAGES.has(name))
       throw new StoreError('BadValue', `${name} is not allowed in an update`);
   }
+  const { Aggregator } = pipelines();
   const [result] = new Aggregator([...pipeline], { scriptEnabled: false }).run<Document>([document]);
   return result ?? document;
 }

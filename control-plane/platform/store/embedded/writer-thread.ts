@@ -5,6 +5,7 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
+import { LOAD_PIPELINES_MS, pipelines } from './pipelines.ts';
 import type { ReaderAnswer, ReaderJob } from './reader-thread.ts';
 import { type Endpoint, type ReaderLink, StoreServer } from './server.ts';
 import { openStore } from './store.ts';
@@ -48,6 +49,7 @@ if (endpoint.type === 'socket') rmSync(endpoint.path, { force: true });
 const url = await server.listen();
 if (endpoint.type === 'socket') chmodSync(endpoint.path, 0o600);
 notifyProcess({ type: 'ready', url });
+const loading = systemClock.after(LOAD_PIPELINES_MS, pipelines);
 
 parentPort?.on('message', (order: WriterOrder) => {
   if (order === 'scrub') return server.scrub();
@@ -58,6 +60,7 @@ parentPort?.on('message', (order: WriterOrder) => {
 
 async function close(): Promise<void> {
   isClosing = true;
+  loading.cancel();
   await server.close();
   await readerThread.terminate();
   store.sqlite.close();
