@@ -44,7 +44,7 @@ export async function buildIndexes(
   if (which !== 'unique') await dropIndexes(models.batchRows.collection, RETIRED_ROW_INDEXES);
 }
 
-type IndexedCollection = Pick<Collection, 'createIndex' | 'dropIndex' | 'listIndexes'>;
+type IndexedCollection = Pick<Collection, 'createIndexes' | 'dropIndex' | 'listIndexes'>;
 
 /** `wanted` are all indexes of the collection: none of them is outdated. */
 async function ensureIndexes(
@@ -53,13 +53,15 @@ async function ensureIndexes(
   wanted: readonly IndexDefinition[],
 ): Promise<void> {
   const blocked: IndexDefinition[] = [];
-  for (const index of chosen) {
-    const isThere =
-      (await createIndex(collection, index, nameOf(index))) ||
-      (await hasIndex(collection, index)) ||
-      (await createIndex(collection, index, ownNameOf(index)));
-    if (!isThere) blocked.push(index);
-  }
+  // One command for all of them, unless one conflicts.
+  if (!(await createIndexes(collection, chosen, nameOf)))
+    for (const index of chosen) {
+      const isThere =
+        (await createIndexes(collection, [index], nameOf)) ||
+        (await hasIndex(collection, index)) ||
+        (await createIndexes(collection, [index], ownNameOf));
+      if (!isThere) blocked.push(index);
+    }
   const outdated = (await listIndexes(collection))
     .filter((each) => chosen.some((index) => isFormOf(each, index)))
     .filter((each) => !wanted.some((other) => isSame(each, other)));
@@ -69,19 +71,22 @@ async function ensureIndexes(
   );
   for (const index of blocked) {
     // Another replica may have created it under the first name meanwhile.
-    if (!(await createIndex(collection, index, ownNameOf(index))) && !(await hasIndex(collection, index)))
+    if (!(await createIndexes(collection, [index], ownNameOf)) && !(await hasIndex(collection, index)))
       throw new Error(`the index ${nameOf(index)} conflicts with another one`);
   }
 }
 
-/** Creates an index under a name, or waits for its build; false if it conflicts with another index. */
-async function createIndex(
+/**
+ * Creates indexes under the names of `named`, or waits for their builds; false, and none is created, if one
+ * conflicts with an existing one.
+ */
+async function createIndexes(
   collection: IndexedCollection,
-  { key, ...options }: IndexDefinition,
-  name: string,
+  indexes: readonly IndexDefinition[],
+  named: (index: IndexDefinition) => string,
 ): Promise<boolean> {
   try {
-    await collection.createIndex(key as never, { ...options, name } as never);
+    await collection.createIndexes(indexes.map((index) => ({ ...index, name: named(index) })) as never);
     return true;
   } catch (error) {
     if (error instanceof mongoose.mongo.MongoServerError && CONFLICTS.has(error.code)) return false;
