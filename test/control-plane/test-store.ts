@@ -1,5 +1,5 @@
 /** The models over their own embedded database, for tests. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '#base/clock.ts';
@@ -13,6 +13,9 @@ import { defineModels, type Models } from '#control-plane/platform/store/models.
  * expire them.
  */
 export const EXPIRY_MS = 24 * 60 * 60 * 1_000;
+
+/** The database file of this process's first store, empty and with every index: the others begin with it. */
+let prepared: Buffer | null = null;
 
 /** An open store. */
 export interface TestStore {
@@ -28,6 +31,11 @@ export interface TestStore {
  */
 export async function openTestStore(mongodbUrl?: string, clock: Clock = systemClock): Promise<TestStore> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-store-'));
+  const given = mongodbUrl === undefined ? prepared : null;
+  if (given) {
+    mkdirSync(join(dataDir, 'database'));
+    writeFileSync(join(dataDir, 'database', 'database.sqlite'), given);
+  }
   const database = await openDatabase({
     mongodbUrl,
     dataDir,
@@ -39,7 +47,8 @@ export async function openTestStore(mongodbUrl?: string, clock: Clock = systemCl
     },
   });
   const models = defineModels(database.connection);
-  await buildIndexes(models);
+  if (!given) await buildIndexes(models);
+  if (database.copyTo) prepared ??= await copyOf(database.copyTo, join(dataDir, 'prepared.sqlite'));
   return {
     database,
     models,
@@ -49,4 +58,11 @@ export async function openTestStore(mongodbUrl?: string, clock: Clock = systemCl
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+async function copyOf(copyTo: NonNullable<Database['copyTo']>, file: string): Promise<Buffer> {
+  await copyTo(file);
+  const bytes = readFileSync(file);
+  rmSync(file);
+  return bytes;
 }
