@@ -39,7 +39,7 @@ const mayImport = {
     'telephony/relay/ng-client.ts',
     'control-plane/operations/backup/withheld-keys.ts',
     'control-plane/platform/secrets/secret-box.ts',
-    'control-plane/platform/rooms.ts',
+    'control-plane/platform/open-rooms.ts',
     'protocol',
     'config',
     'base',
@@ -128,7 +128,7 @@ module.exports = {
     only('wrtc-stays-in-webrtc-leg', '@roamhq/wrtc', 'media/webrtc/webrtc-leg.ts'),
     only('rtc-node-stays-in-media-livekit', '@livekit/rtc-node', 'media/livekit/.*|caller/room-caller.ts'),
     only('opentelemetry-stays-in-tracing', '@opentelemetry', 'config/tracing.ts'),
-    only('livekit-server-sdk-stays-in-rooms', 'livekit-server-sdk', 'control-plane/platform/rooms.ts'),
+    only('livekit-server-sdk-stays-in-rooms', 'livekit-server-sdk', 'control-plane/platform/open-rooms.ts'),
   ],
   options: {
     parser: 'swc',

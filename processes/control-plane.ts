@@ -49,7 +49,7 @@ import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
 import { createMetrics } from '#control-plane/platform/metrics.ts';
 import { PublicAddress } from '#control-plane/platform/public-address.ts';
-import { openRooms } from '#control-plane/platform/rooms.ts';
+import type { Rooms } from '#control-plane/platform/rooms.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
 import { buildIndexes } from '#control-plane/platform/store/build-indexes.ts';
 import { type Coordination, createMemoryCoordination } from '#control-plane/platform/store/coordination.ts';
@@ -60,7 +60,6 @@ import { migrate } from '#control-plane/platform/store/migrations.ts';
 import { defineModels, type Models } from '#control-plane/platform/store/models.ts';
 import { createReadCaches } from '#control-plane/platform/store/read-cache.ts';
 import { registerReplica, UNREGISTERED } from '#control-plane/platform/store/replica-register.ts';
-import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
 import { SignallingReports } from '#control-plane/platform/store/signalling-reports.ts';
 import { openBlobs } from '#media/blobs/blobs.ts';
 import { detectCapabilities } from '#media/speech/engines.ts';
@@ -303,12 +302,20 @@ async function openCoordination(
   { clock, logger, metrics }: StoreParts,
 ): Promise<Coordination> {
   if (REDIS_URL === undefined) return createMemoryCoordination(clock);
+  const { connectSharedCoordination } = await import('#control-plane/platform/store/shared.ts');
   return connectSharedCoordination({
     url: REDIS_URL,
     clock,
     logger,
     onCommand: (outcome, ms) => metrics.redisCommands.observe({ outcome }, ms / 1000),
   });
+}
+
+/** The SDK of LiveKit is loaded only if there is a LiveKit server. */
+async function openRooms(settings: Settings, logger: Logger): Promise<Rooms | null> {
+  if (settings.LIVEKIT_URL === undefined) return null;
+  const { openRooms } = await import('#control-plane/platform/open-rooms.ts');
+  return openRooms(settings, logger);
 }
 
 async function buildContext(
@@ -367,7 +374,7 @@ async function buildContext(
       () => localModels.offered(),
     ),
     localModels,
-    rooms: openRooms(settings, logger),
+    rooms: await openRooms(settings, logger),
     speech: createSpeechPool({
       settings,
       searchPath: process.env['PATH'] ?? '',

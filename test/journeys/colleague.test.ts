@@ -7,7 +7,7 @@ import { expect, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
-import { openRooms } from '#control-plane/platform/rooms.ts';
+import { openRooms } from '#control-plane/platform/open-rooms.ts';
 import { Browsers } from '#test/fakes/browser-peer.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { startLivekitServer } from '#test/fakes/livekit-server.ts';

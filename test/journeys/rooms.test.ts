@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { createLogger } from '#base/log.ts';
 import { parseMoney, perMinute } from '#base/money.ts';
 import { readSettings } from '#config/env.ts';
-import { openRooms } from '#control-plane/platform/rooms.ts';
+import { openRooms } from '#control-plane/platform/open-rooms.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';

@@ -3,7 +3,7 @@ import type { Logger } from '#base/log.ts';
 import { checkLivekit } from '#cli/doctor-livekit.ts';
 import { readSettings } from '#config/env.ts';
 import { startRoomReconciliation } from '#control-plane/calls/livekit/reconcile-rooms.ts';
-import { openRooms } from '#control-plane/platform/rooms.ts';
+import { openRooms } from '#control-plane/platform/open-rooms.ts';
 import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { describeNeeds } from '#test/needs.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
 import { startRoomReconciliation } from '#control-plane/calls/livekit/reconcile-rooms.ts';
-import { openRooms } from '#control-plane/platform/rooms.ts';
+import { openRooms } from '#control-plane/platform/open-rooms.ts';
 import { type LivekitRooms, startLivekitRooms } from '../../../fakes/livekit-rooms.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';

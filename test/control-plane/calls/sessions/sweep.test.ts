@@ -10,7 +10,7 @@ import { sessionDraft } from '#control-plane/calls/sessions/new-session.ts';
 import { openUnplacedSession } from '#control-plane/calls/sessions/place-session.ts';
 import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
 import { startSweeper, sweep } from '#control-plane/calls/settlement/sweep.ts';
-import { openRooms } from '#control-plane/platform/rooms.ts';
+import { openRooms } from '#control-plane/platform/open-rooms.ts';
 import { measureCommands } from '#control-plane/platform/store/measure-commands.ts';
 import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { type LivekitRooms, startLivekitRooms } from '../../../fakes/livekit-rooms.ts';
