@@ -81,7 +81,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   });
   try {
     await connection.asPromise();
-    if (!embedded) await checkMongodb(connection, options);
+    if (embedded) quietPool(connection);
+    else await checkMongodb(connection, options);
   } catch (error) {
     await connection.close().catch(() => undefined);
     await embedded?.close();
@@ -100,6 +101,25 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       await embedded?.close();
     },
   };
+}
+
+/** Parts of the driver that its types omit. */
+interface Driver {
+  readonly topology?: {
+    readonly s?: {
+      readonly servers?: ReadonlyMap<string, { readonly pool?: { minPoolSizeTimer?: NodeJS.Timeout } }>;
+    };
+  };
+}
+
+/**
+ * Ends the check by which the driver ten times a second keeps a least number of connections and closes those
+ * unused for long: we demand neither. That of MongoDB goes on, because it also closes connections to a member
+ * that was lost.
+ */
+function quietPool(connection: Connection): void {
+  const { topology } = connection.getClient() as unknown as Driver;
+  for (const { pool } of topology?.s?.servers?.values() ?? []) clearTimeout(pool?.minPoolSizeTimer);
 }
 
 /** Locks the directory even if no supervisor has locked DATA_DIR: two programs must not serve one file. */

@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import timers from 'node:timers';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
@@ -102,4 +103,14 @@ describe('openDatabase', () => {
     await database.close();
     expect(await database.ping()).toBe(false);
   });
+});
+
+it('the pool of an embedded database that is not used does not wake the process', async () => {
+  const database = await open(directory());
+  expect(await database.ping()).toBe(true);
+  const started = vi.spyOn(timers, 'setTimeout');
+  await systemClock.sleep(350);
+  expect(started.mock.calls.map(([, ms]) => ms)).not.toContain(100);
+  started.mockRestore();
+  expect(await database.ping()).toBe(true);
 });
