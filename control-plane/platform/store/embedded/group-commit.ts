@@ -21,13 +21,15 @@ export interface HeldReply {
 export class GroupCommit {
   readonly #store: Store;
   readonly #retries: RetryCache;
+  readonly #onCommitted: () => void;
   #held: HeldReply[] = [];
   #isScheduled = false;
-  #hasCommitted = false;
 
-  constructor(store: Store, retries: RetryCache) {
+  /** `onCommitted` is called after each commit. */
+  constructor(store: Store, retries: RetryCache, onCommitted: () => void) {
     this.#store = store;
     this.#retries = retries;
+    this.#onCommitted = onCommitted;
   }
 
   /**
@@ -59,7 +61,7 @@ export class GroupCommit {
     try {
       if (this.#store.sqlite.isWriting) {
         this.#store.sqlite.commit();
-        this.#hasCommitted = true;
+        this.#onCommitted();
       }
     } catch (error) {
       this.fail(error);
@@ -77,13 +79,6 @@ export class GroupCommit {
       if (retryKey !== null) this.#retries.forget(retryKey);
       send(refusal);
     }
-  }
-
-  /** Whether anything was committed since the last call. */
-  takeHasCommitted(): boolean {
-    const hasCommitted = this.#hasCommitted;
-    this.#hasCommitted = false;
-    return hasCommitted;
   }
 
   #release(): HeldReply[] {

@@ -51,6 +51,7 @@ export interface ServerDeps {
 const LONG_READ_ROWS = 200;
 /** The same for an aggregation, which needs each document decoded: 200 sessions took up to 15 ms. */
 const LONG_AGGREGATION_ROWS = 20;
+/** From the first commit that is not in the database file to the next checkpoint. */
 const CHECKPOINT_MS = 1_000;
 /** On a port, which every program of the machine can open. Our driver's pool has 50, and a few monitor. */
 const MAX_PORT_CONNECTIONS = 128;
@@ -62,23 +63,23 @@ export class StoreServer {
   readonly #group: GroupCommit;
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
-  readonly #timers: Timer[];
+  readonly #expiryTimer: Timer;
 
   /** True at startup, because the previous run may have ended between an erasure and its scrub. */
   #isScrubDue = true;
   #isCheckpointing = false;
+  #checkpointTimer: Timer | null = null;
+  #isClosed = false;
 
   constructor(deps: ServerDeps) {
     this.#deps = deps;
-    this.#group = new GroupCommit(deps.store, this.#retries);
+    this.#group = new GroupCommit(deps.store, this.#retries, () => this.#scheduleCheckpoint());
     this.#server = createServer((socket) => this.#serve(socket));
     if (deps.endpoint.type === 'port') this.#server.maxConnections = MAX_PORT_CONNECTIONS;
-    this.#timers = [
-      deps.clock.every(deps.expiryMs, () =>
-        this.#guarded(() => removeExpired(deps.store, deps.clock.wallTime())),
-      ),
-      deps.clock.every(CHECKPOINT_MS, () => this.#checkpoint()),
-    ];
+    this.#expiryTimer = deps.clock.every(deps.expiryMs, () =>
+      this.#guarded(() => removeExpired(deps.store, deps.clock.wallTime())),
+    );
+    this.#scheduleCheckpoint();
   }
 
   /** Listens, and resolves with the connection URL for a MongoDB driver. */
@@ -100,8 +101,10 @@ export class StoreServer {
 
   /** Commits the open group, closes all connections and stops. */
   async close(): Promise<void> {
-    for (const timer of this.#timers) timer.cancel();
+    this.#isClosed = true;
     this.#group.flush();
+    this.#expiryTimer.cancel();
+    this.#checkpointTimer?.cancel();
     for (const socket of this.#sockets) socket.destroy();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
@@ -225,13 +228,25 @@ export class StoreServer {
     this.#checkpoint();
   }
 
+  #scheduleCheckpoint(): void {
+    if (this.#isClosed) return;
+    this.#checkpointTimer ??= this.#deps.clock.after(CHECKPOINT_MS, () => {
+      this.#checkpointTimer = null;
+      this.#checkpoint();
+    });
+  }
+
   #checkpoint(): void {
-    if (this.#isCheckpointing || !(this.#group.takeHasCommitted() || this.#isScrubDue)) return;
+    if (this.#isCheckpointing) {
+      this.#scheduleCheckpoint();
+      return;
+    }
     this.#isCheckpointing = true;
     void this.#deps.reader.checkpoint().finally(() => {
       this.#isCheckpointing = false;
       // Nearly everything is copied already, so that commands wait only briefly.
       if (this.#isScrubDue) this.#emptyLog();
+      if (this.#isScrubDue) this.#scheduleCheckpoint();
     });
   }
 

@@ -343,6 +343,24 @@ it('erased data leaves the log only after a checkpoint has copied it, so that co
   expect(logSize()).toBe(0);
 });
 
+it('a store to which nothing is written is not woken for checkpoints', async () => {
+  // The first is the scrub of the start.
+  await clock.advance(1_000);
+  const idle = clock.pendingTimers;
+  let count = 0;
+  checkpoint = async () => {
+    count += 1;
+  };
+  await clock.advance(50_000);
+  expect(count).toBe(0);
+  await things().insertOne({ _id: 1 });
+  await things().insertOne({ _id: 2 });
+  expect(clock.pendingTimers).toBe(idle + 1);
+  await clock.advance(1_000);
+  expect(count).toBe(1);
+  expect(clock.pendingTimers).toBe(idle);
+});
+
 it('commands are answered while a checkpoint runs, and no second one begins before its end', async () => {
   await things().insertOne({ _id: 1 });
   // The first is the scrub of the start.
