@@ -65,7 +65,6 @@ export interface WorkerConnection {
   close(): void;
 }
 
-const WATCH_MS = 1_000;
 /** Maximum frame size from a worker: a full tool output plus headroom. */
 export const MAX_LINK_FRAME_BYTES = 4 * 1024 * 1024;
 
@@ -75,11 +74,12 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
   let worker: SocketWorker | null = null;
   let lastHeardMs = clock.now();
   const silentMs = () => clock.now() - lastHeardMs;
-  const watch: Timer = clock.every(WATCH_MS, () => {
-    if (silentMs() > options.silenceMs) socket.terminate();
-    // The ping also lets the worker detect a dead connection.
-    else if (socket.readyState === socket.OPEN) socket.ping();
-  });
+  const watch = (): Timer =>
+    clock.after(options.silenceMs - silentMs() + 1, () => {
+      if (silentMs() > options.silenceMs) socket.terminate();
+      else silence = watch();
+    });
+  let silence = watch();
   socket.on('ping', (data) => {
     lastHeardMs = clock.now();
     if (worker && options.isListed) worker.keepPing(data);
@@ -92,6 +92,8 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
     if (!message) logger.warn('dropped an invalid message from a worker');
     else if (worker) {
       worker.take(message);
+      // By the ping the worker detects a dead connection.
+      if (message.type === 'heartbeat' && socket.readyState === socket.OPEN) socket.ping();
       options.onMessage(worker, message);
     } else if (message.type === 'register') {
       worker = new SocketWorker(socket, { clock, silentMs }, message);
@@ -100,7 +102,7 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
   });
   socket.on('error', (error) => logger.debug({ err: error }, 'error on a worker socket'));
   socket.on('close', () => {
-    watch.cancel();
+    silence.cancel();
     worker?.abandon();
     if (worker) options.onClose(worker);
   });

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { systemClock } from '#base/clock.ts';
+import { type Clock, systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import {
   openWorkerConnection,
   type WorkerConnection,
 } from '#control-plane/calls/workers/worker-connection.ts';
 import type { WorkerMessage } from '#protocol/worker-link.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 const REGISTER = {
   type: 'register',
@@ -21,6 +22,13 @@ const REGISTER = {
   kinds: ['phone'],
   sessions: [],
   spools_of: [],
+} satisfies WorkerMessage;
+
+const HEARTBEAT = {
+  type: 'heartbeat',
+  calls: 0,
+  free_slots: 2,
+  loop_lag_p95_ms: 0,
 } satisfies WorkerMessage;
 
 let server: WebSocketServer;
@@ -38,11 +46,11 @@ afterEach(() => {
 });
 
 /** Connects a worker and registers it. */
-async function connect(isListed: boolean): Promise<WorkerConnection> {
+async function connect(isListed: boolean, clock: Clock = systemClock): Promise<WorkerConnection> {
   const registered = Promise.withResolvers<WorkerConnection>();
   server.once('connection', (socket) =>
     openWorkerConnection(socket, {
-      clock: systemClock,
+      clock,
       logger: createLogger({ level: 'silent', name: 'test' }),
       silenceMs: 60_000,
       isListed,
@@ -91,6 +99,37 @@ describe('a ping of a worker', () => {
     worker.takePing()();
     await settled(worker);
     expect(pongs).toEqual(['2', '3']);
+  });
+});
+
+describe('the watch of a link', () => {
+  it('answers each heartbeat with a ping, by which the worker knows that it is heard', async () => {
+    const worker = await connect(false);
+    let pings = 0;
+    client.on('ping', () => {
+      pings += 1;
+    });
+    for (let count = 1; count <= 3; count++) {
+      client.send(JSON.stringify(HEARTBEAT));
+      await settled(worker);
+      expect(pings).toBe(count);
+    }
+  });
+
+  it('closes a link as soon as it has been silent for too long, and wakes only to look for that', async () => {
+    const clock = new ManualClock();
+    const worker = await connect(false, clock);
+    await clock.advance(40_000);
+    await settled(worker);
+    await clock.advance(60_000);
+    await settled(worker);
+    const closed = once(client, 'close');
+    await clock.advance(60_000);
+    expect(client.readyState).toBe(WebSocket.OPEN);
+    expect(clock.pendingTimers).toBe(1);
+    await clock.advance(1);
+    await closed;
+    expect(clock.pendingTimers).toBe(0);
   });
 });
 
