@@ -42,6 +42,7 @@ export async function openTestStore(mongodbUrl?: string, clock: Clock = systemCl
     clock,
     logger: createLogger({ level: 'silent', name: 'test' }),
     expiryMs: EXPIRY_MS,
+    preloadMs: null,
     onFatal: (error) => {
       throw error;
     },

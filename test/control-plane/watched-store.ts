@@ -20,6 +20,7 @@ export async function openWatchedStore(): Promise<WatchedStore> {
   const embedded = await startEmbeddedDatabase({
     directory,
     expiryMs: EXPIRY_MS,
+    preloadMs: null,
     onFatal: (error) => {
       throw error;
     },

@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import mongoose, { type Collection } from 'mongoose';
+import { isDatabaseAway } from './database-away.ts';
 import { RETIRED_ROW_INDEXES } from './models/batch-call-model.ts';
 import type { Models } from './models.ts';
 
@@ -53,7 +54,7 @@ async function ensureIndexes(
   wanted: readonly IndexDefinition[],
 ): Promise<void> {
   const blocked: IndexDefinition[] = [];
-  // One command for all of them, unless one conflicts.
+  // One command for all of them, unless one is refused.
   if (!(await createIndexes(collection, chosen, nameOf)))
     for (const index of chosen) {
       const isThere =
@@ -78,7 +79,7 @@ async function ensureIndexes(
 
 /**
  * Creates indexes under the names of `named`, or waits for their builds; false, and none is created, if one
- * conflicts with an existing one.
+ * conflicts with an existing one, or if one of several cannot be built.
  */
 async function createIndexes(
   collection: IndexedCollection,
@@ -89,7 +90,8 @@ async function createIndexes(
     await collection.createIndexes(indexes.map((index) => ({ ...index, name: named(index) })) as never);
     return true;
   } catch (error) {
-    if (error instanceof mongoose.mongo.MongoServerError && CONFLICTS.has(error.code)) return false;
+    const isRefused = error instanceof mongoose.mongo.MongoServerError && !isDatabaseAway(error);
+    if (isRefused && (CONFLICTS.has(error.code) || indexes.length > 1)) return false;
     throw error;
   }
 }

@@ -44,6 +44,8 @@ export interface DatabaseOptions {
    * database's own.
    */
   readonly expiryMs?: number;
+  /** As of `EmbeddedOptions`. */
+  readonly preloadMs?: number | null;
 }
 
 const DATABASE_NAME = 'parley';
@@ -123,7 +125,8 @@ function quietPool(connection: Connection): void {
 }
 
 /** Locks the directory even if no supervisor has locked DATA_DIR: two programs must not serve one file. */
-async function startEmbedded({ dataDir, onFatal, expiryMs }: DatabaseOptions): Promise<EmbeddedDatabase> {
+async function startEmbedded(options: DatabaseOptions): Promise<EmbeddedDatabase> {
+  const { dataDir, onFatal, expiryMs, preloadMs } = options;
   const directory = join(dataDir, 'database');
   const lock = lockDataDir(directory);
   try {
@@ -131,6 +134,7 @@ async function startEmbedded({ dataDir, onFatal, expiryMs }: DatabaseOptions): P
       directory,
       onFatal,
       ...(expiryMs !== undefined && { expiryMs }),
+      ...(preloadMs !== undefined && { preloadMs }),
     });
     return { ...embedded, close: () => close().finally(lock.release) };
   } catch (error) {

@@ -123,9 +123,11 @@ function leadingOrder(stages: readonly Document[]): {
   };
 }
 
+let operators: Context | null = null;
+
 /** mingo's filters and sort order differ from MongoDB's in details, so pipelines use ours too. */
-function ownOperators({ Context, Lazy }: ReturnType<typeof pipelines>): Context {
-  return Context.init({
+function operatorsOf({ Context, Lazy }: ReturnType<typeof pipelines>): Context {
+  operators ??= Context.init({
     pipeline: {
       $match: (rows: Iterator, filter: AnyObject) =>
         rows.filter((row) => compileFilter(filter)(row as Document)),
@@ -133,6 +135,7 @@ function ownOperators({ Context, Lazy }: ReturnType<typeof pipelines>): Context 
         rows.transform((all) => Lazy(sortedDocuments(all as Document[], sortField({ sort }, 'sort')))),
     } as unknown as PipelineOperators,
   });
+  return operators;
 }
 
 type PipelineOperators = NonNullable<NonNullable<Parameters<typeof Context.init>[0]>['pipeline']>;
@@ -154,7 +157,7 @@ function runPipeline(
   const database = namespaceOf(command).split('.')[0];
   const library = pipelines();
   const aggregator = new library.Aggregator([...pipeline], {
-    context: ownOperators(library),
+    context: operatorsOf(library),
     scriptEnabled: false,
     collectionResolver: (name) => [
       ...documentsOf(scan(store, store.catalogue.find(`${database}.${name}`), { filter: {} }, onExamined)),

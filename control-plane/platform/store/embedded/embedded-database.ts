@@ -32,9 +32,16 @@ export interface EmbeddedOptions {
   onFatal(error: Error): void;
   /** Interval between sweeps of TTL indexes; 5 s by default, shorter in tests. */
   readonly expiryMs?: number;
+  /**
+   * So long after their start, 0.5 s by default, the threads load what a command would wait for otherwise;
+   * null: at its first use, for tests.
+   */
+  readonly preloadMs?: number | null;
 }
 
 const EXPIRY_MS = 5_000;
+/** The control plane is still busy with its own start, and no call waits yet. */
+const PRELOAD_MS = 500;
 const PASSWORD_BYTES = 32;
 
 /** Starts the database; resolves once it accepts connections. Rejects if the file cannot be opened. */
@@ -48,6 +55,7 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
     file: databaseFile,
     endpoint,
     expiryMs: options.expiryMs ?? EXPIRY_MS,
+    preloadMs: options.preloadMs === undefined ? PRELOAD_MS : options.preloadMs,
   };
   const thread = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData });
   let isClosing = false;

@@ -3,7 +3,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
-import { LOAD_PIPELINES_MS, pipelines } from './pipelines.ts';
+import { pipelines } from './pipelines.ts';
 import { Reader } from './reader.ts';
 import { Sqlite } from './sqlite.ts';
 import { openReadOnlyStore } from './store.ts';
@@ -22,7 +22,14 @@ export interface ReaderAnswer {
   readonly reply: Uint8Array;
 }
 
-const { file } = workerData as { file: string };
+/** Startup options of the thread. */
+export interface ReaderOptions {
+  readonly file: string;
+  /** As of `EmbeddedOptions`. */
+  readonly preloadMs: number | null;
+}
+
+const { file, preloadMs } = workerData as ReaderOptions;
 const reader = new Reader(openReadOnlyStore(file), systemClock);
 // A read-only connection cannot checkpoint.
 const log = new Sqlite(file, 'write');
@@ -34,7 +41,7 @@ parentPort?.on('message', ({ job, message }: ReaderJob) => {
   parentPort?.postMessage({ job, reply } satisfies ReaderAnswer);
 });
 
-systemClock.after(LOAD_PIPELINES_MS, pipelines);
+if (preloadMs !== null) systemClock.after(preloadMs, pipelines);
 
 function checkpoint(): Uint8Array {
   try {

@@ -5,8 +5,8 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
-import { LOAD_PIPELINES_MS, pipelines } from './pipelines.ts';
-import type { ReaderAnswer, ReaderJob } from './reader-thread.ts';
+import { pipelines } from './pipelines.ts';
+import type { ReaderAnswer, ReaderJob, ReaderOptions } from './reader-thread.ts';
 import { type Endpoint, type ReaderLink, StoreServer } from './server.ts';
 import { openStore } from './store.ts';
 
@@ -16,6 +16,8 @@ export interface WriterOptions {
   readonly endpoint: Endpoint;
   /** Interval between sweeps of TTL indexes. */
   readonly expiryMs: number;
+  /** As of `EmbeddedOptions`. */
+  readonly preloadMs: number | null;
 }
 
 /** Messages from the process to the thread. */
@@ -28,7 +30,7 @@ const options = workerData as WriterOptions;
 const { endpoint } = options;
 const store = openStore(options.file);
 const readerThread = new Worker(new URL('./reader-thread.ts', import.meta.url), {
-  workerData: { file: options.file },
+  workerData: { file: options.file, preloadMs: options.preloadMs } satisfies ReaderOptions,
 });
 // If the reader crashes, this thread exits too, and then the process.
 readerThread.on('error', (error) => {
@@ -49,7 +51,7 @@ if (endpoint.type === 'socket') rmSync(endpoint.path, { force: true });
 const url = await server.listen();
 if (endpoint.type === 'socket') chmodSync(endpoint.path, 0o600);
 notifyProcess({ type: 'ready', url });
-const loading = systemClock.after(LOAD_PIPELINES_MS, pipelines);
+const loading = options.preloadMs === null ? null : systemClock.after(options.preloadMs, pipelines);
 
 parentPort?.on('message', (order: WriterOrder) => {
   if (order === 'scrub') return server.scrub();
@@ -60,7 +62,7 @@ parentPort?.on('message', (order: WriterOrder) => {
 
 async function close(): Promise<void> {
   isClosing = true;
-  loading.cancel();
+  loading?.cancel();
   await server.close();
   await readerThread.terminate();
   store.sqlite.close();

@@ -53,6 +53,15 @@ onEveryDatabase('the indexes of the store', (database: () => TestDatabase) => {
     expect(await all()).toEqual(before);
   });
 
+  it('those before one that the data of its collection forbids are built', async () => {
+    const posted = (seq: number) => ({ _id: `u-1:${seq}`, user_id: 'u-1', key: 'twice', seq });
+    await models.ledger.collection.insertMany([posted(1), posted(2)] as never[]);
+    await expect(buildIndexes(models)).rejects.toThrow('duplicate key');
+    const keys = (await indexesOf(models.ledger)).map(({ key }) => key);
+    expect(keys).toContain('{"user_id":1,"seq":-1}');
+    expect(keys).not.toContain('{"user_id":1,"key":1}');
+  });
+
   it('one that is changed again and again exists once', async () => {
     const { schema } = models.deliveries;
     const define = (partialFilterExpression: object) =>
