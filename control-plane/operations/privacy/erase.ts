@@ -74,11 +74,8 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
     context.models.sessions.updateMany({ _id: { $in: some } }, { $set: FORGOTTEN }),
   );
   let total = NOTHING;
-  for (let first = 0; first < ids.length; first += AT_ONCE) {
-    const some = ids.slice(first, first + AT_ONCE);
-    const counts = await settleAll(some.map((id) => removeSession(context, id)));
-    total = counts.reduce(sum, total);
-  }
+  for (let first = 0; first < ids.length; first += AT_ONCE)
+    total = sum(total, await removeSessions(context, ids.slice(first, first + AT_ONCE)));
   await eraseRows(context, { $or: isTheirs('to_number') });
   return total;
 }
@@ -117,22 +114,31 @@ async function eraseRows({ models }: Parts, theirs: object): Promise<void> {
   });
 }
 
-/** Deletes what the key of a session could have opened, then its link to the person. */
-async function removeSession({ models, blobs }: Parts, id: string): Promise<ErasureCounts> {
-  const [segments, chunks, attachments, deliveries] = await Promise.all([
-    blobs.deletePrefix(recordingPrefix(id)),
-    blobs.deletePrefix(flightLogPrefix(id)),
-    models.sessionAttachments.deleteMany({ session_id: id }),
-    models.deliveries.deleteMany({ session_id: id }),
+/** Deletes what the keys of sessions could have opened, then their link to the person. */
+async function removeSessions({ models, blobs }: Parts, ids: readonly string[]): Promise<ErasureCounts> {
+  const theirs = { session_id: { $in: ids } };
+  const [segments = 0, chunks = 0, attachments = 0, deliveries = 0] = await settleAll([
+    removeBlobs(blobs, ids.map(recordingPrefix)),
+    removeBlobs(blobs, ids.map(flightLogPrefix)),
+    models.sessionAttachments.deleteMany(theirs).then(({ deletedCount }) => deletedCount),
+    models.deliveries.deleteMany(theirs).then(({ deletedCount }) => deletedCount),
   ]);
-  await models.sessions.updateOne({ _id: id }, { $set: { end_user_id: null, caller_number: null } });
+  await models.sessions.updateMany(
+    { _id: { $in: ids } },
+    { $set: { end_user_id: null, caller_number: null } },
+  );
   return {
-    sessions: 1,
+    sessions: ids.length,
     recording_segments: segments,
     flight_log_chunks: chunks,
-    attachments: attachments.deletedCount,
-    deliveries: deliveries.deletedCount,
+    attachments,
+    deliveries,
   };
+}
+
+async function removeBlobs(blobs: Context['blobs'], prefixes: readonly string[]): Promise<number> {
+  const counts = await settleAll(prefixes.map((prefix) => blobs.deletePrefix(prefix)));
+  return counts.reduce((total, count) => total + count, 0);
 }
 
 function sum(a: ErasureCounts, b: ErasureCounts): ErasureCounts {

@@ -7,7 +7,8 @@ const PATIENCE = { timeout: 60_000 };
 const MOST_MS = 10_000;
 /** Real time in which a request that does not wait goes on. */
 const QUIET_MS = 20;
-const SESSIONS = 8;
+/** Erased ten at a time, by four commands. */
+const SESSIONS = 25;
 
 /** Limits the waits for the store. */
 const waits = new ManualClock();
