@@ -201,7 +201,7 @@ describe('replicas that cannot hear each other', () => {
     ['half a minute slow', -30_000],
     ['half a minute fast', 30_000],
   ])(
-    'doubt a session within a look of when its worker was lost, though the clock of its replica is %s',
+    'doubt a session within two looks of when its worker was lost, though the clock of its replica is %s',
     async (_how, aheadMs) => {
       const killed = await startReplica('a', 'worker-a', aheadMs);
       await startReplica('b', 'worker-b');
@@ -212,7 +212,8 @@ describe('replicas that cannot hear each other', () => {
       await pass(25);
       expect(await statusOf(id)).toBe('unknown');
       expect(await doubtedSince(id)).toBeGreaterThanOrEqual(lostMs - 2 * LOOK_MS);
-      expect(await doubtedSince(id)).toBeLessThanOrEqual(lostMs + LOOK_MS);
+      // If the last heartbeat came just after a look, the next one sees it, and only the one after misses it.
+      expect(await doubtedSince(id)).toBeLessThanOrEqual(lostMs + 2 * LOOK_MS);
     },
   );
 
