@@ -4,10 +4,10 @@
  * call at a time: the row names its session before that is placed, so that after a crash the next process
  * finds the outcome of that session, as for a repeated Idempotency-Key, and continues from there.
  */
-import { randomUUID } from 'node:crypto';
 import { resolveDeadAttempt } from '../../calls/outbound/idempotency.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
+import { leaseHolder, takeLease } from '../../platform/store/lease.ts';
 import type { BatchCallDocument, BatchRowDocument } from '../../platform/store/models/batch-call-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { zonesOf } from './batch-record.ts';
@@ -33,9 +33,7 @@ const HOLD_MS = 10_000;
 
 /** Starts the runner of a process. */
 export function startBatchRunner(context: Context): BackgroundLoop {
-  // Without other replicas no other process can hold a lease, so the batches of the previous process are
-  // resumed at once.
-  const runner = context.settings.REDIS_URL === undefined ? 'alone' : randomUUID();
+  const runner = leaseHolder(context.settings);
   const isDone = async () => (await context.models.batchCalls.exists({ finished_at: null })) === null;
   const options = { name: 'batch-calls', everyMs: TICK_MS, chore: 'batch-calls', isDone } as const;
   return startBackgroundLoop(context, options, () => runBatches(context, runner));
@@ -59,15 +57,9 @@ export async function runBatches(context: Context, runner: string): Promise<void
 }
 
 /** Takes or renews the lease of a batch; null if another process has it. */
-async function lease(context: Context, batchId: string, runner: string): Promise<BatchCallDocument | null> {
-  const at = now(context);
-  return context.models.batchCalls
-    .findOneAndUpdate(
-      { _id: batchId, finished_at: null, $or: [{ lease_by: runner }, { lease_until: { $lte: at } }] },
-      { $set: { lease_by: runner, lease_until: new Date(at.getTime() + LEASE_MS) } },
-      { returnDocument: 'after' },
-    )
-    .lean<BatchCallDocument>();
+function lease(context: Context, batchId: string, runner: string): Promise<BatchCallDocument | null> {
+  const batch = { model: context.models.batchCalls, filter: { _id: batchId, finished_at: null } };
+  return takeLease(context, batch, { holder: runner, ms: LEASE_MS });
 }
 
 async function release({ models, clock }: Context, batchId: string, runner: string): Promise<void> {

@@ -3,13 +3,13 @@
  * stopped, so that no old record is checked twice. A team belongs to one replica at a time (a lease in the
  * store), so that none is deleted twice.
  */
-import { randomUUID } from 'node:crypto';
 import type { Meters } from '#base/meters.ts';
 import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recording-store.ts';
 import { removeBatch } from '../../jobs/batch-calls/batch-store.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
-import { type Context, now } from '../../platform/context.ts';
+import type { Context } from '../../platform/context.ts';
 import { inBatches } from '../../platform/store/in-batches.ts';
+import { leaseHolder, takeLease } from '../../platform/store/lease.ts';
 import {
   DEFAULT_RETENTION,
   type PrivacyDocument,
@@ -57,8 +57,7 @@ const REMOVERS: Readonly<Record<OfSession, (context: Parts, ids: readonly string
 /** Starts enforcing retention in this replica: at once, then every hour. */
 export function startRetention(context: Context): BackgroundLoop {
   const { clock, metrics, settings } = context;
-  // Without other replicas a lease can only be of the previous process: it is taken over at once.
-  const holder = settings.REDIS_URL === undefined ? 'alone' : randomUUID();
+  const holder = leaseHolder(settings);
   let enforcedMs = clock.now();
   addRetentionMetrics(metrics.meters, () => clock.now() - enforcedMs);
   return startBackgroundLoop(context, { name: 'retention', everyMs: TICK_MS }, async () => {
@@ -121,14 +120,8 @@ async function enforceFor(context: Parts, teamId: string, holder: string): Promi
 
 /** Takes or renews the lease of a team, and returns its settings. Throws `LeaseLost`. */
 async function lease({ models, clock }: Parts, teamId: string, holder: string): Promise<PrivacyDocument> {
-  const at = now({ clock });
-  const settings = await models.privacy
-    .findOneAndUpdate(
-      { _id: teamId, $or: [{ lease_by: holder }, { lease_until: { $lte: at } }, { lease_until: null }] },
-      { $set: { lease_by: holder, lease_until: new Date(at.getTime() + LEASE_MS) } },
-      { returnDocument: 'after' },
-    )
-    .lean<PrivacyDocument>();
+  const team = { model: models.privacy, filter: { _id: teamId } };
+  const settings = await takeLease({ clock }, team, { holder, ms: LEASE_MS });
   if (!settings) throw new LeaseLost();
   return settings;
 }
