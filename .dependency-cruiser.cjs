@@ -39,7 +39,7 @@ const mayImport = {
     'telephony/relay/ng-client.ts',
     'control-plane/operations/backup/withheld-keys.ts',
     'control-plane/platform/secrets/secret-box.ts',
-    'control-plane/platform/open-rooms.ts',
+    'control-plane/platform/load-rooms.ts',
     'protocol',
     'config',
     'base',

@@ -47,9 +47,9 @@ import { createWorkSignals } from '#control-plane/platform/background/work-signa
 import type { Context } from '#control-plane/platform/context.ts';
 import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
+import { loadRooms } from '#control-plane/platform/load-rooms.ts';
 import { createMetrics } from '#control-plane/platform/metrics.ts';
 import { PublicAddress } from '#control-plane/platform/public-address.ts';
-import type { Rooms } from '#control-plane/platform/rooms.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
 import { buildIndexes } from '#control-plane/platform/store/build-indexes.ts';
 import { type Coordination, createMemoryCoordination } from '#control-plane/platform/store/coordination.ts';
@@ -311,13 +311,6 @@ async function openCoordination(
   });
 }
 
-/** The SDK of LiveKit is loaded only if there is a LiveKit server. */
-async function openRooms(settings: Settings, logger: Logger): Promise<Rooms | null> {
-  if (settings.LIVEKIT_URL === undefined) return null;
-  const { openRooms } = await import('#control-plane/platform/open-rooms.ts');
-  return openRooms(settings, logger);
-}
-
 async function buildContext(
   settings: Settings,
   parts: Pick<
@@ -374,7 +367,7 @@ async function buildContext(
       () => localModels.offered(),
     ),
     localModels,
-    rooms: await openRooms(settings, logger),
+    rooms: await loadRooms(settings, logger),
     speech: createSpeechPool({
       settings,
       searchPath: process.env['PATH'] ?? '',
