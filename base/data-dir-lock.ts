@@ -26,7 +26,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
 
 /**
  * Locks a directory that another program has locked before; null if one holds it, this one included. Throws
- * if its lock is missing: whoever made a new one would hold it beside a program that still holds the old one.
+ * if its lock is missing: a new one could be held while another program still holds the old one.
  */
 export function tryExistingLock(directory: string): DataDirLock | null {
   const file = pathToFileURL(join(directory, LOCK));

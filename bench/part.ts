@@ -1,4 +1,4 @@
-/** a forked part of a bench, which answers questions by messages. */
+/** A forked part of a bench, which answers questions by messages. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 

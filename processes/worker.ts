@@ -24,7 +24,7 @@ import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
 import { SpeakingLease } from '#runtime/link/speaking-lease.ts';
 import { adoptSpools, openSpool } from '#runtime/link/spool.ts';
 import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
-import { type SpoolWatchDeps, watchSpools } from '#runtime/link/watch-spools.ts';
+import { type SpoolWatchDeps, warnOfSpools, watchSpools } from '#runtime/link/watch-spools.ts';
 import { PlanEngines } from '#runtime/worker/plan-engines.ts';
 import { Worker, type WorkerDeps, type WorkerIdentity } from '#runtime/worker/worker.ts';
 import { createWorkerMetrics, type WorkerMetrics } from '#runtime/worker/worker-metrics.ts';
@@ -102,7 +102,7 @@ async function compose(
     random: Math.random,
     spool,
     lease,
-    adopted: await adoptSpools(spoolRoot, { onUnusable: warnOfSpool(logger) }),
+    adopted: await adoptSpools(spoolRoot, { onUnusable: warnOfSpools(logger) }),
     uploads,
     media,
     engines: new PlanEngines(parts),
@@ -137,10 +137,6 @@ async function compose(
       await knowledge.close();
     },
   };
-}
-
-function warnOfSpool(logger: Logger): (name: string, error: unknown) => void {
-  return (name, err) => logger.warn({ err, name }, 'a spool cannot be used');
 }
 
 function openSpeech(

@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { systemClock } from '#base/clock.ts';
 import { setSessionPriority } from '#base/platform.ts';
 import { quantile } from '#caller/statistics.ts';
+import { readSamples } from '#cli/prometheus-text.ts';
 import { Parts } from '#test/journeys/parts.ts';
 import { cpuSeconds, type Process, processTree, residentBytes } from '#test/journeys/process-tree.ts';
 import { judge, judgeSamples, type TimedSample, toText } from '../figures.ts';
@@ -195,10 +196,10 @@ async function read(processes: readonly Process[]): Promise<Reading> {
     fetch(`${parts.url}/metrics`).then((answer) => answer.text()),
   ]);
   const commands = new Map<string, number>();
-  for (const line of metrics.split('\n')) {
-    const [, labels = '', count] = /^parley_store_command_seconds_count\{(.*)\} (\d+)$/.exec(line) ?? [];
-    const [, command] = /command="(\w+)"/.exec(labels) ?? [];
-    if (command !== undefined) commands.set(command, (commands.get(command) ?? 0) + Number(count));
+  for (const { name, labels, value } of readSamples(metrics)) {
+    const { command } = labels;
+    if (name === 'parley_store_command_seconds_count' && command !== undefined)
+      commands.set(command, (commands.get(command) ?? 0) + value);
   }
   return { ...stored, cpuMs: 1_000 * cpuSeconds(processes), commands, counts };
 }

@@ -50,7 +50,7 @@ export class ScriptedWorker {
   readonly #uploads: Uploads;
   /** Calls that have ended as their script says. */
   ended = 0;
-  /** What should not have happened, with its number. */
+  /** Failures, and how often each happened. */
   readonly troubles = new Map<string, number>();
 
   private constructor(parts: WorkerParts, tag: string, spool: Spool) {

@@ -86,7 +86,7 @@ export async function openSpool(root: string, instanceId: string, isSupervised =
   return createSpool(placeOf(file, directory, lock), '');
 }
 
-/** What `adoptSpools` leaves alone, and whom it tells. */
+/** Options of `adoptSpools`. */
 export interface AdoptOptions {
   /** The instance that adopts. */
   readonly own?: string;

@@ -21,14 +21,19 @@ export interface SpoolWatchDeps {
   onLeft(spools: ReadonlyMap<string, Spool>): void;
 }
 
-/** Starts the watch. */
-export function watchSpools({ clock, logger, root, instanceId, onLeft }: SpoolWatchDeps): Timer {
-  let isLooking = false;
+/** Warns once of each spool that cannot be used. */
+export function warnOfSpools(logger: Logger): (name: string, error: unknown) => void {
   const unusable = new Set<string>();
-  const onUnusable = (name: string, error: unknown) => {
+  return (name, error) => {
     if (!unusable.has(name)) logger.warn({ err: error, name }, 'a spool cannot be used');
     unusable.add(name);
   };
+}
+
+/** Starts the watch. */
+export function watchSpools({ clock, logger, root, instanceId, onLeft }: SpoolWatchDeps): Timer {
+  let isLooking = false;
+  const onUnusable = warnOfSpools(logger);
   const look = async () => {
     const left = await adoptSpools(root, { own: instanceId, watches: true, onUnusable });
     if (left.size > 0) onLeft(left);

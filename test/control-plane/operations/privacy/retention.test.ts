@@ -206,7 +206,7 @@ describe('the retention of many sessions', () => {
 });
 
 describe('two replicas', () => {
-  /** Deletes in a store of blobs that answers when it is told to. */
+  /** A store of blobs whose deletions wait for `answer`. */
   function slowBlobs() {
     const deleted: string[] = [];
     const asked = Promise.withResolvers<void>();
