@@ -48,8 +48,7 @@ export class LivekitCaller {
   /** When the audio of an agent was subscribed to, each time. */
   readonly subscribedAtMs: number[] = [];
   readonly #source = new AudioSource(RATE_HZ, 1, 200);
-  readonly #microphone = LocalAudioTrack.createAudioTrack('microphone', this.#source);
-
+  #microphone = LocalAudioTrack.createAudioTrack('microphone', this.#source);
   #keepsAudio = false;
 
   /** Joins and subscribes to everything; publishes a microphone by default. */
@@ -134,10 +133,17 @@ export class LivekitCaller {
   }
 
   async #publish(): Promise<void> {
-    await this.room.localParticipant?.publishTrack(
-      this.#microphone,
-      new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE }),
-    );
+    const options = new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE });
+    const publish = () => this.room.localParticipant?.publishTrack(this.#microphone, options);
+    try {
+      await publish();
+    } catch {
+      // LiveKit's participant waits ten seconds for its server, which may be too short on a busy machine. The
+      // server ignores a second request for the same track, so this is another one.
+      await this.#microphone.close(false);
+      this.#microphone = LocalAudioTrack.createAudioTrack('microphone', this.#source);
+      await publish();
+    }
   }
 
   async #readText(reader: TextStreamReader, from: string): Promise<void> {
