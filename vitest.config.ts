@@ -2,18 +2,32 @@ import { statSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
+/**
+ * Tests that need a process of their own: they start whole products, judge a process by its memory or the
+ * native libraries it has loaded, or take long.
+ */
+const OWN_PROCESS = [
+  'test/{journeys,simulation,fleet-simulation,fleet-scene,operator-scene,deploy,hostile}/**/*.test.ts',
+  'test/media/{thread,livekit}/**/*.test.ts',
+];
 /** Tests that take long however short their files are. */
 const LONG = /\/test\/(?:journeys|fleet-simulation)\//;
 const LONG_BYTES = 12_000;
+/** More than any file has. */
+const OWN_FIRST_BYTES = 1_000_000;
 /** Tests whose programs CI still builds while the others run. */
 const LAST = /\/test\/deploy\/(?:chart|monitoring)/;
 
-/** Large files first, as by default, but none that takes long is left for the end, when others are idle. */
+/**
+ * Tests with a process of their own first, as a shared process ends when one of them is next. Large files
+ * first, as by default, but none that takes long is left for the end, when others are idle.
+ */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const weight = ({ moduleId }: TestSpecification) => {
-      if (LAST.test(moduleId)) return 0;
-      return Math.max(statSync(moduleId).size, LONG.test(moduleId) ? LONG_BYTES : 0);
+    const weight = ({ moduleId, project }: TestSpecification) => {
+      if (LAST.test(moduleId)) return -1;
+      const bytes = Math.max(statSync(moduleId).size, LONG.test(moduleId) ? LONG_BYTES : 0);
+      return project.config.isolate ? bytes + OWN_FIRST_BYTES : bytes;
     };
     return [...files].sort((one, other) => weight(other) - weight(one));
   }
@@ -21,7 +35,6 @@ class LongFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     sequence: { sequencer: LongFirst },
     // These only end what hangs; a busy machine needs many times what an idle one does.
     testTimeout: 90_000,
@@ -30,5 +43,18 @@ export default defineConfig({
     // Most of the time goes to journeys. One uses 0.3 to 0.6 of a core, as it waits for speech and timers:
     // two at once leave part of two cores idle.
     maxWorkers: 3,
+    projects: [
+      { extends: true, test: { name: 'own process', include: OWN_PROCESS } },
+      {
+        // Loading the product's packages anew for each file would take a third of these tests' time.
+        extends: true,
+        test: {
+          name: 'shared process',
+          include: ['test/**/*.test.ts'],
+          exclude: OWN_PROCESS,
+          isolate: false,
+        },
+      },
+    ],
   },
 });

@@ -130,8 +130,8 @@ describe('a call on a machine of a fleet', () => {
       const caller = await LivekitCaller.join(url, token);
       const isThere = { timeout: VOICE_WITHIN_MS };
       await expect.poll(() => caller.loudBlocks, isThere).toBeGreaterThan(0);
-      const machine = fleet.machineThatLogged(sessionId);
-      if (!machine) throw new Error('no machine has the session');
+      await fleet.until('a machine has logged the session', () => !!fleet.machineThatLogged(sessionId));
+      const machine = fleet.machineThatLogged(sessionId) as Machine;
       try {
         const frozenMs = systemClock.now();
         fleet.signal(machine, 'SIGSTOP');
@@ -160,6 +160,9 @@ describe('a call on a machine of a fleet', () => {
   it('goes on elsewhere when the machine is lost, with every other call on it: each settled once', {
     timeout: 240_000,
   }, async () => {
+    await fleet.until('both machines serve calls', async () =>
+      /^parley_workers 2$/m.test(await (await fetch(`${fleet.url}/metrics`)).text()),
+    );
     const phones = await Promise.all(Array.from({ length: CALLS }, () => call()));
     try {
       for (const phone of phones) await speaks(phone);
