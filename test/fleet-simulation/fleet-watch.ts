@@ -171,7 +171,8 @@ export class FleetWatch implements FleetObserver {
 
   #look(): void {
     const fleet = this.#fleet as Fleet;
-    for (const worker of fleet.workers()) {
+    const workers = fleet.workers();
+    for (const worker of workers) {
       if (!this.#isHealthy(worker)) this.#unhealthyMs.set(worker, this.#nowMs);
       const healthyMs = this.#healthyMs(worker);
       if (worker.isSilent && healthyMs > HEALTHY_MS)
@@ -183,7 +184,7 @@ export class FleetWatch implements FleetObserver {
       // While it cannot look, the fleet does not see that nobody serves the caller any more.
       if (caller.isHeld || !canLook) caller.servedMs = this.#nowMs;
       if (caller.isHeld && this.#healthyMs(caller.holder) >= HEALTHY_MS) caller.provenMs = this.#nowMs;
-      const agents = fleet.workers().filter((worker) => worker.speaks(plan.sessionId));
+      const agents = workers.filter((worker) => worker.speaks(plan.sessionId));
       if (agents.length > 1)
         this.violated(
           `two agents in ${plan.sessionId}: ${agents.map(({ instanceId }) => instanceId).join()}`,

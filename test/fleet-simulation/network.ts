@@ -48,22 +48,26 @@ export class Network {
   }
 
   mend(from: string, to: string): void {
-    this.#cut.set(`${from}>${to}`, (this.#cut.get(`${from}>${to}`) ?? 0) - 1);
+    const times = (this.#cut.get(`${from}>${to}`) ?? 0) - 1;
+    if (times > 0) this.#cut.set(`${from}>${to}`, times);
+    else this.#cut.delete(`${from}>${to}`);
     for (const socket of this.#sockets) socket.flush();
   }
 
   isCut(from: string, to: string): boolean {
-    return (this.#cut.get(`${from}>${to}`) ?? 0) > 0;
+    return this.#cut.size > 0 && this.#cut.has(`${from}>${to}`);
   }
 
   /** Adds a delay to the path in this direction. */
   delay(from: string, to: string, ms: number): void {
-    this.#delays.set(`${from}>${to}`, ms);
+    if (ms > 0) this.#delays.set(`${from}>${to}`, ms);
+    else this.#delays.delete(`${from}>${to}`);
   }
 
   /** Time for the next message on this path, ms. */
   delayMs(from: string, to: string): number {
-    return this.#random.between(0.2, 1.5) + (this.#delays.get(`${from}>${to}`) ?? 0);
+    const extraMs = this.#delays.size > 0 ? (this.#delays.get(`${from}>${to}`) ?? 0) : 0;
+    return this.#random.between(0.2, 1.5) + extraMs;
   }
 
   /** Connects a process to another; null: no process would answer. */

@@ -7,8 +7,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Binary, deserialize, ObjectId, serialize } from 'bson';
 import { systemClock } from '#base/clock.ts';
-import { type Document, isDocument } from '#control-plane/platform/store/embedded/bson-values.ts';
+import type { Document } from '#control-plane/platform/store/embedded/bson-values.ts';
 import {
+  commandName,
   documentField,
   documentsField,
   listField,
@@ -87,9 +88,9 @@ class MemoryEngine implements StoreEngine {
   }
 
   run(command: Fields): Fields {
-    const [name = '', collectionName] = Object.entries(command)[0] ?? [];
-    const collection = this.#collections.get(String(collectionName));
-    if (!collection) throw new Error(`the simulation has no collection ${String(collectionName)}`);
+    const name = commandName(command);
+    const collection = this.#collections.get(String(command[name]));
+    if (!collection) throw new Error(`the simulation has no collection ${String(command[name])}`);
     switch (name) {
       case 'find':
         return { documents: find(collection, command) };
@@ -149,7 +150,7 @@ function insertAll(collection: Collection, command: Fields): Fields {
 
 function insert(collection: Collection, given: Document): Document {
   const document = given['_id'] === undefined ? { _id: new ObjectId(), ...given } : given;
-  requireUnique(collection, document, null);
+  requireUnique(collection, document, { old: null, touched: null });
   collection.documents = [...collection.documents, document];
   return document;
 }
@@ -210,7 +211,7 @@ function update(collection: Collection, request: UpdateRequest): Updated {
   for (const before of found) {
     after = applyUpdate(copyOf(before, touched), request, false);
     if (isSame(before, after, touched)) continue;
-    requireUnique(collection, after, before);
+    requireUnique(collection, after, { old: before, touched });
     const [old, changed] = [before, after];
     collection.documents = collection.documents.map((each) => (each === old ? changed : each));
     modified += 1;
@@ -241,12 +242,24 @@ function removeAll(collection: Collection, command: Fields): Fields {
   return { n: done.reduce((total, removed) => total + removed, 0), ...errors };
 }
 
+/** The change of a document: `touched` are the fields that may differ from `old`; null: all. */
+interface Change {
+  readonly old: Document | null;
+  readonly touched: ReadonlySet<string> | null;
+}
+
 function requireUnique(
   { name, documents, unique }: Collection,
   document: Document,
-  old: Document | null,
+  { old, touched }: Change,
 ): void {
   for (const index of unique) {
+    // A partial index depends on other fields, too.
+    const isConcerned =
+      touched === null ||
+      index.partial !== null ||
+      index.fields.some(({ segments: [root = ''] }) => touched.has(root));
+    if (!isConcerned) continue;
     const keys = indexKeys(index, document).keys;
     const isTaken = (other: Document) =>
       other !== old && indexKeys(index, other).keys.some((key) => keys.some((own) => own.equals(key)));
@@ -284,17 +297,20 @@ function received<T>(value: T): T {
 function copied(value: unknown): unknown {
   if (value === undefined) return null;
   if (typeof value !== 'object' || value === null) return typeof value === 'bigint' ? overBson(value) : value;
-  if (Array.isArray(value)) return Array.from(value, copied);
-  if (value instanceof Date) return new Date(value);
+  if (Array.isArray(value)) return value.map(copied);
+  // Most of what there is to copy.
+  if (isPlain(value)) return copiedFields(value as Fields);
+  if (value instanceof Date) return new Date(value.getTime());
   if (value instanceof Uint8Array) return new Binary(Buffer.from(value));
   // Nobody changes either.
   if (value instanceof Binary || value instanceof ObjectId) return value;
-  if (isDocument(value) && isPlain(value)) {
-    const copy: Fields = {};
-    for (const name of Object.keys(value)) copy[name] = copied(value[name]);
-    return copy;
-  }
   return overBson(value);
+}
+
+function copiedFields(value: Fields): Fields {
+  const copy: Fields = {};
+  for (const name in value) copy[name] = copied(value[name]);
+  return copy;
 }
 
 function isPlain(value: object): boolean {

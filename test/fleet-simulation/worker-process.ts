@@ -171,12 +171,14 @@ export class WorkerProcess {
 
   /** True while its agent and the caller hear each other. */
   isTalking(sessionId: string): boolean {
-    return [...this.#calls].some(([job, call]) => job.sessionId === sessionId && call.isTalking);
+    for (const [job, call] of this.#calls) if (job.sessionId === sessionId && call.isTalking) return true;
+    return false;
   }
 
   /** True while it believes that it has this call. */
   hasCall(sessionId: string): boolean {
-    return [...this.#calls].some(([job, call]) => job.sessionId === sessionId && !call.isOver);
+    for (const [job, call] of this.#calls) if (job.sessionId === sessionId && !call.isOver) return true;
+    return false;
   }
 
   /** The epoch under which it has this call; 0 if it has not. */
