@@ -8,6 +8,7 @@ import { type Context, now } from '../../platform/context.ts';
 import { agentIdentity, callerIdentity } from '../../platform/rooms.ts';
 import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
 import { type SessionDocument, WITHOUT_LISTS } from '../../platform/store/models/session-model.ts';
+import { readStored } from '../../platform/store/read-stored.ts';
 import { LIVE_STATUSES, UNDER_WAY_STATUSES } from '../../platform/store/session-status.ts';
 import { listedWorkers } from '../../platform/store/worker-sightings.ts';
 import { promoteNext, relayOutbox } from '../outbox/relay.ts';
@@ -197,14 +198,15 @@ async function endEarlierRuns(context: Context): Promise<number> {
 
 /** Promotes deliveries whose relay was interrupted after the insert. */
 async function promoteStranded(context: Context, before: Date): Promise<void> {
-  const queued = await context.models.deliveries
-    .find({ state: 'queued', next_at: { $lte: before } }, { session_id: 1, url: 1 })
-    .limit(BATCH)
-    .lean<Pick<DeliveryDocument, 'session_id' | 'url'>[]>();
+  const queued = await readStored<DeliveryDocument, Pick<DeliveryDocument, 'session_id' | 'url'>>(
+    context.models.deliveries,
+    { state: 'queued', next_at: { $lte: before } },
+    { projection: { session_id: 1, url: 1 }, limit: BATCH },
+  );
   for (const { session_id, url } of queued) await promoteNext(context, session_id, url);
   if (queued.length > 0) context.workSignals.notify('deliveries');
 }
 
 function find(context: Context, filter: Record<string, unknown>): Promise<SessionDocument[]> {
-  return context.models.sessions.find(filter, WITHOUT_LISTS).limit(BATCH).lean<SessionDocument[]>();
+  return readStored(context.models.sessions, filter, { projection: WITHOUT_LISTS, limit: BATCH });
 }

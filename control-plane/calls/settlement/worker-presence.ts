@@ -6,6 +6,7 @@ import { type Context, now } from '../../platform/context.ts';
 import type { SessionKey } from '../../platform/dispatch.ts';
 import type { HandedOverCall } from '../../platform/report-sink.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { readStored } from '../../platform/store/read-stored.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
 import { isLostForGood, lossOf } from '../../platform/store/worker-losses.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
@@ -33,9 +34,11 @@ export async function workerLost(context: Context, instanceId: string, at = now(
 
 /** The workers are connected and run all their sessions. */
 export async function workersHeard(context: Context, instanceIds: readonly string[]): Promise<void> {
-  const doubted = await context.models.sessions
-    .find({ 'worker.instance_id': { $in: instanceIds }, status: 'unknown' }, { _id: 1 })
-    .lean<Pick<SessionDocument, '_id'>[]>();
+  const doubted = await readStored<SessionDocument, Pick<SessionDocument, '_id'>>(
+    context.models.sessions,
+    { 'worker.instance_id': { $in: instanceIds }, status: 'unknown' },
+    { projection: { _id: 1 } },
+  );
   for (const { _id } of doubted)
     if (await changeSession(context, _id, { type: 'link.back', at: now(context) }))
       context.logger.info({ sessionId: _id }, 'the worker of a session is connected; its status is active');

@@ -11,6 +11,7 @@ import { type BackgroundLoop, createBackgroundLoop } from '../../platform/backgr
 import { type Context, now } from '../../platform/context.ts';
 import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
 import { type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
+import { readStored } from '../../platform/store/read-stored.ts';
 import { promoteNext } from '../outbox/relay.ts';
 import { payloadContext, sealerOf } from '../sessions/session-store.ts';
 import { DeliveryScheduler } from './delivery-scheduler.ts';
@@ -159,10 +160,11 @@ async function allEnded<Result>(work: readonly Promise<Result>[]): Promise<Resul
 
 /** Time until the next delivery that becomes due after `since`, ms; at most `MAX_SLEEP_MS`. */
 async function untilNextDue({ models, clock }: Context, since: Date): Promise<number> {
-  const next = await models.deliveries
-    .findOne({ state: 'pending', next_at: { $gt: since } }, { next_at: 1 })
-    .sort({ next_at: 1 })
-    .lean<Pick<DeliveryDocument, 'next_at'>>();
+  const [next] = await readStored<DeliveryDocument, Pick<DeliveryDocument, 'next_at'>>(
+    models.deliveries,
+    { state: 'pending', next_at: { $gt: since } },
+    { projection: { next_at: 1 }, sort: { next_at: 1 }, limit: 1 },
+  );
   return next ? Math.min(Math.max(next.next_at.getTime() - clock.wallTime(), 1), MAX_SLEEP_MS) : MAX_SLEEP_MS;
 }
 
@@ -170,10 +172,11 @@ async function untilNextDue({ models, clock }: Context, since: Date): Promise<nu
 async function waitingTeams({ models }: Pick<Context, 'models'>): Promise<string[]> {
   const teams: string[] = [];
   for (;;) {
-    const next = await models.deliveries
-      .findOne({ state: 'pending', team_id: { $gt: teams.at(-1) ?? '' } }, { team_id: 1 })
-      .sort({ team_id: 1 })
-      .lean<Pick<DeliveryDocument, 'team_id'>>();
+    const [next] = await readStored<DeliveryDocument, Pick<DeliveryDocument, 'team_id'>>(
+      models.deliveries,
+      { state: 'pending', team_id: { $gt: teams.at(-1) ?? '' } },
+      { projection: { team_id: 1 }, sort: { team_id: 1 }, limit: 1 },
+    );
     if (!next) return teams;
     teams.push(next.team_id);
   }

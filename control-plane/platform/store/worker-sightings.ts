@@ -7,6 +7,7 @@ import type { Clock } from '#base/clock.ts';
 import type { SignallingReport } from '#protocol/worker-watch.ts';
 import type { ReplicaDocument } from './models/replica-model.ts';
 import type { Models } from './models.ts';
+import { readStored } from './read-stored.ts';
 
 /** A replica that refreshed its entry within this time may be alive; allows for clock differences. */
 const RECENT_MS = 60_000;
@@ -56,8 +57,8 @@ export class WorkerSightings {
   }
 
   #read(): Promise<ReplicaDocument[]> {
-    const fields = { seen_at: 1, workers: 1, left: 1, signalling: 1 };
-    return this.#models.replicas.find({}, fields).lean<ReplicaDocument[]>();
+    const projection = { seen_at: 1, workers: 1, left: 1, signalling: 1 };
+    return readStored(this.#models.replicas, {}, { projection });
   }
 
   #refreshed(replicas: readonly ReplicaDocument[]): readonly ReplicaDocument[] {

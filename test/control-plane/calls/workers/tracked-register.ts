@@ -16,21 +16,29 @@ export class TrackedRegister {
   #isAlive = true;
 
   constructor(register: Register, { reads, writes }: RegisterDelays = {}) {
+    const { collection } = register;
+    const track = (send: () => Promise<unknown>) => {
+      const write = async () => {
+        await writes?.();
+        return send();
+      };
+      const written = this.#isAlive ? write() : Promise.resolve();
+      this.#heartbeats.add(written);
+      return written;
+    };
     this.register = Object.assign(Object.create(register), {
-      ...(reads && {
-        find: (...args: Parameters<Register['find']>) => ({
-          lean: () => reads().then(() => register.find(...args).lean()),
+      // The first heartbeat.
+      updateOne: (...args: Parameters<Register['updateOne']>) =>
+        track(() => register.updateOne(...args).exec()),
+      collection: Object.assign(Object.create(collection), {
+        ...(reads && {
+          find: (filter: object, options: object) => ({
+            toArray: () => reads().then(() => collection.find(filter, options).toArray()),
+          }),
         }),
+        updateOne: (...args: Parameters<Register['collection']['updateOne']>) =>
+          track(() => collection.updateOne(...args)),
       }),
-      updateOne: (...args: Parameters<Register['updateOne']>) => {
-        const write = async () => {
-          await writes?.();
-          return register.updateOne(...args).exec();
-        };
-        const written = this.#isAlive ? write() : Promise.resolve();
-        this.#heartbeats.add(written);
-        return written;
-      },
     }) as Register;
   }
 
