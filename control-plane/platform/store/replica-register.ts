@@ -67,10 +67,11 @@ export async function registerReplica(
   const wallTime = () => new Date(clock.wallTime());
   const startedAt = wallTime();
   const listings = new Listings(clock);
+  const write = entryWriter(replicas, self.id);
   const store = async (workers: readonly string[], signalling: readonly SignallingReport[]) => {
     const { at, left, stored } = listings.note(workers);
     const entry = { is_shared: self.isShared, started_at: startedAt, seen_at: at, workers, left, signalling };
-    await replicas.updateOne({ _id: self.id }, { $set: entry }, { upsert: true });
+    await write(entry);
     stored();
   };
   const sendHeartbeat = async () => {
@@ -138,6 +139,20 @@ export async function registerReplica(
       (other) => other._id !== self.id && isEarlier(other) && !(other.is_shared && self.isShared),
     );
   }
+}
+
+/** Writes a replica's entry. Mongoose checks the first one; it need not do so again every second. */
+function entryWriter(
+  replicas: Models['replicas'],
+  id: string,
+): (entry: Omit<ReplicaDocument, '_id'>) => Promise<void> {
+  let isChecked = false;
+  return async (entry) => {
+    const [update, options] = [{ $set: entry }, { upsert: true }];
+    if (isChecked) await replicas.collection.updateOne({ _id: id as never }, update, options);
+    else await replicas.updateOne({ _id: id }, update, options);
+    isChecked = true;
+  };
 }
 
 /** One heartbeat's part of the entry. */

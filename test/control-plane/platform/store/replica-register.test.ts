@@ -38,13 +38,12 @@ async function start(id: string, isShared: boolean): Promise<ReplicaRegistration
     await clock.advance(ms);
     await Promise.all(writes.splice(0));
   };
-  const updateOne = (...args: Parameters<typeof replicas.updateOne>) => {
-    const writing = replicas.updateOne(...args).exec();
-    writes.push(writing);
-    return writing;
-  };
   const watched = {
-    updateOne,
+    updateOne: (...args: Parameters<typeof replicas.updateOne>) => noted(replicas.updateOne(...args).exec()),
+    collection: {
+      updateOne: (...args: Parameters<typeof replicas.collection.updateOne>) =>
+        noted(replicas.collection.updateOne(...args)),
+    },
     find: replicas.find.bind(replicas),
     deleteOne: replicas.deleteOne.bind(replicas),
   } as unknown as typeof replicas;
@@ -65,6 +64,10 @@ async function start(id: string, isShared: boolean): Promise<ReplicaRegistration
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
+}
+function noted<Result>(writing: Promise<Result>): Promise<Result> {
+  writes.push(writing);
+  return writing;
 }
 const none = () => ({ lean: async () => [] });
 const ids = async () => (await store.models.replicas.find({}).lean()).map(({ _id }) => _id).sort();
@@ -96,6 +99,7 @@ describe('the registry of replicas (REDIS_URL)', () => {
     const replicas = {
       ...store.models.replicas,
       updateOne: () => storing.promise,
+      collection: { updateOne: () => storing.promise },
       find: none,
       deleteOne: none,
     };
@@ -174,9 +178,10 @@ describe('the registry of replicas (REDIS_URL)', () => {
   it('names a worker that left while the database was away, for five minutes after the database is back', async () => {
     const { replicas } = store.models;
     let isAway = false;
-    const updateOne = (...args: Parameters<typeof replicas.updateOne>) =>
-      isAway ? Promise.reject(new Error('no primary')) : replicas.updateOne(...args).exec();
-    const register = Object.assign(Object.create(replicas), { updateOne }) as typeof replicas;
+    const updateOne = (...args: Parameters<typeof replicas.collection.updateOne>) =>
+      isAway ? Promise.reject(new Error('no primary')) : replicas.collection.updateOne(...args);
+    const collection = Object.assign(Object.create(replicas.collection), { updateOne });
+    const register = Object.assign(Object.create(replicas), { collection }) as typeof replicas;
     let workers: readonly string[] = ['leaves'];
     const replica = await registerReplica(
       { models: { replicas: register }, clock, logger },
