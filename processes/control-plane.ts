@@ -114,8 +114,8 @@ async function compose(
   });
   const enrolled = await enroll(context, workers, hasOthers);
   const sink = createReportSink(context, createCallJobs(context));
-  const speechModels = () => context.speechModels.ready();
-  const hub = new WorkerHub({ ...reach, clock, logger, sink, speechModels, listWorkers: enrolled.refresh });
+  const told = { speechModels: () => context.speechModels.ready(), hasRooms: context.rooms !== null };
+  const hub = new WorkerHub({ ...reach, ...told, clock, logger, sink, listWorkers: enrolled.refresh });
   // Cleans up after an earlier process before anything new is created or a worker returns.
   const sweeper = startSweeper(context, openHeartbeatFile(settings.DATA_DIR));
   await sweeper.idle();

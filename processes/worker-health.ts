@@ -51,6 +51,11 @@ export function healthOf(parts: WorkerParts): Health {
     help: '1 while a SIP server is connected: without one this worker takes no phone calls.',
     read: () => Number(worker.state().hasSip),
   });
+  meters.gauge({
+    name: 'parley_web_ready',
+    help: '1 once everything is loaded that web calls need; until then other workers get them first.',
+    read: () => Number(worker.state().isWebReady),
+  });
   addBacklogs(parts);
   return { missing: () => worker.missing(), meters };
 }

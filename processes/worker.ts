@@ -13,7 +13,7 @@ import { favourThisThread } from '#base/thread-priority.ts';
 import { waitAtMost } from '#base/wait-at-most.ts';
 import { type Settings, signallingServers } from '#config/env.ts';
 import { openTracing } from '#config/tracing.ts';
-import type { LegFactory, Transport } from '#media/leg/leg-factory.ts';
+import type { LegFactory } from '#media/leg/leg-factory.ts';
 import { openSpeechEngines, type SpeechEngines, type SpeechEnginesOptions } from '#media/speech/engines.ts';
 import { announcedModels } from '#media/speech/models/announced-models.ts';
 import { ModelDownloads } from '#media/speech/models/model-downloads.ts';
@@ -38,6 +38,7 @@ import { activityDescriptor } from './activity-file.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
 import { openHangAttribution } from './hang-attribution.ts';
 import { describeHealth, openHealthPort } from './health-server.ts';
+import { WarmUp } from './warm-up.ts';
 import { healthOf } from './worker-health.ts';
 
 /** Calls per worker unless configured; the lag of its event loop closes it earlier. */
@@ -48,7 +49,7 @@ const DEFAULT_CAPACITY = 200;
  */
 const CONNECT_MS = 5_000;
 /**
- * Delay after which a ready worker loads what its first call would wait for, which must not delay the start:
+ * Delay after which a ready worker loads what its first calls would wait for, which must not delay the start:
  * the other processes have started by then.
  */
 const WARM_UP_AFTER_MS = 300;
@@ -81,6 +82,7 @@ async function compose(
   const health = await openHealthPort(settings, clock, logger);
   const metrics = createWorkerMetrics();
   const media = await startMedia(settings, logger, metrics);
+  const warmUp = new WarmUp(media);
   const lease = leaseOf(settings, logger, media);
   const sip = openSip(settings, { tag: instanceId, watch: lease, logger });
   const signalling = sip?.signalling ?? null;
@@ -113,11 +115,12 @@ async function compose(
     drainMs: settings.DRAIN_SECONDS * 1000,
     loopLagMs: startLagMeter(),
     onSpeechModels: announcedModels({ downloads, prepare: speech.prepare, logger }),
+    onRooms: () => warmUp.addRooms(),
   });
   const others = watchOthers(settings, worker, { clock, logger, root: spoolRoot, instanceId });
   health?.serve(healthOf({ worker, uploads, meters: metrics.meters, clock }));
   const isConnected = await connected(worker, sip);
-  const warmUp = clock.after(WARM_UP_AFTER_MS, () => media.warmUp(transportsOf(worker.kinds)));
+  const warming = clock.after(WARM_UP_AFTER_MS, () => warmUp.begin(worker.kinds));
   return {
     facts: { engines: speech.describe() },
     lines: [
@@ -126,15 +129,12 @@ async function compose(
     ],
     drain: () => worker.drain(),
     async close() {
-      for (const timer of [warmUp, others]) timer?.cancel();
+      for (const timer of [warming, others]) timer?.cancel();
       await health?.close();
       signalling?.close();
       await worker.close();
       lease?.close();
-      await downloads.close();
-      await tracing?.close();
-      await speech.close();
-      await knowledge.close();
+      for (const part of [downloads, tracing, speech, knowledge]) await part?.close();
     },
   };
 }
@@ -162,14 +162,6 @@ function watchOthers(
 ): Timer | null {
   if (settings.SUPERVISOR_RUN !== undefined) return null;
   return watchSpools({ ...watched, onLeft: (spools) => worker.adopt(spools) });
-}
-
-/** The transports for these kinds of calls. */
-function transportsOf(kinds: readonly JobKind[]): Transport[] {
-  return [
-    ...(kinds.includes('phone') ? (['rtp'] as const) : []),
-    ...(kinds.includes('web') ? (['webrtc'] as const) : []),
-  ];
 }
 
 /** What a worker without signalling lacks. */

@@ -10,6 +10,7 @@ import { variables } from '#config/agent-config.ts';
 import { suggestionRequest } from './agent-suggestion.ts';
 import { agentTestJob, agentTestResult } from './agent-test.ts';
 import { callPlan } from './call-plan.ts';
+import { participantChange, participantConnection } from './participants.ts';
 import { replaySettings } from './replay.ts';
 import { participantMode } from './session-events.ts';
 import {
@@ -169,6 +170,17 @@ export const workerAnswer = z.discriminatedUnion('ok', [
 ]);
 export type WorkerAnswer = z.output<typeof workerAnswer>;
 
+/**
+ * What a worker says of itself when it registers, and again with each heartbeat. Workers of older versions
+ * do not say it.
+ */
+const workerState = {
+  /** Names of the SIP servers it is connected to, as in its settings. */
+  sip_servers: z.array(z.string()).optional(),
+  /** Whether everything is loaded that its web calls need; false, too, if that is impossible. */
+  web_ready: z.boolean().optional(),
+};
+
 /** Worker → control plane. */
 export const workerMessage = z.discriminatedUnion('type', [
   /**
@@ -194,11 +206,7 @@ export const workerMessage = z.discriminatedUnion('type', [
     wall_time: ms.optional(),
     /** The worker waits for `sessions_checked`. */
     awaits_check: z.literal(true).optional(),
-    /**
-     * Names of the SIP servers it is connected to, as in its settings. Workers of older versions do not send
-     * them.
-     */
-    sip_servers: z.array(z.string()).optional(),
+    ...workerState,
     /** It goes on with the stream of a phone call that another worker gives up. */
     takes_stream: z.literal(true).optional(),
   }),
@@ -213,7 +221,7 @@ export const workerMessage = z.discriminatedUnion('type', [
     calls: z.number().int(),
     free_slots: z.number().int(),
     loop_lag_p95_ms: ms,
-    sip_servers: z.array(z.string()).optional(),
+    ...workerState,
   }),
   z.object({ type: z.literal('accept'), ...sessionEpoch }),
   z.object({
@@ -232,6 +240,8 @@ export const workerMessage = z.discriminatedUnion('type', [
     ...sessionEpoch,
     variables,
     is_mid_turn: z.literal(true).optional(),
+    /** The drain is about to end: a worker that is not ready for the call is better than none. */
+    is_last: z.literal(true).optional(),
     /** The worker answers when it has left the call. Workers of older versions do not. */
     confirms_leaving: z.literal(true).optional(),
     /** It can give up the stream that it sends to a phone. */
@@ -286,18 +296,6 @@ export type FailoverState = z.output<typeof failoverState>;
 /** The peer's leg of a phone call. */
 export type PhoneFailoverState = FailoverState & { readonly dialog: ReportedDialog };
 
-/** How a colleague connects. */
-export const participantConnection = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('webrtc'), sdp: z.string() }),
-  /** `token` is the worker's own; `identity` the colleague's. */
-  z.object({ type: z.literal('livekit'), url: z.string(), token: z.string(), identity: z.string() }),
-]);
-export type ParticipantConnection = z.output<typeof participantConnection>;
-
-/** What happens with a colleague in a call. */
-export const participantChange = z.enum(['listen', 'take_over', 'leave']);
-export type ParticipantChange = z.output<typeof participantChange>;
-
 /** Control plane → worker. */
 export const controlMessage = z.discriminatedUnion('type', [
   z.object({
@@ -305,6 +303,8 @@ export const controlMessage = z.discriminatedUnion('type', [
     link_version: z.number().int(),
     /** `sessions_checked` follows if the worker awaits it; earlier control planes do not send it. */
     checks_sessions: z.boolean().optional(),
+    /** Web calls are in the rooms of a LiveKit server. */
+    has_rooms: z.literal(true).optional(),
   }),
   /**
    * Reserve a slot and answer `accept` or `decline` within 500 ms. `sip_call_id` lets the worker match the

@@ -6,6 +6,7 @@
 import type { SuggestionOutcome, SuggestionRequest } from '#protocol/agent-suggestion.ts';
 import type { AgentTestJob } from '#protocol/agent-test.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
+import type { ParticipantChange, ParticipantConnection } from '#protocol/participants.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { ParticipantMode } from '#protocol/session-events.ts';
 import type { EndReason } from '#protocol/session-record.ts';
@@ -14,8 +15,6 @@ import type {
   ControlRequest,
   FailoverState,
   JobKind,
-  ParticipantChange,
-  ParticipantConnection,
   RestOfStream,
 } from '#protocol/worker-link.ts';
 
@@ -54,6 +53,8 @@ export interface JobOffer extends SessionKey {
   readonly sipCallId: string | null;
   /** Absent or null unless an INVITE brings the job. */
   readonly route?: SipRoute | null | undefined;
+  /** Only workers that are ready for web calls may take it. */
+  readonly needsReady?: boolean | undefined;
 }
 
 /** The worker that accepted a job. */
@@ -99,8 +100,8 @@ export interface Dispatch {
   /** Capacity of the workers that accept this kind of job, as last reported. */
   slots(kind: JobKind): WorkerSlots;
   /**
-   * Offers the job to workers in order of load, least loaded first, until one accepts. Throws
-   * `Fault('no_capacity')`, or `Fault('draining')` during shutdown.
+   * Offers the job to workers in order of load, least loaded first, until one accepts; a web call to those
+   * that are ready before the others. Throws `Fault('no_capacity')`, or `Fault('draining')` during shutdown.
    */
   place(offer: JobOffer): Promise<Placement>;
   /** `failoverState` is the state of a call that another worker began. */

@@ -26,6 +26,8 @@ export interface HandedOverCall extends SessionKey {
   readonly confirmsLeaving: boolean;
   /** It can give up the stream that it sends to a phone. */
   readonly givesStream: boolean;
+  /** It will hardly be offered again: a worker that is not ready for it will do. */
+  readonly isLast: boolean;
 }
 
 /**

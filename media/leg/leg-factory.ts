@@ -66,6 +66,11 @@ export interface LegFactory {
    * speech detector. Returns at once; a failure shows when a leg is opened.
    */
   warmUp(transports: readonly Transport[]): void;
+  /**
+   * Whether everything is loaded that `warmUp` was called for, except for phone calls. False before the first
+   * such call, while a dead process is being replaced, and if it cannot be loaded.
+   */
+  readonly isWebReady: boolean;
   /** Throws `Fault('no_media_port')` if all RTP ports are in use. */
   openRtpLeg(options: RtpLegOptions): Promise<{ readonly leg: Leg; readonly localPort: number }>;
   /** Throws `Fault('sdp_unusable')` if the offer has no audio we support. */

@@ -1,7 +1,7 @@
 /**
  * A caller in a LiveKit room as a leg: the agent's participant joins with its own token, publishes one track,
  * subscribes to the caller's voice, and uses the data topics, text streams and attribute of Parley's rooms
- * (docs/livekit.md). The native LiveKit library is loaded with the first room.
+ * (docs/livekit.md). The native LiveKit library is loaded with the first room, or before.
  */
 import type { EventEmitter } from 'node:events';
 import type {

@@ -54,6 +54,8 @@ export class RemoteLegs {
   /** Null between a death and the replacement's start. */
   #runner: MediaTransport | null = null;
   #warmTransports: readonly Transport[] = [];
+  /** Answers to `warmUp` that this thread or process has yet to give. */
+  #warming = 0;
   #speakUntilMs: number | null = null;
   #nextLeg = 1;
   readonly #commands: CommandBatch;
@@ -92,7 +94,7 @@ export class RemoteLegs {
   /** Loads now what the first leg would wait for; a replacement does the same when it starts. */
   warmUp(transports: readonly Transport[]): void {
     this.#warmTransports = transports;
-    this.#runner?.post({ type: 'warmUp', transports });
+    if (this.#runner) this.#postWarmUp(this.#runner);
   }
 
   /** Sends no audio after this time; a replacement does the same. */
@@ -130,8 +132,13 @@ export class RemoteLegs {
     });
     this.#runner.post({ type: 'start', settings });
     if (this.#speakUntilMs !== null) this.#runner.post({ type: 'speakUntil', untilMs: this.#speakUntilMs });
-    if (this.#warmTransports.length > 0)
-      this.#runner.post({ type: 'warmUp', transports: this.#warmTransports });
+    this.#warming = 0;
+    if (this.#warmTransports.length > 0) this.#postWarmUp(this.#runner);
+  }
+
+  #postWarmUp(runner: MediaTransport): void {
+    this.#warming += 1;
+    runner.post({ type: 'warmUp', transports: this.#warmTransports });
   }
 
   #receive(message: FromMediaThread): void {
@@ -141,7 +148,9 @@ export class RemoteLegs {
         this.#start = null;
         return;
       case 'warm':
-        this.#options.onWarm?.(message.isComplete);
+        this.#warming -= 1;
+        // An earlier request asked for less.
+        if (this.#warming === 0) this.#options.onWarm?.(message.isComplete);
         return;
       case 'events':
         for (const [number, events] of unpackEvents(message.batch)) this.#deliver(number, events);

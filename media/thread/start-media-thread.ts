@@ -66,6 +66,10 @@ class ThreadedLegFactory implements LegFactory {
     if (ofWeb.length > 0) this.#webLegs().warmUp(ofWeb);
   }
 
+  get isWebReady(): boolean {
+    return this.#web?.isReady ?? false;
+  }
+
   async openRtpLeg(options: RtpLegOptions): Promise<{ leg: Leg; localPort: number }> {
     const { leg, opened } = await this.#phone.open('rtp', (number) => ({
       type: 'openRtp',

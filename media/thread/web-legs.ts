@@ -47,6 +47,8 @@ export class WebLegs {
   /** Joined by the current process, or since a replacement for it failed. */
   #rooms = 0;
   #speakUntilMs: number | null = null;
+  /** The current process has loaded everything that `warmUp` was called for. */
+  #isReady = false;
   #isClosing = false;
 
   constructor(options: WebLegsOptions) {
@@ -66,8 +68,14 @@ export class WebLegs {
     return result;
   }
 
+  /** False while a leg would wait for something to be loaded, or if that is impossible. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
   /** Loads now what the first leg would wait for. */
   warmUp(transports: readonly Transport[]): void {
+    this.#isReady = false;
     for (const transport of transports) this.#transports.add(transport);
     this.#current.warmUp([...this.#transports]);
   }
@@ -119,6 +127,7 @@ export class WebLegs {
   }
 
   #warmed(legs: RemoteLegs, isComplete: boolean): void {
+    if (legs === this.#current) this.#isReady = isComplete;
     if (legs !== this.#next || this.#isClosing) return;
     if (!isComplete) {
       this.#drop(legs, new Error('not everything could be loaded'));
@@ -126,6 +135,7 @@ export class WebLegs {
     }
     const former = this.#current;
     this.#current = legs;
+    this.#isReady = true;
     this.#rooms = 0;
     this.#endNext(former, () => former.retire());
   }
@@ -133,8 +143,10 @@ export class WebLegs {
   /** Returns whether another is to take its place. */
   #ended(legs: RemoteLegs, error: Error): boolean {
     if (legs === this.#next) this.#drop(legs, error);
-    if (legs === this.#current) this.#rooms = 0;
-    return legs === this.#current;
+    if (legs !== this.#current) return false;
+    this.#rooms = 0;
+    this.#isReady = false;
+    return true;
   }
 
   /** The current process goes on, and gets as many rooms as before until the next attempt. */

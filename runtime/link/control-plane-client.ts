@@ -38,6 +38,8 @@ export interface WorkerFacts {
   readonly sipTag: string | null;
   /** Names of the SIP servers that it is connected to. */
   readonly sipServers: readonly string[];
+  /** It has loaded what web calls need; absent: it does not say. */
+  readonly isWebReady?: boolean;
   readonly kinds: readonly JobKind[];
   readonly sessions: readonly { readonly sessionId: string; readonly epoch: number }[];
 }
@@ -232,6 +234,7 @@ class LinkClient implements ControlPlaneClient {
       wall_time: this.#deps.clock.wallTime(),
       ...(this.#deps.lease && { awaits_check: true }),
       sip_servers: [...facts.sipServers],
+      web_ready: facts.isWebReady,
       takes_stream: true,
     };
     socket.send(JSON.stringify(message));
@@ -274,7 +277,7 @@ class LinkClient implements ControlPlaneClient {
       case 'registered':
         this.#deps.lease?.registered(this.#registration.lapses, message.checks_sessions === true);
         this.#registered();
-        return;
+        break;
       case 'ack':
         this.#forEachSpool((spool) => spool.acknowledge(message.session_id, message.epoch, message.seq));
         this.#afterAcknowledgement();
@@ -361,13 +364,14 @@ class LinkClient implements ControlPlaneClient {
     if (!this.#isRegistered) return;
     if (this.#deps.lease) this.#socket?.ping(String(this.#deps.clock.now()));
     const { calls, freeSlots, loopLagMs } = this.#deps.load();
-    const { sipServers } = this.#deps.facts();
+    const { sipServers, isWebReady } = this.#deps.facts();
     this.send({
       type: 'heartbeat',
       calls,
       free_slots: freeSlots,
       loop_lag_p95_ms: loopLagMs,
       sip_servers: [...sipServers],
+      web_ready: isWebReady,
     });
     // A report that could not be stored gets no answer; the next heartbeat that finds it waiting resends it.
     this.#sendAll(this.#stuck());

@@ -2,7 +2,7 @@
 
 import type { Leg } from '#media/leg/leg.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
-import type { ParticipantConnection } from '#protocol/worker-link.ts';
+import type { ParticipantConnection } from '#protocol/participants.ts';
 
 /**
  * Connects the colleague; `sdp` answers an offer. Throws `Fault('sdp_unusable')` and

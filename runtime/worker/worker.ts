@@ -79,6 +79,8 @@ export interface WorkerDeps {
   readonly phone: PhoneDeps | null;
   /** Called with the ids of the speech models that the control plane has. */
   readonly onSpeechModels: (models: readonly string[]) => void;
+  /** Called, at each registration, if web calls are in LiveKit rooms. */
+  readonly onRooms: () => void;
   /** Null: tracing is off. */
   readonly tracing: Tracing | null;
   /** Time that live calls get when the worker drains, in ms. */
@@ -92,6 +94,7 @@ export interface WorkerState extends WorkerLoad {
   readonly isDraining: boolean;
   readonly isLinked: boolean;
   readonly hasSip: boolean;
+  readonly isWebReady: boolean;
   readonly waitingReports: readonly object[];
 }
 
@@ -122,6 +125,7 @@ export class Worker {
         ...identity,
         codecs: ['PCMU', 'PCMA'],
         sipServers: phone?.signalling.servers ?? [],
+        isWebReady: deps.media.isWebReady,
         // A web job without a call never received its plan, so it is placed again.
         sessions: jobs
           .all()
@@ -166,13 +170,14 @@ export class Worker {
 
   /** Its load and connections, and its reports that no control plane has stored yet. */
   state(): WorkerState {
-    const { identity, phone, spool } = this.#deps;
+    const { identity, media, phone, spool } = this.#deps;
     return {
       ...this.#offers.lastLoad(),
       capacity: identity.capacity,
       isDraining: this.#offers.isDraining,
       isLinked: this.#client.isConnected,
       hasSip: phone?.signalling.isConnected === true,
+      isWebReady: media.isWebReady,
       waitingReports: spool.waiting(),
     };
   }
@@ -262,6 +267,8 @@ export class Worker {
         this.#deps.onSpeechModels(message.models);
         return;
       case 'registered':
+        if (message.has_rooms) this.#deps.onRooms();
+        return;
       case 'ack':
       case 'resend':
       case 'sessions_checked':

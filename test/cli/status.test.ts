@@ -13,7 +13,15 @@ import { openTestApi, type TestApi } from '../control-plane/test-api.ts';
 
 const TOKEN = 'only-for-prometheus';
 const PATIENCE = { timeout: 240_000 };
-const WORKER = { instanceId: 'w1', kinds: [], capacity: 10, calls: 3, freeSlots: 7, loopLagMs: 4 };
+const WORKER = {
+  instanceId: 'w1',
+  kinds: [],
+  capacity: 10,
+  calls: 3,
+  freeSlots: 7,
+  loopLagMs: 4,
+  isWebReady: true,
+};
 
 let api: TestApi;
 let url: string;

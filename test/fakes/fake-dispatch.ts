@@ -12,9 +12,10 @@ import type {
 import type { SuggestionOutcome, SuggestionRequest } from '#protocol/agent-suggestion.ts';
 import type { AgentTestJob } from '#protocol/agent-test.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
+import type { ParticipantChange } from '#protocol/participants.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
-import type { AnalysisJob, FailoverState, ParticipantChange } from '#protocol/worker-link.ts';
+import type { AnalysisJob, FailoverState } from '#protocol/worker-link.ts';
 
 type Key = { readonly sessionId: string; readonly epoch: number };
 

@@ -25,6 +25,7 @@ export interface SilentLeg {
 /** Opens silent legs, at most `ports` at a time. */
 export class SilentMedia implements LegFactory {
   readonly legs: SilentLeg[] = [];
+  isWebReady = true;
   readonly #clock: Clock;
   readonly #ports: number;
 

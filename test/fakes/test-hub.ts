@@ -22,6 +22,8 @@ export function createTestHub(deps: {
   readonly sink: ReportSink;
   /** Speech models that the control plane has. */
   readonly speechModels?: () => readonly string[];
+  /** Whether web calls are in LiveKit rooms; false if absent. */
+  readonly hasRooms?: boolean;
   /** Whether another replica has the link of a worker; false if absent. */
   readonly holdsElsewhere?: (instanceId: string) => boolean;
 }): TestHub {
@@ -35,6 +37,14 @@ export function createTestHub(deps: {
   return {
     workers,
     dispatch,
-    hub: new WorkerHub({ speechModels: () => [], ...deps, workers, others, dispatch, speaking }),
+    hub: new WorkerHub({
+      speechModels: () => [],
+      hasRooms: false,
+      ...deps,
+      workers,
+      others,
+      dispatch,
+      speaking,
+    }),
   };
 }

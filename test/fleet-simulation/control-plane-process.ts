@@ -99,8 +99,9 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   });
   const sink = createReportSink(context, createCallJobs(context));
   const reach = { workers, others, speaking, dispatch };
+  const told = { speechModels: () => [], hasRooms: false };
   const listWorkers = enrolled.refresh;
-  const hub = new WorkerHub({ ...reach, clock: process, logger, sink, listWorkers, speechModels: () => [] });
+  const hub = new WorkerHub({ ...reach, ...told, clock: process, logger, sink, listWorkers });
   const sweeper = startSweeper(context, { lastBeat: null, beat: () => undefined });
   await sweeper.idle();
   await others.join();

@@ -26,6 +26,8 @@ const ALONE_MS = 120_000;
 const DRAIN_MS = 20_000;
 const FLUSH_MS = 3_000;
 const CAPACITY = 3;
+/** It loads for so long what web calls need. */
+const WEB_READY_AFTER_MS = 3_000;
 
 /** A worker that signalling does not watch. */
 const UNWATCHED: WorkerWatch = {
@@ -93,6 +95,7 @@ export class WorkerProcess {
     this.process = parts.process;
     const { process, logger, spool, adopted } = parts;
     const jobs = new JobTable(process);
+    const webReadyMs = process.now() + WEB_READY_AFTER_MS;
     const onChange = (untilMs: number) => {
       this.#speakUntilMs = untilMs;
     };
@@ -121,6 +124,7 @@ export class WorkerProcess {
         codecs: ['PCMU'],
         sipTag: parts.instanceId,
         sipServers: this.#links.servers,
+        isWebReady: process.now() >= webReadyMs,
         kinds: ['phone', 'web'],
         sessions: jobs.all().filter((job) => job.kind === 'phone' || job.call !== null),
       }),

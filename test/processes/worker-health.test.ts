@@ -43,6 +43,15 @@ it('a worker that takes web calls is ready without a SIP server', async () => {
   await expect.poll(missing).toEqual([]);
 });
 
+it('a worker that has not loaded what web calls need is ready, because it takes other calls, and says so', async () => {
+  await start();
+  bench.media.isWebReady = false;
+  await expect.poll(missing).toEqual([]);
+  expect(await value('parley_web_ready')).toBe(0);
+  bench.media.isWebReady = true;
+  expect(await value('parley_web_ready')).toBe(1);
+});
+
 it('the metrics of a worker are its jobs, slots, link and waiting reports', async () => {
   await start({ capacity: 2 });
   await expect.poll(() => value('parley_link_connected')).toBe(1);

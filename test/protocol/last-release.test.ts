@@ -106,7 +106,7 @@ const SERVER = '10.0.0.1:9022';
 function added(message: ControlMessage): ControlMessage {
   switch (message.type) {
     case 'registered':
-      return { ...message, checks_sessions: true };
+      return { ...message, checks_sessions: true, has_rooms: true };
     case 'stale':
       return { ...message, is_taken: true, takes_stream: true };
     case 'assign': {
@@ -129,10 +129,10 @@ function addedByWorker(message: WorkerMessage): WorkerMessage {
     case 'register':
       return {
         ...{ ...message, wall_time: 1_763_892_000_000, awaits_check: true, sip_servers: [SERVER] },
-        takes_stream: true,
+        ...{ takes_stream: true, web_ready: true },
       };
     case 'heartbeat':
-      return { ...message, sip_servers: [SERVER] };
+      return { ...message, sip_servers: [SERVER], web_ready: false };
     case 'report': {
       const { envelope } = message;
       const { report } = envelope;

@@ -8,7 +8,7 @@
 import { Fault } from '#config/errors.ts';
 import type { FailoverState, FormerWorker } from '#protocol/worker-link.ts';
 import { type Context, now } from '../../platform/context.ts';
-import type { Placement } from '../../platform/dispatch.ts';
+import type { JobOffer, Placement, SessionKey } from '../../platform/dispatch.ts';
 import type { HandedOverCall } from '../../platform/report-sink.ts';
 import type { Failover, SessionDocument } from '../../platform/store/models/session-model.ts';
 import { workerOf } from '../sessions/place-session.ts';
@@ -101,7 +101,7 @@ export function placeAgain(context: Context, lost: LostSession): Promise<boolean
 export async function handOver(
   context: Context,
   instanceId: string,
-  { sessionId, epoch, variables, ...how }: HandedOverCall,
+  { sessionId, epoch, variables, isLast, ...how }: HandedOverCall,
 ): Promise<'moved' | 'kept' | 'untold'> {
   const session = await loadSession(context, sessionId);
   const isTheirs = session?.epoch === epoch && session.worker?.instance_id === instanceId;
@@ -111,7 +111,7 @@ export async function handOver(
   try {
     // It has the call until now, even if the session is in doubt.
     const moved = { ...call, ...how, plan, served: call.lostAt, epoch: epoch + 1, isHandOver: true };
-    if (!(await assignToSuccessor(context, session, moved))) return 'kept';
+    if (!(await assignToSuccessor(context, session, { ...moved, canWait: !isLast }))) return 'kept';
   } catch (error) {
     if (error instanceof SuccessorLost) return 'untold';
     if (error instanceof Fault) return 'kept';
@@ -213,7 +213,7 @@ async function assignToSuccessor(
   const { plan, dialog, person, epoch, lostAt, served, isBetweenTurns, isHandOver } = call;
   const startMs = context.clock.now();
   const key = { sessionId: session._id, epoch };
-  const placement = await context.dispatch.place({ ...key, kind: dialog ? 'phone' : 'web', sipCallId: null });
+  const placement = await context.dispatch.place(offerOf(key, call));
   const successor = { instanceId: placement.instanceId, epoch };
   const brokenOff = interruptedReplyItem(
     await readTimeline(context, session),
@@ -270,6 +270,12 @@ async function assignToSuccessor(
   } catch (error) {
     throw new SuccessorLost(successor, error);
   }
+}
+
+/** A web call that its worker still has goes only to one that need not load anything first. */
+function offerOf(key: SessionKey, { dialog, canWait = false }: LostCall): JobOffer {
+  const offer = { ...key, sipCallId: null };
+  return dialog ? { ...offer, kind: 'phone' } : { ...offer, kind: 'web', needsReady: canWait };
 }
 
 /** Measures how long no worker had a call that has begun. */

@@ -33,6 +33,8 @@ export interface LostCall {
   readonly confirmsLeaving?: boolean;
   /** Whether it can give up the stream that it sends to a phone. */
   readonly givesStream?: boolean;
+  /** Whether it can wait for a worker that is ready for it. */
+  readonly canWait?: boolean;
 }
 
 /**

@@ -25,6 +25,8 @@ export interface WorkerLoad {
   readonly calls: number;
   readonly freeSlots: number;
   readonly loopLagMs: number;
+  /** It has loaded what web calls need. */
+  readonly isWebReady: boolean;
 }
 
 /** The connected workers by instance. */
@@ -129,8 +131,8 @@ export class ConnectedWorkers implements OwnWorkers {
 
   describe(): WorkerLoad[] {
     return [...this.#workers.values()].map(
-      ({ registration: { instance_id: instanceId, kinds, capacity }, load }) => {
-        return { instanceId, kinds, capacity, ...load };
+      ({ registration: { instance_id: instanceId, kinds, capacity }, load, isWebReady }) => {
+        return { instanceId, kinds, capacity, ...load, isWebReady };
       },
     );
   }
@@ -176,8 +178,10 @@ export class ConnectedWorkers implements OwnWorkers {
 
   async placeHere(offer: JobOffer): Promise<Placement | null> {
     if (this.isClosedTo(offer.kind)) return null;
-    const suitable = [...this.#workers.values()].filter(({ registration }) =>
-      registration.kinds.includes(offer.kind),
+    const { needsReady = false } = offer;
+    const suitable = [...this.#workers.values()].filter(
+      ({ registration, isWebReady }) =>
+        registration.kinds.includes(offer.kind) && (isWebReady || !needsReady),
     );
     const candidates = suitable
       .filter((worker) => isReached(worker, offer.route))
@@ -189,8 +193,10 @@ export class ConnectedWorkers implements OwnWorkers {
       verdicts.set(worker, verdict);
       return verdict === 'accepted';
     };
-    for (const worker of candidates)
-      if (await ask(worker, candidates.length > 1 ? ACCEPT_MS : LAST_ACCEPT_MS)) return placementAt(worker);
+    const withinMs = candidates.length > 1 || needsReady ? ACCEPT_MS : LAST_ACCEPT_MS;
+    for (const worker of candidates) if (await ask(worker, withinMs)) return placementAt(worker);
+    // The job is offered again: to all workers, or later.
+    if (needsReady) return null;
     // A worker that did not answer in time has a delayed event loop. If no other worker has room, the one
     // with the least delay is asked again with a longer timeout.
     const [late] = candidates

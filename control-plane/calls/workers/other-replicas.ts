@@ -37,6 +37,7 @@ const offerSchema = z.object({
   route: z
     .object({ workerTags: z.array(z.string()).readonly().nullable(), server: z.string().nullable() })
     .nullish(),
+  needsReady: z.boolean().optional(),
 });
 const placementSchema = z.object({
   instanceId: z.string(),
@@ -53,6 +54,7 @@ const newsSchema = z.object({
       kinds: z.array(jobKind),
       freeSlots: z.number(),
       capacity: z.number().default(0),
+      isWebReady: z.boolean().default(true),
     }),
   ),
 });
@@ -186,10 +188,7 @@ export class SharedReplicas implements OtherReplicas {
 
   async place(offer: JobOffer): Promise<Placement | null> {
     const room = (workers: News['workers']) =>
-      Math.max(
-        -1,
-        ...workers.flatMap(({ kinds, freeSlots }) => (kinds.includes(offer.kind) ? freeSlots : [])),
-      );
+      Math.max(-1, ...workers.filter((worker) => suits(worker, offer)).map(({ freeSlots }) => freeSlots));
     const candidates = this.#others()
       .map(({ replica, workers }) => ({ replica, room: room(workers) }))
       .filter((candidate) => candidate.room >= 0)
@@ -315,6 +314,10 @@ export class SharedReplicas implements OtherReplicas {
     if (holder === undefined) throw fault('gateway_unreachable');
     return holder;
   }
+}
+
+function suits({ kinds, isWebReady }: News['workers'][number], { kind, needsReady }: JobOffer): boolean {
+  return kinds.includes(kind) && (isWebReady || needsReady !== true);
 }
 
 function channelOf(replica: string): string {

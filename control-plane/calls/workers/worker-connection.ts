@@ -50,6 +50,8 @@ export interface WorkerConnection {
   readonly silentMs: number;
   /** Names of the SIP servers that it is connected to; null from older workers, which do not say. */
   readonly sipServers: readonly string[] | null;
+  /** It has loaded what web calls need, or is of an older version and does not say. */
+  readonly isWebReady: boolean;
   send(message: ControlMessage): void;
   /** Takes the last unanswered ping, if `isListed`; the result answers it. */
   takePing(): () => void;
@@ -112,6 +114,7 @@ class SocketWorker implements WorkerConnection {
   readonly registration: Registration;
   readonly load: { calls: number; freeSlots: number; loopLagMs: number };
   sipServers: readonly string[] | null;
+  isWebReady: boolean;
   readonly #socket: WebSocket;
   readonly #clock: Clock;
   readonly #silentMs: () => number;
@@ -131,6 +134,7 @@ class SocketWorker implements WorkerConnection {
     this.#silentMs = silentMs;
     this.registration = registration;
     this.sipServers = registration.sip_servers ?? null;
+    this.isWebReady = registration.web_ready ?? true;
     this.load = {
       calls: registration.sessions.length,
       freeSlots: registration.capacity - registration.sessions.length,
@@ -191,6 +195,7 @@ class SocketWorker implements WorkerConnection {
         this.load.freeSlots = message.free_slots;
         this.load.loopLagMs = message.loop_lag_p95_ms;
         this.sipServers = message.sip_servers ?? null;
+        this.isWebReady = message.web_ready ?? true;
         return;
       case 'accept':
         this.load.freeSlots -= 1;

@@ -12,6 +12,7 @@ import {
 } from '#protocol/agent-suggestion.ts';
 import type { AgentTestJob } from '#protocol/agent-test.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
+import type { ParticipantChange } from '#protocol/participants.ts';
 import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import {
@@ -20,7 +21,6 @@ import {
   type ControlRequest,
   type FailoverState,
   type JobKind,
-  type ParticipantChange,
   type RestOfStream,
   restOfStream,
   type WorkerAnswer,
@@ -36,6 +36,7 @@ import type {
 } from '../../platform/dispatch.ts';
 import type { ConnectedWorkers } from './connected-workers.ts';
 import type { OtherReplicas } from './other-replicas.ts';
+import { attemptsAt } from './ready-first.ts';
 import { toWire } from './session-wire.ts';
 import { slotsOf } from './slots.ts';
 import type { SpeakingAgents } from './speaking-agents.ts';
@@ -77,14 +78,16 @@ export class WorkerDispatch implements Dispatch {
   }
 
   slots(kind: JobKind): WorkerSlots {
-    return slotsOf([...this.#workers.describe(), ...this.#others.workers()], kind);
+    return slotsOf(this.#all(), kind);
   }
 
   async place(offer: JobOffer): Promise<Placement> {
     if (this.#workers.isClosedTo(offer.kind)) throw fault('draining');
-    const placement = (await this.#workers.placeHere(offer)) ?? (await this.#others.place(offer));
-    if (!placement) throw fault('no_capacity');
-    return placement;
+    for (const attempt of attemptsAt(offer, this.#all())) {
+      const placement = (await this.#workers.placeHere(attempt)) ?? (await this.#others.place(attempt));
+      if (placement) return placement;
+    }
+    throw fault('no_capacity');
   }
 
   assign(
@@ -204,6 +207,10 @@ export class WorkerDispatch implements Dispatch {
 
   heardSoFar(sessionId: string): HeardSoFar | null {
     return this.#speaking.heardSoFar(sessionId);
+  }
+
+  #all() {
+    return [...this.#workers.describe(), ...this.#others.workers()];
   }
 
   #askAny(message: ControlRequest): Promise<WorkerAnswer | null> {

@@ -43,6 +43,8 @@ export interface WorkerHubDeps {
   readonly listWorkers?: () => Promise<void>;
   /** Ids of the speech models that this control plane has. */
   readonly speechModels: () => readonly string[];
+  /** Web calls are in LiveKit rooms: only then workers load its library. */
+  readonly hasRooms: boolean;
 }
 
 /** How a worker's process ended. */
@@ -115,7 +117,7 @@ export class WorkerHub {
   }
 
   #register(worker: WorkerConnection): void {
-    const { logger, workers, others } = this.#deps;
+    const { logger, workers, others, hasRooms } = this.#deps;
     const { instance_id: instanceId, capacity, kinds, sessions, link_version } = worker.registration;
     const running = sessions.map((session) => ({ sessionId: session.session_id, epoch: session.epoch }));
     workers.add(worker, running);
@@ -123,7 +125,8 @@ export class WorkerHub {
     this.#dead.delete(instanceId);
     others.changed();
     const version = Math.min(link_version, WORKER_LINK_VERSION);
-    worker.send({ type: 'registered', link_version: version, checks_sessions: true });
+    const rooms = hasRooms ? ({ has_rooms: true } as const) : {};
+    worker.send({ type: 'registered', link_version: version, checks_sessions: true, ...rooms });
     this.#announceSpeechModels(instanceId);
     logger.info({ instanceId, capacity, kinds }, 'worker registered');
     this.#compareClocks(worker);
@@ -268,7 +271,8 @@ export class WorkerHub {
     const isBetweenTurns = message.is_mid_turn !== true;
     const confirmsLeaving = message.confirms_leaving === true;
     const givesStream = message.gives_stream === true;
-    const call = { sessionId, epoch, variables, isBetweenTurns, confirmsLeaving, givesStream };
+    const isLast = message.is_last === true;
+    const call = { sessionId, epoch, variables, isBetweenTurns, confirmsLeaving, givesStream, isLast };
     // One that is heard but hears nothing would not learn that it must leave, and two agents would speak.
     if (confirmsLeaving && !(await worker.answersWithin(REACHED_MS))) return;
     try {

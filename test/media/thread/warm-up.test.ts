@@ -21,6 +21,7 @@ function haveLoaded(pids: readonly number[], libraries: readonly string[]): bool
 }
 
 const OF_WEB_CALLS = ['wrtc.node', 'libonnxruntime'];
+const OF_ROOMS = ['rtc-node', 'libonnxruntime'];
 const OF_PHONE_CALLS = ['libonnxruntime'];
 
 describe('warming up', () => {
@@ -42,7 +43,10 @@ describe('warming up', () => {
   }, async () => {
     expect(webProcesses()).toEqual([]);
     host.warmUp(['webrtc']);
+    expect(host.isWebReady).toBe(false);
+    await expect.poll(() => host.isWebReady, PATIENTLY).toBe(true);
     await expect.poll(() => haveLoaded(webProcesses(), OF_WEB_CALLS), PATIENTLY).toBe(true);
+    expect(haveLoaded(webProcesses(), OF_ROOMS)).toBe(false);
     expect(haveLoaded([process.pid], OF_PHONE_CALLS)).toBe(false);
     const [first] = webProcesses();
 
@@ -61,6 +65,13 @@ describe('warming up', () => {
       .toBe(true);
     browser.close();
     await browsers.close();
+  });
+
+  it('has loaded the library of rooms when web calls in rooms are ready', { timeout: 60_000 }, async () => {
+    host.warmUp(['livekit']);
+    await expect.poll(() => host.isWebReady, PATIENTLY).toBe(true);
+    expect(haveLoaded(webProcesses(), ['rtc-node'])).toBe(true);
+    expect(haveLoaded(webProcesses(), ['wrtc.node'])).toBe(false);
   });
 
   it('loads the speech detector only once for phone calls', { timeout: 60_000 }, async () => {

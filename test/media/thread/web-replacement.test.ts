@@ -71,7 +71,7 @@ function start() {
   };
   const die = (number: number) => runs[number]?.listener.onEnded(new Error('SIGKILL'));
   deliver(0, { type: 'ready' });
-  return { clock, runs, logged, system, deliver, join, failToJoin, die };
+  return { clock, web, runs, logged, system, deliver, join, failToJoin, die };
 }
 
 const FAILURE = 'no other process can take the web calls; tried again later';
@@ -160,5 +160,54 @@ describe('the replacement of the process of the web calls', () => {
     expect(runs).toHaveLength(2);
     await join(1);
     expect(runs).toHaveLength(3);
+  });
+});
+
+describe('the web calls are ready', () => {
+  const warm = { type: 'warm', isComplete: true } as const;
+
+  it('once their process has loaded everything that it was asked for', () => {
+    const { web, deliver } = start();
+    web.warmUp(['webrtc']);
+    web.warmUp(['livekit']);
+    deliver(0, warm);
+    expect(web.isReady).toBe(false);
+    deliver(0, warm);
+    expect(web.isReady).toBe(true);
+    web.warmUp(['livekit']);
+    expect(web.isReady).toBe(false);
+  });
+
+  it('never if it cannot be loaded', () => {
+    const { web, deliver } = start();
+    web.warmUp(['livekit']);
+    deliver(0, { type: 'warm', isComplete: false });
+    expect(web.isReady).toBe(false);
+  });
+
+  it('no longer when their process has died, until the next one has loaded everything', async () => {
+    const { clock, web, deliver, die } = start();
+    web.warmUp(['livekit']);
+    deliver(0, warm);
+    die(0);
+    expect(web.isReady).toBe(false);
+    await clock.advance(1_000);
+    expect(web.isReady).toBe(false);
+    deliver(1, warm);
+    expect(web.isReady).toBe(true);
+  });
+
+  it('while a replacement loads, fails or takes over', async () => {
+    const { web, deliver, join, die } = start();
+    web.warmUp(['livekit']);
+    deliver(0, warm);
+    await join(0, ROOMS);
+    die(1);
+    expect(web.isReady).toBe(true);
+    await join(0, ROOMS);
+    deliver(2, { type: 'ready' });
+    deliver(2, warm);
+    await join(2);
+    expect(web.isReady).toBe(true);
   });
 });

@@ -64,13 +64,15 @@ export class TestWorker {
   brokenEngines = false;
   /** Speech models that the control plane has announced. */
   readonly speechModels: string[] = [];
+  /** The control plane has said that web calls are in LiveKit rooms. */
+  isToldOfRooms = false;
   /** Delay that the event loop of the worker reports. */
   loopLagMs = 0;
   receiveInvite!: (invite: IncomingInvite) => void;
   readonly #server: Server;
   readonly #directory: string;
   readonly #sink = new MemorySink();
-  readonly #hub: TestHub = createTestHub({ clock: systemClock, logger, sink: this.#sink });
+  readonly #hub: TestHub = createTestHub({ clock: systemClock, logger, sink: this.#sink, hasRooms: true });
   readonly #connections = new Set<Socket>();
   readonly #closeLink: () => Promise<void>;
 
@@ -128,6 +130,9 @@ export class TestWorker {
       media: this.media,
       tracing: null,
       onSpeechModels: (models) => this.speechModels.push(...models),
+      onRooms: () => {
+        this.isToldOfRooms = true;
+      },
       drainMs: drainMs,
       loopLagMs: () => this.loopLagMs,
       engines: {

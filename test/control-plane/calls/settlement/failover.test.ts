@@ -150,7 +150,7 @@ describe('a draining worker', () => {
   const variables = { guest: 'Ann' };
   const OFFERED = {
     ...{ epoch: 1, from: 'worker-1' },
-    ...{ isBetweenTurns: true, confirmsLeaving: false, givesStream: false },
+    ...{ isBetweenTurns: true, confirmsLeaving: false, givesStream: false, isLast: false },
   };
   const offer = (id: string, how: Partial<typeof OFFERED> = {}) => {
     const { from, ...call } = { ...OFFERED, ...how };
@@ -174,6 +174,28 @@ describe('a draining worker', () => {
     expect(api.dispatch.abandoned).toEqual([{ instanceId: 'worker-1', key }]);
     expect(await loadSession(api.context, id)).toMatchObject({ epoch: 2, status: 'active' });
     expect((await loadSession(api.context, id))?.died_epochs ?? []).toEqual([]);
+  });
+
+  const webCall = async () => {
+    const user = await api.createUser();
+    const agent_id = await api.publishAgent(user);
+    const { body } = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } });
+    await api.report(body.session_id, { type: 'joined', at: api.at() });
+    return body.session_id as string;
+  };
+
+  it.each([
+    ['only to a worker that is ready for it, until its drain ends', false, true],
+    ['to any worker when its drain ends', true, false],
+  ])('hands a web call over %s', async (_, isLast, needsReady) => {
+    const id = await webCall();
+    expect(await offer(id, { isLast })).toBe(true);
+    expect(api.dispatch.offers.at(-1)).toMatchObject({ kind: 'web', needsReady });
+  });
+
+  it('hands a phone call over to any worker', async () => {
+    await offer(await phoneCall());
+    expect(api.dispatch.offers.at(-1)).not.toHaveProperty('needsReady');
   });
 
   it('has left the call before the next one gets it, if it says when that is', async () => {

@@ -45,6 +45,7 @@ const offer = (sessionId: string) =>
     isBetweenTurns: true,
     confirmsLeaving: false,
     givesStream: false,
+    isLast: false,
     variables: {},
   });
 

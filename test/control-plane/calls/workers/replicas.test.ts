@@ -288,6 +288,7 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
     speaking,
     sink,
     speechModels: () => [],
+    hasRooms: false,
   });
   await others.join();
   const server: Server = createServer();
