@@ -103,7 +103,7 @@ export interface Call {
    */
   abandon(leaving?: Leaving): void;
   /** The leg that an abandoned call has left. */
-  readonly left: Pick<LeftLeg, 'releaseStream'>;
+  readonly left: Pick<LeftLeg, 'releaseStream' | 'released'>;
   /** Resolves after the last report, or once the call was abandoned. */
   readonly ended: Promise<EndReason>;
 }

@@ -25,6 +25,7 @@ export class LeftLeg {
   leave(leg: Leg | null, leaving: Leaving): Promise<void> {
     if (leg) leaveForSuccessor(leg, leaving);
     if (leaving === 'taken') return Promise.resolve();
+    if (!leg) this.#released.resolve(null);
     this.#leg = leg;
     const { promise, resolve } = Promise.withResolvers<void>();
     const lingerMs = leg ? lingerMsOf(leg, leaving) : 0;
@@ -38,6 +39,11 @@ export class LeftLeg {
       }
     });
     return promise;
+  }
+
+  /** Resolves when the leg no longer sends: its successor does, or it has waited for it long enough. */
+  async released(): Promise<void> {
+    await this.#released.promise;
   }
 
   /** Gives the stream up to the successor, which is about to send; null if there is none. */

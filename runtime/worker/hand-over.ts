@@ -12,10 +12,12 @@ const LOOK_MS = 100;
 /** Delay before a call is offered again: doubled each time, up to `MOST_RETRY_MS`. */
 const RETRY_MS = 1_000;
 const MOST_RETRY_MS = 8_000;
-/** Longest time between the offers of two web calls: callers who join rooms at once wait for each other. */
+/** Longest time between the offers of two web calls: a browser connects anew only once it has been left. */
 const WEB_EVERY_MS = 250;
-/** A phone call counts as on its way for so long after its offer. */
+/** A call counts as on its way for so long after its offer. */
 const MOVE_MS = 1_000;
+/** The same of a web call that another worker has taken: that one is about to join its room. */
+const JOIN_MS = 3_000;
 /** For so long before the end of the drain, calls are handed over even in mid-turn, and all at once. */
 const LAST_MS = 5_000;
 
@@ -38,10 +40,7 @@ interface Offered {
 export function startHandOver({ clock, client, jobs, drainMs }: HandOverDeps): Timer {
   const offered = new Map<string, Offered>();
   const lastMs = clock.now() + drainMs - LAST_MS;
-  const remaining = (isOne: (job: Job) => boolean) =>
-    jobs.all().filter((job) => isOne(job) && !job.isTaken).length;
-  const mayOfferWeb = webPace(clock, () => (lastMs - clock.now()) / 2 / remaining(isWeb));
-  const moving = () => jobs.all().filter((job) => isPhone(job) && isMoving(job, clock.now())).length;
+  const isTurnOfWeb = webPace(clock, () => (lastMs - clock.now()) / 2 / remaining('web', jobs.all()));
   const offer = (job: Job, mayOffer: () => boolean, isLast: boolean) => {
     const last = offered.get(job.sessionId);
     const waitMs = isLast ? RETRY_MS : (last?.retryMs ?? 0);
@@ -54,20 +53,38 @@ export function startHandOver({ clock, client, jobs, drainMs }: HandOverDeps): T
       type: 'hand_over',
       ...session,
       ...(job.move === 'noticed' && { is_mid_turn: true }),
+      ...(isLast && { is_last: true }),
       confirms_leaving: true,
-      ...(isPhone(job) && { gives_stream: true }),
+      ...(job.kind === 'phone' && { gives_stream: true }),
     });
   };
   return clock.every(LOOK_MS, () => {
     if (!client.isConnected) return;
-    const isLast = clock.now() >= lastMs;
-    let freeMoves = movesAtOnce(remaining(isPhone), lastMs - clock.now()) - moving();
-    const mayOfferPhone = () => freeMoves-- > 0;
+    const nowMs = clock.now();
+    const isLast = nowMs >= lastMs;
+    let freePhone = freeMoves('phone', jobs.all(), { nowMs, lastMs });
+    let freeWeb = freeMoves('web', jobs.all(), { nowMs, lastMs });
+    const mayOfferPhone = () => freePhone-- > 0;
+    const mayOfferWeb = () => freeWeb > 0 && isTurnOfWeb() && freeWeb-- > 0;
     for (const job of neverOfferedFirst(jobs.all(), offered).filter(({ isTaken }) => !isTaken)) {
       if (isLast && job.move !== 'never') offer(job, () => true, isLast);
-      else if (isUnnoticed(job)) offer(job, isWeb(job) ? mayOfferWeb : mayOfferPhone, isLast);
+      else if (isUnnoticed(job)) offer(job, job.kind === 'web' ? mayOfferWeb : mayOfferPhone, isLast);
     }
   });
+}
+
+/** How many more calls of this kind may be on their way now. */
+function freeMoves(
+  kind: 'phone' | 'web',
+  jobs: readonly Job[],
+  { nowMs, lastMs }: { readonly nowMs: number; readonly lastMs: number },
+): number {
+  const moving = jobs.filter((job) => job.kind === kind && isMoving(job, nowMs)).length;
+  return movesAtOnce(kind, remaining(kind, jobs), lastMs - nowMs) - moving;
+}
+
+function remaining(kind: 'phone' | 'web', jobs: readonly Job[]): number {
+  return jobs.filter((job) => job.kind === kind && !job.isTaken).length;
 }
 
 /** In a call with colleagues they would hear a gap. */
@@ -75,9 +92,10 @@ function isUnnoticed({ move, call }: Job): boolean {
   return move === 'unnoticed' && (call?.participants.isEmpty ?? true);
 }
 
-/** Offered, and not yet sent for by the next worker. */
-function isMoving({ isTaken, isReleased, offeredMs }: Job, nowMs: number): boolean {
-  return offeredMs !== null && nowMs - offeredMs < MOVE_MS && !(isTaken && isReleased);
+/** Offered, and not yet sent for by the next worker, or its agent is not in the room yet. */
+function isMoving({ kind, isTaken, isReleased, offeredMs }: Job, nowMs: number): boolean {
+  const withinMs = kind === 'web' && isTaken ? JOIN_MS : MOVE_MS;
+  return offeredMs !== null && nowMs - offeredMs < withinMs && !(isTaken && isReleased);
 }
 
 /** Those that were never offered come before those that nobody took, which would use up their time. */
@@ -86,7 +104,7 @@ function neverOfferedFirst(jobs: readonly Job[], offered: ReadonlyMap<string, un
   return [...jobs.filter(isNew), ...jobs.filter((job) => !isNew(job))];
 }
 
-/** Says whether another web call may be offered now: `WEB_EVERY_MS` or `mostMs` after the last one. */
+/** Says whether it is the turn of another web call: `WEB_EVERY_MS` or `mostMs` after the last one. */
 function webPace(clock: Clock, mostMs: () => number): () => boolean {
   let nextMs = clock.now();
   return () => {
@@ -95,12 +113,4 @@ function webPace(clock: Clock, mostMs: () => number): () => boolean {
     nextMs = Math.max(nextMs, nowMs - LOOK_MS) + Math.min(WEB_EVERY_MS, mostMs());
     return true;
   };
-}
-
-function isWeb({ kind }: Job): boolean {
-  return kind === 'web';
-}
-
-function isPhone({ kind }: Job): boolean {
-  return kind === 'phone';
 }

@@ -99,14 +99,22 @@ export class JobCalls {
     job.isTaken = true;
     job.isHandedOver = job.call !== null && this.#deps.clock.now() - offeredMs < OFFER_MS;
     // A call that was handed over keeps its slot until the rest of its recording has come.
-    job.isReleased = !takesStream;
-    if (job.isHandedOver) job.call?.abandon(takesStream ? 'with_stream' : 'handed_over');
-    else {
+    job.isReleased = job.kind !== 'web' && !takesStream;
+    if (job.isHandedOver) {
+      job.call?.abandon(takesStream ? 'with_stream' : 'handed_over');
+      if (job.kind === 'web') void this.#releasedLater(job);
+    } else {
       job.call?.abandon();
       // They would overlap with the recording of the successor.
       this.#deps.uploads.drop(job.sessionId, job.epoch);
       this.free(job);
     }
+  }
+
+  /** The successor in the room puts this worker's agent out. */
+  async #releasedLater(job: Job): Promise<void> {
+    await job.call?.left.released();
+    job.isReleased = true;
   }
 
   /** Frees a job's slot. */

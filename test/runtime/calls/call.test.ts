@@ -60,14 +60,18 @@ describe('a call', () => {
     const { call, openLeg, run } = setUp();
     const leg = openLeg('livekit');
     await run(1_000);
-    const send = vi.spyOn(leg, 'send');
+    const send = vi.spyOn(leg, 'send').mockReturnValue();
     call.abandon('with_stream');
     expect(send.mock.calls.at(-1)).toEqual([{ do: 'close', keepsDialog: true, lingerMs: 5_000 }]);
-    const ended = vi.fn();
+    const [ended, released] = [vi.fn(), vi.fn()];
     void call.ended.then(ended);
+    void call.left.released().then(released);
+    await run(1_000);
+    expect(released).not.toHaveBeenCalled();
     // The successor has put it out.
     leg.close('failed');
     await run(1_000);
+    expect(released).toHaveBeenCalled();
     expect(ended).not.toHaveBeenCalled();
     await run(2_000);
     expect(ended).toHaveBeenCalled();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { movesAtOnce } from '#runtime/worker/hand-over-pace.ts';
 
-describe('the phone calls that a draining worker moves at the same time', () => {
+describe('the calls that a draining worker moves at the same time', () => {
   it('are one while there is time for one after the other, and if none is left', () => {
     for (const [calls, leftMs] of [
       [0, 15_000],
@@ -10,18 +10,23 @@ describe('the phone calls that a draining worker moves at the same time', () => 
       [20, 55_000],
       [1, 100],
     ] as const)
-      expect(movesAtOnce(calls, leftMs)).toBe(1);
+      expect(movesAtOnce('phone', calls, leftMs)).toBe(1);
   });
 
   it('are as many as half of the time left needs', () => {
-    expect(movesAtOnce(200, 15_000)).toBe(14);
-    expect(movesAtOnce(200, 55_000)).toBe(4);
-    expect(movesAtOnce(50, 1_000)).toBe(50);
+    expect(movesAtOnce('phone', 200, 15_000)).toBe(14);
+    expect(movesAtOnce('phone', 200, 55_000)).toBe(4);
+    expect(movesAtOnce('phone', 50, 1_000)).toBe(50);
   });
 
   it('are all of them when no time is left', () => {
-    expect(movesAtOnce(7, 0)).toBe(7);
-    expect(movesAtOnce(7, -100)).toBe(7);
-    expect(movesAtOnce(7, 1)).toBe(7);
+    expect(movesAtOnce('phone', 7, 0)).toBe(7);
+    expect(movesAtOnce('phone', 7, -100)).toBe(7);
+    expect(movesAtOnce('phone', 7, 1)).toBe(7);
+  });
+
+  it('are twice as many of those on the web, which take longer to move', () => {
+    expect(movesAtOnce('web', 14, 55_000)).toBe(1);
+    expect(movesAtOnce('web', 200, 15_000)).toBe(27);
   });
 });

@@ -164,6 +164,49 @@ describe('a draining worker', () => {
     expect(await offeredEach(100, 10)).toEqual([2, 0, 1, 0, 1, 0, 0, 1, 0, 0]);
   });
 
+  it('offers the next web call once the one before is in the hands of the next worker', async () => {
+    const first = reserve('a', 'web');
+    reserve('b', 'web');
+    await clock.advance(200);
+    first.isTaken = true;
+    await clock.advance(1_500);
+    expect(offered()).not.toContain('b');
+    first.isReleased = true;
+    await clock.advance(300);
+    expect(offered()).toContain('b');
+  });
+
+  it('offers the next web call after a second if nobody takes the one before, and after three if nobody joins', async () => {
+    const first = reserve('a', 'web');
+    const second = reserve('b', 'web');
+    reserve('c', 'web');
+    await clock.advance(1_000);
+    expect(offered()).not.toContain('b');
+    await clock.advance(200);
+    expect(offered()).toContain('b');
+    first.move = 'noticed';
+    second.isTaken = true;
+    await clock.advance(2_700);
+    expect(offered()).not.toContain('c');
+    await clock.advance(300);
+    expect(offered()).toContain('c');
+  });
+
+  it('offers its phone calls though a web call is on its way', async () => {
+    reserve('a', 'web').isTaken = true;
+    await clock.advance(100);
+    expect(offered()).toContain('s');
+  });
+
+  it('says of an offer shortly before the drain ends that it is the last one', async () => {
+    jobs.remove('s', 3);
+    reserve('a', 'web');
+    await clock.advance(54_900);
+    expect(sent.filter((message) => 'is_last' in message)).toEqual([]);
+    await clock.advance(100);
+    expect(sent.at(-1)).toMatchObject({ session_id: 'a', is_last: true });
+  });
+
   it('offers hundreds of web calls before its last five seconds, most of them in the first half', async () => {
     for (let number = 0; number < 400; number++) reserve(`web ${number}`, 'web');
     timer.cancel();
@@ -183,7 +226,7 @@ describe('a draining worker', () => {
     await clock.advance(100);
     for (let number = 0; number < 390; number++) jobs.remove(`web ${number}`, 3);
     await clock.advance(1_000);
-    expect(await offeredEach(500, 4)).toEqual([2, 2, 2, 2]);
+    expect(await offeredEach(100, 10)).toEqual([1, 0, 1, 0, 1, 0, 0, 1, 0, 1]);
   });
 
   it('offers every web call once before it offers again those that nobody took', async () => {

@@ -28,6 +28,27 @@ describe('a worker', () => {
     await until(() => expect(bench.speechModels).toEqual(['english']));
   });
 
+  it('learns from the control plane that web calls are in rooms', async () => {
+    await bench.start();
+    await until(() => expect(bench.isToldOfRooms).toBe(true));
+  });
+
+  it('says with each heartbeat whether it is ready for web calls', async () => {
+    const clock = new ManualClock();
+    await bench.start({ clock });
+    const handedOver = (sessionId: string) =>
+      bench.dispatch.place({ ...bench.offer(sessionId), needsReady: true });
+    expect((await handedOver('s1')).instanceId).toBe('w');
+    bench.media.isWebReady = false;
+    await clock.advance(1_000);
+    await seen();
+    await expect(handedOver('s2')).rejects.toMatchObject({ code: 'no_capacity' });
+    bench.media.isWebReady = true;
+    await clock.advance(1_000);
+    await seen();
+    expect((await handedOver('s3')).instanceId).toBe('w');
+  });
+
   /**
    * Resolves when the worker has processed everything sent to it before: this request follows on the same
    * link.
@@ -194,6 +215,20 @@ describe('a worker', () => {
     const drained = bench.worker.drain();
     bench.dispatch.withdraw(placement, bench.session('s1'));
     await drained;
+  });
+
+  it('hands the next web call over in a drain once it has left the one before', async () => {
+    const clock = new ManualClock();
+    await bench.start({ drainMs: 60_000, clock });
+    for (const id of ['s1', 's2']) await bench.startWebCall(id);
+    const handedOver = () => bench.events.filter((event) => event.startsWith('hand over'));
+    const passes = (ms: number) => clock.advance(ms).then(seen);
+    void bench.worker.drain();
+    await vi.waitFor(() => passes(100).then(() => expect(handedOver()).toHaveLength(1)));
+    const first = handedOver()[0]?.includes('s1') ? 's1' : 's2';
+    await bench.dispatch.leave('w', bench.session(first));
+    await passes(500);
+    expect(handedOver()).toHaveLength(2);
   });
 
   it('registers anew if the plan of an accepted offer does not come, so that nobody thinks it has the call', async () => {
