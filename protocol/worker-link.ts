@@ -240,8 +240,8 @@ export const workerMessage = z.discriminatedUnion('type', [
     ...sessionEpoch,
     variables,
     is_mid_turn: z.literal(true).optional(),
-    /** The drain is about to end: a worker that is not ready for the call is better than none. */
-    is_last: z.literal(true).optional(),
+    /** It can wait for a worker that is ready for it; when the drain is about to end, any one will do. */
+    can_wait: z.literal(true).optional(),
     /** The worker answers when it has left the call. Workers of older versions do not. */
     confirms_leaving: z.literal(true).optional(),
     /** It can give up the stream that it sends to a phone. */

@@ -26,8 +26,8 @@ export interface HandedOverCall extends SessionKey {
   readonly confirmsLeaving: boolean;
   /** It can give up the stream that it sends to a phone. */
   readonly givesStream: boolean;
-  /** It will hardly be offered again: a worker that is not ready for it will do. */
-  readonly isLast: boolean;
+  /** It can wait for a worker that is ready for it; otherwise any one will do. */
+  readonly canWait: boolean;
 }
 
 /**

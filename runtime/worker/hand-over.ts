@@ -3,6 +3,7 @@
  * notices. A call that has no pause is handed over at the end of the drain, like one whose worker died.
  */
 import type { Clock, Timer } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import { movesAtOnce } from './hand-over-pace.ts';
 import type { Job, JobTable } from './job-table.ts';
@@ -12,6 +13,8 @@ const LOOK_MS = 100;
 /** Delay before a call is offered again: doubled each time, up to `MOST_RETRY_MS`. */
 const RETRY_MS = 1_000;
 const MOST_RETRY_MS = 8_000;
+/** The same limit of web calls: nobody takes them while no other worker is ready, which one soon is. */
+const MOST_WEB_RETRY_MS = 2_000;
 /** Longest time between the offers of two web calls: a browser connects anew only once it has been left. */
 const WEB_EVERY_MS = 250;
 /** A call counts as on its way for so long after its offer. */
@@ -24,6 +27,7 @@ const LAST_MS = 5_000;
 /** Dependencies of the hand-over. */
 export interface HandOverDeps {
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly client: Pick<ControlPlaneClient, 'isConnected' | 'send' | 'isStored'>;
   readonly jobs: Pick<JobTable, 'all'>;
   /** Length of the drain. */
@@ -37,24 +41,30 @@ interface Offered {
 }
 
 /** Begins to offer the calls; cancel the timer once the drain has ended. */
-export function startHandOver({ clock, client, jobs, drainMs }: HandOverDeps): Timer {
+export function startHandOver({ clock, logger, client, jobs, drainMs }: HandOverDeps): Timer {
   const offered = new Map<string, Offered>();
   const lastMs = clock.now() + drainMs - LAST_MS;
   const isTurnOfWeb = webPace(clock, () => (lastMs - clock.now()) / 2 / remaining('web', jobs.all()));
+  let isWaitLogged = false;
+  const logWait = () => {
+    if (isWaitLogged) return;
+    isWaitLogged = true;
+    logger.warn('no other worker has taken a web call: none is ready or has room; it is offered again');
+  };
   const offer = (job: Job, mayOffer: () => boolean, isLast: boolean) => {
     const last = offered.get(job.sessionId);
     const waitMs = isLast ? RETRY_MS : (last?.retryMs ?? 0);
     if ((last && clock.now() - last.atMs < waitMs) || !client.isStored(job) || !mayOffer()) return;
-    const retryMs = last ? Math.min(2 * last.retryMs, MOST_RETRY_MS) : RETRY_MS;
-    offered.set(job.sessionId, { atMs: clock.now(), retryMs });
+    if (last && job.kind === 'web') logWait();
+    offered.set(job.sessionId, { atMs: clock.now(), retryMs: nextRetryMs(job, last) });
     job.offeredMs = clock.now();
     const session = { session_id: job.sessionId, epoch: job.epoch, variables: job.variables() };
     client.send({
       type: 'hand_over',
       ...session,
       ...(job.move === 'noticed' && { is_mid_turn: true }),
-      ...(isLast && { is_last: true }),
       confirms_leaving: true,
+      ...(job.kind === 'web' && !isLast && { can_wait: true }),
       ...(job.kind === 'phone' && { gives_stream: true }),
     });
   };
@@ -66,11 +76,17 @@ export function startHandOver({ clock, client, jobs, drainMs }: HandOverDeps): T
     let freeWeb = freeMoves('web', jobs.all(), { nowMs, lastMs });
     const mayOfferPhone = () => freePhone-- > 0;
     const mayOfferWeb = () => freeWeb > 0 && isTurnOfWeb() && freeWeb-- > 0;
-    for (const job of neverOfferedFirst(jobs.all(), offered).filter(({ isTaken }) => !isTaken)) {
+    for (const job of longestWaitingFirst(jobs.all(), offered).filter(({ isTaken }) => !isTaken)) {
       if (isLast && job.move !== 'never') offer(job, () => true, isLast);
       else if (isUnnoticed(job)) offer(job, job.kind === 'web' ? mayOfferWeb : mayOfferPhone, isLast);
     }
   });
+}
+
+/** How long to wait after this offer, given the one before. */
+function nextRetryMs({ kind }: Job, last: Offered | undefined): number {
+  if (!last) return RETRY_MS;
+  return Math.min(2 * last.retryMs, kind === 'web' ? MOST_WEB_RETRY_MS : MOST_RETRY_MS);
 }
 
 /** How many more calls of this kind may be on their way now. */
@@ -98,10 +114,10 @@ function isMoving({ kind, isTaken, isReleased, offeredMs }: Job, nowMs: number):
   return offeredMs !== null && nowMs - offeredMs < withinMs && !(isTaken && isReleased);
 }
 
-/** Those that were never offered come before those that nobody took, which would use up their time. */
-function neverOfferedFirst(jobs: readonly Job[], offered: ReadonlyMap<string, unknown>): readonly Job[] {
-  const isNew = ({ sessionId }: Job) => !offered.has(sessionId);
-  return [...jobs.filter(isNew), ...jobs.filter((job) => !isNew(job))];
+/** Those that were never offered come first: others that nobody takes would use up their time. */
+function longestWaitingFirst(jobs: readonly Job[], offered: ReadonlyMap<string, Offered>): readonly Job[] {
+  const lastMs = ({ sessionId }: Job) => offered.get(sessionId)?.atMs ?? 0;
+  return jobs.toSorted((a, b) => lastMs(a) - lastMs(b));
 }
 
 /** Says whether it is the turn of another web call: `WEB_EVERY_MS` or `mostMs` after the last one. */

@@ -40,7 +40,7 @@ export interface Job extends JobOffer {
   offeredMs: number | null;
   /** One of them has taken it: what was recorded until then is uploaded. */
   isHandedOver: boolean;
-  /** That worker sends in its place, or never asks whether it may. */
+  /** That worker sends in its place or, on the phone, never asks whether it may; its agent is in the room. */
   isReleased: boolean;
   /** How the call could move to another worker now. */
   move: Move;

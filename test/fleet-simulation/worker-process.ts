@@ -228,11 +228,12 @@ export class WorkerProcess {
 
   /** Declines offers, hands its calls over or waits for them, then stops. */
   async drain(): Promise<void> {
-    const { process } = this.#parts;
+    const { process, logger } = this.#parts;
     this.#isDraining = true;
     this.#offers.drain();
     const handOver = startHandOver({
       clock: process,
+      logger,
       client: this.#client,
       jobs: this.#jobs,
       drainMs: DRAIN_MS,

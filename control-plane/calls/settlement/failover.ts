@@ -101,7 +101,7 @@ export function placeAgain(context: Context, lost: LostSession): Promise<boolean
 export async function handOver(
   context: Context,
   instanceId: string,
-  { sessionId, epoch, variables, isLast, ...how }: HandedOverCall,
+  { sessionId, epoch, variables, ...how }: HandedOverCall,
 ): Promise<'moved' | 'kept' | 'untold'> {
   const session = await loadSession(context, sessionId);
   const isTheirs = session?.epoch === epoch && session.worker?.instance_id === instanceId;
@@ -111,7 +111,7 @@ export async function handOver(
   try {
     // It has the call until now, even if the session is in doubt.
     const moved = { ...call, ...how, plan, served: call.lostAt, epoch: epoch + 1, isHandOver: true };
-    if (!(await assignToSuccessor(context, session, { ...moved, canWait: !isLast }))) return 'kept';
+    if (!(await assignToSuccessor(context, session, moved))) return 'kept';
   } catch (error) {
     if (error instanceof SuccessorLost) return 'untold';
     if (error instanceof Fault) return 'kept';

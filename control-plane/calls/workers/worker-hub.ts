@@ -271,8 +271,8 @@ export class WorkerHub {
     const isBetweenTurns = message.is_mid_turn !== true;
     const confirmsLeaving = message.confirms_leaving === true;
     const givesStream = message.gives_stream === true;
-    const isLast = message.is_last === true;
-    const call = { sessionId, epoch, variables, isBetweenTurns, confirmsLeaving, givesStream, isLast };
+    const canWait = message.can_wait === true;
+    const call = { sessionId, epoch, variables, isBetweenTurns, confirmsLeaving, givesStream, canWait };
     // One that is heard but hears nothing would not learn that it must leave, and two agents would speak.
     if (confirmsLeaving && !(await worker.answersWithin(REACHED_MS))) return;
     try {

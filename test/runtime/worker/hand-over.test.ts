@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Timer } from '#base/clock.ts';
+import { createLogger } from '#base/log.ts';
 import type { WorkerMessage } from '#protocol/worker-link.ts';
 import { startHandOver } from '#runtime/worker/hand-over.ts';
 import { type Job, JobTable } from '#runtime/worker/job-table.ts';
@@ -7,11 +8,16 @@ import { ManualClock } from '../../fakes/manual-clock.ts';
 
 const clock = new ManualClock();
 let sent: WorkerMessage[];
+let logged: string[];
 let isStored: boolean;
 let isConnected: boolean;
 let jobs: JobTable;
 let job: Job;
 let timer: Timer;
+const logger = createLogger(
+  { level: 'warn', name: 'test' },
+  { write: (line) => void logged.push((JSON.parse(line) as { msg: string }).msg) },
+);
 
 function reserve(sessionId: string, kind: Job['kind']): Job {
   const reserved = jobs.reserve({ sessionId, epoch: 3, kind, sipCallId: null }) as Job;
@@ -22,6 +28,7 @@ function reserve(sessionId: string, kind: Job['kind']): Job {
 
 beforeEach(() => {
   sent = [];
+  logged = [];
   isStored = true;
   isConnected = true;
   jobs = new JobTable(clock);
@@ -38,7 +45,7 @@ function drain(drainMs: number): void {
     send: (message: WorkerMessage) => void sent.push(message),
     isStored: () => isStored,
   };
-  timer = startHandOver({ clock, client, jobs, drainMs });
+  timer = startHandOver({ clock, logger, client, jobs, drainMs });
 }
 
 /** How many calls are offered in each of these stretches of time; another worker takes them at once. */
@@ -198,13 +205,39 @@ describe('a draining worker', () => {
     expect(offered()).toContain('s');
   });
 
-  it('says of an offer shortly before the drain ends that it is the last one', async () => {
+  it('says of a web call that it can wait for a worker that is ready, until shortly before the drain ends', async () => {
     jobs.remove('s', 3);
     reserve('a', 'web');
     await clock.advance(54_900);
-    expect(sent.filter((message) => 'is_last' in message)).toEqual([]);
+    expect(sent.filter((message) => !('can_wait' in message))).toEqual([]);
     await clock.advance(100);
-    expect(sent.at(-1)).toMatchObject({ session_id: 'a', is_last: true });
+    expect(sent.at(-1)).toMatchObject({ session_id: 'a' });
+    expect(sent.at(-1)).not.toHaveProperty('can_wait');
+  });
+
+  it('offers a web call to a worker that is ready after eight seconds within two more', async () => {
+    reserve('a', 'web');
+    await clock.advance(8_000);
+    sent = [];
+    await clock.advance(2_000);
+    expect(offered()).toContain('a');
+  });
+
+  it('warns once that its web calls wait', async () => {
+    reserve('a', 'web');
+    reserve('b', 'web');
+    await clock.advance(1_000);
+    expect(logged).toEqual([]);
+    await clock.advance(20_000);
+    expect(logged).toEqual([expect.stringContaining('no other worker has taken a web call')]);
+  });
+
+  it('offers web calls that nobody takes in turn', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) reserve(name, 'web');
+    await clock.advance(10_000);
+    sent = [];
+    await clock.advance(10_000);
+    expect(new Set(offered())).toEqual(new Set(['s', 'a', 'b', 'c', 'd']));
   });
 
   it('offers hundreds of web calls before its last five seconds, most of them in the first half', async () => {

@@ -150,7 +150,7 @@ describe('a draining worker', () => {
   const variables = { guest: 'Ann' };
   const OFFERED = {
     ...{ epoch: 1, from: 'worker-1' },
-    ...{ isBetweenTurns: true, confirmsLeaving: false, givesStream: false, isLast: false },
+    ...{ isBetweenTurns: true, confirmsLeaving: false, givesStream: false, canWait: false },
   };
   const offer = (id: string, how: Partial<typeof OFFERED> = {}) => {
     const { from, ...call } = { ...OFFERED, ...how };
@@ -185,12 +185,12 @@ describe('a draining worker', () => {
   };
 
   it.each([
-    ['only to a worker that is ready for it, until its drain ends', false, true],
-    ['to any worker when its drain ends', true, false],
-  ])('hands a web call over %s', async (_, isLast, needsReady) => {
+    ['only to a worker that is ready for it, until its drain ends', true],
+    ['to any worker when its drain ends', false],
+  ])('hands a web call over %s', async (_, canWait) => {
     const id = await webCall();
-    expect(await offer(id, { isLast })).toBe(true);
-    expect(api.dispatch.offers.at(-1)).toMatchObject({ kind: 'web', needsReady });
+    expect(await offer(id, { canWait })).toBe(true);
+    expect(api.dispatch.offers.at(-1)).toMatchObject({ kind: 'web', needsReady: canWait });
   });
 
   it('hands a phone call over to any worker', async () => {

@@ -45,7 +45,7 @@ const offer = (sessionId: string) =>
     isBetweenTurns: true,
     confirmsLeaving: false,
     givesStream: false,
-    isLast: false,
+    canWait: false,
     variables: {},
   });
 
