@@ -63,12 +63,14 @@ export type Transport = Leg['kind'];
 export interface LegFactory {
   /**
    * Loads what the first leg of each transport would otherwise wait for: processes, native libraries, the
-   * speech detector. Returns at once; a failure shows when a leg is opened.
+   * speech detector. Returns at once; a failure shows when a leg is opened. What web legs need replaces what
+   * an earlier call asked for.
    */
   warmUp(transports: readonly Transport[]): void;
   /**
-   * Whether everything is loaded that `warmUp` was called for, except for phone calls. False before the first
-   * such call, while a dead process is being replaced, and if it cannot be loaded.
+   * Whether the processes and libraries are loaded that `warmUp` was last called for, except for phone calls.
+   * False before the first such call, while a dead process is being replaced, and if they cannot be loaded.
+   * The speech detector may still be loading: levels decide until then.
    */
   readonly isWebReady: boolean;
   /** Throws `Fault('no_media_port')` if all RTP ports are in use. */

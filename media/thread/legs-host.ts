@@ -95,7 +95,10 @@ export class LegsHost {
     this.#post({ type: 'ready' });
   }
 
-  /** If loading fails, the first leg that needs it reports the failure. */
+  /**
+   * If loading fails, the first leg that needs it reports the failure. The speech detector is not waited for:
+   * levels decide until it has loaded.
+   */
   async #warmUp(transports: readonly Transport[]): Promise<void> {
     this.#detector.warmUp();
     let isComplete = true;

@@ -20,6 +20,8 @@ import type { MediaTransport, RunnerListener } from './transport.ts';
 const STOP_TIMEOUT_MS = 5000;
 /** Delay before a dead one is replaced, so that one that cannot run does not use up the CPU. */
 const RESTART_DELAY_MS = 200;
+/** Longest delay of one that has never run: the delay doubles with each attempt. */
+const MOST_RESTART_DELAY_MS = 30_000;
 
 /** What remote legs need. */
 export interface RemoteLegsOptions {
@@ -50,7 +52,9 @@ export class RemoteLegs {
   readonly #options: RemoteLegsOptions;
   readonly #legs = new Map<number, ThreadedLeg>();
   readonly #pending = new Map<number, PendingLeg>();
-  #start: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null;
+  /** Settles `started`; null once one has run. */
+  #start: { readonly resolve: () => void; readonly reject: (error: Error) => void; failures: number } | null =
+    null;
   /** Null between a death and the replacement's start. */
   #runner: MediaTransport | null = null;
   #warmTransports: readonly Transport[] = [];
@@ -71,7 +75,7 @@ export class RemoteLegs {
       this.#runner?.post({ type: 'commands', commands }, transfer),
     );
     this.started = new Promise((resolve, reject) => {
-      this.#start = { resolve, reject };
+      this.#start = { resolve, reject, failures: 0 };
     });
     // Only callers awaiting `started` handle a failed start; legs being opened get their own error.
     this.started.catch(() => undefined);
@@ -82,8 +86,8 @@ export class RemoteLegs {
   open(kind: Leg['kind'], message: (leg: number) => ToMediaThread): Promise<{ leg: Leg; opened: OpenedLeg }> {
     return new Promise((resolve, reject) => {
       if (this.#closing !== null) throw fault('draining');
-      // A failed start is tried again with the next leg.
-      if (!this.#runner && !this.#restartTimer) this.#startRunner();
+      // A failed start is tried again with the next leg at the latest.
+      if (!this.#runner && (this.#start || !this.#restartTimer)) this.#startRunner();
       if (!this.#runner) throw fault('no_capacity');
       const number = this.#nextLeg++;
       this.#pending.set(number, { kind, resolve, reject, early: [] });
@@ -95,6 +99,7 @@ export class RemoteLegs {
   warmUp(transports: readonly Transport[]): void {
     this.#warmTransports = transports;
     if (this.#runner) this.#postWarmUp(this.#runner);
+    else if (!this.#restartTimer && !this.#closing) this.#startRunner();
   }
 
   /** Sends no audio after this time; a replacement does the same. */
@@ -124,6 +129,7 @@ export class RemoteLegs {
   }
 
   #startRunner(): void {
+    this.#restartTimer?.cancel();
     this.#restartTimer = null;
     const { run, settings } = this.#options;
     this.#runner = run({
@@ -210,17 +216,28 @@ export class RemoteLegs {
     const isUnasked = this.#closing === null;
     const hasLived = this.#start === null;
     this.#start?.reject(error);
-    this.#start = null;
     const isReplaced = isUnasked && (this.#options.onEnded?.(error) ?? true);
     if (isUnasked && hasLived) {
       const next = isReplaced ? 'starting another' : 'another one has the new calls';
       this.#options.logger.error({ err: error }, `the media thread or process ended; ${next}`);
       // Before the legs are notified: one that reopens at once must not start a second replacement.
-      if (isReplaced)
-        this.#restartTimer = this.#options.clock.after(RESTART_DELAY_MS, () => this.#startRunner());
-    }
+      if (isReplaced) this.#restartAfter(RESTART_DELAY_MS);
+    } else if (isReplaced && this.#warmTransports.length > 0) this.#retryStart(error);
     this.#failAll();
     if (isUnasked && hasLived) this.#options.onCrash?.(error);
+  }
+
+  /** None has ever run. Without this it would stay so: a worker that is not ready gets few calls. */
+  #retryStart(error: Error): void {
+    if (!this.#start) return;
+    if (this.#start.failures === 0)
+      this.#options.logger.error({ err: error }, 'the media thread or process cannot start; tried again');
+    this.#restartAfter(Math.min(RESTART_DELAY_MS * 2 ** this.#start.failures, MOST_RESTART_DELAY_MS));
+    this.#start.failures += 1;
+  }
+
+  #restartAfter(ms: number): void {
+    this.#restartTimer = this.#options.clock.after(ms, () => this.#startRunner());
   }
 
   #failAll(): void {

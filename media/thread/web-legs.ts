@@ -37,7 +37,8 @@ export interface WebLegsOptions {
 /** The legs of web calls. */
 export class WebLegs {
   readonly #options: WebLegsOptions;
-  readonly #transports = new Set<Transport>();
+  /** What a replacement loads. */
+  #transports = new Set<Transport>();
   #current: RemoteLegs;
   /** Replaces `#current` once it is warm. */
   #next: RemoteLegs | null = null;
@@ -47,7 +48,7 @@ export class WebLegs {
   /** Joined by the current process, or since a replacement for it failed. */
   #rooms = 0;
   #speakUntilMs: number | null = null;
-  /** The current process has loaded everything that `warmUp` was called for. */
+  /** The current process has loaded everything that `warmUp` was last called for. */
   #isReady = false;
   #isClosing = false;
 
@@ -61,9 +62,10 @@ export class WebLegs {
     kind: Exclude<Leg['kind'], 'rtp'>,
     message: (leg: number) => ToMediaThread,
   ): Promise<{ leg: Leg; opened: OpenedLeg }> {
-    this.#transports.add(kind);
     const legs = this.#current;
     const result = await legs.open(kind, message);
+    // One that cannot be loaded must not keep a replacement from taking over.
+    this.#transports.add(kind);
     if (kind === 'livekit' && legs === this.#current) this.#countRoom();
     return result;
   }
@@ -73,11 +75,11 @@ export class WebLegs {
     return this.#isReady;
   }
 
-  /** Loads now what the first leg would wait for. */
+  /** Loads now what the first leg would wait for, and judges by that alone whether the process is ready. */
   warmUp(transports: readonly Transport[]): void {
     this.#isReady = false;
-    for (const transport of transports) this.#transports.add(transport);
-    this.#current.warmUp([...this.#transports]);
+    this.#transports = new Set(transports);
+    this.#current.warmUp(transports);
   }
 
   /** Sends no audio after this time. */

@@ -19,6 +19,7 @@ function start() {
   const clock = new ManualClock();
   const runs: { listener: RunnerListener; posted: ToMediaThread[]; isKilled: boolean }[] = [];
   const crashes: Error[] = [];
+  const logged: string[] = [];
   const remoteLegs = new RemoteLegs({
     run: (listener) => {
       const run = { listener, posted: [] as ToMediaThread[], isKilled: false };
@@ -33,7 +34,10 @@ function start() {
     },
     settings: { rtpPortMin: 4000, rtpPortMax: 4100, publicIp: null, iceServers: [] },
     clock,
-    logger: createLogger({ level: 'silent', name: 'test' }),
+    logger: createLogger(
+      { level: 'error', name: 'test' },
+      { write: (line) => void logged.push((JSON.parse(line) as { msg: string }).msg) },
+    ),
     onCrash: (error) => crashes.push(error),
   });
   const deliver = (message: FromMediaThread) => runs.at(-1)?.listener.onMessage(message);
@@ -44,7 +48,7 @@ function start() {
     deliver({ type: 'opened', leg: asked?.type === 'openRtp' ? asked.leg : 0, opened });
     return (await opening).leg;
   };
-  return { clock, runs, crashes, remoteLegs, deliver, posted, open };
+  return { clock, runs, crashes, logged, remoteLegs, deliver, posted, open };
 }
 
 describe('the remote legs of the media thread', () => {
@@ -212,6 +216,58 @@ describe('the remote legs of the media thread', () => {
     expect([runs.length, crashes.length]).toEqual([1, 0]);
     await open();
     expect(runs).toHaveLength(2);
+  });
+
+  describe('that are to be ready before the first leg', () => {
+    const isWarming = ({ posted }: { readonly posted: readonly ToMediaThread[] }) =>
+      posted.some(({ type }) => type === 'warmUp');
+
+    it('retry a failed first start, less and less often, and log it once', async () => {
+      const { clock, runs, logged, remoteLegs, deliver } = start();
+      remoteLegs.warmUp(['livekit']);
+      const startsWithin = async (ms: number) => {
+        const before = runs.length;
+        for (let passedMs = 0; passedMs < ms; passedMs += 100) {
+          runs.at(-1)?.listener.onEnded(new Error('cannot load'));
+          await clock.advance(100);
+        }
+        return runs.length - before;
+      };
+      expect(await startsWithin(3_000)).toBe(3);
+      expect(logged).toEqual(['the media thread or process cannot start; tried again']);
+      await clock.advance(30_000);
+      expect(runs.every(isWarming)).toBe(true);
+      deliver({ type: 'ready' });
+      const { length } = runs;
+      await clock.advance(60_000);
+      expect(runs).toHaveLength(length);
+    });
+
+    it('retry a first start that had failed before they were to be ready', () => {
+      const { runs, remoteLegs } = start();
+      runs[0]?.listener.onEnded(new Error('cannot load'));
+      remoteLegs.warmUp(['livekit']);
+      expect(runs.map(isWarming)).toEqual([false, true]);
+    });
+
+    it('retry a failed first start at once for a leg, and only once', async () => {
+      const { clock, runs, remoteLegs, open } = start();
+      remoteLegs.warmUp(['livekit']);
+      runs[0]?.listener.onEnded(new Error('cannot load'));
+      await open();
+      await clock.advance(60_000);
+      expect(runs).toHaveLength(2);
+    });
+
+    it('start no more once they are closed', async () => {
+      const { clock, runs, remoteLegs } = start();
+      remoteLegs.warmUp(['livekit']);
+      runs[0]?.listener.onEnded(new Error('cannot load'));
+      await remoteLegs.close();
+      remoteLegs.warmUp(['livekit']);
+      await clock.advance(60_000);
+      expect(runs).toHaveLength(1);
+    });
   });
 
   it('stops the thread gracefully, or terminates it when it does not answer', async () => {

@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
+import type { Transport } from '#media/leg/leg-factory.ts';
 import { RemoteLegs } from '#media/thread/remote-legs.ts';
 import type { FromMediaThread, ToMediaThread } from '#media/thread/thread-messages.ts';
 import type { RunnerListener } from '#media/thread/transport.ts';
@@ -22,6 +23,7 @@ const openLivekit = (leg: number): ToMediaThread => ({
 interface Run {
   readonly listener: RunnerListener;
   readonly opening: number[];
+  readonly warming: (readonly Transport[])[];
   isKilled: boolean;
 }
 
@@ -36,11 +38,12 @@ function start() {
   const system = { mayFork: true };
   const run = (listener: RunnerListener) => {
     if (!system.mayFork) throw new Error('out of memory');
-    const one: Run = { listener, opening: [], isKilled: false };
+    const one: Run = { listener, opening: [], warming: [], isKilled: false };
     runs.push(one);
     return {
       post: (message: ToMediaThread) => {
         if (message.type === 'openLivekit') one.opening.push(message.leg);
+        if (message.type === 'warmUp') one.warming.push(message.transports);
       },
       kill: async () => {
         one.isKilled = true;
@@ -176,6 +179,29 @@ describe('the web calls are ready', () => {
     expect(web.isReady).toBe(true);
     web.warmUp(['livekit']);
     expect(web.isReady).toBe(false);
+  });
+
+  it('though something cannot be loaded that is no longer needed', async () => {
+    const { web, runs, logged, deliver, join } = start();
+    web.warmUp(['webrtc']);
+    deliver(0, { type: 'warm', isComplete: false });
+    web.warmUp(['livekit']);
+    deliver(0, warm);
+    expect(web.isReady).toBe(true);
+    await join(0, ROOMS);
+    expect(runs[1]?.warming).toEqual([['livekit']]);
+    expect(logged).toEqual([]);
+  });
+
+  it('once a replacement has loaded what their first process could not', async () => {
+    const { web, deliver, join } = start();
+    web.warmUp(['livekit']);
+    deliver(0, { type: 'warm', isComplete: false });
+    await join(0, ROOMS);
+    expect(web.isReady).toBe(false);
+    deliver(1, { type: 'ready' });
+    deliver(1, warm);
+    expect(web.isReady).toBe(true);
   });
 
   it('never if it cannot be loaded', () => {
