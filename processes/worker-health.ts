@@ -7,7 +7,7 @@ import type { Health } from './health-server.ts';
 
 /** Sources of a worker's readiness and metrics. */
 export interface WorkerParts {
-  readonly worker: Pick<Worker, 'missing' | 'state'>;
+  readonly worker: Pick<Worker, 'missing' | 'state' | 'kinds'>;
   readonly uploads: Pick<Uploads, 'waiting'>;
   readonly meters: Meters;
   readonly clock: Clock;
@@ -51,11 +51,12 @@ export function healthOf(parts: WorkerParts): Health {
     help: '1 while a SIP server is connected: without one this worker takes no phone calls.',
     read: () => Number(worker.state().hasSip),
   });
-  meters.gauge({
-    name: 'parley_web_ready',
-    help: '1 once everything is loaded that web calls need; until then other workers get them first.',
-    read: () => Number(worker.state().isWebReady),
-  });
+  if (worker.kinds.includes('web'))
+    meters.gauge({
+      name: 'parley_web_ready',
+      help: '1 once all is loaded that web calls would wait for; until then other workers get them first.',
+      read: () => Number(worker.state().isWebReady),
+    });
   addBacklogs(parts);
   return { missing: () => worker.missing(), meters };
 }

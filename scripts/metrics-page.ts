@@ -10,7 +10,7 @@ import { addRetentionMetrics } from '#control-plane/operations/privacy/retention
 import type { Context } from '#control-plane/platform/context.ts';
 import { createMetrics } from '#control-plane/platform/metrics.ts';
 import { healthOfSignalling } from '#processes/signalling-health.ts';
-import { healthOf } from '#processes/worker-health.ts';
+import { healthOf, type WorkerParts } from '#processes/worker-health.ts';
 import { createWorkerMetrics } from '#runtime/worker/worker-metrics.ts';
 import { putBetween } from './put-between.ts';
 
@@ -82,7 +82,8 @@ function ofControlPlane(): readonly MeterFacts[] {
 
 function ofWorker(): readonly MeterFacts[] {
   const { meters } = createWorkerMetrics();
-  healthOf({ meters, worker: absent(), uploads: absent(), clock: systemClock });
+  const worker = { ...absent<WorkerParts['worker']>(), kinds: ['web'] } as const;
+  healthOf({ meters, worker, uploads: absent(), clock: systemClock });
   return meters.describe();
 }
 

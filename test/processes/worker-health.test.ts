@@ -52,6 +52,12 @@ it('a worker that has not loaded what web calls need is ready, because it takes 
   expect(await value('parley_web_ready')).toBe(1);
 });
 
+it('a worker that takes no web calls does not say whether it is ready for them', async () => {
+  await start({ kinds: ['phone'] });
+  const { meters } = bench.metrics;
+  expect(meters.describe().map(({ name }) => name)).not.toContain('parley_web_ready');
+});
+
 it('the metrics of a worker are its jobs, slots, link and waiting reports', async () => {
   await start({ capacity: 2 });
   await expect.poll(() => value('parley_link_connected')).toBe(1);
