@@ -12,6 +12,7 @@ import type { SessionDocument } from '../../platform/store/models/session-model.
 export class HandOver {
   readonly #context: Pick<Context, 'models' | 'clock' | 'workSignals' | 'firstAttempts'>;
   readonly #attempts = new Map<DeliveryDocument, FirstAttempt>();
+  readonly #relayed = Promise.withResolvers<void>();
 
   constructor(context: Pick<Context, 'models' | 'clock' | 'workSignals' | 'firstAttempts'>) {
     this.#context = context;
@@ -26,20 +27,21 @@ export class HandOver {
     return leased;
   }
 
-  /** The store refused this delivery. */
+  /** The store refused this delivery. Does nothing once it is being sent. */
   withdraw(leased: DeliveryDocument): void {
     this.#attempts.get(leased)?.release();
     this.#attempts.delete(leased);
   }
 
-  /** Sends the deliveries. */
+  /** Sends the deliveries leased so far. They need not be stored yet: their outcomes are, after `end`. */
   begin(session: SessionDocument): void {
-    for (const [leased, attempt] of this.#attempts) attempt.begin(leased, session);
+    for (const [leased, attempt] of this.#attempts) attempt.begin(leased, session, this.#relayed.promise);
     this.#attempts.clear();
   }
 
-  /** Makes those that were stored due again, for any process. */
-  async giveBack(): Promise<void> {
+  /** Ends the run. Deliveries that were stored and not sent are due again, for any process. */
+  async end(): Promise<void> {
+    this.#relayed.resolve();
     const { models, workSignals } = this.#context;
     const leased = [...this.#attempts.keys()];
     if (leased.length === 0) return;

@@ -1,6 +1,6 @@
 /**
  * Moves a session's outbox events to deliveries, one per event and endpoint. Deterministic ids make a
- * repeated run harmless.
+ * repeated run harmless. The first event of a session is sent meanwhile.
  */
 import { type Context, now } from '../../platform/context.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
@@ -12,11 +12,21 @@ import { isFirstEvent } from './payload.ts';
 
 type Parts = Pick<Context, 'models' | 'clock' | 'workSignals' | 'firstAttempts'>;
 
-/** Moves a session's outbox events to deliveries. May be repeated or run concurrently. */
-export async function relayOutbox(context: Parts, session: SessionDocument): Promise<void> {
-  const [first] = session.outbox;
+/**
+ * Moves a session's outbox events to deliveries. May be repeated or run concurrently. `isJustStored`: this
+ * process has just stored the session as it is, with its key; only then nobody else relays its first event.
+ */
+export async function relayOutbox(
+  context: Parts,
+  session: SessionDocument,
+  { isJustStored = false }: { readonly isJustStored?: boolean } = {},
+): Promise<void> {
+  const [first, second] = session.outbox;
   if (!first) return;
-  const busy = isFirstEvent(first.event, session) ? new Set<string>() : await busyUrls(context, session._id);
+  const isFirst = isFirstEvent(first.event, session);
+  const busy = isFirst ? new Set<string>() : await busyUrls(context, session._id);
+  // The outbox keeps the event until its deliveries are stored: a crash before that only repeats it.
+  const isSentMeanwhile = isJustStored && isFirst && !second;
   const waiting = new Set<string>();
   const handOver = new HandOver(context);
   try {
@@ -27,12 +37,14 @@ export async function relayOutbox(context: Parts, session: SessionDocument): Pro
         busy.add(endpoint.url);
         return toDelivery(context, { session, event, endpoint, index, state });
       });
-      for (const url of await insertOnce(context, handOver, documents)) waiting.add(url);
+      const deliveries = documents.map((document) => handOver.lease(document));
+      if (isSentMeanwhile) handOver.begin(session);
+      for (const url of await insertOnce(context, handOver, { documents, deliveries })) waiting.add(url);
     }
     if (await emptyOutbox(context, session)) handOver.begin(session);
   } finally {
-    // After an error or an erasure. If this fails, the leases expire.
-    await handOver.giveBack();
+    // After an error or an erasure it gives back. If that fails, the leases expire.
+    await handOver.end();
   }
   for (const url of waiting) await promoteNext(context, session._id, url);
   if (waiting.size > 0) context.workSignals.notify('deliveries');
@@ -86,14 +98,16 @@ async function busyUrls(context: Parts, sessionId: string): Promise<Set<string>>
 
 /**
  * Inserts missing deliveries; one whose endpoint already has a pending delivery is inserted as queued.
- * Returns the endpoints of the queued ones.
+ * `deliveries` are the documents with their leases. Returns the endpoints of the queued ones.
  */
 async function insertOnce(
   { models, workSignals }: Parts,
   handOver: HandOver,
-  documents: readonly DeliveryDocument[],
+  {
+    documents,
+    deliveries,
+  }: { readonly documents: readonly DeliveryDocument[]; readonly deliveries: readonly DeliveryDocument[] },
 ): Promise<string[]> {
-  const deliveries = documents.map((document) => handOver.lease(document));
   const refused = new Set(await insertDocuments(models.deliveries, deliveries));
   for (const delivery of refused) handOver.withdraw(delivery);
   // Refused deliveries either exist already or must wait; inserted again as queued, only the existing ones

@@ -9,15 +9,17 @@ import { isLive } from '../../platform/store/session-status.ts';
 import { relayOutbox } from '../outbox/relay.ts';
 import { settleSession } from './charge.ts';
 
-/** Runs the follow-ups of a session that was just stored. */
+/** Runs the follow-ups of a session that this process has just stored. */
 export async function runFollowUps(context: Context, session: SessionDocument): Promise<void> {
-  if (session.analysis.state === 'queued') context.workSignals.notify('analysis');
-  if (session.direction === 'outbound' && !isLive(session.status)) context.workSignals.notify('batch-calls');
-  const steps = await Promise.allSettled([
+  // The webhook first: somebody waits for it.
+  const running = Promise.allSettled([
+    relayOutbox(context, session, { isJustStored: true }),
     settleSession(context, session),
-    relayOutbox(context, session),
     removeRooms(context, session),
   ]);
+  if (session.analysis.state === 'queued') context.workSignals.notify('analysis');
+  if (session.direction === 'outbound' && !isLive(session.status)) context.workSignals.notify('batch-calls');
+  const steps = await running;
   for (const step of steps) {
     if (step.status === 'rejected')
       context.logger.error(

@@ -22,6 +22,14 @@ const LEASE_MS = LIMITS.webhookAttemptMs + 10_000;
 /** Maximum delay until deliveries of other processes are noticed. */
 const MAX_SLEEP_MS = 5_000;
 
+/** An attempt that begins. */
+interface Begun {
+  readonly delivery: DeliveryDocument;
+  readonly keys: Promise<SessionKeys>;
+  /** Resolves when the delivery is stored; absent: it is. */
+  readonly relayed?: Promise<void>;
+}
+
 /** Starts the background deliverer of a process, which sends due deliveries. */
 export function startDeliverer(context: Context): BackgroundLoop {
   const { clock, logger } = context;
@@ -36,8 +44,8 @@ export function startDeliverer(context: Context): BackgroundLoop {
    * Starts an attempt, whose slot is taken. When it ends, runs another pass if a slot was awaited or another
    * attempt is due.
    */
-  function begin(delivery: DeliveryDocument, keys: Promise<SessionKeys>): void {
-    const attempt = attemptDelivery(context, { delivery, keys }, closing.signal)
+  function begin({ delivery, keys, relayed = Promise.resolve() }: Begun): void {
+    const attempt = attemptDelivery(context, { delivery, keys, relayed }, closing.signal)
       .catch((error: unknown) => {
         logger.error({ err: error, deliveryId: delivery._id }, 'failed to run a webhook delivery attempt');
         return true;
@@ -75,7 +83,7 @@ export function startDeliverer(context: Context): BackgroundLoop {
     if (due.length === 0 || closing.signal.aborted) return false;
     const { claimed, isComplete } = await claimSlots(context, scheduler, due);
     const keys = keysOf(context, claimed);
-    for (const delivery of claimed) begin(delivery, keys);
+    for (const delivery of claimed) begin({ delivery, keys });
     return due.length === limit || !isComplete;
   }
 
@@ -123,7 +131,7 @@ function serveFirstAttempts(
   deliverer: {
     readonly scheduler: DeliveryScheduler;
     readonly inFlight: Set<Promise<void>>;
-    begin(delivery: DeliveryDocument, keys: Promise<SessionKeys>): void;
+    begin(attempt: Begun): void;
     kick(): void;
   },
 ): () => void {
@@ -140,8 +148,8 @@ function serveFirstAttempts(
     };
     return {
       lease: { ...newLease(context), attempts: 1 },
-      begin(delivery, session) {
-        deliverer.begin(delivery, Promise.resolve(new Map([[session._id, session]])));
+      begin(delivery, session, relayed) {
+        deliverer.begin({ delivery, keys: Promise.resolve(new Map([[session._id, session]])), relayed });
         end();
       },
       release() {
@@ -276,7 +284,7 @@ async function keysOf(
  */
 async function attemptDelivery(
   context: Context,
-  { delivery, keys }: { readonly delivery: DeliveryDocument; readonly keys: Promise<SessionKeys> },
+  { delivery, keys, relayed }: Required<Begun>,
   closing: AbortSignal,
 ): Promise<boolean> {
   const payload = openPayload(context, delivery, await keys);
@@ -284,6 +292,8 @@ async function attemptDelivery(
   const outcome = payload
     ? await postDelivery(context, { delivery, payload }, closing)
     : { isDelivered: false, isAnswered: false, result: 'payload was erased' };
+  const endMs = context.clock.wallTime();
+  await relayed;
   if (closing.aborted && !outcome.isDelivered) {
     // Aborted by shutdown rather than by the endpoint: the attempt does not count, and the delivery is due at
     // once.
@@ -295,7 +305,7 @@ async function attemptDelivery(
     name: `webhook ${delivery.event}`,
     kind: 'client',
     startMs,
-    endMs: context.clock.wallTime(),
+    endMs,
     parent: callTraceparent(delivery.session_id),
     attributes: {
       'server.address': new URL(delivery.url).host,

@@ -10,8 +10,8 @@ import type { SessionDocument } from '../store/models/session-model.ts';
 export interface FirstAttempt {
   /** Must be stored with the delivery, so that no other process takes it. */
   readonly lease: Pick<DeliveryDocument, 'lease' | 'attempts' | 'next_at'>;
-  /** Sends the delivery, which is stored now. */
-  begin(delivery: DeliveryDocument, session: SessionDocument): void;
+  /** Sends the delivery. Its outcome is stored after `relayed`: until then it may not be stored itself. */
+  begin(delivery: DeliveryDocument, session: SessionDocument, relayed: Promise<void>): void;
   /** The delivery was not stored. */
   release(): void;
 }

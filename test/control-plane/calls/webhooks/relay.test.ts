@@ -81,6 +81,10 @@ function aroundInsert(work: (insert: () => Promise<unknown>) => Promise<unknown>
   );
 }
 
+async function erase(endUserId: string): Promise<void> {
+  await erasePerson(api.context, user.teamId, { endUserId, phoneNumber: undefined });
+}
+
 async function deliver(count = 1): Promise<void> {
   for (let index = 0; index < count; index++) deliverers.push(startDeliverer(api.context));
   await Promise.all(deliverers.map((deliverer) => deliverer.idle()));
@@ -141,16 +145,72 @@ it('webhooks: a delivery that another process has taken in the meantime is left 
   expect(await states(id)).toEqual(['/a 2 pending', '/b 2 delivered']);
 });
 
-it('webhooks: nothing is sent about a session that is erased while its event is relayed', async () => {
+it('webhooks: nothing is sent about a session that is erased while a later event is relayed', async () => {
+  const id = await endedCall(await publish(['/a']), { end_user_id: 'alice' });
+  await deliver();
+  const session = await withOutbox(id, [await eventAfter(id, 1)]);
+  aroundInsert(async (insert) => {
+    await erase('alice');
+    return insert();
+  });
+  await relayOutbox(api.context, session);
+  await deliver();
+  expect(receiver.received.map(({ body }) => body.event)).toEqual(['call.ended']);
+  expect(await states(id)).toEqual(['/a 3 dropped']);
+});
+
+it('webhooks: a first event is not sent again once its session is erased', async () => {
+  receiver.answer = () => ({ status: 500 });
   await deliver();
   aroundInsert(async (insert) => {
-    await erasePerson(api.context, user.teamId, { endUserId: 'alice', phoneNumber: undefined });
+    await erase('alice');
     return insert();
   });
   const id = await endedCall(await publish(['/a']), { end_user_id: 'alice' });
-  await deliver();
-  expect(receiver.received).toEqual([]);
+  await Promise.all(deliverers.map((deliverer) => deliverer.idle()));
+  await api.clock.advance(1_000);
+  await Promise.all(deliverers.map((deliverer) => deliverer.idle()));
+  expect(receiver.received.length).toBe(1);
   expect(await states(id)).toEqual(['/a 2 dropped']);
+});
+
+it('webhooks: the end of a call is sent before its deliveries are stored', async () => {
+  await deliver();
+  aroundInsert(async (insert) => {
+    await receiver.waitFor(2);
+    return insert();
+  });
+  const id = await endedCall(await publish(['/a', '/b']));
+  await Promise.all(deliverers.map((deliverer) => deliverer.idle()));
+  expect(await states(id)).toEqual(['/a 2 delivered', '/b 2 delivered']);
+  expect(receiver.received.length).toBe(2);
+});
+
+it('webhooks: an event whose delivery could not be stored is sent again', async () => {
+  await deliver();
+  aroundInsert(() => Promise.reject(new Error('connection lost')));
+  const id = await endedCall(await publish(['/a']));
+  await receiver.waitFor(1);
+  const session = await api.context.models.sessions.findById(id).lean<SessionDocument>();
+  if (session) await relayOutbox(api.context, session);
+  await deliver();
+  expect(receiver.received.length).toBe(2);
+  expect(await states(id)).toEqual(['/a 2 delivered']);
+});
+
+it('webhooks: an event found in the store is sent by one of two processes, and once', async () => {
+  const id = await endedCall(await publish(['/a']));
+  const { payload, created_at: at } = (await api.context.models.deliveries.findOne().lean()) ?? {};
+  await api.context.models.deliveries.deleteMany({});
+  if (!payload || !at) throw new Error('no delivery');
+  const session = await withOutbox(id, [
+    { id: `${id}:call.ended`, event: 'call.ended', rank: 2, at, payload },
+  ]);
+  await deliver(2);
+  await Promise.all([relayOutbox(api.context, session), relayOutbox(api.context, session)]);
+  await deliver();
+  expect(receiver.received.length).toBe(1);
+  expect(await states(id)).toEqual(['/a 2 delivered']);
 });
 
 it('webhooks: an event that was stored although its insert failed is sent at once, and once', async () => {
