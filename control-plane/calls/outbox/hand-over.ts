@@ -1,6 +1,6 @@
 /**
- * Hands a session's new deliveries to the deliverer of this process. They are stored as leased; in the end
- * either all are sent, or all are given back.
+ * Hands a session's new deliveries to the deliverer of this process, before or after they are stored. They
+ * are stored as leased; in the end those that were not sent are given back.
  */
 
 import type { FirstAttempt } from '../../platform/background/first-attempts.ts';
@@ -33,15 +33,23 @@ export class HandOver {
     this.#attempts.delete(leased);
   }
 
-  /** Sends the deliveries leased so far. They need not be stored yet: their outcomes are, after `end`. */
+  /**
+   * Sends the deliveries leased so far. They need not be stored yet: their outcomes are, after `markStored`
+   * or `end`.
+   */
   begin(session: SessionDocument): void {
     for (const [leased, attempt] of this.#attempts) attempt.begin(leased, session, this.#relayed.promise);
     this.#attempts.clear();
   }
 
+  /** The deliveries being sent are stored, or refused for good: their outcomes need not wait for `end`. */
+  markStored(): void {
+    this.#relayed.resolve();
+  }
+
   /** Ends the run. Deliveries that were stored and not sent are due again, for any process. */
   async end(): Promise<void> {
-    this.#relayed.resolve();
+    this.markStored();
     const { models, workSignals } = this.#context;
     const leased = [...this.#attempts.keys()];
     if (leased.length === 0) return;

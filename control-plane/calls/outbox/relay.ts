@@ -14,7 +14,8 @@ type Parts = Pick<Context, 'models' | 'clock' | 'workSignals' | 'firstAttempts'>
 
 /**
  * Moves a session's outbox events to deliveries. May be repeated or run concurrently. `isJustStored`: this
- * process has just stored the session as it is, with its key; only then nobody else relays its first event.
+ * process has just stored the session as it is, with its key; then hardly anybody else relays its first
+ * event, and a repeat is harmless.
  */
 export async function relayOutbox(
   context: Parts,
@@ -40,6 +41,8 @@ export async function relayOutbox(
       const deliveries = documents.map((document) => handOver.lease(document));
       if (isSentMeanwhile) handOver.begin(session);
       for (const url of await insertOnce(context, handOver, { documents, deliveries })) waiting.add(url);
+      // Outcomes that waited for the outbox, too, might be stored after the lease.
+      if (isSentMeanwhile) handOver.markStored();
     }
     if (await emptyOutbox(context, session)) handOver.begin(session);
   } finally {

@@ -293,12 +293,11 @@ async function attemptDelivery(
     ? await postDelivery(context, { delivery, payload }, closing)
     : { isDelivered: false, isAnswered: false, result: 'payload was erased' };
   const endMs = context.clock.wallTime();
+  // Before the wait: a shutdown that begins during it has not aborted this attempt.
+  const isAborted = closing.aborted && !outcome.isDelivered;
   await relayed;
-  if (closing.aborted && !outcome.isDelivered) {
-    // Aborted by shutdown rather than by the endpoint: the attempt does not count, and the delivery is due at
-    // once.
-    const giveBack = { $set: { lease: null, next_at: now(context) }, $inc: { attempts: -1 } };
-    await context.models.deliveries.updateOne({ _id: delivery._id, lease: delivery.lease }, giveBack);
+  if (isAborted) {
+    await giveBack(context, delivery);
     return true;
   }
   context.tracing?.record({
@@ -315,9 +314,9 @@ async function attemptDelivery(
     error: outcome.isDelivered ? null : outcome.result,
   });
   const isOver = outcome.isDelivered || !payload || delivery.attempts >= LIMITS.webhookAttempts;
-  const at = now(context);
+  const at = new Date(endMs);
   const backoffMs = LIMITS.webhookBackoffMs[delivery.attempts - 1] ?? 0;
-  await context.models.deliveries.collection.updateOne(
+  const { matchedCount } = await context.models.deliveries.collection.updateOne(
     { _id: delivery._id, lease: delivery.lease } as never,
     {
       $set: {
@@ -339,9 +338,17 @@ async function attemptDelivery(
     },
     'webhook attempt',
   );
+  // Not stored, erased, or leased anew since: whoever finishes the stored delivery counts it.
+  if (matchedCount === 0) return false;
   if (!isOver) return true;
   countFinished(context, delivery, outcome.isDelivered, at);
   return promoteNext(context, delivery.session_id, delivery.url);
+}
+
+/** Takes back an attempt that the shutdown aborted, not the endpoint: the delivery is due at once. */
+async function giveBack(context: Context, { _id, lease }: DeliveryDocument): Promise<void> {
+  const due = { $set: { lease: null, next_at: now(context) }, $inc: { attempts: -1 } };
+  await context.models.deliveries.updateOne({ _id, lease }, due);
 }
 
 /** Counts a delivery that is over. */

@@ -1,7 +1,8 @@
 /**
  * Hands new webhook deliveries from the relay to this process's deliverer, which sends them without searching
- * the store for them first. A delivery is stored as already leased: if the process is killed, the lease
- * expires and any process sends it.
+ * the store for them first. A delivery is stored as already leased, while it is being sent or before: if the
+ * process is killed, the lease expires and any process sends it; if it was not stored yet, its event is still
+ * in the session's outbox.
  */
 import type { DeliveryDocument } from '../store/models/delivery-model.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';

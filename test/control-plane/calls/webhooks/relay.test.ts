@@ -81,6 +81,20 @@ function aroundInsert(work: (insert: () => Promise<unknown>) => Promise<unknown>
   );
 }
 
+/** Resolves when the next attempt has had its answer. */
+async function nextAnswer(): Promise<void> {
+  const { webhookAttempts } = api.context.metrics;
+  const observe = webhookAttempts.observe.bind(webhookAttempts);
+  await new Promise<void>((resolve) => {
+    vi.spyOn(webhookAttempts, 'observe').mockImplementationOnce((...values) => {
+      observe(...values);
+      resolve();
+    });
+  });
+  // The deliverer goes on with it.
+  await new Promise(setImmediate);
+}
+
 async function erase(endUserId: string): Promise<void> {
   await erasePerson(api.context, user.teamId, { endUserId, phoneNumber: undefined });
 }
@@ -184,6 +198,70 @@ it('webhooks: the end of a call is sent before its deliveries are stored', async
   await Promise.all(deliverers.map((deliverer) => deliverer.idle()));
   expect(await states(id)).toEqual(['/a 2 delivered', '/b 2 delivered']);
   expect(receiver.received.length).toBe(2);
+});
+
+it('webhooks: an attempt ends with the answer, however long its delivery takes to be stored', async () => {
+  receiver.answer = () => ({ status: 500 });
+  await deliver();
+  let answeredAt = new Date(0);
+  aroundInsert(async (insert) => {
+    await nextAnswer();
+    answeredAt = new Date(api.clock.wallTime());
+    await api.clock.advance(500);
+    return insert();
+  });
+  await endedCall(await publish(['/a']));
+  await Promise.all(deliverers.map((deliverer) => deliverer.idle()));
+  const log = await api.context.models.deliveries.findOne().lean();
+  expect(log?.last_attempt_at).toEqual(answeredAt);
+});
+
+it('webhooks: an answer that came before a shutdown counts, though its delivery is stored later', async () => {
+  receiver.answer = () => ({ status: 500 });
+  await deliver();
+  let closed: Promise<unknown> = Promise.resolve();
+  aroundInsert(async (insert) => {
+    await nextAnswer();
+    closed = Promise.all(deliverers.map((deliverer) => deliverer.close()));
+    return insert();
+  });
+  await endedCall(await publish(['/a']));
+  await closed;
+  expect(await api.context.models.deliveries.findOne().lean()).toMatchObject({
+    state: 'pending',
+    attempts: 1,
+    last_result: '500',
+  });
+});
+
+it('webhooks: the outcome of the first event is stored before the outbox is emptied', async () => {
+  await deliver();
+  const { collection } = api.context.models.sessions;
+  const updateOne = collection.updateOne.bind(collection);
+  let outcomes: unknown[] = [];
+  vi.spyOn(collection, 'updateOne').mockImplementation((async (...values: Parameters<typeof updateOne>) => {
+    if ('$pull' in values[1]) {
+      await Promise.all(deliverers.map((deliverer) => deliverer.idle()));
+      outcomes = await api.context.models.deliveries.distinct('state');
+    }
+    return updateOne(...values);
+  }) as never);
+  await endedCall(await publish(['/a']));
+  expect(outcomes).toEqual(['delivered']);
+});
+
+it('webhooks: an event whose delivery could not be stored is counted once', async () => {
+  await deliver();
+  const counted = vi.spyOn(api.context.metrics.webhooks, 'inc');
+  aroundInsert(() => Promise.reject(new Error('connection lost')));
+  const id = await endedCall(await publish(['/a']));
+  await receiver.waitFor(1);
+  await Promise.all(deliverers.map((deliverer) => deliverer.idle()));
+  expect(counted).not.toHaveBeenCalled();
+  const session = await api.context.models.sessions.findById(id).lean<SessionDocument>();
+  if (session) await relayOutbox(api.context, session);
+  await deliver();
+  expect(counted).toHaveBeenCalledTimes(1);
 });
 
 it('webhooks: an event whose delivery could not be stored is sent again', async () => {
