@@ -4,6 +4,7 @@
  * obeys signals instead.
  */
 import { flushCompileCache } from 'node:module';
+import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { platformWarning } from '#base/platform.ts';
 import { activityDescriptor, activityWriter } from './activity-file.ts';
@@ -42,7 +43,7 @@ export async function runProcess(
   const report = (message: ChildMessage) => process.send?.(message, () => undefined);
   if (isSupervised) {
     process.on('disconnect', () => process.exit(1));
-    setInterval(() => report({ type: 'alive' }), ALIVE_MS);
+    systemClock.every(ALIVE_MS, () => report({ type: 'alive' }));
   }
   if (platformWarning !== null) logger.warn(platformWarning);
   // An unhandled rejection must not end every call of the process.
