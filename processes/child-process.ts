@@ -7,6 +7,7 @@ import { flushCompileCache } from 'node:module';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { platformWarning } from '#base/platform.ts';
+import { collectStartGarbage } from '#base/start-garbage.ts';
 import { activityDescriptor, activityWriter } from './activity-file.ts';
 import type { ChildMessage, SupervisorMessage, WorkerDeath } from './supervisor.ts';
 
@@ -20,6 +21,8 @@ export interface ManagedProcess {
   drain(): Promise<void>;
   /** Releases everything. Idempotent. */
   close(): Promise<void>;
+  /** Whether a pause would delay nothing; absent: it may come at any time. */
+  isIdle?(): boolean;
   /** The supervisor reports the end of a worker's process (control plane only). */
   workerDied?(death: WorkerDeath): void;
 }
@@ -84,6 +87,7 @@ export async function runProcess(
     for (const line of services.lines) console.log(line);
   }
   report({ type: 'ready', facts: services.facts });
+  collectStartGarbage(systemClock, () => services.isIdle?.() ?? true);
   return new Promise<never>(() => undefined);
 }
 

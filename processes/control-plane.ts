@@ -145,6 +145,7 @@ async function compose(
       });
     },
     drain: () => drain(workers, settings),
+    isIdle: () => workers.describe().every(({ calls }) => calls === 0),
     async close() {
       warmUp.cancel();
       sharing.cancel();

@@ -51,6 +51,7 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
         ...describeHealth(health),
       ],
       drain: async () => undefined,
+      isIdle: () => server.metrics().dialogs === 0,
       async close() {
         await health?.close();
         await server.close();

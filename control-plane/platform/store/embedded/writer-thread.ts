@@ -5,6 +5,7 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
+import { collectStartGarbage } from '#base/start-garbage.ts';
 import { pipelines } from './pipelines.ts';
 import type { ReaderAnswer, ReaderJob, ReaderOptions } from './reader-thread.ts';
 import { type Endpoint, type ReaderLink, StoreServer } from './server.ts';
@@ -51,6 +52,7 @@ if (endpoint.type === 'socket') rmSync(endpoint.path, { force: true });
 const url = await server.listen();
 if (endpoint.type === 'socket') chmodSync(endpoint.path, 0o600);
 notifyProcess({ type: 'ready', url });
+const startGarbage = collectStartGarbage(systemClock);
 const loading = options.preloadMs === null ? null : systemClock.after(options.preloadMs, pipelines);
 
 parentPort?.on('message', (order: WriterOrder) => {
@@ -62,7 +64,7 @@ parentPort?.on('message', (order: WriterOrder) => {
 
 async function close(): Promise<void> {
   isClosing = true;
-  loading?.cancel();
+  for (const timer of [loading, startGarbage]) timer?.cancel();
   await server.close();
   await readerThread.terminate();
   store.sqlite.close();
