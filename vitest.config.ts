@@ -13,21 +13,15 @@ const OWN_PROCESS = [
 /** Tests that take long however short their files are. */
 const LONG = /\/test\/(?:journeys|fleet-simulation)\//;
 const LONG_BYTES = 12_000;
-/** More than any file has. */
-const OWN_FIRST_BYTES = 1_000_000;
 /** Tests whose programs CI still builds while the others run. */
 const LAST = /\/test\/deploy\/(?:chart|monitoring)/;
 
-/**
- * Tests with a process of their own first, as a shared process ends when one of them is next. Large files
- * first, as by default, but none that takes long is left for the end, when others are idle.
- */
+/** Large files first, as by default, but none that takes long is left for the end, when others are idle. */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const weight = ({ moduleId, project }: TestSpecification) => {
-      if (LAST.test(moduleId)) return -1;
-      const bytes = Math.max(statSync(moduleId).size, LONG.test(moduleId) ? LONG_BYTES : 0);
-      return project.config.isolate ? bytes + OWN_FIRST_BYTES : bytes;
+    const weight = ({ moduleId }: TestSpecification) => {
+      if (LAST.test(moduleId)) return 0;
+      return Math.max(statSync(moduleId).size, LONG.test(moduleId) ? LONG_BYTES : 0);
     };
     return [...files].sort((one, other) => weight(other) - weight(one));
   }
