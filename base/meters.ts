@@ -3,7 +3,6 @@
  * input from outside can add a time series.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { systemClock } from './clock.ts';
 
 /** Known values of each label. */
 export type LabelSets<Label extends string> = Readonly<Record<Label, Iterable<string>>>;
@@ -17,7 +16,6 @@ const MOST_COUNTERS_AT_START = 512;
 const MOST_HISTOGRAMS_AT_START = 20;
 /** Interval of the samples of the event loop; each wakes the process. A lag contains one interval. */
 const LAG_SAMPLE_MS = 50;
-const FIRST_SAMPLE_MS = 3 * LAG_SAMPLE_MS;
 
 /** The common parts of all metrics. */
 interface About<Label extends string> {
@@ -59,8 +57,6 @@ export class Meters {
   readonly #registry = new Registry();
   readonly #facts: MeterFacts[] = [];
   #scrapes: Promise<unknown> = Promise.resolve();
-  /** Added with the first scrape: the samples of the event loop wake the process, and nobody may ever ask. */
-  #isProcessDue = false;
 
   constructor() {
     setType(this.#registry, Registry.OPENMETRICS_CONTENT_TYPE);
@@ -68,7 +64,7 @@ export class Meters {
 
   /** Adds the metrics of the process and of its event loop (`process_…`, `nodejs_…`). */
   addProcess(): this {
-    this.#isProcessDue = true;
+    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
     return this;
   }
 
@@ -167,12 +163,6 @@ export class Meters {
 
   async #text(isOpen: boolean): Promise<Scrape> {
     const registry = this.#registry;
-    if (this.#isProcessDue) {
-      this.#isProcessDue = false;
-      collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
-      // The first sample comes after two intervals; without one, the lag would not be a number.
-      await systemClock.sleep(FIRST_SAMPLE_MS);
-    }
     setType(registry, isOpen ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE);
     // For OpenMetrics the registry takes `_total` off the names of counters, and leaves it so.
     const counters = registry

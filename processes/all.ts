@@ -9,7 +9,6 @@ import { systemClock } from '#base/clock.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import { createLogger, type Logger } from '#base/log.ts';
 import { hostPort } from '#base/public-address.ts';
-import { collectStartGarbage } from '#base/start-garbage.ts';
 import { loadCredentials } from '#config/credentials.ts';
 import { publicUrl, type Settings, signallingServers } from '#config/env.ts';
 import { onStopSignal } from './child-process.ts';
@@ -147,9 +146,8 @@ function createSupervisor(
       if (Array.isArray(facts['languageModels']))
         started.languageModels = facts['languageModels'].map(String);
       if (Array.isArray(facts['engines'])) started.engines = facts['engines'].map(String);
-      if (!waitingFor.delete(name) || waitingFor.size > 0) return;
-      announce(settings, started, { credentialsFile, startedMs });
-      collectStartGarbage(systemClock);
+      if (waitingFor.delete(name) && waitingFor.size === 0)
+        announce(settings, started, { credentialsFile, startedMs });
     },
     onStartFailed: (name) => {
       console.error(`${name} could not start; see the lines above`);

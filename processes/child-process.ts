@@ -4,10 +4,8 @@
  * obeys signals instead.
  */
 import { flushCompileCache } from 'node:module';
-import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { platformWarning } from '#base/platform.ts';
-import { collectStartGarbage } from '#base/start-garbage.ts';
 import { activityDescriptor, activityWriter } from './activity-file.ts';
 import type { ChildMessage, SupervisorMessage, WorkerDeath } from './supervisor.ts';
 
@@ -21,8 +19,6 @@ export interface ManagedProcess {
   drain(): Promise<void>;
   /** Releases everything. Idempotent. */
   close(): Promise<void>;
-  /** Whether a pause would delay nothing; absent: it may come at any time. */
-  isIdle?(): boolean;
   /** The supervisor reports the end of a worker's process (control plane only). */
   workerDied?(death: WorkerDeath): void;
 }
@@ -46,7 +42,7 @@ export async function runProcess(
   const report = (message: ChildMessage) => process.send?.(message, () => undefined);
   if (isSupervised) {
     process.on('disconnect', () => process.exit(1));
-    systemClock.every(ALIVE_MS, () => report({ type: 'alive' }));
+    setInterval(() => report({ type: 'alive' }), ALIVE_MS);
   }
   if (platformWarning !== null) logger.warn(platformWarning);
   // An unhandled rejection must not end every call of the process.
@@ -87,7 +83,6 @@ export async function runProcess(
     for (const line of services.lines) console.log(line);
   }
   report({ type: 'ready', facts: services.facts });
-  collectStartGarbage(systemClock, () => services.isIdle?.() ?? true);
   return new Promise<never>(() => undefined);
 }
 

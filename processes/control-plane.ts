@@ -3,10 +3,9 @@
  * deliveries, and the server over them.
  */
 import { randomUUID } from 'node:crypto';
-import type { Server } from 'node:http';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
-import { systemClock, type Timer } from '#base/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger, type Logger } from '#base/log.ts';
@@ -72,7 +71,9 @@ import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
 import { describeLanguageModels } from './describe-language-models.ts';
 import { explainListenError } from './ports.ts';
-import { WARM_UP_AFTER_MS, warmOnUse } from './warm-on-use.ts';
+
+/** There is time before the first speech request. */
+const WARM_UP_AFTER_MS = 1_000;
 
 /** Runs the control plane as a process. */
 export async function runControlPlaneProcess(settings: Settings): Promise<void> {
@@ -92,7 +93,8 @@ async function compose(
   logger: Logger,
   noteActivity: Context['noteActivity'],
 ): Promise<ManagedProcess> {
-  const [clock, metrics] = [systemClock, createMetrics()];
+  const clock = systemClock;
+  const metrics = createMetrics();
   const stored = await openStored(settings, { clock, logger, metrics });
   const { database, credentials } = stored;
   const coordination = await openCoordination(settings, { clock, logger, metrics });
@@ -121,7 +123,8 @@ async function compose(
   const server = await startControlPlane(context).catch((error: unknown) => {
     throw explainListenError(error, { setting: 'HOST, PORT', host: settings.HOST, port: settings.PORT });
   });
-  const warmUp = warmSpeech(context, server.server, hasOthers);
+  // After it is ready: until then the other processes need the CPU.
+  const warmUp = clock.after(WARM_UP_AFTER_MS, () => context.speech.warm());
   const backgroundWork = [
     sweeper,
     ...startBackgroundWork(context, database.kind),
@@ -145,7 +148,6 @@ async function compose(
       });
     },
     drain: () => drain(workers, settings),
-    isIdle: () => workers.describe().every(({ calls }) => calls === 0),
     async close() {
       warmUp.cancel();
       sharing.cancel();
@@ -176,12 +178,6 @@ async function enroll(context: Context, workers: ConnectedWorkers, isShared: boo
     takePings: () => workers.takePings(),
     signalling: () => context.signallingReports.current(),
   });
-}
-
-/** A replica of several is there to be used. One alone may only be there for calls, which do without. */
-function warmSpeech({ clock, speech }: Context, http: Server, hasOthers: boolean): Timer {
-  const warm = () => speech.warm();
-  return hasOthers ? clock.after(WARM_UP_AFTER_MS, warm) : warmOnUse(http, clock, warm);
 }
 
 /** Stops the placement of calls. */

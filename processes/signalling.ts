@@ -51,7 +51,6 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
         ...describeHealth(health),
       ],
       drain: async () => undefined,
-      isIdle: () => server.metrics().dialogs === 0,
       async close() {
         await health?.close();
         await server.close();

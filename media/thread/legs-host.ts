@@ -4,7 +4,6 @@
  */
 import { systemClock } from '#base/clock.ts';
 import { createOwnAddresses } from '#base/own-addresses.ts';
-import { collectStartGarbage } from '#base/start-garbage.ts';
 import { Fault } from '#config/errors.ts';
 import { EventBatcher } from '../leg/event-batch.ts';
 import type { LegCommand } from '../leg/leg.ts';
@@ -33,7 +32,6 @@ export class LegsHost {
   readonly #shared: MediaShared;
   #settings: MediaThreadSettings = { rtpPortMin: 0, rtpPortMax: 0, publicIp: null, iceServers: [] };
   #ports = new PortPool(0, 0);
-  readonly #startGarbage = collectStartGarbage(systemClock, () => this.#legs.size === 0);
   #toldLatenessMs = 0;
 
   constructor(post: (message: FromMediaThread, transfer?: ArrayBuffer[]) => void) {
@@ -163,7 +161,6 @@ export class LegsHost {
   async #stop(): Promise<void> {
     await Promise.all([...this.#legs.values()].map((leg) => leg.close()));
     this.#pacer.close();
-    this.#startGarbage.cancel();
     this.#postEvents(systemClock.now());
     await this.#detector.close();
     this.#post({ type: 'stopped' });

@@ -1,7 +1,6 @@
-import perfHooks from 'node:perf_hooks';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { Meters } from '#base/meters.ts';
-import { sampleIn, sampleOf } from '../fakes/metric-sample.ts';
+import { sampleOf } from '../fakes/metric-sample.ts';
 
 const HOSTILE = ['+15550100000', 'https://tenant.example.com/hook', 'a"}\nparley_forged 1', '', '__proto__'];
 
@@ -110,24 +109,3 @@ it('a gauge whose value is not known has no sample', async () => {
   value = null;
   expect(await sampleOf(meters, 'lag_seconds')).toBeNull();
 });
-
-it('the metrics of the process are there at the first scrape, and not sampled before it', async () => {
-  const sampled = vi.spyOn(perfHooks, 'monitorEventLoopDelay');
-  onTestFinished(() => sampled.mockRestore());
-  const meters = new Meters().addProcess();
-  expect(sampled).not.toHaveBeenCalled();
-  const { body } = await meters.scrape();
-  expect(sampled).toHaveBeenCalledOnce();
-  expect(sampleIn(body, 'process_resident_memory_bytes')).toBeGreaterThan(0);
-  await meters.scrape('application/openmetrics-text');
-  expect(sampled).toHaveBeenCalledOnce();
-});
-
-it.each(['min', 'max', 'mean', 'stddev', 'p50', 'p99'])(
-  'the first scrape has the lag of the event loop: %s',
-  async (name) => {
-    const meters = new Meters().addProcess();
-    // An empty histogram has no mean, and a minimum of centuries.
-    expect(await sampleOf(meters, `nodejs_eventloop_lag_${name}_seconds`)).toBeLessThan(60);
-  },
-);

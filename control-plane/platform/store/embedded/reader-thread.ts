@@ -3,7 +3,6 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
-import { collectStartGarbage } from '#base/start-garbage.ts';
 import { pipelines } from './pipelines.ts';
 import { Reader } from './reader.ts';
 import { Sqlite } from './sqlite.ts';
@@ -42,7 +41,6 @@ parentPort?.on('message', ({ job, message }: ReaderJob) => {
   parentPort?.postMessage({ job, reply } satisfies ReaderAnswer);
 });
 
-collectStartGarbage(systemClock);
 if (preloadMs !== null) systemClock.after(preloadMs, pipelines);
 
 function checkpoint(): Uint8Array {

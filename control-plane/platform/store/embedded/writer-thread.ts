@@ -5,7 +5,6 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
-import { collectStartGarbage } from '#base/start-garbage.ts';
 import { pipelines } from './pipelines.ts';
 import type { ReaderAnswer, ReaderJob, ReaderOptions } from './reader-thread.ts';
 import { type Endpoint, type ReaderLink, StoreServer } from './server.ts';
@@ -52,7 +51,6 @@ if (endpoint.type === 'socket') rmSync(endpoint.path, { force: true });
 const url = await server.listen();
 if (endpoint.type === 'socket') chmodSync(endpoint.path, 0o600);
 notifyProcess({ type: 'ready', url });
-const startGarbage = collectStartGarbage(systemClock);
 const loading = options.preloadMs === null ? null : systemClock.after(options.preloadMs, pipelines);
 
 parentPort?.on('message', (order: WriterOrder) => {
@@ -64,7 +62,7 @@ parentPort?.on('message', (order: WriterOrder) => {
 
 async function close(): Promise<void> {
   isClosing = true;
-  for (const timer of [loading, startGarbage]) timer?.cancel();
+  loading?.cancel();
   await server.close();
   await readerThread.terminate();
   store.sqlite.close();
