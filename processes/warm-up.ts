@@ -1,6 +1,6 @@
 /**
- * What a worker loads before its first calls, which would wait for it: some of it only if the control plane
- * has said that web calls are in LiveKit rooms. Nothing is loaded before the worker is ready.
+ * Loads what the first calls of a worker would wait for, once the worker is ready. LiveKit's library is
+ * loaded only if the control plane has said that web calls are in rooms.
  */
 import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { JobKind } from '#protocol/worker-link.ts';

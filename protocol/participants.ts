@@ -9,6 +9,6 @@ export const participantConnection = z.discriminatedUnion('type', [
 ]);
 export type ParticipantConnection = z.output<typeof participantConnection>;
 
-/** What happens with a colleague in a call. */
+/** A change of what a colleague does in a call. */
 export const participantChange = z.enum(['listen', 'take_over', 'leave']);
 export type ParticipantChange = z.output<typeof participantChange>;

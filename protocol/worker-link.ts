@@ -171,8 +171,8 @@ export const workerAnswer = z.discriminatedUnion('ok', [
 export type WorkerAnswer = z.output<typeof workerAnswer>;
 
 /**
- * What a worker says of itself when it registers, and again with each heartbeat. Workers of older versions
- * do not say it.
+ * State that a worker reports when it registers and with each heartbeat. Workers of older versions do not
+ * report it.
  */
 const workerState = {
   /** Names of the SIP servers it is connected to, as in its settings. */

@@ -37,7 +37,7 @@ export interface WebLegsOptions {
 /** The legs of web calls. */
 export class WebLegs {
   readonly #options: WebLegsOptions;
-  /** What a replacement loads. */
+  /** The transports that a replacement loads. */
   #transports = new Set<Transport>();
   #current: RemoteLegs;
   /** Replaces `#current` once it is warm. */

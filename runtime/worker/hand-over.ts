@@ -13,7 +13,7 @@ const LOOK_MS = 100;
 /** Delay before a call is offered again: doubled each time, up to `MOST_RETRY_MS`. */
 const RETRY_MS = 1_000;
 const MOST_RETRY_MS = 8_000;
-/** The same limit of web calls: nobody takes them while no other worker is ready, which one soon is. */
+/** The same limit of web calls: no worker accepts them until another one is ready, which is soon. */
 const MOST_WEB_RETRY_MS = 2_000;
 /** Longest time between the offers of two web calls: a browser connects anew only once it has been left. */
 const WEB_EVERY_MS = 250;
@@ -114,7 +114,7 @@ function isMoving({ kind, isTaken, isReleased, offeredMs }: Job, nowMs: number):
   return offeredMs !== null && nowMs - offeredMs < withinMs && !(isTaken && isReleased);
 }
 
-/** Those that were never offered come first: others that nobody takes would use up their time. */
+/** Calls never offered come first, so that calls which no worker accepts do not hold them up. */
 function longestWaitingFirst(jobs: readonly Job[], offered: ReadonlyMap<string, Offered>): readonly Job[] {
   const lastMs = ({ sessionId }: Job) => offered.get(sessionId)?.atMs ?? 0;
   return jobs.toSorted((a, b) => lastMs(a) - lastMs(b));

@@ -338,7 +338,7 @@ async function attemptDelivery(
     },
     'webhook attempt',
   );
-  // Not stored, erased, or leased anew since: whoever finishes the stored delivery counts it.
+  // The delivery is not stored, or has another lease by now: the process that finishes it counts it.
   if (matchedCount === 0) return false;
   if (!isOver) return true;
   countFinished(context, delivery, outcome.isDelivered, at);

@@ -5,7 +5,7 @@
 import type { JobKind } from '#protocol/worker-link.ts';
 import type { JobOffer } from '../../platform/dispatch.ts';
 
-/** The offers of one job, each made if nobody took the one before. */
+/** The offers of one job, in order. The second one is made only if no worker accepts the first. */
 export function attemptsAt(
   offer: JobOffer,
   workers: readonly { readonly kinds: readonly JobKind[]; readonly isWebReady: boolean }[],

@@ -1,4 +1,4 @@
-/** Leases in the store: a document belongs to one process at a time, or to nobody once its time is over. */
+/** Leases in the store: one process at a time holds a document, until its time is over. */
 import { randomUUID } from 'node:crypto';
 import type { Model } from 'mongoose';
 import type { Settings } from '#config/env.ts';
@@ -7,7 +7,7 @@ import { type Context, now } from '../context.ts';
 /** Fields of a document that may be leased. */
 interface Leased {
   readonly lease_by: string | null;
-  /** Null, or absent in documents of earlier releases: nobody has it. */
+  /** Null if no process holds it; absent in documents of earlier releases. */
   readonly lease_until: Date | null;
 }
 

@@ -183,7 +183,7 @@ describe('a draining worker', () => {
     expect(offered()).toContain('b');
   });
 
-  it('offers the next web call after a second if nobody takes the one before, and after three if nobody joins', async () => {
+  it('offers the next web call after a second if no worker takes the last one, and after three if none joins', async () => {
     const first = reserve('a', 'web');
     const second = reserve('b', 'web');
     reserve('c', 'web');
@@ -232,7 +232,7 @@ describe('a draining worker', () => {
     expect(logged).toEqual([expect.stringContaining('no other worker has taken a web call')]);
   });
 
-  it('offers web calls that nobody takes in turn', async () => {
+  it('offers web calls that no worker takes one after another', async () => {
     for (const name of ['a', 'b', 'c', 'd']) reserve(name, 'web');
     await clock.advance(10_000);
     sent = [];
