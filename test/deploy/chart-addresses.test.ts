@@ -19,7 +19,7 @@ function annotationsOf({ metadata }: KubernetesObject): Readonly<Record<string, 
   return metadata.annotations ?? {};
 }
 
-describeWhereThere(['helm'])('the addresses of the chart', () => {
+describeWhereThere(['render-chart'])('the addresses of the chart', () => {
   it('behind NAT a part announces the public address of its node, and without one it does not start', () => {
     const publicIps = { 'node-1': '203.0.113.1', 'node-10': '203.0.113.10' };
     const chart = new RenderedChart({ network: { publicIps } }, 'three-nodes');

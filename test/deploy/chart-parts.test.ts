@@ -122,7 +122,7 @@ let control: Pod;
 let signalling: Pod;
 const workers: Pod[] = [];
 
-describeWhereThere(['helm', 'tini'])('the parts of a one-node installation', () => {
+describeWhereThere(['render-chart', 'tini'])('the parts of a one-node installation', () => {
   beforeAll(async () => {
     const [api, sip, app, health] = await Promise.all(Array.from({ length: 4 }, freeTcpPort));
     const chart = new RenderedChart(

@@ -104,7 +104,7 @@ const REFUSED: readonly (readonly [string, Values, RegExp])[] = [
   ['an unknown mode', { sip: { mode: 'kamailio' } }, /mode.*embedded/is],
 ];
 
-describeWhereThere(['helm'])('the chart refuses', () => {
+describeWhereThere(['render-chart'])('the chart refuses', () => {
   it.each(REFUSED)('%s, and says what to do', (_, values, message) => {
     const { status, problem } = runHelm({ ...REQUIRED, ...values }, 'one-node');
     expect(problem).toMatch(message);

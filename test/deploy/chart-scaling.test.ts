@@ -8,16 +8,16 @@ import { expect, it } from 'vitest';
 import { describeWhereThere } from '#test/needs.ts';
 import {
   containerOf,
-  helmCommand,
   type KubernetesObject,
   parseObjects,
   REQUIRED,
   RenderedChart,
+  renderArguments,
   type Values,
 } from './rendered-chart.ts';
 
 const WORKER = 'parley-worker';
-/** How helm marks the objects of a release. */
+/** How Helm marks the objects of a release. */
 const OWNED = { 'meta.helm.sh/release-name': 'parley', 'meta.helm.sh/release-namespace': 'calls' };
 
 function autoscaling(replicas: number): Values {
@@ -72,7 +72,7 @@ function answers(objects: RenderedChart['objects'], replicas: number): Readonly<
   };
 }
 
-/** Number of workers that an upgrade renders while `running` are there; helm asks an API server. */
+/** Number of workers that an upgrade renders while `running` are there; Helm asks an API server. */
 async function workersAfterUpgrade(values: Values, running: number): Promise<number | undefined> {
   const known = answers(new RenderedChart(values, 'one-node').objects, running);
   const server = createServer(({ url = '' }, response) => {
@@ -84,10 +84,11 @@ async function workersAfterUpgrade(values: Values, running: number): Promise<num
   await once(server, 'listening');
   try {
     const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const options = ['--dry-run=server', '--disable-openapi-validation', '--kube-apiserver', api];
-    const helm = spawn('helm', [...helmCommand('one-node'), ...options]);
-    helm.stdin.end(JSON.stringify({ ...REQUIRED, ...values }));
-    const [out, problem] = await Promise.all([text(helm.stdout), text(helm.stderr)]);
+    const renderer = spawn('render-chart', renderArguments('one-node'), {
+      env: { ...process.env, KUBE_APISERVER: api },
+    });
+    renderer.stdin.end(JSON.stringify({ ...REQUIRED, ...values }));
+    const [out, problem] = await Promise.all([text(renderer.stdout), text(renderer.stderr)]);
     if (out === '') throw new Error(problem);
     return workerOf(parseObjects(out))?.spec.replicas;
   } finally {
@@ -95,7 +96,7 @@ async function workersAfterUpgrade(values: Values, running: number): Promise<num
   }
 }
 
-describeWhereThere(['helm'])('the chart', () => {
+describeWhereThere(['render-chart'])('the chart', () => {
   it.each([
     [1, 2],
     [4, 4],

@@ -100,7 +100,7 @@ function portsNamedBy({ spec }: KubernetesObject): string[] {
   return [...targets, ...allowed].filter((port) => typeof port === 'string');
 }
 
-describeWhereThere(['helm', 'kubernetes-objects'])('the chart and the Kubernetes API', () => {
+describeWhereThere(['render-chart', 'kubernetes-objects'])('the chart and the Kubernetes API', () => {
   it.each(CHARTS)('every object for %s has known fields only, of the right types', (_, values, example) => {
     const { status, stdout, stderr } = spawnSync('kubernetes-objects', {
       encoding: 'utf8',
@@ -121,7 +121,7 @@ describeWhereThere(['helm', 'kubernetes-objects'])('the chart and the Kubernetes
   });
 });
 
-describeWhereThere(['helm'])('the chart', () => {
+describeWhereThere(['render-chart'])('the chart', () => {
   it('has the version of the product, and its image is tagged with it', () => {
     const { version } = JSON.parse(readFileSync(join(CHART, '../../package.json'), 'utf8')) as {
       readonly version: string;

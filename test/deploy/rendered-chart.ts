@@ -1,4 +1,4 @@
-/** The chart as helm renders it, and its pods as a kubelet would start them. */
+/** The chart as Helm renders it, and its pods as a kubelet would start them. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -133,18 +133,18 @@ export const REQUIRED: Values = {
   secrets: { existingSecret: 'parley' },
 };
 
-/** Words of `helm template` in the namespace `calls`; values come by its input, too. */
-export function helmCommand(example?: string): string[] {
-  const files = example === undefined ? [] : ['--values', join(CHART, 'values', `${example}.yaml`)];
-  return ['template', 'parley', CHART, '--namespace', 'calls', ...files, '--values', '-'];
+/** Arguments of `render-chart` (kubernetes-objects/render-chart), which also reads values from its input. */
+export function renderArguments(example?: string): string[] {
+  const files = example === undefined ? [] : [join(CHART, 'values', `${example}.yaml`)];
+  return [CHART, 'parley', 'calls', ...files];
 }
 
-/** Runs `helm template` in the namespace `calls`; `example` names a file of values/. */
+/** Renders the chart with Helm's engine in the namespace `calls`; `example` names a file of values/. */
 export function runHelm(
   values: Values,
   example?: string,
 ): { readonly status: number | null; readonly out: string; readonly problem: string } {
-  const { status, stdout, stderr } = spawnSync('helm', helmCommand(example), {
+  const { status, stdout, stderr } = spawnSync('render-chart', renderArguments(example), {
     encoding: 'utf8',
     input: JSON.stringify(values),
     maxBuffer: 1 << 26,
@@ -152,7 +152,7 @@ export function runHelm(
   return { status, out: stdout, problem: stderr };
 }
 
-/** Renders the chart to YAML; throws with helm's message. */
+/** Renders the chart to YAML; throws with Helm's message. */
 export function renderText(values: Values = {}, example?: string): string {
   const { status, out, problem } = runHelm({ ...REQUIRED, ...values }, example);
   if (status !== 0) throw new Error(problem);

@@ -3,7 +3,7 @@
  * parts with the chart's settings; a phone outside calls; the worker of its call is drained while it talks;
  * somebody joins a room; Prometheus' engine answers every query of the dashboards and alerts. Prints each
  * command and what was seen, and exits with 1 if something is missing. `-- --logs` also prints the parts.
- * Needs root, tini, helm, baresip, redis-server, livekit-server and parley-rule-check (.ci/rule-check).
+ * Needs root, tini, baresip, redis-server, livekit-server, render-chart and parley-rule-check (.ci/).
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
@@ -25,7 +25,7 @@ import { describePanels, pendingAlerts, problemsOf } from './judge.ts';
 import { Machines, METRICS_TOKEN, type Pod, SIP_PORT } from './machines.ts';
 import { Prometheus } from './prometheus.ts';
 
-const NEEDED = ['tini', 'helm', 'baresip', 'redis-server', 'livekit-server', 'parley-rule-check'];
+const NEEDED = ['tini', 'render-chart', 'baresip', 'redis-server', 'livekit-server', 'parley-rule-check'];
 const NUMBER = '+15550100000';
 /**
  * Seconds of silence around the questions: the worker is drained after the first. The last one is what a rate
@@ -51,7 +51,7 @@ async function scene(): Promise<void> {
   const beganMs = performance.now();
   const machines = await Machines.start(network, `s3://calls?endpoint=http://${OUTSIDE}:${bucket.port}`);
   const pods = machines.pods.map(({ name, address }) => `${name} at ${address}`).join(', ');
-  saw('helm template parley deploy/chart -f deploy/chart/values/three-nodes.yaml -f my-values.yaml', [
+  saw('render-chart deploy/chart parley calls deploy/chart/values/three-nodes.yaml < my-values.yaml', [
     `${pods}: ready after ${seconds(beganMs)}`,
   ]);
   try {
