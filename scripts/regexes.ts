@@ -3,13 +3,11 @@
  * each), and none is built from unknown text. `ALLOWED` lists exceptions with the bound on their input; an
  * unnecessary one is a failure as well.
  */
-import { once } from 'node:events';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { parseSync } from '@swc/core';
-import { checkSync } from 'recheck';
+import { check } from 'recheck';
 
 interface Exception {
   readonly file: string;
@@ -61,12 +59,11 @@ interface Pattern {
   readonly flags: string;
 }
 
-process.env['RECHECK_BACKEND'] = 'pure';
 const root = join(import.meta.dirname, '..');
 /** Removed with the packages, so that another version of recheck starts anew. */
 const MEMORY = join(root, 'node_modules', 'recheck', 'judged.json');
-if (isMainThread) process.exit(await main());
-else parentPort?.postMessage((workerData as Pattern[]).map(judge));
+// Exits although the program of recheck still runs.
+process.exit(await main());
 
 /** The exit code. */
 async function main(): Promise<number> {
@@ -103,24 +100,15 @@ async function judgeAll(found: readonly PatternUse[]): Promise<ReadonlyMap<strin
       flags === null ? [] : [[keyOf({ pattern, flags }), { pattern, flags }]],
     ),
   );
-  const unknown = [...distinct].filter(([key]) => !known.has(key));
   const judged = new Map([...known].filter(([key]) => distinct.has(key)));
-  await Promise.all(
-    shares(unknown).map(async (share) => {
-      const worker = new Worker(import.meta.filename, { workerData: share.map(([, pattern]) => pattern) });
-      const [problems] = (await once(worker, 'message')) as [(string | null)[]];
-      for (const [index, [key]] of share.entries()) judged.set(key, problems[index] ?? null);
-    }),
-  );
+  const unknown = [...distinct].filter(([key]) => !known.has(key));
+  const judgeRest = async () => {
+    for (let next = unknown.pop(); next; next = unknown.pop()) judged.set(next[0], await judge(next[1]));
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, judgeRest));
   mkdirSync(dirname(MEMORY), { recursive: true });
   writeFileSync(MEMORY, JSON.stringify([...judged]));
   return judged;
-}
-
-/** One per CPU. */
-function shares<T>(all: readonly T[]): T[][] {
-  const count = Math.min(all.length, availableParallelism());
-  return Array.from({ length: count }, (_, share) => all.filter((__, index) => index % count === share));
 }
 
 function readCache(): Map<string, string | null> {
@@ -129,9 +117,9 @@ function readCache(): Map<string, string | null> {
     : new Map();
 }
 
-function judge({ pattern, flags }: Pattern): string | null {
+async function judge({ pattern, flags }: Pattern): Promise<string | null> {
   // Without time limits the result is the same on every machine.
-  const judged = checkSync(pattern, flags, {
+  const judged = await check(pattern, flags, {
     timeout: TIMEOUT_MS,
     attackTimeout: null,
     incubationTimeout: null,
