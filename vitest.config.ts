@@ -37,6 +37,8 @@ export default defineConfig({
     // Most of the time goes to journeys. One uses 0.3 to 0.6 of a core, as it waits for speech and timers:
     // two at once leave part of two cores idle.
     maxWorkers: 3,
+    // Node loads the modules itself, as in production: saves a tenth of the time of short tests.
+    experimental: { viteModuleRunner: false },
     projects: [
       { extends: true, test: { name: 'own process', include: OWN_PROCESS } },
       {

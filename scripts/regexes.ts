@@ -6,6 +6,7 @@
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseSync } from '@swc/core';
 import { check } from 'recheck';
 
@@ -62,7 +63,6 @@ interface Pattern {
 const root = join(import.meta.dirname, '..');
 /** Removed with the packages, so that another version of recheck starts anew. */
 const MEMORY = join(root, 'node_modules', 'recheck', 'judged.json');
-// Exits although the program of recheck still runs.
 process.exit(await main());
 
 /** The exit code. */
@@ -102,10 +102,16 @@ async function judgeAll(found: readonly PatternUse[]): Promise<ReadonlyMap<strin
   );
   const judged = new Map([...known].filter(([key]) => distinct.has(key)));
   const unknown = [...distinct].filter(([key]) => !known.has(key));
-  const judgeRest = async () => {
-    for (let next = unknown.pop(); next; next = unknown.pop()) judged.set(next[0], await judge(next[1]));
+  const judgeUntilEmpty = async (most = Number.POSITIVE_INFINITY) => {
+    for (let count = 0; count < most; count++) {
+      const next = unknown.pop();
+      if (!next) return;
+      judged.set(next[0], await judge(next[1]));
+    }
   };
-  await Promise.all(Array.from({ length: availableParallelism() }, judgeRest));
+  // The first one alone starts the program of recheck; otherwise each would start its own.
+  await judgeUntilEmpty(1);
+  await Promise.all(Array.from({ length: availableParallelism() }, () => judgeUntilEmpty()));
   mkdirSync(dirname(MEMORY), { recursive: true });
   writeFileSync(MEMORY, JSON.stringify([...judged]));
   return judged;
@@ -119,15 +125,20 @@ function readCache(): Map<string, string | null> {
 
 async function judge({ pattern, flags }: Pattern): Promise<string | null> {
   // Without time limits the result is the same on every machine.
-  const judged = await check(pattern, flags, {
-    timeout: TIMEOUT_MS,
-    attackTimeout: null,
-    incubationTimeout: null,
-  });
+  const judged = await Promise.race([
+    check(pattern, flags, { timeout: TIMEOUT_MS, attackTimeout: null, incubationTimeout: null }),
+    lateness(pattern),
+  ]);
   if (judged.status === 'safe') return null;
   return judged.status === 'vulnerable'
     ? `takes ${judged.complexity.summary} time`
     : `cannot be analysed (${judged.error.kind}): split it`;
+}
+
+/** Rejects when recheck must have answered: an error within its program has no answer. */
+async function lateness(pattern: string): Promise<never> {
+  await sleep(2 * TIMEOUT_MS);
+  throw new Error(`recheck does not answer for /${pattern}/`);
 }
 
 function keyOf({ pattern, flags }: { pattern: string; flags: string | null }): string {

@@ -1,7 +1,7 @@
 /** What the chart refuses, and what it tells the operator to do. */
 import { expect, it } from 'vitest';
 import { describeWhereThere } from '#test/needs.ts';
-import { REQUIRED, runHelm, type Values } from './rendered-chart.ts';
+import { REQUIRED, renderChart, type Values } from './rendered-chart.ts';
 
 /** Values, and what the message must contain: the name of the value, and the remedy. */
 const REFUSED: readonly (readonly [string, Values, RegExp])[] = [
@@ -106,7 +106,7 @@ const REFUSED: readonly (readonly [string, Values, RegExp])[] = [
 
 describeWhereThere(['render-chart'])('the chart refuses', () => {
   it.each(REFUSED)('%s, and says what to do', (_, values, message) => {
-    const { status, problem } = runHelm({ ...REQUIRED, ...values }, 'one-node');
+    const { status, problem } = renderChart({ ...REQUIRED, ...values }, 'one-node');
     expect(problem).toMatch(message);
     expect(status).toBe(1);
   });

@@ -17,8 +17,6 @@ import {
 } from './rendered-chart.ts';
 
 const WORKER = 'parley-worker';
-/** How Helm marks the objects of a release. */
-const OWNED = { 'meta.helm.sh/release-name': 'parley', 'meta.helm.sh/release-namespace': 'calls' };
 
 function autoscaling(replicas: number): Values {
   return {
@@ -31,42 +29,16 @@ function workerOf(objects: RenderedChart['objects']): KubernetesObject | undefin
   return objects.find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === WORKER);
 }
 
-/** The answers of a Kubernetes API server that has `objects`, with `replicas` workers running. */
-function answers(objects: RenderedChart['objects'], replicas: number): Readonly<Record<string, unknown>> {
-  const running = workerOf(objects);
-  const versions = [...new Set(objects.map(({ apiVersion }) => apiVersion))];
-  const groups = versions
-    .filter((groupVersion) => groupVersion.includes('/'))
-    .map((groupVersion) => {
-      const [name, version] = groupVersion.split('/');
-      return { name, versions: [{ groupVersion, version }], preferredVersion: { groupVersion, version } };
-    });
-  const resources = versions.map((groupVersion) => {
-    const kinds = new Set(
-      objects.filter(({ apiVersion }) => apiVersion === groupVersion).map(({ kind }) => kind),
-    );
-    return [
-      groupVersion.includes('/') ? `/apis/${groupVersion}` : `/api/${groupVersion}`,
-      {
-        kind: 'APIResourceList',
-        groupVersion,
-        resources: [...kinds].map((kind) => ({
-          name: `${kind.toLowerCase()}s`,
-          kind,
-          namespaced: true,
-          verbs: ['get'],
-        })),
-      },
-    ] as const;
-  });
+/** What an API server answers to a `lookup` of the workers while `replicas` of them run. */
+function answers(running: KubernetesObject | undefined, replicas: number): Readonly<Record<string, unknown>> {
   return {
-    ...Object.fromEntries(resources),
-    '/version': { major: '1', minor: '31', gitVersion: 'v1.31.0' },
-    '/api': { kind: 'APIVersions', versions: ['v1'] },
-    '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups },
+    '/apis/apps/v1': {
+      kind: 'APIResourceList',
+      groupVersion: 'apps/v1',
+      resources: [{ name: 'statefulsets', kind: 'StatefulSet', namespaced: true, verbs: ['get'] }],
+    },
     [`/apis/apps/v1/namespaces/calls/statefulsets/${WORKER}`]: {
       ...running,
-      metadata: { ...running?.metadata, namespace: 'calls', annotations: OWNED },
       spec: { ...running?.spec, replicas },
     },
   };
@@ -74,7 +46,7 @@ function answers(objects: RenderedChart['objects'], replicas: number): Readonly<
 
 /** Number of workers that an upgrade renders while `running` are there; Helm asks an API server. */
 async function workersAfterUpgrade(values: Values, running: number): Promise<number | undefined> {
-  const known = answers(new RenderedChart(values, 'one-node').objects, running);
+  const known = answers(workerOf(new RenderedChart(values, 'one-node').objects), running);
   const server = createServer(({ url = '' }, response) => {
     const answer = known[url.split('?')[0] ?? ''];
     response

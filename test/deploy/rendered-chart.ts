@@ -140,7 +140,7 @@ export function renderArguments(example?: string): string[] {
 }
 
 /** Renders the chart with Helm's engine in the namespace `calls`; `example` names a file of values/. */
-export function runHelm(
+export function renderChart(
   values: Values,
   example?: string,
 ): { readonly status: number | null; readonly out: string; readonly problem: string } {
@@ -154,15 +154,19 @@ export function runHelm(
 
 /** Renders the chart to YAML; throws with Helm's message. */
 export function renderText(values: Values = {}, example?: string): string {
-  const { status, out, problem } = runHelm({ ...REQUIRED, ...values }, example);
+  const { status, out, problem } = renderChart({ ...REQUIRED, ...values }, example);
   if (status !== 0) throw new Error(problem);
   return out;
 }
 
-/** The objects of rendered YAML. */
+/** The objects of rendered YAML; throws if it is none. */
 export function parseObjects(text: string): readonly KubernetesObject[] {
   return parseAllDocuments(text)
-    .map((document) => document.toJS() as KubernetesObject | null)
+    .map((document) => {
+      const [problem] = document.errors;
+      if (problem) throw problem;
+      return document.toJS() as KubernetesObject | null;
+    })
     .filter((object) => object !== null);
 }
 

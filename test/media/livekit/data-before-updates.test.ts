@@ -14,8 +14,8 @@ import { ManualClock } from '../../fakes/manual-clock.ts';
 import { mediaShared } from '../../fakes/media-shared.ts';
 import { CALLER, FakeRoom } from './fake-room.ts';
 
-vi.mock('@livekit/rtc-node', async (original) => ({
-  ...(await original<typeof import('@livekit/rtc-node')>()),
+vi.mock('@livekit/rtc-node', async () => ({
+  ...(await import('node:module')).createRequire(import.meta.url)('@livekit/rtc-node'),
   ...(await import('./fake-room.ts')).FAKE_LIBRARY,
 }));
 

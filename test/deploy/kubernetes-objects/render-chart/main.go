@@ -30,7 +30,7 @@ func main() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		objects := strings.TrimPrefix(strings.TrimSpace(files[name]), "---")
-		if path.Ext(name) == ".yaml" && objects != "" {
+		if path.Base(name) != "NOTES.txt" && objects != "" {
 			fmt.Printf("---\n%s\n", strings.TrimSpace(objects))
 		}
 	}
