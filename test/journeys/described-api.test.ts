@@ -1,5 +1,8 @@
+/** Journey: the API is what its description says, to a client generated from it and to hostile requests. */
 import { OpenAPIClientAxios } from 'openapi-client-axios';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MARK } from '#test/fuzz/arbitrary-of.ts';
+import { fuzzApi } from '#test/fuzz/fuzz-api.ts';
 import { type Product, startProduct } from './product.ts';
 
 /** A method of the client: parameters by name, then the body. */
@@ -9,11 +12,14 @@ type Operation = (
   // biome-ignore lint/suspicious/noExplicitAny: the client is made from a document, not from types
 ) => Promise<{ status: number; data: any }>;
 
+const FIXED_SEED = 20_261_121;
+const RUNS = 8;
+
 let product: Product;
 let client: Readonly<Record<string, Operation>>;
 
 beforeAll(async () => {
-  product = await startProduct({ environment: { LOG_LEVEL: 'error' } });
+  product = await startProduct({ environment: { SESSION_JOIN_SECONDS: '2', LOG_LEVEL: 'error' } });
   const generator = new OpenAPIClientAxios({
     definition: `${product.url}/openapi.json`,
     axiosConfigDefaults: {
@@ -92,5 +98,26 @@ describe('a client generated from /openapi.json', () => {
     expect((await call('deleteKeysByKeyId', { key_id: key.data.key_id })).status).toBe(204);
     const wrong = await call('postTools', null, { name: '' });
     expect([wrong.status, wrong.data[0].loc]).toEqual([422, ['body', 'name']]);
+  });
+});
+
+describe('every described route handles hostile requests', () => {
+  it.each([
+    ['a fixed seed', FIXED_SEED],
+    ['a random seed', Math.floor(Math.random() * 2 ** 31)],
+  ])('answers them all as described: %s', { timeout: 240_000 }, async (_name, seed) => {
+    console.log(`fuzz seed ${seed}`);
+    const { requests, findings, statuses } = await fuzzApi({
+      url: product.url,
+      rootKey: product.rootKey,
+      seed,
+      runs: RUNS,
+    });
+    expect(findings).toEqual([]);
+    expect(requests).toBeGreaterThan(80 * RUNS);
+    // Requests must also get past validation.
+    for (const status of [200, 201, 404, 422]) expect([...statuses.keys()]).toContain(status);
+    expect(await product.api('GET', '/healthz')).toMatchObject({ status: 200 });
+    expect(product.log).not.toContain(MARK);
   });
 });
