@@ -44,7 +44,14 @@ export function startSweeper(context: Context, heartbeat: HeartbeatFile): Backgr
   const isDone = async () => isEarlierRunOver && !(await isAnythingOpen(context));
   // Also while the sweeper has nothing to do: a call may begin and this process crash before the next pass.
   const beat = () => heartbeat.beat(now(context));
-  return startBackgroundLoop(context, { name: 'sweep', everyMs: TICK_MS, isDone, always: beat }, async () => {
+  const options = {
+    name: 'sweep',
+    everyMs: TICK_MS,
+    isDone,
+    waitsFor: ['sessions', 'deliveries'],
+    always: beat,
+  } as const;
+  return startBackgroundLoop(context, options, async () => {
     if (isFirst) await markActiveUnknown(context, heartbeat.lastBeat);
     const graceMs = isFirst ? 0 : GRACE_MS;
     isFirst = false;

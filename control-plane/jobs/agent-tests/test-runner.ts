@@ -31,7 +31,13 @@ export function startTestRunner(context: Context): BackgroundLoop {
   const isDone = async () =>
     (await testRuns.exists({ status: { $in: ['queued', 'running'] } })) === null &&
     (await testBatches.exists({ status: 'running' })) === null;
-  const options = { name: 'agent-tests', everyMs: TICK_MS, chore: 'agent-tests', isDone } as const;
+  const options = {
+    name: 'agent-tests',
+    everyMs: TICK_MS,
+    chore: 'agent-tests',
+    isDone,
+    waitsFor: ['testRuns', 'testBatches'],
+  } as const;
   return startBackgroundLoop(context, options, () => work(context));
 }
 

@@ -28,9 +28,14 @@ const BATCH = 200;
 export function startAnalysisRunner(context: Context): BackgroundLoop {
   const isDone = async () =>
     (await context.models.sessions.exists({ 'analysis.state': { $in: ['queued', 'running'] } })) === null;
-  return startBackgroundLoop(context, { name: 'analysis', everyMs: TICK_MS, chore: 'analysis', isDone }, () =>
-    placeQueued(context),
-  );
+  const options = {
+    name: 'analysis',
+    everyMs: TICK_MS,
+    chore: 'analysis',
+    isDone,
+    waitsFor: ['sessions'],
+  } as const;
+  return startBackgroundLoop(context, options, () => placeQueued(context));
 }
 
 async function placeQueued(context: Context): Promise<void> {

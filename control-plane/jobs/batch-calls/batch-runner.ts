@@ -35,7 +35,13 @@ const HOLD_MS = 10_000;
 export function startBatchRunner(context: Context): BackgroundLoop {
   const runner = leaseHolder(context.settings);
   const isDone = async () => (await context.models.batchCalls.exists({ finished_at: null })) === null;
-  const options = { name: 'batch-calls', everyMs: TICK_MS, chore: 'batch-calls', isDone } as const;
+  const options = {
+    name: 'batch-calls',
+    everyMs: TICK_MS,
+    chore: 'batch-calls',
+    isDone,
+    waitsFor: ['batchCalls'],
+  } as const;
   return startBackgroundLoop(context, options, () => runBatches(context, runner));
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
+import type { Models } from '../store/models.ts';
 import { outsideRequest } from '../store/request-wait.ts';
 import type { WorkKind, WorkSignals } from './work-signals.ts';
 
@@ -71,8 +72,11 @@ export interface BackgroundContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly workSignals: WorkSignals;
-  /** Number of this process's writes to the store so far; absent if other processes write to it, too. */
-  readonly storeWrites?: (() => number) | undefined;
+  /**
+   * Number of this process's writes to the store so far, of all models or of those named; absent if other
+   * processes write to it, too.
+   */
+  readonly storeWrites?: ((names?: readonly (keyof Models)[]) => number) | undefined;
 }
 
 /** Options of a background loop. */
@@ -82,21 +86,23 @@ interface BackgroundOptions {
   readonly chore?: WorkKind;
   /** Whether no later run can have anything to do before the next write to the store. */
   readonly isDone?: () => Promise<boolean>;
+  /** Only writes of these models can give a run something to do; absent: those of any model. */
+  readonly waitsFor?: readonly (keyof Models)[];
   /** Called after each run, and instead of one that is left out. */
   readonly always?: () => void;
 }
 
 /**
  * Creates a loop that runs immediately, then every `everyMs` and whenever its `signal` is notified, until it
- * is closed. A run is left out if `isDone` was true after the last one, nothing was written since, and that
- * was less than a minute ago. Where other processes write to the store, no run is left out.
+ * is closed. A run is left out if `isDone` was true after the last one, nothing that it `waitsFor` was written
+ * since, and that was less than a minute ago. Where other processes write to the store, no run is left out.
  */
 export function startBackgroundLoop(
   context: BackgroundContext,
   options: BackgroundOptions,
   work: () => Promise<void>,
 ): BackgroundLoop {
-  const writes = () => context.storeWrites?.() ?? null;
+  const writes = () => context.storeWrites?.(options.waitsFor) ?? null;
   let done: { readonly writes: number; readonly atMs: number } | null = null;
   const loop = createBackgroundLoop(options.name, context.logger, async () => {
     const before = writes();

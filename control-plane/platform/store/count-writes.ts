@@ -7,15 +7,14 @@ import { onWrites } from './collection-methods.ts';
 import type { Models } from './models.ts';
 
 /**
- * Returns a function that gives the number of writes so far. Each write raises it when it is sent and again
- * when it is answered, even with an error. So a caller that reads the count before the store either sees the
- * write in the store or finds a higher count later.
+ * Returns a function that gives the number of writes so far, of all models or of those named. Each write
+ * raises it when it is sent and again when it is answered, even with an error. So a caller that reads the
+ * count before the store either sees the write in the store or finds a higher count later.
  */
-export function countWrites(models: Models): () => number {
-  let count = 0;
-  for (const { collection } of Object.values(models))
-    onWrites(collection, () => {
-      count += 1;
-    });
-  return () => count;
+export function countWrites(models: Models): (names?: readonly (keyof Models)[]) => number {
+  const all = Object.keys(models) as (keyof Models)[];
+  const counts = new Map(all.map((name) => [name, 0]));
+  for (const name of all)
+    onWrites(models[name].collection, () => counts.set(name, (counts.get(name) ?? 0) + 1));
+  return (names = all) => names.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
 }

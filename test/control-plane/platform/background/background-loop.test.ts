@@ -12,20 +12,31 @@ const EVERY_MS = 2_000;
 describe('background work of the only process that writes to the store', () => {
   const clock = new ManualClock();
   let writes = 0;
+  let otherWrites = 0;
   const context = {
     clock,
     logger: createLogger({ level: 'silent', name: 'test' }),
     workSignals: createWorkSignals(),
-    storeWrites: () => writes,
+    storeWrites: (names?: readonly string[]) => (names ? writes : writes + otherWrites),
   };
   let loop: BackgroundLoop | null = null;
   afterEach(() => loop?.close());
 
-  async function start(isDone: () => boolean, during: () => void = () => undefined) {
+  async function start(
+    isDone: () => boolean,
+    during: () => void = () => undefined,
+    waitsFor?: readonly ['sessions'],
+  ) {
     const counted = { runs: 0, turns: 0 };
     loop = startBackgroundLoop(
       context,
-      { name: 'test', everyMs: EVERY_MS, isDone: async () => isDone(), always: () => counted.turns++ },
+      {
+        name: 'test',
+        everyMs: EVERY_MS,
+        isDone: async () => isDone(),
+        always: () => counted.turns++,
+        ...(waitsFor && { waitsFor }),
+      },
       async () => {
         counted.runs += 1;
         during();
@@ -49,6 +60,16 @@ describe('background work of the only process that writes to the store', () => {
     writes += 1;
     await pass(5);
     expect(counted).toEqual({ runs: 2, turns: 11 });
+  });
+
+  it('is done again only for writes that it waits for', async () => {
+    const counted = await start(() => true, undefined, ['sessions']);
+    otherWrites += 1;
+    await pass(2);
+    expect(counted.runs).toBe(1);
+    writes += 1;
+    await pass(2);
+    expect(counted.runs).toBe(2);
   });
 
   it('is done again after a minute, in case a write was not counted', async () => {
