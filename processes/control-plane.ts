@@ -60,6 +60,7 @@ import { migrate } from '#control-plane/platform/store/migrations.ts';
 import { defineModels, type Models } from '#control-plane/platform/store/models.ts';
 import { createReadCaches } from '#control-plane/platform/store/read-cache.ts';
 import { registerReplica, UNREGISTERED } from '#control-plane/platform/store/replica-register.ts';
+import { ReportedSessions } from '#control-plane/platform/store/reported-sessions.ts';
 import { SignallingReports } from '#control-plane/platform/store/signalling-reports.ts';
 import { openBlobs } from '#media/blobs/blobs.ts';
 import { detectCapabilities } from '#media/speech/engines.ts';
@@ -360,6 +361,7 @@ async function buildContext(
     signallingReports: new SignallingReports(clock),
     workSignals: createWorkSignals(),
     firstAttempts: createFirstAttempts(),
+    reported: new ReportedSessions(),
     egress: createEgressGuard({ allow: settings.EGRESS_ALLOW, clock }),
     platform: currentPlatformModels(
       settings,

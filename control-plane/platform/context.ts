@@ -30,6 +30,7 @@ import type { Coordination } from './store/coordination.ts';
 import type { Database } from './store/database.ts';
 import type { Models } from './store/models.ts';
 import type { ReadCaches } from './store/read-cache.ts';
+import type { ReportedSessions } from './store/reported-sessions.ts';
 import type { SignallingReports } from './store/signalling-reports.ts';
 
 /** Shared dependencies of the control plane. */
@@ -56,6 +57,8 @@ export interface Context {
   /** See `BackgroundContext`. */
   readonly storeWrites?: BackgroundContext['storeWrites'];
   readonly firstAttempts: FirstAttempts;
+  /** Sessions whose next report finds them here. */
+  readonly reported: ReportedSessions;
   readonly dispatch: Dispatch;
   /** Checks and connects to tenant-supplied endpoints. */
   readonly egress: EgressGuard;

@@ -94,6 +94,29 @@ describe('the store commands', () => {
     ]);
   });
 
+  it('of a session that ends unjoined find it, end it, refund it and note its worker’s report', async () => {
+    const endOf = async () => {
+      const { body } = await api.request('POST', '/v1/agent/sessions', {
+        key: user.key,
+        body: { agent_id: agentId },
+      });
+      const { session_id: sessionId } = body;
+      return store.commandsOf(async () => {
+        await ask(`/v1/agent/sessions/${sessionId}/end`, {});
+        const ended = { type: 'ended', at: api.at(), end_reason: 'cancelled' } as const;
+        await api.sink.apply([{ session_id: sessionId, epoch: 1, seq: 1, report: ended }], 'worker-1');
+      });
+    };
+    await endOf();
+    expect(await endOf()).toEqual([
+      'find sessions',
+      'findAndModify sessions',
+      'insert wallet_ledger',
+      'findAndModify sessions',
+      'update sessions',
+    ]);
+  });
+
   it('of a speech request are its wallet and its charge', async () => {
     expect(await commandsOf(() => ask('/v1/tts', { text: 'Hello.', format: 'wav' }))).toEqual([
       'find wallet_ledger',
@@ -102,17 +125,16 @@ describe('the store commands', () => {
   });
 
   it('of a phone call admit it, store its reports, settle it and deliver its webhook', async () => {
-    // The session, its charge, its worker; is it still wanted after the init webhook; its plan.
+    // The session, its charge, its worker, its plan.
     const admitted = [
       'insert sessions',
       'insert wallet_ledger',
       'update sessions',
-      'find sessions',
       'insert session_attachments',
     ];
-    // The first report reads the session; each later one is a single update.
-    const reported = ['find sessions', 'findAndModify sessions', 'update sessions', 'findAndModify sessions'];
-    // So does the first report after the end.
+    // Each report is a single update.
+    const reported = ['findAndModify sessions', 'update sessions', 'findAndModify sessions'];
+    // The first report after the end reads the session.
     const late = ['find sessions', 'update sessions', 'update sessions'];
     const settled = ['insert wallet_ledger', 'findAndModify sessions'];
     // Stored with its lease, removed from the outbox, delivered; is another event queued behind it.

@@ -24,6 +24,7 @@ import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets
 import { createMemoryCoordination } from '#control-plane/platform/store/coordination.ts';
 import { countWrites } from '#control-plane/platform/store/count-writes.ts';
 import { createReadCaches } from '#control-plane/platform/store/read-cache.ts';
+import { ReportedSessions } from '#control-plane/platform/store/reported-sessions.ts';
 import { SignallingReports } from '#control-plane/platform/store/signalling-reports.ts';
 import { registerRoutes } from '#control-plane/routes.ts';
 import { compatAnswersOf } from '#control-plane/speech/compat/compat-examples.ts';
@@ -129,6 +130,7 @@ export async function openTestApi(
     signallingReports: new SignallingReports(clock),
     workSignals: createWorkSignals(),
     firstAttempts: createFirstAttempts(),
+    reported: new ReportedSessions(),
     turns,
     refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
     ledger: createLedger({

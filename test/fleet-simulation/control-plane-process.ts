@@ -24,6 +24,7 @@ import { createMetrics } from '#control-plane/platform/metrics.ts';
 import { createDataKeys } from '#control-plane/platform/secrets/secret-box.ts';
 import type { Models } from '#control-plane/platform/store/models.ts';
 import { registerReplica } from '#control-plane/platform/store/replica-register.ts';
+import { ReportedSessions } from '#control-plane/platform/store/reported-sessions.ts';
 import { SignallingReports } from '#control-plane/platform/store/signalling-reports.ts';
 import type { Network } from './network.ts';
 import type { SharedBus } from './shared-bus.ts';
@@ -82,6 +83,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     ledger: createLedger({ entries: models.ledger, clock: process }),
     workSignals: createWorkSignals(),
     firstAttempts: createFirstAttempts(),
+    reported: new ReportedSessions(),
     turns: new AccountTurns(process, Number.POSITIVE_INFINITY),
     dispatch,
     signallingReports,

@@ -295,7 +295,9 @@ async function preparePlan(
       callerNumber: request.from_user,
     }),
   ]);
-  const session = await loadSession(context, placed.session._id);
+  // Only an init webhook takes so long that the caller may have given up.
+  const hasWaited = !isTest && version.config.webhooks.conversation_init !== null;
+  const session = hasWaited ? await loadSession(context, placed.session._id) : placed.session;
   if (!session || !isLive(session.status)) return null;
   const plan = buildPlan(context, {
     sessionId: session._id,

@@ -10,7 +10,18 @@ import type {
   SessionHead,
 } from '../../platform/store/models/session-model.ts';
 import type { WorkerAssignment } from './session-machine.ts';
-import { changeKnownSession, changeNewSession, changeSession, loadSessionHead } from './session-store.ts';
+import {
+  changeKnownSession,
+  changeNewSession,
+  changeSession,
+  headOf,
+  loadSessionHead,
+} from './session-store.ts';
+
+type Parts = Pick<
+  Context,
+  'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics' | 'tracing' | 'reported'
+>;
 
 /**
  * The initial charge of a new session: the price of its first minute including the phone surcharge. Previews
@@ -71,12 +82,13 @@ export async function confirmSession(
   });
   if (!opened) throw fault('database_unavailable');
   context.metrics.callsCreated.inc({ channel: opened.channel });
+  if (assigned) context.reported.keep(headOf(opened));
   return opened;
 }
 
 /** Posts the amount due for a finished session; does nothing when nothing is due. */
 export async function settleSession(
-  context: Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics' | 'tracing'>,
+  context: Parts,
   session: SessionHead,
 ): Promise<void> {
   if (session.billing.state !== 'settle_due') return;
@@ -96,7 +108,7 @@ export async function settleSession(
  * returns the existing one.
  */
 export async function voidHold(
-  context: Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics' | 'tracing'>,
+  context: Parts,
   session: SessionDocument,
 ): Promise<void> {
   const held =

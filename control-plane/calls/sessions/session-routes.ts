@@ -21,7 +21,7 @@ import {
   toSessionRecord,
 } from './session-record.ts';
 import { checkPromptLength, PLAIN_REQUEST, previewBody } from './session-request.ts';
-import { changeSession } from './session-store.ts';
+import { changeKnownSession } from './session-store.ts';
 
 const sessionPath = z.object({ session_id: z.string() });
 const agentPath = z.object({ agent_id: z.string() });
@@ -160,7 +160,7 @@ async function endSession(context: Context, session: SessionDocument): Promise<v
     return;
   }
   const reason = session.status === 'pending' ? 'cancelled' : 'user_hangup';
-  const ended = await changeSession(context, session._id, { type: 'ended', at: now(context), reason });
+  const ended = await changeKnownSession(context, session, { type: 'ended', at: now(context), reason });
   if (!ended) return;
   if (session.worker)
     tellWorker(context, session.worker.instance_id, () =>

@@ -14,6 +14,7 @@ import {
   toBuffer,
   WITHOUT_LISTS,
 } from '../../platform/store/models/session-model.ts';
+import { isLive } from '../../platform/store/session-status.ts';
 import { identityOf, payloadOf } from '../outbox/payload.ts';
 import { measureQuality } from './measure-quality.ts';
 import { publishSessionChange } from './publish-session-change.ts';
@@ -29,7 +30,10 @@ export interface Amendment {
   readonly analysis?: WebhookAnalysis;
 }
 
-type Parts = Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'metrics' | 'tracing'>;
+type Parts = Pick<
+  Context,
+  'models' | 'clock' | 'coordination' | 'dataKeys' | 'metrics' | 'tracing' | 'reported'
+>;
 
 /** Reads a session without its growing lists. */
 export function loadSessionHead(
@@ -37,6 +41,12 @@ export function loadSessionHead(
   sessionId: string,
 ): Promise<SessionHead | null> {
   return context.models.sessions.findById(sessionId, WITHOUT_LISTS).lean<SessionHead>();
+}
+
+/** A session without its growing lists. */
+export function headOf(session: SessionDocument): SessionHead {
+  const { timeline: _, turns: _turns, silences: _silences, usage: _usage, ...head } = session;
+  return head;
 }
 
 /** Reads a stored session. */
@@ -129,8 +139,9 @@ export async function storeChange(
   const stored = await context.models.sessions
     .findOneAndUpdate({ _id: session._id, ...guardOf(session) }, update, { returnDocument: 'after' })
     .lean<SessionDocument>();
-  if (stored) publishSessionChange(context, stored);
   if (!stored) return null;
+  publishSessionChange(context, stored);
+  context.reported.refresh(headOf(stored));
   if (session.started_at === null && stored.started_at !== null) countJoin(context, stored);
   if (set.status === 'completed' || set.status === 'failed') {
     countEnd(context, stored);
@@ -172,7 +183,7 @@ export async function storeAddition(
   const changed = { ...set, ...(lastSeq === undefined ? {} : { last_seq: lastSeq }) };
   const lists = Object.entries(push).map(([field, entries]) => [field, { $each: entries }]);
   const update = { $set: changed, ...(lists.length > 0 ? { $push: Object.fromEntries(lists) } : {}) };
-  const guarded = { _id: session._id, ...guardOf(session) };
+  const guarded = { _id: session._id, ...(isLive(session.status) ? guardOf(session) : guardOfEnded(session)) };
   const { matchedCount } = await context.models.sessions.collection.updateOne(guarded as never, update);
   if (matchedCount === 0) return null;
   const stored = { ...session, ...changed };
@@ -207,6 +218,11 @@ function guardOf(session: SessionHead): Record<string, unknown> {
     // A worker that only seemed dead has withdrawn its death: it keeps the session.
     ...(session.died_epochs?.length ? { died_epochs: { $all: session.died_epochs } } : {}),
   };
+}
+
+/** What a worker adds to a call that is over depends on neither its charge nor its analysis. */
+function guardOfEnded({ wrapped_key: key, status, epoch, last_seq }: SessionHead): Record<string, unknown> {
+  return { ...(key === null ? {} : { wrapped_key: { $ne: null } }), status, epoch, last_seq };
 }
 
 function outboxEntries(

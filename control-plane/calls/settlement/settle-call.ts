@@ -14,6 +14,7 @@ import { type SessionChange, step } from '../sessions/session-machine.ts';
 import {
   type Amendment,
   changeSession,
+  headOf,
   loadSessionHead,
   sealerOf,
   storeAddition,
@@ -22,7 +23,6 @@ import {
 import { sealItems } from '../sessions/timeline.ts';
 import type { CallJobs } from './call-jobs.ts';
 import { measureReports } from './measure-reports.ts';
-import { ReportedSessions } from './reported-sessions.ts';
 import { workerBack, workerDead, workerHandsOver, workerLost, workersHeard } from './worker-presence.ts';
 
 const NO_CHANGE: SessionChange = { set: {}, events: [] };
@@ -32,12 +32,11 @@ interface Settlement {
   readonly context: Context;
   /** Jobs that wait for reports. */
   readonly jobs: CallJobs;
-  readonly reported: ReportedSessions;
 }
 
 /** Creates the report sink of a control plane. */
 export function createReportSink(context: Context, jobs: CallJobs): ReportSink {
-  const settlement: Settlement = { context, jobs, reported: new ReportedSessions() };
+  const settlement: Settlement = { context, jobs };
   return {
     apply: async (envelopes, instanceId) => {
       let result: ReportOutcome = { outcome: 'stale' };
@@ -108,7 +107,8 @@ async function applyToSession(
   envelopes: ReportBatch,
   instanceId: string,
 ): Promise<ReportOutcome> {
-  const { context, reported } = settlement;
+  const { context } = settlement;
+  const { reported } = context;
   const [first] = envelopes;
   for (;;) {
     const session = reported.take(first) ?? (await loadSessionHead(context, first.session_id));
@@ -155,11 +155,6 @@ async function storeReports(
   return stored;
 }
 
-function headOf(session: SessionDocument): SessionHead {
-  const { timeline: _, turns: _turns, silences: _silences, usage: _usage, ...head } = session;
-  return head;
-}
-
 /** The reports after `lastSeq` without duplicates, up to the first gap. */
 function followingOn(lastSeq: number, envelopes: readonly ReportEnvelope[]): ReportEnvelope[] {
   const following: ReportEnvelope[] = [];
@@ -200,6 +195,8 @@ async function storeReportedChange(
     ? (change ?? signOfLife(session, now(context)))
     : unseen(session, change ?? NO_CHANGE);
   const set = { ...additions.set, ...amendment?.set };
+  // A report about a call that is over, most often its end a second time.
+  if (seen === NO_CHANGE) return storeAddition(context, session, { ...additions, set });
   const stored = await storeChange(context, session, seen, { ...additions, ...amendment, set });
   if (stored && change) await announce(context, stored, report);
   return stored && headOf(stored);

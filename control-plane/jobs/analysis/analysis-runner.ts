@@ -10,7 +10,13 @@ import type { AnalysisResult, SessionItem } from '#protocol/session-record.ts';
 import { runFollowUps } from '../../calls/sessions/after-session-change.ts';
 import { readPlan } from '../../calls/sessions/new-session.ts';
 import { workerOf } from '../../calls/sessions/place-session.ts';
-import { changeSession, loadSession, storeChange } from '../../calls/sessions/session-store.ts';
+import {
+  changeKnownSession,
+  changeSession,
+  headOf,
+  loadSession,
+  storeChange,
+} from '../../calls/sessions/session-store.ts';
 import { readTimeline } from '../../calls/sessions/timeline.ts';
 import { applyAnalysis } from '../../calls/settlement/settle-call.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
@@ -72,15 +78,17 @@ async function place(
   const jobId = newId();
   try {
     const placement = await context.dispatch.place({ ...key, kind: 'analysis', sipCallId: null });
-    const started = await changeSession(context, session._id, {
+    const started = await changeKnownSession(context, session, {
       type: 'analysis.started',
       at: now(context),
       worker: workerOf(placement),
       epoch,
       jobId,
     });
-    if (started) context.dispatch.assignAnalysis(placement, key, { job_id: jobId, ...input });
-    else context.dispatch.withdraw(placement, key);
+    if (started) {
+      context.reported.keep(headOf(started));
+      context.dispatch.assignAnalysis(placement, key, { job_id: jobId, ...input });
+    } else context.dispatch.withdraw(placement, key);
     return true;
   } catch (error) {
     // An analysis that was marked as started but never assigned reaches its deadline.

@@ -1,6 +1,6 @@
-/** Cache of sessions as their last report left them, which saves a read for the next report. */
+/** Cache of sessions as they were placed or as their last report left them: the next report reads nothing. */
 import type { ReportEnvelope } from '#protocol/worker-link.ts';
-import type { SessionHead } from '../../platform/store/models/session-model.ts';
+import type { SessionHead } from './models/session-model.ts';
 
 /**
  * Maximum number of cached calls per control plane, twice what one has to carry, at some tens of KiB each at
@@ -27,5 +27,10 @@ export class ReportedSessions {
     this.#sessions.set(session._id, session);
     const [oldest] = this.#sessions.keys();
     if (this.#sessions.size > MAX_SESSIONS && oldest !== undefined) this.#sessions.delete(oldest);
+  }
+
+  /** A cached session was changed by something other than a report. */
+  refresh(session: SessionHead): void {
+    if (this.#sessions.has(session._id)) this.#sessions.set(session._id, session);
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ReportedSessions } from '#control-plane/calls/settlement/reported-sessions.ts';
 import type { SessionHead } from '#control-plane/platform/store/models/session-model.ts';
+import { ReportedSessions } from '#control-plane/platform/store/reported-sessions.ts';
 import type { ReportEnvelope } from '#protocol/worker-link.ts';
 
 /** As many as one control plane has to carry. */
@@ -21,6 +21,15 @@ describe('the cache of sessions that report', () => {
     for (let index = 0; index < CALLS; index++) cache.keep(stored(index));
     const found = Array.from({ length: CALLS }, (_, index) => cache.take(report(index, 8)));
     expect(found.filter((session) => session !== null)).toHaveLength(CALLS);
+  });
+
+  it('has a session as it was last changed, but none that it did not have before', () => {
+    const cache = new ReportedSessions();
+    cache.keep(stored(1));
+    cache.refresh({ ...stored(1), status: 'failed' });
+    cache.refresh(stored(2));
+    expect(cache.take(report(1, 8))).toMatchObject({ status: 'failed' });
+    expect(cache.take(report(2, 8))).toBeNull();
   });
 
   it('forgets those that have not reported for longest once there are too many', () => {
