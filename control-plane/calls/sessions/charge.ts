@@ -87,10 +87,7 @@ export async function confirmSession(
 }
 
 /** Posts the amount due for a finished session; does nothing when nothing is due. */
-export async function settleSession(
-  context: Parts,
-  session: SessionHead,
-): Promise<void> {
+export async function settleSession(context: Parts, session: SessionHead): Promise<void> {
   if (session.billing.state !== 'settle_due') return;
   if (session.billing.due !== 0) {
     await context.ledger.post({
@@ -107,10 +104,7 @@ export async function settleSession(
  * Refunds an unfinished creation: posts a zero entry under the hold's key, which either blocks a late hold or
  * returns the existing one.
  */
-export async function voidHold(
-  context: Parts,
-  session: SessionDocument,
-): Promise<void> {
+export async function voidHold(context: Parts, session: SessionDocument): Promise<void> {
   const held =
     session.billing.state === 'hold_due'
       ? -(

@@ -183,7 +183,10 @@ export async function storeAddition(
   const changed = { ...set, ...(lastSeq === undefined ? {} : { last_seq: lastSeq }) };
   const lists = Object.entries(push).map(([field, entries]) => [field, { $each: entries }]);
   const update = { $set: changed, ...(lists.length > 0 ? { $push: Object.fromEntries(lists) } : {}) };
-  const guarded = { _id: session._id, ...(isLive(session.status) ? guardOf(session) : guardOfEnded(session)) };
+  const guarded = {
+    _id: session._id,
+    ...(isLive(session.status) ? guardOf(session) : guardOfEnded(session)),
+  };
   const { matchedCount } = await context.models.sessions.collection.updateOne(guarded as never, update);
   if (matchedCount === 0) return null;
   const stored = { ...session, ...changed };

@@ -94,8 +94,9 @@ interface BackgroundOptions {
 
 /**
  * Creates a loop that runs immediately, then every `everyMs` and whenever its `signal` is notified, until it
- * is closed. A run is left out if `isDone` was true after the last one, nothing that it `waitsFor` was written
- * since, and that was less than a minute ago. Where other processes write to the store, no run is left out.
+ * is closed. A run is left out if `isDone` was true after the last one, nothing that it `waitsFor` was
+ * written since, and that was less than a minute ago. Where other processes write to the store, no run is
+ * left out.
  */
 export function startBackgroundLoop(
   context: BackgroundContext,
