@@ -295,8 +295,8 @@ async function preparePlan(
       callerNumber: request.from_user,
     }),
   ]);
-  // Only an init webhook takes so long that the caller may have given up.
-  const hasWaited = !isTest && version.config.webhooks.conversation_init !== null;
+  // An init webhook and the addresses of transfers may take so long that the caller has given up.
+  const hasWaited = transfer !== null || (!isTest && version.config.webhooks.conversation_init !== null);
   const session = hasWaited ? await loadSession(context, placed.session._id) : placed.session;
   if (!session || !isLive(session.status)) return null;
   const plan = buildPlan(context, {

@@ -1,7 +1,7 @@
 /**
  * Applies changes of the session machine to stored sessions. One guarded update writes the new status, the
- * amount due and the events to send. The guard is status, its time, epoch and last_seq; on a conflict the
- * session is read again and the change recomputed.
+ * amount due and the events to send. The guard is status, its time, epoch and last_seq (for additions to a
+ * call that is over, not its time); on a conflict the session is read again and the change recomputed.
  */
 import { OTHER } from '#base/meters.ts';
 import type { WebhookAnalysis } from '#protocol/webhook-events.ts';
