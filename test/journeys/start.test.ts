@@ -247,8 +247,9 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     async (context) => {
       const program = newPlace(context).run('all', { DRACHTIO_SERVERS: '127.0.0.1:1,127.0.0.1:2' });
       const [, port] = await program.printed(/^ready \{"port":(\d+)/m);
-      const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
-      expect(await ready.json(), program.lines.join('\n')).toMatchObject({ status: 'ready' });
+      await expect
+        .poll(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).json())
+        .toMatchObject({ status: 'ready' });
       program.signal('SIGTERM');
       expect(await program.ended()).toBe(0);
     },
