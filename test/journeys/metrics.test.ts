@@ -44,7 +44,7 @@ it('a phone call with a question is in the metrics of all parts', { timeout: 120
   const plane = await scrape(parts.url);
   const channel = 'channel="phone_inbound"';
   expect(plane('parley_admission_seconds_count{kind="inbound_call",outcome="admitted"}')).toBe(1);
-  for (const of of ['created', 'joined']) expect(plane(`parley_calls_${of}_total{${channel}}`)).toBe(1);
+  for (const kind of ['created', 'joined']) expect(plane(`parley_calls_${kind}_total{${channel}}`)).toBe(1);
   expect(plane(`parley_calls_ended_total{${channel},reason="user_hangup"}`)).toBe(1);
   expect(plane(`parley_call_duration_seconds_count{${channel}}`)).toBe(1);
   expect(plane(`parley_turn_latency_seconds_count{${channel}}`)).toBeGreaterThanOrEqual(1);

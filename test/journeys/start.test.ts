@@ -247,9 +247,13 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     async (context) => {
       const program = newPlace(context).run('all', { DRACHTIO_SERVERS: '127.0.0.1:1,127.0.0.1:2' });
       const [, port] = await program.printed(/^ready \{"port":(\d+)/m);
-      await expect
-        .poll(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).json())
-        .toMatchObject({ status: 'ready' });
+      await vi.waitFor(
+        async () => {
+          const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
+          expect(await ready.json(), program.lines.join('\n')).toMatchObject({ status: 'ready' });
+        },
+        { timeout: 60_000 },
+      );
       program.signal('SIGTERM');
       expect(await program.ended()).toBe(0);
     },
