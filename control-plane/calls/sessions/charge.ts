@@ -16,12 +16,10 @@ import {
   changeSession,
   headOf,
   loadSessionHead,
+  type SessionParts,
 } from './session-store.ts';
 
-type Parts = Pick<
-  Context,
-  'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics' | 'tracing' | 'reported'
->;
+type Parts = SessionParts & Pick<Context, 'ledger'>;
 
 /**
  * The initial charge of a new session: the price of its first minute including the phone surcharge. Previews

@@ -30,7 +30,8 @@ export interface Amendment {
   readonly analysis?: WebhookAnalysis;
 }
 
-type Parts = Pick<
+/** What changes of stored sessions need of the context. */
+export type SessionParts = Pick<
   Context,
   'models' | 'clock' | 'coordination' | 'dataKeys' | 'metrics' | 'tracing' | 'reported'
 >;
@@ -62,7 +63,7 @@ export function loadSession(
  * or does not apply (any more).
  */
 export async function changeSession(
-  context: Parts,
+  context: SessionParts,
   sessionId: string,
   event: SessionEvent,
   applies: (session: SessionDocument) => boolean = () => true,
@@ -81,7 +82,7 @@ export async function changeSession(
  * is a conflict.
  */
 export async function changeKnownSession(
-  context: Parts,
+  context: SessionParts,
   session: SessionHead,
   event: SessionEvent,
 ): Promise<SessionDocument | null> {
@@ -95,7 +96,7 @@ export async function changeKnownSession(
  * matches, the stored state is known and is not read back.
  */
 export async function changeNewSession(
-  context: Parts,
+  context: SessionParts,
   draft: SessionDocument,
   event: SessionEvent,
 ): Promise<SessionDocument | null> {
@@ -116,7 +117,7 @@ export async function changeNewSession(
 
 /** Stores a change computed from `session`; null when the session has changed since it was read. */
 export async function storeChange(
-  context: Parts,
+  context: SessionParts,
   session: SessionHead,
   change: SessionChange,
   amendment: Amendment = {},
@@ -151,7 +152,7 @@ export async function storeChange(
 }
 
 function countJoin(
-  { metrics, tracing }: Parts,
+  { metrics, tracing }: SessionParts,
   { _id, channel, created_at, started_at }: SessionDocument,
 ): void {
   metrics.callsJoined.inc({ channel });
@@ -160,7 +161,7 @@ function countJoin(
 }
 
 function countEnd(
-  { metrics, tracing }: Parts,
+  { metrics, tracing }: SessionParts,
   { _id, channel, end_reason, started_at, ended_at, media_quality: quality }: SessionDocument,
 ): void {
   metrics.callsEnded.inc({ channel, reason: end_reason ?? OTHER });
@@ -176,7 +177,7 @@ function countEnd(
  * back. The update bypasses Mongoose because several arrive per turn of every call.
  */
 export async function storeAddition(
-  context: Parts,
+  context: SessionParts,
   session: SessionHead,
   { set, push = {}, lastSeq }: Amendment,
 ): Promise<SessionHead | null> {
@@ -209,13 +210,9 @@ export function payloadContext(outboxId: string): string {
 
 function guardOf(session: SessionHead): Record<string, unknown> {
   return {
-    // Do not store data sealed with a key that has been destroyed in the meantime.
-    ...(session.wrapped_key === null ? {} : { wrapped_key: { $ne: null } }),
-    status: session.status,
+    ...guardOfEnded(session),
     // It may have become `unknown` again since: its deadline then starts anew.
     status_at: session.status_at,
-    epoch: session.epoch,
-    last_seq: session.last_seq,
     'billing.state': session.billing.state,
     'analysis.state': session.analysis.state,
     // A worker that only seemed dead has withdrawn its death: it keeps the session.
@@ -223,13 +220,19 @@ function guardOf(session: SessionHead): Record<string, unknown> {
   };
 }
 
-/** What a worker adds to a call that is over depends on neither its charge nor its analysis. */
+/** Guard of additions to an ended call, which need not know its billing or its analysis. */
 function guardOfEnded({ wrapped_key: key, status, epoch, last_seq }: SessionHead): Record<string, unknown> {
-  return { ...(key === null ? {} : { wrapped_key: { $ne: null } }), status, epoch, last_seq };
+  return {
+    // Do not store data sealed with a key that has been destroyed in the meantime.
+    ...(key === null ? {} : { wrapped_key: { $ne: null } }),
+    status,
+    epoch,
+    last_seq,
+  };
 }
 
 function outboxEntries(
-  context: Parts,
+  context: SessionParts,
   session: SessionHead,
   events: readonly OutboxEvent['event'][],
   analysis: WebhookAnalysis | null,

@@ -119,7 +119,7 @@ async function applyToSession(
     const following = followingOn(session.last_seq, envelopes);
     const stored = await storeReports(settlement, session, following, instanceId);
     if (!stored) continue;
-    // What follows the end of a call changes the session again: caching it would be of no use.
+    // Settling an ended call changes the session at once, perhaps already: this version would be outdated.
     if (isLive(stored.status) || following.every(({ report }) => isAddition(report))) reported.keep(stored);
     const lastSeq = session.last_seq + following.length;
     return envelopes.some((envelope) => envelope.seq > lastSeq)
