@@ -102,16 +102,16 @@ async function judgeAll(found: readonly PatternUse[]): Promise<ReadonlyMap<strin
   );
   const judged = new Map([...known].filter(([key]) => distinct.has(key)));
   const unknown = [...distinct].filter(([key]) => !known.has(key));
-  const judgeUntilEmpty = async (most = Number.POSITIVE_INFINITY) => {
-    for (let count = 0; count < most; count++) {
-      const next = unknown.pop();
-      if (!next) return;
-      judged.set(next[0], await judge(next[1]));
-    }
+  const judgeNext = async () => {
+    const next = unknown.pop();
+    if (next) judged.set(next[0], await judge(next[1]));
   };
-  // The first one alone starts the program of recheck; otherwise each would start its own.
-  await judgeUntilEmpty(1);
-  await Promise.all(Array.from({ length: availableParallelism() }, () => judgeUntilEmpty()));
+  const judgeRest = async () => {
+    while (unknown.length > 0) await judgeNext();
+  };
+  // The first one alone starts the program of recheck; otherwise each lane would start its own.
+  await judgeNext();
+  await Promise.all(Array.from({ length: availableParallelism() }, judgeRest));
   mkdirSync(dirname(MEMORY), { recursive: true });
   writeFileSync(MEMORY, JSON.stringify([...judged]));
   return judged;

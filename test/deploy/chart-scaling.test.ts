@@ -29,7 +29,7 @@ function workerOf(objects: RenderedChart['objects']): KubernetesObject | undefin
   return objects.find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === WORKER);
 }
 
-/** What an API server answers to a `lookup` of the workers while `replicas` of them run. */
+/** Responses of an API server, by path, from which `lookup` reads that `replicas` workers run. */
 function answers(running: KubernetesObject | undefined, replicas: number): Readonly<Record<string, unknown>> {
   return {
     '/apis/apps/v1': {

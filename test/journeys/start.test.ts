@@ -24,6 +24,20 @@ interface Place {
   run(role: 'all' | 'control-plane' | 'worker', settings?: Readonly<Record<string, string>>): Program;
 }
 
+/** Waits until the API at this address says that it is ready. */
+async function untilReady(url: string, program: Program): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const response = await fetch(`${url}/readyz`);
+      expect([response.status, await response.json()], program.lines.join('\n')).toEqual([
+        200,
+        expect.objectContaining({ status: 'ready' }),
+      ]);
+    },
+    { timeout: 60_000 },
+  );
+}
+
 /** A place that is cleared away when its test has finished. */
 function newPlace({ onTestFinished }: Pick<TestContext, 'onTestFinished'>): Place {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-start-'));
@@ -117,10 +131,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     it('is not disturbed by another product, which ends with status 0 on SIGINT, even sent twice', async (context) => {
       const other = newPlace(context).run('all');
       const port = (await other.printed(/^ready \{"port":(\d+)/m))[1];
-      await vi.waitFor(
-        async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200),
-        { timeout: 60_000 },
-      );
+      await untilReady(`http://127.0.0.1:${port}`, other);
       expect(await isReady()).toBe(true);
       await expectEnds(other, 'SIGINT');
       expect(await isReady()).toBe(true);
@@ -247,13 +258,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     async (context) => {
       const program = newPlace(context).run('all', { DRACHTIO_SERVERS: '127.0.0.1:1,127.0.0.1:2' });
       const [, port] = await program.printed(/^ready \{"port":(\d+)/m);
-      await vi.waitFor(
-        async () => {
-          const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
-          expect(await ready.json(), program.lines.join('\n')).toMatchObject({ status: 'ready' });
-        },
-        { timeout: 60_000 },
-      );
+      await untilReady(`http://127.0.0.1:${port}`, program);
       program.signal('SIGTERM');
       expect(await program.ended()).toBe(0);
     },
@@ -290,11 +295,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
 
       plane.signal('SIGTERM');
       expect(await plane.ended()).toBe(0);
-      run('control-plane', { PORT: port });
-      await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), {
-        timeout: 60_000,
-        interval: 100,
-      });
+      await untilReady(url, run('control-plane', { PORT: port }));
       // The stopped control plane has not taken its workers out of service.
       await expectWebSession(url, credentials.root_api_key);
       const metrics = await (await fetch(`${url}/metrics`)).text();

@@ -17,7 +17,6 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 )
 
 func main() {
@@ -58,29 +57,23 @@ func render(directory, release, namespace string, valueFiles []string) (map[stri
 
 // mergeValues merges the files and standard input; later values replace earlier ones.
 func mergeValues(files []string) (map[string]any, error) {
-	merged := map[string]any{}
+	inputs := []io.Reader{}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		input, err := os.Open(file)
 		if err != nil {
 			return nil, err
 		}
-		if merged, err = mergeInto(merged, text); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+		inputs = append(inputs, input)
+	}
+	merged := map[string]any{}
+	for _, input := range append(inputs, os.Stdin) {
+		values, err := loader.LoadValues(input)
+		if err != nil {
+			return nil, err
 		}
+		merged = loader.MergeMaps(merged, values)
 	}
-	text, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		return nil, err
-	}
-	return mergeInto(merged, text)
-}
-
-func mergeInto(values map[string]any, text []byte) (map[string]any, error) {
-	later := map[string]any{}
-	if err := yaml.Unmarshal(text, &later); err != nil {
-		return nil, err
-	}
-	return util.MergeTables(later, values), nil
+	return merged, nil
 }
 
 func fail(err error) {
