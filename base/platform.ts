@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { setPriority, tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import process from 'node:process';
@@ -69,6 +69,14 @@ export async function setSessionPriority(pid: number, priority: number): Promise
   if (!isLinux) return;
   // Not grouped, not permitted, or already ended: it runs normally.
   await writeFile(`/proc/${pid}/autogroup`, String(priority)).catch(() => undefined);
+}
+
+/** Priority of the session of a process, as set with `setSessionPriority`; null if the system has none. */
+export async function sessionPriority(pid: number): Promise<number | null> {
+  if (!isLinux) return null;
+  const text = await readFile(`/proc/${pid}/autogroup`, 'utf8').catch(() => '');
+  const [, nice] = / nice (-?\d+)/.exec(text) ?? [];
+  return nice === undefined ? null : Number(nice);
 }
 
 /**

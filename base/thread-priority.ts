@@ -39,13 +39,11 @@ export function yieldToOtherThreads(): void {
   setThreadPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 }
 
-/** For a process with event loops that a conversation waits for. */
-export const FAVOURED = constants.priority.PRIORITY_ABOVE_NORMAL;
 /**
- * For a process that callers wait for while it rings, and that stores the data of the others: below those,
- * but above other programs, or admission takes too long.
+ * Priority of each kind of process, where the system shares CPU time among sessions. Sound comes first. Then
+ * the control plane, which callers wait for while it rings, and which stores the data of the others.
  */
-export const BEHIND_FAVOURED = -4;
+export const PROCESS_PRIORITIES = { worker: -12, 'control-plane': -9, signalling: -7 } as const;
 
 /**
  * Makes each thread of this process collect its young generation by itself. V8's helper threads run at normal

@@ -3,11 +3,13 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { Meters } from '#base/meters.ts';
 import { readPem } from '#base/pem.ts';
+import { sessionPriority, setSessionPriority } from '#base/platform.ts';
 import type { Settings } from '#config/env.ts';
 import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { SipTls } from '#telephony/embedded/transport.ts';
 import { createHttpAdmission, createHttpWorkerReports } from '#telephony/http-admission.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
+import { giveWayDuringFloods } from './flood-priority.ts';
 import { describeHealth, openHealthPort } from './health-server.ts';
 import { explainListenError } from './ports.ts';
 import { ControlPlaneContact, healthOfSignalling } from './signalling-health.ts';
@@ -42,6 +44,11 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
       });
     });
     health?.serve(healthOfSignalling(server, contact, new Meters().addProcess()));
+    const unwanted = () => server.metrics().flooded + server.metrics().malformed;
+    const stopGivingWay = giveWayDuringFloods(systemClock, unwanted, {
+      read: () => sessionPriority(process.pid),
+      set: (priority) => setSessionPriority(process.pid, priority),
+    });
     // While draining, admission refuses new calls; running ones still need their BYE.
     return {
       facts: { outlivesDrain: true, sipPort: server.sipPort },
@@ -52,6 +59,7 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
       ],
       drain: async () => undefined,
       async close() {
+        stopGivingWay();
         await health?.close();
         await server.close();
       },

@@ -10,7 +10,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { processorWaitMs, setSessionPriority } from '#base/platform.ts';
-import { BEHIND_FAVOURED, FAVOURED } from '#base/thread-priority.ts';
+import { PROCESS_PRIORITIES } from '#base/thread-priority.ts';
 import {
   activityEnvironment,
   closeActivityFile,
@@ -201,8 +201,7 @@ export class Supervisor {
       detached: true,
     });
     child.process = process;
-    if (process.pid !== undefined)
-      void setSessionPriority(process.pid, child.spec.role === 'control-plane' ? BEHIND_FAVOURED : FAVOURED);
+    if (process.pid !== undefined) void setSessionPriority(process.pid, PROCESS_PRIORITIES[child.spec.role]);
     process.on('message', (message) => this.#receive(child, message as ChildMessage));
     process.on('error', (error) => {
       logger.error({ err: error, name: child.spec.name }, 'a process could not be started or reached');

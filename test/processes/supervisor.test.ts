@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { PROCESS_PRIORITIES } from '#base/thread-priority.ts';
 import { type Role, Supervisor, type SupervisorDeps } from '#processes/supervisor.ts';
 
 const program = new URL('../fakes/child-program.ts', import.meta.url).pathname;
@@ -169,18 +170,19 @@ describe('supervisor', () => {
     expect(pids(started, 'control-plane')).toHaveLength(1);
   });
 
-  it('call processes have priority over the control plane on systems that share cores among sessions', async () => {
-    const started = start(['control-plane', 'worker']);
-    await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
+  it('calls go before the control plane, and it before signalling, where sessions share the cores', async () => {
+    const started = start(['control-plane', 'signalling', 'worker']);
+    await vi.waitFor(() => expect(started.ready).toHaveLength(3), { timeout: 10_000 });
     const groupOf = (role: Role) => `/proc/${pids(started, role)[0]}/autogroup`;
     const niceOf = (role: Role) => Number(readFileSync(groupOf(role), 'utf8').split('nice ')[1]);
     // Not every system has such groups, and not every user may raise a group's priority.
     try {
-      writeFileSync(groupOf('control-plane'), '-1');
+      writeFileSync(groupOf('worker'), String(PROCESS_PRIORITIES.worker));
     } catch {
       return;
     }
     await expect.poll(() => niceOf('worker'), { timeout: 10_000 }).toBeLessThan(niceOf('control-plane'));
+    await expect.poll(() => niceOf('control-plane'), { timeout: 10_000 }).toBeLessThan(niceOf('signalling'));
   });
 
   it('a process that never becomes ready fails the start', async () => {
