@@ -2,7 +2,7 @@
 import type { Clock } from '#base/clock.ts';
 import { type Allowance, TokenBucket } from '#base/token-bucket.ts';
 
-const REQUESTS: Allowance = { perSecond: 400, burst: 1_200 };
+const REQUESTS: Allowance = { perSecond: 200, burst: 1_200 };
 /** Answers to our own requests: many calls may be moved at once through one proxy. */
 export const ANSWERS: Allowance = { perSecond: 4_000, burst: 12_000 };
 const MAX_SOURCES = 20_000;
