@@ -34,7 +34,7 @@ export const limitSettings = {
   LIMIT_UPLOADS: count.default(20),
   LIMIT_UPLOAD_BYTES: count.default(512 * 1_048_576),
   LIMIT_UPLOADS_PER_MINUTE: count.default(600),
-  LIMIT_UPLOAD_BYTES_PER_SECOND: count.default(16 * 1_048_576),
+  LIMIT_UPLOAD_BYTES_PER_SECOND: count.default(4 * 1_048_576),
   LIMIT_TOOL_TESTS: count.default(20),
   LIMIT_TOOL_TESTS_PER_MINUTE: count.default(300),
   LIMIT_TEST_RUNS: count.default(4),
