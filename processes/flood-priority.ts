@@ -10,41 +10,42 @@ const FLOOD_PER_SECOND = 100;
 /** How long it must be quiet before the priority returns. */
 const QUIET_MS = 10_000;
 
-/** Priority of the process's session, as a nice value; null if the system has none. */
+/** Priority of the process's session, as a nice value. */
 interface PriorityOfSession {
+  /** The priority outside floods; a process with another one is left alone. */
+  readonly usual: number;
+  /** Null if the system has none. */
   read(): Promise<number | null>;
+  /** May have no effect, for example if the system limits how often it is set. */
   set(priority: number): Promise<void>;
 }
 
 /**
- * Lowers the priority while `unwanted`, the number of messages so far that were dropped or malformed, grows
- * fast. Returns a function that stops this.
+ * Sets the priority to 0 while `unwanted`, the number of messages so far that were dropped or malformed,
+ * grows fast. Returns a function that stops this.
  */
 export function giveWayDuringFloods(
   clock: Clock,
   unwanted: () => number,
   priority: PriorityOfSession,
 ): () => void {
-  let seen = unwanted();
+  let seen = { atMs: clock.now(), count: unwanted() };
   let lastFloodMs = Number.NEGATIVE_INFINITY;
-  /** Priority to return to; null while there is no flood. */
-  let usual: number | null = null;
+  let hasGivenWay = false;
 
   async function look(): Promise<void> {
-    const nowMs = clock.now();
-    if (unwanted() - seen >= FLOOD_PER_SECOND) lastFloodMs = nowMs;
-    seen = unwanted();
-    const isFlooded = nowMs - lastFloodMs < QUIET_MS;
-    if (isFlooded && usual === null) {
-      const current = await priority.read();
-      if (current === null || current >= 0) return;
-      usual = current;
+    const now = { atMs: clock.now(), count: unwanted() };
+    if ((now.count - seen.count) * 1_000 >= FLOOD_PER_SECOND * (now.atMs - seen.atMs)) lastFloodMs = now.atMs;
+    seen = now;
+    const isFlooded = now.atMs - lastFloodMs < QUIET_MS;
+    if (!isFlooded && !hasGivenWay) return;
+    // Read each time: a change that failed is repeated.
+    const current = await priority.read();
+    if (isFlooded && current === priority.usual) {
+      hasGivenWay = true;
       await priority.set(0);
-    } else if (!isFlooded && usual !== null) {
-      const before = usual;
-      usual = null;
-      await priority.set(before);
-    }
+    } else if (!isFlooded && current === 0) await priority.set(priority.usual);
+    else if (!isFlooded) hasGivenWay = false;
   }
 
   const timer = clock.every(LOOK_MS, () => void look());

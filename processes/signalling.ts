@@ -4,6 +4,7 @@ import { createLogger } from '#base/log.ts';
 import { Meters } from '#base/meters.ts';
 import { readPem } from '#base/pem.ts';
 import { sessionPriority, setSessionPriority } from '#base/platform.ts';
+import { PROCESS_PRIORITIES } from '#base/thread-priority.ts';
 import type { Settings } from '#config/env.ts';
 import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { SipTls } from '#telephony/embedded/transport.ts';
@@ -46,6 +47,7 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
     health?.serve(healthOfSignalling(server, contact, new Meters().addProcess()));
     const unwanted = () => server.metrics().flooded + server.metrics().malformed;
     const stopGivingWay = giveWayDuringFloods(systemClock, unwanted, {
+      usual: PROCESS_PRIORITIES.signalling,
       read: () => sessionPriority(process.pid),
       set: (priority) => setSessionPriority(process.pid, priority),
     });

@@ -6,16 +6,19 @@ describe('the priority of signalling', () => {
   let clock: ManualClock;
   let unwanted: number;
   let priority: number | null;
+  let mayChange: boolean;
   let stop: () => void;
 
   beforeEach(() => {
     clock = new ManualClock();
     unwanted = 0;
     priority = -7;
+    mayChange = true;
     stop = giveWayDuringFloods(clock, () => unwanted, {
+      usual: -7,
       read: async () => priority,
       set: async (value) => {
-        priority = value;
+        if (mayChange) priority = value;
       },
     });
   });
@@ -37,30 +40,40 @@ describe('the priority of signalling', () => {
     expect(priority).toBe(-7);
   });
 
-  it('returns only once if the flood pauses', async () => {
+  it('stays low while a flood only pauses', async () => {
     await seconds(1, 1_600);
     await seconds(5, 0);
     await seconds(1, 1_600);
     await seconds(9, 0);
     expect(priority).toBe(0);
+  });
+
+  it.each([
+    [99, -7],
+    [100, 0],
+  ])('with %i unwanted messages a second is %i', async (messages, expected) => {
+    await seconds(60, messages);
+    expect(priority).toBe(expected);
+  });
+
+  it('returns later if the system refuses the first attempt', async () => {
+    await seconds(1, 1_600);
+    mayChange = false;
+    await seconds(10, 0);
+    expect(priority).toBe(0);
+    mayChange = true;
     await seconds(1, 0);
     expect(priority).toBe(-7);
   });
 
-  it('is kept while one peer sends some broken messages', async () => {
-    await seconds(60, 20);
-    expect(priority).toBe(-7);
-  });
-
-  it.each([null, 0, 5])('is left alone if it is %s: there is nothing to give up', async (usual) => {
-    priority = usual;
+  it.each([null, 0, -20])('is left alone if it is not that of signalling but %s', async (other) => {
+    priority = other;
     await seconds(1, 1_600);
-    expect(priority).toBe(usual);
-    await seconds(10, 0);
-    expect(priority).toBe(usual);
+    await seconds(20, 0);
+    expect(priority).toBe(other);
   });
 
-  it('leaves no timer after a stop', () => {
+  it('is not looked at after a stop', () => {
     stop();
     expect(clock.pendingTimers).toBe(0);
   });

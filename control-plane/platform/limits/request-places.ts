@@ -24,7 +24,7 @@ declare module 'fastify' {
 const BUSY_SECONDS = 1;
 
 /** Size assumed for an upload of undeclared size until it has finished. */
-const UNSTATED_BYTES = 16 * 1_048_576;
+const UNSTATED_BYTES = 4 * 1_048_576;
 
 type Parts = Pick<Context, 'clock' | 'ledger' | 'settings' | 'coordination' | 'turns'>;
 
