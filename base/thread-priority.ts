@@ -42,8 +42,9 @@ export function yieldToOtherThreads(): void {
 /**
  * Priority of each kind of process, where the system shares CPU time among sessions. Sound comes first. Then
  * the control plane, which callers wait for while it rings, and which stores the data of the others.
+ * Higher priorities would starve servers beside Parley, such as LiveKit's, which have 0.
  */
-export const PROCESS_PRIORITIES = { worker: -12, 'control-plane': -9, signalling: -7 } as const;
+export const PROCESS_PRIORITIES = { worker: -7, 'control-plane': -4, signalling: -2 } as const;
 
 /**
  * Makes each thread of this process collect its young generation by itself. V8's helper threads run at normal

@@ -9,6 +9,8 @@ const LOOK_MS = 1_000;
 const FLOOD_PER_SECOND = 100;
 /** How long it must be quiet before the priority returns. */
 const QUIET_MS = 10_000;
+/** Priority during a flood, below that of other programs. */
+const FLOODED = 5;
 
 /** Priority of the process's session, as a nice value. */
 interface PriorityOfSession {
@@ -21,7 +23,7 @@ interface PriorityOfSession {
 }
 
 /**
- * Sets the priority to 0 while `unwanted`, the number of messages so far that were dropped or malformed,
+ * Lowers the priority while `unwanted`, the number of messages so far that were dropped or malformed,
  * grows fast. Returns a function that stops this.
  */
 export function giveWayDuringFloods(
@@ -43,8 +45,8 @@ export function giveWayDuringFloods(
     const current = await priority.read();
     if (isFlooded && current === priority.usual) {
       hasGivenWay = true;
-      await priority.set(0);
-    } else if (!isFlooded && current === 0) await priority.set(priority.usual);
+      await priority.set(FLOODED);
+    } else if (!isFlooded && current === FLOODED) await priority.set(priority.usual);
     else if (!isFlooded) hasGivenWay = false;
   }
 

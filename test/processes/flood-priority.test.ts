@@ -12,10 +12,10 @@ describe('the priority of signalling', () => {
   beforeEach(() => {
     clock = new ManualClock();
     unwanted = 0;
-    priority = -7;
+    priority = -2;
     mayChange = true;
     stop = giveWayDuringFloods(clock, () => unwanted, {
-      usual: -7,
+      usual: -2,
       read: async () => priority,
       set: async (value) => {
         if (mayChange) priority = value;
@@ -31,13 +31,13 @@ describe('the priority of signalling', () => {
     }
   }
 
-  it('is that of other programs during a flood, and returns ten seconds after it', async () => {
+  it('is below that of other programs during a flood, and returns ten seconds after it', async () => {
     await seconds(2, 1_600);
-    expect(priority).toBe(0);
+    expect(priority).toBe(5);
     await seconds(9, 0);
-    expect(priority).toBe(0);
+    expect(priority).toBe(5);
     await seconds(1, 0);
-    expect(priority).toBe(-7);
+    expect(priority).toBe(-2);
   });
 
   it('stays low while a flood only pauses', async () => {
@@ -45,12 +45,12 @@ describe('the priority of signalling', () => {
     await seconds(5, 0);
     await seconds(1, 1_600);
     await seconds(9, 0);
-    expect(priority).toBe(0);
+    expect(priority).toBe(5);
   });
 
   it.each([
-    [99, -7],
-    [100, 0],
+    [99, -2],
+    [100, 5],
   ])('with %i unwanted messages a second is %i', async (messages, expected) => {
     await seconds(60, messages);
     expect(priority).toBe(expected);
@@ -60,10 +60,10 @@ describe('the priority of signalling', () => {
     await seconds(1, 1_600);
     mayChange = false;
     await seconds(10, 0);
-    expect(priority).toBe(0);
+    expect(priority).toBe(5);
     mayChange = true;
     await seconds(1, 0);
-    expect(priority).toBe(-7);
+    expect(priority).toBe(-2);
   });
 
   it.each([null, 0, -20])('is left alone if it is not that of signalling but %s', async (other) => {
