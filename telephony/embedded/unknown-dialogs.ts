@@ -8,7 +8,7 @@ import type { Core } from './core.ts';
 import { hand, reply } from './server-transactions.ts';
 import type { ServerTransaction } from './transaction.ts';
 
-/** Questions of the whole server, four times what one address may send: each reaches every worker. */
+/** Questions of the whole server, at four times the rate of one address: each reaches every worker. */
 export const QUESTIONS: Allowance = { perSecond: 800, burst: 2_400 };
 /** Until then a worker that is not connected yet may be, and another server may be asked. */
 const RETRY_LATER = [{ name: 'Retry-After', value: '2' }];

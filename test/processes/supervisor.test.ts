@@ -6,21 +6,18 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { sessionPriority, setSessionPriority } from '#base/platform.ts';
 import { type Role, Supervisor, type SupervisorDeps } from '#processes/supervisor.ts';
 
 const program = new URL('../fakes/child-program.ts', import.meta.url).pathname;
 
 /** Not every system groups processes by session, and not every user may raise a group's priority. */
-function mayRaisePriorities(): boolean {
+async function mayRaisePriorities(): Promise<boolean> {
   const probe = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' });
-  try {
-    writeFileSync(`/proc/${probe.pid}/autogroup`, '-1');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    probe.kill();
-  }
+  await setSessionPriority(Number(probe.pid), -1);
+  const priority = await sessionPriority(Number(probe.pid));
+  probe.kill();
+  return priority === -1;
 }
 
 describe('supervisor', () => {
@@ -185,11 +182,14 @@ describe('supervisor', () => {
   it('calls go before the control plane, and it before signalling, where sessions share the cores', async () => {
     const started = start(['control-plane', 'signalling', 'worker']);
     await vi.waitFor(() => expect(started.ready).toHaveLength(3), { timeout: 10_000 });
-    const groupOf = (role: Role) => `/proc/${pids(started, role)[0]}/autogroup`;
-    const niceOf = (role: Role) => Number(readFileSync(groupOf(role), 'utf8').split('nice ')[1]);
-    if (!mayRaisePriorities()) return;
-    await expect.poll(() => niceOf('worker'), { timeout: 10_000 }).toBeLessThan(niceOf('control-plane'));
-    await expect.poll(() => niceOf('control-plane'), { timeout: 10_000 }).toBeLessThan(niceOf('signalling'));
+    const niceOf = async (role: Role) => Number(await sessionPriority(Number(pids(started, role)[0])));
+    if (!(await mayRaisePriorities())) return;
+    await expect
+      .poll(() => niceOf('worker'), { timeout: 10_000 })
+      .toBeLessThan(await niceOf('control-plane'));
+    await expect
+      .poll(() => niceOf('control-plane'), { timeout: 10_000 })
+      .toBeLessThan(await niceOf('signalling'));
   });
 
   it('a process that never becomes ready fails the start', async () => {

@@ -30,7 +30,7 @@ export interface Amendment {
   readonly analysis?: WebhookAnalysis;
 }
 
-/** What changes of stored sessions need of the context. */
+/** Parts of the context needed to change a stored session. */
 export type SessionParts = Pick<
   Context,
   'models' | 'clock' | 'coordination' | 'dataKeys' | 'metrics' | 'tracing' | 'reported'
