@@ -1,6 +1,7 @@
 /** The dialog of an answered call, over drachtio-srf. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Srf from 'drachtio-srf';
+import { parameter } from '../embedded/message.ts';
 import type {
   DialogFacts,
   ReferListener,
@@ -77,11 +78,12 @@ export class DrachtioDialog implements SipDialog {
 
   /** True if this is the dialog of a request of the peer. */
   has(request: Srf.SrfRequest): boolean {
-    const tagOf = (name: 'from' | 'to') => (request.getParsedHeader(name) as HeaderWithTag).params?.tag;
+    // drachtio-srf's own parser throws on a header without an address.
+    const tagOf = (name: 'From' | 'To') => parameter(request.get(name) ?? '', 'tag') ?? '';
     return (
       request.get('Call-ID') === this.#facts.sipCallId &&
-      tagOf('to') === this.#facts.localTag &&
-      (tagOf('from') ?? '') === this.#facts.remoteTag
+      tagOf('To') === this.#facts.localTag &&
+      tagOf('From') === this.#facts.remoteTag
     );
   }
 
@@ -360,10 +362,6 @@ export class DrachtioDialog implements SipDialog {
 interface Binding {
   readonly home: ServerConnection;
   is: 'known' | 'pending' | 'refused';
-}
-
-interface HeaderWithTag {
-  readonly params?: { readonly tag?: string };
 }
 
 /**

@@ -170,6 +170,15 @@ describe('a worker at two SIP servers', () => {
     expect(two.ended).toBe(0);
   });
 
+  it('refuses a request whose sender has no address', async () => {
+    const dialog = await call();
+    const { localTag: toTag, sipCallId: callId } = dialog.facts;
+    for (const [index, from] of ['<>;tag=another', ';tag=another'].entries()) {
+      elsewhere.request({ method: 'INFO', cseq: index + 2, callId, toTag, from });
+      expect(statusOf(await answerTo(elsewhere, `${index + 2} INFO`)), from).toBe(481);
+    }
+  });
+
   it('the server that does not have the call asks all workers', async () => {
     const other = await connectTestWorker(servers[1], 'worker-2');
     const third = await connectTestWorker(servers[1], 'worker-3');

@@ -15,6 +15,8 @@ export interface RawRequest {
   readonly callId?: string;
   readonly cseq?: number;
   readonly toTag?: string | null;
+  /** The whole header; `fromTag` alone gives a valid one. */
+  readonly from?: string;
   readonly fromTag?: string;
   /** Null omits the header. */
   readonly contact?: string | null;
@@ -66,7 +68,7 @@ export class RawCaller {
         `${request.sentBy ?? `127.0.0.1:${this.port}`};` +
         `branch=${request.branch ?? `z9hG4bK-${this.port}-${this.#count}`}`,
       'Max-Forwards: 70',
-      `From: <sip:caller@127.0.0.1>;tag=${request.fromTag ?? 'caller'}`,
+      `From: ${request.from ?? `<sip:caller@127.0.0.1>;tag=${request.fromTag ?? 'caller'}`}`,
       `To: <sip:+15550100@127.0.0.1>${request.toTag ? `;tag=${request.toTag}` : ''}`,
       `Call-ID: ${request.callId ?? `call-${this.port}`}`,
       `CSeq: ${request.cseq ?? 1} ${method}`,
