@@ -12,7 +12,7 @@ import { has } from '#test/needs.ts';
 import { Program, RunningProgram } from '../journeys/program.ts';
 import { RootApi } from '../journeys/root-api.ts';
 import { type Host, type Network, RANGE } from './network.ts';
-import { Part } from './part.ts';
+import { GIVES_WAY, Part } from './part.ts';
 
 const MACHINES = 3;
 const SIGNALLING_SERVERS = 2;
@@ -189,7 +189,7 @@ export class Fleet extends RootApi {
           ...{ RTP_PORT_MIN: String(first), RTP_PORT_MAX: String(last) },
           DATA_DIR: join(this.#folder, name),
         };
-        return new Program(role, settings, this.#release, host.within);
+        return new Program(role, settings, this.#release, [...host.within, ...GIVES_WAY]);
       }),
     );
   }

@@ -1,5 +1,14 @@
 /** A part of the fleet, which can be stopped, killed, hung and started again. */
+import { readdirSync } from 'node:fs';
+import { getPriority, setPriority } from 'node:os';
 import type { RunningProgram } from '../journeys/program.ts';
+
+const STARTING_NICE = 10;
+/**
+ * Begins the command of a part that leaves the processors to the calls while it loads its modules: it would
+ * start on a machine of its own, beside the calls of that machine alone.
+ */
+export const GIVES_WAY = ['nice', '-n', String(STARTING_NICE)];
 
 export class Part {
   readonly name: string;
@@ -29,6 +38,7 @@ export class Part {
     const program = this.#start();
     this.#programs.push(program);
     await program.printed(this.#ready);
+    if (program.pid !== null) treatAsOthers(program.pid);
   }
 
   /** Waits until the current program prints something. */
@@ -53,4 +63,14 @@ export class Part {
     this.signal('SIGKILL');
     await this.#programs.at(-1)?.close();
   }
+}
+
+/** Ends the giving way of those threads that have not chosen a priority themselves. */
+function treatAsOthers(pid: number): void {
+  for (const thread of readdirSync(`/proc/${pid}/task`).map(Number))
+    try {
+      if (getPriority(thread) === STARTING_NICE) setPriority(thread, 0);
+    } catch {
+      // It has ended.
+    }
 }
