@@ -3,9 +3,9 @@
  * the system (`npm run check:house`); docs/platforms.md says what runs where.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { setPriority, tmpdir } from 'node:os';
+import { getPriority, setPriority, tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import process from 'node:process';
 
@@ -42,6 +42,30 @@ export function setThreadPriority(priority: number): void {
     setPriority(priority);
   } catch {
     // This user may not: the thread runs normally.
+  }
+}
+
+/**
+ * Gives every thread of this process with one priority another one, those of native libraries included. Has
+ * no effect where `setThreadPriority` has none.
+ */
+export function replaceThreadPriority(from: number, to: number): void {
+  for (const thread of threadsOfThisProcess()) {
+    try {
+      if (getPriority(thread) === from) setPriority(thread, to);
+    } catch {
+      // It has ended, or this user may not.
+    }
+  }
+}
+
+function threadsOfThisProcess(): number[] {
+  if (!isLinux) return [];
+  try {
+    return readdirSync('/proc/self/task').map(Number);
+  } catch {
+    // No /proc.
+    return [];
   }
 }
 

@@ -1,7 +1,7 @@
 /** Which threads and processes come first when the machine is busy. */
 import { constants } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
-import { scheduleThreadInRealTime, setThreadPriority } from './platform.ts';
+import { replaceThreadPriority, scheduleThreadInRealTime, setThreadPriority } from './platform.ts';
 
 /** For a thread that sends packets: its timing matters more than anything else on the machine. */
 export function preferThisThread(): void {
@@ -18,6 +18,19 @@ export function preferThisThread(): void {
 export function runThisThreadInRealTime(): void {
   preferThisThread();
   scheduleThreadInRealTime();
+}
+
+/**
+ * For a process whose threads send packets, which first loads native libraries: that takes seconds of CPU
+ * time, and other processes have calls. It loads them with the normal priority. The returned function prefers
+ * all threads that still have it, those of the libraries included. Call it when the process begins to serve,
+ * and again once everything is loaded: threads may have been started meanwhile.
+ */
+export function loadBeforeServing(): () => void {
+  const { PRIORITY_NORMAL, PRIORITY_HIGH } = constants.priority;
+  collectAlone();
+  treatThisThreadAsOthers();
+  return () => replaceThreadPriority(PRIORITY_NORMAL, PRIORITY_HIGH);
 }
 
 /**

@@ -5,7 +5,7 @@
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import { parentPort } from 'node:worker_threads';
-import { preferThisThread, runThisThreadInRealTime } from '#base/thread-priority.ts';
+import { loadBeforeServing, runThisThreadInRealTime } from '#base/thread-priority.ts';
 import { LegsHost } from './legs-host.ts';
 import type { FromMediaThread, ToMediaThread } from './thread-messages.ts';
 
@@ -15,10 +15,16 @@ if (parentPort) {
   const thread = new LegsHost((message, transfer) => port.postMessage(message, transfer));
   port.on('message', (message: ToMediaThread) => thread.receive(message));
 } else {
-  // The WebRTC library sends from threads of its own, which inherit this one's priority.
-  preferThisThread();
-  const thread = new LegsHost((message: FromMediaThread) => void process.send?.(message));
-  process.on('message', (message) => thread.receive(message as ToMediaThread));
+  const serve = loadBeforeServing();
+  const thread = new LegsHost((message: FromMediaThread) => {
+    if (message.type === 'warm') serve();
+    process.send?.(message);
+  });
+  process.on('message', (message: ToMediaThread) => {
+    // The caller waits, also for what is not loaded yet.
+    if (message.type === 'openWebrtc' || message.type === 'openLivekit') serve();
+    thread.receive(message);
+  });
   // Signals are meant for the worker, which drains its calls and then ends this process.
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', () => undefined);

@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { getPriority } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, it } from 'vitest';
 import { favourThisThread, preferThisThread, treatThisThreadAsOthers } from '#base/thread-priority.ts';
 
 /** Whether this machine allows real-time scheduling. */
 const allowsRealTime = spawnSync('chrt', ['--rr', '1', 'true']).status === 0;
+const allowsPriorities = spawnSync('nice', ['-n', '-14', 'sh', '-c', '[ "$(nice)" = -14 ]']).status === 0;
 
 afterEach(treatThisThreadAsOthers);
 
@@ -31,5 +33,17 @@ it.skipIf(!allowsRealTime)(
     const [policies] = await once(thread, 'message');
     const [usual, roundRobin] = [0, 2];
     expect(policies).toEqual({ own: roundRobin, started: usual });
+  },
+);
+
+it.skipIf(!allowsPriorities)(
+  'a process loads libraries without precedence, and has it with all their threads once it serves',
+  () => {
+    const program = new URL('./loading-process.ts', import.meta.url);
+    const { stdout } = spawnSync('nice', ['-n', '-7', process.execPath, fileURLToPath(program)]);
+    expect(JSON.parse(stdout.toString())).toEqual({
+      loading: { own: 0, started: 0 },
+      serving: { own: -14, started: -14 },
+    });
   },
 );
