@@ -126,13 +126,13 @@ function leadingOrder(stages: readonly Document[]): {
 let operators: Context | null = null;
 
 /** mingo's filters and sort order differ from MongoDB's in details, so pipelines use ours too. */
-function operatorsOf({ Context, Lazy }: ReturnType<typeof pipelines>): Context {
+function operatorsOf({ Context }: ReturnType<typeof pipelines>): Context {
   operators ??= Context.init({
     pipeline: {
       $match: (rows: Iterator, filter: AnyObject) =>
         rows.filter((row) => compileFilter(filter)(row as Document)),
       $sort: (rows: Iterator, sort: AnyObject) =>
-        rows.transform((all) => Lazy(sortedDocuments(all as Document[], sortField({ sort }, 'sort')))),
+        rows.transform((all) => inOrder(all as Document[], sortField({ sort }, 'sort'))),
     } as unknown as PipelineOperators,
   });
   return operators;
@@ -140,11 +140,13 @@ function operatorsOf({ Context, Lazy }: ReturnType<typeof pipelines>): Context {
 
 type PipelineOperators = NonNullable<NonNullable<Parameters<typeof Context.init>[0]>['pipeline']>;
 
-function sortedDocuments(documents: readonly Document[], sort: Sort): Document[] {
-  return documents
+function inOrder(documents: readonly Document[], sort: Sort): Iterator {
+  const sorted = documents
     .map((document) => ({ document, key: sortKey(document, sort) }))
     .sort((left, right) => Buffer.compare(left.key, right.key))
     .map(({ document }) => document);
+  // The library only calls `next`.
+  return sorted.values() as unknown as Iterator;
 }
 
 function runPipeline(
@@ -166,9 +168,7 @@ function runPipeline(
   try {
     return aggregator.run<Document>([...documents]);
   } catch (error) {
-    // mingo's own errors are about the pipeline.
-    if (error instanceof Error && error.constructor.name === 'MingoError')
-      throw new StoreError('BadValue', error.message);
+    if (library.isRefusal(error)) throw new StoreError('BadValue', error.message);
     throw error;
   }
 }

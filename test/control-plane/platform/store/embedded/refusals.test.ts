@@ -220,3 +220,8 @@ it.each([
   expect(({} as Record<string, unknown>)['x']).toBeUndefined();
   expect(await database.ping()).toBe(true);
 });
+
+it('an unknown operator in a pipeline is reported as the client’s mistake', async () => {
+  const pipeline = [{ $project: { twice: { $noSuchOperator: ['$n', 2] } } }];
+  await expect(things().aggregate(pipeline).toArray()).rejects.toMatchObject({ codeName: 'BadValue' });
+});
