@@ -3,11 +3,12 @@
  * orchestrator and for Prometheus. The processes of `npm start` have none, because their supervisor watches
  * them.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { Meters } from '#base/meters.ts';
+import { createServer } from '#base/node-http.ts';
 import { hostPort } from '#base/public-address.ts';
 import type { Settings } from '#config/env.ts';
 import { explainListenError } from './ports.ts';

@@ -4,7 +4,8 @@
  * 127.0.0.1.
  */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer } from '#base/node-http.ts';
 
 /**
  * Serves the internal routes on a port of 127.0.0.1; `handle` is the router of the public server. Rejects

@@ -1,7 +1,7 @@
 /** Refuses connections that send malformed HTTP or are too slow. */
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError } from 'fastify';
+import { STATUS_CODES } from '#base/node-http.ts';
 import type { Refusals } from '../limits/refusals.ts';
 
 const STATUS: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };

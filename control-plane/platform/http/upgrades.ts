@@ -2,8 +2,9 @@
  * Routes WebSocket upgrades on an HTTP server by path: each part claims its paths, all other upgrades are
  * refused with 404.
  */
-import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { STATUS_CODES } from '#base/node-http.ts';
 
 /** Handles an upgrade request, or refuses it. */
 type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
