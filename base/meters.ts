@@ -2,7 +2,33 @@
  * Metrics for Prometheus. Every label has a set of known values, and any other value becomes `other`: no
  * input from outside can add a time series.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { createRequire } from 'node:module';
+import { cpuUsage } from 'node:process';
+import type * as Prometheus from 'prom-client';
+
+const require = createRequire(import.meta.url);
+/** Only the parts of the library that are used: the rest loads OpenTelemetry and a client of HTTP. */
+const part = (name: string): unknown => require(`prom-client/lib/${name}`);
+const Counter = part('counter') as typeof Prometheus.Counter;
+const Gauge = part('gauge') as typeof Prometheus.Gauge;
+const Histogram = part('histogram') as typeof Prometheus.Histogram;
+const Registry = part('registry') as typeof Prometheus.Registry;
+/** The library's metrics of a process, but those of CPU time. */
+const PROCESS_METRICS = [
+  'processStartTime',
+  'osMemoryHeap',
+  'processOpenFileDescriptors',
+  'processMaxFileDescriptors',
+  'eventLoopLag',
+  'processResources',
+  'processHandles',
+  'processRequests',
+  'heapSizeAndUsed',
+  'heapSpacesSizeAndUsed',
+  'version',
+  'gc',
+];
+type ProcessMetric = (registry: Prometheus.Registry, config: object) => void;
 
 /** Known values of each label. */
 export type LabelSets<Label extends string> = Readonly<Record<Label, Iterable<string>>>;
@@ -54,7 +80,7 @@ export interface Scrape {
 
 /** The metrics of one process. */
 export class Meters {
-  readonly #registry = new Registry();
+  readonly #registry: Prometheus.Registry = new Registry();
   readonly #facts: MeterFacts[] = [];
   #scrapes: Promise<unknown> = Promise.resolve();
 
@@ -64,7 +90,11 @@ export class Meters {
 
   /** Adds the metrics of the process and of its event loop (`process_…`, `nodejs_…`). */
   addProcess(): this {
-    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
+    addProcessorTime(this.#registry);
+    for (const name of PROCESS_METRICS)
+      (part(`metrics/${name}`) as ProcessMetric)(this.#registry, {
+        eventLoopMonitoringPrecision: LAG_SAMPLE_MS,
+      });
     return this;
   }
 
@@ -204,8 +234,24 @@ export class Meters {
 }
 
 /** Its type says that a registry has one type for ever; the library changes it at any time. */
-function setType(registry: Registry, type: string): void {
-  registry.setContentType(type as Parameters<Registry['setContentType']>[0]);
+function setType(registry: Prometheus.Registry, type: string): void {
+  registry.setContentType(type as Parameters<Prometheus.Registry['setContentType']>[0]);
+}
+
+function addProcessorTime(registry: Prometheus.Registry): void {
+  const add = (name: string, kind: string, read: (usage: NodeJS.CpuUsage) => number) =>
+    new Counter({
+      name,
+      help: `Total ${kind} CPU time spent in seconds.`,
+      registers: [registry],
+      collect() {
+        this.reset();
+        this.inc(read(cpuUsage()) / 1e6);
+      },
+    });
+  add('process_cpu_user_seconds_total', 'user', ({ user }) => user);
+  add('process_cpu_system_seconds_total', 'system', ({ system }) => system);
+  add('process_cpu_seconds_total', 'user and system', ({ user, system }) => user + system);
 }
 
 function promOf<Label extends string>({ name, help, labels }: About<Label>) {
