@@ -36,8 +36,6 @@ export async function startControlPlane(context: Context): Promise<ControlPlane>
   await registerRoutes(app, context);
   await seedOperator(context);
   await app.ready();
-  // Generating the API description blocks for a third of a second: do it before the first call.
-  app.swagger();
   await app.listen({ host: settings.HOST, port: settings.PORT });
   const { port } = app.server.address() as AddressInfo;
   context.publicAddress.listensOn(port);

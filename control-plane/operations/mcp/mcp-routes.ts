@@ -51,8 +51,8 @@ function registerServer(
   // Loaded at the first request: the library takes 12 MB.
   const load = async () => {
     const { createMcpAnswers } = await import('./answer-mcp.ts');
-    // By now every route is registered, so the description is complete.
-    return createMcpAnswers({ version: programVersion(), description: app.swagger(), pages: pages() });
+    const description = await app.description();
+    return createMcpAnswers({ version: programVersion(), description, pages: pages() });
   };
   let answers: ReturnType<typeof load> | null = null;
   app.route({

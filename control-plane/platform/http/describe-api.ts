@@ -1,5 +1,9 @@
-/** API description generated from the validation schemas: `/openapi.json` (OpenAPI 3.1) and `/docs`. */
-import fastifySwagger from '@fastify/swagger';
+/**
+ * API description generated from the validation schemas: `/openapi.json` (OpenAPI 3.1) and `/docs`. It is
+ * made when it is first asked for, route by route: all at once it would keep calls waiting.
+ */
+import { setImmediate } from 'node:timers/promises';
+import fastifySwagger, { type SwaggerTransform } from '@fastify/swagger';
 import fastifySwaggerUi from '@fastify/swagger-ui';
 import type {
   FastifyBaseLogger,
@@ -25,6 +29,15 @@ type Server = FastifyInstance<
   FastifyBaseLogger,
   ZodTypeProvider
 >;
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The API description, once all routes are registered. */
+    description(): Promise<object>;
+  }
+}
+
+const OPENAPI_VERSION = '3.1.0';
 
 /** Error responses shared by every route, so routes do not declare them. */
 const REFUSALS = {
@@ -145,9 +158,15 @@ export async function describeApi(
   context: Context,
   compatAnswersOf: CompatAnswersOf,
 ): Promise<void> {
+  const described = new Map<RouteOptions, ReturnType<SwaggerTransform>>();
+  const describe: SwaggerTransform = (document) => {
+    const { schema, url } = jsonSchemaTransform(document as Parameters<typeof jsonSchemaTransform>[0]);
+    if (schema?.['hide'] === true) return { schema, url };
+    return { schema: describedRoute((schema ?? {}) as RouteSchema, document.route, compatAnswersOf), url };
+  };
   await app.register(fastifySwagger, {
     openapi: {
-      openapi: '3.1.0',
+      openapi: OPENAPI_VERSION,
       info: {
         title: 'Parley',
         description: 'Real-time voice agents: agents, sessions, phone calls, tools, numbers, wallet.',
@@ -156,22 +175,14 @@ export async function describeApi(
       components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
       security: [{ key: [] }],
     },
-    transform: (route) => {
-      const { schema, url } = jsonSchemaTransform(route);
-      return {
-        schema:
-          schema?.['hide'] === true
-            ? schema
-            : describedRoute((schema ?? {}) as RouteSchema, route.route, compatAnswersOf),
-        url,
-      };
-    },
+    transform: (document) => described.get(document.route) ?? describe(document),
     transformObject: (description) => {
       if (!('openapiObject' in description)) return description.swaggerObject;
       addReferenceTexts(description.openapiObject as Parameters<typeof addReferenceTexts>[0]);
       return description.openapiObject;
     },
   });
+  describeWhenAsked(app, described, describe);
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith('/docs')) route.config = { ...route.config, access: 'none' };
   });
@@ -180,16 +191,55 @@ export async function describeApi(
     title: 'Parley API',
     css: [{ filename: 'parley.css', content: '.swagger-ui .topbar { display: none; }' }],
   };
-  await app.register(fastifySwaggerUi, { routePrefix: '/docs', staticCSP: true, theme });
+  await app.register(fastifySwaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: true,
+    theme,
+    // Some of its routes take the description, and cannot wait for it.
+    uiHooks: { preHandler: async () => void (await app.description()) },
+  });
   let text: string | null = null;
-  app.get('/openapi.json', { config: { access: 'none' }, schema: { hide: true } }, (_request, reply) => {
-    // A megabyte that never changes, so it is serialised once.
-    text ??= JSON.stringify({
-      ...app.swagger(),
-      webhooks: describedWebhooks(),
-      servers: [{ url: context.publicAddress.url }],
-    });
-    return reply.type('application/json; charset=utf-8').send(text);
+  app.get(
+    '/openapi.json',
+    { config: { access: 'none' }, schema: { hide: true } },
+    async (_request, reply) => {
+      const description = await app.description();
+      // A megabyte that never changes, so it is serialised once.
+      text ??= JSON.stringify({
+        ...description,
+        webhooks: describedWebhooks(),
+        servers: [{ url: context.publicAddress.url }],
+      });
+      return reply.type('application/json; charset=utf-8').send(text);
+    },
+  );
+}
+
+/** Adds `app.description`, which fills `described` for the plugin, a route in each turn of the event loop. */
+function describeWhenAsked(
+  app: Server,
+  described: Map<RouteOptions, ReturnType<SwaggerTransform>>,
+  describe: SwaggerTransform,
+): void {
+  const routes: RouteOptions[] = [];
+  app.addHook('onRoute', (route) => {
+    routes.push(route);
+  });
+  const openapiObject = { openapi: OPENAPI_VERSION };
+  const describeAll = async () => {
+    for (const route of routes.splice(0)) {
+      const { schema = {}, url } = route;
+      described.set(route, describe({ schema, url, route, openapiObject }));
+      await setImmediate();
+    }
+    const description = app.swagger() as object;
+    described.clear();
+    return description;
+  };
+  let description: Promise<object> | null = null;
+  app.decorate('description', () => {
+    description ??= describeAll();
+    return description;
   });
 }
 

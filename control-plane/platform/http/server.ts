@@ -80,6 +80,7 @@ export async function createServer(context: Context, options: ServerOptions = {}
     bodyLimit: BODY_LIMIT_BYTES,
     genReqId: () => randomBytes(8).toString('hex'),
     routerOptions: { maxParamLength: 256 },
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     // Idle connections must not delay shutdown; clients that wait for an answer still get it.
     forceCloseConnections: 'idle',
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -107,6 +108,11 @@ export async function createServer(context: Context, options: ServerOptions = {}
   addHooks(app, context);
   await describeApi(app, context, options.compatAnswersOf ?? (() => null));
   return app;
+}
+
+/** Takes the place of Fastify's own compilers, which it would load although ours replace them. */
+function noCompiler(): never {
+  throw new Error('a schema was compiled before the compilers were set');
 }
 
 function addHooks(app: ApiServer, context: Context): void {
