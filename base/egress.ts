@@ -5,9 +5,9 @@
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { Agent, buildConnector, fetch, type RequestInit, type Response } from 'undici';
 import type { Clock } from './clock.ts';
 import { isPublicAddress, parseAllowList } from './public-address.ts';
+import { Agent, buildConnector, fetch, type RequestInit, type Response } from './undici.ts';
 
 /** Why a destination was refused. */
 export type EgressRefusal =

@@ -1,5 +1,5 @@
 /** Asks the control plane over HTTP to admit a new INVITE, as drachtio-server's request handlers do. */
-import { request } from 'undici';
+import { request } from '#base/undici.ts';
 import { type AdmissionAnswer, type AdmissionRequest, admissionAnswer } from '#protocol/sip-admission.ts';
 import type { SignallingReport } from '#protocol/worker-watch.ts';
 

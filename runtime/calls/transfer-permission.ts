@@ -2,10 +2,11 @@
  * Asks the control plane whether a caller may be transferred now: transfers from managed numbers count
  * towards the calls their account places (`OUTBOUND_CALLS_PER_MINUTE`).
  */
-import { request } from 'undici';
+
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { parseJson } from '#base/parse-json.ts';
+import { request } from '#base/undici.ts';
 import { transferPermission } from '#protocol/transfer-permission.ts';
 
 /** The caller waits meanwhile. */

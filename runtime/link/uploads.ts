@@ -4,10 +4,10 @@
  * each track's current segment (4.8 s) and the batch being gathered.
  */
 import pRetry from 'p-retry';
-import { request } from 'undici';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { parseJson } from '#base/parse-json.ts';
+import { request } from '#base/undici.ts';
 import { packUploads, type Upload, uploadAnswer } from '#protocol/uploads.ts';
 
 const AT_ONCE = 4;

@@ -1,5 +1,5 @@
 /** Ways to send a request to a model: by a guarded `fetch`, or more cheaply by undici's `request`. */
-import { request } from 'undici';
+import { request } from '#base/undici.ts';
 
 /** An answer's body as a stream. */
 export interface ByteSource {

@@ -3,8 +3,8 @@
  * otherwise one utterance per request (`/audio/transcriptions`), and streamed synthesis (`/audio/speech`, 24
  * kHz PCM).
  */
-import { request } from 'undici';
 import { z } from 'zod';
+import { request } from '#base/undici.ts';
 import { isLiveModel, VENDORS } from '#config/vendors.ts';
 import { SampleReader } from '../audio/pcm-bytes.ts';
 import { toWav } from '../audio/wav.ts';
