@@ -100,6 +100,16 @@ module.exports = {
       from: { pathNot: '^media/speech/espeak/' },
       to: { path: 'espeak-ng-emscripten|^media/speech/espeak/' },
     },
+    // See base/node-http.ts.
+    {
+      name: 'http-is-not-imported',
+      severity: 'error',
+      from: {
+        path: within(...layers.filter((layer) => layer !== 'caller' && layer !== 'cli')),
+        pathNot: '^base/node-http.ts$',
+      },
+      to: { path: '^(node:)?http$', dependencyTypesNot: ['type-only'] },
+    },
     ...layerRules,
     ...roomRules,
     {
@@ -121,6 +131,7 @@ module.exports = {
         ),
       },
     },
+    only('undici-stays-in-its-file', 'undici', 'base/undici.ts'),
     only('mongoose-stays-in-store', 'mongoose', 'control-plane/platform/store/'),
     only('ioredis-stays-in-shared-store', 'ioredis', 'control-plane/platform/store/shared.ts'),
     only('drachtio-srf-stays-in-drachtio', 'drachtio-srf', 'telephony/drachtio/'),
