@@ -4,12 +4,13 @@
  */
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { readSettings, type Settings, SettingsError } from '#config/env.ts';
-import { readSecretFiles } from '#config/secret-files.ts';
+import type { Settings } from '#config/env.ts';
 
 const ROLES = ['all', 'control-plane', 'signalling', 'worker'] as const;
 
-function settingsOrExit(): Settings {
+async function settingsOrExit(): Promise<Settings> {
+  const { readSettings, SettingsError } = await import('#config/env.ts');
+  const { readSecretFiles } = await import('#config/secret-files.ts');
   try {
     const environment = readSecretFiles(process.env);
     // Child processes inherit the values. The files may be readable only at the start.
@@ -25,7 +26,7 @@ function settingsOrExit(): Settings {
 
 /**
  * Compilation takes a third of the start: compiled code is cached for the next start, here and in every child
- * process and thread.
+ * process and thread. Every other file of the program is imported after this.
  */
 function keepCompiledCode(): void {
   // Beside the program, where only those who can change the program can write. A directory that is not
@@ -40,8 +41,8 @@ async function run(): Promise<void> {
     console.error(`usage: node main.ts [${ROLES.join(' | ')}]`);
     process.exit(2);
   }
-  const settings = settingsOrExit();
   keepCompiledCode();
+  const settings = await settingsOrExit();
   if (role === 'all') await (await import('#processes/all.ts')).startAll(settings);
   else if (role === 'control-plane')
     await (await import('#processes/control-plane.ts')).runControlPlaneProcess(settings);
