@@ -25,6 +25,7 @@ export async function request(
 ): Promise<Undici.Dispatcher.ResponseData> {
   const { origin, pathname, search } = new URL(url);
   const { dispatcher = getGlobalDispatcher(), ...rest } = options;
-  const target = { origin, path: `${pathname}${search}`, method: 'GET' };
-  return (await requestOf.call(dispatcher, { ...target, ...rest })) as Undici.Dispatcher.ResponseData;
+  const { method = rest.body ? 'PUT' : 'GET' } = rest;
+  const target = { ...rest, origin, path: `${pathname}${search}`, method };
+  return (await requestOf.call(dispatcher, target)) as Undici.Dispatcher.ResponseData;
 }

@@ -195,8 +195,12 @@ export async function describeApi(
     routePrefix: '/docs',
     staticCSP: true,
     theme,
-    // Some of its routes take the description, and cannot wait for it.
-    uiHooks: { preHandler: async () => void (await app.description()) },
+    // These routes take the description, and cannot wait for it.
+    uiHooks: {
+      preHandler: async ({ routeOptions }) => {
+        if (/\/(?:json|yaml)$/.test(routeOptions.url ?? '')) await app.description();
+      },
+    },
   });
   let text: string | null = null;
   app.get(
@@ -215,7 +219,10 @@ export async function describeApi(
   );
 }
 
-/** Adds `app.description`, which fills `described` for the plugin, a route in each turn of the event loop. */
+/**
+ * Adds `app.description`, which fills `described` for the plugin, one route in each turn of the event loop.
+ * What is in it stays: the plugin describes everything a second time for YAML.
+ */
 function describeWhenAsked(
   app: Server,
   described: Map<RouteOptions, ReturnType<SwaggerTransform>>,
@@ -223,22 +230,24 @@ function describeWhenAsked(
 ): void {
   const routes: RouteOptions[] = [];
   app.addHook('onRoute', (route) => {
-    routes.push(route);
+    // Fastify adds one for each GET, which is not described.
+    if (route.method !== 'HEAD') routes.push(route);
   });
   const openapiObject = { openapi: OPENAPI_VERSION };
   const describeAll = async () => {
-    for (const route of routes.splice(0)) {
+    for (const route of routes) {
       const { schema = {}, url } = route;
       described.set(route, describe({ schema, url, route, openapiObject }));
       await setImmediate();
     }
-    const description = app.swagger() as object;
-    described.clear();
-    return description;
+    return app.swagger() as object;
   };
   let description: Promise<object> | null = null;
   app.decorate('description', () => {
-    description ??= describeAll();
+    description ??= describeAll().catch((error: unknown) => {
+      description = null;
+      throw error;
+    });
     return description;
   });
 }

@@ -31,7 +31,9 @@ function load(): Pipelines {
   const script = compileFunction(`${readFileSync(filename, 'utf8')}\nreturn mingo;`, [], { filename });
   const { Aggregator, Context, Query } = script() as Mingo;
   const refusal = refusalOf(() => new Aggregator([{ $noSuchStage: 0 }]).run([]));
-  const Refusal = (refusal as Error).constructor as typeof Error;
+  if (!(refusal instanceof Error) || refusal.constructor === Error)
+    throw new Error('mingo has no class of errors');
+  const Refusal = refusal.constructor as typeof Error;
   return {
     Aggregator,
     Context,
