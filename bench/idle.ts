@@ -4,7 +4,7 @@
  */
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuSeconds, type Process, proportionalBytes } from '#test/journeys/process-tree.ts';
+import { cpuSeconds, type Process, proportionalBytes, wakeUps } from '#test/journeys/process-tree.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { type Figure, judge, toText } from './figures.ts';
 
@@ -24,6 +24,8 @@ interface IdleShare {
   readonly name: string;
   /** Share of one core. */
   readonly cpuShare: number;
+  /** Of all threads, per second. Unlike the CPU time, they do not depend on what else the machine does. */
+  readonly wakeUps: number;
   /** Memory; pages shared by several processes are divided among them. */
   readonly bytes: number;
 }
@@ -34,18 +36,26 @@ export async function measureIdle({ restMs, windowMs }: IdleTimes): Promise<Idle
   try {
     await sleep(restMs);
     const processes = product.processes();
-    const before = processes.map((each) => cpuSeconds([each]));
+    const before = processes.map(useOf);
     const startedMs = performance.now();
     await sleep(windowMs);
     const seconds = (performance.now() - startedMs) / 1_000;
-    return processes.map((each, index) => ({
-      name: nameOf(each, product),
-      cpuShare: (cpuSeconds([each]) - (before[index] ?? 0)) / seconds,
-      bytes: proportionalBytes([each]),
-    }));
+    return processes.map((each, index) => {
+      const [use, used] = [useOf(each), before[index] ?? { cpuSeconds: 0, wakeUps: 0 }];
+      return {
+        name: nameOf(each, product),
+        cpuShare: (use.cpuSeconds - used.cpuSeconds) / seconds,
+        wakeUps: (use.wakeUps - used.wakeUps) / seconds,
+        bytes: proportionalBytes([each]),
+      };
+    });
   } finally {
     await product.close();
   }
+}
+
+function useOf(process: Process): { readonly cpuSeconds: number; readonly wakeUps: number } {
+  return { cpuSeconds: cpuSeconds([process]), wakeUps: wakeUps([process]) };
 }
 
 /** The sums over all processes, with their budgets. */
@@ -69,9 +79,10 @@ function nameOf({ pid, commandLine }: Process, product: Product): string {
 
 if (import.meta.main) {
   const shares = await measureIdle(IDLE_TIMES);
-  for (const { name, cpuShare, bytes } of shares)
+  for (const { name, cpuShare, wakeUps: perSecond, bytes } of shares)
     console.log(
-      `${name.padEnd(28)} ${(100 * cpuShare).toFixed(2)} %  ${(bytes / MIB).toFixed(0).padStart(4)} MiB`,
+      `${name.padEnd(28)} ${(100 * cpuShare).toFixed(2)} %  ${(bytes / MIB).toFixed(0).padStart(4)} MiB  ` +
+        `${perSecond.toFixed(1).padStart(5)} wake-ups per second`,
     );
   console.log(`\n${toText(idleFigures(shares, IDLE_TIMES))}`);
 }

@@ -1,4 +1,7 @@
-/** The processes of a running product, read from /proc: their identity, CPU time and memory; and signals. */
+/**
+ * The processes of a running product, read from /proc: their identity, CPU time, wake-ups and memory; and
+ * signals.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Kernel ticks per second of CPU accounting; 100 on every Linux that runs Node. */
@@ -35,6 +38,15 @@ export function cpuSeconds(processes: readonly Process[]): number {
     const stat = statOf(pid);
     return sum + (Number(stat?.[11] ?? 0) + Number(stat?.[12] ?? 0)) / TICKS_PER_SECOND;
   }, 0);
+}
+
+/** How often the threads of these processes have waited for something so far, and were woken up by it. */
+export function wakeUps(processes: readonly Process[]): number {
+  const files = processes.flatMap(({ pid }) =>
+    threadsOf(pid).map((thread) => `/proc/${pid}/task/${thread}/status`),
+  );
+  const counts = files.map((file) => /^voluntary_ctxt_switches:\s+(\d+)$/m.exec(read(file) ?? '')?.[1] ?? 0);
+  return counts.reduce<number>((sum, count) => sum + Number(count), 0);
 }
 
 /** Resident memory of these processes, bytes. */
@@ -81,6 +93,14 @@ export function signalTree(rootPid: number, name: NodeJS.Signals): void {
 
 function refuseWhatIsNotOurs(pid: number): void {
   if (pid <= 1) throw new Error(`process ${pid} is not one of the product`);
+}
+
+function threadsOf(pid: number): readonly string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
 }
 
 /** Fields of /proc/<pid>/stat from the state on (proc(5): field 3 is index 0). */
