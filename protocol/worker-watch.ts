@@ -32,6 +32,8 @@ export const PROBE_ACKNOWLEDGED_HEADER = 'X-Parley-Acknowledged';
 export const REPORTED = 'reported';
 /** Answer of a worker that falls silent by itself. Other workers do not send it, and are not watched. */
 export const LEASED_HEADER = 'X-Parley-Leased';
+/** Answer of a worker whose supervisor reports its death. It need not be asked again over this connection. */
+export const SUPERVISED_HEADER = 'X-Parley-Supervised';
 
 /**
  * Marks the re-INVITE of a worker that connects anew and takes its own dialog along: it must not take one

@@ -26,7 +26,7 @@ import { ProbeAnswers, type WorkerWatch } from './worker-probe.ts';
 export interface DrachtioOptions extends ConnectionOptions {
   /** At least one. */
   readonly servers: readonly SipServerAddress[];
-  /** Absent: this worker is not watched by signalling. */
+  /** Absent: a supervisor watches this worker, and signalling does not. */
   readonly watch?: WorkerWatch | undefined;
 }
 
@@ -60,7 +60,7 @@ class DrachtioSignalling implements Signalling {
     this.#dialogs = { open: new Set(), hasItsCalls: async () => watch?.hasItsCalls() };
     this.#connections = options.servers.map((address) => new ServerConnection(address, options));
     for (const [index, connection] of this.#connections.entries()) {
-      const answers = watch && new ProbeAnswers(watch, options.secret);
+      const answers = new ProbeAnswers(watch ?? null, options.secret);
       this.#serve(connection, answers);
       const up = () => {
         for (const dialog of this.#dialogs.open) void dialog.comeBack(connection);
@@ -69,7 +69,7 @@ class DrachtioSignalling implements Signalling {
       connection.open(options.servers[index] as SipServerAddress, {
         onUp: up,
         onDown: () => this.#moveFrom(connection),
-        onRefused: () => answers?.serverGone(),
+        onRefused: () => answers.serverGone(),
         isOnly: () => this.#connected().every((each) => each === connection),
       });
     }
@@ -120,7 +120,7 @@ class DrachtioSignalling implements Signalling {
   }
 
   /** Handles what this server sends. */
-  #serve(server: ServerConnection, answers: ProbeAnswers | undefined): void {
+  #serve(server: ServerConnection, answers: ProbeAnswers): void {
     const { srf } = server;
     const unknown = (request: Srf.SrfRequest, response: Srf.SrfResponse, next: () => void) => {
       // drachtio-srf has passed on the requests of the dialogs that it knows through this server.
@@ -142,7 +142,7 @@ class DrachtioSignalling implements Signalling {
     // OPTIONS as a liveness check: the embedded server answers itself, drachtio-server forwards it to a
     // connected worker (RFC 3261 §11.2).
     srf.use('options', (request: Srf.SrfRequest, response: Srf.SrfResponse) => {
-      const sign = answers?.headersFor(request);
+      const sign = answers.headersFor(request);
       response.send(200, { headers: { ...CAPABILITIES, Accept: 'application/sdp', ...sign } });
     });
   }

@@ -9,6 +9,7 @@ import {
   PROBE_HEADER,
   probeKey,
   REPORTED,
+  SUPERVISED_HEADER,
 } from '#protocol/worker-watch.ts';
 
 /** What a signalling server has heard of this worker. */
@@ -39,24 +40,26 @@ const KEPT = 30;
 
 /** The answers of one worker to one server. */
 export class ProbeAnswers {
-  readonly #watch: WorkerWatch;
+  readonly #watch: WorkerWatch | null;
   readonly #key: string;
   readonly #answeredMs = new Map<string, number>();
 
-  constructor(watch: WorkerWatch, secret: string) {
+  /** `watch`: null if a supervisor watches this worker. */
+  constructor(watch: WorkerWatch | null, secret: string) {
     this.#watch = watch;
     this.#key = probeKey(secret);
   }
 
   /** The process of the server is gone. */
   serverGone(): void {
-    this.#watch.gone(this);
+    this.#watch?.gone(this);
   }
 
   /** Headers for the answer to an OPTIONS: none if the request is not from the watch. */
   headersFor(request: Srf.SrfRequest): Record<string, string> {
     const [number = '', key] = (request.get(PROBE_HEADER) ?? '').split(' ');
     if (key !== this.#key) return {};
+    if (!this.#watch) return { [SUPERVISED_HEADER]: '1' };
     const [last = '', reported] = (request.get(PROBE_ACKNOWLEDGED_HEADER) ?? '').split(' ');
     const sentMs = this.#answeredMs.get(last);
     const heard = sentMs === undefined ? null : { sentMs, isReported: reported === REPORTED };

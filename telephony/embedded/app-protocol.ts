@@ -9,6 +9,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 /** The length of a frame has at most this many digits. */
 const MAX_LENGTH_DIGITS = 6;
 const MAX_FRAME_BYTES = 256 * 1024;
+/** Without traffic for so long, the system asks whether the machine of an application is still there. */
+const KEEP_ALIVE_MS = 30_000;
 const CRLF = '\r\n';
 /**
  * drachtio-srf reads the number. The suffix tells workers that this is the embedded server, which knows one
@@ -138,6 +140,8 @@ function serveApp(socket: Socket, options: AppPortOptions, apps: Set<App>): void
   }
 
   socket.setNoDelay(true);
+  // Nothing else is sent to a worker that the watch need not ask, and its machine may be lost.
+  socket.setKeepAlive(true, KEEP_ALIVE_MS);
   socket.on('error', () => undefined);
   socket.on('close', () => {
     if (apps.delete(app)) options.onLost(app);

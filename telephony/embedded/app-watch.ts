@@ -1,6 +1,7 @@
 /**
- * Watches the connected workers (protocol/worker-watch.ts): asks each once a second for a sign of life, by an
- * OPTIONS that only drachtio-srf sees, closes the connections of the dead, and reports.
+ * Watches the connected workers (protocol/worker-watch.ts): asks each that has no supervisor once a second
+ * for a sign of life, by an OPTIONS that only drachtio-srf sees, closes the connections of the dead, and
+ * reports.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock, Timer } from '#base/clock.ts';
@@ -15,6 +16,7 @@ import {
   REPORTED,
   SILENCE_REPORTED_MS,
   type SignallingReport,
+  SUPERVISED_HEADER,
 } from '#protocol/worker-watch.ts';
 import type { App } from './app-protocol.ts';
 import { formatMessage, header, type SipMessage } from './message.ts';
@@ -51,6 +53,8 @@ export class AppWatch {
   readonly #id = randomUUID();
   readonly #key: string;
   readonly #workers = new Map<string, WatchedWorker>();
+  /** Connections of workers that need not be asked. */
+  readonly #supervised = new WeakSet<App>();
   readonly #timer: Timer;
   #count = 0;
   #tickedMs = Number.NEGATIVE_INFINITY;
@@ -67,6 +71,7 @@ export class AppWatch {
   /** Handles a worker's response; false if it is not the answer to a question of the watch. */
   takeAnswer(app: App, transactionId: string, response: SipMessage): boolean {
     if (!transactionId.startsWith(PROBE_ID)) return false;
+    if (header(response, SUPERVISED_HEADER.toLowerCase()) !== null) this.#supervised.add(app);
     const answered = Number(transactionId.slice(PROBE_ID.length));
     if (header(response, LEASED_HEADER.toLowerCase()) === null) return true;
     const answeredMs = this.#options.clock.now();
@@ -80,7 +85,7 @@ export class AppWatch {
 
   #tick(): void {
     this.#count += 1;
-    for (const app of this.#options.apps) this.#ask(app);
+    for (const app of this.#options.apps) if (!this.#supervised.has(app)) this.#ask(app);
     const { clock, logger } = this.#options;
     const pauseMs = clock.now() - this.#tickedMs;
     this.#tickedMs = clock.now();

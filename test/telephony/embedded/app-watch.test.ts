@@ -1,10 +1,14 @@
+import { Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type Srf from 'drachtio-srf';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import type { SignallingReport } from '#protocol/worker-watch.ts';
 import { openSignalling } from '#telephony/drachtio/drachtio-signalling.ts';
-import type { Heard } from '#telephony/drachtio/worker-probe.ts';
+import { type Heard, ProbeAnswers } from '#telephony/drachtio/worker-probe.ts';
+import type { App } from '#telephony/embedded/app-protocol.ts';
+import { AppWatch } from '#telephony/embedded/app-watch.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 import { type Link, openLink } from '#test/fakes/link.ts';
@@ -139,5 +143,46 @@ describe('the embedded server’s watch of its workers', () => {
     link.hold();
     await until(() => expect(last()?.silent).toMatchObject([{ worker: 'worker-1' }]));
     link.release();
+  });
+
+  it('asks a worker whose supervisor watches it once per connection', async () => {
+    const answers = new ProbeAnswers(null, SECRET);
+    const apps = new Set<App>();
+    const watch = new AppWatch({ clock, logger, secret: SECRET, apps, report: async () => undefined });
+    let questions = 0;
+    const connectAgain = () => {
+      const app: App = {
+        tags: new Set(['worker-1']),
+        verbs: new Set(['options']),
+        deliver(tokens, raw = '') {
+          questions += 1;
+          const get = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(raw)?.[1]?.trim();
+          const headers = Object.entries(answers.headersFor({ get } as Srf.SrfRequest));
+          watch.takeAnswer(app, tokens[7] ?? '', {
+            start: { kind: 'response', status: 200, reason: 'OK' },
+            headers: headers.map(([name, value]) => ({ name, value })),
+            body: '',
+          });
+        },
+        answer: () => undefined,
+        close: () => undefined,
+      };
+      apps.clear();
+      apps.add(app);
+    };
+    connectAgain();
+    await clock.advance(5_000);
+    expect(questions).toBe(1);
+    connectAgain();
+    await clock.advance(5_000);
+    expect(questions).toBe(2);
+    watch.close();
+  });
+
+  it('leaves it to the system to ask whether the machine of such a worker is still there', async () => {
+    const kept = vi.spyOn(Socket.prototype, 'setKeepAlive');
+    onTestFinished(() => kept.mockRestore());
+    await connect('worker-1', false);
+    expect(kept).toHaveBeenCalledWith(true, 30_000);
   });
 });
