@@ -7,8 +7,12 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from '#base/log.ts';
 import { nameless, type Within } from '#runtime/event-loop/session-attribution.ts';
 
-/** The shared memory: a change counter, and the id, padded with zeros. */
-export const COUNT_BYTES = 4;
+/**
+ * The shared memory: a change counter, whether the thread sleeps until it is woken up, and the id, padded
+ * with zeros.
+ */
+export const COUNTERS = { changes: 0, isAsleep: 1 } as const;
+export const COUNTER_BYTES = 8;
 export const NAME_BYTES = 124;
 
 /** Startup options of the thread. */
@@ -23,16 +27,17 @@ export interface HangAttributionData {
  */
 export function openHangAttribution(fd: number | null, logger: Logger): (sessionId: string) => Within {
   if (fd === null) return () => nameless;
-  const memory = new SharedArrayBuffer(COUNT_BYTES + NAME_BYTES);
-  const count = new Int32Array(memory, 0, 1);
-  const named = new Uint8Array(memory, COUNT_BYTES, NAME_BYTES);
+  const memory = new SharedArrayBuffer(COUNTER_BYTES + NAME_BYTES);
+  const counters = new Int32Array(memory, 0, COUNTER_BYTES / Int32Array.BYTES_PER_ELEMENT);
+  const named = new Uint8Array(memory, COUNTER_BYTES, NAME_BYTES);
   const encoder = new TextEncoder();
   const noSession = new Uint8Array(NAME_BYTES);
   let current = noSession;
   const setCurrent = (name: Uint8Array<ArrayBuffer>) => {
     current = name;
     named.set(name);
-    Atomics.add(count, 0, 1);
+    Atomics.add(counters, COUNTERS.changes, 1);
+    if (Atomics.exchange(counters, COUNTERS.isAsleep, 0) === 1) Atomics.notify(counters, COUNTERS.isAsleep);
   };
   const workerData: HangAttributionData = { memory, fd };
   const thread = new Worker(new URL('./hang-attribution-thread-entry.ts', import.meta.url), {
