@@ -53,6 +53,11 @@ const LONG_READ_ROWS = 200;
 const LONG_AGGREGATION_ROWS = 20;
 /** From the first commit that is not in the database file to the next checkpoint. */
 const CHECKPOINT_MS = 1_000;
+/**
+ * Sweeps of TTL indexes that are left out after one while nothing is written: with 5 s between them, what
+ * expires then is removed within a minute, as by MongoDB.
+ */
+const SWEEPS_LEFT_OUT = 11;
 /** On a port, which every program of the machine can open. Our driver's pool has 50, and a few monitor. */
 const MAX_PORT_CONNECTIONS = 128;
 
@@ -68,17 +73,19 @@ export class StoreServer {
   /** True at startup, because the previous run may have ended between an erasure and its scrub. */
   #isScrubDue = true;
   #isCheckpointing = false;
+  #sweepsToLeaveOut = 0;
   #checkpointTimer: Timer | null = null;
   #isClosed = false;
 
   constructor(deps: ServerDeps) {
     this.#deps = deps;
-    this.#group = new GroupCommit(deps.store, this.#retries, () => this.#scheduleCheckpoint());
+    this.#group = new GroupCommit(deps.store, this.#retries, () => {
+      this.#sweepsToLeaveOut = 0;
+      this.#scheduleCheckpoint();
+    });
     this.#server = createServer((socket) => this.#serve(socket));
     if (deps.endpoint.type === 'port') this.#server.maxConnections = MAX_PORT_CONNECTIONS;
-    this.#expiryTimer = deps.clock.every(deps.expiryMs, () =>
-      this.#guarded(() => removeExpired(deps.store, deps.clock.wallTime())),
-    );
+    this.#expiryTimer = deps.clock.every(deps.expiryMs, () => this.#sweep());
     this.#scheduleCheckpoint();
   }
 
@@ -212,6 +219,13 @@ export class StoreServer {
   }
 
   /** Runs internal work and commits it together with the open group. */
+  #sweep(): void {
+    this.#sweepsToLeaveOut -= 1;
+    if (this.#sweepsToLeaveOut > 0) return;
+    this.#sweepsToLeaveOut = SWEEPS_LEFT_OUT + 1;
+    this.#guarded(() => removeExpired(this.#deps.store, this.#deps.clock.wallTime()));
+  }
+
   #guarded(work: () => void): void {
     try {
       work();
