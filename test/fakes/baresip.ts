@@ -196,10 +196,9 @@ class Baresip implements Phone {
     const file = readFileSync(join(this.#directory, name));
     if (file.length < WAV_HEADER_BYTES) return new Int16Array(0);
     const [channels, rateHz] = [file.readUInt16LE(WAV_CHANNELS_AT), file.readUInt32LE(WAV_RATE_AT)];
-    const bytes = file.subarray(WAV_HEADER_BYTES);
-    const samples = Int16Array.from({ length: Math.floor(bytes.length / 2 / channels) }, (_, index) =>
-      bytes.readInt16LE(index * 2 * channels),
-    );
+    const { buffer } = Uint8Array.from(file.subarray(WAV_HEADER_BYTES));
+    const all = new Int16Array(buffer, 0, buffer.byteLength >> 1);
+    const samples = channels === 1 ? all : all.filter((_, index) => index % channels === 0);
     return resample(samples, rateHz, RATE_HZ);
   }
 

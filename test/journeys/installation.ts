@@ -3,6 +3,11 @@ import { RootApi } from './root-api.ts';
 
 /** Generous, so that only a hang times out. */
 const CONDITION_MS = 60_000;
+/**
+ * The longer a condition is awaited, the less often it is read: most conditions are requests, whose processor
+ * time a busy machine lacks elsewhere.
+ */
+const PAUSE = { shortestMs: 50, longestMs: 250, share: 0.1 };
 
 /** A running product. */
 export abstract class Installation extends RootApi {
@@ -19,15 +24,15 @@ export abstract class Installation extends RootApi {
   }
 
   /**
-   * Polls `condition` every 50 ms until it holds; an error counts as false. On timeout, throws with the end
-   * of the output.
+   * Polls `condition` until it holds; an error counts as false. On timeout, throws with the end of the
+   * output.
    */
   async until(
     what: string,
     condition: () => boolean | Promise<boolean>,
     timeoutMs = CONDITION_MS,
   ): Promise<void> {
-    const deadlineMs = performance.now() + timeoutMs;
+    const startedMs = performance.now();
     let lastError: unknown;
     for (;;) {
       try {
@@ -35,12 +40,14 @@ export abstract class Installation extends RootApi {
       } catch (error) {
         lastError = error;
       }
-      if (performance.now() > deadlineMs)
+      const waitedMs = performance.now() - startedMs;
+      if (waitedMs > timeoutMs)
         throw new Error(
           `${what}: not within ${timeoutMs} ms\n--- the product's output ends:\n${this.lastOutput}`,
           { cause: lastError },
         );
-      await new Promise((done) => setTimeout(done, 50));
+      const pauseMs = Math.min(PAUSE.longestMs, Math.max(PAUSE.shortestMs, waitedMs * PAUSE.share));
+      await new Promise((done) => setTimeout(done, pauseMs));
     }
   }
 }

@@ -68,7 +68,7 @@ export async function callLive(target: string, from: string, path?: LossyPath): 
       return isHungUpOn;
     },
     packets: peer.heard,
-    heard: () => decoded(peer),
+    heard: decoderOf(peer),
     audioSince: (sinceMs) => peer.audio(peer.heard.filter(({ atMs }) => atMs >= sinceMs)),
     speak: (samples) => peer.speak(() => port, samples),
     async hangUp() {
@@ -85,10 +85,15 @@ function mediaPortOf(sdp: string): number {
   return Number(/^m=audio (\d+) /m.exec(sdp)?.[1]);
 }
 
-function decoded(peer: RtpPeer): HeardBlock[] {
-  return peer.heard.map(({ atMs, payload }) => {
-    const samples = new Int16Array(payload.length);
-    decodeG711('PCMU', payload, samples);
-    return { atMs, samples };
-  });
+/** Decodes each packet once, however often the audio is read. */
+function decoderOf(peer: RtpPeer): () => HeardBlock[] {
+  const blocks: HeardBlock[] = [];
+  return () => {
+    for (const { atMs, payload } of peer.heard.slice(blocks.length)) {
+      const samples = new Int16Array(payload.length);
+      decodeG711('PCMU', payload, samples);
+      blocks.push({ atMs, samples });
+    }
+    return [...blocks];
+  };
 }
