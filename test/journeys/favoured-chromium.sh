@@ -3,4 +3,4 @@
 # microphone, which must not stutter on a busy machine. The first line is needed where Linux divides the cores
 # among sessions (sched(7), autogroup).
 { echo -10 > /proc/self/autogroup; } 2> /dev/null
-exec nice -n -10 /usr/bin/chromium "$@"
+exec nice -n -10 "$(dirname "$0")/chromium.sh" "$@"

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import type { Product } from './product.ts';
 
+const CHROMIUM = join(import.meta.dirname, 'chromium.sh');
 /** Gives the browser priority, so that its microphone does not stutter. */
 const FAVOURED_CHROMIUM = join(import.meta.dirname, 'favoured-chromium.sh');
 /** Timeout of an agent utterance, generous for slow machines. */
@@ -29,7 +30,7 @@ const RECEIVED_ENERGY = `(async () => {
  */
 export function launchBrowser(microphone: string | 'blocked' | null = null): Promise<Browser> {
   return chromium.launch({
-    executablePath: microphone === null ? '/usr/bin/chromium' : FAVOURED_CHROMIUM,
+    executablePath: microphone === null ? CHROMIUM : FAVOURED_CHROMIUM,
     args: [
       '--no-sandbox',
       '--disable-gpu',

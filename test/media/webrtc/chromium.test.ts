@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { expect } from 'vitest';
 import { systemClock } from '#base/clock.ts';
@@ -57,7 +58,7 @@ itNeeds(['chromium'])('a real browser hears, is heard and exchanges messages', a
     response.setHeader('content-type', 'text/html').end('<!doctype html>'),
   ).listen(0, '127.0.0.1');
   const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
+    executablePath: join(import.meta.dirname, '../../journeys/chromium.sh'),
     args: [
       '--no-sandbox',
       '--use-fake-ui-for-media-stream',
