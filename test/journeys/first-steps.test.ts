@@ -24,8 +24,8 @@ let product: Product;
 let folder: string;
 
 beforeAll(async () => {
-  product = await startProduct();
   folder = mkdtempSync(join(tmpdir(), 'parley-next-steps-'));
+  product = await startProduct();
   // `npx parley` without npm, which would look for the package of the test's folder.
   const npx = join(folder, 'npx');
   writeFileSync(npx, `#!/bin/sh\nshift 2\nexec "${process.execPath}" "${resolve('parley.mjs')}" "$@"\n`);
