@@ -1,8 +1,8 @@
 /**
  * `npm run check:conformance`: every rule in docs/conformance.md names the tests that prove it, and each of
  * those exists and is not skipped. Every finding in docs/audit.md has a test that begins with its number. A
- * test is written `file › title` or `file › describe › title`, with the file below test/ without `.test.ts`;
- * titles of `it.each` are as in the code, `${…}` as `${}`.
+ * test is written `file › title` or `file › describe › title`, with the file below test/ without `.test.ts`,
+ * or without `.ts` if another file runs it; titles of `it.each` are as in the code, `${…}` as `${}`.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -65,9 +65,9 @@ function exists(proof: string): boolean {
 function titlesOf(file: string): string[] {
   const known = titles.get(file);
   if (known) return known;
-  const path = join(root, 'test', `${file}.test.ts`);
+  const path = ['.test.ts', '.ts'].map((ending) => join(root, 'test', file + ending)).find(existsSync);
   const found: string[] = [];
-  if (existsSync(path))
+  if (path !== undefined)
     collect(
       parseSync(readFileSync(path, 'utf8'), { syntax: 'typescript', target: 'es2022' }).body,
       [],

@@ -70,7 +70,7 @@ export interface OpenaiServerOptions {
 }
 
 /** The parts of a chat request that tests inspect. */
-interface ChatBody {
+export interface ChatBody {
   readonly model: string;
   readonly messages: readonly {
     readonly role: string;

@@ -1,0 +1,10 @@
+/** A product whose model and recogniser are a stand-in of a vendor, shared by several journeys. */
+import type { ChatBody, ChatScript, OpenaiServer } from '#test/fakes/openai-server.ts';
+import type { Product } from './product.ts';
+
+/** Set before the first test; each journey says what the model answers in it. */
+export interface VendorStage {
+  product: Product;
+  vendor: OpenaiServer;
+  answer: (body: ChatBody) => ChatScript;
+}

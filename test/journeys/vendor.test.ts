@@ -1,0 +1,37 @@
+/**
+ * Journeys on one product beside a stand-in of a vendor: libraries of other vendors, tests of an agent, an
+ * agent suggested by the model, and the described API, whose hostile requests come last.
+ */
+import { afterAll, beforeAll } from 'vitest';
+import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
+import { describeAgentTests } from './agent-tests.ts';
+import { describeCompatSdks, HEARD } from './compat-sdks.ts';
+import { describeDescribedApi } from './described-api.ts';
+import { startProduct } from './product.ts';
+import { describeSuggestedAgent } from './suggested-agent.ts';
+import type { VendorStage } from './vendor-stage.ts';
+
+const stage = {} as VendorStage;
+
+beforeAll(async () => {
+  stage.answer = () => say('OK.');
+  stage.vendor = await startOpenaiServer({ transcripts: [HEARD], chat: (body) => stage.answer(body) });
+  stage.product = await startProduct({
+    environment: {
+      ASR_PROVIDER: 'openai',
+      OPENAI_BASE_URL: stage.vendor.url,
+      LLM_DEFAULT: 'openai/test-model',
+      SESSION_JOIN_SECONDS: '2',
+      LOG_LEVEL: 'error',
+    },
+  });
+});
+afterAll(async () => {
+  await stage.product?.close();
+  await stage.vendor?.close();
+});
+
+describeCompatSdks(stage);
+describeAgentTests(stage);
+describeSuggestedAgent(stage);
+describeDescribedApi(stage);
