@@ -1,42 +1,50 @@
 /**
- * Journey: a worker dies in mid-sentence. Another worker takes over its calls, by phone and browser,
- * announces this and answers the next question; each remains one call with one price.
+ * Journey: a part dies during calls. When the control plane dies and restarts, the caller notices nothing.
+ * When a worker dies in mid-sentence, another one takes over its calls, by phone and browser, announces this
+ * and answers the next question; each remains one call with one price and complete data.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { parseMoney, perMinute } from '#base/money.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';
+import { voicedSeconds } from '#caller/voiced.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { transcribe } from './ear.ts';
+import { describeFailoverOfAll } from './failover-of-all.ts';
 import { type Product, startProduct } from './product.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 import { demoAgentId, Tenant } from './tenant.ts';
 import { AUDIBLE, GREETING, OPENING_HOURS, settled } from './web-conversation.ts';
 
 const NEEDED = ['pocketsphinx_continuous'];
-const LONG = { timeout: 30_000 };
+const LONG = { timeout: 30_000, interval: 200 };
 const PORTS = { first: 31_500, last: 31_549 };
 /** From the table in docs/settings.md, micro-dollars per minute. */
 const [PRICE_PHONE, PRICE_WEB] = [70_000, 60_000];
+const RATE_HZ = 8_000;
 /** During the greeting. */
-const KILL_AFTER_MS = 3_000;
+const KILL_WORKER_AFTER_MS = 3_000;
+/** Later in it, so that the question is asked while the control plane is down or has just restarted. */
+const KILL_CONTROL_PLANE_AFTER_MS = 6_000;
 /** Longer than the server waits for recovery after ICE has detected the loss. */
 const NETWORK_GONE_MS = 14_000;
 const ANSWER = 'we are open every day from noon until ten in the evening';
 
+const stage = {} as { product: Product };
 let product: Product;
 let tenant: Tenant;
 
-describeNeeds(NEEDED)('a call whose worker is killed', () => {
-  beforeAll(async () => {
-    [product, tenant] = await Promise.all([startProduct(), Tenant.open()]);
-    await tenant.subscribe(product, await demoAgentId(product));
-  });
-  afterAll(async () => {
-    await product?.close();
-    await tenant?.close();
-  });
+beforeAll(async () => {
+  [product, tenant] = await Promise.all([startProduct(), Tenant.open()]);
+  stage.product = product;
+  await tenant.subscribe(product, await demoAgentId(product));
+});
+afterAll(async () => {
+  await product?.close();
+  await tenant?.close();
+});
 
+describeNeeds(NEEDED)('a call whose worker is killed', () => {
   itNeeds(NEEDED)(
     'continues in mid-sentence on another worker: one session, one price, one transcript',
     { timeout: 180_000 },
@@ -52,7 +60,7 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
       const before = await balance();
       const calling = new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(), scene });
       await product.until('the call is active', async () => (await sessionsOf('active')).length === 1);
-      await new Promise((resolve) => setTimeout(resolve, KILL_AFTER_MS));
+      await new Promise((resolve) => setTimeout(resolve, KILL_WORKER_AFTER_MS));
       expect(product.kill('worker')).toBeGreaterThan(0);
 
       const record = await calling;
@@ -65,12 +73,7 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
         ]),
       ).toContain(ANSWER);
 
-      await product.until(
-        'the session is completed',
-        async () => (await sessionsOf('completed')).length === 1,
-      );
-      const [{ session_id: sessionId }] = await sessionsOf('completed');
-      const session = await product.ask('GET', `/v1/agent/sessions/${sessionId}`);
+      const session = await completed(record.callId);
       expect(session).toMatchObject({ end_reason: 'user_hangup', sip_call_id: record.callId });
       const said = session.items.map(
         (item: { role: string; content: string }) => `${item.role}: ${item.content}`,
@@ -87,8 +90,7 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
         .poll(async () => before - (await balance()), LONG)
         .toBe(perMinute(PRICE_PHONE, session.duration_seconds));
       await expectWholeRecording(session);
-      await product.until('the webhooks have arrived', () => tenant.eventsOf(sessionId).length >= 2);
-      expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['call.ended', 'call.analyzed']);
+      await expectReported(session.session_id);
     },
   );
 
@@ -155,6 +157,50 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
   );
 });
 
+describeNeeds(NEEDED)('a call whose control plane is killed', () => {
+  itNeeds(NEEDED)('continues, is answered, and has a complete transcript', { timeout: 90_000 }, async () => {
+    const scene = prepareScene({
+      name: 'one question',
+      steps: [
+        { do: 'listen' },
+        { do: 'say', text: 'What are your opening hours?' },
+        { do: 'listen', quiet_ms: 1_500 },
+      ],
+    });
+    const calling = new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(), scene });
+    await product.until('the call is active', async () => (await sessionsOf('active')).length === 1);
+    const workers = product.parts('worker').map(({ pid }) => pid);
+    await new Promise((resolve) => setTimeout(resolve, KILL_CONTROL_PLANE_AFTER_MS));
+    expect(product.kill('control-plane')).toBe(1);
+
+    const record = await calling;
+    expect(record.outcome).toEqual({ type: 'answered', endedBy: 'caller' });
+    expect(product.parts('worker').map(({ pid }) => pid)).toEqual(workers);
+    expect(voicedSeconds(record.heard, RATE_HZ)).toBeGreaterThan(9);
+    expect(
+      await transcribe(record.heard, [
+        ANSWER,
+        'you can ask for our opening hours',
+        'would you like to book a table',
+      ]),
+    ).toContain(ANSWER);
+
+    const session = await completed(record.callId);
+    expect(session).toMatchObject({ end_reason: 'user_hangup', sip_call_id: record.callId });
+    const said = session.items.map(
+      (item: { role: string; content: string }) => `${item.role}: ${item.content}`,
+    );
+    expect(said).toEqual([
+      expect.stringMatching(/^assistant: Hello, this is the Parley demo/),
+      'user: what are your opening hours',
+      expect.stringMatching(/^assistant: We are open every day/),
+    ]);
+    await expectReported(session.session_id);
+  });
+});
+
+describeFailoverOfAll(stage);
+
 /** Controls packet loss on connections that the page opens from now on; HTTP is not affected. */
 async function networkOf({ page }: TalkPage): Promise<{ lose(percent: number): Promise<unknown> }> {
   const cdp = await page.context().newCDPSession(page);
@@ -215,6 +261,22 @@ interface Takeover {
 /** The balance in micro-dollars. */
 async function balance(): Promise<number> {
   return parseMoney((await product.ask('GET', '/wallet/self/api-credit')).credit) ?? 0;
+}
+
+/** Waits until the session of a SIP call is completed, and reads it. */
+async function completed(callId: string) {
+  const find = async () =>
+    (await sessionsOf('completed')).find(
+      ({ sip_call_id }: { sip_call_id: string }) => sip_call_id === callId,
+    );
+  await product.until('the session is completed', async () => (await find()) !== undefined);
+  return product.ask('GET', `/v1/agent/sessions/${(await find()).session_id}`);
+}
+
+/** The tenant is told of the call's end and its analysis, once. */
+async function expectReported(sessionId: string): Promise<void> {
+  await product.until('the webhooks have arrived', () => tenant.eventsOf(sessionId).length >= 2);
+  expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['call.ended', 'call.analyzed']);
 }
 
 async function sessionsOf(status: string) {

@@ -14,13 +14,13 @@ import { callTool, type OpenaiServer, say, startOpenaiServer } from '#test/fakes
 import { startSippPhone } from '#test/fakes/sipp-phone.ts';
 import { power, tone } from '#test/fakes/tone.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
-import { type Product, startProduct } from './product.ts';
+import type { Product } from './product.ts';
 import { settled } from './web-conversation.ts';
 
 const NEEDED = ['baresip', 'sipp'];
 const RATE_HZ = 8_000;
 const WEB_RATE_HZ = 48_000;
-const PATIENCE = { timeout: 60_000 };
+const PATIENCE = { timeout: 60_000, interval: 200 };
 const [CALLERS_HZ, PERSONS_HZ] = [440, 1_000];
 /** Tone power above which the tone counts as heard. */
 const HEARD = 100_000;
@@ -54,57 +54,57 @@ interface Talker {
   readonly sessionId: string;
 }
 
-describeNeeds(NEEDED)('every call of a worker that is killed', () => {
-  beforeAll(async () => {
-    browsers = new Browsers();
-    [product, model] = await Promise.all([
-      startProduct(),
-      startOpenaiServer({
+/** Describes them on a shared product. */
+export function describeFailoverOfAll(stage: { readonly product: Product }): void {
+  describeNeeds(NEEDED)('every call of a worker that is killed', () => {
+    beforeAll(async () => {
+      product = stage.product;
+      browsers = new Browsers();
+      model = await startOpenaiServer({
         chat: ({ messages }) => answerTo(String(messages.findLast(({ role }) => role === 'user')?.content)),
-      }),
-    ]);
-  });
-  afterAll(async () => {
-    colleague?.close();
-    await Promise.all(phones.map((phone) => phone.close()));
-    await product?.close();
-    await Promise.all([model?.close(), browsers?.close()]);
-  });
+      });
+    });
+    afterAll(async () => {
+      colleague?.close();
+      await Promise.all(phones.map((phone) => phone.close()));
+      await Promise.all([model?.close(), browsers?.close()]);
+    });
 
-  itNeeds(NEEDED)(
-    'continues with an agent or person who hears the caller and answers',
-    { timeout: 240_000 },
-    async () => {
-      const storyteller = await newAgent('Storyteller', { first_message: LONG_STORY });
-      const [silent, talking, vanishing] = await Promise.all([
-        person(SILENCE),
-        person(PERSONS_TONE),
-        person(PERSONS_TONE),
-      ]);
-      const receptionist = await receptionistOf({ silent, talking, vanishing });
-      const [pair, ...talkers] = await Promise.all([
-        joined(receptionist, '3', talking),
-        inMidSentence(storyteller),
-        calledInMidSentence(storyteller),
-        withColleague(storyteller),
-        joined(receptionist, '4', vanishing),
-        whileThePersonIsAsked(receptionist, silent),
-      ]);
-      // Last, because a phone may ring for at most half a minute.
-      talkers.push(await onHold(receptionist));
-      await vanishing.close();
-      expect(product.kill('worker')).toBeGreaterThan(0);
-      const since = (phone: Phone): Since => ({ phone, from: phone.heard().length + LEFT_OVER });
-      const both = { caller: since(pair.phone), person: since(talking) };
-      const alone = talkers.map(({ phone }) => since(phone));
-      await Promise.all([
-        ...talkers.map((talker, index) => expectContinuedWith(talker, alone[index]?.from ?? 0)),
-        expectStillJoined(pair.sessionId, both),
-      ]);
-      await Promise.all([...talkers.map(expectEnded), expectHandedOver(pair.sessionId, talking)]);
-    },
-  );
-});
+    itNeeds(NEEDED)(
+      'continues with an agent or person who hears the caller and answers',
+      { timeout: 240_000 },
+      async () => {
+        const storyteller = await newAgent('Storyteller', { first_message: LONG_STORY });
+        const [silent, talking, vanishing] = await Promise.all([
+          person(SILENCE),
+          person(PERSONS_TONE),
+          person(PERSONS_TONE),
+        ]);
+        const receptionist = await receptionistOf({ silent, talking, vanishing });
+        const [pair, ...talkers] = await Promise.all([
+          joined(receptionist, '3', talking),
+          inMidSentence(storyteller),
+          calledInMidSentence(storyteller),
+          withColleague(storyteller),
+          joined(receptionist, '4', vanishing),
+          whileThePersonIsAsked(receptionist, silent),
+        ]);
+        // Last, because a phone may ring for at most half a minute.
+        talkers.push(await onHold(receptionist));
+        await vanishing.close();
+        expect(product.kill('worker')).toBeGreaterThan(0);
+        const since = (phone: Phone): Since => ({ phone, from: phone.heard().length + LEFT_OVER });
+        const both = { caller: since(pair.phone), person: since(talking) };
+        const alone = talkers.map(({ phone }) => since(phone));
+        await Promise.all([
+          ...talkers.map((talker, index) => expectContinuedWith(talker, alone[index]?.from ?? 0)),
+          expectStillJoined(pair.sessionId, both),
+        ]);
+        await Promise.all([...talkers.map(expectEnded), expectHandedOver(pair.sessionId, talking)]);
+      },
+    );
+  });
+}
 
 let nextNumber = 5_001;
 let nextCaller = 4_001;
