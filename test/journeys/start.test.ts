@@ -62,14 +62,17 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     program.signal(name);
     program.signal(name);
     expect(await program.ended()).toBe(0);
-    expect(program.output).not.toMatch(/"level":(50|60)/);
+    expectCalm(program.output);
+  }
+
+  function expectCalm(output: string): void {
+    expect(output).not.toMatch(/"level":(50|60)/);
     // Its own workers leave because they were asked to.
-    expect(program.output).not.toMatch(/"level":40.*"worker link lost"/);
+    expect(output).not.toMatch(/"level":40.*"worker link lost"/);
   }
 
   describe('a running product', () => {
     let product: Product;
-
     let healthPort: number;
 
     beforeAll(async () => {
@@ -128,13 +131,30 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       expect(await isReady()).toBe(true);
     });
 
-    it('is not disturbed by another product, which ends with status 0 on SIGINT, even sent twice', async (context) => {
-      const other = newPlace(context).run('all');
-      const port = (await other.printed(/^ready \{"port":(\d+)/m))[1];
-      await untilReady(`http://127.0.0.1:${port}`, other);
-      expect(await isReady()).toBe(true);
-      await expectEnds(other, 'SIGINT');
-      expect(await isReady()).toBe(true);
+    describe('beside a product whose SIP servers are not there', () => {
+      let dataDir: string;
+      let other: Program;
+
+      beforeAll(() => {
+        dataDir = mkdtempSync(join(tmpdir(), 'parley-start-'));
+        const place = { DATA_DIR: dataDir, ...PORTS };
+        other = new Program('all', { ...place, DRACHTIO_SERVERS: '127.0.0.1:1,127.0.0.1:2' });
+      });
+      afterAll(async () => {
+        await other?.close();
+        rmSync(dataDir, { recursive: true, force: true });
+      });
+
+      it('sees it become ready: the worker of the other takes all but phone calls', async () => {
+        const [, port] = await other.printed(/^ready \{"port":(\d+)/m);
+        await untilReady(`http://127.0.0.1:${port}`, other);
+        expect(await isReady()).toBe(true);
+      });
+
+      it('is not disturbed by another product, which ends with status 0 on SIGINT, even sent twice', async () => {
+        await expectEnds(other, 'SIGINT');
+        expect(await isReady()).toBe(true);
+      });
     });
 
     it('refuses new calls with 503 after a stop signal, and exits at once after a second one', async () => {
@@ -152,16 +172,26 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     });
   });
 
-  describe('a product whose parts fail', () => {
+  describe('on the same data, one start after another', () => {
+    let dataDir: string;
     let killed: Product;
     let next: Product;
 
-    beforeAll(async () => {
-      killed = await startProduct();
+    beforeAll(() => {
+      dataDir = mkdtempSync(join(tmpdir(), 'parley-start-'));
     });
     afterAll(async () => {
       await next?.close();
       await killed?.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    });
+
+    it('an interrupted start leaves nothing behind', async () => {
+      const place = { DATA_DIR: dataDir, ...PORTS };
+      const program = new Program('all', { ...place, DRACHTIO_HOST: '127.0.0.1', DRACHTIO_PORT: '1' });
+      await program.printed(/Server listening/).finally(() => program.signal('SIGTERM'));
+      expect(await program.ended()).toBe(0);
+      killed = await startProduct({ dataDir });
     });
 
     it('leaves no process when its supervisor is killed, and the next start takes over at once', async () => {
@@ -172,11 +202,9 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       const parts = killed.processes().filter(({ pid }) => pid !== killed.pid);
       expect(parts.length).toBeGreaterThanOrEqual(4);
       killed.kill('supervisor');
-      next = await startProduct({ dataDir: killed.dataDir });
+      next = await startProduct({ dataDir });
       expect(next.readyAfterMs).toBeLessThan(60_000);
-      await vi.waitFor(() => expect(parts.filter(({ pid }) => isRunning(pid))).toEqual([]), {
-        timeout: 60_000,
-      });
+      await next.until('all its parts have ended', () => !parts.some(({ pid }) => isRunning(pid)));
     });
 
     it('kills and replaces a hung part', { timeout: 300_000 }, async () => {
@@ -190,7 +218,13 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
         );
         await next.until('it is ready again', async () => (await fetch(`${next.url}/readyz`)).status === 200);
       }
+    });
+
+    it('ends with status 0 on SIGTERM, sent once or twice', async () => {
+      const before = next.log.length;
+      process.kill(next.pid, 'SIGTERM');
       expect(await next.stop()).toBe(0);
+      expectCalm(next.log.slice(before));
     });
   });
 
@@ -236,33 +270,6 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     expect(program.lines).toEqual([expect.stringContaining('credentials.json is damaged')]);
     expect(program.output).not.toContain('pk_half');
   });
-
-  it(
-    'an interrupted start leaves nothing behind; SIGTERM, sent once or twice, ends the next with 0',
-    AT_ONCE,
-    async (context) => {
-      const { run } = newPlace(context);
-      const program = run('all', { DRACHTIO_HOST: '127.0.0.1', DRACHTIO_PORT: '1' });
-      await program.printed(/Server listening/);
-      program.signal('SIGTERM');
-      expect(await program.ended()).toBe(0);
-      const next = run('all');
-      await next.printed(/^ready /m);
-      await expectEnds(next, 'SIGTERM');
-    },
-  );
-
-  it(
-    'a product whose SIP servers are not there is ready: its worker takes all but phone calls',
-    AT_ONCE,
-    async (context) => {
-      const program = newPlace(context).run('all', { DRACHTIO_SERVERS: '127.0.0.1:1,127.0.0.1:2' });
-      const [, port] = await program.printed(/^ready \{"port":(\d+)/m);
-      await untilReady(`http://127.0.0.1:${port}`, program);
-      program.signal('SIGTERM');
-      expect(await program.ended()).toBe(0);
-    },
-  );
 
   it(
     'a separate control plane and worker connect to each other, and again after a restart',
