@@ -1,7 +1,7 @@
 /**
  * Journey: third-party phones call the number that the product prints, hear the demo agent, ask a question
- * and hear its answer. The product calls such phones, each over its own trunk; every dial outcome appears in
- * the session, the wallet and the webhooks.
+ * and hear its answer, also over a rough network and with a colleague. The product calls such phones, each
+ * over its own trunk; every dial outcome appears in the session, the wallet and the webhooks.
  */
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
@@ -10,9 +10,11 @@ import { runParley } from '#test/command-line.ts';
 import { type PhoneManner, type SippPhone, startSippPhone } from '#test/fakes/sipp-phone.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { callWithBaresip } from './baresip-caller.ts';
+import { describeColleague } from './colleague.ts';
 import { transcribe } from './ear.ts';
 import { expectRecorded, expectWaterfall } from './kept.ts';
 import { type Product, startProduct } from './product.ts';
+import { describeRoughNetwork } from './rough-network.ts';
 import { callWithSipp } from './sipp-caller.ts';
 import { demoAgentId, greetWith, Tenant } from './tenant.ts';
 import { GREETING } from './web-conversation.ts';
@@ -32,6 +34,7 @@ const CANDIDATES = [
 
 const CALLED = '+4915112345678';
 
+const stage = {} as { product: Product };
 let product: Product;
 let tenant: Tenant;
 let agentId: string;
@@ -39,6 +42,7 @@ let next = 4930123000;
 
 beforeAll(async () => {
   [product, tenant] = await Promise.all([startProduct(), Tenant.open()]);
+  stage.product = product;
   await greetWith(product, GREETING);
   agentId = await demoAgentId(product);
   await tenant.subscribe(product, agentId);
@@ -75,6 +79,10 @@ describeNeeds(NEEDED)('a phone call to the demo agent', () => {
     );
   });
 });
+
+describeNeeds(NEEDED)('a colleague in a phone call', () => describeColleague(stage));
+
+describeRoughNetwork(stage);
 
 describeNeeds(['sipp'])('an outbound call', { concurrent: true }, () => {
   itNeeds(['sipp'])('sends all three events when the callee hangs up', { timeout: 120_000 }, async () => {

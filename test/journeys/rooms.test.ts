@@ -5,7 +5,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import { createLogger } from '#base/log.ts';
 import { parseMoney, perMinute } from '#base/money.ts';
 import { readSettings } from '#config/env.ts';
@@ -13,6 +13,7 @@ import { openRooms } from '#control-plane/platform/open-rooms.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { describeColleagueInRoom } from './colleague.ts';
 import { ConsolePage } from './console-page.ts';
 import { ASKED, QUESTION, record } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
@@ -32,7 +33,7 @@ import { Site } from './widget-page.ts';
 const NEEDS = ['livekit-server'];
 /** From the table in docs/settings.md, micro-dollars per minute. */
 const PRICE_WEB = 60_000;
-const PATIENCE = { timeout: 60_000 };
+const PATIENCE = { timeout: 60_000, interval: 200 };
 /** Each caller has a session of their own. */
 const AT_ONCE = { timeout: 180_000, concurrent: true };
 /** A caller who has not hung up may come back for 15 s. */
@@ -59,6 +60,8 @@ const ROOMS = {
 };
 
 describeConversation('a conversation in the browser, in a LiveKit room', ROOMS, (stage) => {
+  describe('of a colleague', () => describeColleagueInRoom(stage, roomsOf));
+
   itNeeds(['chromium', ...NEEDS])(
     'ends at once when the page is closed, without waiting for the caller to come back',
     { timeout: 180_000 },

@@ -42,7 +42,7 @@ export interface TransportOfTests {
   stop(): Promise<void>;
 }
 
-const PATIENCE = { timeout: 60_000 };
+const PATIENCE = { timeout: 60_000, interval: 200 };
 
 /** Describes the conversation over one transport, plus the tests that `more` adds for it. */
 export function describeConversation(

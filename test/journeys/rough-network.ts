@@ -5,20 +5,21 @@
  * network quality. test/media/rtp/rough-network.test.ts measures each codec packet by packet, on a simulated
  * clock.
  */
-import { afterAll, beforeAll, expect } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { openLossyPath } from '#test/fakes/lossy-path.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { transcribe } from './ear.ts';
 import { callLive } from './live-phone.ts';
 import { record } from './microphone.ts';
-import { type Product, startProduct } from './product.ts';
-import { demoAgentId } from './tenant.ts';
+import type { Product } from './product.ts';
+import { agentAt } from './tenant.ts';
 
 const NEEDED = ['pocketsphinx_continuous'];
 const CLEAN = { lossShare: 0, jitterMs: 0, duplicateShare: 0, seed: 1 };
 const ROUGH: typeof CLEAN = { lossShare: 0.05, jitterMs: 60, duplicateShare: 0.02, seed: 1 };
 const PHONE_RATE_HZ = 8_000;
+const NUMBER = '+15550100021';
 /** The caller's lines and the demo agent's answers. */
 const TALK = [
   { line: 'what are your opening hours', answer: 'we are open every day from noon until ten in the evening' },
@@ -76,48 +77,48 @@ let product: Product;
 let clean: Called;
 let rough: Called;
 
-describeNeeds(NEEDED)('a phone behind a rough network', () => {
-  beforeAll(async () => {
-    product = await startProduct();
-    const agentId = await demoAgentId(product);
-    await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
-      prompt: { first_message_mode: 'off' },
-      asr: { keyterms: [...TALK.map(({ line }) => line), ...OTHER_LINES] },
+/** Describes it on a shared product. */
+export function describeRoughNetwork(stage: { readonly product: Product }): void {
+  describeNeeds(NEEDED)('a phone behind a rough network', () => {
+    beforeAll(async () => {
+      product = stage.product;
+      await agentAt(product, NUMBER, {
+        prompt: { first_message_mode: 'off' },
+        asr: { keyterms: [...TALK.map(({ line }) => line), ...OTHER_LINES] },
+      });
+      // Run in parallel, because most of a call is waiting.
+      [clean, rough] = await Promise.all([call('+15557650020', CLEAN), call('+15557650021', ROUGH)]);
+    }, 600_000);
+
+    for (const [n, { line, answer }] of TALK.entries())
+      itNeeds(NEEDED)(
+        `is understood, and understands the agent, as on a perfect network: "${line}"`,
+        (test) => {
+          for (const { exchanges } of [clean, rough]) {
+            const exchange =
+              exchanges[n] ??
+              test.skip(`the machine stood still for ${STANDSTILL_MS} ms whenever this was broken`);
+            expect(exchange.recognised).toEqual([line]);
+            expect(exchange.understood).toContain(answer);
+          }
+        },
+      );
+
+    itNeeds(NEEDED)('has a session that reports the losses and the jitter', () => {
+      expect(clean.quality.packets_lost).toBe(0);
+      expect(
+        rough.quality.packets_lost / (rough.quality.packets_received + rough.quality.packets_lost),
+      ).toBeGreaterThan(0.02);
+      expect(rough.quality.jitter_ms).toBeGreaterThan(clean.quality.jitter_ms);
+      expect(rough.quality.mos).toBeLessThan(clean.quality.mos);
     });
-    await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
-    // Run in parallel, because most of a call is waiting.
-    [clean, rough] = await Promise.all([call('+15557650020', CLEAN), call('+15557650021', ROUGH)]);
-  }, 600_000);
-  afterAll(() => product?.close());
-
-  for (const [n, { line, answer }] of TALK.entries())
-    itNeeds(NEEDED)(
-      `is understood, and understands the agent, as on a perfect network: "${line}"`,
-      (test) => {
-        for (const { exchanges } of [clean, rough]) {
-          const exchange =
-            exchanges[n] ??
-            test.skip(`the machine stood still for ${STANDSTILL_MS} ms whenever this was broken`);
-          expect(exchange.recognised).toEqual([line]);
-          expect(exchange.understood).toContain(answer);
-        }
-      },
-    );
-
-  itNeeds(NEEDED)('has a session that reports the losses and the jitter', () => {
-    expect(clean.quality.packets_lost).toBe(0);
-    expect(
-      rough.quality.packets_lost / (rough.quality.packets_received + rough.quality.packets_lost),
-    ).toBeGreaterThan(0.02);
-    expect(rough.quality.jitter_ms).toBeGreaterThan(clean.quality.jitter_ms);
-    expect(rough.quality.mos).toBeLessThan(clean.quality.mos);
   });
-});
+}
 
 /** Speaks every line and listens to the whole answer. */
 async function call(from: string, network: typeof CLEAN): Promise<Called> {
   const path = await openLossyPath(network);
-  const phone = await callLive(product.sipAddress(), from, path);
+  const phone = await callLive(product.sipAddress(NUMBER), from, path);
   const find = async () =>
     (await product.ask('GET', `/v1/agent/sessions?caller_number=${encodeURIComponent(from)}`)).sessions[0];
   await product.until('there is a session', async () => (await find()) !== undefined);
