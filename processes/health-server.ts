@@ -7,7 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { Meters } from '#base/meters.ts';
+import type { Meters } from '#base/meters.ts';
 import { createServer } from '#base/node-http.ts';
 import { hostPort } from '#base/public-address.ts';
 import type { Settings } from '#config/env.ts';
@@ -44,7 +44,9 @@ export async function openHealthPort(
   logger: Logger,
 ): Promise<HealthPort | null> {
   if (SUPERVISOR_RUN !== undefined) return null;
-  let health: Health = { missing: () => ['starting'], meters: new Meters() };
+  // A process without this port does without the library.
+  const { Meters: StartingMeters } = await import('#base/meters.ts');
+  let health: Health = { missing: () => ['starting'], meters: new StartingMeters() };
   const server = createServer((request, response) => {
     answer(request, health, response).catch((error: unknown) => {
       logger.error({ err: error }, 'a health request failed');

@@ -1,7 +1,6 @@
 /** Composes the embedded signalling of one process: the SIP server, with admission by the control plane. */
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { Meters } from '#base/meters.ts';
 import { readPem } from '#base/pem.ts';
 import { sessionPriority, setSessionPriority } from '#base/platform.ts';
 import { PROCESS_PRIORITIES } from '#base/thread-priority.ts';
@@ -44,7 +43,10 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
         port: settings.SIP_PORT,
       });
     });
-    health?.serve(healthOfSignalling(server, contact, new Meters().addProcess()));
+    if (health) {
+      const { Meters } = await import('#base/meters.ts');
+      health.serve(healthOfSignalling(server, contact, new Meters().addProcess()));
+    }
     const unwanted = () => server.metrics().flooded + server.metrics().malformed;
     const stopGivingWay = giveWayDuringFloods(systemClock, unwanted, {
       usual: PROCESS_PRIORITIES.signalling,

@@ -73,6 +73,15 @@ describe('admission over HTTP', () => {
     await expect(createHttpAdmission(url, 'token')(question)).rejects.toThrow();
   });
 
+  it('a control plane that ends in the middle of its answer gives no admission', async () => {
+    server.removeAllListeners('request');
+    server.on('request', (_, response) => {
+      response.writeHead(200, { 'content-length': 100 }).write('{"action"');
+      setImmediate(() => response.destroy());
+    });
+    await expect(createHttpAdmission(url, 'token-of-workers')(question)).rejects.toThrow();
+  });
+
   it('an unreachable control plane gives no admission', async () => {
     server.close();
     await expect(createHttpAdmission(url, 'token-of-workers')(question)).rejects.toThrow();
