@@ -8,14 +8,14 @@ import { ElevenLabsClient, ElevenLabsError, RealtimeEvents } from '@elevenlabs/e
 import { OpenRouter } from '@openrouter/sdk';
 import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { speak } from '#caller/spoken.ts';
 import { toWav } from '#media/speech/audio/wav.ts';
 import type { Product } from './product.ts';
 import type { VendorStage } from './vendor-stage.ts';
 
-// Threads start and engines warm up, which takes time on a loaded machine.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
+/** Threads start and engines warm up, which takes time on a loaded machine. */
+const LIMIT = { timeout: 180_000 };
 
 /** What the vendor hears in any recording. */
 export const HEARD = 'I would like to book a table.';
@@ -26,7 +26,7 @@ let product: Product;
 
 /** Describes them on a shared product. */
 export function describeCompatSdks(stage: VendorStage): void {
-  describe('libraries of other vendors', () => {
+  describe('libraries of other vendors', LIMIT, () => {
     beforeAll(() => {
       product = stage.product;
     });
