@@ -2,15 +2,23 @@
  * `npm run check:conformance`: every rule in docs/conformance.md names the tests that prove it, and each of
  * those exists and is not skipped. Every finding in docs/audit.md has a test that begins with its number. A
  * test is written `file › title` or `file › describe › title`, with the file below test/ without `.test.ts`,
- * or without `.ts` if another file runs it; titles of `it.each` are as in the code, `${…}` as `${}`.
+ * or without `.ts` if a test file in its folder imports it; titles of `it.each` are as in the code, `${…}` as
+ * `${}`.
  */
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { parseSync } from '@swc/core';
 
 const SEPARATOR = ' › ';
 const root = join(import.meta.dirname, '..');
 const page = readFileSync(join(root, 'docs', 'conformance.md'), 'utf8');
+/** Sources of the test files, by path below test/. */
+const tests = new Map(
+  globSync('**/*.test.ts', { cwd: join(root, 'test') }).map((file) => [
+    file,
+    readFileSync(join(root, 'test', file), 'utf8'),
+  ]),
+);
 const titles = new Map<string, string[]>();
 const problems: string[] = [];
 let proven = 0;
@@ -37,14 +45,11 @@ for (const [index, line] of page.split('\n').entries()) {
   }
 }
 
-const tests = globSync('test/**/*.test.ts', { cwd: root }).map((file) =>
-  readFileSync(join(root, file), 'utf8'),
-);
 const findings = readFileSync(join(root, 'docs', 'audit.md'), 'utf8')
   .split('\n')
   .flatMap((line) => /^\| ((?:security|store) \d+) \|/.exec(line)?.[1] ?? []);
 for (const finding of findings) {
-  if (!tests.some((source) => source.includes(`${finding}: `)))
+  if (![...tests.values()].some((source) => source.includes(`${finding}: `)))
     problems.push(`docs/audit.md: no test begins with ${finding}`);
 }
 
@@ -65,16 +70,20 @@ function exists(proof: string): boolean {
 function titlesOf(file: string): string[] {
   const known = titles.get(file);
   if (known) return known;
-  const path = ['.test.ts', '.ts'].map((ending) => join(root, 'test', file + ending)).find(existsSync);
+  const source =
+    tests.get(`${file}.test.ts`) ??
+    (isRun(file) ? readFileSync(join(root, 'test', `${file}.ts`), 'utf8') : null);
   const found: string[] = [];
-  if (path !== undefined)
-    collect(
-      parseSync(readFileSync(path, 'utf8'), { syntax: 'typescript', target: 'es2022' }).body,
-      [],
-      found,
-    );
+  if (source !== null) collect(parseSync(source, { syntax: 'typescript', target: 'es2022' }).body, [], found);
   titles.set(file, found);
   return found;
+}
+
+/** A test file in the same folder imports this part. */
+function isRun(part: string): boolean {
+  return [...tests].some(
+    ([file, source]) => dirname(file) === dirname(part) && source.includes(` from './${basename(part)}.ts';`),
+  );
 }
 
 /**
