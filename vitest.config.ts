@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -13,15 +14,24 @@ const OWN_PROCESS = [
 /** Tests that take long however short their files are. */
 const LONG = /\/test\/(?:journeys|fleet-simulation)\//;
 const LONG_BYTES = 12_000;
+/** An import of tests that share the product of the file that runs them. */
+const PART = /import \{[^}]*\bdescribe[^}]*\} from '(\.\/[^']+)';/g;
 /** Tests whose programs CI still builds while the others run. */
 const LAST = /\/test\/deploy\/(?:chart|monitoring)/;
+
+function sizeWithParts(file: string): number {
+  const source = readFileSync(file, 'utf8');
+  const parts = [...source.matchAll(PART)].map(([, part = '']) => join(dirname(file), part));
+  return [file, ...parts].reduce((bytes, part) => bytes + statSync(part).size, 0);
+}
 
 /** Large files first, as by default, but none that takes long is left for the end, when others are idle. */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const weight = ({ moduleId }: TestSpecification) => {
       if (LAST.test(moduleId)) return 0;
-      return Math.max(statSync(moduleId).size, LONG.test(moduleId) ? LONG_BYTES : 0);
+      if (!LONG.test(moduleId)) return statSync(moduleId).size;
+      return Math.max(sizeWithParts(moduleId), LONG_BYTES);
     };
     return [...files].sort((one, other) => weight(other) - weight(one));
   }
