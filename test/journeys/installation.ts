@@ -24,13 +24,14 @@ export abstract class Installation extends RootApi {
   }
 
   /**
-   * Polls `condition` until it holds; an error counts as false. On timeout, throws with the end of the
-   * output.
+   * Polls `condition` until it holds, ever less often or every `everyMs`; an error counts as false. On
+   * timeout, throws with the end of the output.
    */
   async until(
     what: string,
     condition: () => boolean | Promise<boolean>,
     timeoutMs = CONDITION_MS,
+    everyMs?: number,
   ): Promise<void> {
     const startedMs = performance.now();
     let lastError: unknown;
@@ -46,7 +47,8 @@ export abstract class Installation extends RootApi {
           `${what}: not within ${timeoutMs} ms\n--- the product's output ends:\n${this.lastOutput}`,
           { cause: lastError },
         );
-      const pauseMs = Math.min(PAUSE.longestMs, Math.max(PAUSE.shortestMs, waitedMs * PAUSE.share));
+      const pauseMs =
+        everyMs ?? Math.min(PAUSE.longestMs, Math.max(PAUSE.shortestMs, waitedMs * PAUSE.share));
       await new Promise((done) => setTimeout(done, pauseMs));
     }
   }

@@ -32,6 +32,8 @@ export interface ProductOptions {
   readonly dataDir?: string;
   /** Port of an external drachtio-server; by default the product's own signalling. */
   readonly sipPort?: number;
+  /** How often it is asked whether it is ready; by default ever less often. */
+  readonly askEveryMs?: number;
 }
 
 export type { ApiAnswer } from './root-api.ts';
@@ -83,6 +85,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
       'it is ready',
       async () => (await fetch(`${product.url}/readyz`)).status === 200,
       START_MS,
+      options.askEveryMs,
     );
   } catch (error) {
     await product.close();
