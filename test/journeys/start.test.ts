@@ -1,14 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, type TestContext, vi } from 'vitest';
 import { freeTcpPort } from '../free-port.ts';
 import { itNeeds } from '../needs.ts';
+import { occupyTcp, occupyUdp } from './occupants.ts';
 import { isRunning } from './process-tree.ts';
 import { type Product, startProduct } from './product.ts';
 import { Program } from './program.ts';
@@ -17,6 +15,13 @@ const PORTS = { PORT: '0', SIP_PORT: '0', RTP_PORT_MIN: '41300', RTP_PORT_MAX: '
 
 /** Starts with data of their own wait for different things. */
 const AT_ONCE = { concurrent: true };
+
+/** What the log says once a replaced part is connected to the others. */
+const CONNECTED = [
+  ['worker', ['connected to the SIP server', 'connected to the control plane']],
+  ['signalling', ['connected to the SIP server']],
+  ['control-plane', ['connected to the control plane']],
+] as const;
 
 /** Where programs of one test are started. */
 interface Place {
@@ -157,6 +162,91 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       });
     });
 
+    describe('beside starts on the same data, one after another', () => {
+      let dataDir: string;
+      const starts: Promise<Product>[] = [];
+      let killed: Product | null = null;
+      let next: Product | null = null;
+
+      beforeAll(() => {
+        dataDir = mkdtempSync(join(tmpdir(), 'parley-start-'));
+      });
+      afterAll(async () => {
+        for (const started of await Promise.allSettled(starts))
+          if (started.status === 'fulfilled') await started.value.close();
+        rmSync(dataDir, { recursive: true, force: true });
+      });
+
+      function start(): Promise<Product> {
+        const starting = startProduct({ dataDir });
+        starts.push(starting);
+        return starting;
+      }
+
+      /** What an earlier test started; without it there is nothing to add to that test's failure. */
+      const started = (earlier: Product | null, { skip }: TestContext) =>
+        earlier ?? skip('an earlier start failed');
+
+      it('an interrupted start leaves nothing behind', async (context) => {
+        const settings = { DATA_DIR: dataDir, DRACHTIO_HOST: '127.0.0.1', DRACHTIO_PORT: '1' };
+        const program = newPlace(context).run('all', settings);
+        await program.printed(/Server listening/);
+        program.signal('SIGTERM');
+        expect(await program.ended()).toBe(0);
+        killed = await start();
+      });
+
+      it('leaves no process when its supervisor is killed, and the next start takes over at once', async (test) => {
+        const product = started(killed, test);
+        // The process of the web calls starts before the first of them.
+        await product.until('the worker is warm', () =>
+          product.processes().some(({ commandLine }) => commandLine.includes('media-thread-entry')),
+        );
+        expectCalm(product.log);
+        const parts = product.processes().filter(({ pid }) => pid !== product.pid);
+        expect(parts.length).toBeGreaterThanOrEqual(4);
+        product.kill('supervisor');
+        next = await start();
+        expect(next.readyAfterMs).toBeLessThan(60_000);
+        await next.until('all its parts have ended', () => !parts.some(({ pid }) => isRunning(pid)));
+      });
+
+      it('kills and replaces a hung part', { timeout: 300_000 }, async (context) => {
+        const product = started(next, context);
+        for (const [part, lines] of CONNECTED) {
+          const [before] = product.parts(part);
+          if (!before) throw new Error(`no ${part}`);
+          const printed = product.log.length;
+          process.kill(before.pid, 'SIGSTOP');
+          await product.until(
+            `another ${part}`,
+            () => product.parts(part).some(({ pid }) => pid !== before.pid) && !isRunning(before.pid),
+          );
+          await product.until('it is connected', () =>
+            lines.every((line) => product.log.slice(printed).includes(line)),
+          );
+          await product.until(
+            'it is ready again',
+            async () => (await fetch(`${product.url}/readyz`)).status === 200,
+          );
+        }
+      });
+
+      it('ends with status 0 on SIGTERM, sent once or twice', async (context) => {
+        const product = started(next, context);
+        const before = product.log.length;
+        process.kill(product.pid, 'SIGTERM');
+        expect(await product.stop()).toBe(0);
+        expectCalm(product.log.slice(before));
+      });
+
+      it('is not disturbed by them', async () => {
+        expect(await isReady()).toBe(true);
+      });
+    });
+
+    it('has reported no error', () => expectCalm(product.log));
+
     it('refuses new calls with 503 after a stop signal, and exits at once after a second one', async () => {
       await expectWebSession(product.url, product.rootKey);
       process.kill(product.pid, 'SIGTERM');
@@ -169,62 +259,6 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
       expect(isRunning(product.pid)).toBe(true);
       process.kill(product.pid, 'SIGTERM');
       await product.until('everything has ended', () => !isRunning(product.pid), 2_000);
-    });
-  });
-
-  describe('on the same data, one start after another', () => {
-    let dataDir: string;
-    let killed: Product;
-    let next: Product;
-
-    beforeAll(() => {
-      dataDir = mkdtempSync(join(tmpdir(), 'parley-start-'));
-    });
-    afterAll(async () => {
-      await next?.close();
-      await killed?.close();
-      rmSync(dataDir, { recursive: true, force: true });
-    });
-
-    it('an interrupted start leaves nothing behind', async () => {
-      const place = { DATA_DIR: dataDir, ...PORTS };
-      const program = new Program('all', { ...place, DRACHTIO_HOST: '127.0.0.1', DRACHTIO_PORT: '1' });
-      await program.printed(/Server listening/).finally(() => program.signal('SIGTERM'));
-      expect(await program.ended()).toBe(0);
-      killed = await startProduct({ dataDir });
-    });
-
-    it('leaves no process when its supervisor is killed, and the next start takes over at once', async () => {
-      // The process of the web calls starts before the first of them.
-      await killed.until('the worker is warm', () =>
-        killed.processes().some(({ commandLine }) => commandLine.includes('media-thread-entry')),
-      );
-      const parts = killed.processes().filter(({ pid }) => pid !== killed.pid);
-      expect(parts.length).toBeGreaterThanOrEqual(4);
-      killed.kill('supervisor');
-      next = await startProduct({ dataDir });
-      expect(next.readyAfterMs).toBeLessThan(60_000);
-      await next.until('all its parts have ended', () => !parts.some(({ pid }) => isRunning(pid)));
-    });
-
-    it('kills and replaces a hung part', { timeout: 300_000 }, async () => {
-      for (const part of ['worker', 'signalling', 'control-plane'] as const) {
-        const [before] = next.parts(part);
-        if (!before) throw new Error(`no ${part}`);
-        process.kill(before.pid, 'SIGSTOP');
-        await next.until(
-          `another ${part}`,
-          () => next.parts(part).some(({ pid }) => pid !== before.pid) && !isRunning(before.pid),
-        );
-        await next.until('it is ready again', async () => (await fetch(`${next.url}/readyz`)).status === 200);
-      }
-    });
-
-    it('ends with status 0 on SIGTERM, sent once or twice', async () => {
-      const before = next.log.length;
-      process.kill(next.pid, 'SIGTERM');
-      expect(await next.stop()).toBe(0);
-      expectCalm(next.log.slice(before));
     });
   });
 
@@ -324,27 +358,9 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     async (context) => {
       const { dataDir, run } = newPlace(context);
       const [cert, key] = [join(dataDir, 'cert.pem'), join(dataDir, 'key.pem')];
-      const subject = ['-subj', '/CN=voice.example.org', '-days', '2'];
-      execFileSync(
-        'openssl',
-        [
-          'req',
-          '-x509',
-          '-newkey',
-          'ec',
-          '-pkeyopt',
-          'ec_paramgen_curve:P-256',
-          '-nodes',
-          '-keyout',
-          key,
-          '-out',
-          cert,
-          ...subject,
-        ],
-        {
-          stdio: 'ignore',
-        },
-      );
+      const request = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2'.split(' ');
+      const named = ['-subj', '/CN=voice.example.org', '-keyout', key, '-out', cert];
+      execFileSync('openssl', [...request, ...named], { stdio: 'ignore' });
       const program = run('all', { TLS_CERT: cert, TLS_KEY: key });
       const port = Number((await program.printed(/^ready \{"port":(\d+)/m))[1]);
       expect(program.output).toContain(`https://127.0.0.1:${port}/`);
@@ -379,21 +395,4 @@ function secureStatus(port: number): Promise<number> {
       .on('error', reject)
       .end();
   });
-}
-
-interface Occupant {
-  readonly port: number;
-  free(): void;
-}
-
-async function occupyTcp(): Promise<Occupant> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { port: (server.address() as AddressInfo).port, free: () => server.close() };
-}
-
-async function occupyUdp(): Promise<Occupant> {
-  const socket = createSocket('udp4').bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  return { port: socket.address().port, free: () => socket.close() };
 }
