@@ -18,7 +18,8 @@ import { AUDIBLE, GREETING, OPENING_HOURS, settled } from './web-conversation.ts
 
 const NEEDED = ['pocketsphinx_continuous'];
 const LONG = { timeout: 30_000, interval: 200 };
-const PORTS = { first: 31_500, last: 31_549 };
+/** Outside the range of the product's own. */
+const PORTS = { first: 43_300, last: 43_349 };
 /** From the table in docs/settings.md, micro-dollars per minute. */
 const [PRICE_PHONE, PRICE_WEB] = [70_000, 60_000];
 const RATE_HZ = 8_000;
@@ -58,8 +59,9 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
         ],
       });
       const before = await balance();
-      const calling = new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(), scene });
-      await product.until('the call is active', async () => (await sessionsOf('active')).length === 1);
+      const from = '+15557650041';
+      const calling = new PhoneCaller({ ports: PORTS, from }).call({ target: product.sipAddress(), scene });
+      await product.until('the call is active', () => has('active', from));
       await new Promise((resolve) => setTimeout(resolve, KILL_WORKER_AFTER_MS));
       expect(product.kill('worker')).toBeGreaterThan(0);
 
@@ -73,7 +75,7 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
         ]),
       ).toContain(ANSWER);
 
-      const session = await completed(record.callId);
+      const session = await completed(from);
       expect(session).toMatchObject({ end_reason: 'user_hangup', sip_call_id: record.callId });
       const said = session.items.map(
         (item: { role: string; content: string }) => `${item.role}: ${item.content}`,
@@ -167,8 +169,9 @@ describeNeeds(NEEDED)('a call whose control plane is killed', () => {
         { do: 'listen', quiet_ms: 1_500 },
       ],
     });
-    const calling = new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(), scene });
-    await product.until('the call is active', async () => (await sessionsOf('active')).length === 1);
+    const from = '+15557650042';
+    const calling = new PhoneCaller({ ports: PORTS, from }).call({ target: product.sipAddress(), scene });
+    await product.until('the call is active', () => has('active', from));
     const workers = product.parts('worker').map(({ pid }) => pid);
     await new Promise((resolve) => setTimeout(resolve, KILL_CONTROL_PLANE_AFTER_MS));
     expect(product.kill('control-plane')).toBe(1);
@@ -185,7 +188,7 @@ describeNeeds(NEEDED)('a call whose control plane is killed', () => {
       ]),
     ).toContain(ANSWER);
 
-    const session = await completed(record.callId);
+    const session = await completed(from);
     expect(session).toMatchObject({ end_reason: 'user_hangup', sip_call_id: record.callId });
     const said = session.items.map(
       (item: { role: string; content: string }) => `${item.role}: ${item.content}`,
@@ -263,14 +266,10 @@ async function balance(): Promise<number> {
   return parseMoney((await product.ask('GET', '/wallet/self/api-credit')).credit) ?? 0;
 }
 
-/** Waits until the session of a SIP call is completed, and reads it. */
-async function completed(callId: string) {
-  const find = async () =>
-    (await sessionsOf('completed')).find(
-      ({ sip_call_id }: { sip_call_id: string }) => sip_call_id === callId,
-    );
-  await product.until('the session is completed', async () => (await find()) !== undefined);
-  return product.ask('GET', `/v1/agent/sessions/${(await find()).session_id}`);
+/** Waits until the caller's only session is completed, and reads it. */
+async function completed(from: string) {
+  await product.until('the session is completed', () => has('completed', from));
+  return product.ask('GET', `/v1/agent/sessions/${(await sessionsOf(from))[0].session_id}`);
 }
 
 /** The tenant is told of the call's end and its analysis, once. */
@@ -279,6 +278,12 @@ async function expectReported(sessionId: string): Promise<void> {
   expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['call.ended', 'call.analyzed']);
 }
 
-async function sessionsOf(status: string) {
-  return (await product.ask('GET', `/v1/agent/sessions?status=${status}`)).sessions;
+/** The caller has one session, in this status. */
+async function has(status: string, from: string): Promise<boolean> {
+  const sessions: { status: string }[] = await sessionsOf(from);
+  return sessions.length === 1 && sessions[0]?.status === status;
+}
+
+async function sessionsOf(from: string) {
+  return (await product.ask('GET', `/v1/agent/sessions?caller_number=${encodeURIComponent(from)}`)).sessions;
 }
