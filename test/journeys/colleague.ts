@@ -82,11 +82,20 @@ class PhoneCall {
   static async place(product: Product): Promise<PhoneCall> {
     const from = '+15557650009';
     const phone = await callLive(product.sipAddress(), from);
+    try {
+      return new PhoneCall(product, phone, await PhoneCall.#sessionOf(product, phone, from));
+    } catch (error) {
+      await phone.hangUp();
+      throw error;
+    }
+  }
+
+  static async #sessionOf(product: Product, phone: LivePhone, from: string): Promise<string> {
     const find = `/v1/agent/sessions?status=active&caller_number=${encodeURIComponent(from)}`;
     const running = async () => (await product.ask('GET', find)).sessions;
     await product.until('the agent speaks', () => phone.heard().filter(isLoud).length > 20);
     await product.until('the session is active', async () => (await running()).length === 1);
-    return new PhoneCall(product, phone, (await running())[0].session_id);
+    return (await running())[0].session_id;
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: tests look at what the API answers
@@ -107,17 +116,35 @@ class PhoneCall {
   }
 }
 
-/** Abilities every colleague has, on any transport. */
+/** Calls, joins a colleague, and ends both whatever happens. */
 async function expectTakenOver(
   product: Product,
   join: (grant: Record<string, string>, call: PhoneCall) => Promise<Colleague>,
 ): Promise<PhoneCall> {
   const call = await PhoneCall.place(product);
+  let leave = async (): Promise<void> => undefined;
+  try {
+    const path = `/v1/agent/sessions/${call.sessionId}/participants`;
+    const grant = await product.ask('POST', path, { name: 'Ann' });
+    const joined = await join(grant, call);
+    let left: Promise<void> | null = null;
+    leave = () => (left ??= joined.leave());
+    await expectAbilities(product, call, { ...joined, leave, id: grant.participant_id });
+    return call;
+  } finally {
+    await Promise.allSettled([leave(), call.phone.hangUp()]);
+  }
+}
+
+/** Abilities every colleague has, on any transport. */
+async function expectAbilities(
+  product: Product,
+  call: PhoneCall,
+  colleague: Colleague & { readonly id: string },
+): Promise<void> {
   const { phone, sessionId } = call;
-  const grant = await product.ask('POST', `/v1/agent/sessions/${sessionId}/participants`, { name: 'Ann' });
-  const colleague = await join(grant, call);
   await vi.waitFor(() => expect(colleague.mode()).toBe('listen'), PATIENCE);
-  const taken = await call.change(grant['participant_id'] as string, 'take_over');
+  const taken = await call.change(colleague.id, 'take_over');
   expect([taken.status, taken.body.mode]).toEqual([200, 'take_over']);
   await vi.waitFor(() => expect(colleague.mode()).toBe('take_over'), PATIENCE);
   await quiet(phone);
@@ -157,7 +184,7 @@ async function expectTakenOver(
   expect(saidSince.filter(({ role }: { role?: string }) => role === 'assistant')).toEqual([]);
   await quiet(phone);
   const backMs = systemClock.now();
-  expect((await call.change(grant['participant_id'] as string, 'listen')).status).toBe(200);
+  expect((await call.change(colleague.id, 'listen')).status).toBe(200);
   // The agent speaks again, and the colleague listens.
   await vi.waitFor(
     () => expect(since(phone.heard(), backMs).filter(isLoud).length).toBeGreaterThan(20),
@@ -191,7 +218,6 @@ async function expectTakenOver(
       ]),
     PATIENCE,
   );
-  return call;
 }
 
 /**

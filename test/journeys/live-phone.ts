@@ -28,6 +28,7 @@ export interface LivePhone {
   audioSince(atMs: number): Int16Array;
   /** Plays 8 kHz audio, then silence; resolves at the end of the audio. */
   speak(samples: Int16Array): Promise<unknown>;
+  /** Ends the call, once. */
   hangUp(): Promise<void>;
 }
 
@@ -72,6 +73,7 @@ export async function callLive(target: string, from: string, path?: LossyPath): 
     audioSince: (sinceMs) => peer.audio(peer.heard.filter(({ atMs }) => atMs >= sinceMs)),
     speak: (samples) => peer.speak(() => port, samples),
     async hangUp() {
+      if (isOver) return;
       isOver = true;
       await call.hangUp();
       call.close();
