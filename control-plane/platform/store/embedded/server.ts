@@ -218,7 +218,6 @@ export class StoreServer {
     }
   }
 
-  /** Runs internal work and commits it together with the open group. */
   #sweep(): void {
     this.#sweepsToLeaveOut -= 1;
     if (this.#sweepsToLeaveOut > 0) return;
@@ -226,6 +225,7 @@ export class StoreServer {
     this.#guarded(() => removeExpired(this.#deps.store, this.#deps.clock.wallTime()));
   }
 
+  /** Runs internal work and commits it together with the open group. */
   #guarded(work: () => void): void {
     try {
       work();
