@@ -29,8 +29,12 @@ export interface CallSoFar {
 /** Reads a session. */
 export async function callSoFar(installation: Installation, sessionId: string): Promise<CallSoFar> {
   const { status, end_reason, items } = await installation.ask('GET', `/v1/agent/sessions/${sessionId}`);
-  const said = items.map(({ role, content }: { role: string; content: string }) => `${role}: ${content}`);
-  return { status, end_reason, said };
+  return { status, end_reason, said: linesOf(items) };
+}
+
+/** The transcript as lines such as `user: Hello`. */
+export function linesOf(items: readonly { readonly role: string; readonly content: string }[]): string[] {
+  return items.map(({ role, content }) => `${role}: ${content}`);
 }
 
 /** The phone. */

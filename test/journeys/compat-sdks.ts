@@ -17,7 +17,7 @@ import type { VendorStage } from './vendor-stage.ts';
 /** Threads start and engines warm up, which takes time on a loaded machine. */
 const LIMIT = { timeout: 180_000 };
 
-/** What the vendor hears in any recording. */
+/** The transcript that the vendor's stand-in returns for every recording. */
 export const HEARD = 'I would like to book a table.';
 const SPOKEN = speak(HEARD, { rateHz: 16_000, afterMs: 200 });
 const WAV = toWav(SPOKEN.samples, 16_000);

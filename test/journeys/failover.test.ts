@@ -9,6 +9,7 @@ import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';
 import { voicedSeconds } from '#caller/voiced.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { linesOf } from './asked-by-phone.ts';
 import { transcribe } from './ear.ts';
 import { describeFailoverOfAll } from './failover-of-all.ts';
 import { type Product, startProduct } from './product.ts';
@@ -77,9 +78,7 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
 
       const session = await completed(from);
       expect(session).toMatchObject({ end_reason: 'user_hangup', sip_call_id: record.callId });
-      const said = session.items.map(
-        (item: { role: string; content: string }) => `${item.role}: ${item.content}`,
-      );
+      const said = linesOf(session.items);
       // One transcript holds the heard part of the greeting and all that followed on both workers.
       expect(said[0]).toMatch(/^assistant: Hello, this is the/);
       expect(said).toContainEqual(expect.stringMatching(/^assistant: Sorry, I lost/));
@@ -190,10 +189,7 @@ describeNeeds(NEEDED)('a call whose control plane is killed', () => {
 
     const session = await completed(from);
     expect(session).toMatchObject({ end_reason: 'user_hangup', sip_call_id: record.callId });
-    const said = session.items.map(
-      (item: { role: string; content: string }) => `${item.role}: ${item.content}`,
-    );
-    expect(said).toEqual([
+    expect(linesOf(session.items)).toEqual([
       expect.stringMatching(/^assistant: Hello, this is the Parley demo/),
       'user: what are your opening hours',
       expect.stringMatching(/^assistant: We are open every day/),
@@ -272,7 +268,7 @@ async function completed(from: string) {
   return product.ask('GET', `/v1/agent/sessions/${(await sessionsOf(from))[0].session_id}`);
 }
 
-/** The tenant is told of the call's end and its analysis, once. */
+/** Waits until the tenant has its webhooks of the call: `call.ended` and `call.analyzed`, each once. */
 async function expectReported(sessionId: string): Promise<void> {
   await product.until('the webhooks have arrived', () => tenant.eventsOf(sessionId).length >= 2);
   expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['call.ended', 'call.analyzed']);

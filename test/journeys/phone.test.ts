@@ -9,6 +9,7 @@ import { voicedSeconds } from '#caller/voiced.ts';
 import { runParley } from '#test/command-line.ts';
 import { type PhoneManner, type SippPhone, startSippPhone } from '#test/fakes/sipp-phone.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { linesOf } from './asked-by-phone.ts';
 import { callWithBaresip } from './baresip-caller.ts';
 import { describeColleague } from './colleague.ts';
 import { transcribe } from './ear.ts';
@@ -198,9 +199,7 @@ async function expectSettled(callerNumber: string): Promise<void> {
   // Most of 20 s at 50 packets a second.
   expect(session.media_quality.packets_received).toBeGreaterThan(500);
   expect(session.media_quality.packets_sent).toBeGreaterThan(500);
-  const said = session.items.map(
-    (item: { role: string; content: string }) => `${item.role}: ${item.content}`,
-  );
+  const said = linesOf(session.items);
   expect(said[0]).toBe(`assistant: ${GREETING}`);
   expect(said[1]).toBe('user: what are your opening hours');
   expect(said[2]).toMatch(/^assistant: We are open every day from noon until ten in the evening\./);

@@ -1,4 +1,5 @@
 /** A phone that asks the demo agent for its opening hours until it gets them. */
+import { linesOf } from './asked-by-phone.ts';
 import { callLive } from './live-phone.ts';
 import { QUESTION, record } from './microphone.ts';
 import type { Product } from './product.ts';
@@ -32,5 +33,5 @@ export async function saidInCall(product: Product, from: string): Promise<string
       break;
   }
   await phone.hangUp();
-  return (await items()).map(({ role, content }) => `${role}: ${content}`);
+  return linesOf(await items());
 }

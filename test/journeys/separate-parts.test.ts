@@ -80,7 +80,7 @@ it('a phone call with a question is in the metrics of all parts', { timeout: 120
   expect([sip('parley_sip_invites_total'), sip('parley_sip_workers')]).toEqual([1, 1]);
 });
 
-it('a stopped worker hands a phone call over between two turns, and nobody says so', {
+it('a stopped worker hands a phone call over between two turns, and neither worker announces it', {
   timeout: 120_000,
 }, async () => {
   const phone = await callAndListen(parts, '+15557650001');

@@ -16,7 +16,7 @@ const PORTS = { PORT: '0', SIP_PORT: '0', RTP_PORT_MIN: '41300', RTP_PORT_MAX: '
 /** Starts with data of their own wait for different things. */
 const AT_ONCE = { concurrent: true };
 
-/** What the log says once a replaced part is connected to the others. */
+/** Log lines of each part when it has connected to the others. */
 const CONNECTED = [
   ['worker', ['connected to the SIP server', 'connected to the control plane']],
   ['signalling', ['connected to the SIP server']],
@@ -183,7 +183,7 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
         return starting;
       }
 
-      /** What an earlier test started; without it there is nothing to add to that test's failure. */
+      /** Returns the product of an earlier test; skips this test if that one failed to start it. */
       const started = (earlier: Product | null, { skip }: TestContext) =>
         earlier ?? skip('an earlier start failed');
 

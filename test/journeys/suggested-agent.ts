@@ -23,7 +23,7 @@ const SUGGESTION = {
 const DESCRIPTION = 'A salon';
 
 let stage: VendorStage;
-/** What the model answers to such descriptions, in this order; the last entry repeats. */
+/** The model's answers to these descriptions, in order; it repeats the last one. */
 let answers: string[];
 
 const suggest = (description: string) =>

@@ -221,7 +221,7 @@ export async function describeApi(
 
 /**
  * Adds `app.description`, which fills `described` for the plugin, one route in each turn of the event loop.
- * What is in it stays: the plugin describes everything a second time for YAML.
+ * The map keeps its entries: for YAML the plugin reads every route again.
  */
 function describeWhenAsked(
   app: Server,

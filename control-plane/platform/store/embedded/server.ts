@@ -54,8 +54,8 @@ const LONG_AGGREGATION_ROWS = 20;
 /** From the first commit that is not in the database file to the next checkpoint. */
 const CHECKPOINT_MS = 1_000;
 /**
- * Sweeps of TTL indexes that are left out after one while nothing is written: with 5 s between them, what
- * expires then is removed within a minute, as by MongoDB.
+ * While nothing is written, so many sweeps of the TTL indexes are left out after each. They are 5 s apart, so
+ * expired documents are removed within a minute, as by MongoDB.
  */
 const SWEEPS_LEFT_OUT = 11;
 /** On a port, which every program of the machine can open. Our driver's pool has 50, and a few monitor. */
