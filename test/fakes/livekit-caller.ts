@@ -19,7 +19,8 @@ import {
 import { systemClock } from '#base/clock.ts';
 
 const RATE_HZ = 48_000;
-const BLOCK_SAMPLES = RATE_HZ / 100;
+/** Small enough for measurements. Larger blocks take less CPU, which is most of such a caller's. */
+const BLOCK_MS = 10;
 const LEAVES_WITHIN_MS = 10_000;
 /** Above the level of coded silence. */
 const LOUD = 1_000;
@@ -40,7 +41,7 @@ export class LivekitCaller {
   readonly events: any[] = [];
   readonly texts: CaughtText[] = [];
   readonly states: string[] = [];
-  /** Number of loud 10 ms blocks of agent audio. */
+  /** Number of loud blocks of agent audio. */
   loudBlocks = 0;
   /** All agent audio, 48 kHz, with the arrival time of each block; empty unless recording is requested. */
   readonly heard: { readonly atMs: number; readonly samples: Int16Array }[] = [];
@@ -50,15 +51,20 @@ export class LivekitCaller {
   readonly #source = new AudioSource(RATE_HZ, 1, 200);
   #microphone = LocalAudioTrack.createAudioTrack('microphone', this.#source);
   #keepsAudio = false;
+  #blockMs = BLOCK_MS;
 
-  /** Joins and subscribes to everything; publishes a microphone by default. */
+  /**
+   * Joins and subscribes to everything; publishes a microphone by default. Audio is sent and received in
+   * blocks of `blockMs`, 10 by default.
+   */
   static async join(
     url: string,
     token: string,
-    { microphone = true, keepsAudio = false } = {},
+    { microphone = true, keepsAudio = false, blockMs = BLOCK_MS } = {},
   ): Promise<LivekitCaller> {
     const caller = new LivekitCaller();
     caller.#keepsAudio = keepsAudio;
+    caller.#blockMs = blockMs;
     await caller.#join(url, token);
     if (microphone) await caller.#publish();
     return caller;
@@ -66,10 +72,11 @@ export class LivekitCaller {
 
   /** Resolves when all audio has been sent, in real time. */
   async speak(samples: Int16Array): Promise<void> {
-    for (let start = 0; start < samples.length; start += BLOCK_SAMPLES) {
-      const block = new Int16Array(BLOCK_SAMPLES);
-      block.set(samples.subarray(start, start + BLOCK_SAMPLES));
-      await this.#source.captureFrame(new AudioFrame(block, RATE_HZ, 1, BLOCK_SAMPLES));
+    const blockSamples = (RATE_HZ * this.#blockMs) / 1_000;
+    for (let start = 0; start < samples.length; start += blockSamples) {
+      const block = new Int16Array(blockSamples);
+      block.set(samples.subarray(start, start + blockSamples));
+      await this.#source.captureFrame(new AudioFrame(block, RATE_HZ, 1, blockSamples));
     }
   }
 
@@ -152,7 +159,12 @@ export class LivekitCaller {
   }
 
   async #listen(track: RemoteTrack): Promise<void> {
-    for await (const { data } of new AudioStream(track, RATE_HZ, 1)) {
+    const stream = new AudioStream(track, {
+      sampleRate: RATE_HZ,
+      numChannels: 1,
+      frameSizeMs: this.#blockMs,
+    });
+    for await (const { data } of stream) {
       if (this.#keepsAudio) this.heard.push({ atMs: systemClock.now(), samples: data });
       if (data.some((sample) => Math.abs(sample) > LOUD)) this.loudBlocks++;
     }
