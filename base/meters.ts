@@ -42,6 +42,10 @@ const MOST_COUNTERS_AT_START = 512;
 const MOST_HISTOGRAMS_AT_START = 20;
 /** Interval of the samples of the event loop; each wakes the process. A lag contains one interval. */
 const LAG_SAMPLE_MS = 50;
+/** What an empty histogram of the event loop has instead of a mean. */
+const NO_LAG = /^nodejs_eventloop_lag_mean_seconds nan$/im;
+/** The values of that histogram. */
+const LAG_VALUES = /^nodejs_eventloop_lag_(?:min|max|mean|stddev|p\d+)_seconds .*\n/gm;
 
 /** The common parts of all metrics. */
 interface About<Label extends string> {
@@ -83,6 +87,8 @@ export class Meters {
   readonly #registry: Prometheus.Registry = new Registry();
   readonly #facts: MeterFacts[] = [];
   #scrapes: Promise<unknown> = Promise.resolve();
+  /** Added with the first scrape: the samples of the event loop wake the process, and nobody may ever ask. */
+  #isProcessDue = false;
 
   constructor() {
     setType(this.#registry, Registry.OPENMETRICS_CONTENT_TYPE);
@@ -90,11 +96,7 @@ export class Meters {
 
   /** Adds the metrics of the process and of its event loop (`process_…`, `nodejs_…`). */
   addProcess(): this {
-    addProcessorTime(this.#registry);
-    for (const name of PROCESS_METRICS)
-      (part(`metrics/${name}`) as ProcessMetric)(this.#registry, {
-        eventLoopMonitoringPrecision: LAG_SAMPLE_MS,
-      });
+    this.#isProcessDue = true;
     return this;
   }
 
@@ -193,6 +195,12 @@ export class Meters {
 
   async #text(isOpen: boolean): Promise<Scrape> {
     const registry = this.#registry;
+    if (this.#isProcessDue) {
+      this.#isProcessDue = false;
+      addProcessorTime(registry);
+      for (const name of PROCESS_METRICS)
+        (part(`metrics/${name}`) as ProcessMetric)(registry, { eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
+    }
     setType(registry, isOpen ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE);
     // For OpenMetrics the registry takes `_total` off the names of counters, and leaves it so.
     const counters = registry
@@ -201,7 +209,10 @@ export class Meters {
         (metric as { type?: unknown }).type === 'counter' ? [[metric, metric.name] as const] : [],
       );
     try {
-      return { contentType: registry.contentType, body: await registry.metrics() };
+      const body = await registry.metrics();
+      // Its samples begin with the first scrape. A value that is not known has no sample.
+      const known = NO_LAG.test(body) ? body.replace(LAG_VALUES, '') : body;
+      return { contentType: registry.contentType, body: known };
     } finally {
       for (const [metric, name] of counters) metric.name = name;
       // Only to such a registry can metrics with exemplars be added.

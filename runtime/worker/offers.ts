@@ -10,8 +10,8 @@ import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import { type JobTable, PlanMissing } from './job-table.ts';
 
 /**
- * Event-loop delay at the 95th percentile that, for this many heartbeats in a row, leaves no room for another
- * call; a single late second is just a busy machine.
+ * Event-loop delay (loop-lag.ts) that, for this many heartbeats in a row, leaves no room for another call; a
+ * single late second is just a busy machine.
  */
 const FULL_LAG_MS = 60;
 const FULL_LAG_HEARTBEATS = 3;
@@ -31,7 +31,7 @@ export interface WorkerLoad {
   readonly calls: number;
   /** Jobs that it would still take. */
   readonly freeSlots: number;
-  /** 95th percentile of the event loop's delay, ms. */
+  /** Event-loop delay (loop-lag.ts), ms. */
   readonly loopLagMs: number;
 }
 

@@ -1,6 +1,7 @@
-import { expect, it } from 'vitest';
+import perfHooks from 'node:perf_hooks';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { Meters } from '#base/meters.ts';
-import { sampleOf } from '../fakes/metric-sample.ts';
+import { sampleIn, sampleOf } from '../fakes/metric-sample.ts';
 
 const HOSTILE = ['+15550100000', 'https://tenant.example.com/hook', 'a"}\nparley_forged 1', '', '__proto__'];
 
@@ -108,4 +109,53 @@ it('a gauge whose value is not known has no sample', async () => {
   expect(await sampleOf(meters, 'lag_seconds')).toBe(1);
   value = null;
   expect(await sampleOf(meters, 'lag_seconds')).toBeNull();
+});
+
+/** A histogram of the event loop with this number of samples, each of 60 ms. */
+function sampledLoop(samples: number) {
+  const has = (value: number, otherwise: number) => (samples > 0 ? value * 1e6 : otherwise);
+  const histogram = {
+    enable: () => true,
+    reset: () => undefined,
+    // As an empty one of Node has them.
+    min: has(60, 2 ** 63),
+    max: has(60, 0),
+    mean: has(60, Number.NaN),
+    stddev: has(0, Number.NaN),
+    percentile: () => has(60, 0),
+  };
+  const sampled = vi.spyOn(perfHooks, 'monitorEventLoopDelay').mockReturnValue(histogram as never);
+  onTestFinished(() => sampled.mockRestore());
+  return sampled;
+}
+
+const LAGS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'];
+const lagsIn = (body: string) => LAGS.map((name) => sampleIn(body, `nodejs_eventloop_lag_${name}_seconds`));
+
+it('the metrics of the process are there at the first scrape, and not sampled before it', async () => {
+  const sampled = sampledLoop(1);
+  const meters = new Meters().addProcess();
+  expect(sampled).not.toHaveBeenCalled();
+  const { body } = await meters.scrape();
+  expect(sampled).toHaveBeenCalledOnce();
+  expect(sampleIn(body, 'process_resident_memory_bytes')).toBeGreaterThan(0);
+  await meters.scrape('application/openmetrics-text');
+  expect(sampled).toHaveBeenCalledOnce();
+});
+
+it.each(['', 'application/openmetrics-text'])(
+  'the lag of an event loop without samples is not in a scrape: %s',
+  async (accept) => {
+    sampledLoop(0);
+    const { body } = await new Meters().addProcess().scrape(accept);
+    expect(lagsIn(body)).toEqual(LAGS.map(() => null));
+    expect(body).not.toMatch(/ nan$/im);
+    expect(sampleIn(body, 'nodejs_eventloop_lag_seconds')).not.toBeNull();
+  },
+);
+
+it('the lag of an event loop is in a scrape as soon as there are samples', async () => {
+  sampledLoop(1);
+  const { body } = await new Meters().addProcess().scrape();
+  expect(lagsIn(body)).toEqual([0.06, 0.06, 0.06, 0, 0.06, 0.06, 0.06]);
 });
