@@ -117,12 +117,16 @@ export function processorWaitMs(pid: number): number | null {
   }
 }
 
-/**
- * Folders for a file that must not delay its writer, the best one first: in memory on Linux; elsewhere
- * temporary files may be on a disk.
- */
-export function fastFolders(): readonly string[] {
-  return isLinux ? ['/dev/shm', tmpdir()] : [tmpdir()];
+/** A folder for temporary files. Unless it is in memory, writing to them may wait for a disk. */
+export interface FastFolder {
+  readonly path: string;
+  readonly isInMemory: boolean;
+}
+
+/** Folders for a file that should not delay its writer, the best one first: in memory on Linux. */
+export function fastFolders(): readonly FastFolder[] {
+  const inMemory = isLinux ? [{ path: '/dev/shm', isInMemory: true }] : [];
+  return [...inMemory, { path: tmpdir(), isInMemory: false }];
 }
 
 /** The path by which a child process opens a descriptor it inherits; null where it has none. */

@@ -4,9 +4,10 @@
  * obeys signals instead.
  */
 import { flushCompileCache } from 'node:module';
+import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { platformWarning } from '#base/platform.ts';
-import { activityDescriptor, activityWriter } from './activity-file.ts';
+import { activityDescriptor, activityWriter, aliveDescriptor, noteAlive } from './activity-file.ts';
 import type { ChildMessage, SupervisorMessage, WorkerDeath } from './supervisor.ts';
 
 /** The services of a running process. */
@@ -39,10 +40,13 @@ export async function runProcess(
   start: (noteActivity: (what: string) => void) => Promise<ManagedProcess>,
 ): Promise<never> {
   const isSupervised = process.send !== undefined;
+  const alive = aliveDescriptor(process.env);
   const report = (message: ChildMessage) => process.send?.(message, () => undefined);
   if (isSupervised) {
     process.on('disconnect', () => process.exit(1));
-    setInterval(() => report({ type: 'alive' }), ALIVE_MS);
+    systemClock.every(ALIVE_MS, () => {
+      if (!noteAlive(alive, systemClock.now())) report({ type: 'alive' });
+    });
   }
   if (platformWarning !== null) logger.warn(platformWarning);
   // An unhandled rejection must not end every call of the process.

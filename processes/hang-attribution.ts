@@ -27,7 +27,27 @@ export interface HangAttributionData {
  */
 export function openHangAttribution(fd: number | null, logger: Logger): (sessionId: string) => Within {
   if (fd === null) return () => nameless;
-  const memory = new SharedArrayBuffer(COUNTER_BYTES + NAME_BYTES);
+  const memory = attributionMemory();
+  const workerData: HangAttributionData = { memory, fd };
+  const thread = new Worker(new URL('./hang-attribution-thread-entry.ts', import.meta.url), {
+    execArgv: [],
+    name: 'hang-attribution',
+    workerData,
+  });
+  thread.on('error', (error) =>
+    logger.error({ err: error }, 'if this worker hangs, the session at fault can no longer be determined'),
+  );
+  thread.unref();
+  return attributeIn(memory);
+}
+
+/** The memory that an event loop shares with the thread beside it. */
+export function attributionMemory(): SharedArrayBuffer {
+  return new SharedArrayBuffer(COUNTER_BYTES + NAME_BYTES);
+}
+
+/** Returns a function that runs work in the name of a session, which it notes in this memory. */
+export function attributeIn(memory: SharedArrayBuffer): (sessionId: string) => Within {
   const counters = new Int32Array(memory, 0, COUNTER_BYTES / Int32Array.BYTES_PER_ELEMENT);
   const named = new Uint8Array(memory, COUNTER_BYTES, NAME_BYTES);
   const encoder = new TextEncoder();
@@ -39,16 +59,6 @@ export function openHangAttribution(fd: number | null, logger: Logger): (session
     Atomics.add(counters, COUNTERS.changes, 1);
     if (Atomics.exchange(counters, COUNTERS.isAsleep, 0) === 1) Atomics.notify(counters, COUNTERS.isAsleep);
   };
-  const workerData: HangAttributionData = { memory, fd };
-  const thread = new Worker(new URL('./hang-attribution-thread-entry.ts', import.meta.url), {
-    execArgv: [],
-    name: 'hang-attribution',
-    workerData,
-  });
-  thread.on('error', (error) =>
-    logger.error({ err: error }, 'if this worker hangs, the session at fault can no longer be determined'),
-  );
-  thread.unref();
   return (sessionId) => {
     const name = new Uint8Array(NAME_BYTES);
     encoder.encodeInto(sessionId, name);

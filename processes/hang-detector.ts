@@ -3,6 +3,13 @@
  * calls. Clock and wait are handed in.
  */
 
+/**
+ * Most of the time since the last sample that counts. If more has passed, the supervisor itself was late, and
+ * perhaps the whole machine was paused: a process that is not at fault has given its sign of life before
+ * several samples. One that hangs is found nearly as soon although each sample is late.
+ */
+const MOST_PER_SAMPLE_MS = 800;
+
 /** How long a process has given no sign of life although it had CPU time. */
 export class HangDetector {
   #hungMs = 0;
@@ -14,24 +21,20 @@ export class HangDetector {
     this.#countedMs = nowMs;
   }
 
-  /** Records a sign of life. */
-  alive(nowMs: number): void {
+  /** Records a sign of life, given at this time. */
+  alive(atMs: number): void {
     this.#hungMs = 0;
-    this.#countedMs = nowMs;
-  }
-
-  /** The time since the last sample says nothing, because the supervisor itself was late. */
-  skip(nowMs: number): void {
-    this.#countedMs = nowMs;
+    this.#countedMs = Math.max(this.#countedMs, atMs);
   }
 
   /**
-   * Takes a sample; `waitedMs` is the total time its main thread has waited for CPU. Returns how long it has
-   * hung, ms.
+   * Takes a sample, every half second; `waitedMs` is the total time its main thread has waited for CPU.
+   * Returns how long it has hung, ms.
    */
   sample(nowMs: number, waitedMs: number | null): number {
     const waited = waitedMs === null || this.#waitedMs === null ? 0 : waitedMs - this.#waitedMs;
-    this.#hungMs += Math.max(0, nowMs - this.#countedMs - waited);
+    const passedMs = nowMs - this.#countedMs - waited;
+    this.#hungMs += Math.min(MOST_PER_SAMPLE_MS, Math.max(0, passedMs));
     this.#countedMs = nowMs;
     this.#waitedMs = waitedMs;
     return this.#hungMs;

@@ -12,10 +12,12 @@ import type { Logger } from '#base/log.ts';
 import { processorWaitMs, setSessionPriority } from '#base/platform.ts';
 import { PROCESS_PRIORITIES } from '#base/thread-priority.ts';
 import {
+  type ActivityFile,
   activityEnvironment,
   closeActivityFile,
   openActivityFile,
   readActivity,
+  readAlive,
   sessionIn,
 } from './activity-file.ts';
 import { HangDetector } from './hang-detector.ts';
@@ -26,7 +28,7 @@ export type Role = 'control-plane' | 'signalling' | 'worker';
 /** Child → supervisor. */
 export type ChildMessage =
   | { readonly type: 'ready'; readonly facts: Readonly<Record<string, unknown>> }
-  /** Sent every half second from the child's event loop, as proof that it runs. */
+  /** Proof that the child's event loop runs, every half second if it cannot be noted in the activity file. */
   | { readonly type: 'alive' };
 
 /** Supervisor → child. */
@@ -53,8 +55,6 @@ export interface WorkerDeath {
  * for it.
  */
 const HANG_MS: Readonly<Record<Role, number>> = { 'control-plane': 5_000, signalling: 2_000, worker: 2_000 };
-/** If the supervisor itself was this late, it judges no process in that round. */
-const OWN_LATENESS_MS = 300;
 const CHECK_MS = 500;
 const BACKOFF_FIRST_MS = 100;
 const BACKOFF_MAX_MS = 5_000;
@@ -96,6 +96,8 @@ export interface SupervisorDeps {
    * kernel's figure.
    */
   readonly processorWaitMs?: (pid: number) => number | null;
+  /** Tests replace the system's. */
+  readonly openActivityFile?: () => ActivityFile | null;
 }
 
 interface Child {
@@ -109,7 +111,9 @@ interface Child {
   startedMs: number;
   hangDetector: HangDetector;
   /** File in which the process records what it is doing. */
-  activityFile: number | null;
+  activityFile: ActivityFile | null;
+  /** Its last sign of life in that file; null if there was none. */
+  aliveMs: number | null;
   /** The session in which it hung before it was killed. */
   hungIn: string | null;
   backoffMs: number;
@@ -124,11 +128,9 @@ export class Supervisor {
   readonly #deadWorkers: DeadWorker[] = [];
   readonly #timers = new Set<Timer>();
   #isStopping = false;
-  #lastCheckMs: number;
 
   constructor(deps: SupervisorDeps) {
     this.#deps = deps;
-    this.#lastCheckMs = deps.clock.now();
     this.#timers.add(deps.clock.every(CHECK_MS, () => this.#check()));
   }
 
@@ -145,6 +147,7 @@ export class Supervisor {
       startedMs: now,
       hangDetector: new HangDetector(now),
       activityFile: null,
+      aliveMs: null,
       hungIn: null,
       backoffMs: BACKOFF_FIRST_MS,
     };
@@ -182,15 +185,16 @@ export class Supervisor {
   }
 
   #spawn(child: Child): void {
-    const { clock, logger, program, baseEnvironment } = this.#deps;
+    const { clock, logger, program, baseEnvironment, openActivityFile: open = openActivityFile } = this.#deps;
     child.instanceId = `${child.spec.name}-${randomUUID().slice(0, 8)}`;
     child.isReady = false;
     child.startedMs = clock.now();
     child.hangDetector = new HangDetector(child.startedMs);
-    child.activityFile = openActivityFile();
+    child.activityFile = open();
+    child.aliveMs = null;
     child.hungIn = null;
     const process = fork(program, [child.spec.role], {
-      stdio: ['inherit', 'inherit', 'inherit', 'ipc', child.activityFile ?? 'ignore'],
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc', child.activityFile?.fd ?? 'ignore'],
       execArgv: [...execArgv, ...(child.spec.nodeOptions ?? [])],
       env: {
         ...baseEnvironment,
@@ -230,7 +234,7 @@ export class Supervisor {
     if (child.process !== process) return;
     const { clock, logger } = this.#deps;
     child.process = null;
-    if (child.activityFile !== null) closeActivityFile(child.activityFile);
+    if (child.activityFile !== null) closeActivityFile(child.activityFile.fd);
     child.activityFile = null;
     if (!child.isReady) child.failedStarts += 1;
     if (child.spec.role === 'worker') {
@@ -255,14 +259,7 @@ export class Supervisor {
   }
 
   #check(): void {
-    const now = this.#deps.clock.now();
-    const ownLatenessMs = now - this.#lastCheckMs - CHECK_MS;
-    this.#lastCheckMs = now;
-    for (const child of this.#children) {
-      // The whole machine was paused; no process is at fault.
-      if (ownLatenessMs > OWN_LATENESS_MS) child.hangDetector.skip(now);
-      else if (child.process) void this.#judge(child, child.process);
-    }
+    for (const child of this.#children) if (child.process) void this.#judge(child, child.process);
   }
 
   /** Messages waiting to be read are read first: the event loop reads them before it comes back here. */
@@ -270,10 +267,14 @@ export class Supervisor {
     const { clock, logger, processorWaitMs: readWaitMs = processorWaitMs } = this.#deps;
     await setImmediate();
     if (child.process !== process) return;
+    const { activityFile: file } = child;
+    const aliveMs = file && readAlive(file.fd);
+    if (aliveMs !== null && aliveMs !== child.aliveMs) child.hangDetector.alive(aliveMs);
+    child.aliveMs = aliveMs;
     const waitedMs = process.pid === undefined ? null : readWaitMs(process.pid);
     const hungMs = child.hangDetector.sample(clock.now(), waitedMs);
     if (hungMs < (child.isReady ? HANG_MS[child.spec.role] : START_TIMEOUT_MS)) return;
-    const doing = (child.activityFile === null ? null : readActivity(child.activityFile)) ?? 'unknown work';
+    const doing = (file && readActivity(file.fd)) ?? 'unknown work';
     logger.error(
       { name: child.spec.name, hungMs: Math.round(hungMs), doing },
       `${child.spec.name} hung for ${Math.round(hungMs).toLocaleString('en')} ms in ${doing}; killing it`,

@@ -41,7 +41,7 @@ describe('supervisor', () => {
   function start(
     roles: readonly Role[],
     environment: (role: Role, starts: number) => Record<string, string> = () => ({}),
-    over: Partial<Pick<SupervisorDeps, 'processorWaitMs' | 'logger'>> = {},
+    over: Partial<Pick<SupervisorDeps, 'processorWaitMs' | 'logger' | 'openActivityFile'>> = {},
   ): Started {
     const started: Started = { ready: [], failed: [] };
     const starts = new Map<Role, number>();
@@ -159,6 +159,22 @@ describe('supervisor', () => {
     part.kill('SIGKILL');
     closeSync(fd);
     expect(readFileSync(file, 'utf8')).toBe('theirs');
+  });
+
+  it('a process without a file in memory sends its signs of life as messages', async () => {
+    const part = fork(program, ['worker']);
+    const types: unknown[] = [];
+    part.on('message', (message) => types.push((message as { type: string }).type));
+    await vi.waitFor(() => expect(types).toContain('alive'), { timeout: 10_000 });
+    part.kill('SIGKILL');
+  });
+
+  it('knows by such messages that a process without a file does not hang', async () => {
+    const started = start(['worker'], () => ({}), { openActivityFile: () => null });
+    await vi.waitFor(() => expect(started.ready).toHaveLength(1), { timeout: 10_000 });
+    // Longer than a process may hang.
+    await systemClock.sleep(3_500);
+    expect([started.ready.length, supervisor.deadWorkers]).toEqual([1, []]);
   });
 
   it('spares a process that the machine does not schedule', async () => {
