@@ -3,6 +3,8 @@
  * one batch and returns their probabilities. A batch never waits to grow.
  */
 import { parentPort } from 'node:worker_threads';
+import { systemClock } from '#base/clock.ts';
+import { collectStartGarbage } from '#base/start-garbage.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
 import { emptyMemory, loadSilero, type SpeechModel, type VoiceMemory, type VoiceRateHz } from './silero.ts';
 import { type FromDetector, HEAD_NUMBERS, type ToDetector } from './vad-messages.ts';
@@ -52,6 +54,7 @@ port.on('message', (message: ToDetector) => {
 
 model = await loadSilero();
 port.postMessage({ type: 'ready' } satisfies FromDetector);
+const startGarbage = collectStartGarbage(systemClock, () => streams.size === 0);
 await judgeWaiting();
 endIfIdle();
 
@@ -79,7 +82,9 @@ async function judgeWaiting(): Promise<void> {
 
 /** The native runtime must not be running when its thread ends: that would abort the process. */
 function endIfIdle(): void {
-  if (isStopping && model && !isRunning) port.close();
+  if (!isStopping || !model || isRunning) return;
+  startGarbage.cancel();
+  port.close();
 }
 
 async function judgeBatch(speechModel: SpeechModel, rateHz: VoiceRateHz): Promise<number> {

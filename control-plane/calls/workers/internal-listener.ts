@@ -9,12 +9,13 @@ import { createServer } from '#base/node-http.ts';
 
 /**
  * Serves the internal routes on a port of 127.0.0.1; `handle` is the router of the public server. Rejects
- * when the port is taken.
+ * when the port is taken. Without a port there is nothing to serve.
  */
 export async function serveInternal(
-  port: number,
+  port: number | undefined,
   handle: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<Server> {
+): Promise<Server | null> {
+  if (port === undefined) return null;
   const server = createServer((request, response) => {
     if (request.url?.startsWith('/internal/')) handle(request, response);
     else response.writeHead(404).end();
