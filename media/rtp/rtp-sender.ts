@@ -101,17 +101,17 @@ export class RtpSender {
    * That of an encrypted stream would begin to count its wraps at zero, and the far end would not (RFC 3711
    * §3.3.1).
    */
-  release(nextSlot: number, remote: RtpRemote): RestOfPackets | null {
-    const slot = nextSlot + RELEASE_PACKETS;
+  release(nextSlot: number, remote: RtpRemote, packets = RELEASE_PACKETS): RestOfPackets | null {
+    const slot = nextSlot + packets;
     const dueMs = this.#options.originMs + slot * FRAME_MS;
     if (!remote.sending || this.srtp || !this.isSending(dueMs)) return null;
     this.#turn.untilMs = dueMs - FRAME_MS / 2;
     return {
       ssrc: this.#ssrc,
-      sequence: (this.#sequence + RELEASE_PACKETS) & 0xffff,
+      sequence: (this.#sequence + packets) & 0xffff,
       timestamp: this.timestampOf(slot, remote) >>> 0,
       clockHz: CODECS[remote.codec].clockHz,
-      packets: this.#packetsSent + RELEASE_PACKETS,
+      packets: this.#packetsSent + packets,
       bytes: this.#bytesSent,
       dueMs,
     };

@@ -118,15 +118,21 @@ class RtpSession implements TransportLeg, PacedLeg {
       this.#audio.isEarly = command.isEarly === true;
       this.#setRemote(command.remote);
     }
-    if (command.do === 'releaseStream') this.#releaseStream();
+    if (command.do === 'releaseStream' && !this.#releaseStream()) this.#end('local');
     if (command.do === 'continueStream') this.#continueStream(command.rest);
     if (command.do === 'close') this.#closeAfter(command.lingerMs ?? 0);
   }
 
   /** Timed here: the worker's event loop may be busy when the stream must end. */
   #closeAfter(lingerMs: number): void {
-    if (lingerMs > 0) this.#shared.clock.after(lingerMs, () => this.#end('local'));
+    if (lingerMs > 0) this.#shared.clock.after(lingerMs, () => this.#endLingering());
     else this.#end('local');
+  }
+
+  /** A successor that comes later than this still goes on with the stream, after a pause. */
+  #endLingering(): void {
+    if (!this.#isClosed) this.#releaseStream(0);
+    this.#end('local');
   }
 
   close(): Promise<void> {
@@ -150,11 +156,12 @@ class RtpSession implements TransportLeg, PacedLeg {
     if (this.#sender.isOver(dueMs + FRAME_MS)) this.#end('local');
   }
 
-  #releaseStream(): void {
-    const packets = this.#remote && this.#sender.release(this.#nextSlot, this.#remote);
+  /** Gives the stream up after so many more packets, the usual ones by default; false if there is none. */
+  #releaseStream(morePackets?: number): boolean {
+    const packets = this.#remote && this.#sender.release(this.#nextSlot, this.#remote, morePackets);
     const rest = packets && { ...packets, cname: this.#reporter.cname };
     this.#audio.emit({ type: 'stream.released', atMs: this.#shared.clock.now(), rest });
-    if (rest === null) this.#end('local');
+    return rest !== null;
   }
 
   #continueStream(rest: RestOfSent | null): void {

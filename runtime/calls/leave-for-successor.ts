@@ -16,7 +16,10 @@ export type Leaving = 'taken' | 'handed_over' | 'with_stream';
  * its dialog, a room until the successor's participant, which has the same identity, puts this one out.
  */
 const LINGER_MS: Readonly<Record<Leg['kind'], number>> = { rtp: 300, livekit: 5_000, webrtc: 0 };
-/** The same until a successor asks for a phone's stream: a far phone may take a second to answer. */
+/**
+ * The same until a successor asks for a phone's stream: a far phone may take a second to answer. One that
+ * asks later goes on with the stream after a pause.
+ */
 const STREAM_LINGER_MS = 2_000;
 
 /** How long at most the leg sends silence once it is left, ms. */

@@ -101,6 +101,26 @@ describe('an RTP stream that another leg goes on with', () => {
     expect(first.report().at(-1)).toMatchObject({ type: 'closed', reason: 'local' });
   });
 
+  it('goes on after the pause if nobody has asked for it while the leg that was left lingered', async () => {
+    const { first, next, pass, heard } = await openBoth();
+    first.leg.command({ do: 'close', keepsDialog: true, lingerMs: 100 });
+    await pass(200);
+    const events = first.report();
+    expect(events.at(-1)).toMatchObject({ type: 'closed', reason: 'local' });
+    const rest = events.find((event) => event.type === 'stream.released')?.rest as RestOfSent;
+    next.leg.command({ do: 'continueStream', rest });
+    await pass(100);
+    // Ten packets of the first leg, in 200 ms.
+    await expect.poll(() => heard().length).toBeGreaterThan(12);
+    expect(new Set(heard().map(({ ssrc }) => ssrc)).size).toBe(1);
+    expect(stepsOf(heard()).map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: heard().length - 1 }, () => 1),
+    );
+    const pauses = stepsOf(heard()).filter(({ timestamp }) => timestamp !== PACKET_TIMESTAMPS);
+    expect(pauses).toHaveLength(1);
+    expect((pauses[0]?.timestamp ?? 0) % PACKET_TIMESTAMPS).toBe(0);
+  });
+
   it('ends the leg that sent it and its recording with its last packet there', async () => {
     const { first, next, pass, release } = await openBoth();
     const rest = release();

@@ -35,6 +35,19 @@ describe('a call', () => {
     expect(reports.map(({ type }) => type)).toEqual(['joined']);
   });
 
+  it('that was handed over gives up its stream also to a successor that asks after its leg has closed', async () => {
+    const { call, openLeg, run, world } = setUp();
+    const leg = openLeg();
+    await run(1_000);
+    call.abandon('with_stream');
+    const numbers = { ssrc: 1, cname: 'c', sequence: 2, timestamp: 3, packets: 4, bytes: 5 };
+    const rest = { ...numbers, clockHz: 8_000, dueMs: world.now() };
+    leg.emit({ type: 'stream.released', atMs: world.now(), rest });
+    leg.close('local');
+    await run(1_000);
+    expect(await call.left.releaseStream()).toEqual(rest);
+  });
+
   it('that was handed over sends silence for longer if its stream is asked for, until it has given that up', async () => {
     const { call, openLeg, run, world } = setUp();
     const leg = openLeg();
