@@ -2,7 +2,7 @@
  * Journey: a tenant tests an agent before publishing it. A language model speaks, calls a tool, plays the
  * caller and judges, over the real protocol through a real worker.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type ChatBody, type ChatScript, callTool, say } from '#test/fakes/openai-server.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import type { VendorStage } from './vendor-stage.ts';
@@ -123,16 +123,15 @@ export function describeAgentTests(on: VendorStage): void {
       });
       const isAsked = () => stage.vendor.requests.some(({ body }) => body.includes(content));
       stage.vendor.fault = { halfOpen: 'headers' };
-      try {
-        const { batch } = await run([test], async () => {
-          await stage.product.until('the model is asked', isAsked);
-          stage.vendor.fault = null;
-          stage.product.kill('worker');
-        });
-        expect(batch.passed).toBe(1);
-      } finally {
+      onTestFinished(() => {
         stage.vendor.fault = null;
-      }
+      });
+      const { batch } = await run([test], async () => {
+        await stage.product.until('the model is asked', isAsked);
+        stage.vendor.fault = null;
+        stage.product.kill('worker');
+      });
+      expect(batch.passed).toBe(1);
     });
 
     it('report that local/demo cannot judge, and give no verdict', { timeout: 60_000 }, async () => {

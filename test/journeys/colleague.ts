@@ -3,7 +3,7 @@
  * over while the agent is silent, is heard, and hands it back; over a direct connection, and in a room of a
  * real LiveKit server.
  */
-import { expect, vi } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { Browsers } from '#test/fakes/browser-peer.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
@@ -116,24 +116,21 @@ class PhoneCall {
   }
 }
 
-/** Calls, joins a colleague, and ends both whatever happens. */
+/** Calls, joins a colleague, and ends both whatever happens, also when the test's time is over. */
 async function expectTakenOver(
   product: Product,
   join: (grant: Record<string, string>, call: PhoneCall) => Promise<Colleague>,
 ): Promise<PhoneCall> {
   const call = await PhoneCall.place(product);
-  let leave = async (): Promise<void> => undefined;
-  try {
-    const path = `/v1/agent/sessions/${call.sessionId}/participants`;
-    const grant = await product.ask('POST', path, { name: 'Ann' });
-    const joined = await join(grant, call);
-    let left: Promise<void> | null = null;
-    leave = () => (left ??= joined.leave());
-    await expectAbilities(product, call, { ...joined, leave, id: grant.participant_id });
-    return call;
-  } finally {
-    await Promise.allSettled([leave(), call.phone.hangUp()]);
-  }
+  onTestFinished(() => call.phone.hangUp());
+  const path = `/v1/agent/sessions/${call.sessionId}/participants`;
+  const grant = await product.ask('POST', path, { name: 'Ann' });
+  const joined = await join(grant, call);
+  let left: Promise<void> | null = null;
+  const leave = () => (left ??= joined.leave());
+  onTestFinished(leave);
+  await expectAbilities(product, call, { ...joined, leave, id: grant.participant_id });
+  return call;
 }
 
 /** Abilities every colleague has, on any transport. */
@@ -258,28 +255,24 @@ export function describeColleague(stage: { readonly product: Product }): void {
     LIMIT,
     async () => {
       const browsers = new Browsers();
-      try {
-        await expectTakenOver(stage.product, async ({ webrtc_url: url = '', token }) => {
-          const peer = browsers.open();
-          const response = await fetch(url, {
-            method: 'POST',
-            headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-            body: JSON.stringify({ type: 'offer', sdp: await peer.offer() }),
-          });
-          await peer.connect(((await response.json()) as { sdp: string }).sdp);
-          return {
-            heard: () => peer.heard,
-            speak: (samples) => peer.speak(samples),
-            mode: () =>
-              peer.messages
-                .map((text) => JSON.parse(text))
-                .findLast(({ type }) => type === 'participant.mode')?.mode,
-            leave: async () => peer.close(),
-          };
+      onTestFinished(() => browsers.close());
+      await expectTakenOver(stage.product, async ({ webrtc_url: url = '', token }) => {
+        const peer = browsers.open();
+        const response = await fetch(url, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ type: 'offer', sdp: await peer.offer() }),
         });
-      } finally {
-        await browsers.close();
-      }
+        await peer.connect(((await response.json()) as { sdp: string }).sdp);
+        return {
+          heard: () => peer.heard,
+          speak: (samples) => peer.speak(samples),
+          mode: () =>
+            peer.messages.map((text) => JSON.parse(text)).findLast(({ type }) => type === 'participant.mode')
+              ?.mode,
+          leave: async () => peer.close(),
+        };
+      });
     },
   );
 }

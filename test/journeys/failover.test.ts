@@ -3,10 +3,11 @@
  * When a worker dies in mid-sentence, another one takes over its calls, by phone and browser, announces this
  * and answers the next question; each remains one call with one price and complete data.
  */
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { parseMoney, perMinute } from '#base/money.ts';
+import type { CallRecord } from '#caller/caller.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
-import { prepareScene } from '#caller/scene.ts';
+import { prepareScene, type Scene } from '#caller/scene.ts';
 import { voicedSeconds } from '#caller/voiced.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { linesOf } from './asked-by-phone.ts';
@@ -61,7 +62,7 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
       });
       const before = await balance();
       const from = '+15557650041';
-      const calling = new PhoneCaller({ ports: PORTS, from }).call({ target: product.sipAddress(), scene });
+      const calling = callFrom(from, scene);
       await product.until('the call is active', () => has('active', from));
       await new Promise((resolve) => setTimeout(resolve, KILL_WORKER_AFTER_MS));
       expect(product.kill('worker')).toBeGreaterThan(0);
@@ -169,7 +170,7 @@ describeNeeds(NEEDED)('a call whose control plane is killed', () => {
       ],
     });
     const from = '+15557650042';
-    const calling = new PhoneCaller({ ports: PORTS, from }).call({ target: product.sipAddress(), scene });
+    const calling = callFrom(from, scene);
     await product.until('the call is active', () => has('active', from));
     const workers = product.parts('worker').map(({ pid }) => pid);
     await new Promise((resolve) => setTimeout(resolve, KILL_CONTROL_PLANE_AFTER_MS));
@@ -199,6 +200,21 @@ describeNeeds(NEEDED)('a call whose control plane is killed', () => {
 });
 
 describeFailoverOfAll(stage);
+
+/** Calls the product. A call that still goes on at the end of its test is hung up. */
+function callFrom(from: string, scene: Scene): Promise<CallRecord> {
+  const over = new AbortController();
+  const calling = new PhoneCaller({ ports: PORTS, from }).call({
+    target: product.sipAddress(),
+    scene,
+    signal: over.signal,
+  });
+  onTestFinished(async () => {
+    over.abort();
+    await calling.catch(() => undefined);
+  });
+  return calling;
+}
 
 /** Controls packet loss on connections that the page opens from now on; HTTP is not affected. */
 async function networkOf({ page }: TalkPage): Promise<{ lose(percent: number): Promise<unknown> }> {
