@@ -12,7 +12,7 @@ const OWN_PROCESS = [
   'test/media/{thread,livekit}/**/*.test.ts',
 ];
 /** Tests that take long however short their files are. */
-const LONG = /\/test\/(?:journeys|fleet-simulation)\//;
+const LONG = /\/test\/(?:journeys\/|fleet-simulation\/|deploy\/image)/;
 const LONG_BYTES = 12_000;
 /** The end of an import from a file beside the importing one. */
 const FROM = "} from './";

@@ -3,18 +3,15 @@
  * images made here from the system's own packages under the names that the Dockerfile uses. They stand in for
  * the published ones, which come from the same Debian packages.
  */
-import { execFile } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { RunningProgram } from '../journeys/program.ts';
+import type { RunningProgram } from '../journeys/program.ts';
+import { describePossible, describeWhereThere, has } from '../needs.ts';
+import { type Enclosure, NAMESPACES, type Output, openEnclosure } from './enclosure.ts';
 
-const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
-const SUITE = 'bookworm';
-/** What Debian leaves out of its slim images. */
-const SLIM = ['man', 'locale', 'doc', 'info'].map((kind) => `--dpkgopt=path-exclude=/usr/share/${kind}/*`);
 /** How this machine reaches its package registries; the build does so in the same way. */
 const ACCESS: readonly (readonly [host: string, inside: string])[] = [
   [join(homedir(), '.npmrc'), '/root/.npmrc'],
@@ -24,11 +21,14 @@ const ACCESS: readonly (readonly [host: string, inside: string])[] = [
   ['/etc/apt/sources.list.d', '/etc/apt/sources.list.d'],
 ];
 
-/** The programs that `openContainers` needs. */
-export const CONTAINER_PROGRAMS = ['buildah', 'mmdebstrap'];
+const PROGRAMS = ['buildah', 'mmdebstrap', 'unshare', 'nsenter'];
+
+type Buildah = (...parameters: readonly string[]) => Promise<Output>;
 
 /** An image store of its own. */
 export interface Containers {
+  /** Makes the base images that `deploy/Dockerfile` names. */
+  makeBases(): Promise<void>;
   /** Builds `deploy/Dockerfile` from a folder; returns the lines that the build printed. */
   build(folder: string, tag: string): Promise<string[]>;
   /** Starts a container of an image with its command. */
@@ -39,27 +39,40 @@ export interface Containers {
   size(tag: string): Promise<number>;
   /** The image's configuration, such as `User` or `Healthcheck`. */
   config(tag: string): Promise<Record<string, unknown>>;
+  /** Ends whatever still runs, and leaves nothing behind. */
   close(): Promise<void>;
 }
 
-/** Opens a store with the base images that `deploy/Dockerfile` names. */
+const ENVIRONMENT = { BUILDAH_ISOLATION: 'chroot', STORAGE_DRIVER: 'overlay' };
+/** Mounts a file system as a build does, and asks Buildah for its store. */
+const PROBE = 'mount -t tmpfs tmpfs "$1" && buildah --root "$1/images" --runroot "$1/run" info';
+
+/** Why this machine builds no containers; null if it does. Some sandboxes permit no mounts. */
+function obstacle(): string | null {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-probe-'));
+  const env = { ...process.env, ...ENVIRONMENT };
+  const { status } = spawnSync('unshare', [...NAMESPACES, 'sh', '-c', PROBE, 'sh', folder], { env });
+  rmSync(folder, { recursive: true });
+  return status === 0 ? null : 'containers cannot be built here: no namespaces or no overlay file systems';
+}
+
+/** `describe`, skipped where `openContainers` does not work. */
+export const describeContainers = has(PROGRAMS) ? describePossible(obstacle()) : describeWhereThere(PROGRAMS);
+
+/** Opens an empty store. */
 export async function openContainers(): Promise<Containers> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-containers-'));
+  const enclosure = await openEnclosure(ENVIRONMENT);
+  const { folder } = enclosure;
   const store = ['--root', join(folder, 'images'), '--runroot', join(folder, 'run')];
-  const env = { ...process.env, BUILDAH_ISOLATION: 'chroot', STORAGE_DRIVER: 'overlay' };
-  const buildah = async (...parameters: readonly string[]) => {
-    const options = { env, maxBuffer: 64 * 1_048_576 };
-    const { stdout, stderr } = await run('buildah', [...store, ...parameters], options);
-    return { stdout: stdout.trim(), stderr };
-  };
+  const buildah: Buildah = (...parameters) => enclosure.run('buildah', ...store, ...parameters);
   const from = async (tag: string) => (await buildah('from', '--pull=never', tag)).stdout;
   const userOf = async (tag: string) => String((await config(tag))['User']);
   const config = async (tag: string) => {
     const { stdout } = await buildah('inspect', '--type', 'image', tag);
     return (JSON.parse(stdout) as { Docker: { config: Record<string, unknown> } }).Docker.config;
   };
-  await makeBases(folder, buildah);
   return {
+    makeBases: () => makeBases(enclosure, buildah),
     build: async (source, tag) => {
       const mounts = ACCESS.filter(([host]) => existsSync(host)).flatMap(([host, inside]) => [
         '--volume',
@@ -77,7 +90,7 @@ export async function openContainers(): Promise<Containers> {
       const values = Object.entries(environment).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
       const parameters = ['run', '--user', await userOf(tag), ...values, await from(tag), '--'];
       const program = [entrypoint, command].flat().map(String);
-      return new RunningProgram(['buildah', ...store, ...parameters, ...program], { cwd: folder, env });
+      return enclosure.start('buildah', ...store, ...parameters, ...program);
     },
     output: async (tag, command) =>
       (await buildah('run', '--user', await userOf(tag), await from(tag), '--', ...command)).stdout,
@@ -88,30 +101,23 @@ export async function openContainers(): Promise<Containers> {
       return layers.reduce((sum, { size }) => sum + size, 0);
     },
     config,
-    close: async () => {
-      await buildah('rm', '--all').catch(() => undefined);
-      await buildah('rmi', '--all', '--force').catch(() => undefined);
-      rmSync(folder, { recursive: true, force: true });
-    },
+    close: () => enclosure.close(),
   };
 }
 
 /** Makes Debian's slim image, and Node's on top of it with the Node and npm of this machine. */
-async function makeBases(
-  folder: string,
-  buildah: (...parameters: readonly string[]) => Promise<{ readonly stdout: string }>,
-): Promise<void> {
-  const tree = join(folder, 'debian.tar');
-  await run('mmdebstrap', ['--variant=minbase', '--include=ca-certificates', ...SLIM, SUITE, tree]);
+async function makeBases(enclosure: Enclosure, buildah: Buildah): Promise<void> {
+  const bootstrapped = (await enclosure.run(join(ROOT, '.ci/debian'))).stdout;
+  // Compressed by default, for a registry.
+  const commit = (tag: string) => buildah('commit', '--disable-compression', debian, tag);
   const debian = (await buildah('from', 'scratch')).stdout;
-  await buildah('add', debian, tree);
-  rmSync(tree);
-  await buildah('commit', debian, `docker.io/library/debian:${SUITE}-slim`);
+  await buildah('add', debian, join(bootstrapped, 'debian.tar'));
+  await commit('docker.io/library/debian:bookworm-slim');
   const dockerfile = readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8');
   const name = /^FROM (node:\S+)/m.exec(dockerfile)?.[1];
   if (name === undefined) throw new Error('the Dockerfile builds on no image of Node');
   // Not from `npm root --global`, which depends on the Node that runs it.
-  const command = (await run('sh', ['-c', 'readlink -f "$(command -v npm)"'])).stdout.trim();
+  const command = (await enclosure.run('sh', '-c', 'readlink -f "$(command -v npm)"')).stdout;
   const npm = join(dirname(command), '..');
   await buildah('copy', debian, process.execPath, '/usr/local/bin/node');
   await buildah('copy', debian, npm, '/usr/local/lib/node_modules/npm');
@@ -129,6 +135,6 @@ async function makeBases(
     await buildah('copy', debian, authorities, '/usr/local/share/authorities.pem');
     await buildah('config', '--env', 'NODE_EXTRA_CA_CERTS=/usr/local/share/authorities.pem', debian);
   }
-  await buildah('commit', debian, `docker.io/library/${name}`);
+  await commit(`docker.io/library/${name}`);
   await buildah('rm', debian);
 }

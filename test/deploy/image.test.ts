@@ -1,10 +1,9 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freeTcpPort } from '../free-port.ts';
-import { describeWhereThere } from '../needs.ts';
-import { CONTAINER_PROGRAMS, type Containers, openContainers } from './containers.ts';
+import { type Containers, describeContainers, openContainers } from './containers.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const TAG = 'localhost/parley:test';
@@ -12,20 +11,27 @@ const TAG = 'localhost/parley:test';
 const MOST_BYTES = 695e6;
 const BUILD_MS = 600_000;
 
-describeWhereThere(CONTAINER_PROGRAMS)('the container image', () => {
+/**
+ * The pages are those that `npm ci` has built here: to build them again takes as long as everything else. With
+ * `IMAGE_PAGES=build` the image builds its own, as a user's does.
+ */
+const HAS_PAGES = process.env['IMAGE_PAGES'] !== 'build';
+/** What says how the pages are built. */
+const PAGE_BUILD = ['console', 'client', 'widget'].map((page) => `web/${page}/vite.config.ts`);
+
+describeContainers('the container image', () => {
   let containers: Containers;
   let source: string;
   let first: readonly string[];
 
   beforeAll(async () => {
-    source = mkdtempSync(join(tmpdir(), 'parley-image-'));
-    const skipped = new Set(['.git', '.data', 'node_modules', 'release'].map((name) => join(ROOT, name)));
-    cpSync(ROOT, source, { recursive: true, filter: (file) => !skipped.has(file) });
+    source = copySource();
     containers = await openContainers();
+    await containers.makeBases();
     first = await containers.build(source, TAG);
   }, BUILD_MS);
   afterAll(async () => {
-    await containers.close();
+    await containers?.close();
     rmSync(source, { recursive: true, force: true });
   });
 
@@ -35,7 +41,7 @@ describeWhereThere(CONTAINER_PROGRAMS)('the container image', () => {
     expect(bytes).toBeLessThan(MOST_BYTES);
   });
 
-  it('keeps its layers of programs and packages when the source changes', async () => {
+  it('keeps its layers of programs and packages when the source changes', { timeout: BUILD_MS }, async () => {
     writeFileSync(join(source, 'README.md'), 'Another text.\n');
     const again = await containers.build(source, TAG);
     const done = again.join('\n');
@@ -83,3 +89,18 @@ describeWhereThere(CONTAINER_PROGRAMS)('the container image', () => {
     }
   });
 });
+
+/** Copies the source into a new folder, and returns its path. */
+function copySource(): string {
+  const source = mkdtempSync(join(tmpdir(), 'parley-image-'));
+  const left = ['.git', '.data', 'node_modules', 'release'];
+  // Without its sources there is nothing to build in `web`, and nothing to install for it.
+  if (HAS_PAGES) left.push('.dockerignore', ...PAGE_BUILD);
+  const skipped = new Set(left.map((name) => join(ROOT, name)));
+  cpSync(ROOT, source, { recursive: true, filter: (file) => !skipped.has(file) });
+  if (!HAS_PAGES) return source;
+  const manifest = join(source, 'package.json');
+  const all = JSON.parse(readFileSync(manifest, 'utf8')) as object;
+  writeFileSync(manifest, JSON.stringify({ ...all, devDependencies: {} }));
+  return source;
+}

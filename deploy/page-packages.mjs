@@ -1,0 +1,28 @@
+/**
+ * Leaves in ./package.json only what builds the pages, so that an image is built without the product's packages a
+ * second time and without those of the tests. `npm install` then takes the versions from the lock.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+
+/** What `web` imports. */
+const PAGES = new Set([
+  '@mantine/charts',
+  '@mantine/core',
+  '@mantine/hooks',
+  '@mantine/notifications',
+  '@tabler/icons-react',
+  '@tanstack/react-query',
+  '@vitejs/plugin-react',
+  'gpt-tokenizer',
+  'livekit-client',
+  'react',
+  'react-dom',
+  'recharts',
+  'vite',
+  'wouter',
+]);
+
+const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
+for (const kind of ['dependencies', 'devDependencies'])
+  manifest[kind] = Object.fromEntries(Object.entries(manifest[kind]).filter(([name]) => PAGES.has(name)));
+writeFileSync('package.json', JSON.stringify(manifest, null, 2));
