@@ -1,6 +1,6 @@
 /**
- * Programs that leave nothing behind: they run in namespaces of their own for processes and mounts. The kernel
- * ends them all, and their mounts, when the enclosure is closed or the test's process dies.
+ * Programs that leave nothing behind: they run in namespaces of their own for processes and mounts. The
+ * kernel ends them all, and their mounts, when the enclosure is closed or the test's process dies.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
