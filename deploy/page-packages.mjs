@@ -1,6 +1,6 @@
 /**
- * Leaves in ./package.json only what builds the pages, so that an image is built without the product's packages
- * a second time and without those of the tests. `npm install` then takes the versions from the lock.
+ * Leaves in ./package.json only what builds the pages, so that an image is built without the product's
+ * packages a second time and without those of the tests. `npm install` then takes the versions from the lock.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 

@@ -14,7 +14,7 @@ const BUILD_MS = 600_000;
 const START_MS = 120_000;
 
 /**
- * The pages are those that `npm ci` has built here: to build them again takes half as much again. With
+ * The pages are those that `npm ci` has built here: to build them again takes half as long again. With
  * `IMAGE_PAGES=build` the image builds its own, as a user's does.
  */
 const HAS_PAGES = process.env['IMAGE_PAGES'] !== 'build';
