@@ -16,7 +16,6 @@ import {
   parseMessage,
   type Request,
 } from '#control-plane/platform/store/embedded/wire.ts';
-import { startInSharedThread } from '#test/control-plane/store-threads.ts';
 
 /** A command as the server received it. */
 export interface ReceivedCommand {
@@ -87,7 +86,6 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
   const directory = mkdtempSync(join(tmpdir(), 'parley-mongodb-'));
   const database = await startEmbeddedDatabase({
     directory,
-    startThread: startInSharedThread,
     onFatal: (error) => {
       throw error;
     },
