@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedDatabase } from '#control-plane/platform/store/embedded/embedded-database.ts';
-import { startInSharedThread } from './store-threads.ts';
 import { EXPIRY_MS, openTestStore, type TestStore } from './test-store.ts';
 
 /** Commands of the driver itself, which no request causes. */
@@ -22,7 +21,6 @@ export async function openWatchedStore(): Promise<WatchedStore> {
     directory,
     expiryMs: EXPIRY_MS,
     preloadMs: null,
-    startThread: startInSharedThread,
     onFatal: (error) => {
       throw error;
     },

@@ -8,11 +8,7 @@ import type { Clock } from '#base/clock.ts';
 import { clockProblem } from '#base/clock-difference.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import type { Logger } from '#base/log.ts';
-import {
-  type EmbeddedDatabase,
-  type StartThread,
-  startEmbeddedDatabase,
-} from './embedded/embedded-database.ts';
+import { type EmbeddedDatabase, startEmbeddedDatabase } from './embedded/embedded-database.ts';
 import { RequestWait } from './request-wait.ts';
 
 /** An open database. */
@@ -52,7 +48,6 @@ export interface DatabaseOptions {
   readonly expiryMs?: number;
   /** As of `EmbeddedOptions`. */
   readonly preloadMs?: number | null;
-  readonly startThread?: StartThread;
 }
 
 const DATABASE_NAME = 'parley';
@@ -134,7 +129,7 @@ function quietPool(connection: Connection): void {
 
 /** Locks the directory even if no supervisor has locked DATA_DIR: two programs must not serve one file. */
 async function startEmbedded(options: DatabaseOptions): Promise<EmbeddedDatabase> {
-  const { dataDir, onFatal, expiryMs, preloadMs, startThread } = options;
+  const { dataDir, onFatal, expiryMs, preloadMs } = options;
   const directory = join(dataDir, 'database');
   const lock = lockDataDir(directory);
   try {
@@ -143,7 +138,6 @@ async function startEmbedded(options: DatabaseOptions): Promise<EmbeddedDatabase
       onFatal,
       ...(expiryMs !== undefined && { expiryMs }),
       ...(preloadMs !== undefined && { preloadMs }),
-      ...(startThread && { startThread }),
     });
     return { ...embedded, close: () => close().finally(lock.release) };
   } catch (error) {

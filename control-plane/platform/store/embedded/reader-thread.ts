@@ -1,8 +1,30 @@
-/** Entry point of the reader thread, which the writer thread starts. */
+/**
+ * Entry point of the reader thread, which the writer thread starts: long reads, and checkpoints between them.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
+import { collectGarbage } from '#base/start-garbage.ts';
 import { pipelines } from './pipelines.ts';
-import { serveReads } from './serve-reads.ts';
+import { Reader } from './reader.ts';
+import { Sqlite } from './sqlite.ts';
+import { openReadOnlyStore } from './store.ts';
+
+/** Work for the reader. */
+export interface ReaderJob {
+  readonly job: number;
+  /** A command, or null for a checkpoint. */
+  readonly message: Uint8Array | null;
+}
+
+/** Messages from the writer to the reader. */
+export type ReaderOrder = ReaderJob | 'collect';
+
+/** Message from the reader to the writer. */
+export interface ReaderAnswer {
+  readonly job: number;
+  /** Empty after a checkpoint. */
+  readonly reply: Uint8Array;
+}
 
 /** Startup options of the thread. */
 export interface ReaderOptions {
@@ -12,5 +34,26 @@ export interface ReaderOptions {
 }
 
 const { file, preloadMs } = workerData as ReaderOptions;
-serveReads(file, parentPort);
+const reader = new Reader(openReadOnlyStore(file), systemClock);
+// A read-only connection cannot checkpoint.
+const log = new Sqlite(file, 'write');
+parentPort?.on('message', (order: ReaderOrder) => {
+  if (order === 'collect') return void collectGarbage();
+  const { job, message } = order;
+  const reply =
+    message === null
+      ? checkpoint()
+      : reader.answer(Buffer.from(message.buffer, message.byteOffset, message.byteLength));
+  parentPort?.postMessage({ job, reply } satisfies ReaderAnswer);
+});
+
 if (preloadMs !== null) systemClock.after(preloadMs, pipelines);
+
+function checkpoint(): Uint8Array {
+  try {
+    log.checkpoint();
+  } catch {
+    // Disk full: committed data stays in the log until there is space.
+  }
+  return new Uint8Array();
+}
