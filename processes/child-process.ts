@@ -7,7 +7,6 @@ import { flushCompileCache } from 'node:module';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { platformWarning } from '#base/platform.ts';
-import { collectGarbage, collectStartGarbage } from '#base/start-garbage.ts';
 import { activityDescriptor, activityWriter, aliveDescriptor, noteAlive } from './activity-file.ts';
 import type { ChildMessage, SupervisorMessage, WorkerDeath } from './supervisor.ts';
 
@@ -21,10 +20,6 @@ export interface ManagedProcess {
   drain(): Promise<void>;
   /** Releases everything. Idempotent. */
   close(): Promise<void>;
-  /** Whether it has no call and none is being made: a pause would delay it. */
-  isIdle(): boolean;
-  /** Each collects the garbage of a thread of its own that does not know of calls. */
-  readonly collections?: readonly (() => void)[];
   /** The supervisor reports the end of a worker's process (control plane only). */
   workerDied?(death: WorkerDeath): void;
 }
@@ -92,12 +87,6 @@ export async function runProcess(
     for (const line of services.lines) console.log(line);
   }
   report({ type: 'ready', facts: services.facts });
-  const ofThreads = (services.collections ?? []).map((collect) => () => {
-    collect();
-    return true;
-  });
-  const collections = [collectGarbage, ...ofThreads];
-  collectStartGarbage(systemClock, () => services.isIdle(), { collections });
   return new Promise<never>(() => undefined);
 }
 

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
-import { systemClock, type Timer } from '#base/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger, type Logger } from '#base/log.ts';
@@ -72,8 +72,9 @@ import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
 import { describeLanguageModels } from './describe-language-models.ts';
 import { explainListenError } from './ports.ts';
-import { type WarmedOnUse, warmOnUse } from './warm-on-use.ts';
-import { watchCalls } from './watch-calls.ts';
+
+/** There is time before the first speech request. */
+const WARM_UP_AFTER_MS = 1_000;
 
 /** Runs the control plane as a process. */
 export async function runControlPlaneProcess(settings: Settings): Promise<void> {
@@ -93,7 +94,8 @@ async function compose(
   logger: Logger,
   noteActivity: Context['noteActivity'],
 ): Promise<ManagedProcess> {
-  const [clock, metrics] = [systemClock, createMetrics()];
+  const clock = systemClock;
+  const metrics = createMetrics();
   const stored = await openStored(settings, { clock, logger, metrics });
   const { database, credentials } = stored;
   const coordination = await openCoordination(settings, { clock, logger, metrics });
@@ -122,6 +124,8 @@ async function compose(
   const server = await startControlPlane(context).catch((error: unknown) => {
     throw explainListenError(error, { setting: 'HOST, PORT', host: settings.HOST, port: settings.PORT });
   });
+  // After it is ready: until then the other processes need the CPU.
+  const warmUp = clock.after(WARM_UP_AFTER_MS, () => context.speech.warm());
   const backgroundWork = [
     sweeper,
     ...startBackgroundWork(context, database.kind),
@@ -131,11 +135,11 @@ async function compose(
   const sharing = shareWorkers({ ...reach, clock, logger });
   addWorkerMetrics(context.metrics.meters, workers);
   const started = { port: server.port, languageModels: languageModelsOf(context) };
-  const internal = await serveInternal(settings.INTERNAL_PORT, server.handle);
-  const servers = [server.server, ...(internal ? [internal] : [])];
-  const links = servers.map((http) => serveWorkerLink(http, hub, credentials.workerToken));
-  const calls = watchCalls(workers, servers);
-  const warmUp = warmSpeech(context, { http: server.server, calls, isUsed: hasOthers });
+  const { INTERNAL_PORT } = settings;
+  const internal = INTERNAL_PORT === undefined ? null : await serveInternal(INTERNAL_PORT, server.handle);
+  const links = [server.server, ...(internal ? [internal] : [])].map((http) =>
+    serveWorkerLink(http, hub, credentials.workerToken),
+  );
   return {
     facts: { outlivesDrain: true, demoNumber: server.seeded.demoNumber, ...started },
     lines: startLines({ ...started, url: publicAddress.url, file: credentials.file, hasOthers }),
@@ -145,8 +149,6 @@ async function compose(
       });
     },
     drain: () => drain(workers, settings),
-    isIdle: () => calls.isIdle,
-    collections: database.collections,
     async close() {
       warmUp.cancel();
       sharing.cancel();
@@ -177,10 +179,6 @@ async function enroll(context: Context, workers: ConnectedWorkers, isShared: boo
     takePings: () => workers.takePings(),
     signalling: () => context.signallingReports.current(),
   });
-}
-
-function warmSpeech({ clock, speech }: Context, use: Pick<WarmedOnUse, 'http' | 'calls' | 'isUsed'>): Timer {
-  return warmOnUse({ ...use, clock, warm: () => speech.warm() });
 }
 
 /** Stops the placement of calls. */

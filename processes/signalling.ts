@@ -62,7 +62,6 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
         ...describeHealth(health),
       ],
       drain: async () => undefined,
-      isIdle: () => server.isIdle(),
       async close() {
         stopGivingWay();
         await health?.close();

@@ -75,7 +75,8 @@ async function compose(
   logger: Logger,
   link: Pick<WorkerDeps, 'controlPlaneUrl' | 'token' | 'within'>,
 ): Promise<ManagedProcess> {
-  const [clock, vendorClock] = [systemClock, attentiveClock(systemClock)];
+  const clock = systemClock;
+  const vendorClock = attentiveClock(clock);
   const instanceId = settings.WORKER_INSTANCE ?? `worker-${randomUUID().slice(0, 8)}`;
   const spoolRoot = join(settings.DATA_DIR, 'spool');
   const health = await openHealthPort(settings, clock, logger);
@@ -127,7 +128,6 @@ async function compose(
       ...[...describeRelays(settings), ...describeHealth(health)],
     ],
     drain: () => worker.drain(),
-    isIdle: () => worker.state().calls === 0,
     async close() {
       for (const timer of [warming, others]) timer?.cancel();
       await health?.close();

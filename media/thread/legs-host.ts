@@ -4,7 +4,6 @@
  */
 import { systemClock } from '#base/clock.ts';
 import { createOwnAddresses } from '#base/own-addresses.ts';
-import { collectStartGarbage } from '#base/start-garbage.ts';
 import { Fault } from '#config/errors.ts';
 import { EventBatcher } from '../leg/event-batch.ts';
 import type { LegCommand } from '../leg/leg.ts';
@@ -33,9 +32,7 @@ export class LegsHost {
   readonly #shared: MediaShared;
   #settings: MediaThreadSettings = { rtpPortMin: 0, rtpPortMax: 0, publicIp: null, iceServers: [] };
   #ports = new PortPool(0, 0);
-  readonly #startGarbage = collectStartGarbage(systemClock, () => this.isIdle);
   #toldLatenessMs = 0;
-  #opening = 0;
 
   constructor(post: (message: FromMediaThread, transfer?: ArrayBuffer[]) => void) {
     this.#post = post;
@@ -52,11 +49,6 @@ export class LegsHost {
       audios: new Map(),
       log,
     };
-  }
-
-  /** No leg is open or being opened. */
-  get isIdle(): boolean {
-    return this.#legs.size + this.#opening === 0;
   }
 
   /** Handles one message of the call loop. */
@@ -127,9 +119,8 @@ export class LegsHost {
 
   async #open(message: OpenMessage): Promise<void> {
     const number = message.leg;
-    this.#opening += 1;
     try {
-      const { leg, opened } = await this.#openSession(message);
+      const { leg, opened } = await this.#opening(message);
       this.#legs.set(number, leg);
       this.#post({ type: 'opened', leg: number, opened });
     } catch (error) {
@@ -141,12 +132,10 @@ export class LegsHost {
         code,
         message: error instanceof Error ? error.message : String(error),
       });
-    } finally {
-      this.#opening -= 1;
     }
   }
 
-  #openSession(message: OpenMessage) {
+  #opening(message: OpenMessage) {
     const onClosed = () => void this.#legs.delete(message.leg);
     const { leg } = message;
     if (message.type === 'openRtp')
@@ -172,7 +161,6 @@ export class LegsHost {
   async #stop(): Promise<void> {
     await Promise.all([...this.#legs.values()].map((leg) => leg.close()));
     this.#pacer.close();
-    this.#startGarbage.cancel();
     this.#postEvents(systemClock.now());
     await this.#detector.close();
     this.#post({ type: 'stopped' });

@@ -3,8 +3,6 @@
  * one batch and returns their probabilities. A batch never waits to grow.
  */
 import { parentPort } from 'node:worker_threads';
-import { systemClock } from '#base/clock.ts';
-import { collectStartGarbage } from '#base/start-garbage.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
 import { emptyMemory, loadSilero, type SpeechModel, type VoiceMemory, type VoiceRateHz } from './silero.ts';
 import { type FromDetector, HEAD_NUMBERS, type ToDetector } from './vad-messages.ts';
@@ -54,7 +52,6 @@ port.on('message', (message: ToDetector) => {
 
 model = await loadSilero();
 port.postMessage({ type: 'ready' } satisfies FromDetector);
-const startGarbage = collectStartGarbage(systemClock, () => streams.size === 0);
 await judgeWaiting();
 endIfIdle();
 
@@ -82,9 +79,7 @@ async function judgeWaiting(): Promise<void> {
 
 /** The native runtime must not be running when its thread ends: that would abort the process. */
 function endIfIdle(): void {
-  if (!isStopping || !model || isRunning) return;
-  startGarbage.cancel();
-  port.close();
+  if (isStopping && model && !isRunning) port.close();
 }
 
 async function judgeBatch(speechModel: SpeechModel, rateHz: VoiceRateHz): Promise<number> {

@@ -38,8 +38,6 @@ export interface EmbeddedSignalling {
     /** Connected workers. */
     readonly workers: number;
   };
-  /** No call exists, rings or is being admitted or refused, and no other request is being answered. */
-  isIdle(): boolean;
   close(): Promise<void>;
 }
 
@@ -66,7 +64,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     return handleMessage(core, text, source);
   };
   const onUnreachable = (peer: Peer) => failRequestsTo(core, peer);
-  const { clock, logger, secret, reportWorkers: report, sipHost: host, sipPort: port, tls = null } = options;
+  const { clock, sipHost: host, sipPort: port, tls = null } = options;
   const transports = await openTransports({ host, port, tls, clock, onMessage, onUnreachable });
   const appPort = await openAppPort({
     host: options.appHost,
@@ -87,6 +85,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     await transports.close();
     throw error;
   });
+  const { logger, reportWorkers: report, secret } = options;
   const core: Core = {
     options,
     watch: report ? new AppWatch({ clock, logger, secret, apps: appPort.apps, report }) : null,
@@ -114,7 +113,6 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
       transactions: core.servers.byId.size + core.clients.byId.size,
       workers: core.apps.size,
     }),
-    isIdle: () => core.dialogs.size + core.servers.byId.size + core.clients.byId.size === 0,
     async close() {
       for (const transaction of [...core.servers.byId.values(), ...core.clients.byId.values()])
         transaction.close();

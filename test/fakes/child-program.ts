@@ -17,7 +17,6 @@ const services: ManagedProcess = {
   lines: [],
   drain: async () => undefined,
   close: async () => undefined,
-  isIdle: () => true,
   workerDied: ({ instanceId, isReplaced, hungIn }) =>
     report(`${instanceId}${hungIn === null ? '' : ` in ${hungIn}`}${isReplaced ? '' : ' for good'}`),
 };

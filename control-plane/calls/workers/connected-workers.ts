@@ -39,8 +39,6 @@ export class ConnectedWorkers implements OwnWorkers {
   #awaitsSuccessor = true;
   #isStopping = false;
   #isDraining = false;
-  /** Jobs for which a worker is looked for. */
-  #placing = 0;
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -139,11 +137,6 @@ export class ConnectedWorkers implements OwnWorkers {
     );
   }
 
-  /** No worker has a job, and none is looked for. */
-  get isIdle(): boolean {
-    return this.#placing === 0 && this.describe().every(({ calls }) => calls === 0);
-  }
-
   /** Closes the link of the worker with the fewest calls, which then connects anew; null without a worker. */
   closeQuietest(): string | null {
     const [quietest] = this.describe().sort((a, b) => a.calls - b.calls);
@@ -185,15 +178,6 @@ export class ConnectedWorkers implements OwnWorkers {
 
   async placeHere(offer: JobOffer): Promise<Placement | null> {
     if (this.isClosedTo(offer.kind)) return null;
-    this.#placing += 1;
-    try {
-      return await this.#place(offer);
-    } finally {
-      this.#placing -= 1;
-    }
-  }
-
-  async #place(offer: JobOffer): Promise<Placement | null> {
     const { needsReady = false } = offer;
     const suitable = [...this.#workers.values()].filter(
       ({ registration, isWebReady }) =>

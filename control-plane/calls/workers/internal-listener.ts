@@ -9,13 +9,12 @@ import { createServer } from '#base/node-http.ts';
 
 /**
  * Serves the internal routes on a port of 127.0.0.1; `handle` is the router of the public server. Rejects
- * when the port is taken. Without a port there is nothing to serve.
+ * when the port is taken.
  */
 export async function serveInternal(
-  port: number | undefined,
+  port: number,
   handle: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<Server | null> {
-  if (port === undefined) return null;
+): Promise<Server> {
   const server = createServer((request, response) => {
     if (request.url?.startsWith('/internal/')) handle(request, response);
     else response.writeHead(404).end();

@@ -198,8 +198,6 @@ class SocketWorker implements WorkerConnection {
         this.isWebReady = message.web_ready ?? true;
         return;
       case 'accept':
-        // The next heartbeat, which has it too, may be a second away.
-        this.load.calls += 1;
         this.load.freeSlots -= 1;
         settleAll(this.#verdicts, key(message.session_id, message.epoch), 'accepted');
         return;

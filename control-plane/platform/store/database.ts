@@ -22,8 +22,6 @@ export interface Database {
   readonly copyTo: ((file: string) => Promise<void>) | null;
   /** Purges deleted data from the embedded database's files soon; MongoDB manages its own files. */
   scrub(): void;
-  /** Each has a thread of the embedded database collect its garbage now, which makes it pause. */
-  readonly collections: readonly (() => void)[];
   /** Whether the database answers within two seconds. Never rejects. */
   ping(): Promise<boolean>;
   /** The wait of a new request for this database, until it is answered. */
@@ -98,7 +96,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     kind: embedded ? 'embedded' : 'mongodb',
     copyTo: embedded?.copyTo ?? null,
     scrub: () => embedded?.scrub(),
-    collections: embedded?.collections ?? [],
     ping: () => ping(connection, options.clock),
     requestWait: (isAnswered) => new RequestWait(options.clock, isAnswered),
     close: async () => {

@@ -6,7 +6,6 @@ import { setImmediate as nextRound } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
-import { collectStartGarbage } from '#base/start-garbage.ts';
 import { treatThisThreadAsOthers } from '#base/thread-priority.ts';
 import type { Settings } from '#config/env.ts';
 import { openSpeechEngines } from '../engines.ts';
@@ -178,6 +177,5 @@ parentPort?.on('message', (message: ToThread) => {
   }
 });
 const isOpen = () => send({ type: 'alive' });
-collectStartGarbage(systemClock, () => jobs.size === 0);
 // Each job gets the error of a failed start.
 opening.then(isOpen, isOpen);

@@ -18,8 +18,6 @@ export interface EmbeddedDatabase {
   copyTo(file: string): Promise<void>;
   /** Purges deleted and overwritten data from the disk soon. */
   scrub(): void;
-  /** Each has one of the threads collect its garbage now, which makes it pause. */
-  readonly collections: readonly (() => void)[];
   /** Commits and stops the database. Idempotent. */
   close(): Promise<void>;
 }
@@ -85,7 +83,6 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
     url,
     copyTo: (file) => copy(databaseFile, file),
     scrub: () => order('scrub'),
-    collections: [() => order('collect'), () => order('collectInReader')],
     close: async () => {
       if (!isClosing) {
         isClosing = true;

@@ -3,21 +3,17 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
-import { collectGarbage } from '#base/start-garbage.ts';
 import { pipelines } from './pipelines.ts';
 import { Reader } from './reader.ts';
 import { Sqlite } from './sqlite.ts';
 import { openReadOnlyStore } from './store.ts';
 
-/** Work for the reader. */
+/** Message from the writer to the reader. */
 export interface ReaderJob {
   readonly job: number;
   /** A command, or null for a checkpoint. */
   readonly message: Uint8Array | null;
 }
-
-/** Messages from the writer to the reader. */
-export type ReaderOrder = ReaderJob | 'collect';
 
 /** Message from the reader to the writer. */
 export interface ReaderAnswer {
@@ -37,9 +33,7 @@ const { file, preloadMs } = workerData as ReaderOptions;
 const reader = new Reader(openReadOnlyStore(file), systemClock);
 // A read-only connection cannot checkpoint.
 const log = new Sqlite(file, 'write');
-parentPort?.on('message', (order: ReaderOrder) => {
-  if (order === 'collect') return void collectGarbage();
-  const { job, message } = order;
+parentPort?.on('message', ({ job, message }: ReaderJob) => {
   const reply =
     message === null
       ? checkpoint()

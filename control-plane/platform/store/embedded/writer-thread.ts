@@ -5,9 +5,8 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
-import { collectGarbage } from '#base/start-garbage.ts';
 import { pipelines } from './pipelines.ts';
-import type { ReaderAnswer, ReaderJob, ReaderOptions, ReaderOrder } from './reader-thread.ts';
+import type { ReaderAnswer, ReaderJob, ReaderOptions } from './reader-thread.ts';
 import { type Endpoint, type ReaderLink, StoreServer } from './server.ts';
 import { openStore } from './store.ts';
 
@@ -22,7 +21,7 @@ export interface WriterOptions {
 }
 
 /** Messages from the process to the thread. */
-export type WriterOrder = 'close' | 'scrub' | 'collect' | 'collectInReader';
+export type WriterOrder = 'close' | 'scrub';
 
 /** Messages from the thread to the process. */
 export type WriterMessage = { readonly type: 'ready'; readonly url: string } | { readonly type: 'closed' };
@@ -56,8 +55,6 @@ const loading = options.preloadMs === null ? null : systemClock.after(options.pr
 
 parentPort?.on('message', (order: WriterOrder) => {
   if (order === 'scrub') return server.scrub();
-  if (order === 'collect') return void collectGarbage();
-  if (order === 'collectInReader') return readerThread.postMessage('collect' satisfies ReaderOrder);
   close().catch((error: unknown) => {
     throw error;
   });

@@ -144,21 +144,6 @@ describe('a worker that is asked whether it is there', () => {
   });
 });
 
-describe('the load of a worker', () => {
-  it('has a job from the moment the worker accepts it, not only after the next heartbeat', async () => {
-    const worker = await connect(false);
-    client.send(JSON.stringify({ type: 'accept', session_id: 's1', epoch: 1 }));
-    await settled(worker);
-    expect(worker.load).toMatchObject({ calls: 1, freeSlots: 1 });
-    client.send(JSON.stringify({ ...HEARTBEAT, calls: 1, free_slots: 1 }));
-    await settled(worker);
-    expect(worker.load).toMatchObject({ calls: 1, freeSlots: 1 });
-    client.send(JSON.stringify(HEARTBEAT));
-    await settled(worker);
-    expect(worker.load).toMatchObject({ calls: 0, freeSlots: 2 });
-  });
-});
-
 describe('an offer that two replicas have made to a worker at the same time', () => {
   const offer = { sessionId: 's1', epoch: 2 };
 
