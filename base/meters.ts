@@ -42,7 +42,7 @@ const MOST_COUNTERS_AT_START = 512;
 const MOST_HISTOGRAMS_AT_START = 20;
 /** Interval of the samples of the event loop; each wakes the process. A lag contains one interval. */
 const LAG_SAMPLE_MS = 50;
-/** What an empty histogram of the event loop has instead of a mean. */
+/** The mean of a histogram of the event loop that has no samples, as the library prints it. */
 const NO_LAG = /^nodejs_eventloop_lag_mean_seconds nan$/im;
 /** The values of that histogram. */
 const LAG_VALUES = /^nodejs_eventloop_lag_(?:min|max|mean|stddev|p\d+)_seconds .*\n/gm;
@@ -87,7 +87,7 @@ export class Meters {
   readonly #registry: Prometheus.Registry = new Registry();
   readonly #facts: MeterFacts[] = [];
   #scrapes: Promise<unknown> = Promise.resolve();
-  /** Added with the first scrape: the samples of the event loop wake the process, and nobody may ever ask. */
+  /** The metrics of the process are added by the first scrape: sampling the event loop wakes the process. */
   #isProcessDue = false;
 
   constructor() {

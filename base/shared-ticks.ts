@@ -53,7 +53,7 @@ export class SharedTicks {
    */
   every(everyMs: number, callback: () => void): Timer {
     const dueMs = this.#gridAt(this.#clock.now() + everyMs - EARLY_MS, Math.ceil);
-    // Each runs in the context it was created in, not in that of whoever set the common timer.
+    // A tick runs in the async context of the code that asked for it, whichever code set the common timer.
     const tick = { everyMs, callback: AsyncResource.bind(callback), dueMs };
     this.#ticks.add(tick);
     this.#setTimer();

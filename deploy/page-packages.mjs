@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** What `web` imports. */
+/** The packages that the files of `web` import, and a peer of one of them. */
 const PAGES = new Set([
   '@mantine/charts',
   '@mantine/core',

@@ -2,7 +2,7 @@
  * What a process is doing, readable by the supervisor that may have to kill it: an unnamed file that both
  * have open, in memory if the system supports that. A process writes a line before it starts something. A
  * hung process cannot be asked, but its last line remains. If the file is in memory, it also notes its signs
- * of life there, which costs less than a message and wakes nobody.
+ * of life there, which costs less than a message and does not wake the supervisor.
  */
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -13,8 +13,8 @@ import { RunningProgram } from '../journeys/program.ts';
 const execute = promisify(execFile);
 const MOST_OUTPUT_BYTES = 64 * 1_048_576;
 /**
- * In memory, tens of thousands of small files are written and above all deleted in a fraction of the time; a
- * disk that is told of every freed block takes minutes for it.
+ * In memory, tens of thousands of small files are written and deleted in a fraction of the time. On a disk
+ * that is mounted with `discard`, deleting them takes minutes.
  */
 const MEMORY_BYTES = 4e9;
 /** Options of `unshare`. */

@@ -14,11 +14,11 @@ const BUILD_MS = 1_200_000;
 const START_MS = 120_000;
 
 /**
- * The pages are those that `npm ci` has built here: to build them again takes half as long again. With
- * `IMAGE_PAGES=build` the image builds its own, as a user's does.
+ * The image gets the pages that `npm ci` has built here, because building them again takes long. With
+ * `IMAGE_PAGES=build` it builds its own, as a user's does.
  */
 const HAS_PAGES = process.env['IMAGE_PAGES'] !== 'build';
-/** What says how the pages are built. */
+/** The configuration of the pages' builds. */
 const PAGE_BUILD = ['console', 'client', 'widget'].map((page) => `web/${page}/vite.config.ts`);
 
 describeContainers('the container image', () => {

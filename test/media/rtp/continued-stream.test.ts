@@ -101,7 +101,7 @@ describe('an RTP stream that another leg goes on with', () => {
     expect(first.report().at(-1)).toMatchObject({ type: 'closed', reason: 'local' });
   });
 
-  it('goes on after the pause if nobody has asked for it while the leg that was left lingered', async () => {
+  it('goes on after a pause if the next leg continues it only when the first one has ended', async () => {
     const { first, next, pass, heard } = await openBoth();
     first.leg.command({ do: 'close', keepsDialog: true, lingerMs: 100 });
     await pass(200);
