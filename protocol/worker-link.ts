@@ -93,7 +93,7 @@ export type RestOfStream = z.output<typeof restOfStream>;
 
 /** A fact about a session that must not be lost. */
 export const durableReport = z.discriminatedUnion('type', [
-  /** The participant is connected and can hear the agent; the session is active from `at`. */
+  /** The participant hears the agent; the session is active from `at`. Sent again after a takeover. */
   z.object({ type: z.literal('joined'), at: z.iso.datetime() }),
   z.object({ type: z.literal('dialog'), ...sipDialog }),
   /** The person of a transfer; null once they have left. */

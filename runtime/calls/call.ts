@@ -136,7 +136,8 @@ class RunningCall implements Call {
   #line: PhoneLine | null = null;
   /** A colleague talks with the caller in place of the agent. */
   #isWithColleague = false;
-  #hasJoined = false;
+  /** Where the caller joined last: here, or at the worker before. */
+  #joined: 'no' | 'before' | 'here' = 'no';
   /** Reported when the phone's leg closes. */
   #mediaQuality: MediaQuality | null = null;
   #endReason: EndReason | null = null;
@@ -210,13 +211,10 @@ class RunningCall implements Call {
     });
     this.participants = this.#createParticipants(deps);
     if (!deps.failoverState) return;
-    this.#hasJoined = true;
-    const { lost_at: lostAt } = deps.failoverState;
-    // No leg returned: the call ended when the last one was lost.
-    this.#timer = clock.after(RETURN_WITHIN_MS, () => {
-      this.#endedAt = lostAt;
-      this.#hangUp('heartbeat_timeout');
-    });
+    this.#joined = 'before';
+    // Unless a leg returns, the call ended when the last one was lost.
+    this.#endedAt = deps.failoverState.lost_at;
+    this.#timer = clock.after(RETURN_WITHIN_MS, () => this.#hangUp('heartbeat_timeout'));
   }
 
   #createParticipants({ plan, clock, recognizer, report }: CallDeps): Participants {
@@ -224,7 +222,7 @@ class RunningCall implements Call {
       plan,
       clock,
       recognizer,
-      caller: () => (this.#hasJoined && this.#endReason === null ? this.#leg : null),
+      caller: () => (this.#joined !== 'no' && this.#endReason === null ? this.#leg : null),
       startTakeover: () => {
         this.#loop.accept({ type: 'colleague.took_over' });
         return this.#isWithColleague;
@@ -308,8 +306,9 @@ class RunningCall implements Call {
   }
 
   #onConnected(): void {
-    if (this.#hasJoined) return;
-    this.#hasJoined = true;
+    if (this.#joined === 'here') return;
+    this.#joined = 'here';
+    this.#endedAt = null;
     this.#deps.logger.info('joined');
     this.#deps.report({ type: 'joined', at: isoNow(this.#deps.clock) });
   }
@@ -323,10 +322,10 @@ class RunningCall implements Call {
     // The leg is already closed, so the end need not wait for it.
     this.#leg = null;
     const mayComeBack =
-      leg.kind !== 'rtp' && event.reason !== 'remote' && (this.#hasJoined || leg.kind === 'livekit');
+      leg.kind !== 'rtp' && event.reason !== 'remote' && (this.#joined !== 'no' || leg.kind === 'livekit');
     const closedAt = wallTimeOf(event, this.#deps.clock);
     if (!mayComeBack) {
-      this.#endedAt = closedAt;
+      this.#endedAt ??= closedAt;
       this.#loop.onLegEvent(event);
       return;
     }
@@ -349,7 +348,7 @@ class RunningCall implements Call {
       this.#finish(reason);
       return;
     }
-    if (this.#hasJoined)
+    if (this.#joined !== 'no')
       this.#leg.send({
         do: 'sendMessage',
         json: JSON.stringify({ type: 'session.ended', reason } satisfies AgentEvent),

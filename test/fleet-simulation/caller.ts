@@ -65,6 +65,8 @@ export class Caller {
   servedMs = 0;
   /** Last time at which a control plane could prove that, ms. */
   provenMs = 0;
+  /** Since when the database could know of the call, ms; null: from the next connection. */
+  provableFromMs: number | null = null;
   connections = 0;
   #offers = 0;
   /** The offer of the browser that waits for its answer. */
@@ -125,6 +127,7 @@ export class Caller {
       this.connectedMs = this.#reach.clock.now();
       this.#reach.clock.after(this.plan.staysMs, () => this.#leave());
     }
+    this.provableFromMs ??= this.#reach.clock.now();
     this.holder = worker;
     this.connections += 1;
     return true;

@@ -94,7 +94,7 @@ export const FLEET_DEFECTS: readonly Defect[] = [
     name: 'charged-while-lost',
     breaks: 'the caller pays for the time after the machine was lost',
     file: `${SETTLEMENT}/worker-presence.ts`,
-    find: "type: 'unknown.expired', since, at: since",
+    find: "type: 'unknown.expired', since, at: servedUntil(session, since)",
     replace: "type: 'unknown.expired', since, at: now(context)",
   },
   {
@@ -108,8 +108,8 @@ export const FLEET_DEFECTS: readonly Defect[] = [
     name: 'charged-until-joined',
     breaks: 'a call whose worker died is charged only until it became active',
     file: `${SETTLEMENT}/failover.ts`,
-    find: "return status === 'unknown' && lostAt < diedAt ? lostAt : diedAt;",
-    replace: 'return lostAt < diedAt ? lostAt : diedAt;',
+    find: "if (status === 'unknown') times.push(doubtedAt);",
+    replace: 'times.push(doubtedAt);',
   },
   {
     name: 'not-sent-again',

@@ -106,13 +106,17 @@ function eventViolations(
 function durationViolations(session: SessionDocument, callers: readonly Caller[]): string[] {
   const caller = callers.find(({ plan }) => plan.sessionId === session._id);
   if (session.status !== 'completed' || !caller) return [];
-  const { connectedMs, servedMs, provenMs } = caller;
+  const { connectedMs, servedMs, provableFromMs, provenMs } = caller;
   const seconds = session.duration_seconds ?? 0;
-  const until = (endMs: number) => (connectedMs === null ? 0 : Math.max(0, endMs - connectedMs) / 1_000);
-  const [served, proven] = [until(servedMs), until(provenMs)];
+  const served = secondsBetween(connectedMs, servedMs);
+  const proven = secondsBetween(provableFromMs, provenMs);
   const charged = `${session._id} is charged for ${seconds} s, but was`;
   if (seconds > served + OVERCHARGE_SECONDS) return [`${charged} held for ${served.toFixed(0)} s`];
   return seconds < proven - UNDERCHARGE_SECONDS ? [`${charged} seen for ${proven.toFixed(0)} s`] : [];
+}
+
+function secondsBetween(fromMs: number | null, untilMs: number): number {
+  return fromMs === null ? 0 : Math.max(0, untilMs - fromMs) / 1_000;
 }
 
 /** Every acknowledged report is stored, and no report twice. */

@@ -142,15 +142,18 @@ export class FleetWatch implements FleetObserver {
     const reason = session.end_reason === null ? '' : ` (${session.end_reason})`;
     this.note(`${_id} is ${status}${reason}, epoch ${epoch}, at ${session.worker?.instance_id}`);
     if (status === 'unknown') this.seen.doubted += 1;
-    if (before && before.epoch > 0 && epoch > before.epoch) this.#takenOver(_id, before.instanceId);
+    if (before && before.epoch > 0 && epoch > before.epoch) this.#takenOver(session, before.instanceId);
     const isDoubt = status === 'unknown' && before?.status === 'active';
     const isEnd = !isLive(status) && status !== 'creating' && before && isLive(before.status);
     if (isDoubt || (isEnd && !this.#ends.has(`${_id}:${epoch}`)))
       this.#judge(_id, session.worker?.instance_id ?? '', isDoubt ? 'doubted' : 'ended');
   }
 
-  #takenOver(_id: string, instanceId: string): void {
+  #takenOver({ _id, status }: SessionDocument, instanceId: string): void {
     this.seen.takenOver += 1;
+    const caller = this.#callers.find(({ plan }) => plan.sessionId === _id);
+    // If its caller had joined, that was never stored: the call begins again with the next worker.
+    if (status === 'pending' && caller) caller.provableFromMs = null;
     // A draining worker gives its calls away.
     if (!this.#fleet?.workerOf(instanceId)?.isDraining) this.#judge(_id, instanceId, 'taken');
   }

@@ -66,7 +66,7 @@ export class ScriptedCall {
   attach(): void {
     if (this.#isOver || this.#hasCaller) return;
     this.#hasCaller = true;
-    if (!this.#hasJoined) this.#host.report({ type: 'joined', at: this.#wallTime() });
+    this.#host.report({ type: 'joined', at: this.#wallTime() });
     this.#hasJoined = true;
     this.#host.onMove('unnoticed');
     const { agentEndsAfterMs } = this.#script;

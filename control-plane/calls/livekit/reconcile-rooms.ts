@@ -10,6 +10,7 @@ import { callerIdentity, type Rooms, roomsOf, sessionOfRoom } from '../../platfo
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
 import { changeSession } from '../sessions/session-store.ts';
+import { type ServedFacts, servedUntil } from '../settlement/failover.ts';
 
 const EVERY_MS = 30_000;
 /** A worker that lost its link often reconnects at once and has better information. */
@@ -66,8 +67,8 @@ async function closeEndedRooms(context: Context, rooms: Rooms, names: readonly s
 }
 
 /**
- * A session in status `unknown` was last seen when its link was lost; time after that is not charged.
- * `absences` keeps since when the caller of each such session has been out of the room, ms.
+ * Time after a session was last served is not charged. `absences` keeps since when the caller of each such
+ * session has been out of the room, ms.
  */
 async function endAbandonedSessions(
   context: Context,
@@ -78,19 +79,21 @@ async function endAbandonedSessions(
   const lost = await context.models.sessions
     .find(
       { status: 'unknown', room: { $ne: null }, status_at: { $lte: lostBefore } },
-      { _id: 1, room: 1, status_at: 1 },
+      { _id: 1, room: 1, status: 1, status_at: 1, last_seq: 1, takeovers: 1 },
     )
     .limit(BATCH)
-    .lean<Pick<SessionDocument, '_id' | 'room' | 'status_at'>[]>();
+    .lean<(ServedFacts & Pick<SessionDocument, '_id' | 'room'>)[]>();
   const nowMs = context.clock.now();
   const before = new Map(absences);
   absences.clear();
-  for (const { _id, room, status_at } of lost) {
+  for (const session of lost) {
+    const { _id, room } = session;
     if (room === null || (await rooms.participants(room)).includes(callerIdentity(_id))) continue;
     const sinceMs = before.get(_id) ?? nowMs;
     absences.set(_id, sinceMs);
     if (nowMs - sinceMs < RETURN_MS) continue;
-    const ended = await changeSession(context, _id, { type: 'ended', at: status_at, reason: 'user_hangup' });
+    const at = servedUntil(session, session.status_at);
+    const ended = await changeSession(context, _id, { type: 'ended', at, reason: 'user_hangup' });
     if (!ended) continue;
     context.logger.info({ sessionId: _id }, 'the caller left a session without a worker');
     await runFollowUps(context, ended);

@@ -58,12 +58,21 @@ export interface LostSession {
   readonly isPresumed?: boolean;
 }
 
+/** What tells until when a session was served. */
+export type ServedFacts = Pick<SessionDocument, 'status' | 'status_at' | 'last_seq' | 'takeovers'>;
+
 /**
  * Until when a session without a worker was certainly served; time after that is not charged. One in status
- * `unknown` was last seen when its link was lost. The worker may have died before.
+ * `unknown` was last seen when its link was lost. The worker may have died before. A successor that has
+ * reported nothing did not have the caller yet.
  */
-export function servedUntil({ status, status_at: lostAt }: SessionDocument, diedAt: Date): Date {
-  return status === 'unknown' && lostAt < diedAt ? lostAt : diedAt;
+export function servedUntil(session: ServedFacts, diedAt: Date): Date {
+  const { status, status_at: doubtedAt, last_seq: lastSeq, takeovers } = session;
+  const times = [diedAt];
+  if (status === 'unknown') times.push(doubtedAt);
+  const before = lastSeq === 0 && takeovers?.at(-1)?.served_until;
+  if (before) times.push(before);
+  return new Date(Math.min(...times.map(Number)));
 }
 
 /** Whether the session's worker was only presumed dead, and has come back. */
@@ -228,7 +237,8 @@ async function assignToSuccessor(
   const sealer = sealerOf(context, session);
   const timeline =
     brokenOff && sealer ? [await sealItems(context, sealer, { ...key, seq: 0 }, [brokenOff])] : [];
-  const takeovers: Failover[] = session.started_at === null ? [] : [{ lost_at: lostAt, taken_over_at: at }];
+  const takeovers: Failover[] =
+    session.started_at === null ? [] : [{ lost_at: lostAt, taken_over_at: at, served_until: served }];
   const stored =
     change &&
     (await storeChange(context, session, change, { push: { timeline, takeovers } }).catch(

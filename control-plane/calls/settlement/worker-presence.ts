@@ -5,7 +5,7 @@
 import { type Context, now } from '../../platform/context.ts';
 import type { SessionKey } from '../../platform/dispatch.ts';
 import type { HandedOverCall } from '../../platform/report-sink.ts';
-import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import type { SessionDocument, SessionHead } from '../../platform/store/models/session-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
 import { isLostForGood, lossOf } from '../../platform/store/worker-losses.ts';
@@ -238,15 +238,10 @@ export async function giveUp(context: Context, lost: LostSession): Promise<void>
   await endWithoutWorker(context, sessionId, { type: 'ended', at, reason: 'heartbeat_timeout' }, isLost);
 }
 
-/**
- * Ends a session that is still `unknown` since the given time, as of that time: its worker was last seen
- * then.
- */
-export async function giveUpUnknown(
-  context: Context,
-  { _id, status_at: since }: Pick<SessionDocument, '_id' | 'status_at'>,
-): Promise<void> {
-  await endWithoutWorker(context, _id, { type: 'unknown.expired', since, at: since });
+/** Ends a session that is still `unknown` since it was read, as of the time it was last served. */
+export async function giveUpUnknown(context: Context, session: SessionHead): Promise<void> {
+  const { _id, status_at: since } = session;
+  await endWithoutWorker(context, _id, { type: 'unknown.expired', since, at: servedUntil(session, since) });
 }
 
 async function endWithoutWorker(

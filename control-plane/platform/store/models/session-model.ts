@@ -192,6 +192,11 @@ export interface Failover {
   /** When the previous worker was last known to have the call. */
   lost_at: Date;
   taken_over_at: Date;
+  /**
+   * Until when the caller was certainly served before. Counts while the successor has reported nothing.
+   * Absent from takeovers of an earlier version.
+   */
+  served_until?: Date;
 }
 
 /**

@@ -98,11 +98,23 @@ describe('a session whose workers have died', () => {
   it('is charged until its last worker died, however late that is noticed', async () => {
     const { neighbour: id, read: look } = await twoOnOneWorker();
     await workerDies();
+    await api.report(id, { type: 'joined', at: api.at() });
     await api.clock.advance(20_000);
     const diedAt = new Date(api.clock.wallTime());
     await api.clock.advance(60_000);
     await api.sink.workerDead('worker-1', diedAt);
     expect(await look(id)).toMatchObject({ ...ENDED, duration_seconds: 20 });
+  });
+
+  it('is charged until its first worker died if the caller did not come back to the next one', async () => {
+    const { neighbour: id, read: look } = await twoOnOneWorker();
+    await api.clock.advance(5_000);
+    const diedAt = new Date(api.clock.wallTime());
+    await api.clock.advance(10_000);
+    await api.sink.workerDead('worker-1', diedAt);
+    await api.clock.advance(8_000);
+    await workerDies();
+    expect(await look(id)).toMatchObject({ ...ENDED, duration_seconds: 5 });
   });
 
   it('security 3: fails as internal_error and costs nothing if they died before anyone joined', async () => {
