@@ -23,6 +23,15 @@ export const platformWarning: string | null = isPlain
   ? `${SWITCH}=plain, a switch for tests: every fallback for a missing feature of the system is in use`
   : null;
 
+/**
+ * For a process that is started: glibc returns freed memory to the system (mallopt(3)). By default it raises
+ * its thresholds with each large block that is freed. A start frees blocks of megabytes, and what is freed
+ * after them would stay with the process. Setting the initial values keeps them.
+ */
+export const allocatorEnvironment: Readonly<Record<string, string>> = isLinux
+  ? { MALLOC_MMAP_THRESHOLD_: String(128 * 1024), MALLOC_TRIM_THRESHOLD_: String(128 * 1024) }
+  : {};
+
 /** True where a socket can be a file that only its owner may use. */
 export const hasUnixSockets = isPosix;
 

@@ -8,7 +8,9 @@ import { resolve } from 'node:path';
 import { systemClock } from '#base/clock.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import { createLogger, type Logger } from '#base/log.ts';
+import { allocatorEnvironment } from '#base/platform.ts';
 import { hostPort } from '#base/public-address.ts';
+import { collectStartGarbage } from '#base/start-garbage.ts';
 import { loadCredentials } from '#config/credentials.ts';
 import { publicUrl, type Settings, signallingServers } from '#config/env.ts';
 import { onStopSignal } from './child-process.ts';
@@ -139,15 +141,17 @@ function createSupervisor(
     clock: systemClock,
     logger,
     program: new URL('../main.ts', import.meta.url).pathname,
-    baseEnvironment: process.env,
+    baseEnvironment: { ...allocatorEnvironment, ...process.env },
     onReady: ({ name, facts }) => {
       if (waitingFor.has(name)) showProgress(name, startedMs);
       if (typeof facts['demoNumber'] === 'string') started.demoNumber = facts['demoNumber'];
       if (Array.isArray(facts['languageModels']))
         started.languageModels = facts['languageModels'].map(String);
       if (Array.isArray(facts['engines'])) started.engines = facts['engines'].map(String);
-      if (waitingFor.delete(name) && waitingFor.size === 0)
-        announce(settings, started, { credentialsFile, startedMs });
+      if (!waitingFor.delete(name) || waitingFor.size > 0) return;
+      announce(settings, started, { credentialsFile, startedMs });
+      // No call passes through this process.
+      collectStartGarbage();
     },
     onStartFailed: (name) => {
       console.error(`${name} could not start; see the lines above`);

@@ -9,6 +9,7 @@ import { systemClock } from '#base/clock.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger, type Logger } from '#base/log.ts';
+import { collectStartGarbage } from '#base/start-garbage.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
 import { forgetDeploymentKey, loadCredentials } from '#config/credentials.ts';
 import type { Settings } from '#config/env.ts';
@@ -94,8 +95,7 @@ async function compose(
   logger: Logger,
   noteActivity: Context['noteActivity'],
 ): Promise<ManagedProcess> {
-  const clock = systemClock;
-  const metrics = createMetrics();
+  const [clock, metrics] = [systemClock, createMetrics()];
   const stored = await openStored(settings, { clock, logger, metrics });
   const { database, credentials } = stored;
   const coordination = await openCoordination(settings, { clock, logger, metrics });
@@ -121,6 +121,8 @@ async function compose(
   const sweeper = startSweeper(context, openHeartbeatFile(settings.DATA_DIR));
   await sweeper.idle();
   await others.join();
+  // Before it listens: work would wait.
+  collectStartGarbage();
   const server = await startControlPlane(context).catch((error: unknown) => {
     throw explainListenError(error, { setting: 'HOST, PORT', host: settings.HOST, port: settings.PORT });
   });

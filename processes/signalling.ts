@@ -3,6 +3,7 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { readPem } from '#base/pem.ts';
 import { sessionPriority, setSessionPriority } from '#base/platform.ts';
+import { collectStartGarbage } from '#base/start-garbage.ts';
 import { PROCESS_PRIORITIES } from '#base/thread-priority.ts';
 import type { Settings } from '#config/env.ts';
 import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
@@ -23,6 +24,8 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
   await runProcess(logger, async (noteActivity): Promise<ManagedProcess> => {
     const contact = new ControlPlaneContact();
     const health = await openHealthPort(settings, systemClock, logger);
+    // Before it listens: calls would wait.
+    collectStartGarbage();
     const server = await startEmbeddedSignalling({
       sipHost: settings.SIP_HOST,
       sipPort: settings.SIP_PORT,

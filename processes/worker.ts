@@ -9,6 +9,7 @@ import { systemClock, type Timer } from '#base/clock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { createLogger, type Logger } from '#base/log.ts';
 import { hostPort } from '#base/public-address.ts';
+import { collectStartGarbage } from '#base/start-garbage.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
 import { waitAtMost } from '#base/wait-at-most.ts';
 import { type Settings, signallingServers } from '#config/env.ts';
@@ -119,6 +120,8 @@ async function compose(
   });
   const others = watchOthers(settings, worker, { clock, logger, root: spoolRoot, instanceId });
   health?.serve(healthOf({ worker, uploads, meters: metrics.meters, clock }));
+  // Before it gets calls, which would wait.
+  collectStartGarbage();
   const isConnected = await connected(worker, sip);
   const warming = clock.after(WARM_UP_AFTER_MS, () => warmUp.begin(worker.kinds));
   return {

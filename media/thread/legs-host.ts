@@ -4,6 +4,7 @@
  */
 import { systemClock } from '#base/clock.ts';
 import { createOwnAddresses } from '#base/own-addresses.ts';
+import { collectStartGarbage } from '#base/start-garbage.ts';
 import { Fault } from '#config/errors.ts';
 import { EventBatcher } from '../leg/event-batch.ts';
 import type { LegCommand } from '../leg/leg.ts';
@@ -26,6 +27,7 @@ type OpenMessage = Extract<ToMediaThread, { type: 'openRtp' | 'openWebrtc' | 'op
 export class LegsHost {
   readonly #post: (message: FromMediaThread, transfer?: ArrayBuffer[]) => void;
   readonly #legs = new Map<number, TransportLeg>();
+  #opening = 0;
   readonly #events = new EventBatcher();
   readonly #detector: SpeechDetector;
   readonly #pacer: Pacer;
@@ -114,13 +116,16 @@ export class LegsHost {
       isComplete = false;
       this.#log('warn', 'the LiveKit library cannot be loaded; calls in rooms will fail', error);
     }
+    // A leg would wait for it.
+    if (this.#legs.size + this.#opening === 0) collectStartGarbage();
     this.#post({ type: 'warm', isComplete });
   }
 
   async #open(message: OpenMessage): Promise<void> {
     const number = message.leg;
+    this.#opening += 1;
     try {
-      const { leg, opened } = await this.#opening(message);
+      const { leg, opened } = await this.#openSession(message);
       this.#legs.set(number, leg);
       this.#post({ type: 'opened', leg: number, opened });
     } catch (error) {
@@ -132,10 +137,12 @@ export class LegsHost {
         code,
         message: error instanceof Error ? error.message : String(error),
       });
+    } finally {
+      this.#opening -= 1;
     }
   }
 
-  #opening(message: OpenMessage) {
+  #openSession(message: OpenMessage) {
     const onClosed = () => void this.#legs.delete(message.leg);
     const { leg } = message;
     if (message.type === 'openRtp')

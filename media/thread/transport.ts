@@ -9,7 +9,7 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { platformSwitch } from '#base/platform.ts';
+import { allocatorEnvironment, platformSwitch } from '#base/platform.ts';
 import { typeOptions } from '#base/type-options.ts';
 import type { FromMediaThread, ToMediaThread } from './thread-messages.ts';
 
@@ -59,7 +59,7 @@ export function runAsProcess(listener: RunnerListener): MediaTransport {
   const cache = ownCache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(ownCache) };
   const child = fork(fileURLToPath(ENTRY), [], {
     execArgv: [...typeOptions],
-    env: { NODE_ENV: 'production', ...platformSwitch, ...cache },
+    env: { NODE_ENV: 'production', ...platformSwitch, ...allocatorEnvironment, ...cache },
     serialization: 'advanced',
   });
   let failure: Error | null = null;

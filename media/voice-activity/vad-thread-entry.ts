@@ -3,6 +3,7 @@
  * one batch and returns their probabilities. A batch never waits to grow.
  */
 import { parentPort } from 'node:worker_threads';
+import { collectStartGarbage } from '#base/start-garbage.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
 import { emptyMemory, loadSilero, type SpeechModel, type VoiceMemory, type VoiceRateHz } from './silero.ts';
 import { type FromDetector, HEAD_NUMBERS, type ToDetector } from './vad-messages.ts';
@@ -51,6 +52,8 @@ port.on('message', (message: ToDetector) => {
 });
 
 model = await loadSilero();
+// A stream would wait for it.
+if (streams.size === 0) collectStartGarbage();
 port.postMessage({ type: 'ready' } satisfies FromDetector);
 await judgeWaiting();
 endIfIdle();

@@ -6,6 +6,7 @@ import { setImmediate as nextRound } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import { collectStartGarbage } from '#base/start-garbage.ts';
 import { treatThisThreadAsOthers } from '#base/thread-priority.ts';
 import type { Settings } from '#config/env.ts';
 import { openSpeechEngines } from '../engines.ts';
@@ -176,6 +177,10 @@ parentPort?.on('message', (message: ToThread) => {
       break;
   }
 });
-const isOpen = () => send({ type: 'alive' });
+const isOpen = () => {
+  // A job would wait for it.
+  if (jobs.size === 0) collectStartGarbage();
+  send({ type: 'alive' });
+};
 // Each job gets the error of a failed start.
 opening.then(isOpen, isOpen);

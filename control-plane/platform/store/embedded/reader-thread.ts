@@ -3,6 +3,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
+import { collectStartGarbage } from '#base/start-garbage.ts';
 import { pipelines } from './pipelines.ts';
 import { Reader } from './reader.ts';
 import { Sqlite } from './sqlite.ts';
@@ -41,7 +42,10 @@ parentPort?.on('message', ({ job, message }: ReaderJob) => {
   parentPort?.postMessage({ job, reply } satisfies ReaderAnswer);
 });
 
-if (preloadMs !== null) systemClock.after(preloadMs, pipelines);
+if (preloadMs !== null) {
+  systemClock.after(preloadMs, pipelines);
+  collectStartGarbage();
+}
 
 function checkpoint(): Uint8Array {
   try {

@@ -5,6 +5,7 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
+import { collectStartGarbage } from '#base/start-garbage.ts';
 import { pipelines } from './pipelines.ts';
 import type { ReaderAnswer, ReaderJob, ReaderOptions } from './reader-thread.ts';
 import { type Endpoint, type ReaderLink, StoreServer } from './server.ts';
@@ -50,6 +51,8 @@ const server = new StoreServer({
 if (endpoint.type === 'socket') rmSync(endpoint.path, { force: true });
 const url = await server.listen();
 if (endpoint.type === 'socket') chmodSync(endpoint.path, 0o600);
+// Before it gets work; a database that is not to live for long needs it less than the time.
+if (options.preloadMs !== null) collectStartGarbage();
 notifyProcess({ type: 'ready', url });
 const loading = options.preloadMs === null ? null : systemClock.after(options.preloadMs, pipelines);
 
