@@ -146,9 +146,13 @@ async function converse(rooms: Rooms, host: LegFactory, interruptions: number): 
       rooms.url,
       await rooms.token({ room, identity: callerIdentity(room), role: 'caller', ttlSeconds: 60 }),
     );
-    await log.next('connected', undefined, LIMIT_MS);
-    for (let round = 0; round < interruptions; round++) await interrupt({ leg, log, caller }, round);
-    await caller.leave();
+    try {
+      await log.next('connected', undefined, LIMIT_MS);
+      for (let round = 0; round < interruptions; round++) await interrupt({ leg, log, caller }, round);
+    } finally {
+      // Otherwise a caller whose visit failed would open the room again.
+      await caller.leave();
+    }
     await log.next('closed', undefined, LIMIT_MS);
   } finally {
     leg.send({ do: 'close' });

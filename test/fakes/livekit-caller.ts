@@ -65,8 +65,13 @@ export class LivekitCaller {
     const caller = new LivekitCaller();
     caller.#keepsAudio = keepsAudio;
     caller.#blockMs = blockMs;
-    await caller.#join(url, token);
-    if (microphone) await caller.#publish();
+    try {
+      await caller.#join(url, token);
+      if (microphone) await caller.#publish();
+    } catch (error) {
+      await caller.leave();
+      throw error;
+    }
     return caller;
   }
 
