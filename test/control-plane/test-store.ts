@@ -7,6 +7,7 @@ import { createLogger } from '#base/log.ts';
 import { buildIndexes } from '#control-plane/platform/store/build-indexes.ts';
 import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
 import { defineModels, type Models } from '#control-plane/platform/store/models.ts';
+import { startInSharedThread } from './store-threads.ts';
 
 /**
  * A test dates its documents by its own clock, which is far in the past for the machine: a TTL sweep would
@@ -43,6 +44,7 @@ export async function openTestStore(mongodbUrl?: string, clock: Clock = systemCl
     logger: createLogger({ level: 'silent', name: 'test' }),
     expiryMs: EXPIRY_MS,
     preloadMs: null,
+    startThread: startInSharedThread,
     onFatal: (error) => {
       throw error;
     },

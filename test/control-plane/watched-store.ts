@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedDatabase } from '#control-plane/platform/store/embedded/embedded-database.ts';
+import { startInSharedThread } from './store-threads.ts';
 import { EXPIRY_MS, openTestStore, type TestStore } from './test-store.ts';
 
 /** Commands of the driver itself, which no request causes. */
@@ -21,6 +22,7 @@ export async function openWatchedStore(): Promise<WatchedStore> {
     directory,
     expiryMs: EXPIRY_MS,
     preloadMs: null,
+    startThread: startInSharedThread,
     onFatal: (error) => {
       throw error;
     },

@@ -8,7 +8,11 @@ import type { Clock } from '#base/clock.ts';
 import { clockProblem } from '#base/clock-difference.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
 import type { Logger } from '#base/log.ts';
-import { type EmbeddedDatabase, startEmbeddedDatabase } from './embedded/embedded-database.ts';
+import {
+  type EmbeddedDatabase,
+  type StartThread,
+  startEmbeddedDatabase,
+} from './embedded/embedded-database.ts';
 import { RequestWait } from './request-wait.ts';
 
 /** An open database. */
@@ -46,6 +50,7 @@ export interface DatabaseOptions {
   readonly expiryMs?: number;
   /** As of `EmbeddedOptions`. */
   readonly preloadMs?: number | null;
+  readonly startThread?: StartThread;
 }
 
 const DATABASE_NAME = 'parley';
@@ -126,7 +131,7 @@ function quietPool(connection: Connection): void {
 
 /** Locks the directory even if no supervisor has locked DATA_DIR: two programs must not serve one file. */
 async function startEmbedded(options: DatabaseOptions): Promise<EmbeddedDatabase> {
-  const { dataDir, onFatal, expiryMs, preloadMs } = options;
+  const { dataDir, onFatal, expiryMs, preloadMs, startThread } = options;
   const directory = join(dataDir, 'database');
   const lock = lockDataDir(directory);
   try {
@@ -135,6 +140,7 @@ async function startEmbedded(options: DatabaseOptions): Promise<EmbeddedDatabase
       onFatal,
       ...(expiryMs !== undefined && { expiryMs }),
       ...(preloadMs !== undefined && { preloadMs }),
+      ...(startThread && { startThread }),
     });
     return { ...embedded, close: () => close().finally(lock.release) };
   } catch (error) {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { hasUnixSockets, MAX_SOCKET_PATH_BYTES } from '#base/platform.ts';
+import type { WriterOptions, WriterOrder, WriterReady } from './serve-store.ts';
 import type { Endpoint } from './server.ts';
-import type { WriterMessage, WriterOptions, WriterOrder } from './writer-thread.ts';
 
 /** A running embedded database. */
 export interface EmbeddedDatabase {
@@ -37,7 +37,19 @@ export interface EmbeddedOptions {
    * null: at its first use, for tests.
    */
   readonly preloadMs?: number | null;
+  /** Starts the thread that serves the file: one of its own, unless tests share one. */
+  readonly startThread?: StartThread;
 }
+
+/** What can happen to the thread of a database. */
+export interface ThreadEvents {
+  onReady(url: string): void;
+  onError(error: unknown): void;
+  onExit(code: number): void;
+}
+
+/** Starts the thread of a database. Returns what gives it orders. */
+export type StartThread = (options: WriterOptions, events: ThreadEvents) => (order: WriterOrder) => void;
 
 const EXPIRY_MS = 5_000;
 /** The control plane is still busy with its own start, and no call waits yet. */
@@ -51,34 +63,37 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
     ? { type: 'socket', path: chooseSocketPath(options.directory) }
     : { type: 'port', password: randomBytes(PASSWORD_BYTES).toString('hex') };
   const databaseFile = join(options.directory, 'database.sqlite');
-  const workerData: WriterOptions = {
+  const writer: WriterOptions = {
     file: databaseFile,
     endpoint,
     expiryMs: options.expiryMs ?? EXPIRY_MS,
     preloadMs: options.preloadMs === undefined ? PRELOAD_MS : options.preloadMs,
   };
-  const thread = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData });
   let isClosing = false;
   let isReady = false;
   let hasFailed = false;
-  const closed = new Promise<void>((resolve) => thread.once('exit', () => resolve()));
-  const url = await new Promise<string>((resolve, reject) => {
-    const fail = (error: Error) => {
-      // A crash is reported twice: as an error and as the thread's exit.
-      if (isClosing || hasFailed) return;
-      hasFailed = true;
-      if (isReady) options.onFatal(error);
-      else reject(error);
-    };
-    thread.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))));
-    thread.on('exit', (code) => fail(new Error(`the embedded database ended with code ${code}`)));
-    thread.on('message', (message: WriterMessage) => {
-      if (message.type !== 'ready') return;
+  const { startThread = startOwnThread } = options;
+  const exited = Promise.withResolvers<void>();
+  const ready = Promise.withResolvers<string>();
+  const fail = (error: Error) => {
+    // A crash is reported twice: as an error and as the thread's exit.
+    if (isClosing || hasFailed) return;
+    hasFailed = true;
+    if (isReady) options.onFatal(error);
+    else ready.reject(error);
+  };
+  const order = startThread(writer, {
+    onReady: (url) => {
       isReady = true;
-      resolve(message.url);
-    });
+      ready.resolve(url);
+    },
+    onError: (error) => fail(error instanceof Error ? error : new Error(String(error))),
+    onExit: (code) => {
+      exited.resolve();
+      fail(new Error(`the embedded database ended with code ${code}`));
+    },
   });
-  const order = (message: WriterOrder) => thread.postMessage(message);
+  const url = await ready.promise;
   return {
     url,
     copyTo: (file) => copy(databaseFile, file),
@@ -88,7 +103,7 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
         isClosing = true;
         order('close');
       }
-      await closed;
+      await exited.promise;
       if (endpoint.type !== 'socket') return;
       rmSync(endpoint.path, { force: true });
       if (dirname(endpoint.path) !== options.directory)
@@ -96,6 +111,14 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
     },
   };
 }
+
+const startOwnThread: StartThread = (workerData, { onReady, onError, onExit }) => {
+  const thread = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData });
+  thread.on('error', onError);
+  thread.on('exit', onExit);
+  thread.on('message', ({ url }: WriterReady) => onReady(url));
+  return (order) => thread.postMessage(order);
+};
 
 function copy(from: string, to: string): Promise<void> {
   const thread = new Worker(new URL('./copy-thread.ts', import.meta.url), { workerData: { from, to } });
