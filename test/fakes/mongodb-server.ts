@@ -16,6 +16,7 @@ import {
   parseMessage,
   type Request,
 } from '#control-plane/platform/store/embedded/wire.ts';
+import { startInSharedThread } from '#test/control-plane/store-threads.ts';
 
 /** A command as the server received it. */
 export interface ReceivedCommand {
@@ -86,6 +87,7 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
   const directory = mkdtempSync(join(tmpdir(), 'parley-mongodb-'));
   const database = await startEmbeddedDatabase({
     directory,
+    startThread: startInSharedThread,
     onFatal: (error) => {
       throw error;
     },
