@@ -3,4 +3,10 @@ import { parentPort } from 'node:worker_threads';
 import { serveReads } from '#control-plane/platform/store/embedded/serve-reads.ts';
 import type { SharedReads } from './store-writer-thread.ts';
 
-parentPort?.on('message', ({ file, port }: SharedReads) => port.once('close', serveReads(file, port)));
+parentPort?.on('message', ({ file, jobs, end }: SharedReads) => {
+  const close = serveReads(file, jobs);
+  jobs.once('close', () => {
+    close();
+    end.close();
+  });
+});

@@ -12,28 +12,38 @@ export interface SharedStore {
   readonly port: MessagePort;
 }
 
-const open = new Set<ThreadEvents>();
-let shared: Worker | null = null;
-
-/** Opens the database in the shared thread. If that crashes, so has every database in it. */
-export const startInSharedThread: StartThread = (options, events) => {
-  shared ??= startThread();
-  const { port1: orders, port2: port } = new MessageChannel();
-  open.add(events);
-  orders.on('message', ({ url }: WriterReady) => events.onReady(url));
-  orders.on('close', () => {
-    open.delete(events);
-    events.onExit(0);
-  });
-  shared.postMessage({ options, port } satisfies SharedStore, [port]);
-  return (order) => orders.postMessage(order);
-};
-
-function startThread(): Worker {
-  const thread = new Worker(new URL('./store-writer-thread.ts', import.meta.url));
-  thread.on('error', (error) => {
+/** Starts the databases it is used for in one pair of threads, which it starts with the first. */
+export function sharedThreads(): StartThread {
+  const open = new Set<ThreadEvents>();
+  let thread: Worker | null = null;
+  const onError = (error: Error) => {
+    // Nobody else would hear of it.
+    if (open.size === 0) throw error;
     for (const events of open) events.onError(error);
-  });
+  };
+  return (options, events) => {
+    thread ??= startThread(onError, () => {
+      thread = null;
+    });
+    const { port1: orders, port2: port } = new MessageChannel();
+    open.add(events);
+    orders.on('message', ({ url }: WriterReady) => events.onReady(url));
+    orders.on('close', () => {
+      open.delete(events);
+      events.onExit(0);
+    });
+    thread.postMessage({ options, port } satisfies SharedStore, [port]);
+    return (order) => orders.postMessage(order);
+  };
+}
+
+/** The threads of this process. If they crash, so has every database in them. */
+export const startInSharedThread = sharedThreads();
+
+function startThread(onError: (error: Error) => void, onExit: () => void): Worker {
+  const thread = new Worker(new URL('./store-writer-thread.ts', import.meta.url));
+  thread.on('error', onError);
+  thread.on('exit', onExit);
   // The process ends without closing it.
   thread.unref();
   return thread;

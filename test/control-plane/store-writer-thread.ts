@@ -3,10 +3,13 @@ import { MessageChannel, type MessagePort, parentPort, Worker } from 'node:worke
 import { serveStore } from '#control-plane/platform/store/embedded/serve-store.ts';
 import type { SharedStore } from './store-threads.ts';
 
-/** A database that the reading thread is to open, with the port of its jobs. */
+/** A database that the reading thread is to open. */
 export interface SharedReads {
   readonly file: string;
-  readonly port: MessagePort;
+  /** Closed by the writing thread when there are no more jobs. */
+  readonly jobs: MessagePort;
+  /** Closed by the reading thread when it has closed the file. */
+  readonly end: MessagePort;
 }
 
 const readers = new Worker(new URL('./store-reader-thread.ts', import.meta.url));
@@ -23,8 +26,21 @@ parentPort?.on('message', ({ options, port }: SharedStore) => {
   );
 });
 
+/**
+ * The end waits for the reading thread, which may be at another database or still starting: it must not look
+ * for a file that is deleted meanwhile.
+ */
 function startReader(file: string) {
-  const { port1, port2 } = new MessageChannel();
-  readers.postMessage({ file, port: port2 } satisfies SharedReads, [port2]);
-  return { port: port1, close: () => port1.close() };
+  const jobs = new MessageChannel();
+  const end = new MessageChannel();
+  const ended = new Promise<void>((resolve) => end.port1.once('close', resolve));
+  readers.postMessage({ file, jobs: jobs.port2, end: end.port2 } satisfies SharedReads, [
+    jobs.port2,
+    end.port2,
+  ]);
+  const close = () => {
+    jobs.port1.close();
+    return ended;
+  };
+  return { port: jobs.port1, close };
 }
