@@ -1,5 +1,5 @@
 /** Shared settings of all schemas in the store. */
-import { Schema, type SchemaDefinition, type SchemaOptions } from 'mongoose';
+import { type Connection, type Model, Schema, type SchemaDefinition, type SchemaOptions } from 'mongoose';
 
 /**
  * Creates a schema whose fields may be named `type`, as many of the product's are: field options use `$type`
@@ -11,4 +11,16 @@ export function documentSchema<T>(definition: SchemaDefinition, options: SchemaO
     { ...definition },
     { versionKey: false, minimize: false, ...options, typeKey: '$type' },
   ) as unknown as Schema<T>;
+}
+
+/**
+ * Returns what defines this model on a connection. Its schema is built at the first use: all connections of a
+ * process share it, of which tests open hundreds.
+ */
+export function modelOf<T>(name: string, build: () => Schema<T>): (connection: Connection) => Model<T> {
+  let schema: Schema<T> | null = null;
+  return (connection) => {
+    schema ??= build();
+    return connection.model<T>(name, schema);
+  };
 }

@@ -2,8 +2,9 @@
  * Agents: profile and draft configuration in one document, guarded by `rev`; `published` is the number of the
  * live version.
  */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
 import type { AgentConfig } from '#config/agent-config.ts';
+import { modelOf } from '../schema.ts';
 import type { SpendLimits } from './user-model.ts';
 
 /**
@@ -52,7 +53,7 @@ export interface AgentDocument {
 }
 
 /** Defines the model on a connection. */
-export function defineAgents(connection: Connection): Model<AgentDocument> {
+export const defineAgents = modelOf<AgentDocument>('Agent', () => {
   const schema = new Schema<AgentDocument>(
     {
       _id: { type: String, required: true },
@@ -83,5 +84,5 @@ export function defineAgents(connection: Connection): Model<AgentDocument> {
   schema.index({ 'config.tools.tool_ids': 1 });
   schema.index({ 'config.knowledge_base.knowledge_source_ids': 1 });
   schema.index({ published_knowledge_source_ids: 1 });
-  return connection.model<AgentDocument>('Agent', schema);
-}
+  return schema;
+});

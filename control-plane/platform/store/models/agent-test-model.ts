@@ -2,7 +2,8 @@
  * Agent tests: tests, batches of runs, and the inputs of a batch. Content written by tenants and models is
  * stored as JSON text, because its keys can be anything.
  */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 import type { Losses } from '../worker-losses.ts';
 
 /** A test in a workspace. */
@@ -79,7 +80,7 @@ export interface TestRunDocument {
 }
 
 /** Defines the model of tests on a connection. */
-export function defineAgentTests(connection: Connection): Model<AgentTestDocument> {
+export const defineAgentTests = modelOf<AgentTestDocument>('AgentTest', () => {
   const schema = new Schema<AgentTestDocument>(
     {
       _id: { type: String, required: true },
@@ -97,11 +98,11 @@ export function defineAgentTests(connection: Connection): Model<AgentTestDocumen
   );
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
   schema.index({ team_id: 1, agent_ids: 1, created_at: -1, _id: -1 });
-  return connection.model<AgentTestDocument>('AgentTest', schema);
-}
+  return schema;
+});
 
 /** Defines the model of batches on a connection. */
-export function defineTestBatches(connection: Connection): Model<TestBatchDocument> {
+export const defineTestBatches = modelOf<TestBatchDocument>('TestBatch', () => {
   const schema = new Schema<TestBatchDocument>(
     {
       _id: { type: String, required: true },
@@ -120,11 +121,11 @@ export function defineTestBatches(connection: Connection): Model<TestBatchDocume
   schema.index({ agent_id: 1, created_at: -1, _id: -1 });
   schema.index({ status: 1, created_at: 1 });
   schema.index({ team_id: 1, finished_at: 1 });
-  return connection.model<TestBatchDocument>('TestBatch', schema);
-}
+  return schema;
+});
 
 /** Defines the model of inputs on a connection. */
-export function defineTestInputs(connection: Connection): Model<TestInputDocument> {
+export const defineTestInputs = modelOf<TestInputDocument>('TestInput', () => {
   const schema = new Schema<TestInputDocument>(
     {
       _id: { type: String, required: true },
@@ -134,11 +135,11 @@ export function defineTestInputs(connection: Connection): Model<TestInputDocumen
     { collection: 'agent_test_inputs', versionKey: false },
   );
   schema.index({ batch_id: 1 });
-  return connection.model<TestInputDocument>('TestInput', schema);
-}
+  return schema;
+});
 
 /** Defines the model of runs on a connection. */
-export function defineTestRuns(connection: Connection): Model<TestRunDocument> {
+export const defineTestRuns = modelOf<TestRunDocument>('TestRun', () => {
   const schema = new Schema<TestRunDocument>(
     {
       _id: { type: String, required: true },
@@ -169,5 +170,5 @@ export function defineTestRuns(connection: Connection): Model<TestRunDocument> {
   schema.index({ batch_id: 1, status: 1 });
   schema.index({ status: 1, status_at: 1 });
   schema.index({ instance_id: 1, status: 1 });
-  return connection.model<TestRunDocument>('TestRun', schema);
-}
+  return schema;
+});

@@ -1,5 +1,6 @@
 /** The audit log: one entry per change to a team's configuration. Entries are never modified. */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 
 /** One configuration change. */
 export interface AuditDocument {
@@ -18,7 +19,7 @@ export interface AuditDocument {
 }
 
 /** Defines the model on a connection. */
-export function defineAuditLog(connection: Connection): Model<AuditDocument> {
+export const defineAuditLog = modelOf<AuditDocument>('AuditEntry', () => {
   const text = { type: String, required: true };
   const schema = new Schema<AuditDocument>(
     {
@@ -36,5 +37,5 @@ export function defineAuditLog(connection: Connection): Model<AuditDocument> {
     { collection: 'audit_log', versionKey: false },
   );
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
-  return connection.model<AuditDocument>('AuditEntry', schema);
-}
+  return schema;
+});

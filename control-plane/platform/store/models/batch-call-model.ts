@@ -2,7 +2,8 @@
  * Batch calls, their rows, and the do-not-call list (docs/batch-calls.md). Tenant-supplied row content is
  * stored as JSON text, because its keys can be anything.
  */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 
 /** Permitted calling hours, as local times of the called party, `HH:MM`. */
 export interface CallingHours {
@@ -132,7 +133,7 @@ const date = { type: Date, required: true };
 const optionalDate = { type: Date, default: null };
 
 /** Defines the model of batches on a connection. */
-export function defineBatchCalls(connection: Connection): Model<BatchCallDocument> {
+export const defineBatchCalls = modelOf<BatchCallDocument>('BatchCall', () => {
   const schema = new Schema<BatchCallDocument>(
     {
       _id: text,
@@ -166,8 +167,8 @@ export function defineBatchCalls(connection: Connection): Model<BatchCallDocumen
   for (const field of ['agent_id', 'status'])
     schema.index({ team_id: 1, [field]: 1, created_at: -1, _id: -1 });
   schema.index({ finished_at: 1, created_at: 1 });
-  return connection.model<BatchCallDocument>('BatchCall', schema);
-}
+  return schema;
+});
 
 /** Rows are inserted by the thousand, before they have any of these values. */
 const PARTIAL_ROW_INDEXES = [
@@ -179,7 +180,7 @@ const PARTIAL_ROW_INDEXES = [
 export const RETIRED_ROW_INDEXES = ['batch_id_1_dialled_at_1', 'batch_id_1_opted_out_1', 'session_id_1'];
 
 /** Defines the model of rows on a connection. */
-export function defineBatchRows(connection: Connection): Model<BatchRowDocument> {
+export const defineBatchRows = modelOf<BatchRowDocument>('BatchRow', () => {
   const schema = new Schema<BatchRowDocument>(
     {
       _id: text,
@@ -210,11 +211,11 @@ export function defineBatchRows(connection: Connection): Model<BatchRowDocument>
   schema.index({ team_id: 1, end_user_id: 1 });
   for (const { name, key, only } of PARTIAL_ROW_INDEXES)
     schema.index(key, { name, partialFilterExpression: only });
-  return connection.model<BatchRowDocument>('BatchRow', schema);
-}
+  return schema;
+});
 
 /** Defines the model of the do-not-call list on a connection. */
-export function defineDoNotCall(connection: Connection): Model<DoNotCallDocument> {
+export const defineDoNotCall = modelOf<DoNotCallDocument>('DoNotCall', () => {
   const schema = new Schema<DoNotCallDocument>(
     {
       _id: text,
@@ -228,5 +229,5 @@ export function defineDoNotCall(connection: Connection): Model<DoNotCallDocument
     { collection: 'do_not_call', versionKey: false },
   );
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
-  return connection.model<DoNotCallDocument>('DoNotCall', schema);
-}
+  return schema;
+});

@@ -1,5 +1,6 @@
 /** Webhook deliveries: one event for one endpoint, leased while it is being sent. */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 import type { StoredBytes } from './session-model.ts';
 
 /** `queued`: waits for an earlier event of the same session to this endpoint. `pending`: due at `next_at`. */
@@ -31,7 +32,7 @@ export interface DeliveryDocument {
 }
 
 /** Defines the model on a connection. */
-export function defineDeliveries(connection: Connection): Model<DeliveryDocument> {
+export const defineDeliveries = modelOf<DeliveryDocument>('Delivery', () => {
   const schema = new Schema<DeliveryDocument>(
     {
       _id: { type: String, required: true },
@@ -61,5 +62,5 @@ export function defineDeliveries(connection: Connection): Model<DeliveryDocument
   schema.index({ session_id: 1, created_at: -1, _id: -1 });
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
   schema.index({ team_id: 1, finished_at: 1 });
-  return connection.model<DeliveryDocument>('Delivery', schema);
-}
+  return schema;
+});

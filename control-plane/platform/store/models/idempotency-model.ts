@@ -1,5 +1,6 @@
 /** Idempotency keys of phone calls and the calls they belong to; a TTL index removes them after 24 h. */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 
 /** An idempotency key of a team. */
 export interface IdempotencyDocument {
@@ -16,7 +17,7 @@ export interface IdempotencyDocument {
 }
 
 /** Defines the model on a connection. */
-export function defineIdempotencyKeys(connection: Connection): Model<IdempotencyDocument> {
+export const defineIdempotencyKeys = modelOf<IdempotencyDocument>('IdempotencyKey', () => {
   const schema = new Schema<IdempotencyDocument>(
     {
       _id: { type: String, required: true },
@@ -29,5 +30,5 @@ export function defineIdempotencyKeys(connection: Connection): Model<Idempotency
     { collection: 'idempotency_keys', versionKey: false },
   );
   schema.index({ expires_at: 1 }, { expireAfterSeconds: 0 });
-  return connection.model<IdempotencyDocument>('IdempotencyKey', schema);
-}
+  return schema;
+});

@@ -1,5 +1,6 @@
 /** API keys, stored only as hashes. */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 
 /** An API key of a user. */
 export interface KeyDocument {
@@ -14,7 +15,7 @@ export interface KeyDocument {
 }
 
 /** Defines the model on a connection. */
-export function defineKeys(connection: Connection): Model<KeyDocument> {
+export const defineKeys = modelOf<KeyDocument>('Key', () => {
   const schema = new Schema<KeyDocument>(
     {
       _id: { type: String, required: true },
@@ -29,5 +30,5 @@ export function defineKeys(connection: Connection): Model<KeyDocument> {
   );
   schema.index({ hash: 1 }, { unique: true });
   schema.index({ user_id: 1, created_at: -1 });
-  return connection.model<KeyDocument>('Key', schema);
-}
+  return schema;
+});

@@ -3,7 +3,8 @@
  * Contents are stored separately, so that listing and renaming never touch up to a megabyte of text, and old
  * revisions are kept for the versions that pin them.
  */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 
 /** A source, without its content. */
 export interface KnowledgeDocument {
@@ -34,7 +35,7 @@ export interface KnowledgeRevisionDocument {
 }
 
 /** Defines the model of sources on a connection. */
-export function defineKnowledge(connection: Connection): Model<KnowledgeDocument> {
+export const defineKnowledge = modelOf<KnowledgeDocument>('KnowledgeSource', () => {
   const schema = new Schema<KnowledgeDocument>(
     {
       _id: { type: String, required: true },
@@ -54,11 +55,11 @@ export function defineKnowledge(connection: Connection): Model<KnowledgeDocument
     { collection: 'knowledge_sources', versionKey: false },
   );
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
-  return connection.model<KnowledgeDocument>('KnowledgeSource', schema);
-}
+  return schema;
+});
 
 /** Defines the model of revisions on a connection. */
-export function defineKnowledgeRevisions(connection: Connection): Model<KnowledgeRevisionDocument> {
+export const defineKnowledgeRevisions = modelOf<KnowledgeRevisionDocument>('KnowledgeRevision', () => {
   const schema = new Schema<KnowledgeRevisionDocument>(
     {
       _id: { type: String, required: true },
@@ -69,5 +70,5 @@ export function defineKnowledgeRevisions(connection: Connection): Model<Knowledg
     { collection: 'knowledge_revisions', versionKey: false },
   );
   schema.index({ knowledge_source_id: 1, unused_since: 1 });
-  return connection.model<KnowledgeRevisionDocument>('KnowledgeRevision', schema);
-}
+  return schema;
+});

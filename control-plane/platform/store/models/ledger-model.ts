@@ -1,5 +1,6 @@
 /** The wallet ledger: append-only; two unique indexes decide every posting. */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 
 /** A stored ledger entry; amounts are integer micro-dollars. */
 export interface LedgerDocument {
@@ -18,7 +19,7 @@ export interface LedgerDocument {
 }
 
 /** Defines the model on a connection. */
-export function defineLedger(connection: Connection): Model<LedgerDocument> {
+export const defineLedger = modelOf<LedgerDocument>('LedgerEntry', () => {
   const schema = new Schema<LedgerDocument>(
     {
       _id: { type: String, required: true },
@@ -36,5 +37,5 @@ export function defineLedger(connection: Connection): Model<LedgerDocument> {
   schema.index({ user_id: 1, seq: -1 }, { unique: true });
   schema.index({ user_id: 1, at: -1, seq: -1 });
   schema.index({ user_id: 1, key: 1 }, { unique: true });
-  return connection.model<LedgerDocument>('LedgerEntry', schema);
-}
+  return schema;
+});

@@ -2,7 +2,8 @@
  * Phone numbers, either bought from the carrier or imported with the customer's own SIP trunk. Passwords are
  * sealed.
  */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 
 /** SIP settings of an imported number, inbound and outbound. */
 export interface NumberSip {
@@ -66,7 +67,7 @@ export interface NumberDocument {
 export const OCCUPYING_STATUSES = ['provisioning', 'active'] as const;
 
 /** Defines the model on a connection. */
-export function defineNumbers(connection: Connection): Model<NumberDocument> {
+export const defineNumbers = modelOf<NumberDocument>('Number', () => {
   const schema = new Schema<NumberDocument>(
     {
       _id: { type: String, required: true },
@@ -102,5 +103,5 @@ export function defineNumbers(connection: Connection): Model<NumberDocument> {
   schema.index({ agent_id: 1 });
   schema.index({ is_abandoned: 1 }, { sparse: true });
   schema.index({ status: 1, rent_day: 1 });
-  return connection.model<NumberDocument>('Number', schema);
-}
+  return schema;
+});

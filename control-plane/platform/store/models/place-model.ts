@@ -1,5 +1,6 @@
 /** Holders of an owner's counted places; see `counted-places.ts`. */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 
 /** One occupied place. */
 export interface PlaceHolder {
@@ -20,11 +21,11 @@ export interface PlacesDocument {
 }
 
 /** Defines the model on a connection. */
-export function definePlaces(connection: Connection): Model<PlacesDocument> {
+export const definePlaces = modelOf<PlacesDocument>('Places', () => {
   const holders = { type: [Schema.Types.Mixed], default: [] } as never;
   const schema = new Schema<PlacesDocument>(
     { _id: { type: String, required: true }, holders, total: { type: Number } },
     { collection: 'places', versionKey: false },
   );
-  return connection.model<PlacesDocument>('Places', schema);
-}
+  return schema;
+});

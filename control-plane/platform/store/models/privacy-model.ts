@@ -1,5 +1,6 @@
 /** Retention of a team's data; a team without an entry uses `DEFAULT_RETENTION`. */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 
 /** Kinds of data that expire automatically. */
 export const RETAINED = [
@@ -40,7 +41,7 @@ export interface PrivacyDocument extends RetentionDays {
 }
 
 /** Defines the model on a connection. */
-export function definePrivacy(connection: Connection): Model<PrivacyDocument> {
+export const definePrivacy = modelOf<PrivacyDocument>('PrivacySettings', () => {
   const days = { type: Number, default: null };
   const schema = new Schema<PrivacyDocument>(
     {
@@ -57,5 +58,5 @@ export function definePrivacy(connection: Connection): Model<PrivacyDocument> {
     },
     { collection: 'privacy_settings', versionKey: false, minimize: false },
   );
-  return connection.model<PrivacyDocument>('PrivacySettings', schema);
-}
+  return schema;
+});

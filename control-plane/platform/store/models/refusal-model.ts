@@ -1,5 +1,6 @@
 /** Refused calls and purchases, with the reason; a TTL index removes them after 30 days. */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 
 /** Kinds of requests that can be refused. */
 export const REFUSAL_KINDS = [
@@ -33,7 +34,7 @@ export interface RefusalDocument {
 }
 
 /** Defines the model on a connection. */
-export function defineRefusals(connection: Connection): Model<RefusalDocument> {
+export const defineRefusals = modelOf<RefusalDocument>('Refusal', () => {
   const text = { type: String, required: true };
   const optionalText = { type: String, default: null };
   const schema = new Schema<RefusalDocument>(
@@ -58,5 +59,5 @@ export function defineRefusals(connection: Connection): Model<RefusalDocument> {
   schema.index({ team_id: 1, agent_id: 1, created_at: -1, _id: -1 });
   schema.index({ team_id: 1, numbers: 1, created_at: -1, _id: -1 });
   schema.index({ created_at: 1 }, { expireAfterSeconds: KEPT_SECONDS });
-  return connection.model<RefusalDocument>('Refusal', schema);
-}
+  return schema;
+});

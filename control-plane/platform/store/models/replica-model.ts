@@ -2,9 +2,9 @@
  * Replicas of the control plane. Each refreshes its entry every few seconds; a TTL index removes silent ones.
  * One that stops leaves its entry too, if it had workers lately: it says when they were last heard.
  */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
 import type { SignallingReport } from '#protocol/worker-watch.ts';
-import { documentSchema } from '../schema.ts';
+import { documentSchema, modelOf } from '../schema.ts';
 
 const KEPT_SECONDS = 60 * 60;
 
@@ -31,7 +31,7 @@ export interface ReplicaDocument {
 }
 
 /** Defines the model on a connection. */
-export function defineReplicas(connection: Connection): Model<ReplicaDocument> {
+export const defineReplicas = modelOf<ReplicaDocument>('Replica', () => {
   const schema = documentSchema<ReplicaDocument>(
     {
       _id: String,
@@ -45,5 +45,5 @@ export function defineReplicas(connection: Connection): Model<ReplicaDocument> {
     { collection: 'replicas' },
   );
   schema.index({ seen_at: 1 }, { expireAfterSeconds: KEPT_SECONDS });
-  return connection.model<ReplicaDocument>('Replica', schema);
-}
+  return schema;
+});

@@ -3,7 +3,7 @@
  * all three. Timeline, payloads and analysis results are sealed with the session's own data key; removing
  * `wrapped_key` erases the session.
  */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
 import type { SystemVariables } from '#protocol/call-plan.ts';
 import type { ParticipantMode } from '#protocol/session-events.ts';
 import type {
@@ -16,6 +16,7 @@ import type {
 } from '#protocol/session-record.ts';
 import type { WebhookEvent } from '#protocol/webhook-events.ts';
 import type { JsonText } from '../json-text.ts';
+import { modelOf } from '../schema.ts';
 import type { Losses } from '../worker-losses.ts';
 
 /**
@@ -280,7 +281,7 @@ const FIELDS = {
 };
 
 /** Defines the model on a connection. */
-export function defineSessions(connection: Connection): Model<SessionDocument> {
+export const defineSessions = modelOf<SessionDocument>('Session', () => {
   const schema = new Schema<SessionDocument>(FIELDS, {
     collection: 'sessions',
     versionKey: false,
@@ -308,15 +309,15 @@ export function defineSessions(connection: Connection): Model<SessionDocument> {
   schema.index({ 'billing.state': 1, 'billing.at': 1 });
   schema.index({ 'outbox.at': 1 }, { sparse: true });
   schema.index({ 'analysis.state': 1, 'analysis.at': 1 });
-  return connection.model<SessionDocument>('Session', schema);
-}
+  return schema;
+});
 
 /** Defines the model on a connection. */
-export function defineSessionAttachments(connection: Connection): Model<SessionAttachment> {
+export const defineSessionAttachments = modelOf<SessionAttachment>('SessionAttachment', () => {
   const schema = new Schema<SessionAttachment>(
     { _id: text, session_id: text, sealed: { type: Schema.Types.Mixed, required: true } },
     { collection: 'session_attachments', versionKey: false },
   );
   schema.index({ session_id: 1 });
-  return connection.model<SessionAttachment>('SessionAttachment', schema);
-}
+  return schema;
+});

@@ -1,5 +1,6 @@
 /** Teams' daily usage (UTC) of things that are limited but not charged. */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 
 /** Past days are never read. */
 const KEPT_SECONDS = 3 * 24 * 3_600;
@@ -13,7 +14,7 @@ export interface SpendingDocument {
 }
 
 /** Defines the model on a connection. */
-export function defineSpending(connection: Connection): Model<SpendingDocument> {
+export const defineSpending = modelOf<SpendingDocument>('Spending', () => {
   const schema = new Schema<SpendingDocument>(
     {
       _id: { type: String, required: true },
@@ -23,5 +24,5 @@ export function defineSpending(connection: Connection): Model<SpendingDocument> 
     { collection: 'spending', versionKey: false },
   );
   schema.index({ at: 1 }, { expireAfterSeconds: KEPT_SECONDS });
-  return connection.model<SpendingDocument>('Spending', schema);
-}
+  return schema;
+});

@@ -1,5 +1,6 @@
 /** Tools belong to a workspace and are shared by its agents. Values of credential headers are sealed. */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 
 /** A stored header: `custom` values in plain text, credential values sealed. */
 interface ToolHeader {
@@ -39,7 +40,7 @@ export interface ToolDocument extends ToolDefinition {
 }
 
 /** Defines the model on a connection. */
-export function defineTools(connection: Connection): Model<ToolDocument> {
+export const defineTools = modelOf<ToolDocument>('Tool', () => {
   const mixedList = { type: [Schema.Types.Mixed], default: [] } as never;
   const schema = new Schema<ToolDocument>(
     {
@@ -68,5 +69,5 @@ export function defineTools(connection: Connection): Model<ToolDocument> {
     { collection: 'tools', versionKey: false, minimize: false },
   );
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
-  return connection.model<ToolDocument>('Tool', schema);
-}
+  return schema;
+});

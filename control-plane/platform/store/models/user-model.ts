@@ -1,5 +1,6 @@
 /** Users: accounts, each with its own team and default workspace. */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 
 /** Spend limits of an account or agent; null means no limit. */
 export interface SpendLimits {
@@ -22,7 +23,7 @@ export interface UserDocument extends Partial<SpendLimits> {
 }
 
 /** Defines the model on a connection. */
-export function defineUsers(connection: Connection): Model<UserDocument> {
+export const defineUsers = modelOf<UserDocument>('User', () => {
   const schema = new Schema<UserDocument>(
     {
       _id: { type: String, required: true },
@@ -40,5 +41,5 @@ export function defineUsers(connection: Connection): Model<UserDocument> {
     { collection: 'users', versionKey: false },
   );
   schema.index({ workspace_id: 1 });
-  return connection.model<UserDocument>('User', schema);
-}
+  return schema;
+});

@@ -2,8 +2,9 @@
  * Published versions: a frozen configuration with everything a call needs, including its tools and sealed
  * secrets.
  */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
 import type { AgentConfig } from '#config/agent-config.ts';
+import { modelOf } from '../schema.ts';
 import type { SealedAgentSecrets } from './agent-model.ts';
 import type { ToolDefinition } from './tool-model.ts';
 
@@ -42,7 +43,7 @@ export interface VersionDocument {
 }
 
 /** Defines the model on a connection. */
-export function defineVersions(connection: Connection): Model<VersionDocument> {
+export const defineVersions = modelOf<VersionDocument>('Version', () => {
   const schema = new Schema<VersionDocument>(
     {
       _id: { type: String, required: true },
@@ -63,5 +64,5 @@ export function defineVersions(connection: Connection): Model<VersionDocument> {
   );
   schema.index({ agent_id: 1, version_number: -1 }, { unique: true });
   schema.index({ 'knowledge.revision_id': 1 });
-  return connection.model<VersionDocument>('Version', schema);
-}
+  return schema;
+});

@@ -1,5 +1,6 @@
 /** Voice models that users created from voice samples. The samples are stored as blobs. */
-import { type Connection, type Model, Schema } from 'mongoose';
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
 
 /** A sample; its audio is the blob `voices/<model>/sample-<index>`. */
 export interface VoiceSample {
@@ -30,7 +31,7 @@ export interface VoiceDocument {
 }
 
 /** Defines the model on a connection. */
-export function defineVoices(connection: Connection): Model<VoiceDocument> {
+export const defineVoices = modelOf<VoiceDocument>('VoiceModel', () => {
   const schema = new Schema<VoiceDocument>(
     {
       _id: { type: String, required: true },
@@ -54,5 +55,5 @@ export function defineVoices(connection: Connection): Model<VoiceDocument> {
   );
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
   schema.index({ visibility: 1, created_at: -1, _id: -1 });
-  return connection.model<VoiceDocument>('VoiceModel', schema);
-}
+  return schema;
+});
