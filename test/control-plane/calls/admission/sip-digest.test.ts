@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
 import type { TestUser } from '../../test-api.ts';
@@ -18,12 +18,25 @@ const PASSWORDS = { inbound_auth_username: 'pbx', inbound_auth_password: 'swordf
 let api: TestCalls;
 let user: TestUser;
 
-beforeEach(async () => {
+beforeAll(async () => {
   api = await openTestCalls();
+});
+afterAll(() => api.close());
+// Each test has its own account, which alone has the number.
+beforeEach(async () => {
   user = await api.createUser();
   await importNumber(NUMBER);
 });
-afterEach(() => api.close());
+afterEach(deleteNumbers);
+
+async function deleteNumbers(): Promise<void> {
+  const { key } = user;
+  const { body } = await api.request('GET', '/v1/agent/phone-numbers', { key });
+  for (const { phone_number_id: id } of body.phone_numbers) {
+    const { status, text } = await api.request('DELETE', `/v1/agent/phone-numbers/${id}`, { key });
+    if (status !== 204) throw new Error(text);
+  }
+}
 
 async function importNumber(phoneNumber: string, factors: Record<string, unknown> = {}): Promise<void> {
   const body = {
@@ -133,8 +146,13 @@ describe('the challenge of a number with a password', () => {
   });
 
   it('security 22: offers and accepts only the algorithms of SIP_DIGEST', async () => {
-    await api.close();
+    await deleteNumbers();
+    const shared = api;
     api = await openTestCalls({ SIP_DIGEST: 'SHA-256' });
+    onTestFinished(async () => {
+      await api.close();
+      api = shared;
+    });
     user = await api.createUser();
     await importNumber(NUMBER);
     expect((await invite(null)).challenges).toHaveLength(1);
