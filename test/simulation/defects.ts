@@ -287,7 +287,7 @@ const LIST: readonly (readonly [
     'acknowledged-cut',
     'an "mhm" interrupts the agent',
     'interruption/interruption.ts',
-    "if (isMadeOf(said, acknowledgements)) return 'acknowledgement';",
+    "if (phrasesOf(said, acknowledgements)) return 'acknowledgement';",
     '',
   ],
   [

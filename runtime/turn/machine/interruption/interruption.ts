@@ -1,4 +1,5 @@
 /** Did the caller mean to interrupt? Judged from words spoken during agent speech. Pure. */
+import { phrasesOf, UNSPACED } from '../../text/made-of-phrases.ts';
 import { normalised } from '../../text/normalised.ts';
 import { acknowledgementsFor } from '../../text/phrases.ts';
 import { INTERRUPTION_VOICE_MS, type TurnConfig } from '../turn-config.ts';
@@ -19,7 +20,7 @@ export function judgeOverlap(
   const ignored = ignoredOf(config);
   if (ignored.includes(said)) return 'ignore_phrase';
   const acknowledgements = config.sensitivity === 'high' ? [] : acknowledgementsFor(config.language);
-  if (isMadeOf(said, acknowledgements)) return 'acknowledgement';
+  if (phrasesOf(said, acknowledgements)) return 'acknowledgement';
   if (isEcho(said, normalised(spoken))) return 'echo';
   if (!isFinal && [...ignored, ...acknowledgements].some((phrase) => phrase.startsWith(`${said} `)))
     return 'open';
@@ -57,27 +58,6 @@ export function isMeant(
   return words.some(
     (word) => !(UNSPACED.test(word) ? played.includes(word) : ` ${played} `.includes(` ${word} `)),
   );
-}
-
-/** Scripts without spaces between words. */
-const UNSPACED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}ー]+$/u;
-
-/**
- * "Yeah, okay, right" is three acknowledgements; so is 「はい、はい、そうですね」. `phrases` must be sorted longest first.
- */
-function isMadeOf(said: string, phrases: readonly string[]): boolean {
-  let rest = said;
-  while (rest !== '') {
-    const phrase = phrases.find(
-      (candidate) =>
-        rest === candidate ||
-        rest.startsWith(`${candidate} `) ||
-        (UNSPACED.test(candidate) && rest.startsWith(candidate)),
-    );
-    if (phrase === undefined) return false;
-    rest = rest.slice(phrase.length).replace(/^[\s、。，]+/, '');
-  }
-  return true;
 }
 
 /** Most of three or more words match the agent's current words: the line returns an echo. */
