@@ -12,6 +12,9 @@ const HESITATIONS = new Set(
   ).split(' '),
 );
 
+/** Those that are only sounds, and no words of any language. */
+const FILLERS = new Set('um uh uhm erm hmm mm mmm äh ähm öh euh heu ehm'.split(' '));
+
 /** Words that must be followed by more, per language. */
 export const HANGING: Readonly<Record<string, string>> = {
   en:
@@ -111,6 +114,11 @@ const SETS = new Map(Object.entries(HANGING).map(([language, list]) => [language
 /** True when the text ends in a hesitation. */
 export function endsHesitating(lastWord: string): boolean {
   return HESITATIONS.has(lastWord);
+}
+
+/** True for a sound between words that says nothing. */
+export function isFiller(word: string): boolean {
+  return FILLERS.has(word);
 }
 
 /** True when more must follow the last word. */

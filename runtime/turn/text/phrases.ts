@@ -28,7 +28,13 @@ import { ka } from './languages/ka.ts';
 import { kk } from './languages/kk.ts';
 import { kn } from './languages/kn.ts';
 import { ko } from './languages/ko.ts';
-import type { ConsultTexts, LanguageTexts, Phrases, SymbolNames } from './languages/language-texts.ts';
+import type {
+  ConsultTexts,
+  LanguageTexts,
+  Phrases,
+  QuestionTexts,
+  SymbolNames,
+} from './languages/language-texts.ts';
 import { lt } from './languages/lt.ts';
 import { lv } from './languages/lv.ts';
 import { mr } from './languages/mr.ts';
@@ -153,6 +159,11 @@ export function abbreviationsFor(language: string): ReadonlyMap<string, string> 
 /** Texts for the person a caller is transferred to, and the words of their answers. */
 export function consultTextsFor(language: string): ConsultTexts {
   return textsFor(language).consult ?? en.consult;
+}
+
+/** What the agent's questions expect; null where that is not known. An unknown code falls back to nothing. */
+export function questionTextsFor(language: string): QuestionTexts | null {
+  return Object.hasOwn(TEXTS, language) ? (textsFor(language).questions ?? null) : null;
 }
 
 /** An unknown language code falls back to English. */

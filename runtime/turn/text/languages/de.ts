@@ -42,4 +42,39 @@ export const de = {
     no: 'nein|nicht|nee|später|kein|keine',
     voicemail: 'nach dem ton|nach dem signalton|mailbox|anrufbeantworter|hinterlassen sie',
   },
+  questions: {
+    yes: 'ja|jawohl|jo|okay|ok|klar|natürlich|gerne|gern',
+    surely: 'genau|richtig|stimmt|korrekt|das stimmt|das ist richtig|passt|das passt',
+    no: 'nein|nee|nö',
+    closing: "das war's|das wars|das ist alles|das wäre alles|sonst nichts|alles gut",
+    courtesy: 'bitte|danke|vielen dank|danke schön',
+    open:
+      'wer|wen|wem|wessen|was|welche|welcher|welches|welchen|welchem|wann|wo|woher|wohin|warum|wieso|' +
+      'weshalb|wie|wieviel|womit|wofür|worum|sagen sie mir|erzählen|beschreiben|erklären|wiederholen|' +
+      'noch einmal sagen|nennen|geben|darf ich fragen',
+    offers: 'sonst noch|noch etwas|noch was|weitere fragen|noch fragen|weiterhelfen',
+    or: 'oder',
+    requests: 'bitte|nennen sie|sagen sie|ich brauche|brauche ich',
+    phone: 'telefonnummer|handynummer|mobilnummer|rufnummer|rückrufnummer',
+    phoneLengths: '0=8,12',
+    numbers: '',
+    digits: 'ziffern|stellen',
+    email: 'e-mail|email|e-mail-adresse|email-adresse|mailadresse|e-mailadresse|emailadresse',
+    spelling: 'buchstabieren|buchstabiere',
+    fullName: 'vor und nachname|vor und nachnamen|vollständiger name|vollständigen namen|voller name',
+    birth: 'geburtsdatum|geboren',
+    several: 'telefonnummern|handynummern|nummern|e-mail-adressen|adressen|postleitzahlen|beide',
+    joins: 'und|sowie|plus',
+    about:
+      'landesvorwahl|ländervorwahl|welche vorwahl|vorwahl ihrer|ist die vorwahl|lautet die vorwahl|' +
+      'den rest|der rest|restlichen|ersten teil|zweiten teil|letzten teil|welches jahr|welchem jahr|' +
+      'welcher monat|welchem monat|welcher tag|welchem tag|seit wann|wann soll|wann kann|wann haben|' +
+      'warum|wieso|weshalb|wie lange|wie oft|wie viele|wer|wem|wessen|moment|während ich',
+    announces: 'nummer|kundennummer|code|adresse|e-mail|datum|konto|name|buchung|bestellung',
+    otherwise:
+      'bitte was|was|wie|warum|wieso|wer|hallo|entschuldigung|nochmal|nicht|kein|keine|keinen|nichts|' +
+      'ohne|moment|doch',
+    leads: 'und|die|der|das|ihre|ihr|ihren|dann|noch|letzten|ersten|vollständiger|voller',
+    begins: 'das ist|es ist|ist|die|lautet|ja|klar|gerne',
+  },
 } satisfies LanguageTexts;

@@ -39,4 +39,52 @@ export const en = {
       'leave a message|leave your message|after the tone|after the beep|voicemail|voice mail|mailbox|' +
       'record your message',
   },
+  questions: {
+    yes: 'yes|yeah|yep|yup|sure|okay|ok|right|of course|absolutely|definitely|go ahead',
+    surely:
+      "correct|exactly|that's right|that is right|that's correct|that is correct|" +
+      'that works|sounds good|yes it is',
+    no: 'no|nope|nah',
+    closing: "that's all|that is all|that's it|that's fine|nothing else|i'm fine|i'm good|not today",
+    courtesy: "please|thanks|thank you|thank you very much|thank you so much|thanks so much|sir|madam|ma'am",
+    open:
+      "who|who's|whom|whose|what|what's|which|when|when's|where|where's|why|how|how's|tell me|describe|" +
+      'explain|say that|say it|repeat|more about|give me|show me|walk me|may i have|may i get|may i take|' +
+      'can i have|can i get|can i take|could i have|could i get|could i take|may i ask|elaborate|' +
+      'clarify|specify|do you know|do you have your|do you have the|provide your|share your|' +
+      'you confirm|you verify|you provide|please confirm|please verify|please provide',
+    offers: 'anything else|something else|anything more|any other questions|any more questions|any questions',
+    or: 'or',
+    requests: "please|tell me|give me|i need|i also need|i'll need|say",
+    phone:
+      'phone number|telephone number|mobile number|cell number|cellphone number|callback number|' +
+      'contact number|number to reach|number to call|number we can reach|number i can reach|' +
+      'number can we reach',
+    // No area code of North America has a second digit 9, or begins with 37 or 96: countries have such codes.
+    phoneLengths:
+      '0=9,11|011=9,15|1=10,11|27=7,11|29=7,12|353=7,12|37=7,12|39=7,12|44=7,12|49=7,13|59=7,12|61=7,11|' +
+      '64=7,12|69=7,12|79=7,11|89=7,12|91=7,12|96=7,13|99=7,12|=7,10',
+    numbers: 'zip code=5|zip=5',
+    digits: 'digits|digit',
+    email: 'email|e-mail|email address|e-mail address|mail address',
+    spelling: 'spell|spelling|letter by letter',
+    fullName: 'full name|first and last name|name and surname',
+    birth: 'date of birth|birth date|birthdate|born',
+    several:
+      'phone numbers|telephone numbers|numbers|email addresses|e-mail addresses|emails|addresses|' +
+      'zip codes|codes|names|birthdays|dates of birth|both',
+    joins: 'and|plus|along with|followed by',
+    about:
+      "country code|area code of|what area code|which area code|what's the area code|" +
+      "what is the area code|what's your area code|what is your area code|rest of|the rest|remaining|" +
+      'first part|second part|other part|next part|last part|what year|which year|what month|' +
+      'which month|what day|which day|what time|which time|when did|when should|when can|when will|why|' +
+      'how long|how many|how often|who|whose|while i|please hold|please wait|one moment',
+    announces: 'number|code|address|email|e-mail|date|id|account|name|reference|booking|order',
+    otherwise:
+      "pardon|sorry|what|why|who|how|hello|huh|repeat|again|not|don't|doesn't|isn't|never|neither|" +
+      'nothing|none|without|wait|actually|mean',
+    leads: 'a|an|and|the|your|so|okay|ok|great|perfect|now|then|first|last|current|best|mobile|home',
+    begins: "it's|it is|that's|that is|is|number's|yes|sure|okay|ok",
+  },
 } satisfies LanguageTexts;

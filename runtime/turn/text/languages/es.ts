@@ -38,4 +38,40 @@ export const es = {
     voicemail:
       'deje un mensaje|deje su mensaje|después del tono|después de la señal|buzón de voz|contestador',
   },
+  questions: {
+    yes: 'sí|si|claro|vale|ok|okay|de acuerdo|por supuesto|adelante',
+    surely: 'exacto|exactamente|correcto|eso es|así es|perfecto|es correcto|está bien',
+    no: 'no',
+    closing: 'eso es todo|es todo|nada más|ya está|con eso está bien',
+    courtesy: 'por favor|gracias|muchas gracias|señor|señora|señorita',
+    open:
+      'quién|qué|cuál|cuáles|cuándo|dónde|por qué|cómo|cuánto|cuánta|cuántos|cuántas|dígame|decirme|' +
+      'explicar|explicarme|describir|repetir|repetirme|darme|me da|me dice|me puede dar|me puede decir',
+    offers: 'algo más|otra cosa|alguna otra|alguna pregunta|ayudarle más',
+    or: 'o|u',
+    requests: 'por favor|dígame|deme|necesito|indíqueme',
+    phone: 'número de teléfono|teléfono|número de móvil|número de celular|número de contacto',
+    phoneLengths: '6=8,10|7=8,10|8=8,10|9=8,11',
+    numbers: '',
+    digits: 'dígitos|cifras',
+    email: 'correo|correo electrónico|email|e-mail',
+    spelling: 'deletrear|deletree|deletrearlo|deletrearme',
+    fullName: 'nombre completo|nombre y apellido|nombre y apellidos',
+    birth: 'fecha de nacimiento|nació',
+    several:
+      'números de teléfono|teléfonos|números|correos|correos electrónicos|códigos|nombres completos|' +
+      'ambos',
+    joins: 'y|e',
+    about:
+      'código de país|código del país|prefijo internacional|qué prefijo|cuál es el prefijo|' +
+      'qué código de área|cuál es el código de área|el resto|primera parte|segunda parte|' +
+      'última parte|continúe|siga|qué año|qué mes|qué día|qué hora|desde cuándo|' +
+      'por qué|cuánto|cuántos|cuántas|quién|de quién|un momento|espere|mientras',
+    announces: 'número|código|dirección|correo|fecha|cuenta|nombre|reserva|pedido',
+    otherwise:
+      'perdón|perdone|disculpe|cómo|qué|por qué|quién|hola|repita|repite|nunca|nada|ninguno|ninguna|' +
+      'tampoco|sin|espere|espera',
+    leads: 'y|el|la|los|las|su|tu|sus|un|una|últimos|últimas|primeros',
+    begins: 'es|es el|sí|claro|el',
+  },
 } satisfies LanguageTexts;

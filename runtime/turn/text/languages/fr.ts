@@ -40,4 +40,40 @@ export const fr = {
     no: 'non|pas|plus tard|jamais',
     voicemail: 'laissez un message|laisser un message|après le bip|après le signal|messagerie|répondeur',
   },
+  questions: {
+    yes: "oui|ouais|d'accord|ok|okay|bien sûr|volontiers|allez-y",
+    surely: "exactement|exact|tout à fait|c'est ça|c'est bien ça|c'est exact|c'est correct|parfait",
+    no: 'non',
+    closing: "c'est tout|ce sera tout|rien d'autre|ça ira",
+    courtesy: "merci|s'il vous plaît|s'il te plaît|merci beaucoup|monsieur|madame",
+    open:
+      'qui|que puis-je|que voulez-vous|que souhaitez-vous|quoi|quel|quelle|quels|quelles|quand|où|pourquoi|' +
+      "comment|combien|qu'est-ce que|" +
+      "qu'est-ce qui|dites-moi|expliquer|décrire|répéter|préciser|donner|me dire|puis-je avoir|" +
+      'pourrais-je avoir',
+    offers: "autre chose|d'autres questions|d'autre",
+    or: 'ou',
+    requests: "s'il vous plaît|donnez-moi|dites-moi|j'ai besoin",
+    phone: 'numéro de téléphone|numéro de portable|numéro de mobile',
+    phoneLengths: '0=9,10',
+    numbers: '',
+    digits: 'chiffres',
+    email: 'e-mail|email|adresse mail|mail|courriel|adresse e-mail|adresse email',
+    spelling: 'épeler|épelez',
+    fullName: 'nom complet|nom et prénom|prénom et nom|nom et votre prénom|prénom et votre nom',
+    birth: 'date de naissance|né|née',
+    several: 'numéros de téléphone|numéros|adresses|e-mails|codes|noms|tous les deux|les deux',
+    joins: 'et|ainsi que|puis',
+    about:
+      "indicatif du pays|indicatif international|quel indicatif|quel est l'indicatif|le reste|" +
+      'la suite de|la suite du|première partie|deuxième partie|dernière partie|continuez|quelle année|' +
+      'quel mois|quel jour|quelle heure|depuis quand|pourquoi|combien|qui|un instant|un moment|' +
+      'patientez|pendant que',
+    announces: 'numéro|code|adresse|e-mail|mail|date|compte|nom|réservation|commande',
+    otherwise:
+      'pardon|comment|quoi|pourquoi|qui|allô|allo|désolé|désolée|excusez-moi|répétez|pas|rien|aucun|' +
+      'aucune|jamais|sans|attendez',
+    leads: 'et|le|la|les|votre|vos|un|une|derniers|premiers',
+    begins: "c'est|c'est le|est|est le|oui|le",
+  },
 } satisfies LanguageTexts;

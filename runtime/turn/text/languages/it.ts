@@ -40,4 +40,38 @@ export const it = {
     voicemail:
       'lasciate un messaggio|lasci un messaggio|dopo il segnale|dopo il bip|segreteria telefonica|segreteria',
   },
+  questions: {
+    yes: "sì|si|certo|va bene|ok|okay|d'accordo|volentieri|certamente",
+    surely: 'esatto|esattamente|corretto|giusto|è corretto|è giusto|perfetto',
+    no: 'no',
+    closing: "è tutto|questo è tutto|nient'altro|basta così|a posto così",
+    courtesy: 'per favore|grazie|grazie mille|prego|signore|signora',
+    open:
+      "chi|cosa|che cosa|che giorno|che ora|a che|di che|in che|quale|quali|quando|dove|dov'è|perché|" +
+      "qual|cos'è|com'è|come|quanto|quanta|quanti|quante|" +
+      'mi dica|mi dice|dirmi|spiegare|spiegarmi|descrivere|ripetere|darmi|mi dà|può darmi',
+    offers: "qualcos'altro|c'è altro|serve altro|desidera altro|fare altro|altre domande",
+    or: 'o|oppure',
+    requests: 'per favore|mi dica|mi dia|ho bisogno',
+    phone: 'numero di telefono|numero di cellulare|recapito telefonico',
+    phoneLengths: '3=9,10|39=9,12',
+    numbers: '',
+    digits: 'cifre',
+    email: 'e-mail|email|mail|indirizzo email|indirizzo e-mail|posta elettronica',
+    spelling: 'sillabare|scandire|spelling|lettera per lettera',
+    fullName: 'nome completo|nome e cognome|nome e il cognome',
+    birth: 'data di nascita|nato|nata',
+    several: 'numeri di telefono|numeri|indirizzi|codici|nomi|entrambi',
+    joins: 'e|ed',
+    about:
+      'prefisso internazionale|quale prefisso|qual è il prefisso|il resto|prima parte|seconda parte|' +
+      'ultima parte|continui|che anno|quale anno|che mese|quale mese|che giorno|quale giorno|che ora|' +
+      'da quando|perché|quanto|quanti|quante|chi|un momento|un attimo|attenda|mentre',
+    announces: 'numero|codice|indirizzo|email|e-mail|mail|data|conto|nome|prenotazione|ordine',
+    otherwise:
+      'scusi|scusa|come|cosa|perché|chi|pronto|ripeta|ripeti|non|niente|nessuno|nessuna|mai|senza|' +
+      'aspetti|aspetta',
+    leads: 'e|il|la|lo|i|gli|le|suo|sua|un|una|ultime|prime',
+    begins: 'è|è il|sì|certo|il',
+  },
 } satisfies LanguageTexts;

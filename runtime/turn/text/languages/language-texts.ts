@@ -15,6 +15,57 @@ export interface LanguageTexts {
   readonly abbreviations?: string;
   /** Texts for the person a caller is transferred to; English if missing. */
   readonly consult?: ConsultTexts;
+  /** What the agent's questions expect; without it nothing is expected. */
+  readonly questions?: QuestionTexts;
+}
+
+/**
+ * Words by which a question shows what answer it expects, and short answers. Phrases are separated by `|`,
+ * and match whole words. Lengths of numbers are the numbers of digits that may be complete.
+ */
+export interface QuestionTexts {
+  /** A bare yes, which may be continued. */
+  readonly yes: string;
+  /** Confirms, and says all: "correct". */
+  readonly surely: string;
+  readonly no: string;
+  /** Ends an answer: "that's all". */
+  readonly closing: string;
+  /** Belongs to any answer: "please". */
+  readonly courtesy: string;
+  /** A question with one of these wants more than yes or no: "what", "tell me". */
+  readonly open: string;
+  /** Offers more help: "anything else". Its yes is always continued, its no hardly ever. */
+  readonly offers: string;
+  /** Between the last two options. */
+  readonly or: string;
+  /** Asks for something without a question mark: "please". */
+  readonly requests: string;
+  readonly phone: string;
+  /** By the first digits, `07=11`; the longest beginning applies. */
+  readonly phoneLengths: string;
+  /** Other numbers and their lengths: `zip code=5`. */
+  readonly numbers: string;
+  /** Follows the length of a code: "four digits". */
+  readonly digits: string;
+  readonly email: string;
+  readonly spelling: string;
+  readonly fullName: string;
+  readonly birth: string;
+  /** More than one of these: "two phone numbers". */
+  readonly several: string;
+  /** Between two things that are asked for: "and". */
+  readonly joins: string;
+  /** Asks for a part of a thing, or about it, or to wait: "the rest of your number", "what year". */
+  readonly about: string;
+  /** An option that is followed by what it names: "a policy number". */
+  readonly announces: string;
+  /** Words of a caller who does not answer, corrects, or denies: "pardon", "not". */
+  readonly otherwise: string;
+  /** Before the thing in a question without a verb: "and your". */
+  readonly leads: string;
+  /** What callers say before a number that they were asked for: "my number is". */
+  readonly begins: string;
 }
 
 /** Lines and keywords of the consultation before a warm transfer. Keywords are separated by `|`. */

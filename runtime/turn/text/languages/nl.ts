@@ -29,4 +29,36 @@ export const nl = {
   abbreviations:
     'bijv.=bijvoorbeeld|d.w.z.=dat wil zeggen|enz.=enzovoort|ca.=circa|nr.=nummer|dhr.=de heer|' +
     'mevr.=mevrouw|dr.=dokter|tel.=telefoon|incl.=inclusief|a.u.b.=alstublieft|&=en',
+  questions: {
+    yes: 'ja|jawel|jazeker|oké|oke|okay|ok|zeker|natuurlijk|graag|prima',
+    surely: 'klopt|dat klopt|precies|juist|correct|inderdaad|dat is goed|dat is juist',
+    no: 'nee|neen',
+    closing: 'dat is alles|dat was het|dat was alles|verder niets',
+    courtesy: 'alstublieft|alsjeblieft|dank u|dank je|bedankt|dank u wel|dank je wel|hoor',
+    open:
+      'wie|wiens|wat|welke|welk|wanneer|waar|waarom|waarvoor|waarmee|hoe|hoeveel|vertellen|vertel|' +
+      'uitleggen|beschrijven|herhalen|geven|zeggen|mag ik vragen|mag ik uw|weet u|weet je|' +
+      'kijken of|vragen of|controleren of',
+    offers: 'nog iets|verder nog|nog vragen|verder helpen',
+    or: 'of',
+    requests: 'alstublieft|alsjeblieft|ik heb nodig|mag ik',
+    phone: 'telefoonnummer|mobiele nummer|mobiel nummer|06-nummer|gsm-nummer',
+    phoneLengths: '0=9,10',
+    numbers: '',
+    digits: 'cijfers',
+    email: 'e-mail|email|e-mailadres|emailadres|mailadres',
+    spelling: 'spellen|spel',
+    fullName: 'volledige naam|voor en achternaam',
+    birth: 'geboortedatum|geboren',
+    several: 'telefoonnummers|nummers|adressen|e-mailadressen|namen|beide',
+    joins: 'en|plus|evenals|alsook',
+    about:
+      'landnummer|landcode|welk netnummer|wat is het netnummer|de rest|eerste deel|tweede deel|' +
+      'laatste deel|welk jaar|welke maand|welke dag|hoe laat|sinds wanneer|waarom|hoe lang|hoelang|' +
+      'hoe vaak|hoeveel|wie|wiens|een moment|momentje|terwijl',
+    announces: 'nummer|code|adres|e-mail|datum|rekening|naam|boeking|bestelling',
+    otherwise: 'pardon|sorry|wat|waarom|hoe|wie|hallo|nog|niet|geen|niets|nooit|zonder|wacht|herhalen',
+    leads: 'en|de|het|uw|je|jouw|een|laatste|eerste|volledige',
+    begins: 'het is|dat is|is|ja|zeker',
+  },
 } satisfies LanguageTexts;

@@ -40,4 +40,38 @@ export const pt = {
       'deixe sua mensagem|deixe a sua mensagem|deixe um recado|deixe o seu recado|após o sinal|depois do ' +
       'sinal|caixa postal|correio de voz|secretária eletrônica',
   },
+  questions: {
+    yes: 'sim|claro|pode|pode ser|com certeza|está bem|tá bom|ok|okay|isso',
+    surely: 'exato|exatamente|correto|isso mesmo|está certo|está correto|perfeito|é isso',
+    no: 'não|nao',
+    closing: 'é só|só isso|é tudo|mais nada|é só isso',
+    courtesy: 'por favor|obrigado|obrigada|muito obrigado|muito obrigada|senhor|senhora',
+    open:
+      'quem|o que|qual|quais|quando|onde|por que|porquê|como|quanto|quanta|quantos|quantas|diga|' +
+      'dizer|dizer-me|explicar|descrever|repetir|me dar|dar-me|me informar|me passar',
+    offers: 'algo mais|mais alguma|mais algum|outra coisa|alguma dúvida',
+    or: 'ou',
+    requests: 'por favor|diga|me diga|preciso|informe',
+    phone: 'número de telefone|telefone|número de telemóvel|telemóvel|número de celular|celular',
+    phoneLengths: '351=8,12|55=8,13|=8,11',
+    numbers: 'cep=8',
+    digits: 'dígitos|algarismos',
+    email: 'e-mail|email|correio eletrônico|correio eletrónico',
+    spelling: 'soletrar|soletre',
+    fullName: 'nome completo|nome e sobrenome|nome e apelido',
+    birth: 'data de nascimento|nasceu',
+    several: 'números de telefone|telefones|números|e-mails|endereços|códigos|nomes|ambos',
+    joins: 'e',
+    about:
+      'código do país|ddi|qual o ddd|qual é o ddd|qual o seu ddd|qual é o seu ddd|o resto|restante|' +
+      'primeira parte|segunda parte|última parte|continue|que ano|qual ano|que mês|qual mês|que dia|' +
+      'qual dia|que hora|que horas|desde quando|por que|porquê|quanto|quantos|quantas|quem|' +
+      'um momento|aguarde|enquanto',
+    announces: 'número|código|endereço|e-mail|email|data|conta|nome|reserva|pedido',
+    otherwise:
+      'desculpe|desculpa|como|quê|que|porquê|quem|alô|olá|repita|repete|nada|nenhum|nenhuma|nunca|sem|' +
+      'espere|espera',
+    leads: 'e|o|a|os|as|seu|sua|um|uma|últimos|primeiros|teu|tua',
+    begins: 'é|é o|sim|claro|o',
+  },
 } satisfies LanguageTexts;
