@@ -101,6 +101,8 @@ export const turnLatency = z.object({
   total_ms: z.number(),
   /** The endpoint rule that applied, such as `complete` or `half_number`. */
   endpoint_rule: z.string(),
+  /** What the agent had asked for and what of it was said, if that decided the wait; otherwise absent. */
+  expectation: z.string().optional(),
   speculative: z.boolean(),
 });
 export type TurnLatency = z.infer<typeof turnLatency>;

@@ -100,6 +100,12 @@ describe('the reference of the API', () => {
     expect([...new Set(bare)]).toEqual([]);
   });
 
+  it('tells what a turn expected of the caller from what a test expects of the agent', () => {
+    const textsOf = (ending: string) =>
+      new Set(places.filter(({ path }) => path.endsWith(ending)).map(({ text }) => text));
+    expect([...textsOf('turns.expectation')]).toEqual([expect.stringContaining('the agent had asked for')]);
+  });
+
   it('has no text of an operation or a field that does not exist', () => {
     const names = new Set(described.map(([name]) => name));
     expect(Object.keys(operations).filter((name) => !names.has(name))).toEqual([]);

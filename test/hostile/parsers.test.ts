@@ -11,9 +11,10 @@ import { parsePhones } from '#media/speech/local/flite.ts';
 import { decodeWav } from '#media/speech/pool/decode-wav.ts';
 import { chunkText } from '#protocol/knowledge-chunks.ts';
 import { placeholderProblem } from '#protocol/placeholders.ts';
-import { judgeCompleteness } from '#runtime/turn/machine/endpointing/endpointing.ts';
+import { judgeAnswer, judgeCompleteness } from '#runtime/turn/machine/endpointing/endpointing.ts';
 import { whoAnswered } from '#runtime/turn/machine/opening/answering-machine.ts';
 import { withoutCues } from '#runtime/turn/text/cues.ts';
+import { expectationOf } from '#runtime/turn/text/expectation.ts';
 import { normalised } from '#runtime/turn/text/normalised.ts';
 import { soundsOf } from '#runtime/turn/text/word-sounds.ts';
 import { toFault, toTwilioFailure } from '#telephony/carriers/twilio-failure.ts';
@@ -79,11 +80,22 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
     judgeCompleteness(`my email is ${text}`, 'en'),
     judgeCompleteness(`${text}at gmail dot`, 'ja'),
   ],
+  'the end of an answer': (text) => [
+    judgeAnswer(text, { kind: 'yes_no', isOffer: false }, 'en'),
+    judgeAnswer(text, { kind: 'phone' }, 'en'),
+    judgeAnswer(`${text}at gmail dot`, { kind: 'email' }, 'en'),
+  ],
+  'what a reply expects': (text) => [expectationOf(`${text}?`, 'en'), expectationOf(`or ${text}?`, 'de')],
   'how a word sounds': soundsOf,
 };
 /** No caller says more in one turn. */
 const TURN_CHARS = 10_000;
-const SPOKEN = new Set(['the end of a turn', 'how a word sounds', 'what was heard, compared']);
+const SPOKEN = new Set([
+  'the end of a turn',
+  'the end of an answer',
+  'how a word sounds',
+  'what was heard, compared',
+]);
 const TOKENS = {
   ...HOSTILE_TOKENS,
   lines: '\n',

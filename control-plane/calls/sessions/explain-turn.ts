@@ -25,9 +25,10 @@ export function explainTurn(
   items: readonly SessionItem[],
 ): z.output<typeof explainedTurn> {
   const longest = NAMES.reduce((most, name) => (turn[name] > turn[most] ? name : most));
+  const awaited = turn.expectation ?? meaningOf(turn.endpoint_rule);
   const explanation =
     turn.endpoint_ms >= turn[longest]
-      ? `waited ${milliseconds(turn.endpoint_ms)} for the caller to go on: ${meaningOf(turn.endpoint_rule)}`
+      ? `waited ${milliseconds(turn.endpoint_ms)} for the caller to go on: ${awaited}`
       : `${PARTS[longest]} took ${milliseconds(turn[longest])}${because(turn, items)}`;
   return { ...turn, explanation };
 }

@@ -18,6 +18,8 @@ const RULES: Readonly<Record<string, string>> = {
   local_number: 'a number that may be whole',
   half_email: 'half an e-mail address',
   spelling: 'a name being spelled',
+  as_expected: 'the answer that was asked for',
+  short_of_expected: 'less than was asked for',
   no_words: 'speech without words',
   late_final: 'words that came late',
   reengage: 'the caller said nothing and was asked',

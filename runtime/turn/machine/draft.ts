@@ -32,6 +32,7 @@ export function finishDraft(draft: Draft): { state: TurnState; effects: readonly
     isLegLost: draft.isLegLost,
     pendingTranscript: draft.pendingTranscript,
     lastSaid: draft.lastSaid,
+    expects: draft.expects,
     speculation: draft.speculation,
     history: draft.history,
     waiting: draft.waiting,

@@ -5,12 +5,14 @@
 import type { AgentState } from '#protocol/session-events.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { ChatMessage, ToolCall } from '../../llm/llm.ts';
+import { type Expectation, expectationOf } from '../text/expectation.ts';
+import type { Judgement } from './endpointing/expected-answer.ts';
 import type { Greeting } from './opening/answering-machine.ts';
 import type { TurnConfig, VariableTexts } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
 /** Increase when equal inputs would give different effects; a flight log names the version that wrote it. */
-export const TURN_MACHINE_VERSION = 16;
+export const TURN_MACHINE_VERSION = 17;
 
 /** The caller's speech until it is taken as a turn, including pauses. */
 export interface Speech {
@@ -43,6 +45,8 @@ export type Caller =
 /** State of the decision whether the caller has finished. */
 export interface Endpoint {
   readonly rule: string;
+  /** The judgement that set `dueMs`; absent if none did. */
+  readonly judgement?: Judgement;
   /** When the turn is taken if no more is said. */
   readonly dueMs: number;
   /** The turn was judged and the recogniser asked to finalise. */
@@ -73,6 +77,8 @@ export interface Turn {
   readonly dueMs: number;
   readonly committedMs: number;
   readonly rule: string;
+  /** What was expected and what of it was said; absent if that did not decide. */
+  readonly expectation?: string | undefined;
   readonly wantsAudio: boolean;
   /** Spoken instead when the model fails (greeting, "are you still there?"). */
   readonly fallback: string | null;
@@ -250,6 +256,8 @@ export interface TurnState {
   readonly pendingTranscript: PendingTranscript | null;
   /** The agent's last words, as far as they were heard. */
   readonly lastSaid: { readonly text: string; readonly endMs: number } | null;
+  /** The answer that the agent's last reply expects; null if unknown. */
+  readonly expects: Expectation | null;
   readonly speculation: Speculation | null;
   /** The conversation for the model: what was heard, not what was generated. */
   readonly history: readonly ChatMessage[];
@@ -316,6 +324,7 @@ export function initialState(config: TurnConfig): TurnState {
     isLegLost: false,
     pendingTranscript: null,
     lastSaid: null,
+    expects: lastAsked(config),
     speculation: null,
     history: config.resumed?.history ?? [],
     waiting: [],
@@ -336,6 +345,16 @@ export function initialState(config: TurnConfig): TurnState {
     farewell: '',
     agentState: 'initializing',
   };
+}
+
+/** What the agent asked on the worker before this one. A hold line may follow the question. */
+function lastAsked({ language, resumed }: TurnConfig): Expectation | null {
+  for (const { role, content } of resumed?.history.toReversed() ?? []) {
+    if (role !== 'assistant') return null;
+    const expects = expectationOf(content, language);
+    if (expects !== null) return expects;
+  }
+  return null;
 }
 
 /** All words of the speech so far. */

@@ -35,6 +35,7 @@ export function reportWaterfall(draft: Draft, answer: Answer, wireMs: number): v
       playout_ms: playout,
       total_ms: reachedMs - turn.speechEndMs,
       endpoint_rule: turn.rule,
+      ...(turn.expectation === undefined ? {} : { expectation: turn.expectation }),
       speculative: answer.isSpeculative,
     },
   });

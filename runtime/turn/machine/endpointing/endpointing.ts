@@ -5,25 +5,12 @@
  */
 import { compileLinearPattern } from '#base/linear-pattern.ts';
 import { digitCount } from '../../text/digit-words.ts';
+import type { Expectation } from '../../text/expectation.ts';
 import { endsHanging, endsHesitating, MAIL_AT, MAIL_DOT, MAIL_WORDS } from '../../text/grammar-cues.ts';
 import { bare } from '../../text/normalised.ts';
 import type { TurnConfig } from '../turn-config.ts';
 import { USUAL_PAUSE_MS } from '../turn-state.ts';
-
-/** How complete a turn looks, and the rule that says so. */
-export interface Judgement {
-  readonly rule:
-    | 'punctuation'
-    | 'plain'
-    | 'comma'
-    | 'hesitation'
-    | 'hanging_word'
-    | 'half_number'
-    | 'local_number'
-    | 'half_email'
-    | 'spelling';
-  readonly score: number;
-}
+import { type Fit, fitOf, type Judgement, USUALLY_GOES_ON } from './expected-answer.ts';
 
 /** Scores from these up count as finished. */
 const FINISHED_FROM = { eager: 0.25, balanced: 0.5, relaxed: 0.75 } as const satisfies Record<
@@ -33,6 +20,17 @@ const FINISHED_FROM = { eager: 0.25, balanced: 0.5, relaxed: 0.75 } as const sat
 
 /** Wait for an incomplete turn when `response_max_wait_ms` is null, in units of `response_wait_ms`. */
 const INCOMPLETE_FACTOR = 2.5;
+/** The same for an answer that lacks a part of what was asked for. */
+const SHORT_ANSWER_FACTOR = 3.5;
+/** Smallest value of `response_wait_ms`: no answer comes sooner. */
+const SHORTEST_WAIT_MS = 300;
+/** Of `response_wait_ms`: who sets it high wants patience in every case. */
+const LEAST_SHARE = 0.5;
+/** How much the share of callers who go on counts. */
+const PATIENCE = { eager: 0.5, balanced: 1, relaxed: 2 } as const satisfies Record<
+  TurnConfig['eagerness'],
+  number
+>;
 /** Largest value of `response_max_wait_ms`, and the limit of learned waits. */
 const LONGEST_WAIT_MS = 4_000;
 
@@ -49,7 +47,25 @@ const LOCAL_NUMBER_DIGITS = 7;
 /** Fewer digits are an answer, such as a count or an hour. */
 const SHORTEST_DICTATION = 3;
 
-/** Judges a transcript. */
+/** Words with these endings are unfinished whatever they contain. */
+const UNFINISHED: ReadonlySet<Judgement['rule']> = new Set([
+  'comma',
+  'hesitation',
+  'hanging_word',
+  'half_email',
+]);
+
+/** Judges a transcript, as an answer to what the agent expects, or else by itself. */
+export function judgeAnswer(text: string, expects: Expectation | null, language: string): Judgement {
+  const judgement = judgeCompleteness(text, language);
+  const fit = expects && fitOf(text, expects, language);
+  if (!fit) return judgement;
+  if (fit.goesOn !== null && fit.goesOn < USUALLY_GOES_ON)
+    return UNFINISHED.has(judgement.rule) ? judgement : { rule: 'as_expected', score: 1, fit };
+  return judgement.rule === 'local_number' ? judgement : { rule: 'short_of_expected', score: 0, fit };
+}
+
+/** Judges a transcript by itself. */
 export function judgeCompleteness(text: string, language: string): Judgement {
   const trimmed = text.trim();
   const tokens = trimmed
@@ -130,13 +146,27 @@ function spelling(tokens: readonly string[]): Judgement | null {
 
 /** Wait from the end of speech until the turn is taken, in ms. */
 export function waitMs(judgement: Judgement, config: TurnConfig, pauseMs: number): number {
-  if (judgement.score >= FINISHED_FROM[config.eagerness]) return config.responseWaitMs;
-  if (config.responseMaxWaitMs !== null) return Math.max(config.responseWaitMs, config.responseMaxWaitMs);
+  const { responseWaitMs, responseMaxWaitMs } = config;
   const learned = Math.min(1.5, Math.max(0.75, pauseMs / USUAL_PAUSE_MS));
-  return Math.min(
-    LONGEST_WAIT_MS,
-    Math.max(config.responseWaitMs, config.responseWaitMs * INCOMPLETE_FACTOR * learned),
-  );
+  if (judgement.score >= FINISHED_FROM[config.eagerness])
+    return judgement.fit ? answerWaitMs(judgement.fit, config, learned) : responseWaitMs;
+  if (responseMaxWaitMs !== null) return Math.max(responseWaitMs, responseMaxWaitMs);
+  const factor = judgement.fit?.goesOn === null ? SHORT_ANSWER_FACTOR : INCOMPLETE_FACTOR;
+  return Math.min(LONGEST_WAIT_MS, Math.max(responseWaitMs, responseWaitMs * factor * learned));
+}
+
+/**
+ * Wait after the answer that was asked for: between half of `response_wait_ms`, or the shortest wait that can
+ * be set, and all of it; the longer the more callers go on after it. An agent with one wait for everything
+ * keeps it.
+ */
+function answerWaitMs({ goesOn }: Fit, config: TurnConfig, learned: number): number {
+  const { eagerness, responseMaxWaitMs, responseWaitMs } = config;
+  if (goesOn === null || (responseMaxWaitMs !== null && responseMaxWaitMs <= responseWaitMs))
+    return responseWaitMs;
+  const share = Math.min(1, (goesOn / USUALLY_GOES_ON) * PATIENCE[eagerness] * learned);
+  const sharedMs = SHORTEST_WAIT_MS + Math.max(0, responseWaitMs - SHORTEST_WAIT_MS) * share;
+  return Math.round(Math.max(sharedMs, responseWaitMs * LEAST_SHARE));
 }
 
 /**

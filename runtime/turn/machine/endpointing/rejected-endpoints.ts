@@ -2,23 +2,24 @@
 
 import type { TurnConfig } from '../turn-config.ts';
 import type { Decision } from '../turn-effects.ts';
-import { judgeCompleteness, waitMs } from './endpointing.ts';
+import { waitMs } from './endpointing.ts';
+import type { Judgement } from './expected-answer.ts';
 
-/** The rejected moments for `text`, whose speech ended at `endMs`. */
+/** The rejected moments for words judged so, whose speech ended at `endMs`. */
 export function rejectedEndpoints(
-  text: string,
+  { rule, score, fit }: Judgement,
   config: TurnConfig,
   pauseMs: number,
   endMs: number,
 ): NonNullable<Decision['rejected']> {
-  const judgement = judgeCompleteness(text, config.language);
-  const takenMs = waitMs(judgement, config, pauseMs);
-  const because = `${judgement.rule}: completeness ${judgement.score}, eagerness ${config.eagerness}`;
+  const takenMs = waitMs({ rule, score, ...(fit ? { fit } : {}) }, config, pauseMs);
+  const reason = fit ? fit.note : `completeness ${score}`;
+  const because = `${rule}: ${reason}, eagerness ${config.eagerness}`;
   const others = [
-    { rule: 'take_as_finished', ms: waitMs({ ...judgement, score: 1 }, config, pauseMs) },
-    { rule: 'wait_for_more', ms: waitMs({ ...judgement, score: 0 }, config, pauseMs) },
+    { rule: 'take_as_finished', ms: waitMs({ rule, score: 1 }, config, pauseMs) },
+    { rule: 'wait_for_more', ms: waitMs({ rule, score: 0 }, config, pauseMs) },
   ];
   return others
     .filter(({ ms }) => ms !== takenMs)
-    .map(({ rule, ms }) => ({ rule, deadlineMs: endMs + ms, because }));
+    .map(({ rule: other, ms }) => ({ rule: other, deadlineMs: endMs + ms, because }));
 }

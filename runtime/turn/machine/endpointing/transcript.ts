@@ -124,6 +124,7 @@ function growTurn(draft: Draft, interim: string, final: string): void {
     ...turn,
     text: `${turn.text.slice(0, at)}${final}${turn.text.slice(at + interim.length)}`,
     rule: 'late_final',
+    expectation: undefined,
   });
 }
 

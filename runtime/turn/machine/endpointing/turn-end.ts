@@ -4,6 +4,8 @@
  * turn, or ends the wait for a late final; `speculate` ends the short wait for final words before a
  * speculation.
  */
+
+import type { Expectation } from '../../text/expectation.ts';
 import { normalised } from '../../text/normalised.ts';
 import { freeFloor } from '../answering/answering.ts';
 import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
@@ -12,7 +14,7 @@ import { resumeAfterListening, settleOverlap } from '../interruption/overlap.ts'
 import { PROGRESS_MS } from '../timers.ts';
 import { WORDLESS_INTERRUPTION_MS } from '../turn-config.ts';
 import { type PendingTranscript, speechText, type Turn } from '../turn-state.ts';
-import { judgeCompleteness, waitMs } from './endpointing.ts';
+import { judgeAnswer, waitMs } from './endpointing.ts';
 import { rejectedEndpoints } from './rejected-endpoints.ts';
 import { type StoppedCaller, wholeText } from './speech.ts';
 import { admitTurn } from './turn-admission.ts';
@@ -43,15 +45,20 @@ export function onJudge(draft: Draft): void {
 export function judgeTurn(draft: Draft): void {
   const { caller } = draft;
   if (caller.is !== 'stopped' || !caller.endpoint.isJudged) return;
-  const judgement = judgeCompleteness(wholeText(caller.speech), draft.config.language);
+  const judgement = judgeAnswer(wholeText(caller.speech), expectedNow(draft), draft.config.language);
   // Words that never arrived are not an unfinished thought: they are requested again before the caller has
   // waited too long.
   const longestMs = speechText(caller.speech) === '' ? PROGRESS_MS : Number.POSITIVE_INFINITY;
   const dueMs = caller.endMs + Math.min(longestMs, waitMs(judgement, draft.config, draft.pauseMs));
-  draft.caller = { ...caller, endpoint: { ...caller.endpoint, rule: judgement.rule, dueMs } };
+  draft.caller = { ...caller, endpoint: { ...caller.endpoint, rule: judgement.rule, judgement, dueMs } };
   startTimer(draft, 'commit', dueMs);
   speculate(draft, draft.caller);
   if (draft.atMs >= dueMs) tryCommit(draft);
+}
+
+/** What the agent's last reply asks for, unless it is speaking again. */
+function expectedNow({ expects, phase }: Draft): Expectation | null {
+  return phase.is === 'listening' || phase.is === 'answering' ? expects : null;
 }
 
 function speculate(draft: Draft, caller: StoppedCaller): void {
@@ -116,12 +123,14 @@ function commit(draft: Draft, caller: StoppedCaller): void {
   draft.pendingTranscript = lateAfter(caller);
   if (!endpoint.isSettled) draft.finalTookMs = null;
   const rule = speechText(speech) === '' ? 'no_words' : endpoint.rule;
+  // The phase may have changed since the words were judged.
+  const judgement = endpoint.judgement ?? judgeAnswer(text, expectedNow(draft), draft.config.language);
   explain(draft, {
     about: 'endpoint',
     rule,
     anchorMs: endMs,
     deadlineMs: endpoint.dueMs,
-    rejected: rejectedEndpoints(text, draft.config, draft.pauseMs, endMs),
+    rejected: rejectedEndpoints(judgement, draft.config, draft.pauseMs, endMs),
   });
   if (text === '') {
     dropSpeculation(draft);
@@ -132,7 +141,8 @@ function commit(draft: Draft, caller: StoppedCaller): void {
     if (draft.phase.is === 'listening') freeFloor(draft);
     return;
   }
-  admitTurn(draft, { ...turnOf(draft, caller, text), rule });
+  const turn = turnOf(draft, caller, text);
+  admitTurn(draft, rule === endpoint.rule ? turn : { ...turn, rule, expectation: undefined });
 }
 
 function lateAfter({ speech, endMs, endpoint }: StoppedCaller): PendingTranscript | null {
@@ -154,6 +164,7 @@ function turnOf(draft: Draft, caller: StoppedCaller, text: string): Turn {
     dueMs: endpoint.dueMs,
     committedMs: draft.atMs,
     rule: endpoint.rule,
+    expectation: endpoint.judgement?.fit?.note,
     wantsAudio: true,
     fallback: null,
     isForSilence: false,

@@ -2,6 +2,8 @@
  * The agent's side of the floor: speaking, pausing, resuming, being cut off, and recording what was heard. At
  * most one utterance at a time.
  */
+
+import { expectationOf } from '../../text/expectation.ts';
 import { type Draft, emit, explain, nextReplyId, recordMessage } from '../draft.ts';
 import { enter, stopPhaseTimer } from '../phases.ts';
 import { WORDLESS_INTERRUPTION_MS } from '../turn-config.ts';
@@ -204,6 +206,7 @@ export function recordHeard(draft: Draft, utterance: Utterance, heard: string): 
     });
   if (text === '') return;
   draft.lastSaid = { text, endMs: draft.atMs };
+  if (!leavesQuestionOpen(draft, utterance, text)) draft.expects = expectationOf(text, draft.config.language);
   recordMessage(draft, {
     role: 'assistant',
     content: text,
@@ -211,6 +214,12 @@ export function recordHeard(draft: Draft, utterance: Utterance, heard: string): 
     createdAtMs: utterance.startedMs ?? draft.atMs,
   });
   if (utterance.kind === 'notice') draft.history = [...draft.history, { role: 'assistant', content: text }];
+}
+
+/** A hold line, "are you still there?" and a request to repeat, of which perhaps only a part was heard. */
+function leavesQuestionOpen({ config }: Draft, { kind }: Utterance, heard: string): boolean {
+  const { trouble, cannotHear, stillThere, back } = config.phrases;
+  return kind === 'hold' || [trouble, cannotHear, stillThere, back].some((said) => said.startsWith(heard));
 }
 
 /** Ends an answer: its words become history. */

@@ -37,6 +37,7 @@ export function onHumanTakeover(draft: Draft): void {
   if (cut && phase.is !== 'clearing') clearUtterance(draft, cut, phase.is === 'paused');
   draft.speculation = null;
   draft.screening = null;
+  draft.expects = null;
   draft.digits = '';
   draft.waiting = waiting.filter(({ source }) => source === 'event');
   enter(draft, { is: 'withHuman', answer, cut, lines: [], isTimeUp: false });
@@ -94,6 +95,8 @@ function note(draft: Draft, line: string): void {
 /** The heard text of the cut utterance is known. */
 function onCutHeard(draft: Draft, { cut }: WithHuman, heard: string): void {
   if (cut) recordHeard(draft, cut, heard);
+  // The question was the agent's; the colleague has the caller now.
+  draft.expects = null;
   settleAnswer(draft);
 }
 

@@ -39,6 +39,13 @@ describe('the explanation of a turn', () => {
     );
   });
 
+  it('names what the agent had asked for, if that decided the wait', () => {
+    const expectation = 'expected 10 digits, has 10';
+    expect(explain({ endpoint_ms: 325, endpoint_rule: 'as_expected', expectation })).toBe(
+      'waited 325 ms for the caller to go on: expected 10 digits, has 10',
+    );
+  });
+
   it('names the recogniser, the model, the voice or the line', () => {
     expect(explain({ transcript_ms: 900 })).toBe('the recogniser’s last words took 900 ms');
     expect(explain({ first_token_ms: 3_412.4 })).toBe('the model’s first word took 3,412 ms');

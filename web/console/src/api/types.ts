@@ -806,6 +806,7 @@ export type SessionDetail = {
     playout_ms: number;
     total_ms: number;
     endpoint_rule: string;
+    expectation?: string;
     speculative: boolean;
     explanation: string;
   }[];
