@@ -51,6 +51,14 @@ const TEMPERS: readonly Temper[] = [
     vocabulary: [...'abcdefghijklm', 'double', 'as', 'in', 'delta', 'my', 'name', 'is'],
     interrupts: 0,
   },
+  // Answers questions, numbers in groups: "five five one … five two", "yes … but outside".
+  {
+    hesitates: 0.7,
+    pauseMs: [900, 5_000],
+    mostWords: 3,
+    vocabulary: 'yes no please but outside thanks five one two double 555 1234'.split(' '),
+    interrupts: 0,
+  },
 ];
 
 /** Share of web callers' acts at which the connection breaks. */

@@ -20,6 +20,14 @@ const VOCABULARY =
     ' ',
   );
 
+/** Questions whose answers the callers know. */
+const QUESTIONS = [
+  'Is that right?',
+  'Can I have your phone number, please?',
+  'Would you like a table inside or outside?',
+  'Is there anything else?',
+];
+
 /** A voice that encodes word numbers in the samples; it reports word times or not, as the engine would. */
 export function createSimulatedVoice(options: {
   clock: Clock;
@@ -93,7 +101,8 @@ export function createSimulatedModel(options: {
     const count = Math.floor(random.between(0, 4));
     for (let sentence = 0; sentence <= count; sentence++) {
       const said = Array.from({ length: Math.floor(random.between(2, 14)) }, () => random.pick(VOCABULARY));
-      yield { type: 'text', text: `${said.join(' ')}${random.pick(['.', '?', ', papa.'])} ` };
+      const statement = `${said.join(' ')}${random.pick(['.', '?', ', papa.'])}`;
+      yield { type: 'text', text: `${random.chance(0.15) ? random.pick(QUESTIONS) : statement} ` };
       if (breaks && sentence === 1) throw new ModelError('the stream broke', { retryable: true });
       await clock.sleep(random.between(5, 300), signal);
     }
