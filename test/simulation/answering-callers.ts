@@ -102,7 +102,7 @@ const ADDRESS = "What's your email address?";
 const PHONE = "What's your phone number?";
 
 function plain(random: Random): Answering {
-  const yesOrNo = ['Yes.', 'yes', 'Yes, please.', 'No, thanks.', "That's right."];
+  const yesOrNo = ['Yes.', 'yes', 'Yes, please.', 'no', 'No, thanks.', "That's right."];
   const [question, text] = random.pick([
     [random.pick(YES_NO), random.pick(yesOrNo)],
     [PHONE, '555 123 4567'],

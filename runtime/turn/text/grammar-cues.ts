@@ -4,13 +4,21 @@
  * address. Languages without spaces are matched by the end of the text.
  */
 
-/** Sounds of hesitation, in any language. */
+/** Sounds and words of hesitation that mean nothing else in another language. */
 const HESITATIONS = new Set(
   (
-    'um uh uhm er erm hmm mm mmm like well äh ähm öh euh heu ben eh este pues ehm boh nou nå hm ээ эм ну ' +
-    'yani şey えっと えーと あの その まあ 那个 嗯 呃 음 어 그 저기 yyy eee no tak izé hát ööh tota niinku'
+    'um uh uhm er erm hmm mm mmm like well äh ähm öh euh heu eh este pues ehm boh nou nå hm ээ эм ну ' +
+    'yani şey えっと えーと あの その まあ 那个 嗯 呃 음 어 그 저기 yyy eee izé hát ööh tota niinku'
   ).split(' '),
 );
+
+/** Words that are hesitations in one language, and answers or names in others. */
+const OWN_HESITATIONS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['fr', new Set(['ben'])],
+  ['pl', new Set(['no'])],
+  ['cs', new Set(['no', 'tak'])],
+  ['sk', new Set(['no', 'tak'])],
+]);
 
 /** Those that are only sounds, and no words of any language. */
 const FILLERS = new Set('um uh uhm erm hmm mm mmm äh ähm öh euh heu ehm'.split(' '));
@@ -112,8 +120,8 @@ const UNSPACED = new Set(['ja', 'zh', 'ko', 'th']);
 const SETS = new Map(Object.entries(HANGING).map(([language, list]) => [language, new Set(list.split(' '))]));
 
 /** True when the text ends in a hesitation. */
-export function endsHesitating(lastWord: string): boolean {
-  return HESITATIONS.has(lastWord);
+export function endsHesitating(lastWord: string, language: string): boolean {
+  return HESITATIONS.has(lastWord) || OWN_HESITATIONS.get(language)?.has(lastWord) === true;
 }
 
 /** True for a sound between words that says nothing. */

@@ -52,6 +52,16 @@ describe('completeness of a turn', () => {
     ['es', 'mi correo es ana arroba gmail punto com', 'plain'],
     ['it', 'la mia email è anna chiocciola', 'half_email'],
     ['de', 'meine e-mail ist', 'half_email'],
+    ['en', 'no', 'plain'],
+    ['en', 'my name is Ben', 'plain'],
+    ['es', 'no', 'plain'],
+    ['es', 'yo no', 'hanging_word'],
+    ['it', 'no', 'plain'],
+    ['pt', 'não', 'plain'],
+    ['pl', 'tak', 'plain'],
+    ['pl', 'no', 'hesitation'],
+    ['cs', 'tak', 'hesitation'],
+    ['fr', 'ben', 'hesitation'],
   ])('in %s of "%s" is judged by the rule %s', (language, text, rule) => {
     expect(judgeCompleteness(text, language).rule).toBe(rule);
   });

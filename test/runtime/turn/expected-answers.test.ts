@@ -30,6 +30,7 @@ describe('the wait after an answer', () => {
     ['Is that correct?', 'Yes, that is correct.', 550, 350],
     ['Is there anything else I can help you with?', 'No.', 550, 400],
     ['Is there anything else I can help you with?', 'No, thank you.', 550, 350],
+    ['Is there anything else I can help you with?', 'no', 550, 400],
     ['Is there anything else I can help you with?', "That's all, thank you very much.", 550, 350],
     ['Can you confirm the last four digits of your card?', '44 12', 1_375, 325],
     ['Is that for pickup or delivery?', 'Delivery, please.', 550, 400],

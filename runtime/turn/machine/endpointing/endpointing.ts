@@ -8,6 +8,7 @@ import { digitCount } from '../../text/digit-words.ts';
 import type { Expectation } from '../../text/expectation.ts';
 import { endsHanging, endsHesitating, MAIL_AT, MAIL_DOT, MAIL_WORDS } from '../../text/grammar-cues.ts';
 import { bare } from '../../text/normalised.ts';
+import { questionTextsFor } from '../../text/phrases.ts';
 import type { TurnConfig } from '../turn-config.ts';
 import { USUAL_PAUSE_MS } from '../turn-state.ts';
 import { type Fit, fitOf, type Judgement, USUALLY_GOES_ON } from './expected-answer.ts';
@@ -84,10 +85,18 @@ export function judgeCompleteness(text: string, language: string): Judgement {
 function ending(text: string, tokens: readonly string[], language: string): Judgement {
   const last = tokens.at(-1) ?? '';
   if (endsSentence(text)) return { rule: 'punctuation', score: 0.9 };
-  if (/(\.\.\.|…|-|–)$/.test(text) || endsHesitating(last)) return { rule: 'hesitation', score: 0.2 };
-  if (endsHanging(last, language)) return { rule: 'hanging_word', score: 0.15 };
+  if (/(\.\.\.|…|-|–)$/.test(text) || endsHesitating(last, language))
+    return { rule: 'hesitation', score: 0.2 };
+  if (endsHanging(last, language) && !isBareNo(tokens, language))
+    return { rule: 'hanging_word', score: 0.15 };
   if (/[,;:،、]$/.test(text)) return { rule: 'comma', score: 0.3 };
   return { rule: 'plain', score: 0.6 };
+}
+
+/** "No" answers by itself, though it leaves "yo no" open. */
+function isBareNo(tokens: readonly string[], language: string): boolean {
+  const [only = ''] = tokens;
+  return tokens.length === 1 && questionTextsFor(language)?.no.split('|').includes(only) === true;
 }
 
 function endsSentence(text: string): boolean {

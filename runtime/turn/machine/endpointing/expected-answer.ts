@@ -87,7 +87,7 @@ export function fitOf(text: string, expectation: Expectation, language: string):
     case 'spelling':
       return spelledName(tokens);
     case 'full_name':
-      return fullName(tokens, texts);
+      return fullName(tokens, texts, language);
     case 'birth':
       return birthDate(tokens);
     default:
@@ -284,9 +284,9 @@ function spelledName(tokens: readonly string[]): Fit | null {
     : null;
 }
 
-function fullName(tokens: readonly string[], texts: QuestionTexts): Fit | null {
+function fullName(tokens: readonly string[], texts: QuestionTexts, language: string): Fit | null {
   const [only = ''] = tokens;
-  const isName = only.length > 1 && !answersOf(texts).kindOf.has(only) && !endsHesitating(only);
+  const isName = only.length > 1 && !answersOf(texts).kindOf.has(only) && !endsHesitating(only, language);
   if (tokens.length > 1 || !isName) return null;
   return { goesOn: GOES_ON.oneName, note: 'expected a full name, has one word' };
 }
