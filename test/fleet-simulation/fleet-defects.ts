@@ -107,7 +107,7 @@ export const FLEET_DEFECTS: readonly Defect[] = [
   {
     name: 'charged-until-joined',
     breaks: 'a call whose worker died is charged only until it became active',
-    file: `${SETTLEMENT}/failover.ts`,
+    file: 'control-plane/calls/sessions/served-until.ts',
     find: "if (status === 'unknown') times.push(doubtedAt);",
     replace: 'times.push(doubtedAt);',
   },

@@ -9,8 +9,8 @@ import { type Context, now } from '../../platform/context.ts';
 import { callerIdentity, type Rooms, roomsOf, sessionOfRoom } from '../../platform/rooms.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
+import { type ServedFacts, servedUntil } from '../sessions/served-until.ts';
 import { changeSession } from '../sessions/session-store.ts';
-import { type ServedFacts, servedUntil } from '../settlement/failover.ts';
 
 const EVERY_MS = 30_000;
 /** A worker that lost its link often reconnects at once and has better information. */

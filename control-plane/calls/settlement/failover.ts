@@ -12,6 +12,7 @@ import type { JobOffer, Placement, SessionKey } from '../../platform/dispatch.ts
 import type { HandedOverCall } from '../../platform/report-sink.ts';
 import type { Failover, SessionDocument } from '../../platform/store/models/session-model.ts';
 import { workerOf } from '../sessions/place-session.ts';
+import { servedUntil } from '../sessions/served-until.ts';
 import { step } from '../sessions/session-machine.ts';
 import { loadSession, sealerOf, storeChange } from '../sessions/session-store.ts';
 import { readTimeline, sealItems } from '../sessions/timeline.ts';
@@ -56,23 +57,6 @@ export interface LostSession {
   readonly diedAt: Date | null;
   /** The worker may be back, and keeps the session if it has withdrawn this death from it. */
   readonly isPresumed?: boolean;
-}
-
-/** What tells until when a session was served. */
-export type ServedFacts = Pick<SessionDocument, 'status' | 'status_at' | 'last_seq' | 'takeovers'>;
-
-/**
- * Until when a session without a worker was certainly served; time after that is not charged. One in status
- * `unknown` was last seen when its link was lost. The worker may have died before. A successor that has
- * reported nothing did not have the caller yet.
- */
-export function servedUntil(session: ServedFacts, diedAt: Date): Date {
-  const { status, status_at: doubtedAt, last_seq: lastSeq, takeovers } = session;
-  const times = [diedAt];
-  if (status === 'unknown') times.push(doubtedAt);
-  const before = lastSeq === 0 && takeovers?.at(-1)?.served_until;
-  if (before) times.push(before);
-  return new Date(Math.min(...times.map(Number)));
 }
 
 /** Whether the session's worker was only presumed dead, and has come back. */

@@ -10,10 +10,11 @@ import { readStored } from '../../platform/store/read-stored.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
 import { isLostForGood, lossOf } from '../../platform/store/worker-losses.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
+import { servedUntil } from '../sessions/served-until.ts';
 import type { SessionEvent } from '../sessions/session-machine.ts';
 import { changeSession, loadSession } from '../sessions/session-store.ts';
 import type { CallJobs } from './call-jobs.ts';
-import { failOver, handOver, isBack, type LostSession, placeAgain, servedUntil } from './failover.ts';
+import { failOver, handOver, isBack, type LostSession, placeAgain } from './failover.ts';
 
 /** A session and its current epoch, as stored. */
 type StoredKey = Pick<SessionDocument, '_id' | 'epoch'>;
