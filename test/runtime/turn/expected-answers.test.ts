@@ -112,6 +112,7 @@ describe('the wait after an answer', () => {
     ["What's your phone number?", '555 123 4567 extension 12'],
     ["What's your phone number?", 'plus four four two zero seven nine four six zero'],
     ["What's your phone number?", '+44 20 7946 09'],
+    ["What's your phone number?", 'double oh four four seven nine one one one two'],
     ["What's your phone number?", 'five five five one two three four.'],
     ["What's your phone number?", 'seven twenty thirty four'],
     ["What's your email address?", 'I have none.'],

@@ -188,7 +188,7 @@ function isDictated(words: readonly string[], texts: QuestionTexts, language: st
 }
 
 /**
- * The digits at the end; a repeated one is `?` and the digit: "double five". Sounds of hesitation may
+ * The digits at the end; `?` is one that is still to be named, as after "double". Sounds of hesitation may
  * interrupt them. Empty after words such as "thirty", whose digits are not counted, and for an international
  * number.
  */
@@ -199,12 +199,18 @@ function dictatedDigits(tokens: readonly string[], language: string): string {
     const count = digitCount(token, language);
     if (token === plus || largeNumbers(language).has(token)) return '';
     if (count === 0 && !isFiller(token)) break;
-    const written =
-      digitOf(token, language) ??
-      (/^\+?[\d()-]+$/.test(token) ? token.replace(/[^\d+]/g, '') : '?'.repeat(count));
-    digits = count === 0 ? digits : written + digits;
+    if (count > 0) digits = writtenDigits(token, language, (digits[0] ?? '?').repeat(count)) + digits;
   }
   return digits;
+}
+
+/** The digits of a digit word, of several written as one word, or of a numeral; otherwise `repeated`. */
+function writtenDigits(token: string, language: string, repeated: string): string {
+  const digit = digitOf(token, language);
+  if (digit !== null) return digit;
+  if (/^\+?[\d()-]+$/.test(token)) return token.replace(/[^\d+]/g, '');
+  const letters = [...token].map((letter) => digitOf(letter, language));
+  return letters.includes(null) ? repeated : letters.join('');
 }
 
 const LARGE_NUMBERS = new Map<string, ReadonlySet<string>>([
