@@ -18,6 +18,14 @@ export async function freeUdpPort(): Promise<number> {
   return port;
 }
 
+/** A port of 127.0.0.1 that is currently free for UDP and TCP. */
+export async function freeSipPort(): Promise<number> {
+  for (;;) {
+    const port = await freeUdpPort();
+    if (await isFree(port)) return port;
+  }
+}
+
 /**
  * A currently free TCP port of 127.0.0.1, outside the ephemeral range: repeated connection attempts to an
  * ephemeral port without a listener eventually connect to themselves and occupy the port.

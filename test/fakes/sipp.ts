@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freeUdpPort } from '#test/free-port.ts';
+import { freeSipPort } from '#test/free-port.ts';
 
 const SCENARIOS = join(import.meta.dirname, '..', 'telephony', 'scenarios');
 
@@ -68,7 +68,7 @@ async function run({
   readonly options: readonly string[];
   readonly deadlineMs: number;
 }): Promise<SippResult> {
-  const port = await freeUdpPort();
+  const port = await freeSipPort();
   const common = [
     '-i',
     '127.0.0.1',
