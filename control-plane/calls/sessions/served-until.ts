@@ -1,7 +1,7 @@
 /** Until when a session without a worker was served: the caller pays until then. */
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 
-/** What tells until when a session was served. */
+/** The fields that `servedUntil` reads. */
 export type ServedFacts = Pick<SessionDocument, 'status' | 'status_at' | 'last_seq' | 'takeovers'>;
 
 /**
