@@ -82,12 +82,17 @@ const REPEATS: ReadonlyMap<string, number> = new Map([
 /** Digits that a word adds to a dictated number; 0 ends the number. */
 export function digitCount(word: string, language: string): number {
   if (digitOf(word, language) !== null) return 1;
-  if (/^\+?[\d()-]+$/.test(word)) return word.replace(/\D/g, '').length;
+  if (isNumeral(word)) return word.replace(/\D/g, '').length;
   const letters = [...word];
   // Digit words written without spaces.
   if (letters.length > 1 && letters.every((letter) => digitOf(letter, language) !== null))
     return letters.length;
   return REPEATS.get(word) ?? 0;
+}
+
+/** True for digits, perhaps with a plus, hyphens or parentheses: "+44", "555-1234". */
+export function isNumeral(word: string): boolean {
+  return /^\+?[\d()-]+$/.test(word);
 }
 
 /** The digit of a digit word or numeral; null for other words. */

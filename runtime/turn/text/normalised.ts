@@ -15,6 +15,15 @@ export function normalised(text: string): string {
   return words;
 }
 
+/** The words of a text in lower case, without surrounding punctuation. */
+export function bareWords(text: string): string[] {
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .map(bare)
+    .filter((word) => word !== '');
+}
+
 /** A word without surrounding punctuation; combining vowel signs and accents stay. */
 export function bare(token: string): string {
   if (BARE.test(token)) return token;

@@ -7,7 +7,7 @@ import { compileLinearPattern } from '#base/linear-pattern.ts';
 import { digitCount } from '../../text/digit-words.ts';
 import type { Expectation } from '../../text/expectation.ts';
 import { endsHanging, endsHesitating, MAIL_AT, MAIL_DOT, MAIL_WORDS } from '../../text/grammar-cues.ts';
-import { bare } from '../../text/normalised.ts';
+import { bareWords } from '../../text/normalised.ts';
 import { questionTextsFor } from '../../text/phrases.ts';
 import type { TurnConfig } from '../turn-config.ts';
 import { USUAL_PAUSE_MS } from '../turn-state.ts';
@@ -69,11 +69,7 @@ export function judgeAnswer(text: string, expects: Expectation | null, language:
 /** Judges a transcript by itself. */
 export function judgeCompleteness(text: string, language: string): Judgement {
   const trimmed = text.trim();
-  const tokens = trimmed
-    .toLowerCase()
-    .split(/\s+/)
-    .map(bare)
-    .filter((token) => token !== '');
+  const tokens = bareWords(trimmed);
   return (
     halfEmail(trimmed.slice(-MAIL_CHARS).toLowerCase().replace(/\s/g, ' '), tokens) ??
     dictated(trimmed, tokens, language) ??

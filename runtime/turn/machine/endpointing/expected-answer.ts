@@ -3,12 +3,12 @@
  * show it; everything else is judged as without an expectation. Linear in the words, of which it reads 400
  * characters at most.
  */
-import { digitCount, digitOf } from '../../text/digit-words.ts';
+import { digitCount, digitOf, isNumeral } from '../../text/digit-words.ts';
 import { type Expectation, hasOne, lengthsBy } from '../../text/expectation.ts';
 import { endsHesitating, isFiller, MAIL_AT, MAIL_DOT } from '../../text/grammar-cues.ts';
 import type { QuestionTexts } from '../../text/languages/language-texts.ts';
 import { phrasesOf } from '../../text/made-of-phrases.ts';
-import { bare, normalised } from '../../text/normalised.ts';
+import { bare, bareWords, normalised } from '../../text/normalised.ts';
 import { numberWords } from '../../text/number-words.ts';
 import { questionTextsFor, symbolsFor } from '../../text/phrases.ts';
 
@@ -65,11 +65,7 @@ export function fitOf(text: string, expectation: Expectation, language: string):
   const texts = questionTextsFor(language);
   if (texts === null || text.length > READ_CHARS) return null;
   const said = text.replaceAll('’', "'");
-  const tokens = said
-    .toLowerCase()
-    .split(/\s+/)
-    .map(bare)
-    .filter((token) => token !== '');
+  const tokens = bareWords(said);
   // A caller who asks back does not answer.
   if (tokens.length === 0 || said.trimEnd().endsWith('?')) return null;
   if (expectation.kind !== 'yes_no' && isOtherwise(tokens, texts)) return null;
@@ -208,7 +204,7 @@ function dictatedDigits(tokens: readonly string[], language: string): string {
 function writtenDigits(token: string, language: string, repeated: string): string {
   const digit = digitOf(token, language);
   if (digit !== null) return digit;
-  if (/^\+?[\d()-]+$/.test(token)) return token.replace(/[^\d+]/g, '');
+  if (isNumeral(token)) return token.replace(/[^\d+]/g, '');
   const letters = [...token].map((letter) => digitOf(letter, language));
   return letters.includes(null) ? repeated : letters.join('');
 }

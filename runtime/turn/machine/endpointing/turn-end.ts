@@ -56,7 +56,7 @@ export function judgeTurn(draft: Draft): void {
   if (draft.atMs >= dueMs) tryCommit(draft);
 }
 
-/** What the agent's last reply asks for, unless it is speaking again. */
+/** The answer that the agent's last reply asks for; null while the agent speaks again. */
 function expectedNow({ expects, phase }: Draft): Expectation | null {
   return phase.is === 'listening' || phase.is === 'answering' ? expects : null;
 }
