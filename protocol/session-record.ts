@@ -101,7 +101,7 @@ export const turnLatency = z.object({
   total_ms: z.number(),
   /** The endpoint rule that applied, such as `complete` or `half_number`. */
   endpoint_rule: z.string(),
-  /** What the agent had asked for and what of it was said, if that decided the wait; otherwise absent. */
+  /** The expected answer and how much of it the caller said; absent if that did not decide the wait. */
   expectation: z.string().optional(),
   speculative: z.boolean(),
 });

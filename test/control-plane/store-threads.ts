@@ -17,7 +17,7 @@ export function sharedThreads(): StartThread {
   const open = new Set<ThreadEvents>();
   let thread: Worker | null = null;
   const onError = (error: Error) => {
-    // Nobody else would hear of it.
+    // No open database could report the error.
     if (open.size === 0) throw error;
     for (const events of open) events.onError(error);
   };

@@ -30,7 +30,7 @@ describe(`an agent that knows what it asked, and ${CALLERS} callers`, () => {
   it.each(['yes_goes_on', 'no_goes_on', 'groups', 'address', 'corrects', 'joint', 'country'] as const)(
     'cuts off no caller that it would not cut off otherwise: %s',
     (manner) => {
-      // A manner in which nobody can be cut off would prove nothing.
+      // Some callers must be at risk, or the next line would prove nothing.
       expect(cutOffs('unknown', manner)).toBeGreaterThan(0);
       expect(newlyCutOff(manner)).toEqual([]);
     },

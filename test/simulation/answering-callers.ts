@@ -7,7 +7,7 @@
 import { TurnScript } from '../runtime/turn/turn-script.ts';
 import { createRandom, type Random } from './random.ts';
 
-/** What a caller says in one breath. */
+/** Words that a caller says between two pauses. */
 interface Breath {
   readonly text: string;
   /** Until the next one; the last has none. */
@@ -145,7 +145,7 @@ function adds(random: Random): Answering {
   return { ...breathe(random, texts), manner: 'adds', question };
 }
 
-/** What looks whole is taken back. */
+/** A caller who takes an answer back that looks whole. */
 function corrects(random: Random): Answering {
   const [question, texts] = random.pick([
     [PHONE, ['555 123 4567, no.', '4568']],

@@ -77,7 +77,7 @@ export interface Turn {
   readonly dueMs: number;
   readonly committedMs: number;
   readonly rule: string;
-  /** What was expected and what of it was said; absent if that did not decide. */
+  /** The expected answer and how much of it the caller said; absent if that did not decide. */
   readonly expectation?: string | undefined;
   readonly wantsAudio: boolean;
   /** Spoken instead when the model fails (greeting, "are you still there?"). */
@@ -347,7 +347,7 @@ export function initialState(config: TurnConfig): TurnState {
   };
 }
 
-/** What the agent asked on the worker before this one. A hold line may follow the question. */
+/** The answer that the agent's last question on the previous worker asks for. A hold line may follow it. */
 function lastAsked({ language, resumed }: TurnConfig): Expectation | null {
   for (const { role, content } of resumed?.history.toReversed() ?? []) {
     if (role !== 'assistant') return null;

@@ -1,6 +1,6 @@
 /**
- * What answer do the agent's last words expect? Derived once from each reply, from its last question. Without
- * certainty nothing is expected, and the caller's words are judged by themselves.
+ * The answer that the agent's last words expect, derived once from each reply, from its last question.
+ * Without certainty nothing is expected, and the caller's words are judged by themselves.
  */
 import { digitOf } from './digit-words.ts';
 import type { QuestionTexts } from './languages/language-texts.ts';
@@ -80,7 +80,7 @@ function goesOn(sentence: string, texts: QuestionTexts, language: string): boole
   );
 }
 
-/** What a sentence names that can be asked for, and the word that names it. */
+/** A thing that can be asked for, such as a phone number, and the word by which a sentence names it. */
 interface Thing {
   readonly expects: Expectation;
   readonly name: string;

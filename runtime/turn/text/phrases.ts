@@ -161,7 +161,7 @@ export function consultTextsFor(language: string): ConsultTexts {
   return textsFor(language).consult ?? en.consult;
 }
 
-/** What the agent's questions expect; null where that is not known. An unknown code falls back to nothing. */
+/** Phrases that show which answer a question expects; null for a language without them or an unknown code. */
 export function questionTextsFor(language: string): QuestionTexts | null {
   return Object.hasOwn(TEXTS, language) ? (textsFor(language).questions ?? null) : null;
 }

@@ -1,5 +1,5 @@
 /**
- * What the agent asked for decides how long it waits for the caller to go on: shorter after the whole answer,
+ * The agent's question decides how long it waits for the caller to go on: shorter after the whole answer,
  * longer after a part of it, and otherwise as after any words. Waits of an agent with default settings.
  */
 import fc from 'fast-check';

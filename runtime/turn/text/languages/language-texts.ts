@@ -15,7 +15,7 @@ export interface LanguageTexts {
   readonly abbreviations?: string;
   /** Texts for the person a caller is transferred to; English if missing. */
   readonly consult?: ConsultTexts;
-  /** What the agent's questions expect; without it nothing is expected. */
+  /** Phrases that show which answer a question expects; without them the agent expects none. */
   readonly questions?: QuestionTexts;
 }
 
@@ -64,7 +64,7 @@ export interface QuestionTexts {
   readonly otherwise: string;
   /** Before the thing in a question without a verb: "and your". */
   readonly leads: string;
-  /** What callers say before a number that they were asked for: "my number is". */
+  /** Callers say these before a number that they were asked for: "my number is". */
   readonly begins: string;
 }
 
