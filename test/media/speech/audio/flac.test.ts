@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { seededRandom } from '#caller/scene.ts';
+import { decodeFlac } from '#media/speech/audio/flac-decoder.ts';
+import { encodeFlac } from '#media/speech/audio/flac-encoder.ts';
+import { FLAC_HEAD_BYTES, flacFile } from '#media/speech/audio/flac-format.ts';
+import { DECODED_RATE_HZ, decodeAudio } from '#media/speech/pool/decode.ts';
+
+const RATE_HZ = DECODED_RATE_HZ;
+const random = seededRandom(11);
+
+const noise = (count: number, peak: number) =>
+  Int16Array.from({ length: count }, () => Math.round((random() * 2 - 1) * peak));
+/** Tones that swell and fade in noise, as speech does. */
+const speech = (count: number) =>
+  Int16Array.from({ length: count }, (_, index) => {
+    const level = 9_000 * Math.max(0, Math.sin(index / 5_000)) ** 2;
+    return level * (Math.sin(index / 11) + Math.sin(index / 4) / 3) + (random() - 0.5) * 20;
+  });
+
+const SOUNDS: Readonly<Record<string, Int16Array>> = {
+  'one sample': Int16Array.of(-5),
+  'four samples': Int16Array.of(1, -2, 3, 32_767),
+  silence: new Int16Array(3 * RATE_HZ),
+  'the quietest noise': noise(20_001, 1),
+  'full-scale noise': noise(RATE_HZ, 32_767),
+  'jumps from one extreme to the other': Int16Array.from({ length: 4_800 }, (_, index) =>
+    index % 2 === 0 ? -32_768 : 32_767,
+  ),
+  'a click in silence': new Int16Array(9_000).fill(-32_768, 5_000, 5_001),
+  'an offset': new Int16Array(9_000).fill(1_234),
+  'speech of 4.8 s': speech(4.8 * RATE_HZ),
+};
+
+function decoded(file: Buffer): Int16Array {
+  return Int16Array.from([...decodeFlac(file)].flatMap((frame) => [...frame]));
+}
+
+describe('a recording in FLAC', () => {
+  it.each(Object.entries(SOUNDS))(
+    'with %s is decoded to the same samples, here and by libav',
+    async (_, sound) => {
+      const file = flacFile([encodeFlac(sound, RATE_HZ)], { rateHz: RATE_HZ, samples: sound.length });
+      expect(decoded(file)).toEqual(sound);
+      expect(await decodeAudio(file, { longestSeconds: 60, onBlock: () => undefined })).toEqual(sound);
+    },
+  );
+
+  it('is one file of the pieces in which it was encoded', async () => {
+    const pieces = [speech(4.8 * RATE_HZ), speech(160), speech(2_000), speech(4.8 * RATE_HZ)];
+    let samples = 0;
+    const frames = pieces.map((piece) => {
+      samples += piece.length;
+      return encodeFlac(piece, RATE_HZ, samples - piece.length);
+    });
+    const whole = Int16Array.from(pieces.flatMap((piece) => [...piece]));
+    const file = flacFile(frames, { rateHz: RATE_HZ, samples });
+    expect(decoded(file)).toEqual(whole);
+    expect(await decodeAudio(file, { longestSeconds: 60, onBlock: () => undefined })).toEqual(whole);
+  });
+
+  it('is encoded the same at any position, which is a number of up to 36 bits', () => {
+    const sound = speech(100);
+    for (const position of [
+      0,
+      127,
+      128,
+      2_047,
+      2_048,
+      65_535,
+      65_536,
+      2 ** 21,
+      2 ** 26,
+      2 ** 31,
+      2 ** 36 - 1,
+    ])
+      expect(
+        decoded(flacFile([encodeFlac(sound, RATE_HZ, position)], { rateHz: RATE_HZ, samples: 100 })),
+      ).toEqual(sound);
+  });
+
+  it('takes next to nothing in silence, and never much more than its samples', () => {
+    const bytes = (sound: Int16Array) => encodeFlac(sound, RATE_HZ).length;
+    expect(bytes(SOUNDS['silence'] ?? noise(1, 1))).toBeLessThan(120);
+    expect(bytes(SOUNDS['full-scale noise'] ?? noise(1, 1))).toBeLessThan(2 * RATE_HZ * 1.01);
+  });
+
+  it('is refused if it is cut short or something else', () => {
+    const file = flacFile([encodeFlac(speech(1_000), RATE_HZ)], { rateHz: RATE_HZ, samples: 1_000 });
+    for (const broken of [
+      Buffer.alloc(0),
+      Buffer.alloc(100),
+      file.subarray(0, FLAC_HEAD_BYTES + 3),
+      file.subarray(0, -3),
+      Buffer.concat([file, Buffer.alloc(20)]),
+    ])
+      expect(() => decoded(broken)).toThrow('FLAC: ');
+  });
+});
