@@ -12,7 +12,7 @@ import { judge, toText } from './figures.ts';
 import { Part } from './part.ts';
 
 const TENANTS = 8;
-/** Objects of a call of 50 s: two sides and a flight log in pieces of 4.8 s. */
+/** Objects of a call of ten minutes: two sides and a flight log. */
 const OBJECTS = { recording: 22, flightLog: 11 };
 const LEAST_PER_SECOND = 200;
 const LONG_AGO = new Date('2020-01-01T00:00:00Z');

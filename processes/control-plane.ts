@@ -18,6 +18,7 @@ import { openTracing } from '#config/tracing.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { countPosting } from '#control-plane/accounts/wallet/low-credit.ts';
 import { startRoomReconciliation } from '#control-plane/calls/livekit/reconcile-rooms.ts';
+import { startStoringHeld } from '#control-plane/calls/recordings/store-silent.ts';
 import { openHeartbeatFile } from '#control-plane/calls/sessions/heartbeat-file.ts';
 import { opensNewestSession } from '#control-plane/calls/sessions/opens-newest-session.ts';
 import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
@@ -46,6 +47,7 @@ import { createFirstAttempts } from '#control-plane/platform/background/first-at
 import { startIndexBuilds } from '#control-plane/platform/background/index-builds.ts';
 import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
+import { HeldPieces } from '#control-plane/platform/held-pieces.ts';
 import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
 import { loadRooms } from '#control-plane/platform/load-rooms.ts';
@@ -253,6 +255,7 @@ function startBackgroundWork(context: Context, kind: Database['kind']): readonly
     startNumberMaintenance(context),
     startRoomReconciliation(context),
     startRetention(context),
+    startStoringHeld(context),
     ...(kind === 'mongodb' ? [startIndexBuilds(context)] : []),
   ];
 }
@@ -357,6 +360,7 @@ async function buildContext(
         ? { accessKeyId: s3.accessKeyId, secretAccessKey: s3.secretAccessKey }
         : undefined,
     ),
+    held: new HeldPieces(),
     turns,
     refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
     ledger: createLedger({ entries: models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),

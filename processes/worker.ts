@@ -22,8 +22,10 @@ import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import type { JobKind } from '#protocol/worker-link.ts';
 import { startLagMeter } from '#runtime/event-loop/loop-lag.ts';
 import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
+import { createPacker, type Packer } from '#runtime/link/packer.ts';
 import { SpeakingLease } from '#runtime/link/speaking-lease.ts';
 import { adoptSpools, openSpool } from '#runtime/link/spool.ts';
+import { createUploadSender } from '#runtime/link/upload-sender.ts';
 import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
 import { type SpoolWatchDeps, warnOfSpools, watchSpools } from '#runtime/link/watch-spools.ts';
 import { PlanEngines } from '#runtime/worker/plan-engines.ts';
@@ -96,7 +98,8 @@ async function compose(
   const knowledge = createKnowledgeSearch({ clock, logger });
   const parts = { settings, speech, knowledge, egress, clock, vendorClock, logger, vendors: metrics.vendors };
   const downloads = new ModelDownloads({ settings, clock, logger, onReady: speech.prepare });
-  const uploads = openUploads(link, metrics, logger);
+  const packer = createPacker();
+  const uploads = openUploads(link, { metrics, packer, logger });
   const worker = new Worker({
     identity: identityOf(settings, instanceId, signalling !== null),
     ...link,
@@ -137,7 +140,7 @@ async function compose(
       signalling?.close();
       await worker.close();
       lease?.close();
-      for (const part of [downloads, tracing, speech, knowledge]) await part?.close();
+      for (const part of [downloads, tracing, speech, knowledge, packer]) await part?.close();
     },
   };
 }
@@ -151,10 +154,16 @@ function openSpeech(
 
 function openUploads(
   { controlPlaneUrl: url, token }: Pick<WorkerDeps, 'controlPlaneUrl' | 'token'>,
-  { uploadsDropped }: WorkerMetrics,
-  logger: Logger,
+  parts: { readonly metrics: WorkerMetrics; readonly packer: Packer; readonly logger: Logger },
 ): Uploads {
-  return createUploads({ url, token, clock: systemClock, logger, onDropped: () => uploadsDropped.inc({}) });
+  const { metrics, packer, logger } = parts;
+  const clock = systemClock;
+  const onDropped = () => metrics.uploadsDropped.inc({});
+  return createUploads({
+    clock,
+    sender: createUploadSender({ url, token, clock, logger, onDropped }),
+    packer,
+  });
 }
 
 /** Null under a supervisor, which reports the death of its worker itself, with the cause. */

@@ -1,56 +1,93 @@
 /**
- * Uploads of workers for sessions (`POST /internal/uploads`): segments of recordings and chunks of flight
- * logs, those of many calls in one request. The body is the length of an index (four bytes, big-endian), the
- * index in JSON, and the bytes of its entries in order.
+ * Uploads of workers for sessions: recordings and flight logs, those of many calls in one request. The body
+ * is the length of an index (four bytes, big-endian), the index in JSON, and the bytes of its entries in
+ * order.
+ *
+ * A call is recorded in pieces of a few seconds, and stored in objects of about a minute. A worker sends each
+ * piece at once, so that its death costs no more than that, and each object when it is whole.
  */
 import { z } from 'zod';
 import { parseJson } from '#base/parse-json.ts';
 
-const count = z.number().int().min(0).max(1_000_000);
-const ofSession = { session_id: z.string(), epoch: z.number().int().min(1), bytes: z.number().int().min(0) };
+/** Where workers upload to. Those one version older send to `/internal/uploads`. */
+export const UPLOAD_PATH = '/internal/pieces';
 
-/** An upload and its number of bytes. */
-const uploadEntry = z.discriminatedUnion('type', [
+const count = z.number().int().min(0).max(1_000_000);
+const ofSession = { session_id: z.string(), epoch: z.number().int().min(1) };
+const size = { bytes: z.number().int().min(0) };
+const rate = z.number().int().min(8_000).max(48_000);
+const track = z.enum(['agent', 'user', 'human']);
+const startMs = z.number().int().min(0);
+
+/** One or more consecutive pieces, counted from 0 for each track and for the log of a worker's call. */
+const ofPieces = {
+  /** The first piece of the object to which they belong, or which they are. */
+  object: count,
+  piece: count,
+  pieces: count.min(1),
+  /** An object with them follows, unless the answer says that they are stored. */
+  is_part: z.boolean(),
+};
+
+const pieceHead = z.discriminatedUnion('type', [
   /**
-   * At most five seconds of one side, 16-bit mono, little-endian; `start_ms` is the wall-clock time of its
-   * first sample.
+   * Frames of FLAC (media/speech/audio/flac-encoder.ts), 16-bit mono; `start_ms` is the wall-clock time of
+   * the first sample.
    */
+  z.object({
+    type: z.literal('audio'),
+    ...ofSession,
+    ...ofPieces,
+    track,
+    start_ms: startMs,
+    rate_hz: rate,
+    samples: z.number().int().min(1),
+  }),
+  /** Part of a flight log, in members of gzip. */
+  z.object({ type: z.literal('log'), ...ofSession, ...ofPieces }),
+]);
+/** What some pieces are. */
+export type PieceHead = z.output<typeof pieceHead>;
+export type AudioHead = Extract<PieceHead, { readonly type: 'audio' }>;
+
+const plainHead = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('recording'),
     ...ofSession,
-    track: z.enum(['agent', 'user', 'human']),
+    track,
     segment: count,
-    start_ms: z.number().int().min(0),
-    rate_hz: z.number().int().min(8_000).max(48_000),
+    start_ms: startMs,
+    rate_hz: rate,
   }),
   z.object({ type: z.literal('flight_log'), ...ofSession, chunk: count }),
 ]);
-type UploadEntry = z.output<typeof uploadEntry>;
+/**
+ * An upload of a worker one version older: at most five seconds of one side, 16-bit mono, little-endian; or a
+ * chunk of a flight log, as it is.
+ */
+export type PlainHead = z.output<typeof plainHead>;
 
-/** An upload without its length. */
-export type UploadHead = UploadEntry extends infer Entry
-  ? Entry extends UploadEntry
-    ? Omit<Entry, 'bytes'>
-    : never
-  : never;
-
-/** A piece to store; storing it again changes nothing. */
-export interface Upload {
-  readonly head: UploadHead;
+/** Something to store; storing it again changes nothing. */
+export interface Upload<Head = PieceHead> {
+  readonly head: Head;
   readonly bytes: Uint8Array;
 }
 
 /**
- * The answer: index positions of pieces that are no longer wanted, because their session is gone or their
- * epoch never existed.
+ * The answer: index positions of what is no longer wanted, because its session is gone or its epoch never
+ * existed.
  */
-export const uploadAnswer = z.object({ refused: z.array(count) });
+export const uploadAnswer = z.object({
+  refused: z.array(count),
+  /** The other ones are stored, whatever `is_part` says: no object needs to follow. */
+  is_stored: z.boolean().default(true),
+});
 
 const MOST_ENTRIES = 1_000;
 const LENGTH_BYTES = 4;
 
-/** The body of a request with these pieces. */
-export function packUploads(uploads: readonly Upload[]): Buffer {
+/** The body of a request with these uploads. */
+export function packUploads(uploads: readonly Upload<object>[]): Buffer {
   const index = Buffer.from(
     JSON.stringify(uploads.map(({ head, bytes }) => ({ ...head, bytes: bytes.byteLength }))),
   );
@@ -59,19 +96,27 @@ export function packUploads(uploads: readonly Upload[]): Buffer {
   return Buffer.concat([length, index, ...uploads.map(({ bytes }) => bytes)]);
 }
 
-/** The pieces of a body, as views of it; null if it is malformed. */
+/** The uploads of a body, as views of it; null if it is malformed. */
 export function unpackUploads(body: Buffer): Upload[] | null {
+  return unpack(body, pieceHead);
+}
+
+/** As `unpackUploads`, for a worker one version older. */
+export function unpackPlainUploads(body: Buffer): Upload<PlainHead>[] | null {
+  return unpack(body, plainHead);
+}
+
+function unpack<Head>(body: Buffer, head: z.ZodType<Head>): Upload<Head>[] | null {
   if (body.length < LENGTH_BYTES) return null;
   const indexEnd = LENGTH_BYTES + body.readUInt32BE(0);
   if (indexEnd > body.length) return null;
-  const entries = parseJson(
-    z.array(uploadEntry).max(MOST_ENTRIES),
-    body.toString('utf8', LENGTH_BYTES, indexEnd),
-  );
-  if (entries?.reduce((end, { bytes }) => end + bytes, indexEnd) !== body.length) return null;
+  const index = body.toString('utf8', LENGTH_BYTES, indexEnd);
+  const sizes = parseJson(z.array(z.object(size)).max(MOST_ENTRIES), index);
+  const heads = parseJson(z.array(head), index);
+  if (!heads || sizes?.reduce((end, { bytes }) => end + bytes, indexEnd) !== body.length) return null;
   let at = indexEnd;
-  return entries.map(({ bytes, ...head }) => {
+  return sizes.map(({ bytes }, entry) => {
     at += bytes;
-    return { head, bytes: body.subarray(at - bytes, at) };
+    return { head: heads[entry] as Head, bytes: body.subarray(at - bytes, at) };
   });
 }

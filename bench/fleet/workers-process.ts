@@ -7,6 +7,7 @@ import { Pool } from 'undici';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { admissionAnswer } from '#protocol/sip-admission.ts';
+import { createPacker } from '#runtime/link/packer.ts';
 import { ScriptedWorker, SIP_SERVER } from './scripted-worker.ts';
 
 /** Job of this process. */
@@ -40,8 +41,9 @@ process.on('disconnect', () => process.exit(0));
 async function run(job: FleetJob): Promise<void> {
   const logger = createLogger({ level: 'error', format: 'json', name: 'bench' });
   const capacity = Math.ceil((job.calls * SPARE) / job.workers);
+  const packer = createPacker();
   const workers = await Promise.all(
-    Array.from({ length: job.workers }, () => ScriptedWorker.open({ ...job, logger, capacity })),
+    Array.from({ length: job.workers }, () => ScriptedWorker.open({ ...job, logger, packer, capacity })),
   );
   while (!workers.every(({ isConnected }) => isConnected))
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -19,6 +19,7 @@ import type { BackgroundContext } from './background/background-loop.ts';
 import type { FirstAttempts } from './background/first-attempts.ts';
 import type { WorkSignals } from './background/work-signals.ts';
 import type { Dispatch } from './dispatch.ts';
+import type { HeldPieces } from './held-pieces.ts';
 import type { Ledger } from './ledger.ts';
 import type { AccountTurns } from './limits/account-turns.ts';
 import type { Refusals } from './limits/refusals.ts';
@@ -49,6 +50,8 @@ export interface Context {
   readonly dataKeys: DataKeys;
   /** Storage of recordings and flight logs. */
   readonly blobs: Blobs;
+  /** Pieces of them that wait for their object. */
+  readonly held: HeldPieces;
   readonly ledger: Ledger;
   /** The last reports of signalling servers: which workers they hear. */
   readonly signallingReports: SignallingReports;

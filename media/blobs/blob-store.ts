@@ -2,6 +2,8 @@
 
 /** A blob store. Keys are paths such as `recordings/<session>/agent-000001.bin`. */
 export interface Blobs {
+  /** Each object costs a request over the network, and the owner money. */
+  readonly isBucket: boolean;
   /** Stores bytes under a key, replacing earlier ones. Durable once it resolves; atomic for readers. */
   put(key: string, bytes: Uint8Array): Promise<void>;
   /** Returns the bytes of a key, or null. */

@@ -9,6 +9,7 @@ import { orMissing } from './or-missing.ts';
 export function createDirectoryBlobs(root: string): Blobs {
   const files = new DurableFiles();
   return {
+    isBucket: false,
     put: async (key, bytes) => {
       requireKey(key);
       await files.write(join(root, key), bytes);

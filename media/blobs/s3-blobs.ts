@@ -42,6 +42,7 @@ export function createS3Blobs(url: string, credentials: S3Credentials): Blobs {
   const client = new AwsClient({ ...credentials, service: 's3', region, retries: 0 });
   const request = new Requester(client, base);
   return {
+    isBucket: true,
     put: async (key, bytes) => {
       requireKey(key);
       await request.send({ operation: 'put', method: 'PUT', path: root + key, body: bytes });

@@ -1,6 +1,6 @@
 /**
  * Records the sides of one leg on the call's clock. Each track has one frame per slot, silence where there is
- * no audio, and is emitted in segments of 4.8 s: with the 0.2 s that uploads wait, a lost worker loses at
+ * no audio, and is emitted in segments of 4.8 s: with what uploads take and wait, a lost worker loses at
  * most five seconds.
  */
 

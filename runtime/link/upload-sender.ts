@@ -1,44 +1,51 @@
 /**
- * Uploads the recording segments and flight logs of all of a worker's calls: in the background, a few
- * requests at a time, retried while the control plane is away. A lost worker loses what it had not uploaded:
- * each track's current segment (4.8 s) and the batch being gathered.
+ * Sends the uploads of all of a worker's calls: in the background, a few requests at a time, retried while
+ * the control plane is away.
  */
 import pRetry from 'p-retry';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { parseJson } from '#base/parse-json.ts';
 import { request } from '#base/undici.ts';
-import { packUploads, type Upload, uploadAnswer } from '#protocol/uploads.ts';
+import { packUploads, UPLOAD_PATH, type Upload, uploadAnswer } from '#protocol/uploads.ts';
 
 const AT_ONCE = 4;
 /**
  * A request costs the control plane more than its content, so everything arriving within this time shares
  * one.
  */
-const GATHER_MS = 200;
+const GATHER_MS = 150;
 /** A request of this size is sent at once. */
 const FULL_BYTES = 1024 * 1024;
 /** About ten minutes of retries: 0.2 s doubling up to 15 s. */
 const RETRIES = 45;
 /**
- * Above this the oldest uploads are dropped, so that a lost control plane cannot fill the memory. Forty
- * seconds of two hundred calls.
+ * Above this the oldest uploads are dropped, so that a lost control plane cannot fill the memory. Some
+ * minutes of two hundred calls.
  */
 const MAX_WAITING_BYTES = 256 * 1024 * 1024;
+/** Answers that do not know the route: a control plane one version older, which is about to be replaced. */
+const UNKNOWN_ROUTE = [404, 405];
 
-/** Background uploads of one worker. */
-export interface Uploads {
-  put(upload: Upload): void;
+/** What became of an upload; `given_up` also if it was dropped or is not wanted. */
+export type UploadOutcome = 'stored' | 'held' | 'given_up';
+
+/** Sends uploads of one worker. */
+export interface UploadSender {
+  /** `onDone` is called once, unless the upload is withdrawn. */
+  send(upload: Upload, onDone?: (outcome: UploadOutcome) => void): void;
+  /** Takes back an upload that no request contains yet. */
+  withdraw(upload: Upload): void;
   /** Drops what waits of a session, also between two attempts. */
   drop(sessionId: string, epoch: number): void;
-  /** What has not been stored yet; the items are the same objects until they are. */
+  /** What has not been answered yet; the items are the same objects until it is. */
   waiting(): { readonly items: readonly object[]; readonly bytes: number };
   /** Resolves when nothing is waiting. */
   flushed(): Promise<void>;
 }
 
-/** Options of uploads. */
-export interface UploadsOptions {
+/** Options of a sender. */
+export interface SenderOptions {
   /** The control plane's address. */
   readonly url: string;
   /** The workers' token. */
@@ -49,92 +56,127 @@ export interface UploadsOptions {
   readonly onDropped?: () => void;
 }
 
-/** Creates the uploads of one worker. */
-export function createUploads(options: UploadsOptions): Uploads {
-  const { clock, logger, onDropped = () => undefined } = options;
-  const queue: Upload[] = [];
-  const sending = new Set<Upload>();
-  const dropped = new WeakSet<Upload>();
-  const idleWaiters: (() => void)[] = [];
-  let queuedBytes = 0;
-  let sendingBytes = 0;
-  let running = 0;
-  let gathering: Timer | null = null;
+/** Creates the sender of one worker. */
+export function createUploadSender(options: SenderOptions): UploadSender {
+  return new QueuedSender(options);
+}
 
-  async function send(all: readonly Upload[], packed: Buffer): Promise<void> {
-    const uploads = all.filter((upload) => !dropped.has(upload));
-    if (uploads.length === 0) return;
-    await post(options, uploads, uploads.length === all.length ? packed : packUploads(uploads));
+class QueuedSender implements UploadSender {
+  readonly #options: SenderOptions;
+  readonly #queue: Upload[] = [];
+  readonly #sending = new Set<Upload>();
+  readonly #onDone = new WeakMap<Upload, (outcome: UploadOutcome) => void>();
+  readonly #dropped = new WeakSet<Upload>();
+  readonly #idleWaiters: (() => void)[] = [];
+  #queuedBytes = 0;
+  #sendingBytes = 0;
+  #running = 0;
+  #gathering: Timer | null = null;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
   }
 
-  function pump(): void {
-    gathering?.cancel();
-    gathering = null;
-    while (running < AT_ONCE && queue.length > 0) {
-      const uploads = takeTogether(queue);
-      const bytes = bytesOf(uploads);
-      queuedBytes -= bytes;
-      sendingBytes += bytes;
-      running += 1;
-      for (const upload of uploads) sending.add(upload);
-      const body = packUploads(uploads);
-      pRetry(() => send(uploads, body), { retries: RETRIES, minTimeout: 200, maxTimeout: 15_000, factor: 2 })
-        .catch((error: unknown) => {
-          for (const _ of uploads) onDropped();
-          logger.error(
-            { err: error, uploads: uploads.map(({ head }) => head) },
-            'uploads dropped after repeated failures',
-          );
-        })
-        .finally(() => {
-          running -= 1;
-          for (const upload of uploads) sending.delete(upload);
-          sendingBytes -= bytes;
-          if (queue.length > 0 && !gathering) pump();
-          settleIfIdle();
-        });
+  send(upload: Upload, onDone?: (outcome: UploadOutcome) => void): void {
+    if (onDone) this.#onDone.set(upload, onDone);
+    this.#queuedBytes += upload.bytes.byteLength;
+    this.#queue.push(upload);
+    while (this.#queuedBytes + this.#sendingBytes > MAX_WAITING_BYTES && this.#queue.length > 1) {
+      const oldest = this.#queue.shift();
+      if (!oldest) break;
+      this.#queuedBytes -= oldest.bytes.byteLength;
+      this.#giveUp(oldest);
+      this.#options.logger.error({ upload: oldest.head }, 'upload dropped: too much is queued');
     }
+    if (this.#queuedBytes >= FULL_BYTES) this.#pump();
+    else this.#gathering ??= this.#options.clock.after(GATHER_MS, () => this.#pump());
   }
 
-  function settleIfIdle(): void {
-    if (running === 0 && queue.length === 0) for (const resolve of idleWaiters.splice(0)) resolve();
+  withdraw(upload: Upload): void {
+    const at = this.#queue.indexOf(upload);
+    if (at < 0) return;
+    this.#queue.splice(at, 1);
+    this.#queuedBytes -= upload.bytes.byteLength;
   }
 
-  return {
-    put(upload) {
-      queuedBytes += upload.bytes.byteLength;
-      queue.push(upload);
-      while (queuedBytes + sendingBytes > MAX_WAITING_BYTES && queue.length > 1) {
-        const dropped = queue.shift();
-        if (!dropped) break;
-        queuedBytes -= dropped.bytes.byteLength;
-        onDropped();
-        logger.error({ upload: dropped.head }, 'upload dropped: too much is queued');
+  drop(sessionId: string, epoch: number): void {
+    for (const upload of [...this.#queue, ...this.#sending])
+      if (upload.head.session_id === sessionId && upload.head.epoch === epoch) {
+        this.#finish(upload, 'given_up');
+        this.#dropped.add(upload);
       }
-      if (queuedBytes >= FULL_BYTES) pump();
-      else gathering ??= clock.after(GATHER_MS, pump);
-    },
-    drop(sessionId, epoch) {
-      for (const upload of [...queue, ...sending])
-        if (upload.head.session_id === sessionId && upload.head.epoch === epoch) dropped.add(upload);
-    },
-    waiting: () => ({ items: [...queue, ...sending], bytes: queuedBytes + sendingBytes }),
-    flushed() {
-      pump();
-      return running === 0 && queue.length === 0
-        ? Promise.resolve()
-        : new Promise((resolve) => idleWaiters.push(resolve));
-    },
-  };
+  }
+
+  waiting(): { readonly items: readonly object[]; readonly bytes: number } {
+    return { items: [...this.#queue, ...this.#sending], bytes: this.#queuedBytes + this.#sendingBytes };
+  }
+
+  flushed(): Promise<void> {
+    this.#pump();
+    return this.#isIdle ? Promise.resolve() : new Promise((resolve) => this.#idleWaiters.push(resolve));
+  }
+
+  get #isIdle(): boolean {
+    return this.#running === 0 && this.#queue.length === 0;
+  }
+
+  #pump(): void {
+    this.#gathering?.cancel();
+    this.#gathering = null;
+    while (this.#running < AT_ONCE && this.#queue.length > 0) void this.#run(takeTogether(this.#queue));
+  }
+
+  async #run(uploads: readonly Upload[]): Promise<void> {
+    const bytes = bytesOf(uploads);
+    this.#queuedBytes -= bytes;
+    this.#sendingBytes += bytes;
+    this.#running += 1;
+    for (const upload of uploads) this.#sending.add(upload);
+    const body = packUploads(uploads);
+    try {
+      await pRetry(() => this.#attempt(uploads, body), {
+        retries: RETRIES,
+        minTimeout: 200,
+        maxTimeout: 15_000,
+        factor: 2,
+      });
+    } catch (error) {
+      for (const upload of uploads) this.#giveUp(upload);
+      const heads = uploads.map(({ head }) => head);
+      this.#options.logger.error({ err: error, uploads: heads }, 'uploads dropped after repeated failures');
+    }
+    this.#running -= 1;
+    for (const upload of uploads) this.#sending.delete(upload);
+    this.#sendingBytes -= bytes;
+    if (this.#queue.length > 0 && !this.#gathering) this.#pump();
+    if (this.#isIdle) for (const resolve of this.#idleWaiters.splice(0)) resolve();
+  }
+
+  async #attempt(all: readonly Upload[], packed: Buffer): Promise<void> {
+    const uploads = all.filter((upload) => !this.#dropped.has(upload));
+    if (uploads.length === 0) return;
+    const body = uploads.length === all.length ? packed : packUploads(uploads);
+    const outcomes = await post(this.#options, uploads, body);
+    for (const [index, upload] of uploads.entries()) this.#finish(upload, outcomes[index] ?? 'given_up');
+  }
+
+  #finish(upload: Upload, outcome: UploadOutcome): void {
+    if (!this.#dropped.has(upload)) this.#onDone.get(upload)?.(outcome);
+  }
+
+  #giveUp(upload: Upload): void {
+    this.#options.onDropped?.();
+    this.#finish(upload, 'given_up');
+  }
 }
 
 /** Sends one request; rejects if it is to be repeated. */
 async function post(
-  { url, token, logger }: UploadsOptions,
+  { url, token, logger }: SenderOptions,
   uploads: readonly Upload[],
   body: Buffer,
-): Promise<void> {
-  const response = await request(`${url}/internal/uploads`, {
+): Promise<UploadOutcome[]> {
+  const response = await request(`${url}${UPLOAD_PATH}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' },
     body,
@@ -142,11 +184,19 @@ async function post(
     bodyTimeout: 10_000,
   });
   const answer = await response.body.text();
-  if (response.statusCode >= 500) throw new Error(`uploads were answered ${response.statusCode}`);
-  const { refused } = parseJson(uploadAnswer, answer) ?? { refused: uploads.keys() };
+  if (response.statusCode >= 500 || UNKNOWN_ROUTE.includes(response.statusCode))
+    throw new Error(`uploads were answered ${response.statusCode}`);
+  const { refused, is_stored: isStored } = parseJson(uploadAnswer, answer) ?? {
+    refused: [...uploads.keys()],
+    is_stored: true,
+  };
   // The session is gone or its epoch is over: drop the upload.
   for (const index of refused)
     logger.warn({ upload: uploads[index]?.head, status: response.statusCode }, 'upload refused');
+  return uploads.map(({ head }, index) => {
+    if (refused.includes(index)) return 'given_up';
+    return isStored || !head.is_part ? 'stored' : 'held';
+  });
 }
 
 /** Removes and returns the uploads that fit into one request, at least the first. */

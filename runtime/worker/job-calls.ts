@@ -120,6 +120,7 @@ export class JobCalls {
   /** Frees a job's slot. */
   free(job: Job): void {
     this.#deps.jobs.remove(job.sessionId, job.epoch);
+    this.#deps.uploads.end(job.sessionId, job.epoch);
   }
 
   /** Runs work under a session's name. */

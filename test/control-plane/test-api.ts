@@ -15,6 +15,7 @@ import { seedDemo, seedOperator } from '#control-plane/operations/seed.ts';
 import { createFirstAttempts } from '#control-plane/platform/background/first-attempts.ts';
 import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
+import { HeldPieces } from '#control-plane/platform/held-pieces.ts';
 import { type ApiServer, createServer } from '#control-plane/platform/http/server.ts';
 import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
@@ -127,6 +128,7 @@ export async function openTestApi(
     secretBox: createSecretBox(deploymentKey),
     dataKeys: createDataKeys(deploymentKey),
     blobs: memoryBlobs(),
+    held: new HeldPieces(),
     signallingReports: new SignallingReports(clock),
     workSignals: createWorkSignals(),
     firstAttempts: createFirstAttempts(),
@@ -220,10 +222,12 @@ export async function openTestApi(
   };
 }
 
-function memoryBlobs(): Blobs {
+/** Blobs in memory; `isBucket` as of a bucket. */
+export function memoryBlobs(isBucket = false): Blobs {
   const blobs = new Map<string, Buffer>();
   const list = async (prefix: string) => [...blobs.keys()].filter((key) => key.startsWith(prefix)).sort();
   return {
+    isBucket,
     put: async (key, bytes) => void blobs.set(key, Buffer.from(bytes)),
     get: async (key) => blobs.get(key) ?? null,
     list,

@@ -14,7 +14,8 @@ import type { RecordedTrack, SessionDocument } from '../../platform/store/models
 import { isLive } from '../../platform/store/session-status.ts';
 import { findSession } from '../sessions/find-session.ts';
 import { loadSession } from '../sessions/session-store.ts';
-import { getSegment, listSegments, type Segment, TRACK_ROLES, type TrackRole } from './recording-store.ts';
+import { getSegment, listSegments } from './recording-store.ts';
+import { type Segment, TRACK_ROLES, type TrackRole } from './stored-pieces.ts';
 import { gapsOf, layOutTrack, readWav, type TrackLayout, wavBytes } from './wav.ts';
 
 /** Workers retry uploads for this long; audio not uploaded by then is lost and played as silence. */
@@ -150,7 +151,9 @@ function isAwaited(
   if (isLive(status) || !endedAt || context.clock.wallTime() - endedAt.getTime() > UPLOADS_END_MS)
     return false;
   const stored = ({ role, epoch }: RecordedTrack) =>
-    segments.filter((segment) => segment.role === role && segment.epoch === epoch).length;
+    segments
+      .filter((segment) => segment.role === role && segment.epoch === epoch)
+      .reduce((sum, { pieces }) => sum + pieces, 0);
   return tracks.some((track) => track.epoch !== undefined && stored(track) < track.segments);
 }
 

@@ -1,17 +1,27 @@
-/** Uploads from workers during a call: recording segments and flight log chunks. */
+/** Uploads from workers during a call: recordings and flight logs. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
-import { type Upload, unpackUploads, uploadAnswer } from '#protocol/uploads.ts';
+import {
+  type PlainHead,
+  UPLOAD_PATH,
+  type Upload,
+  unpackPlainUploads,
+  unpackUploads,
+  uploadAnswer,
+} from '#protocol/uploads.ts';
 import type { Context } from '../../platform/context.ts';
 import { workersOnly } from '../../platform/http/internal-access.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
-import { putFlightLog, putSegment } from './recording-store.ts';
+import { putStored } from './recording-store.ts';
+import { plainStoredAs, storedAs } from './stored-pieces.ts';
 
-/** A full request plus one segment: five seconds at 48 kHz are 480 kB. */
-const MAX_UPLOAD_BYTES = 4 * 1024 * 1024;
+/** A full request plus the largest object: a minute of noise at 48 kHz is 5.8 MB. */
+const MAX_UPLOAD_BYTES = 8 * 1024 * 1024;
 
-/** Registers the upload route, the only one that accepts a raw binary body. */
+type Answer = z.output<typeof uploadAnswer>;
+
+/** Registers the upload routes, the only ones that accept a raw binary body. */
 export async function registerUploadRoutes(app: ApiServer, context: Context): Promise<void> {
   await app.register((plain, _options, done) => {
     const scope = plain as unknown as ApiServer;
@@ -20,32 +30,56 @@ export async function registerUploadRoutes(app: ApiServer, context: Context): Pr
       { parseAs: 'buffer', bodyLimit: MAX_UPLOAD_BYTES },
       (_request, body, done) => done(null, body),
     );
-    scope.post(
-      '/internal/uploads',
-      {
-        config: { access: 'none' as const },
-        onRequest: workersOnly(context),
-        bodyLimit: MAX_UPLOAD_BYTES,
-        schema: { hide: true, body: z.instanceof(Buffer), response: { 200: uploadAnswer } },
-      },
-      async (request) => {
-        const uploads = unpackUploads(request.body);
-        if (!uploads) throw fault('malformed_body', { kind: 'uploads' });
-        const owners = await findOwners(context, uploads);
-        const refused: number[] = [];
-        await Promise.all(
-          uploads.map(async (upload, index) => {
-            const owner = owners.get(upload.head.session_id);
-            // Any earlier epoch may still be uploading its segments.
-            if (owner && upload.head.epoch <= owner.epoch) await store(context, owner, upload);
-            else refused.push(index);
-          }),
-        );
-        return { refused };
-      },
-    );
+    const register = (path: string, take: (body: Buffer) => Promise<Answer> | null) =>
+      scope.post(
+        path,
+        {
+          config: { access: 'none' as const },
+          onRequest: workersOnly(context),
+          bodyLimit: MAX_UPLOAD_BYTES,
+          schema: { hide: true, body: z.instanceof(Buffer), response: { 200: uploadAnswer } },
+        },
+        async (request) => {
+          const answer = take(request.body);
+          if (!answer) throw fault('malformed_body', { kind: 'uploads' });
+          return answer;
+        },
+      );
+    register(UPLOAD_PATH, (body) => {
+      const uploads = unpackUploads(body);
+      return uploads && take(context, uploads);
+    });
+    register('/internal/uploads', (body) => {
+      const uploads = unpackPlainUploads(body);
+      return uploads && takePlain(context, uploads);
+    });
     done();
   });
+}
+
+/** Holds pieces if objects cost requests, and stores everything else. */
+async function take(context: Context, uploads: readonly Upload[]): Promise<Answer> {
+  let isStored = true;
+  const refused = await storeAll(context, uploads, async (owner, upload) => {
+    const { head, bytes } = upload;
+    if (head.type === 'audio' && !owner.record_audio) return;
+    if (head.is_part && context.blobs.isBucket && context.held.hold(upload, context.clock.now())) {
+      isStored = false;
+      return;
+    }
+    await putStored(context, owner, storedAs(head), bytes);
+    if (!head.is_part) context.held.release(head, context.clock.now());
+  });
+  return { refused, is_stored: isStored };
+}
+
+async function takePlain(context: Context, uploads: readonly Upload<PlainHead>[]): Promise<Answer> {
+  const refused = await storeAll(context, uploads, async (owner, { head, bytes }) => {
+    if (head.type === 'recording' && !owner.record_audio) return;
+    const whole = head.type === 'recording' ? bytes.subarray(0, bytes.length - (bytes.length % 2)) : bytes;
+    await putStored(context, owner, plainStoredAs(head, whole.length), whole);
+  });
+  return { refused, is_stored: true };
 }
 
 /**
@@ -55,19 +89,29 @@ export async function registerUploadRoutes(app: ApiServer, context: Context): Pr
 type Owner = Pick<SessionDocument, '_id' | 'epoch' | 'wrapped_key' | 'record_audio'>;
 const OWNER_FIELDS = { epoch: 1, wrapped_key: 1, record_audio: 1 } as const;
 
-async function findOwners(context: Context, uploads: readonly Upload[]): Promise<Map<string, Owner>> {
-  const ids = [...new Set(uploads.map(({ head }) => head.session_id))];
-  const owners = await context.models.sessions.find({ _id: { $in: ids } }, OWNER_FIELDS).lean<Owner[]>();
-  return new Map(owners.map((owner) => [owner._id, owner]));
+/** Calls `store` for each upload that is wanted; returns the positions of the others. */
+async function storeAll<Head extends { readonly session_id: string; readonly epoch: number }>(
+  context: Context,
+  uploads: readonly Upload<Head>[],
+  store: (owner: Owner, upload: Upload<Head>) => Promise<void>,
+): Promise<number[]> {
+  const owners = await findOwners(context, [...new Set(uploads.map(({ head }) => head.session_id))]);
+  const refused: number[] = [];
+  await Promise.all(
+    uploads.map(async (upload, index) => {
+      const owner = owners.get(upload.head.session_id);
+      // Any earlier epoch may still be uploading its segments.
+      if (owner && upload.head.epoch <= owner.epoch) await store(owner, upload);
+      else refused.push(index);
+    }),
+  );
+  return refused;
 }
 
-async function store(context: Context, owner: Owner, { head, bytes }: Upload): Promise<void> {
-  if (head.type === 'flight_log') {
-    await putFlightLog(context, owner, { epoch: head.epoch, index: head.chunk }, bytes);
-    return;
-  }
-  if (!owner.record_audio) return;
-  const pcm = bytes.subarray(0, bytes.length - (bytes.length % 2));
-  const { track: role, epoch, segment: index, start_ms: startMs, rate_hz: rateHz } = head;
-  await putSegment(context, owner, { role, epoch, index, startMs, rateHz, samples: pcm.length / 2 }, pcm);
+async function findOwners(
+  { models }: Pick<Context, 'models'>,
+  sessionIds: readonly string[],
+): Promise<Map<string, Owner>> {
+  const owners = await models.sessions.find({ _id: { $in: sessionIds } }, OWNER_FIELDS).lean<Owner[]>();
+  return new Map(owners.map((owner) => [owner._id, owner]));
 }

@@ -3,7 +3,7 @@
  * loading the whole file.
  */
 import { HEADER_BYTES, wavHeader } from '#media/speech/audio/wav.ts';
-import type { Segment } from './recording-store.ts';
+import type { Segment } from './stored-pieces.ts';
 
 const BYTES_PER_SAMPLE = 2;
 /**

@@ -13,7 +13,7 @@ import { TURN_MACHINE_VERSION } from '../machine/turn-state.ts';
 /** Version of the log format. */
 export const FLIGHT_LOG_VERSION = 1;
 
-/** Together with the 0.2 s for gathering uploads: five seconds. */
+/** Together with the time to compress and gather uploads: five seconds. */
 const FLUSH_MS = 4_800;
 const FLUSH_BYTES = 64 * 1024;
 

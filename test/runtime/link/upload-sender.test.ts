@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '#base/log.ts';
 import { type Upload, unpackUploads } from '#protocol/uploads.ts';
-import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
+import { createUploadSender, type UploadSender } from '#runtime/link/upload-sender.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
@@ -16,12 +16,18 @@ interface Received {
   readonly authorization: string;
 }
 
+interface Answer {
+  readonly status: number;
+  readonly refused?: number[];
+  readonly is_stored?: boolean;
+}
+
 describe('uploads', () => {
   let server: Server;
   let clock: ManualClock;
-  let uploads: Uploads;
+  let uploads: UploadSender;
   let received: Received[];
-  let answer: () => { status: number; refused?: number[] } | Promise<{ status: number; refused?: number[] }>;
+  let answer: () => Answer | Promise<Answer>;
 
   beforeEach(async () => {
     received = [];
@@ -31,17 +37,17 @@ describe('uploads', () => {
       for await (const chunk of request) body.push(chunk as Buffer);
       const carried = unpackUploads(Buffer.concat(body)) ?? [];
       received.push({
-        chunks: carried.map(({ head }) => (head.type === 'flight_log' ? head.chunk : -1)),
+        chunks: carried.map(({ head }) => head.piece),
         bytes: carried.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
         authorization: request.headers.authorization ?? '',
       });
-      const { status, refused = [] } = await answer();
-      response.writeHead(status).end(JSON.stringify({ refused }));
+      const { status, refused = [], ...rest } = await answer();
+      response.writeHead(status).end(JSON.stringify({ refused, ...rest }));
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     clock = new ManualClock();
-    uploads = createUploads({
+    uploads = createUploadSender({
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       token: 'secret-of-workers',
       clock,
@@ -54,28 +60,36 @@ describe('uploads', () => {
   });
 
   const piece = (chunk: number, bytes: Uint8Array = new Uint8Array(10)): Upload => ({
-    head: { type: 'flight_log', session_id: `s${chunk % 2}`, epoch: 1, chunk },
+    head: {
+      type: 'log',
+      session_id: `s${chunk % 2}`,
+      epoch: 1,
+      object: chunk,
+      piece: chunk,
+      pieces: 1,
+      is_part: true,
+    },
     bytes,
   });
 
   it('of a session that another worker has are dropped, also between two attempts', async () => {
     answer = () => ({ status: received.length === 1 ? 503 : 200 });
-    for (const chunk of [0, 1, 2, 3]) uploads.put(piece(chunk));
-    await clock.advance(200);
+    for (const chunk of [0, 1, 2, 3]) uploads.send(piece(chunk));
+    await clock.advance(150);
     await expect.poll(() => received.length).toBe(1);
-    uploads.put(piece(4));
-    uploads.put(piece(5));
+    uploads.send(piece(4));
+    uploads.send(piece(5));
     uploads.drop('s0', 1);
     await uploads.flushed();
     expect(received.slice(1).flatMap(({ chunks }) => chunks.toSorted())).toEqual([5, 1, 3]);
   });
 
-  it('are sent together if they are made within 0.2 s, from all calls, with the worker’s token', async () => {
-    for (const chunk of [0, 1, 2]) uploads.put(piece(chunk));
-    await clock.advance(200);
+  it('are sent together if they are made within 0.15 s, from all calls, with the worker’s token', async () => {
+    for (const chunk of [0, 1, 2]) uploads.send(piece(chunk));
+    await clock.advance(150);
     await uploads.flushed();
     expect(received).toEqual([{ chunks: [0, 1, 2], bytes: 30, authorization: 'Bearer secret-of-workers' }]);
-    uploads.put(piece(3));
+    uploads.send(piece(3));
     await uploads.flushed();
     expect(received.map(({ chunks }) => chunks)).toEqual([[0, 1, 2], [3]]);
     await uploads.flushed();
@@ -83,17 +97,40 @@ describe('uploads', () => {
 
   it('are retried while the control plane cannot accept them', async () => {
     answer = () => ({ status: received.length < 3 ? 503 : 200 });
-    uploads.put(piece(0));
+    uploads.send(piece(0));
     await uploads.flushed();
     expect(received.map(({ chunks }) => chunks)).toEqual([[0], [0], [0]]);
   });
 
+  it('wait for a control plane that knows their route: one version older, it is about to be replaced', async () => {
+    answer = () => ({ status: received.length < 2 ? 404 : 200 });
+    uploads.send(piece(0));
+    await uploads.flushed();
+    expect(received.map(({ chunks }) => chunks)).toEqual([[0], [0]]);
+  });
+
+  it('are stored, held until their object comes, or given up, and their sender learns it', async () => {
+    const outcomes: string[] = [];
+    const send = (chunk: number) =>
+      uploads.send(piece(chunk), (outcome) => outcomes.push(`${chunk} ${outcome}`));
+    answer = () => ({ status: 200, refused: [1], is_stored: false });
+    for (const chunk of [0, 1]) send(chunk);
+    await uploads.flushed();
+    answer = () => ({ status: 200 });
+    send(2);
+    await uploads.flushed();
+    send(3);
+    uploads.drop('s1', 1);
+    await uploads.flushed();
+    expect(outcomes).toEqual(['0 held', '1 given_up', '2 stored', '3 given_up']);
+  });
+
   it('are not resent after a refusal', async () => {
     answer = () => ({ status: 200, refused: [0] });
-    uploads.put(piece(0));
+    uploads.send(piece(0));
     await uploads.flushed();
     answer = () => ({ status: 413 });
-    uploads.put(piece(1));
+    uploads.send(piece(1));
     await uploads.flushed();
     expect(received.map(({ chunks }) => chunks)).toEqual([[0], [1]]);
   });
@@ -101,7 +138,7 @@ describe('uploads', () => {
   it('are sent at once when a request is full, four at a time; excess uploads displace the oldest', async () => {
     const { promise, resolve } = Promise.withResolvers<{ status: number }>();
     answer = () => promise;
-    for (let chunk = 0; chunk < 262; chunk++) uploads.put(piece(chunk, MEBIBYTE));
+    for (let chunk = 0; chunk < 262; chunk++) uploads.send(piece(chunk, MEBIBYTE));
     await vi.waitFor(() => expect(received).toHaveLength(4));
     resolve({ status: 200 });
     await uploads.flushed();
@@ -118,18 +155,10 @@ describe('a body of uploads', () => {
       length.writeUInt32BE(text.length);
       return Buffer.concat([length, text, Buffer.alloc(bytes)]);
     };
-    const entry = { type: 'flight_log', session_id: 's', epoch: 1, chunk: 0, bytes: 3 };
-    expect(unpackUploads(whole([entry], 3))).toMatchObject([{ head: { session_id: 's', chunk: 0 } }]);
-    const track = {
-      type: 'recording',
-      session_id: 's',
-      epoch: 1,
-      track: 'nobody',
-      segment: 0,
-      start_ms: 0,
-      rate_hz: 8_000,
-      bytes: 3,
-    };
+    const of = { session_id: 's', epoch: 1, object: 0, piece: 0, pieces: 1, is_part: true, bytes: 3 };
+    const entry = { type: 'log', ...of };
+    expect(unpackUploads(whole([entry], 3))).toMatchObject([{ head: { session_id: 's', piece: 0 } }]);
+    const track = { type: 'audio', ...of, track: 'nobody', start_ms: 0, rate_hz: 8_000, samples: 3 };
     for (const body of [
       Buffer.alloc(3),
       Buffer.from([255, 255, 255, 255]),

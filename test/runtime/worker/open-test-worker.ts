@@ -15,6 +15,7 @@ import { type SpeechChunk, SpeechError } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { DurableReport, JobKind } from '#protocol/worker-link.ts';
 import { openSpool, type Spool } from '#runtime/link/spool.ts';
+import { createUploadSender } from '#runtime/link/upload-sender.ts';
 import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
 import { Worker } from '#runtime/worker/worker.ts';
 import { createWorkerMetrics } from '#runtime/worker/worker-metrics.ts';
@@ -109,7 +110,11 @@ export class TestWorker {
     const url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
     this.media = new Media(clock);
     this.spool = await openSpool(this.#directory, 'w');
-    this.uploads = createUploads({ url, token: TOKEN, clock, logger });
+    this.uploads = createUploads({
+      clock,
+      sender: createUploadSender({ url, token: TOKEN, clock, logger }),
+      packer: { pack: async ({ bytes }) => bytes, close: async () => undefined },
+    });
     this.worker = new Worker({
       identity: {
         instanceId: 'w',

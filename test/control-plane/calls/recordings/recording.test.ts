@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseRange } from '#control-plane/calls/recordings/recording-routes.ts';
 import { layOutTrack, readWav, wavBytes } from '#control-plane/calls/recordings/wav.ts';
-import { packUploads, type Upload, uploadAnswer } from '#protocol/uploads.ts';
+import { type PlainHead, packUploads, type Upload, uploadAnswer } from '#protocol/uploads.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
@@ -35,11 +35,11 @@ function pcm(value: number, count: number): Buffer {
 }
 
 /**
- * Uploads pieces as a worker does; `refused` if one of them is refused, or the status that refuses the
- * request.
+ * Uploads pieces as a worker one version older does; `refused` if one of them is refused, or the status that
+ * refuses the request.
  */
 async function put(
-  uploads: readonly Upload[],
+  uploads: readonly Upload<PlainHead>[],
   token = api.context.credentials.workerToken,
 ): Promise<'stored' | 'refused' | number> {
   const response = await api.app.inject({
@@ -60,7 +60,7 @@ interface PutSegment {
   readonly epoch?: number;
 }
 
-function segmentOf(id: string, { track, segment, startMs, bytes, epoch = 1 }: PutSegment): Upload {
+function segmentOf(id: string, { track, segment, startMs, bytes, epoch = 1 }: PutSegment): Upload<PlainHead> {
   const head = {
     type: 'recording',
     session_id: id,
@@ -70,11 +70,11 @@ function segmentOf(id: string, { track, segment, startMs, bytes, epoch = 1 }: Pu
     start_ms: api.clock.wallTime() + startMs,
     rate_hz: 8_000,
   };
-  return { head: head as Upload['head'], bytes };
+  return { head: head as PlainHead, bytes };
 }
 
 const putSegment = (id: string, of: PutSegment) => put([segmentOf(id, of)]);
-const chunkOf = (id: string, chunk: number, text: string): Upload => ({
+const chunkOf = (id: string, chunk: number, text: string): Upload<PlainHead> => ({
   head: { type: 'flight_log', session_id: id, epoch: 1, chunk },
   bytes: Buffer.from(text),
 });
@@ -360,6 +360,8 @@ describe('a track layout', () => {
       startMs,
       rateHz,
       samples,
+      pieces: 1,
+      packing: 'pcm' as const,
     });
     const layout = layOutTrack([
       at(0, 1_000, 8_000, 40_000),

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { putSegment } from '#control-plane/calls/recordings/recording-store.ts';
+import { putStored } from '#control-plane/calls/recordings/recording-store.ts';
 import { erasePerson } from '#control-plane/operations/privacy/erase.ts';
 import { newId } from '#control-plane/platform/context.ts';
 import type { TestUser } from '../../test-api.ts';
-import { openTestPrivacy, type TestPrivacy } from './test-privacy.ts';
+import { openTestPrivacy, segmentOf, type TestPrivacy } from './test-privacy.ts';
 
 let api: TestPrivacy;
 let user: TestUser;
@@ -107,12 +107,7 @@ describe('the erasure of an end user', () => {
       turn_id: 2,
     };
     await api.report(id, { type: 'items', items: [late as never] });
-    await putSegment(
-      api.context,
-      session,
-      { role: 'user', epoch: 1, index: 1, startMs: 0, rateHz: 8_000, samples: 2 },
-      Buffer.alloc(4),
-    );
+    await putStored(api.context, session, segmentOf(1, 1), Buffer.alloc(4));
     await api.clock.advance(1_000);
     await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
     expect((await api.detail(id)).body).toMatchObject({ status: 'completed', items: [] });

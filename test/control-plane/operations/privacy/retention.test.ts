@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { putSegment } from '#control-plane/calls/recordings/recording-store.ts';
+import { putStored } from '#control-plane/calls/recordings/recording-store.ts';
 import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
 import { newId } from '#control-plane/platform/context.ts';
 import type { TestUser } from '../../test-api.ts';
-import { DAY_MS, openTestPrivacy, type TestPrivacy } from './test-privacy.ts';
+import { DAY_MS, openTestPrivacy, segmentOf, type TestPrivacy } from './test-privacy.ts';
 
 let api: TestPrivacy;
 let user: TestUser;
@@ -75,12 +75,7 @@ describe('retention', () => {
     await enforceRetention(api.context, 'replica');
     expect((await api.recording(id)).status).toBe(404);
     const late = (await api.stored(id))!;
-    await putSegment(
-      api.context,
-      late,
-      { role: 'user', epoch: 1, index: 9, startMs: 0, rateHz: 8_000, samples: 2 },
-      Buffer.alloc(4),
-    );
+    await putStored(api.context, late, segmentOf(1, 9), Buffer.alloc(4));
     await enforceRetention(api.context, 'replica');
     expect(await api.context.blobs.list(`sessions/${id}/recording/`)).toHaveLength(1);
   });

@@ -1,9 +1,15 @@
 /** Calls with all kinds of erasable data, and the routes that limit and erase it. */
-import { putFlightLog, putSegment } from '#control-plane/calls/recordings/recording-store.ts';
+import { putStored } from '#control-plane/calls/recordings/recording-store.ts';
+import type { Segment } from '#control-plane/calls/recordings/stored-pieces.ts';
 import type { TestResponse, TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
 export const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** A segment of two samples. */
+export function segmentOf(epoch: number, index: number): Segment {
+  return { role: 'user', epoch, index, pieces: 1, startMs: 0, rateHz: 8_000, samples: 2, packing: 'pcm' };
+}
 
 /** The API with helpers for erasable calls of one tenant. */
 export interface TestPrivacy extends TestCalls {
@@ -56,9 +62,9 @@ export async function openTestPrivacy(): Promise<TestPrivacy> {
       await api.report(id, { type: 'items', items: [{ type: 'message', ...message }] });
       const session = (await stored(id))!;
       const { epoch } = session;
-      const segment = { role: 'user', epoch, index: 0, startMs: 0, rateHz: 8_000, samples: 2 } as const;
-      await putSegment(api.context, session, segment, Buffer.alloc(4));
-      await putFlightLog(api.context, session, { epoch, index: 0 }, Buffer.from('log'));
+      await putStored(api.context, session, segmentOf(epoch, 0), Buffer.alloc(4));
+      const chunk = { epoch, index: 0, pieces: 1, packing: 'none' } as const;
+      await putStored(api.context, session, chunk, Buffer.from('log'));
       if (hasEnded) await api.report(id, { type: 'ended', at: api.at(), end_reason: 'agent_hangup' });
       return id;
     },

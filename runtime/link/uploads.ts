@@ -1,0 +1,209 @@
+/**
+ * Uploads the recordings and flight logs of all of a worker's calls. Each piece of a few seconds is
+ * compressed and sent at once, so a lost worker loses its current pieces (4.8 s) and the batch being
+ * gathered. A control plane with a bucket only holds it: the worker then sends the object of about a minute
+ * that is stored.
+ */
+import type { Clock, Timer } from '#base/clock.ts';
+import type { PieceHead, PlainHead, Upload } from '#protocol/uploads.ts';
+import type { Packer } from './packer.ts';
+import type { UploadOutcome, UploadSender } from './upload-sender.ts';
+
+/** Twelve pieces of the recorder. */
+const OBJECT_MS = 12 * 4_800;
+/** A longer gap between two pieces is one in the recording: they are not of one object. */
+const JOIN_MS = 20;
+
+/** A piece of a call: samples, 16-bit little-endian, or lines of its flight log. */
+export type Piece = Upload<PlainHead>;
+
+/** Background uploads of one worker. */
+export interface Uploads {
+  put(piece: Piece): void;
+  /** Nothing more is expected of a session: its objects are whole. */
+  end(sessionId: string, epoch: number): void;
+  /** Drops what waits of a session, also between two attempts. */
+  drop(sessionId: string, epoch: number): void;
+  /** What no control plane has yet; the items are the same objects until one has. */
+  waiting(): { readonly items: readonly object[]; readonly bytes: number };
+  /** Resolves when everything is stored. */
+  flushed(): Promise<void>;
+}
+
+/** Dependencies of uploads. */
+export interface UploadsDeps {
+  readonly clock: Clock;
+  readonly sender: UploadSender;
+  readonly packer: Packer;
+}
+
+/** An object that is being gathered. */
+interface OpenObject {
+  /** Its first piece. */
+  readonly first: PlainHead;
+  readonly timer: Timer;
+  /** Null for a piece that was dropped while it was compressed. */
+  readonly pieces: Promise<SentPiece | null>[];
+  samples: number;
+  isDropped: boolean;
+}
+
+/** A piece on its way. */
+interface SentPiece {
+  readonly upload: Upload;
+  readonly outcome: Promise<UploadOutcome>;
+}
+
+/** Creates the uploads of one worker. */
+export function createUploads(deps: UploadsDeps): Uploads {
+  return new GatheredUploads(deps);
+}
+
+class GatheredUploads implements Uploads {
+  readonly #deps: UploadsDeps;
+  readonly #open = new Map<string, OpenObject>();
+  /** Objects that are whole, until they have been given to the sender. */
+  readonly #closing = new Map<OpenObject, Promise<void>>();
+  /** The control plane stores pieces as they are: it has answered so. */
+  #storesPieces = false;
+  #isFlushing = false;
+
+  constructor(deps: UploadsDeps) {
+    this.#deps = deps;
+  }
+
+  put(piece: Piece): void {
+    const object = this.#objectOf(piece.head);
+    const firstSample = object.samples;
+    object.samples += samplesOf(piece);
+    object.pieces.push(this.#pack(piece, object, firstSample));
+  }
+
+  end(sessionId: string, epoch: number): void {
+    for (const object of [...this.#open.values()]) if (isOf(object, sessionId, epoch)) this.#close(object);
+  }
+
+  drop(sessionId: string, epoch: number): void {
+    for (const object of [...this.#open.values(), ...this.#closing.keys()])
+      if (isOf(object, sessionId, epoch)) object.isDropped = true;
+    this.end(sessionId, epoch);
+    this.#deps.sender.drop(sessionId, epoch);
+  }
+
+  waiting(): { readonly items: readonly object[]; readonly bytes: number } {
+    return this.#deps.sender.waiting();
+  }
+
+  async flushed(): Promise<void> {
+    this.#isFlushing = true;
+    for (const object of [...this.#open.values()]) this.#close(object);
+    await Promise.all(this.#closing.values());
+    await this.#deps.sender.flushed();
+    this.#isFlushing = false;
+  }
+
+  #objectOf(head: PlainHead): OpenObject {
+    const found = this.#open.get(streamOf(head));
+    if (found && isNext(found, head)) return found;
+    if (found) this.#close(found);
+    const created: OpenObject = {
+      first: head,
+      timer: this.#deps.clock.after(OBJECT_MS, () => this.#close(created)),
+      pieces: [],
+      samples: 0,
+      isDropped: false,
+    };
+    this.#open.set(streamOf(head), created);
+    return created;
+  }
+
+  async #pack(piece: Piece, object: OpenObject, firstSample: number): Promise<SentPiece | null> {
+    const bytes = await this.#deps.packer.pack(piece, firstSample);
+    if (object.isDropped) return null;
+    const upload = { head: headOf(piece, indexOf(object.first)), bytes };
+    const { promise: outcome, resolve } = Promise.withResolvers<UploadOutcome>();
+    this.#deps.sender.send(upload, (known) => {
+      if (known !== 'given_up') this.#storesPieces = known === 'stored';
+      resolve(known);
+    });
+    return { upload, outcome };
+  }
+
+  #close(object: OpenObject): void {
+    object.timer.cancel();
+    this.#open.delete(streamOf(object.first));
+    const sending = this.#sendObject(object).finally(() => this.#closing.delete(object));
+    this.#closing.set(object, sending);
+  }
+
+  async #sendObject(object: OpenObject): Promise<void> {
+    const { sender } = this.#deps;
+    const pieces = (await Promise.all(object.pieces)).filter((piece) => piece !== null);
+    if (this.#storesPieces) {
+      if (this.#isFlushing) void sender.flushed();
+      const outcomes = await Promise.all(pieces.map(({ outcome }) => outcome));
+      if (outcomes.every((outcome) => outcome === 'stored')) return;
+    }
+    if (object.isDropped) return;
+    const uploads = pieces.map(({ upload }) => upload);
+    // Pieces that no request contains yet go with their object.
+    for (const upload of uploads) sender.withdraw(upload);
+    for (const upload of joined(uploads)) sender.send(upload);
+  }
+}
+
+function isOf({ first }: OpenObject, sessionId: string, epoch: number): boolean {
+  return first.session_id === sessionId && first.epoch === epoch;
+}
+
+/** The track, or the log, of a call under one epoch. */
+function streamOf(head: PlainHead): string {
+  return `${head.session_id}/${head.epoch}/${head.type === 'recording' ? head.track : 'log'}`;
+}
+
+function indexOf(head: PlainHead): number {
+  return head.type === 'recording' ? head.segment : head.chunk;
+}
+
+function samplesOf({ head, bytes }: Piece): number {
+  return head.type === 'recording' ? Math.floor(bytes.byteLength / 2) : 0;
+}
+
+/** True for the piece that follows those of an object without a gap. */
+function isNext({ first, pieces, samples }: OpenObject, head: PlainHead): boolean {
+  if (indexOf(head) !== indexOf(first) + pieces.length) return false;
+  if (head.type !== 'recording' || first.type !== 'recording') return true;
+  const endMs = first.start_ms + (1_000 * samples) / first.rate_hz;
+  return head.rate_hz === first.rate_hz && head.start_ms - endMs <= JOIN_MS;
+}
+
+function headOf(piece: Piece, object: number): PieceHead {
+  const { head } = piece;
+  const { session_id, epoch } = head;
+  const of = { session_id, epoch, object, piece: indexOf(head), pieces: 1, is_part: true };
+  if (head.type === 'flight_log') return { type: 'log', ...of };
+  const { track, start_ms, rate_hz } = head;
+  return { type: 'audio', ...of, track, start_ms, rate_hz, samples: samplesOf(piece) };
+}
+
+/** The objects of these pieces: one, or more if some could not be packed. */
+function joined(pieces: readonly Upload[]): Upload[] {
+  const runs: Upload[][] = [];
+  for (const piece of pieces) {
+    const last = runs.at(-1);
+    const before = last?.at(-1);
+    if (last && before?.head.piece === piece.head.piece - 1) last.push(piece);
+    else runs.push([piece]);
+  }
+  return runs.map(joinRun);
+}
+
+function joinRun(run: readonly Upload[]): Upload {
+  const { head } = run[0] as Upload;
+  const whole = { ...head, pieces: run.length, is_part: false };
+  const samples = run.reduce((sum, { head }) => sum + (head.type === 'audio' ? head.samples : 0), 0);
+  return {
+    head: whole.type === 'audio' ? { ...whole, samples } : whole,
+    bytes: Buffer.concat(run.map(({ bytes }) => bytes)),
+  };
+}

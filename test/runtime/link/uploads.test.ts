@@ -1,0 +1,178 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { PlainHead, Upload } from '#protocol/uploads.ts';
+import type { UploadOutcome } from '#runtime/link/upload-sender.ts';
+import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
+import { ManualClock } from '../../fakes/manual-clock.ts';
+
+/** Of a piece. */
+const PIECE_MS = 4_800;
+const RATE_HZ = 8_000;
+
+let clock: ManualClock;
+let uploads: Uploads;
+let sent: Upload[];
+/** What becomes of each piece; null: not known yet. */
+let outcome: UploadOutcome | null;
+let unanswered: ((outcome: UploadOutcome) => void)[];
+
+function answerAll(result: UploadOutcome): void {
+  for (const onDone of unanswered) onDone(result);
+}
+
+beforeEach(() => {
+  clock = new ManualClock();
+  sent = [];
+  outcome = 'held';
+  unanswered = [];
+  uploads = createUploads({
+    clock,
+    // As it is compressed, with its position in the object.
+    packer: {
+      pack: async ({ bytes }, firstSample) => Buffer.from(`${Buffer.from(bytes).toString()}@${firstSample} `),
+      close: async () => undefined,
+    },
+    sender: {
+      send: (upload, onDone) => {
+        sent.push(upload);
+        if (outcome) onDone?.(outcome);
+        else if (onDone) unanswered.push(onDone);
+      },
+      withdraw: (upload) => {
+        if (outcome === null) sent = sent.filter((other) => other !== upload);
+      },
+      drop: () => answerAll('given_up'),
+      waiting: () => ({ items: [], bytes: 0 }),
+      flushed: async () => answerAll('stored'),
+    },
+  });
+});
+
+const log = (chunk: number, session = 's'): Upload<PlainHead> => ({
+  head: { type: 'flight_log', session_id: session, epoch: 1, chunk },
+  bytes: Buffer.from(`${session}${chunk}`),
+});
+
+/** A piece of four samples, 0.5 ms. */
+const audio = (segment: number, startMs: number, rateHz = RATE_HZ): Upload<PlainHead> => ({
+  head: {
+    type: 'recording',
+    session_id: 's',
+    epoch: 1,
+    track: 'user',
+    segment,
+    start_ms: startMs,
+    rate_hz: rateHz,
+  },
+  bytes: Buffer.from(`audio${segment}  `),
+});
+
+/** What has been sent, without the pieces. */
+const objects = () =>
+  sent.filter(({ head }) => !head.is_part).map(({ head, bytes }) => [head.piece, head.pieces, String(bytes)]);
+
+describe('the pieces of a call', () => {
+  it('are sent one by one, and after a minute together as an object', async () => {
+    for (let chunk = 0; chunk < 12; chunk++) {
+      uploads.put(log(chunk));
+      await clock.advance(PIECE_MS);
+    }
+    expect(sent.slice(0, 12).map(({ head }) => [head.object, head.piece, head.pieces, head.is_part])).toEqual(
+      Array.from({ length: 12 }, (_, chunk) => [0, chunk, 1, true]),
+    );
+    const whole = Array.from({ length: 12 }, (_, chunk) => `s${chunk}@0 `).join('');
+    expect(objects()).toEqual([[0, 12, whole]]);
+    uploads.put(log(12));
+    await clock.advance(0);
+    expect(sent.at(-1)?.head).toMatchObject({ object: 12, piece: 12, is_part: true });
+  });
+
+  it('are an object when the call ends, without those of other calls', async () => {
+    for (const piece of [log(0), log(0, 'other'), log(1)]) uploads.put(piece);
+    uploads.end('s', 1);
+    await clock.advance(0);
+    expect(objects()).toEqual([[0, 2, 's0@0 s1@0 ']]);
+  });
+
+  it('need no object if the control plane stores them as they are', async () => {
+    outcome = 'stored';
+    for (const chunk of [0, 1]) uploads.put(log(chunk));
+    uploads.end('s', 1);
+    await uploads.flushed();
+    expect(sent.map(({ head }) => head.is_part)).toEqual([true, true]);
+  });
+
+  it('are an object after all if one of them was given up', async () => {
+    outcome = 'stored';
+    uploads.put(log(0));
+    await clock.advance(0);
+    outcome = 'given_up';
+    uploads.put(log(1));
+    await clock.advance(0);
+    uploads.end('s', 1);
+    await clock.advance(0);
+    expect(objects()).toEqual([[0, 2, 's0@0 s1@0 ']]);
+  });
+
+  it('that no request contains yet go with their object only', async () => {
+    outcome = null;
+    uploads.put(log(0));
+    uploads.end('s', 1);
+    await clock.advance(0);
+    expect(sent.map(({ head }) => head.is_part)).toEqual([false]);
+  });
+
+  it('are dropped with their object if another worker has the call', async () => {
+    for (const piece of [log(0), log(0, 'other')]) uploads.put(piece);
+    await clock.advance(0);
+    uploads.put(log(1));
+    uploads.drop('s', 1);
+    await uploads.flushed();
+    expect(sent.map(({ head }) => [head.session_id, head.is_part])).toEqual([
+      ['s', true],
+      ['other', true],
+      ['other', false],
+    ]);
+  });
+
+  it('are all stored when the worker has drained, those whose answer was awaited, too', async () => {
+    outcome = 'stored';
+    uploads.put(log(0, 'earlier'));
+    await clock.advance(0);
+    outcome = null;
+    uploads.put(log(0));
+    await uploads.flushed();
+    expect(sent.map(({ head }) => [head.session_id, head.is_part])).toEqual([
+      ['earlier', true],
+      ['s', true],
+    ]);
+  });
+});
+
+describe('the pieces of a track', () => {
+  it('know their position in their object, which knows its length', async () => {
+    for (const [segment, startMs] of [
+      [0, 1_000],
+      [1, 1_020],
+    ] as const)
+      uploads.put(audio(segment, startMs));
+    uploads.end('s', 1);
+    await clock.advance(0);
+    expect(objects()).toEqual([[0, 2, 'audio0  @0 audio1  @4 ']]);
+    expect(sent.at(-1)?.head).toMatchObject({ start_ms: 1_000, samples: 8, rate_hz: RATE_HZ, track: 'user' });
+  });
+
+  it('are in two objects if there is a gap between them, or another rate', async () => {
+    uploads.put(audio(0, 1_000));
+    uploads.put(audio(1, 1_021));
+    uploads.put(audio(2, 1_021, 16_000));
+    uploads.put(audio(4, 1_021, 16_000));
+    uploads.end('s', 1);
+    await clock.advance(0);
+    expect(objects()).toEqual([
+      [0, 1, 'audio0  @0 '],
+      [1, 1, 'audio1  @0 '],
+      [2, 1, 'audio2  @0 '],
+      [4, 1, 'audio4  @0 '],
+    ]);
+  });
+});
