@@ -22,6 +22,7 @@ import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import type { JobKind } from '#protocol/worker-link.ts';
 import { startLagMeter } from '#runtime/event-loop/loop-lag.ts';
 import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
+import { ObjectSender } from '#runtime/link/object-sender.ts';
 import { createPacker, type Packer } from '#runtime/link/packer.ts';
 import { SpeakingLease } from '#runtime/link/speaking-lease.ts';
 import { adoptSpools, openSpool } from '#runtime/link/spool.ts';
@@ -159,11 +160,9 @@ function openUploads(
   const { metrics, packer, logger } = parts;
   const clock = systemClock;
   const onDropped = () => metrics.uploadsDropped.inc({});
-  return createUploads({
-    clock,
-    sender: createUploadSender({ url, token, clock, logger, onDropped }),
-    packer,
-  });
+  const sender = createUploadSender({ url, token, clock, logger, onDropped });
+  const objects = new ObjectSender({ url, token, clock, logger, packer, sender });
+  return createUploads({ clock, sender, objects, packer });
 }
 
 /** Null under a supervisor, which reports the death of its worker itself, with the cause. */

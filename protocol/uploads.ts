@@ -27,6 +27,8 @@ const ofPieces = {
   pieces: count.min(1),
   /** An object with them follows, unless the answer says that they are stored. */
   is_part: z.boolean(),
+  /** The worker has stored them in the bucket itself; no bytes are sent. */
+  is_in_bucket: z.literal(true).optional(),
 };
 
 const pieceHead = z.discriminatedUnion('type', [
@@ -82,6 +84,19 @@ export const uploadAnswer = z.object({
   /** The other ones are stored, whatever `is_part` says: no object needs to follow. */
   is_stored: z.boolean().default(true),
 });
+
+/** Where workers ask for addresses in the bucket, for whole objects. */
+export const ADDRESSES_PATH = '/internal/object-addresses';
+
+/** Objects that a worker has. */
+export const addressQuestion = z.object({ objects: z.array(pieceHead).max(100) });
+
+/** How to store an object: encrypt it with this key and this name as context, and PUT it to this address. */
+const objectAddress = z.object({ url: z.url(), key: z.base64(), name: z.string() });
+export type ObjectAddress = z.output<typeof objectAddress>;
+
+/** In the order of the objects. Null: the control plane takes it, or refuses it. */
+export const addressAnswer = z.object({ addresses: z.array(objectAddress.nullable()) });
 
 const MOST_ENTRIES = 1_000;
 const LENGTH_BYTES = 4;

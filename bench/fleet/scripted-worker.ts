@@ -5,17 +5,18 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { seededRandom } from '#caller/scene.ts';
 import type { AnalysisResult, SessionItem } from '#protocol/session-record.ts';
 import type { ControlMessage, DurableReport, ReportedDialog } from '#protocol/worker-link.ts';
 import { startLagMeter } from '#runtime/event-loop/loop-lag.ts';
 import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
+import { ObjectSender } from '#runtime/link/object-sender.ts';
 import type { Packer } from '#runtime/link/packer.ts';
 import { openSpool, type Spool } from '#runtime/link/spool.ts';
 import { createUploadSender } from '#runtime/link/upload-sender.ts';
 import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
 import { type Job, JobTable } from '#runtime/worker/job-table.ts';
 import { Offers } from '#runtime/worker/offers.ts';
+import { loggedInputs, REPLY, SEGMENT_MS, spokenSegments } from './recorded-content.ts';
 
 /** The SIP server that the workers say they are connected to. */
 export const SIP_SERVER = 'bench';
@@ -25,12 +26,8 @@ const TURN_MS = 10_000;
 /** From the first sound of a reply to its end. */
 const REPLY_MS = 4_000;
 const CAPTION_MS = 400;
-/** As the product's recorder: two sides of 8,000 Hz and 16 bits. */
-const SEGMENT_MS = 4_800;
 const SEGMENTS = spokenSegments();
-/** A segment's share of the flight log of a five-minute call. */
 const FLIGHT_LOG = loggedInputs();
-const REPLY = 'Of course. A table for two, tomorrow at eight. What is your name?';
 
 /** How a scripted worker reaches its control plane. */
 export interface WorkerParts {
@@ -63,7 +60,9 @@ export class ScriptedWorker {
     this.#parts = parts;
     const onDropped = () => this.note('an upload was given up');
     const sender = createUploadSender({ url, token, clock: systemClock, logger, onDropped });
-    this.#uploads = createUploads({ clock: systemClock, sender, packer: parts.packer });
+    const { packer } = parts;
+    const objects = new ObjectSender({ url, token, clock: systemClock, logger, packer, sender });
+    this.#uploads = createUploads({ clock: systemClock, sender, objects, packer });
     this.#client = connectControlPlane({
       url,
       token,
@@ -261,36 +260,6 @@ const ANALYSIS: AnalysisResult = {
   criteria_results: [],
   error: null,
 };
-
-/**
- * For each side a segment with speech and one without: voiced sounds with pauses, and the noise of a line,
- * which an agent does not have.
- */
-function spokenSegments(): Readonly<Record<'agent' | 'user', readonly [Uint8Array, Uint8Array]>> {
-  const random = seededRandom(1);
-  const segment = (isSpoken: boolean, noise: number) => {
-    const samples = Int16Array.from({ length: SEGMENT_MS * 8 }, (_, at) => {
-      const syllable = Math.max(0, Math.sin(at / 700)) * Number(at % 24_000 < 16_000) * Number(isSpoken);
-      const voice = [1, 2, 3, 5, 8, 13].reduce((sum, n) => sum + Math.sin(at * n * 0.11 + n) / n, 0);
-      return syllable * (3_000 * voice + (random() - 0.5) * 400) + (random() - 0.5) * noise;
-    });
-    return new Uint8Array(samples.buffer);
-  };
-  return { agent: [segment(true, 0), segment(false, 0)], user: [segment(true, 16), segment(false, 16)] };
-}
-
-/** Lines like those of a turn machine's inputs. */
-function loggedInputs(): Uint8Array {
-  const random = seededRandom(2);
-  const words = REPLY.split(' ');
-  let text = '';
-  for (let atMs = 0; text.length < 12_000; atMs += Math.round(20 * random() * 10)) {
-    const said = words.slice(0, Math.ceil(words.length * random())).join(' ');
-    const input = { type: 'recogniser.partial', at_ms: atMs, text: said, confidence: random() };
-    text += `${JSON.stringify(input)}\n`;
-  }
-  return Buffer.from(text);
-}
 
 async function untilMs(atMs: number): Promise<void> {
   await systemClock.sleep(Math.max(0, atMs - performance.now()));

@@ -6,6 +6,10 @@ export interface Blobs {
   readonly isBucket: boolean;
   /** Stores bytes under a key, replacing earlier ones. Durable once it resolves; atomic for readers. */
   put(key: string, bytes: Uint8Array): Promise<void>;
+  /**
+   * An address at which whoever has it may PUT these bytes within five minutes; null if the store has none.
+   */
+  putAddress(key: string): Promise<string | null>;
   /** Returns the bytes of a key, or null. */
   get(key: string): Promise<Buffer | null>;
   /** Lists every key with this prefix, sorted. */

@@ -14,6 +14,7 @@ export function createDirectoryBlobs(root: string): Blobs {
       requireKey(key);
       await files.write(join(root, key), bytes);
     },
+    putAddress: async () => null,
     get: async (key) => {
       requireKey(key);
       return await orMissing(readFile(join(root, key)), null);

@@ -32,6 +32,8 @@ const ATTEMPTS = 4;
 const FIRST_WAIT_MS = 100;
 /** For one attempt, including its body. */
 const ATTEMPT_MS = 20_000;
+/** Lifetime of an address to which others may write. */
+const ADDRESS_SECONDS = 300;
 
 /**
  * Opens `s3://bucket[/prefix][?endpoint=https://…][&region=…]`. With an endpoint the bucket is part of the
@@ -46,6 +48,12 @@ export function createS3Blobs(url: string, credentials: S3Credentials): Blobs {
     put: async (key, bytes) => {
       requireKey(key);
       await request.send({ operation: 'put', method: 'PUT', path: root + key, body: bytes });
+    },
+    putAddress: async (key) => {
+      requireKey(key);
+      const address = request.addressOf(root + key);
+      address.searchParams.set('X-Amz-Expires', String(ADDRESS_SECONDS));
+      return (await client.sign(address, { method: 'PUT', aws: { signQuery: true } })).url;
     },
     get: async (key) => {
       requireKey(key);
@@ -122,8 +130,12 @@ class Requester {
     });
   }
 
+  addressOf(path: string): URL {
+    return new URL(this.#base + path.split('/').map(encodeURIComponent).join('/'));
+  }
+
   async #attempt({ operation, method, path, query, body, ...rest }: S3Request): Promise<Buffer | null> {
-    const url = new URL(this.#base + path.split('/').map(encodeURIComponent).join('/'));
+    const url = this.addressOf(path);
     for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value);
     const payload = Buffer.from(body ?? []);
     // The signature covers the body, which protects it even without encryption.

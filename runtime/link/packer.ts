@@ -1,20 +1,22 @@
 /**
- * Compresses recordings and flight logs before they are uploaded, off the loop that serves the calls: audio
- * as FLAC in a thread of its own, logs with gzip in Node's pool of threads.
+ * What uploads need that would hold up calls: audio is compressed (FLAC), and objects are encrypted and
+ * stored, in a thread of their own; flight logs are compressed (gzip) in Node's pool of threads.
  */
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { gzip } from 'node:zlib';
 import { encodeFlac } from '#media/speech/audio/flac-encoder.ts';
-import type { PlainHead, Upload } from '#protocol/uploads.ts';
-import type { PackedAudio, PackingJob } from './packing-thread-entry.ts';
+import type { ObjectAddress, PlainHead, Upload } from '#protocol/uploads.ts';
+import type { EncodedAudio, EncodingJob, StoredObject, StoringJob } from './packing-thread-entry.ts';
 
 const zip = promisify(gzip);
 
-/** Compresses pieces. */
+/** Packs uploads. */
 export interface Packer {
-  /** `firstSample` is the position of a recording's piece in its object. */
+  /** Compresses a piece; `firstSample` is the position of a recording's in its object. */
   pack(piece: Upload<PlainHead>, firstSample: number): Promise<Uint8Array>;
+  /** Stores an object at an address of the bucket; resolves to why that failed, or null. */
+  store(object: Upload, address: ObjectAddress): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -22,51 +24,76 @@ export interface Packer {
 export type PackingThread = Pick<Worker, 'on' | 'postMessage' | 'terminate'>;
 
 interface WaitingJob {
-  readonly job: PackingJob;
-  readonly resolve: (frames: Uint8Array) => void;
+  readonly onAnswer: (answer: EncodedAudio | StoredObject) => void;
+  readonly onLost: () => void;
 }
 
 /** Creates the packer of one worker; its thread starts with the first recording. */
 export function createPacker(startThread = startPackingThread): Packer {
-  const waiting = new Map<number, WaitingJob>();
-  let thread: PackingThread | null = null;
-  let nextId = 0;
+  return new ThreadPacker(startThread);
+}
 
-  /** What a lost thread has not answered is encoded here: nothing of a recording is lost for it. */
-  function lose(lost: PackingThread): void {
-    if (thread !== lost) return;
-    thread = null;
-    for (const { job, resolve } of waiting.values())
-      resolve(encodeFlac(job.samples, job.rateHz, job.firstSample));
-    waiting.clear();
+class ThreadPacker implements Packer {
+  readonly #startThread: () => PackingThread;
+  readonly #waiting = new Map<number, WaitingJob>();
+  #thread: PackingThread | null = null;
+  #nextId = 0;
+
+  constructor(startThread: () => PackingThread) {
+    this.#startThread = startThread;
   }
 
-  function open(): PackingThread {
-    const started = startThread();
-    started.on('message', ({ id, frames }: PackedAudio) => {
-      waiting.get(id)?.resolve(frames);
-      waiting.delete(id);
+  pack({ head, bytes }: Upload<PlainHead>, firstSample: number): Promise<Uint8Array> {
+    if (head.type === 'flight_log') return zip(bytes);
+    const samples = new Int16Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.byteLength / 2));
+    const job: EncodingJob = { id: this.#nextId++, samples, rateHz: head.rate_hz, firstSample };
+    const { promise, resolve } = Promise.withResolvers<Uint8Array>();
+    this.#post(job, {
+      onAnswer: (answer) => resolve((answer as EncodedAudio).frames),
+      // Nothing of a recording is lost with the thread.
+      onLost: () => resolve(encodeFlac(samples, head.rate_hz, firstSample)),
     });
-    started.on('error', () => lose(started));
-    started.on('exit', () => lose(started));
-    return started;
+    return promise;
   }
 
-  return {
-    async pack({ head, bytes }, firstSample) {
-      if (head.type === 'flight_log') return zip(bytes);
-      const samples = new Int16Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.byteLength / 2));
-      const job = { id: nextId++, samples, rateHz: head.rate_hz, firstSample };
-      thread ??= open();
-      const { promise, resolve } = Promise.withResolvers<Uint8Array>();
-      waiting.set(job.id, { job, resolve });
-      thread.postMessage(job);
-      return promise;
-    },
-    async close() {
-      await thread?.terminate();
-    },
-  };
+  store({ head, bytes }: Upload, address: ObjectAddress): Promise<string | null> {
+    const job: StoringJob = { id: this.#nextId++, head, bytes, address };
+    const { promise, resolve } = Promise.withResolvers<string | null>();
+    this.#post(job, {
+      onAnswer: (answer) => resolve((answer as StoredObject).failure),
+      onLost: () => resolve('the thread ended'),
+    });
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    await this.#thread?.terminate();
+  }
+
+  #post(job: EncodingJob | StoringJob, waiting: WaitingJob): void {
+    this.#waiting.set(job.id, waiting);
+    this.#thread ??= this.#open();
+    this.#thread.postMessage(job);
+  }
+
+  #open(): PackingThread {
+    const thread = this.#startThread();
+    thread.on('message', (answer: EncodedAudio | StoredObject) => {
+      this.#waiting.get(answer.id)?.onAnswer(answer);
+      this.#waiting.delete(answer.id);
+    });
+    thread.on('error', () => this.#lose(thread));
+    thread.on('exit', () => this.#lose(thread));
+    return thread;
+  }
+
+  #lose(thread: PackingThread): void {
+    if (this.#thread !== thread) return;
+    this.#thread = null;
+    const lost = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { onLost } of lost) onLost();
+  }
 }
 
 function startPackingThread(): PackingThread {

@@ -1,24 +1,66 @@
-/** The thread that compresses recordings; `packer.ts` is the other side. */
+/** The thread that compresses recordings, and encrypts and stores objects; `packer.ts` is the other side. */
 import { parentPort } from 'node:worker_threads';
+import { createSealer } from '#base/sealer.ts';
 import { treatThisThreadAsOthers } from '#base/thread-priority.ts';
+import { request } from '#base/undici.ts';
 import { encodeFlac } from '#media/speech/audio/flac-encoder.ts';
+import { flacFile } from '#media/speech/audio/flac-format.ts';
+import type { ObjectAddress, PieceHead } from '#protocol/uploads.ts';
+
+/** For one attempt, including its body. */
+const ATTEMPT_MS = 20_000;
 
 /** Samples to encode. */
-export interface PackingJob {
+export interface EncodingJob {
   readonly id: number;
   readonly samples: Int16Array;
   readonly rateHz: number;
   readonly firstSample: number;
 }
 
-/** The answer. */
-export interface PackedAudio {
+/** An object to store. */
+export interface StoringJob {
+  readonly id: number;
+  readonly head: PieceHead;
+  readonly bytes: Uint8Array;
+  readonly address: ObjectAddress;
+}
+
+/** The answer to an encoding job. */
+export interface EncodedAudio {
   readonly id: number;
   readonly frames: Uint8Array<ArrayBuffer>;
 }
 
+/** The answer to a storing job; `failure` is null if the object is stored. */
+export interface StoredObject {
+  readonly id: number;
+  readonly failure: string | null;
+}
+
 treatThisThreadAsOthers();
-parentPort?.on('message', ({ id, samples, rateHz, firstSample }: PackingJob) => {
-  const answer: PackedAudio = { id, frames: encodeFlac(samples, rateHz, firstSample) };
-  parentPort?.postMessage(answer, [answer.frames.buffer]);
+parentPort?.on('message', (job: EncodingJob | StoringJob) => {
+  if ('address' in job) void store(job);
+  else encode(job);
 });
+
+function encode({ id, samples, rateHz, firstSample }: EncodingJob): void {
+  const answer: EncodedAudio = { id, frames: encodeFlac(samples, rateHz, firstSample) };
+  parentPort?.postMessage(answer, [answer.frames.buffer]);
+}
+
+async function store({ id, head, bytes, address }: StoringJob): Promise<void> {
+  const { url, key, name } = address;
+  const file =
+    head.type === 'audio' ? flacFile([bytes], { rateHz: head.rate_hz, samples: head.samples }) : bytes;
+  const body = createSealer(Buffer.from(key, 'base64')).seal(file, name);
+  const failure = await put(url, body).catch((error: unknown) => String(error));
+  parentPort?.postMessage({ id, failure } satisfies StoredObject);
+}
+
+/** Returns why it failed, or null. */
+async function put(url: string, body: Buffer): Promise<string | null> {
+  const response = await request(url, { method: 'PUT', body, signal: AbortSignal.timeout(ATTEMPT_MS) });
+  const answer = await response.body.text();
+  return response.statusCode < 300 ? null : `${response.statusCode} ${answer.slice(0, 200)}`;
+}

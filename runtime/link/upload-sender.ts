@@ -32,10 +32,8 @@ export type UploadOutcome = 'stored' | 'held' | 'given_up';
 
 /** Sends uploads of one worker. */
 export interface UploadSender {
-  /** `onDone` is called once, unless the upload is withdrawn. */
+  /** `onDone` is called once. */
   send(upload: Upload, onDone?: (outcome: UploadOutcome) => void): void;
-  /** Takes back an upload that no request contains yet. */
-  withdraw(upload: Upload): void;
   /** Drops what waits of a session, also between two attempts. */
   drop(sessionId: string, epoch: number): void;
   /** What has not been answered yet; the items are the same objects until it is. */
@@ -90,13 +88,6 @@ class QueuedSender implements UploadSender {
     }
     if (this.#queuedBytes >= FULL_BYTES) this.#pump();
     else this.#gathering ??= this.#options.clock.after(GATHER_MS, () => this.#pump());
-  }
-
-  withdraw(upload: Upload): void {
-    const at = this.#queue.indexOf(upload);
-    if (at < 0) return;
-    this.#queue.splice(at, 1);
-    this.#queuedBytes -= upload.bytes.byteLength;
   }
 
   drop(sessionId: string, epoch: number): void {

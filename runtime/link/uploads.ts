@@ -6,6 +6,7 @@
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { PieceHead, PlainHead, Upload } from '#protocol/uploads.ts';
+import type { ObjectSender } from './object-sender.ts';
 import type { Packer } from './packer.ts';
 import type { UploadOutcome, UploadSender } from './upload-sender.ts';
 
@@ -33,8 +34,9 @@ export interface Uploads {
 /** Dependencies of uploads. */
 export interface UploadsDeps {
   readonly clock: Clock;
-  readonly sender: UploadSender;
-  readonly packer: Packer;
+  readonly sender: Pick<UploadSender, 'send' | 'drop' | 'waiting' | 'flushed'>;
+  readonly objects: Pick<ObjectSender, 'send' | 'drop' | 'waiting' | 'flushed'>;
+  readonly packer: Pick<Packer, 'pack'>;
 }
 
 /** An object that is being gathered. */
@@ -64,8 +66,6 @@ class GatheredUploads implements Uploads {
   readonly #open = new Map<string, OpenObject>();
   /** Objects that are whole, until they have been given to the sender. */
   readonly #closing = new Map<OpenObject, Promise<void>>();
-  /** The control plane stores pieces as they are: it has answered so. */
-  #storesPieces = false;
   #isFlushing = false;
 
   constructor(deps: UploadsDeps) {
@@ -87,17 +87,21 @@ class GatheredUploads implements Uploads {
     for (const object of [...this.#open.values(), ...this.#closing.keys()])
       if (isOf(object, sessionId, epoch)) object.isDropped = true;
     this.end(sessionId, epoch);
-    this.#deps.sender.drop(sessionId, epoch);
+    for (const part of [this.#deps.objects, this.#deps.sender]) part.drop(sessionId, epoch);
   }
 
   waiting(): { readonly items: readonly object[]; readonly bytes: number } {
-    return this.#deps.sender.waiting();
+    const objects = this.#deps.objects.waiting();
+    const { items, bytes } = this.#deps.sender.waiting();
+    const size = objects.reduce((sum, object) => sum + object.bytes.byteLength, 0);
+    return { items: [...objects, ...items], bytes: bytes + size };
   }
 
   async flushed(): Promise<void> {
     this.#isFlushing = true;
     for (const object of [...this.#open.values()]) this.#close(object);
     await Promise.all(this.#closing.values());
+    await this.#deps.objects.flushed();
     await this.#deps.sender.flushed();
     this.#isFlushing = false;
   }
@@ -122,10 +126,7 @@ class GatheredUploads implements Uploads {
     if (object.isDropped) return null;
     const upload = { head: headOf(piece, indexOf(object.first)), bytes };
     const { promise: outcome, resolve } = Promise.withResolvers<UploadOutcome>();
-    this.#deps.sender.send(upload, (known) => {
-      if (known !== 'given_up') this.#storesPieces = known === 'stored';
-      resolve(known);
-    });
+    this.#deps.sender.send(upload, resolve);
     return { upload, outcome };
   }
 
@@ -137,18 +138,12 @@ class GatheredUploads implements Uploads {
   }
 
   async #sendObject(object: OpenObject): Promise<void> {
-    const { sender } = this.#deps;
+    const { objects, sender } = this.#deps;
     const pieces = (await Promise.all(object.pieces)).filter((piece) => piece !== null);
-    if (this.#storesPieces) {
-      if (this.#isFlushing) void sender.flushed();
-      const outcomes = await Promise.all(pieces.map(({ outcome }) => outcome));
-      if (outcomes.every((outcome) => outcome === 'stored')) return;
-    }
-    if (object.isDropped) return;
-    const uploads = pieces.map(({ upload }) => upload);
-    // Pieces that no request contains yet go with their object.
-    for (const upload of uploads) sender.withdraw(upload);
-    for (const upload of joined(uploads)) sender.send(upload);
+    if (this.#isFlushing) void sender.flushed();
+    const outcomes = await Promise.all(pieces.map(({ outcome }) => outcome));
+    if (object.isDropped || outcomes.every((outcome) => outcome === 'stored')) return;
+    for (const whole of joined(pieces.map(({ upload }) => upload))) objects.send(whole);
   }
 }
 

@@ -229,6 +229,7 @@ export function memoryBlobs(isBucket = false): Blobs {
   return {
     isBucket,
     put: async (key, bytes) => void blobs.set(key, Buffer.from(bytes)),
+    putAddress: async (key) => (isBucket ? `https://bucket.example.com/${key}?signed` : null),
     get: async (key) => blobs.get(key) ?? null,
     list,
     delete: async (key) => void blobs.delete(key),

@@ -121,20 +121,31 @@ function refuse(response: ServerResponse, status: number, code: string): void {
 const AUTHORIZATION =
   /Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})/;
 
+/** What a request claims: in its headers, or in its address, which then covers no bytes. */
+function claimOf(request: IncomingMessage, url: URL, body: Buffer) {
+  const parts = AUTHORIZATION.exec(request.headers.authorization ?? '');
+  if (parts) {
+    const [, keyId, day = '', region = '', names = '', signature] = parts;
+    const hash = sha256(body);
+    if (request.headers['x-amz-content-sha256'] !== hash) return null;
+    return { keyId, day, region, names, signature, hash, date: String(request.headers['x-amz-date']) };
+  }
+  const parameter = (name: string) => url.searchParams.get(`X-Amz-${name}`) ?? '';
+  const [keyId, day = '', region = ''] = parameter('Credential').split('/');
+  const names = parameter('SignedHeaders');
+  return {
+    ...{ keyId, day, region, names, signature: parameter('Signature'), date: parameter('Date') },
+    hash: 'UNSIGNED-PAYLOAD',
+  };
+}
+
 /** Verifies AWS Signature Version 4 over the headers that the client lists as signed. */
 function isSigned(request: IncomingMessage, url: URL, body: Buffer): boolean {
-  const parts = AUTHORIZATION.exec(request.headers.authorization ?? '');
-  if (!parts) return false;
-  const [, keyId, day = '', region = '', names = '', signature] = parts;
-  const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest('hex');
-  if (keyId !== S3_CREDENTIALS.accessKeyId || request.headers['x-amz-content-sha256'] !== sha256(body))
-    return false;
-  const percentEncode = (text: string) =>
-    encodeURIComponent(text).replace(
-      /[!'()*]/g,
-      (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-    );
+  const claim = claimOf(request, url, body);
+  if (claim?.keyId !== S3_CREDENTIALS.accessKeyId) return false;
+  const { day, region, names, signature, hash, date } = claim;
   const query = [...url.searchParams]
+    .filter(([name]) => name !== 'X-Amz-Signature')
     .map(([name, value]) => `${percentEncode(name)}=${percentEncode(value)}`)
     .sort()
     .join('&');
@@ -143,17 +154,23 @@ function isSigned(request: IncomingMessage, url: URL, body: Buffer): boolean {
     .map((name) => `${name}:${String(request.headers[name] ?? '').trim()}\n`)
     .join('');
   const canonicalPath = decodeURIComponent(url.pathname).split('/').map(percentEncode).join('/');
-  const canonical = [request.method, canonicalPath, query, headers, names, sha256(body)].join('\n');
-  const toSign = [
-    'AWS4-HMAC-SHA256',
-    request.headers['x-amz-date'],
-    `${day}/${region}/s3/aws4_request`,
-    sha256(canonical),
-  ].join('\n');
+  const canonical = [request.method, canonicalPath, query, headers, names, hash].join('\n');
+  const toSign = ['AWS4-HMAC-SHA256', date, `${day}/${region}/s3/aws4_request`, sha256(canonical)].join('\n');
   const hmac = (key: string | Buffer, data: string) => createHmac('sha256', key).update(data).digest();
   const key = ['s3', 'aws4_request'].reduce(
     hmac,
     hmac(hmac(`AWS4${S3_CREDENTIALS.secretAccessKey}`, day), region),
   );
   return hmac(key, toSign).toString('hex') === signature;
+}
+
+function sha256(data: string | Buffer): string {
+  return createHash('sha256').update(data).digest('hex');
+}
+
+function percentEncode(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }

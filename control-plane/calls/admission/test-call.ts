@@ -3,10 +3,10 @@
  * a preview of the published agent: free, in no list, without webhooks and unrecorded.
  */
 import { z } from 'zod';
+import { SealBroken } from '#base/sealer.ts';
 import { fault } from '#config/errors.ts';
 import { type AdmissionRequest, TEST_CALL_HEADER } from '#protocol/sip-admission.ts';
 import { type Context, newId } from '../../platform/context.ts';
-import { SealBroken } from '../../platform/secrets/secret-box.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
 
 /** Purpose of the sealed proof: it opens no stored secret, and no stored secret passes for a proof. */

@@ -6,9 +6,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { createSealer, type Sealer } from '#base/sealer.ts';
 import { decodeFlac } from '#media/speech/audio/flac-decoder.ts';
 import { flacFile } from '#media/speech/audio/flac-format.ts';
-import type { Upload } from '#protocol/uploads.ts';
+import type { ObjectAddress, Upload } from '#protocol/uploads.ts';
 import type { Context } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { sealerOf } from '../sessions/session-store.ts';
@@ -42,12 +43,42 @@ export async function putStored(
   stored: Segment | Chunk,
   bytes: Uint8Array,
 ): Promise<void> {
+  const { key, name } = placeOf(session._id, stored);
+  const file = 'role' in stored && stored.packing === 'flac' ? flacFile([bytes], stored) : bytes;
+  const sealed = sealerFor(context, session, stored)?.seal(file, name);
+  if (sealed) await context.blobs.put(key, sealed);
+}
+
+/**
+ * How a worker may store an object in the bucket itself; null if there is no bucket, or no key any more. What
+ * it gets opens this object only.
+ */
+export async function addressOf(
+  context: Parts,
+  session: Owner,
+  stored: Segment | Chunk,
+): Promise<ObjectAddress | null> {
+  const { key, name } = placeOf(session._id, stored);
+  const sealer = sealerOf(context, session);
+  const url = sealer && (await context.blobs.putAddress(key));
+  return sealer && url ? { url, key: sealer.derive(name).toString('base64'), name } : null;
+}
+
+/** Key and name of an object. */
+function placeOf(
+  sessionId: string,
+  stored: Segment | Chunk,
+): { readonly key: string; readonly name: string } {
   const isAudio = 'role' in stored;
-  const prefix = (isAudio ? recordingPrefix : flightLogPrefix)(session._id);
   const name = isAudio ? segmentName(stored) : chunkName(stored);
-  const file = isAudio && stored.packing === 'flac' ? flacFile([bytes], stored) : bytes;
-  const sealed = sealerOf(context, session)?.seal(file, name);
-  if (sealed) await context.blobs.put(`${prefix}${name}`, sealed);
+  return { key: `${(isAudio ? recordingPrefix : flightLogPrefix)(sessionId)}${name}`, name };
+}
+
+/** Of earlier versions, all objects of a session have the same key. */
+function sealerFor(context: Parts, session: Owner, stored: Segment | Chunk): Sealer | null {
+  const sealer = sealerOf(context, session);
+  if (!sealer || stored.packing === 'pcm' || stored.packing === 'none') return sealer;
+  return createSealer(sealer.derive(placeOf(session._id, stored).name));
 }
 
 /** Reads a segment's samples, 16-bit little-endian; null if it no longer exists. */
@@ -57,8 +88,7 @@ export async function getSegment(
   segment: ReadableSegment,
 ): Promise<Buffer | null> {
   if (segment.held) return decoded(flacFile([segment.held], segment), segment.samples);
-  const name = segmentName(segment);
-  const file = await open(context, session, { key: `${recordingPrefix(session._id)}${name}`, seal: name });
+  const file = await open(context, session, segment);
   return file && segment.packing === 'flac' ? decoded(file, segment.samples) : file;
 }
 
@@ -118,9 +148,7 @@ async function listChunks(
 }
 
 async function getChunk(context: Parts, session: Owner, chunk: ReadableChunk): Promise<Buffer | null> {
-  const name = chunkName(chunk);
-  const key = `${flightLogPrefix(session._id)}${name}`;
-  const bytes = chunk.held ?? (await open(context, session, { key, seal: name }));
+  const bytes = chunk.held ?? (await open(context, session, chunk));
   return bytes && chunk.packing === 'gzip' ? unzip(bytes) : (bytes as Buffer | null);
 }
 
@@ -175,14 +203,11 @@ function joined(uploads: readonly Upload[]): Upload[] {
   return runs;
 }
 
-async function open(
-  context: Parts,
-  session: Owner,
-  blob: { key: string; seal: string },
-): Promise<Buffer | null> {
-  const sealer = sealerOf(context, session);
-  const sealed = sealer && (await context.blobs.get(blob.key));
-  return sealer && sealed ? sealer.open(sealed, blob.seal) : null;
+async function open(context: Parts, session: Owner, stored: Segment | Chunk): Promise<Buffer | null> {
+  const { key, name } = placeOf(session._id, stored);
+  const sealer = sealerFor(context, session, stored);
+  const sealed = sealer && (await context.blobs.get(key));
+  return sealer && sealed ? sealer.open(sealed, name) : null;
 }
 
 /** Key prefix of a session's recording. */

@@ -2,6 +2,11 @@
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import {
+  ADDRESSES_PATH,
+  addressAnswer,
+  addressQuestion,
+  type ObjectAddress,
+  type PieceHead,
   type PlainHead,
   UPLOAD_PATH,
   type Upload,
@@ -13,7 +18,7 @@ import type { Context } from '../../platform/context.ts';
 import { workersOnly } from '../../platform/http/internal-access.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
-import { putStored } from './recording-store.ts';
+import { addressOf, putStored } from './recording-store.ts';
 import { plainStoredAs, storedAs } from './stored-pieces.ts';
 
 /** A full request plus the largest object: a minute of noise at 48 kHz is 5.8 MB. */
@@ -21,8 +26,17 @@ const MAX_UPLOAD_BYTES = 8 * 1024 * 1024;
 
 type Answer = z.output<typeof uploadAnswer>;
 
-/** Registers the upload routes, the only ones that accept a raw binary body. */
+/** Registers the routes of uploads, the only ones that accept a raw binary body. */
 export async function registerUploadRoutes(app: ApiServer, context: Context): Promise<void> {
+  app.post(
+    ADDRESSES_PATH,
+    {
+      config: { access: 'none' as const },
+      onRequest: workersOnly(context),
+      schema: { hide: true, body: addressQuestion, response: { 200: addressAnswer } },
+    },
+    async (request) => ({ addresses: await addressesOf(context, request.body.objects) }),
+  );
   await app.register((plain, _options, done) => {
     const scope = plain as unknown as ApiServer;
     scope.addContentTypeParser(
@@ -67,7 +81,7 @@ async function take(context: Context, uploads: readonly Upload[]): Promise<Answe
       isStored = false;
       return;
     }
-    await putStored(context, owner, storedAs(head), bytes);
+    if (!head.is_in_bucket) await putStored(context, owner, storedAs(head), bytes);
     if (!head.is_part) context.held.release(head, context.clock.now());
   });
   return { refused, is_stored: isStored };
@@ -80,6 +94,21 @@ async function takePlain(context: Context, uploads: readonly Upload<PlainHead>[]
     await putStored(context, owner, plainStoredAs(head, whole.length), whole);
   });
   return { refused, is_stored: true };
+}
+
+/** Addresses of the objects that are wanted. */
+async function addressesOf(
+  context: Context,
+  objects: readonly PieceHead[],
+): Promise<(ObjectAddress | null)[]> {
+  const addresses: (ObjectAddress | null)[] = objects.map(() => null);
+  const uploads: Upload[] = objects.map((head) => ({ head, bytes: new Uint8Array() }));
+  await storeAll(context, uploads, async (owner, upload) => {
+    const { head } = upload;
+    if (head.type === 'audio' && !owner.record_audio) return;
+    addresses[uploads.indexOf(upload)] = await addressOf(context, owner, storedAs(head));
+  });
+  return addresses;
 }
 
 /**

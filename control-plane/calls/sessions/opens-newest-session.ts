@@ -1,5 +1,6 @@
 /** Tells whether a key is the deployment's, from the data that is encrypted. */
-import { createDataKeys, SealBroken } from '../../platform/secrets/secret-box.ts';
+import { SealBroken } from '#base/sealer.ts';
+import { createDataKeys } from '../../platform/secrets/secret-box.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { toBuffer } from '../../platform/store/models/session-model.ts';
 import type { Models } from '../../platform/store/models.ts';

@@ -3,10 +3,11 @@
  * amount due and the events to send. The guard is status, its time, epoch and last_seq (for additions to a
  * call that is over, not its time); on a conflict the session is read again and the change recomputed.
  */
+
 import { OTHER } from '#base/meters.ts';
+import type { Sealer } from '#base/sealer.ts';
 import type { WebhookAnalysis } from '#protocol/webhook-events.ts';
 import type { Context } from '../../platform/context.ts';
-import type { Sealer } from '../../platform/secrets/secret-box.ts';
 import {
   type OutboxEvent,
   type SessionDocument,

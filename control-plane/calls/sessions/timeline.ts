@@ -2,9 +2,9 @@
  * A session's timeline: the items reported by its worker, encrypted with the session's key. Large reports are
  * stored in separate documents.
  */
+import type { Sealer } from '#base/sealer.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { Context } from '../../platform/context.ts';
-import type { Sealer } from '../../platform/secrets/secret-box.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import { insertDocument } from '../../platform/store/insert-documents.ts';
 import {

@@ -4,12 +4,8 @@
  * deleting its wrapped key. Backups omit the keys (control-plane/operations/backup/withheld-keys.ts), so an
  * older backup cannot decrypt an erased session.
  */
-import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
-
-const VERSION = 1;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES;
+import { randomBytes } from 'node:crypto';
+import { createSealer, type Sealer } from '#base/sealer.ts';
 
 /** Encrypts stored secrets under the deployment key. */
 export interface SecretBox {
@@ -23,22 +19,6 @@ export interface SecretBox {
    * another purpose.
    */
   open(sealed: string, purpose?: string): string;
-}
-
-/** Encrypts and decrypts bytes with one key. */
-export interface Sealer {
-  /** Encrypts and binds the result to `context`, which is required to open it. */
-  seal(plain: Uint8Array | string, context: string): Buffer;
-  /** Decrypts. Throws `SealBroken` if the bytes, key or context do not match those of `seal`. */
-  open(sealed: Uint8Array, context: string): Buffer;
-}
-
-/** Thrown when sealed bytes cannot be opened. */
-export class SealBroken extends Error {
-  constructor(options?: ErrorOptions) {
-    super('Encrypted data cannot be decrypted', options);
-    this.name = 'SealBroken';
-  }
 }
 
 /** Per-session data keys, wrapped by the deployment key. */
@@ -73,30 +53,6 @@ export function createDataKeys(deploymentKey: Uint8Array): DataKeys {
 
 function dataKeyContext(sessionId: string): string {
   return `session-key:${sessionId}`;
-}
-
-/** Encrypts with a 32-byte key. */
-export function createSealer(bytes: Uint8Array): Sealer {
-  const key = createSecretKey(bytes);
-  return {
-    seal: (plain, context) => {
-      const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
-      const body = Buffer.concat([cipher.update(plain), cipher.final()]);
-      return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), body]);
-    },
-    open: (sealed, context) => {
-      if (sealed.byteLength < HEAD_BYTES || sealed[0] !== VERSION) throw new SealBroken();
-      const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
-      const decipher = createDecipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
-      decipher.setAuthTag(sealed.subarray(1 + NONCE_BYTES, HEAD_BYTES));
-      try {
-        return Buffer.concat([decipher.update(sealed.subarray(HEAD_BYTES)), decipher.final()]);
-      } catch (error) {
-        throw new SealBroken({ cause: error });
-      }
-    },
-  };
 }
 
 /**

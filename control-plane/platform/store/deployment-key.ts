@@ -5,7 +5,7 @@
  */
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import type { Connection } from 'mongoose';
-import { createSealer, type Sealer } from '../secrets/secret-box.ts';
+import { createSealer, type Sealer } from '#base/sealer.ts';
 import { isDuplicateKey } from './duplicate-key.ts';
 
 /** Where the deployment key may come from. */

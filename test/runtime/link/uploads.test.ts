@@ -29,16 +29,18 @@ beforeEach(() => {
     // As it is compressed, with its position in the object.
     packer: {
       pack: async ({ bytes }, firstSample) => Buffer.from(`${Buffer.from(bytes).toString()}@${firstSample} `),
-      close: async () => undefined,
+    },
+    objects: {
+      send: (object) => void sent.push(object),
+      drop: () => undefined,
+      waiting: () => [],
+      flushed: async () => undefined,
     },
     sender: {
       send: (upload, onDone) => {
         sent.push(upload);
         if (outcome) onDone?.(outcome);
         else if (onDone) unanswered.push(onDone);
-      },
-      withdraw: (upload) => {
-        if (outcome === null) sent = sent.filter((other) => other !== upload);
       },
       drop: () => answerAll('given_up'),
       waiting: () => ({ items: [], bytes: 0 }),
@@ -113,12 +115,15 @@ describe('the pieces of a call', () => {
     expect(objects()).toEqual([[0, 2, 's0@0 s1@0 ']]);
   });
 
-  it('that no request contains yet go with their object only', async () => {
+  it('wait with their object until the control plane has answered', async () => {
     outcome = null;
     uploads.put(log(0));
     uploads.end('s', 1);
     await clock.advance(0);
-    expect(sent.map(({ head }) => head.is_part)).toEqual([false]);
+    expect(objects()).toEqual([]);
+    answerAll('held');
+    await clock.advance(0);
+    expect(objects()).toEqual([[0, 1, 's0@0 ']]);
   });
 
   it('are dropped with their object if another worker has the call', async () => {

@@ -13,6 +13,7 @@ import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server
 import type { Leg } from '#media/leg/leg.ts';
 import { type SpeechChunk, SpeechError } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
+import type { Upload } from '#protocol/uploads.ts';
 import type { DurableReport, JobKind } from '#protocol/worker-link.ts';
 import { openSpool, type Spool } from '#runtime/link/spool.ts';
 import { createUploadSender } from '#runtime/link/upload-sender.ts';
@@ -27,6 +28,13 @@ import { createTestHub, type TestHub } from '../../fakes/test-hub.ts';
 import { testPlan, WEB } from '../test-plan.ts';
 
 const TOKEN = 'a-token-of-the-workers';
+/** Its control plane has no bucket. */
+const NO_OBJECTS = {
+  send: () => undefined,
+  drop: () => undefined,
+  waiting: () => [],
+  flushed: async () => undefined,
+};
 const logger = createLogger({ level: 'silent', name: 'test' });
 
 /** Media that also answers browsers, with the same silent legs. */
@@ -110,11 +118,9 @@ export class TestWorker {
     const url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
     this.media = new Media(clock);
     this.spool = await openSpool(this.#directory, 'w');
-    this.uploads = createUploads({
-      clock,
-      sender: createUploadSender({ url, token: TOKEN, clock, logger }),
-      packer: { pack: async ({ bytes }) => bytes, close: async () => undefined },
-    });
+    const sender = createUploadSender({ url, token: TOKEN, clock, logger });
+    const packer = { pack: async ({ bytes }: Upload<object>) => bytes };
+    this.uploads = createUploads({ clock, sender, objects: NO_OBJECTS, packer });
     this.worker = new Worker({
       identity: {
         instanceId: 'w',

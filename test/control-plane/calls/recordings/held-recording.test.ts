@@ -3,9 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { storeSilent } from '#control-plane/calls/recordings/store-silent.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { HeldPieces } from '#control-plane/platform/held-pieces.ts';
-import type { Blobs } from '#media/blobs/blobs.ts';
+import { type Blobs, openBlobs } from '#media/blobs/blobs.ts';
 import { encodeFlac } from '#media/speech/audio/flac-encoder.ts';
-import { type AudioHead, packUploads, type Upload, uploadAnswer } from '#protocol/uploads.ts';
+import { type AudioHead, addressAnswer, packUploads, type Upload, uploadAnswer } from '#protocol/uploads.ts';
+import { createPacker } from '#runtime/link/packer.ts';
+import { S3_CREDENTIALS, startS3Server } from '#test/fakes/s3-server.ts';
 import { memoryBlobs, type TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
@@ -240,6 +242,52 @@ describe('pieces of a recording in a directory', () => {
     ]);
     await end(id);
     expect(await heard(id)).toEqual(said(0, 1));
+  });
+});
+
+describe('an object that its worker stores in the bucket itself', () => {
+  const ask = async (uploads: readonly Upload[], token = api.context.credentials.workerToken) =>
+    api.request('POST', '/internal/object-addresses', {
+      headers: { authorization: `Bearer ${token}` },
+      body: { objects: uploads.map(({ head }) => head) },
+    });
+
+  it('is encrypted with a key of its own, takes no request of the control plane, and is read', async () => {
+    const [s3, packer] = [await startS3Server(), createPacker()];
+    stores.blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
+    const id = await call();
+    await put([audio(id, { piece: 0 })]);
+    const whole = audio(id, { piece: 0, pieces: 3 });
+    const lines = log(id, 0, 'lines', false);
+    const { addresses } = addressAnswer.parse((await ask([whole, lines])).body);
+    expect(new Set(addresses.map((address) => address?.key)).size).toBe(2);
+    for (const [index, upload] of [whole, lines].entries()) {
+      const address = addresses[index];
+      if (!address) throw new Error('no address');
+      expect(await packer.store(upload, address)).toBeNull();
+      await put([{ head: { ...upload.head, is_in_bucket: true }, bytes: new Uint8Array() }]);
+    }
+    expect(stores.held.bytes).toBe(0);
+    expect(s3.requests.map((request) => request.split(' ')[0])).toEqual(['PUT', 'PUT']);
+    await end(id);
+    expect(await heard(id)).toEqual(said(0, 1, 2));
+    const flightLog = await api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: user.key });
+    expect(flightLog.text).toBe('lines');
+    await Promise.all([s3.close(), packer.close()]);
+  });
+
+  it('gets no address without a bucket, a session, its key or the worker’s token', async () => {
+    const id = await call();
+    const whole = [audio(id, { piece: 0, pieces: 3 }), audio('unknown', { piece: 0, pieces: 3 })];
+    const given = async () =>
+      (await ask(whole)).body.addresses.map((address: object | null) => address !== null);
+    expect(await given()).toEqual([true, false]);
+    stores.blobs = memoryBlobs(false);
+    expect(await given()).toEqual([false, false]);
+    stores.blobs = memoryBlobs(true);
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
+    expect(await given()).toEqual([false, false]);
+    expect((await ask(whole, user.key)).status).toBe(401);
   });
 });
 

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createDataKeys, createSecretBox, SealBroken } from '#control-plane/platform/secrets/secret-box.ts';
+import { createSealer, SealBroken } from '#base/sealer.ts';
+import { createDataKeys, createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
 
 const master = randomBytes(32);
 
@@ -39,5 +40,14 @@ describe('sealed data', () => {
     expect(keys.open('one', wrappedKey).open(sealed, 'items').toString()).toBe('hello');
     expect(() => keys.open('two', wrappedKey)).toThrow(SealBroken);
     expect(() => keys.open('one', keys.create('one').wrappedKey).open(sealed, 'items')).toThrow(SealBroken);
+  });
+
+  it('a key derived for one object opens this object only', () => {
+    const { sealer } = createDataKeys(master).create('s');
+    const [one, other] = [createSealer(sealer.derive('one')), createSealer(sealer.derive('other'))];
+    const sealed = one.seal('hello', 'one');
+    expect(createSealer(sealer.derive('one')).open(sealed, 'one').toString()).toBe('hello');
+    for (const wrong of [other, sealer]) expect(() => wrong.open(sealed, 'one')).toThrow(SealBroken);
+    expect(() => one.open(sealer.seal('x', 'one'), 'one')).toThrow(SealBroken);
   });
 });

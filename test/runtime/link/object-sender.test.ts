@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLogger } from '#base/log.ts';
+import { addressQuestion, type Upload } from '#protocol/uploads.ts';
+import { ObjectSender } from '#runtime/link/object-sender.ts';
+import { ManualClock } from '../../fakes/manual-clock.ts';
+
+const logger = createLogger({ level: 'silent', name: 'test' });
+
+let server: Server;
+let clock: ManualClock;
+let objects: ObjectSender;
+/** Pieces of the objects in each question for addresses. */
+let asked: number[][];
+/** Pieces of the objects that were to be stored in the bucket. */
+let stored: number[];
+/** What the control plane got. */
+let sent: Upload[];
+/** Why the bucket cannot be reached; null if it can. */
+let failure: string | null;
+
+beforeEach(async () => {
+  [asked, stored, sent, failure] = [[], [], [], null];
+  server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const question = addressQuestion.parse(JSON.parse(body));
+    asked.push(question.objects.map(({ piece }) => piece));
+    const address = (piece: number) => ({ url: 'http://bucket/x', key: 'AAAA', name: `${piece}` });
+    // The third one is refused.
+    const addresses = question.objects.map(({ piece }) => (piece === 2 ? null : address(piece)));
+    response.end(JSON.stringify({ addresses }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  clock = new ManualClock();
+  objects = new ObjectSender({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    token: 'secret-of-workers',
+    clock,
+    logger,
+    packer: {
+      store: async ({ head }, { name }) => {
+        expect(name).toBe(`${head.piece}`);
+        stored.push(head.piece);
+        return failure;
+      },
+    },
+    sender: { send: (upload) => void sent.push(upload) },
+  });
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+function object(piece: number): Upload {
+  const head = { type: 'log', session_id: `s${piece}`, epoch: 1, object: piece, piece, pieces: 1 } as const;
+  return { head: { ...head, is_part: false }, bytes: Buffer.alloc(10) };
+}
+
+/** What the control plane got of each object: that it is in the bucket, or its bytes. */
+const told = () =>
+  sent.map(
+    ({ head, bytes }) => `${head.piece} ${head.is_in_bucket ? 'in the bucket' : `${bytes.byteLength} bytes`}`,
+  );
+
+describe('whole objects', () => {
+  it('are stored in the bucket, and the control plane only learns of it; several share a question', async () => {
+    for (const piece of [0, 1]) objects.send(object(piece));
+    expect(objects.waiting()).toHaveLength(2);
+    await objects.flushed();
+    expect([asked, stored, told()]).toEqual([[[0, 1]], [0, 1], ['0 in the bucket', '1 in the bucket']]);
+    expect(objects.waiting()).toEqual([]);
+  });
+
+  it('that get no address go to the control plane', async () => {
+    for (const piece of [2, 3]) objects.send(object(piece));
+    await objects.flushed();
+    expect([stored, told()]).toEqual([[3], ['2 10 bytes', '3 in the bucket']]);
+  });
+
+  it('go to the control plane if the bucket is out of reach, without a question for five minutes', async () => {
+    failure = 'connection refused';
+    objects.send(object(0));
+    await objects.flushed();
+    failure = null;
+    objects.send(object(1));
+    await clock.advance(5 * 60_000);
+    objects.send(object(3));
+    await objects.flushed();
+    expect([asked, told()]).toEqual([
+      [[0], [3]],
+      ['0 10 bytes', '1 10 bytes', '3 in the bucket'],
+    ]);
+  });
+
+  it('go to the control plane if it knows no addresses', async () => {
+    objects.send(object(0));
+    server.removeAllListeners('request').on('request', (_, response) => response.writeHead(404).end('{}'));
+    await objects.flushed();
+    expect(told()).toEqual(['0 10 bytes']);
+  });
+
+  it('are dropped if another worker has the call', async () => {
+    for (const piece of [0, 1]) objects.send(object(piece));
+    objects.drop('s0', 1);
+    await objects.flushed();
+    expect(told()).toEqual(['1 in the bucket']);
+  });
+});
