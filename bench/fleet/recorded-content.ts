@@ -9,8 +9,8 @@ export const REPLY = 'Of course. A table for two, tomorrow at eight. What is you
 const LOG_BYTES = 12_000;
 
 /**
- * For each side a segment with speech and one without: voiced sounds with pauses, and the noise of a line,
- * which an agent does not have.
+ * For each side a segment with speech and one without: voiced sounds with pauses. The user's have a line's
+ * noise, in the steps of G.711.
  */
 export function spokenSegments(): Readonly<Record<'agent' | 'user', readonly [Uint8Array, Uint8Array]>> {
   const random = seededRandom(1);
@@ -18,7 +18,8 @@ export function spokenSegments(): Readonly<Record<'agent' | 'user', readonly [Ui
     const samples = Int16Array.from({ length: (SEGMENT_MS / 1_000) * RATE_HZ }, (_, at) => {
       const syllable = Math.max(0, Math.sin(at / 700)) * Number(at % 24_000 < 16_000) * Number(isSpoken);
       const voice = [1, 2, 3, 5, 8, 13].reduce((sum, n) => sum + Math.sin(at * n * 0.11 + n) / n, 0);
-      return syllable * (3_000 * voice + (random() - 0.5) * 400) + (random() - 0.5) * noise;
+      const sound = syllable * (3_000 * voice + (random() - 0.5) * 400) + (random() - 0.5) * noise;
+      return noise > 0 ? 4 * Math.round(sound / 4) : sound;
     });
     return new Uint8Array(samples.buffer);
   };

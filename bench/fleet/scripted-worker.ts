@@ -172,13 +172,14 @@ export class ScriptedWorker {
   /** Uploads a recording and a flight log until it is stopped; returns the segments of each side. */
   #record(job: Job): () => number {
     let segment = 0;
+    const startedMs = Date.now();
     const ofSession = { session_id: job.sessionId, epoch: job.epoch };
     const save = () => {
       const head = {
         type: 'recording',
         ...ofSession,
         segment,
-        start_ms: Date.now(),
+        start_ms: startedMs + segment * SEGMENT_MS,
         rate_hz: 8_000,
       } as const;
       // One side speaks while the other one listens.

@@ -10,10 +10,10 @@ const MOST_BYTES = 256 * 1024 * 1024;
 /** A call sends a piece every five seconds; a worker that is only cut off is back by then. */
 const SILENT_MS = 20_000;
 /**
- * Another replica may have got the object. It has, if there is a later one and so much time has passed: a
- * worker tries again for as long as that takes, and still has the pieces.
+ * Another replica may have learned that the object is stored. It is, if there is a later one and so much time
+ * has passed; if the bucket is away for so long, the worker still has the pieces.
  */
-const ELSEWHERE_MS = 120_000;
+const ELSEWHERE_MS = 75_000;
 
 interface HeldObject {
   readonly sinceMs: number;

@@ -50,18 +50,29 @@ function skipNumber(reader: BitReader): void {
 }
 
 function readSubframe(reader: BitReader, samples: Int16Array): void {
-  const type = reader.read(8) >> 1;
+  const type = reader.read(7);
+  const wasted = reader.read(1) === 0 ? 0 : reader.readRice(0) + 1;
   const order = type - SUBFRAME.fixed;
-  if (type === SUBFRAME.constant) samples.fill(reader.read(SAMPLE_BITS));
-  else if (type === SUBFRAME.verbatim) readPlain(reader, samples, samples.length);
+  const bits = SAMPLE_BITS - wasted;
+  if (bits < 1) throw new FlacError('no bits');
+  if (type === SUBFRAME.constant) samples.fill(reader.read(bits));
+  else if (type === SUBFRAME.verbatim) readPlain(reader, samples, bits);
   else if (order >= 0 && order <= HIGHEST_ORDER && order <= samples.length) {
-    readPlain(reader, samples, order);
+    readPlain(reader, samples.subarray(0, order), bits);
     restore(samples, order, readResidual(reader, samples.length, order));
   } else throw new FlacError('unknown subframe');
+  if (wasted > 0)
+    for (let index = 0; index < samples.length; index++) samples[index] = at(samples, index) << wasted;
 }
 
-function readPlain(reader: BitReader, samples: Int16Array, count: number): void {
-  for (let index = 0; index < count; index++) samples[index] = reader.read(SAMPLE_BITS);
+function at(samples: Int16Array, index: number): number {
+  return samples[index] ?? 0;
+}
+
+function readPlain(reader: BitReader, samples: Int16Array, bits: number): void {
+  const unused = 32 - bits;
+  for (let index = 0; index < samples.length; index++)
+    samples[index] = (reader.read(bits) << unused) >> unused;
 }
 
 function readResidual(reader: BitReader, length: number, order: number): Int32Array {
@@ -83,13 +94,13 @@ function readResidual(reader: BitReader, length: number, order: number): Int32Ar
 
 /** Adds to each difference what the samples before it predict. */
 function restore(samples: Int16Array, order: number, residual: Int32Array): void {
-  const at = (index: number) => samples[index] ?? 0;
   for (let index = order; index < samples.length; index++) {
+    const before = (distance: number) => at(samples, index - distance);
     let value = residual[index] ?? 0;
-    if (order === 1) value += at(index - 1);
-    else if (order === 2) value += 2 * at(index - 1) - at(index - 2);
-    else if (order === 3) value += 3 * (at(index - 1) - at(index - 2)) + at(index - 3);
-    else if (order === 4) value += 4 * (at(index - 1) + at(index - 3)) - 6 * at(index - 2) - at(index - 4);
+    if (order === 1) value += before(1);
+    else if (order === 2) value += 2 * before(1) - before(2);
+    else if (order === 3) value += 3 * (before(1) - before(2)) + before(3);
+    else if (order === 4) value += 4 * (before(1) + before(3)) - 6 * before(2) - before(4);
     samples[index] = value;
   }
 }

@@ -63,18 +63,26 @@ function writeSubframe(writer: BitWriter, block: Int16Array, scratch: Int32Array
     writer.write(first & 0xffff, SAMPLE_BITS);
     return;
   }
-  const order = block.length > HIGHEST_ORDER ? bestOrder(block) : 0;
-  const residual = scratch.subarray(0, block.length);
-  predict(block, order, residual);
+  const wasted = wastedBits(block);
+  const samples = wasted === 0 ? block : block.map((sample) => sample >> wasted);
+  const bits = SAMPLE_BITS - wasted;
+  const order = samples.length > HIGHEST_ORDER ? bestOrder(samples) : 0;
+  const residual = scratch.subarray(0, samples.length);
+  predict(samples, order, residual);
   const coding = bestCoding(residual, order);
-  if (coding.bits >= block.length * SAMPLE_BITS) {
-    writer.write(SUBFRAME.verbatim << 1, 8);
-    for (const sample of block) writer.write(sample & 0xffff, SAMPLE_BITS);
-    return;
-  }
-  writer.write((SUBFRAME.fixed + order) << 1, 8);
-  for (let index = 0; index < order; index++) writer.write((block[index] ?? 0) & 0xffff, SAMPLE_BITS);
-  writeResidual(writer, residual, order, coding);
+  const isPlain = coding.bits >= samples.length * bits;
+  writer.write(((isPlain ? SUBFRAME.verbatim : SUBFRAME.fixed + order) << 1) | Number(wasted > 0), 8);
+  if (wasted > 0) writer.write(1, wasted);
+  const plain = isPlain ? samples : samples.subarray(0, order);
+  for (const sample of plain) writer.write(sample & (2 ** bits - 1), bits);
+  if (!isPlain) writeResidual(writer, residual, order, coding);
+}
+
+/** Lowest bits that are zero in all samples: those of G.711 have two or three. */
+function wastedBits(block: Int16Array): number {
+  let used = 0;
+  for (const sample of block) used |= sample;
+  return 31 - Math.clz32(used & -used);
 }
 
 /** The order whose differences are smallest in sum. */

@@ -316,9 +316,9 @@ describe('held pieces', () => {
   it('are forgotten once later ones say that another replica has got their object', () => {
     const held = new HeldPieces();
     held.hold(audio('s', { piece: 0 }), 0);
-    held.hold(audio('s', { object: 12, piece: 12 }), 120_000);
+    held.hold(audio('s', { object: 12, piece: 12 }), 75_000);
     expect(held.of('s').map(({ head }) => head.piece)).toEqual([0, 12]);
-    held.hold(audio('s', { object: 12, piece: 13 }), 120_001);
+    held.hold(audio('s', { object: 12, piece: 13 }), 75_001);
     expect(held.of('s').map(({ head }) => head.piece)).toEqual([12, 13]);
   });
 });

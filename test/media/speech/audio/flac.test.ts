@@ -28,6 +28,8 @@ const SOUNDS: Readonly<Record<string, Int16Array>> = {
   ),
   'a click in silence': new Int16Array(9_000).fill(-32_768, 5_000, 5_001),
   'an offset': new Int16Array(9_000).fill(1_234),
+  'the multiples of four that G.711 has': speech(RATE_HZ).map((sample) => (sample >> 2) << 2),
+  'its extremes': noise(RATE_HZ, 1).map((sign) => sign * -32_768),
   'speech of 4.8 s': speech(4.8 * RATE_HZ),
 };
 
@@ -76,6 +78,12 @@ describe('a recording in FLAC', () => {
       expect(
         decoded(flacFile([encodeFlac(sound, RATE_HZ, position)], { rateHz: RATE_HZ, samples: 100 })),
       ).toEqual(sound);
+  });
+
+  it('takes two bits less for each sample that is a multiple of four', () => {
+    const quiet = noise(RATE_HZ, 50);
+    const bytes = (sound: Int16Array) => encodeFlac(sound, RATE_HZ).length;
+    expect(bytes(quiet.map((sample) => sample * 4)) - bytes(quiet)).toBeLessThan(20);
   });
 
   it('takes next to nothing in silence, and never much more than its samples', () => {
