@@ -64,6 +64,15 @@ export async function addressOf(
   return sealer && url ? { url, key: sealer.derive(name).toString('base64'), name } : null;
 }
 
+/** Deletes what a worker has stored. */
+export async function deleteStored(
+  { blobs }: Pick<Context, 'blobs'>,
+  session: Owner,
+  stored: Segment | Chunk,
+): Promise<void> {
+  await blobs.delete(placeOf(session._id, stored).key);
+}
+
 /** Key and name of an object. */
 function placeOf(
   sessionId: string,

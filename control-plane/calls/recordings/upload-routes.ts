@@ -18,7 +18,7 @@ import type { Context } from '../../platform/context.ts';
 import { workersOnly } from '../../platform/http/internal-access.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
-import { addressOf, putStored } from './recording-store.ts';
+import { addressOf, deleteStored, putStored } from './recording-store.ts';
 import { plainStoredAs, storedAs } from './stored-pieces.ts';
 
 /** A full request plus the largest object: a minute of noise at 48 kHz is 5.8 MB. */
@@ -82,6 +82,8 @@ async function take(context: Context, uploads: readonly Upload[]): Promise<Answe
       return;
     }
     if (!head.is_in_bucket) await putStored(context, owner, storedAs(head), bytes);
+    // Stored with an address from before the session was erased; nobody can open it any more.
+    else if (!owner.wrapped_key) await deleteStored(context, owner, storedAs(head));
     if (!head.is_part) context.held.release(head, context.clock.now());
   });
   return { refused, is_stored: isStored };

@@ -276,6 +276,16 @@ describe('an object that its worker stores in the bucket itself', () => {
     await Promise.all([s3.close(), packer.close()]);
   });
 
+  it('is deleted if the person was erased before it was stored', async () => {
+    const id = await call();
+    const whole = audio(id, { piece: 0, pieces: 3 });
+    const [address] = addressAnswer.parse((await ask([whole])).body).addresses;
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
+    await stores.blobs.put(`sessions/${id}/recording/${address?.name}`, Buffer.from('sealed'));
+    await put([{ head: { ...whole.head, is_in_bucket: true }, bytes: new Uint8Array() }]);
+    expect(await names(id)).toEqual([]);
+  });
+
   it('gets no address without a bucket, a session, its key or the worker’s token', async () => {
     const id = await call();
     const whole = [audio(id, { piece: 0, pieces: 3 }), audio('unknown', { piece: 0, pieces: 3 })];
