@@ -10,8 +10,8 @@ import { ADDRESSES_PATH, addressAnswer, type ObjectAddress, type Upload } from '
 import type { Packer } from './packer.ts';
 import type { UploadSender } from './upload-sender.ts';
 
-/** Objects of several calls share a question. */
-const GATHER_MS = 150;
+/** Objects of several calls share a question. There is time: the control plane has their pieces. */
+const GATHER_MS = 1_000;
 const MOST_ASKED = 100;
 const ANSWER_WITHIN_MS = 5_000;
 /** After a failure, objects go through the control plane for so long: the bucket may be out of reach here. */
