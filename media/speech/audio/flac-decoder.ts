@@ -92,15 +92,27 @@ function readResidual(reader: BitReader, length: number, order: number): Int32Ar
   return residual;
 }
 
+/** Factors of the samples before one that predict it, the nearest first. */
+const PREDICTORS = [
+  [0, 0, 0, 0],
+  [1, 0, 0, 0],
+  [2, -1, 0, 0],
+  [3, -3, 1, 0],
+  [4, -6, 4, -1],
+] as const;
+
 /** Adds to each difference what the samples before it predict. */
 function restore(samples: Int16Array, order: number, residual: Int32Array): void {
+  const [first, second, third, fourth] = PREDICTORS[order] ?? PREDICTORS[0];
+  let a = at(samples, order - 1);
+  let b = at(samples, order - 2);
+  let c = at(samples, order - 3);
+  let d = at(samples, order - 4);
   for (let index = order; index < samples.length; index++) {
-    const before = (distance: number) => at(samples, index - distance);
-    let value = residual[index] ?? 0;
-    if (order === 1) value += before(1);
-    else if (order === 2) value += 2 * before(1) - before(2);
-    else if (order === 3) value += 3 * (before(1) - before(2)) + before(3);
-    else if (order === 4) value += 4 * (before(1) + before(3)) - 6 * before(2) - before(4);
-    samples[index] = value;
+    samples[index] = (residual[index] ?? 0) + first * a + second * b + third * c + fourth * d;
+    d = c;
+    c = b;
+    b = a;
+    a = at(samples, index);
   }
 }

@@ -16,6 +16,8 @@ export const SUBFRAME = { constant: 0, verbatim: 1, fixed: 8 } as const;
 /** A Rice parameter of 15 has another meaning. */
 export const HIGHEST_PARAMETER = 14;
 
+/** The shortest block that the format has; the last one may be shorter. */
+const SHORTEST_BLOCK = 16;
 const SIGNATURE = 0x664c6143;
 const STREAMINFO_BYTES = 34;
 const LAST_BLOCK = 0x80;
@@ -29,7 +31,7 @@ export function flacFile(
   head.writeUInt32BE(SIGNATURE, 0);
   head.writeUInt32BE(LAST_BLOCK * 2 ** 24 + STREAMINFO_BYTES, 4);
   // Shortest and longest block. Sizes of frames and the checksum of the samples stay zero: unknown.
-  head.writeUInt16BE(SAMPLE_BITS, 8);
+  head.writeUInt16BE(SHORTEST_BLOCK, 8);
   head.writeUInt16BE(0xffff, 10);
   // 20 bits of rate, 3 of channels less one, 5 of bits less one, 36 of samples.
   head.writeUInt32BE(rateHz * 2 ** 12 + (SAMPLE_BITS - 1) * 2 ** 4 + Math.floor(samples / 2 ** 32), 18);

@@ -92,6 +92,32 @@ describe('a recording in FLAC', () => {
     expect(bytes(SOUNDS['full-scale noise'] ?? noise(1, 1))).toBeLessThan(2 * RATE_HZ * 1.01);
   });
 
+  it('with bits that have changed is refused, or is other samples: nothing else breaks', () => {
+    const sound = speech(2_000);
+    const file = flacFile([encodeFlac(sound, RATE_HZ)], { rateHz: RATE_HZ, samples: sound.length });
+    for (let round = 0; round < 300; round++) {
+      const broken = Buffer.from(file);
+      const at = FLAC_HEAD_BYTES + Math.floor(random() * (file.length - FLAC_HEAD_BYTES));
+      broken[at] = (broken[at] ?? 0) ^ (1 << Math.floor(random() * 8));
+      let failure = 'FLAC: ';
+      try {
+        decoded(broken);
+      } catch (error) {
+        failure = String(error);
+      }
+      expect(failure).toContain('FLAC: ');
+    }
+  });
+
+  it('of any length, level and position is decoded to the same samples', () => {
+    for (let round = 0; round < 100; round++) {
+      const length = 1 + Math.floor(random() * 6_000);
+      const quiet = noise(length, 2 ** (random() * 15)).map((sample) => sample << Math.floor(random() * 2));
+      const frames = encodeFlac(quiet, RATE_HZ, Math.floor(random() * 2 ** 30));
+      expect(decoded(flacFile([frames], { rateHz: RATE_HZ, samples: length }))).toEqual(quiet);
+    }
+  });
+
   it('is refused if it is cut short or something else', () => {
     const file = flacFile([encodeFlac(speech(1_000), RATE_HZ)], { rateHz: RATE_HZ, samples: 1_000 });
     for (const broken of [
