@@ -46,13 +46,13 @@ class ThreadPacker implements Packer {
   pack({ head, bytes }: Upload<PlainHead>, firstSample: number): Promise<Uint8Array> {
     if (head.type === 'flight_log') return zip(bytes);
     const samples = new Int16Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.byteLength / 2));
-    const job: EncodingJob = { id: this.#nextId++, samples, rateHz: head.rate_hz, firstSample };
     const { promise, resolve } = Promise.withResolvers<Uint8Array>();
-    this.#post(job, {
-      onAnswer: (answer) => resolve((answer as EncodedAudio).frames),
-      // Nothing of a recording is lost with the thread.
-      onLost: () => resolve(encodeFlac(samples, head.rate_hz, firstSample)),
-    });
+    const encode = (onLost: () => void) => {
+      const job: EncodingJob = { id: this.#nextId++, samples, rateHz: head.rate_hz, firstSample };
+      this.#post(job, { onAnswer: (answer) => resolve((answer as EncodedAudio).frames), onLost });
+    };
+    // Nothing of a recording is lost with the thread, not even one that ends again; this thread has calls.
+    encode(() => encode(() => resolve(encodeFlac(samples, head.rate_hz, firstSample))));
     return promise;
   }
 

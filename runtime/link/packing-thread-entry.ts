@@ -62,5 +62,7 @@ async function store({ id, head, bytes, address }: StoringJob): Promise<void> {
 async function put(url: string, body: Buffer): Promise<string | null> {
   const response = await request(url, { method: 'PUT', body, signal: AbortSignal.timeout(ATTEMPT_MS) });
   const answer = await response.body.text();
-  return response.statusCode < 300 ? null : `${response.statusCode} ${answer.slice(0, 200)}`;
+  // No more of the answer: it may contain the id of the access key.
+  const code = /<Code>(\w+)<\/Code>/.exec(answer)?.[1] ?? '';
+  return response.statusCode < 300 ? null : `${response.statusCode} ${code}`.trim();
 }

@@ -63,8 +63,10 @@ describe('the packer', () => {
     const waiting = packer.pack(recorded(Int16Array.of(1, 2, 3)), 0);
     threads.started[0]?.emit('error', new Error('lost'));
     threads.started[0]?.emit('exit', 1);
+    expect(threads.started).toHaveLength(2);
+    threads.started[1]?.emit('error', new Error('lost again'));
     expect(heard(await waiting, 3)).toEqual([1, 2, 3]);
     void packer.pack(recorded(Int16Array.of(4)), 0);
-    expect(threads.started).toHaveLength(2);
+    expect(threads.started).toHaveLength(3);
   });
 });
