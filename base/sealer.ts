@@ -5,7 +5,8 @@ const VERSION = 1;
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES;
+/** The version, the nonce and the tag, before the encrypted bytes. */
+export const SEALED_HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES;
 
 /** Encrypts and decrypts bytes with one key. */
 export interface Sealer {
@@ -36,12 +37,12 @@ export function createSealer(bytes: Uint8Array): Sealer {
       return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), body]);
     },
     open: (sealed, context) => {
-      if (sealed.byteLength < HEAD_BYTES || sealed[0] !== VERSION) throw new SealBroken();
+      if (sealed.byteLength < SEALED_HEAD_BYTES || sealed[0] !== VERSION) throw new SealBroken();
       const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
       const decipher = createDecipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
-      decipher.setAuthTag(sealed.subarray(1 + NONCE_BYTES, HEAD_BYTES));
+      decipher.setAuthTag(sealed.subarray(1 + NONCE_BYTES, SEALED_HEAD_BYTES));
       try {
-        return Buffer.concat([decipher.update(sealed.subarray(HEAD_BYTES)), decipher.final()]);
+        return Buffer.concat([decipher.update(sealed.subarray(SEALED_HEAD_BYTES)), decipher.final()]);
       } catch (error) {
         throw new SealBroken({ cause: error });
       }

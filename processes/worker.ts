@@ -160,9 +160,9 @@ function openUploads(
   const { metrics, packer, logger } = parts;
   const clock = systemClock;
   const onDropped = () => metrics.uploadsDropped.inc({});
-  const sender = createUploadSender({ url, token, clock, logger, onDropped });
-  const objects = new ObjectSender({ url, token, clock, logger, packer, sender });
-  return createUploads({ clock, sender, objects, packer });
+  const openSender = () => createUploadSender({ url, token, clock, logger, onDropped });
+  const objects = new ObjectSender({ url, token, clock, logger, packer, sender: openSender() });
+  return createUploads({ clock, sender: openSender(), objects, packer });
 }
 
 /** Null under a supervisor, which reports the death of its worker itself, with the cause. */

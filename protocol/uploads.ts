@@ -13,6 +13,12 @@ import { parseJson } from '#base/parse-json.ts';
 export const UPLOAD_PATH = '/internal/pieces';
 
 const count = z.number().int().min(0).max(1_000_000);
+/** An object is closed before it has more. */
+export const MOST_PIECES = 100;
+/** Of one track in an object, which is closed after a minute. */
+const MOST_SECONDS = 120;
+/** Of an object: a minute of noise at 48 kHz is 5.8 MB. */
+const MOST_OBJECT_BYTES = 8 * 1024 * 1024;
 const ofSession = { session_id: z.string(), epoch: z.number().int().min(1) };
 const size = { bytes: z.number().int().min(0) };
 const rate = z.number().int().min(8_000).max(48_000);
@@ -24,11 +30,16 @@ const ofPieces = {
   /** The first piece of the object to which they belong, or which they are. */
   object: count,
   piece: count,
-  pieces: count.min(1),
+  pieces: count.min(1).max(MOST_PIECES),
   /** An object with them follows, unless the answer says that they are stored. */
   is_part: z.boolean(),
-  /** The worker has stored them in the bucket itself; no bytes are sent. */
-  is_in_bucket: z.literal(true).optional(),
+  /** The worker has stored them in the bucket itself, at the address with this salt; no bytes are sent. */
+  salt: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/)
+    .optional(),
+  /** All pieces of the track or log before this one are stored. */
+  stored_before: count.optional(),
 };
 
 const pieceHead = z.discriminatedUnion('type', [
@@ -36,15 +47,17 @@ const pieceHead = z.discriminatedUnion('type', [
    * Frames of FLAC (media/speech/audio/flac-encoder.ts), 16-bit mono; `start_ms` is the wall-clock time of
    * the first sample.
    */
-  z.object({
-    type: z.literal('audio'),
-    ...ofSession,
-    ...ofPieces,
-    track,
-    start_ms: startMs,
-    rate_hz: rate,
-    samples: z.number().int().min(1),
-  }),
+  z
+    .object({
+      type: z.literal('audio'),
+      ...ofSession,
+      ...ofPieces,
+      track,
+      start_ms: startMs,
+      rate_hz: rate,
+      samples: z.number().int().min(1),
+    })
+    .refine(({ samples, rate_hz: rateHz }) => samples <= MOST_SECONDS * rateHz),
   /** Part of a flight log, in members of gzip. */
   z.object({ type: z.literal('log'), ...ofSession, ...ofPieces }),
 ]);
@@ -89,16 +102,24 @@ export const uploadAnswer = z.object({
 export const ADDRESSES_PATH = '/internal/object-addresses';
 
 /** Objects that a worker has. */
-export const addressQuestion = z.object({ objects: z.array(pieceHead).max(100) });
+export const addressQuestion = z.object({
+  objects: z
+    .array(z.object({ head: pieceHead, bytes: z.number().int().min(1).max(MOST_OBJECT_BYTES) }))
+    .max(100),
+});
 
-/** How to store an object: encrypt it with this key and this name as context, and PUT it to this address. */
-const objectAddress = z.object({ url: z.url(), key: z.base64(), name: z.string() });
+/**
+ * How to store an object: encrypt it with this key and this name as context, and PUT it to this address,
+ * which takes only so many bytes. The name contains the salt: another answer has another key.
+ */
+const objectAddress = z.object({ url: z.url(), key: z.base64(), name: z.string(), salt: z.string() });
 export type ObjectAddress = z.output<typeof objectAddress>;
 
 /** In the order of the objects. Null: the control plane takes it, or refuses it. */
 export const addressAnswer = z.object({ addresses: z.array(objectAddress.nullable()) });
 
-const MOST_ENTRIES = 1_000;
+/** Of a request. */
+export const MOST_ENTRIES = 1_000;
 const LENGTH_BYTES = 4;
 
 /** The body of a request with these uploads. */

@@ -59,10 +59,14 @@ export class ScriptedWorker {
     this.tag = tag;
     this.#parts = parts;
     const onDropped = () => this.note('an upload was given up');
-    const sender = createUploadSender({ url, token, clock: systemClock, logger, onDropped });
+    const openSender = () => createUploadSender({ url, token, clock: systemClock, logger, onDropped });
     const { packer } = parts;
-    const objects = new ObjectSender({ url, token, clock: systemClock, logger, packer, sender });
-    this.#uploads = createUploads({ clock: systemClock, sender, objects, packer });
+    const objects = new ObjectSender({
+      ...{ url, token, logger, packer },
+      clock: systemClock,
+      sender: openSender(),
+    });
+    this.#uploads = createUploads({ clock: systemClock, sender: openSender(), objects, packer });
     this.#client = connectControlPlane({
       url,
       token,

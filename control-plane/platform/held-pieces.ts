@@ -1,68 +1,73 @@
 /**
  * Pieces of recordings and flight logs that wait here, in memory, for the object that their worker makes of
  * them: in a bucket each object costs a request. Should the worker be lost, they are what is left, and are
- * stored as they are.
+ * stored as they are. Only what is known to be stored is dropped.
  */
+import { streamOf } from '#protocol/join-pieces.ts';
 import type { PieceHead, Upload } from '#protocol/uploads.ts';
 
 /** Beyond this, pieces are stored at once. A thousand calls hold about 120 MiB. */
 const MOST_BYTES = 256 * 1024 * 1024;
+/** One team leaves room for the others. */
+const MOST_BYTES_OF_TEAM = MOST_BYTES / 2;
+/** What a piece takes besides its bytes. */
+const BYTES_OF_HEAD = 1_024;
 /** A call sends a piece every five seconds; a worker that is only cut off is back by then. */
 const SILENT_MS = 20_000;
-/**
- * Another replica may have learned that the object is stored. It is, if there is a later one and so much time
- * has passed; if the bucket is away for so long, the worker still has the pieces.
- */
-const ELSEWHERE_MS = 75_000;
-
-interface HeldObject {
-  readonly sinceMs: number;
-  readonly pieces: Map<number, Upload>;
-}
 
 /** What is held of a call under one epoch. */
 interface HeldCall {
+  readonly teamId: string;
   /** Time of the last upload. */
   lastMs: number;
-  /** By track or log, then by the number of the object. */
-  readonly streams: Map<string, Map<number, HeldObject>>;
+  /** By track or log, then by number. */
+  readonly streams: Map<string, Map<number, Upload>>;
 }
 
 /** The held pieces of this process. */
 export class HeldPieces {
   readonly #calls = new Map<string, HeldCall>();
+  readonly #teamBytes = new Map<string, number>();
   #bytes = 0;
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Holds a piece; false if there is no more room. */
-  hold(upload: Upload, nowMs: number): boolean {
+  /** Holds a piece of a team's call; false if there is no more room. */
+  hold(upload: Upload, teamId: string, nowMs: number): boolean {
     const { head, bytes } = upload;
-    if (this.#bytes + bytes.byteLength > MOST_BYTES) return false;
-    const call = getOrAdd(this.#calls, callOf(head), () => ({ lastMs: nowMs, streams: new Map() }));
+    const before = head.stored_before ?? 0;
+    this.#dropFrom(head, (held) => held.piece + held.pieces <= before);
+    const size = sizeOf(upload);
+    const teamBytes = this.#teamBytes.get(teamId) ?? 0;
+    if (this.#bytes + size > MOST_BYTES || teamBytes + size > MOST_BYTES_OF_TEAM) return false;
+    const call = getOrAdd(this.#calls, callOf(head), () => ({ teamId, lastMs: nowMs, streams: new Map() }));
     call.lastMs = nowMs;
-    const objects = getOrAdd(call.streams, streamOf(head), () => new Map<number, HeldObject>());
-    for (const [number, { sinceMs }] of objects)
-      if (number < head.object && nowMs - sinceMs > ELSEWHERE_MS) this.#remove(objects, number);
-    const { pieces } = getOrAdd(objects, head.object, () => ({ sinceMs: nowMs, pieces: new Map() }));
+    const pieces = getOrAdd(call.streams, streamOf(head), () => new Map<number, Upload>());
     if (pieces.has(head.piece)) return true;
-    // A copy: the bytes are a view of a whole request.
-    pieces.set(head.piece, { head, bytes: bytes.slice() });
-    this.#bytes += bytes.byteLength;
+    // A copy, which `slice` of a Buffer is not: the bytes are a view of a whole request.
+    pieces.set(head.piece, { head, bytes: new Uint8Array(bytes) });
+    this.#count(call, size);
     return true;
   }
 
-  /** An object has been stored: its pieces are not needed any more. */
+  /** These pieces are stored. */
   release(head: PieceHead, nowMs: number): void {
     const call = this.#calls.get(callOf(head));
-    if (!call) return;
-    call.lastMs = nowMs;
-    const objects = call.streams.get(streamOf(head));
-    if (objects) this.#remove(objects, head.object);
-    if (objects?.size === 0) call.streams.delete(streamOf(head));
-    if (call.streams.size === 0) this.#calls.delete(callOf(head));
+    if (call) call.lastMs = nowMs;
+    const end = head.piece + head.pieces;
+    this.#dropFrom(head, (held) => head.piece <= held.piece && held.piece + held.pieces <= end);
+  }
+
+  /** Drops what `silent` returned: it is stored, or nobody may read it any more. */
+  drop(uploads: readonly Upload[]): void {
+    for (const { head } of uploads) this.#dropFrom(head, (held) => held === head);
+  }
+
+  /** Drops all of a session, whose key is destroyed. */
+  forget(sessionId: string): void {
+    this.drop(this.of(sessionId));
   }
 
   /** What is held of a session, under any epoch. */
@@ -72,35 +77,42 @@ export class HeldPieces {
       .flatMap(([, call]) => uploadsOf(call));
   }
 
-  /** Takes out the calls that no worker has uploaded anything of for long; all of them at `Infinity`. */
-  takeSilent(nowMs: number): Upload[][] {
-    const silent = [...this.#calls].filter(([, { lastMs }]) => nowMs - lastMs >= SILENT_MS);
-    return silent.map(([key, call]) => {
-      this.#calls.delete(key);
-      const uploads = uploadsOf(call);
-      for (const { bytes } of uploads) this.#bytes -= bytes.byteLength;
-      return uploads;
-    });
+  /** The calls that no worker has uploaded anything of for long; all of them at `Infinity`. */
+  silent(nowMs: number): Upload[][] {
+    return [...this.#calls.values()].filter(({ lastMs }) => nowMs - lastMs >= SILENT_MS).map(uploadsOf);
   }
 
-  #remove(objects: Map<number, HeldObject>, number: number): void {
-    for (const { bytes } of objects.get(number)?.pieces.values() ?? []) this.#bytes -= bytes.byteLength;
-    objects.delete(number);
+  /** Drops those pieces of the track or log of this one to which it applies. */
+  #dropFrom(of: PieceHead, applies: (held: PieceHead) => boolean): void {
+    const call = this.#calls.get(callOf(of));
+    const pieces = call?.streams.get(streamOf(of));
+    if (!call || !pieces) return;
+    for (const upload of [...pieces.values()].filter(({ head }) => applies(head))) {
+      pieces.delete(upload.head.piece);
+      this.#count(call, -sizeOf(upload));
+    }
+    if (pieces.size === 0) call.streams.delete(streamOf(of));
+    if (call.streams.size === 0) this.#calls.delete(callOf(of));
+  }
+
+  #count({ teamId }: HeldCall, bytes: number): void {
+    this.#bytes += bytes;
+    const left = (this.#teamBytes.get(teamId) ?? 0) + bytes;
+    if (left > 0) this.#teamBytes.set(teamId, left);
+    else this.#teamBytes.delete(teamId);
   }
 }
 
+function sizeOf({ bytes }: Upload): number {
+  return bytes.byteLength + BYTES_OF_HEAD;
+}
+
 function uploadsOf(call: HeldCall): Upload[] {
-  return [...call.streams.values()].flatMap((objects) =>
-    [...objects.values()].flatMap(({ pieces }) => [...pieces.values()]),
-  );
+  return [...call.streams.values()].flatMap((pieces) => [...pieces.values()]);
 }
 
 function callOf({ session_id: sessionId, epoch }: PieceHead): string {
   return `${sessionId}/${epoch}`;
-}
-
-function streamOf(head: PieceHead): string {
-  return head.type === 'log' ? 'log' : head.track;
 }
 
 function getOrAdd<K, V>(map: Map<K, V>, key: K, create: () => V): V {

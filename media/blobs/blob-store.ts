@@ -7,9 +7,9 @@ export interface Blobs {
   /** Stores bytes under a key, replacing earlier ones. Durable once it resolves; atomic for readers. */
   put(key: string, bytes: Uint8Array): Promise<void>;
   /**
-   * An address at which whoever has it may PUT these bytes within five minutes; null if the store has none.
+   * An address at which whoever has it may PUT so many bytes within five minutes; null if the store has none.
    */
-  putAddress(key: string): Promise<string | null>;
+  putAddress(key: string, bytes: number): Promise<string | null>;
   /** Returns the bytes of a key, or null. */
   get(key: string): Promise<Buffer | null>;
   /** Lists every key with this prefix, sorted. */

@@ -49,11 +49,17 @@ export function createS3Blobs(url: string, credentials: S3Credentials): Blobs {
       requireKey(key);
       await request.send({ operation: 'put', method: 'PUT', path: root + key, body: bytes });
     },
-    putAddress: async (key) => {
+    putAddress: async (key, bytes) => {
       requireKey(key);
       const address = request.addressOf(root + key);
       address.searchParams.set('X-Amz-Expires', String(ADDRESS_SECONDS));
-      return (await client.sign(address, { method: 'PUT', aws: { signQuery: true } })).url;
+      // A signed length, which aws4fetch leaves out otherwise.
+      const signed = await client.sign(address, {
+        method: 'PUT',
+        headers: { 'content-length': String(bytes) },
+        aws: { signQuery: true, allHeaders: true },
+      });
+      return signed.url;
     },
     get: async (key) => {
       requireKey(key);

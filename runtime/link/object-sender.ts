@@ -16,6 +16,8 @@ const MOST_ASKED = 100;
 const ANSWER_WITHIN_MS = 5_000;
 /** After a failure, objects go through the control plane for so long: the bucket may be out of reach here. */
 const DETOUR_MS = 5 * 60_000;
+/** A worker that drains has hundreds. */
+const MOST_AT_ONCE = 8;
 
 /** Dependencies of the objects of one worker. */
 export interface ObjectSenderDeps {
@@ -26,16 +28,22 @@ export interface ObjectSenderDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly packer: Pick<Packer, 'store'>;
-  /** The way through the control plane. */
-  readonly sender: Pick<UploadSender, 'send'>;
+  /** The way through the control plane, of objects only: if they fail, pieces must not wait for them. */
+  readonly sender: Pick<UploadSender, 'send' | 'waiting' | 'flushed'>;
+}
+
+/** An object, and whom to tell that it is stored. */
+interface WaitingObject {
+  readonly object: Upload;
+  readonly onStored: () => void;
 }
 
 /** Stores the objects of one worker. */
 export class ObjectSender {
   readonly #deps: ObjectSenderDeps;
-  readonly #queue: Upload[] = [];
+  readonly #queue: WaitingObject[] = [];
   readonly #storing = new Set<Promise<void>>();
-  readonly #stored = new Set<Upload>();
+  readonly #taken = new Set<Upload>();
   #gathering: Timer | null = null;
   #detourUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -43,30 +51,35 @@ export class ObjectSender {
     this.#deps = deps;
   }
 
-  send(object: Upload): void {
+  /** Stores an object; `onStored` is called once it is. */
+  send(object: Upload, onStored: () => void = () => undefined): void {
     if (this.#deps.clock.now() < this.#detourUntilMs) {
-      this.#deps.sender.send(object);
+      this.#detour({ object, onStored });
       return;
     }
-    this.#queue.push(object);
+    this.#queue.push({ object, onStored });
     this.#gathering ??= this.#deps.clock.after(GATHER_MS, () => this.#pump());
   }
 
-  /** Drops what waits of a session. */
-  drop(sessionId: string, epoch: number): void {
-    const kept = this.#queue.filter(({ head }) => head.session_id !== sessionId || head.epoch !== epoch);
-    this.#queue.splice(0, this.#queue.length, ...kept);
+  /** What is not stored yet; the items are the same objects until it is. */
+  waiting(): { readonly items: readonly object[]; readonly bytes: number } {
+    const { items, bytes } = this.#deps.sender.waiting();
+    const here = [...this.#queue.map(({ object }) => object), ...this.#taken];
+    const size = here.reduce((sum, object) => sum + object.bytes.byteLength, 0);
+    return { items: [...here, ...items], bytes: size + bytes };
   }
 
-  /** Objects that neither the bucket nor the sender has yet. */
-  waiting(): readonly Upload[] {
-    return [...this.#queue, ...this.#stored];
-  }
-
-  /** Resolves when the bucket or the sender has everything. */
+  /** Resolves when nothing is waiting. */
   async flushed(): Promise<void> {
     this.#pump();
-    await Promise.all(this.#storing);
+    while (this.#storing.size > 0) await Promise.all(this.#storing);
+    await this.#deps.sender.flushed();
+  }
+
+  #detour({ object, onStored }: WaitingObject): void {
+    this.#deps.sender.send(object, (outcome) => {
+      if (outcome === 'stored') onStored();
+    });
   }
 
   #pump(): void {
@@ -74,23 +87,33 @@ export class ObjectSender {
     this.#gathering = null;
     while (this.#queue.length > 0) {
       const objects = this.#queue.splice(0, MOST_ASKED);
+      for (const { object } of objects) this.#taken.add(object);
       const storing = this.#store(objects).finally(() => this.#storing.delete(storing));
       this.#storing.add(storing);
     }
   }
 
-  async #store(objects: readonly Upload[]): Promise<void> {
-    for (const object of objects) this.#stored.add(object);
-    const addresses = await this.#ask(objects);
-    await Promise.all(
-      objects.map(async (object, index) => {
-        const address = addresses[index];
-        const isStored = address ? await this.#put(object, address) : false;
-        this.#stored.delete(object);
-        const stored = { head: { ...object.head, is_in_bucket: true as const }, bytes: new Uint8Array() };
-        this.#deps.sender.send(isStored ? stored : object);
-      }),
-    );
+  async #store(objects: readonly WaitingObject[]): Promise<void> {
+    const addresses = await this.#ask(objects.map(({ object }) => object));
+    const left = [...objects.entries()];
+    const storeNext = async () => {
+      for (let next = left.shift(); next; next = left.shift()) {
+        const [index, waiting] = next;
+        await this.#storeOne(waiting, addresses[index] ?? null);
+      }
+    };
+    await Promise.all(Array.from({ length: MOST_AT_ONCE }, storeNext));
+  }
+
+  async #storeOne(waiting: WaitingObject, address: ObjectAddress | null): Promise<void> {
+    const { object, onStored } = waiting;
+    const isStored = address !== null && (await this.#put(object, address));
+    this.#taken.delete(object);
+    if (!isStored) this.#detour(waiting);
+    else {
+      onStored();
+      this.#deps.sender.send({ head: { ...object.head, salt: address.salt }, bytes: new Uint8Array() });
+    }
   }
 
   async #put(object: Upload, address: ObjectAddress): Promise<boolean> {
@@ -111,7 +134,9 @@ export class ObjectSender {
       const response = await request(`${url}${ADDRESSES_PATH}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ objects: objects.map(({ head }) => head) }),
+        body: JSON.stringify({
+          objects: objects.map(({ head, bytes }) => ({ head, bytes: bytes.byteLength })),
+        }),
         signal: tooLong.signal,
       });
       return parseJson(addressAnswer, await response.body.text())?.addresses ?? [];

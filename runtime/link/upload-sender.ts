@@ -7,7 +7,7 @@ import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { parseJson } from '#base/parse-json.ts';
 import { request } from '#base/undici.ts';
-import { packUploads, UPLOAD_PATH, type Upload, uploadAnswer } from '#protocol/uploads.ts';
+import { MOST_ENTRIES, packUploads, UPLOAD_PATH, type Upload, uploadAnswer } from '#protocol/uploads.ts';
 
 const AT_ONCE = 4;
 /**
@@ -193,9 +193,9 @@ async function post(
 /** Removes and returns the uploads that fit into one request, at least the first. */
 function takeTogether(queue: Upload[]): Upload[] {
   let bytes = 0;
-  const first = queue.findIndex((upload) => {
+  const first = queue.findIndex((upload, index) => {
     bytes += upload.bytes.byteLength;
-    return bytes > FULL_BYTES;
+    return bytes > FULL_BYTES || index >= MOST_ENTRIES;
   });
   return queue.splice(0, first < 0 ? queue.length : Math.max(1, first));
 }

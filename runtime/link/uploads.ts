@@ -2,17 +2,22 @@
  * Uploads the recordings and flight logs of all of a worker's calls. Each piece of a few seconds is
  * compressed and sent at once, so a lost worker loses its current pieces (4.8 s) and the batch being
  * gathered. A control plane with a bucket only holds it: the worker then sends the object of about a minute
- * that is stored.
+ * that is stored. It keeps the pieces until then: the control plane may be lost, too.
  */
 import type { Clock, Timer } from '#base/clock.ts';
-import type { PieceHead, PlainHead, Upload } from '#protocol/uploads.ts';
+import { joinPieces } from '#protocol/join-pieces.ts';
+import { MOST_PIECES, type PieceHead, type PlainHead, type Upload } from '#protocol/uploads.ts';
 import type { ObjectSender } from './object-sender.ts';
 import type { Packer } from './packer.ts';
+import { StoredPieces } from './stored-pieces.ts';
 import type { UploadOutcome, UploadSender } from './upload-sender.ts';
 
 /** Twelve pieces of the recorder. */
 const OBJECT_MS = 12 * 4_800;
-/** A longer gap between two pieces is one in the recording: they are not of one object. */
+/**
+ * A larger difference between the end of a piece and the start of the next is a gap in the recording, or two
+ * sources share its track: they are not of one object.
+ */
 const JOIN_MS = 20;
 
 /** A piece of a call: samples, 16-bit little-endian, or lines of its flight log. */
@@ -23,7 +28,10 @@ export interface Uploads {
   put(piece: Piece): void;
   /** Nothing more is expected of a session: its objects are whole. */
   end(sessionId: string, epoch: number): void;
-  /** Drops what waits of a session, also between two attempts. */
+  /**
+   * Drops the pieces of a session that no control plane has yet, also between two attempts. Objects of the
+   * other pieces follow: the control plane that holds them may be lost.
+   */
   drop(sessionId: string, epoch: number): void;
   /** What no control plane has yet; the items are the same objects until one has. */
   waiting(): { readonly items: readonly object[]; readonly bytes: number };
@@ -35,7 +43,7 @@ export interface Uploads {
 export interface UploadsDeps {
   readonly clock: Clock;
   readonly sender: Pick<UploadSender, 'send' | 'drop' | 'waiting' | 'flushed'>;
-  readonly objects: Pick<ObjectSender, 'send' | 'drop' | 'waiting' | 'flushed'>;
+  readonly objects: Pick<ObjectSender, 'send' | 'waiting' | 'flushed'>;
   readonly packer: Pick<Packer, 'pack'>;
 }
 
@@ -66,10 +74,12 @@ class GatheredUploads implements Uploads {
   readonly #open = new Map<string, OpenObject>();
   /** Objects that are whole, until they have been given to the sender. */
   readonly #closing = new Map<OpenObject, Promise<void>>();
+  readonly #stored: StoredPieces;
   #isFlushing = false;
 
   constructor(deps: UploadsDeps) {
     this.#deps = deps;
+    this.#stored = new StoredPieces(deps.clock);
   }
 
   put(piece: Piece): void {
@@ -87,22 +97,20 @@ class GatheredUploads implements Uploads {
     for (const object of [...this.#open.values(), ...this.#closing.keys()])
       if (isOf(object, sessionId, epoch)) object.isDropped = true;
     this.end(sessionId, epoch);
-    for (const part of [this.#deps.objects, this.#deps.sender]) part.drop(sessionId, epoch);
+    this.#deps.sender.drop(sessionId, epoch);
   }
 
   waiting(): { readonly items: readonly object[]; readonly bytes: number } {
     const objects = this.#deps.objects.waiting();
     const { items, bytes } = this.#deps.sender.waiting();
-    const size = objects.reduce((sum, object) => sum + object.bytes.byteLength, 0);
-    return { items: [...objects, ...items], bytes: bytes + size };
+    return { items: [...objects.items, ...items], bytes: objects.bytes + bytes };
   }
 
   async flushed(): Promise<void> {
     this.#isFlushing = true;
     for (const object of [...this.#open.values()]) this.#close(object);
     await Promise.all(this.#closing.values());
-    await this.#deps.objects.flushed();
-    await this.#deps.sender.flushed();
+    await Promise.all([this.#deps.objects.flushed(), this.#deps.sender.flushed()]);
     this.#isFlushing = false;
   }
 
@@ -124,7 +132,9 @@ class GatheredUploads implements Uploads {
   async #pack(piece: Piece, object: OpenObject, firstSample: number): Promise<SentPiece | null> {
     const bytes = await this.#deps.packer.pack(piece, firstSample);
     if (object.isDropped) return null;
-    const upload = { head: headOf(piece, indexOf(object.first)), bytes };
+    const before = this.#stored.before(streamOf(piece.head));
+    const head = { ...headOf(piece, indexOf(object.first)), ...(before > 0 && { stored_before: before }) };
+    const upload = { head, bytes };
     const { promise: outcome, resolve } = Promise.withResolvers<UploadOutcome>();
     this.#deps.sender.send(upload, resolve);
     return { upload, outcome };
@@ -142,8 +152,15 @@ class GatheredUploads implements Uploads {
     const pieces = (await Promise.all(object.pieces)).filter((piece) => piece !== null);
     if (this.#isFlushing) void sender.flushed();
     const outcomes = await Promise.all(pieces.map(({ outcome }) => outcome));
-    if (object.isDropped || outcomes.every((outcome) => outcome === 'stored')) return;
-    for (const whole of joined(pieces.map(({ upload }) => upload))) objects.send(whole);
+    const noteStored = ({ piece, pieces }: PieceHead) =>
+      this.#stored.add(streamOf(object.first), piece, piece + pieces);
+    if (outcomes.every((outcome) => outcome === 'stored')) {
+      for (const { upload } of pieces) noteStored(upload.head);
+      return;
+    }
+    const wanted = pieces.filter((_, index) => !object.isDropped || outcomes[index] !== 'given_up');
+    for (const whole of joinPieces(wanted.map(({ upload }) => upload)))
+      objects.send(whole, () => noteStored(whole.head));
   }
 }
 
@@ -166,10 +183,10 @@ function samplesOf({ head, bytes }: Piece): number {
 
 /** True for the piece that follows those of an object without a gap. */
 function isNext({ first, pieces, samples }: OpenObject, head: PlainHead): boolean {
-  if (indexOf(head) !== indexOf(first) + pieces.length) return false;
+  if (pieces.length >= MOST_PIECES || indexOf(head) !== indexOf(first) + pieces.length) return false;
   if (head.type !== 'recording' || first.type !== 'recording') return true;
   const endMs = first.start_ms + (1_000 * samples) / first.rate_hz;
-  return head.rate_hz === first.rate_hz && head.start_ms - endMs <= JOIN_MS;
+  return head.rate_hz === first.rate_hz && Math.abs(head.start_ms - endMs) <= JOIN_MS;
 }
 
 function headOf(piece: Piece, object: number): PieceHead {
@@ -179,26 +196,4 @@ function headOf(piece: Piece, object: number): PieceHead {
   if (head.type === 'flight_log') return { type: 'log', ...of };
   const { track, start_ms, rate_hz } = head;
   return { type: 'audio', ...of, track, start_ms, rate_hz, samples: samplesOf(piece) };
-}
-
-/** The objects of these pieces: one, or more if some could not be packed. */
-function joined(pieces: readonly Upload[]): Upload[] {
-  const runs: Upload[][] = [];
-  for (const piece of pieces) {
-    const last = runs.at(-1);
-    const before = last?.at(-1);
-    if (last && before?.head.piece === piece.head.piece - 1) last.push(piece);
-    else runs.push([piece]);
-  }
-  return runs.map(joinRun);
-}
-
-function joinRun(run: readonly Upload[]): Upload {
-  const { head } = run[0] as Upload;
-  const whole = { ...head, pieces: run.length, is_part: false };
-  const samples = run.reduce((sum, { head }) => sum + (head.type === 'audio' ? head.samples : 0), 0);
-  return {
-    head: whole.type === 'audio' ? { ...whole, samples } : whole,
-    bytes: Buffer.concat(run.map(({ bytes }) => bytes)),
-  };
 }

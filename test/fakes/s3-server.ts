@@ -144,6 +144,8 @@ function isSigned(request: IncomingMessage, url: URL, body: Buffer): boolean {
   const claim = claimOf(request, url, body);
   if (claim?.keyId !== S3_CREDENTIALS.accessKeyId) return false;
   const { day, region, names, signature, hash, date } = claim;
+  const expires = url.searchParams.get('X-Amz-Expires');
+  if (expires !== null && msOf(date) + 1_000 * Number(expires) < Date.now()) return false;
   const query = [...url.searchParams]
     .filter(([name]) => name !== 'X-Amz-Signature')
     .map(([name, value]) => `${percentEncode(name)}=${percentEncode(value)}`)
@@ -162,6 +164,11 @@ function isSigned(request: IncomingMessage, url: URL, body: Buffer): boolean {
     hmac(hmac(`AWS4${S3_CREDENTIALS.secretAccessKey}`, day), region),
   );
   return hmac(key, toSign).toString('hex') === signature;
+}
+
+/** The time of a date such as `20260102T030405Z`. */
+function msOf(date: string): number {
+  return Date.parse(date.replace(/^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)/, '$1-$2-$3:$4:'));
 }
 
 function sha256(data: string | Buffer): string {

@@ -15,11 +15,11 @@ import { isLive } from '../../platform/store/session-status.ts';
 import { findSession } from '../sessions/find-session.ts';
 import { loadSession } from '../sessions/session-store.ts';
 import { getSegment, listSegments } from './recording-store.ts';
-import { type Segment, TRACK_ROLES, type TrackRole } from './stored-pieces.ts';
+import { type Segment, TRACK_ROLES, type TrackRole, UPLOADS_END_MS } from './stored-pieces.ts';
 import { gapsOf, layOutTrack, readWav, type TrackLayout, wavBytes } from './wav.ts';
 
-/** Workers retry uploads for this long; audio not uploaded by then is lost and played as silence. */
-const UPLOADS_END_MS = 10 * 60_000;
+/** Within this time, what a control plane holds of a lost worker's call is stored. */
+const HELD_MS = 60_000;
 
 const timestamp = z.iso.datetime().nullable();
 const text = z.string().nullable();
@@ -142,14 +142,19 @@ function toRecording(
   };
 }
 
-/** True after the call has ended while the worker is still uploading segments it has reported. */
+/**
+ * True after the call has ended while the worker is still uploading segments it has reported. A lost worker
+ * has reported none, and another replica may hold the last minute.
+ */
 function isAwaited(
   context: Context,
-  { status, ended_at: endedAt, tracks }: SessionDocument,
+  { status, epoch, record_audio: isRecorded, ended_at: endedAt, tracks }: SessionDocument,
   segments: readonly Segment[],
 ): boolean {
-  if (isLive(status) || !endedAt || context.clock.wallTime() - endedAt.getTime() > UPLOADS_END_MS)
-    return false;
+  const sinceMs = endedAt ? context.clock.wallTime() - endedAt.getTime() : Number.POSITIVE_INFINITY;
+  if (isLive(status) || sinceMs > UPLOADS_END_MS) return false;
+  const isReported = tracks.some((track) => track.epoch === epoch);
+  if (isRecorded && context.blobs.isBucket && !isReported && sinceMs < HELD_MS) return true;
   const stored = ({ role, epoch }: RecordedTrack) =>
     segments
       .filter((segment) => segment.role === role && segment.epoch === epoch)

@@ -6,16 +6,18 @@
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { createSealer, type Sealer } from '#base/sealer.ts';
+import { createSealer, SEALED_HEAD_BYTES, type Sealer } from '#base/sealer.ts';
 import { decodeFlac } from '#media/speech/audio/flac-decoder.ts';
-import { flacFile } from '#media/speech/audio/flac-format.ts';
-import type { ObjectAddress, Upload } from '#protocol/uploads.ts';
-import type { Context } from '../../platform/context.ts';
+import { FLAC_HEAD_BYTES, flacFile } from '#media/speech/audio/flac-format.ts';
+import { joinPieces } from '#protocol/join-pieces.ts';
+import type { ObjectAddress, PieceHead, Upload } from '#protocol/uploads.ts';
+import { type Context, newId } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { sealerOf } from '../sessions/session-store.ts';
 import {
   type Chunk,
   chunkName,
+  contains,
   parseChunk,
   parseSegment,
   type Segment,
@@ -27,6 +29,9 @@ import {
 
 /** Frames of half a second each that are decoded in one go. */
 const FRAMES_AT_ONCE = 4;
+/** Of a flight log, and of one object of it. */
+const MOST_LOG_BYTES = 256 * 1024 * 1024;
+const MOST_CHUNK_BYTES = 32 * 1024 * 1024;
 const unzip = promisify(gunzip);
 
 /** A segment to read: stored, or held here with these bytes. */
@@ -50,18 +55,20 @@ export async function putStored(
 }
 
 /**
- * How a worker may store an object in the bucket itself; null if there is no bucket, or no key any more. What
- * it gets opens this object only.
+ * How a worker may store an object of so many bytes in the bucket itself; null if there is no bucket, or no
+ * key any more. What it gets opens this object only, and nothing that is stored yet.
  */
 export async function addressOf(
   context: Parts,
   session: Owner,
-  stored: Segment | Chunk,
+  { head, bytes }: { readonly head: PieceHead; readonly bytes: number },
 ): Promise<ObjectAddress | null> {
-  const { key, name } = placeOf(session._id, stored);
+  const salt = newId();
+  const { key, name } = placeOf(session._id, storedAs({ ...head, salt }));
   const sealer = sealerOf(context, session);
-  const url = sealer && (await context.blobs.putAddress(key));
-  return sealer && url ? { url, key: sealer.derive(name).toString('base64'), name } : null;
+  const size = bytes + SEALED_HEAD_BYTES + (head.type === 'audio' ? FLAC_HEAD_BYTES : 0);
+  const url = sealer && (await context.blobs.putAddress(key, size));
+  return sealer && url ? { url, key: sealer.derive(name).toString('base64'), name, salt } : null;
 }
 
 /** Deletes what a worker has stored. */
@@ -101,17 +108,18 @@ export async function getSegment(
   return file && segment.packing === 'flac' ? decoded(file, segment.samples) : file;
 }
 
-/** Decodes in short turns: the event loop has other things to do. */
+/** Decodes so many samples, in short turns: the event loop has other things to do. */
 async function decoded(file: Buffer, samples: number): Promise<Buffer> {
-  const pcm = Buffer.alloc(samples * 2);
+  const pcm = new Int16Array(samples);
   let at = 0;
   let frames = 0;
   for (const frame of decodeFlac(file)) {
-    for (let index = 0; index < frame.length && at < samples; index++)
-      pcm.writeInt16LE(frame[index] ?? 0, 2 * at++);
+    pcm.set(frame.subarray(0, samples - at), at);
+    at += frame.length;
+    if (at >= samples) break;
     if (++frames % FRAMES_AT_ONCE === 0) await setImmediate();
   }
-  return pcm;
+  return Buffer.from(pcm.buffer);
 }
 
 /** A session's segments, sorted by start time, then by epoch and index. */
@@ -133,11 +141,29 @@ export async function listSegments(
   );
 }
 
-/** Reads a session's flight log, with all epochs in order. */
+/** Reads a session's flight log, with all epochs in order; empty once the session's key is destroyed. */
 export async function readFlightLog(context: Parts & Pick<Context, 'held'>, session: Owner): Promise<Buffer> {
+  if (!session.wrapped_key) return Buffer.alloc(0);
   const all = await listChunks(context, session._id);
-  const chunks = await Promise.all(all.map((chunk) => getChunk(context, session, chunk)));
-  return Buffer.concat(chunks.filter((chunk) => chunk !== null));
+  const files = await Promise.all(all.map(async (chunk) => chunk.held ?? open(context, session, chunk)));
+  const chunks: Uint8Array[] = [];
+  let left = MOST_LOG_BYTES;
+  for (const [index, file] of files.entries()) {
+    const lines = file && (all[index]?.packing === 'gzip' ? await unzipped(file, left) : file);
+    if (!lines) continue;
+    chunks.push(lines);
+    left -= lines.byteLength;
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Null if they are more than a log may have: no worker writes as much. */
+async function unzipped(bytes: Uint8Array, left: number): Promise<Buffer | null> {
+  const maxOutputLength = Math.max(1, Math.min(left, MOST_CHUNK_BYTES));
+  return unzip(bytes, { maxOutputLength }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ERR_BUFFER_TOO_LARGE') return null;
+    throw error;
+  });
 }
 
 async function listChunks(
@@ -156,16 +182,15 @@ async function listChunks(
   return withoutRepeated(all).sort((a, b) => a.epoch - b.epoch || a.index - b.index);
 }
 
-async function getChunk(context: Parts, session: Owner, chunk: ReadableChunk): Promise<Buffer | null> {
-  const bytes = chunk.held ?? (await open(context, session, chunk));
-  return bytes && chunk.packing === 'gzip' ? unzip(bytes) : (bytes as Buffer | null);
-}
-
 /**
- * Stores the held pieces of one call under one epoch, without those that have been stored after all; several
- * consecutive ones of an object together.
+ * Stores the held pieces of one call under one epoch, without those that have been stored after all; those
+ * from the beginning of an object together. Returns what it has stored.
  */
-export async function storeHeld(context: Parts, session: Owner, uploads: readonly Upload[]): Promise<void> {
+export async function storeHeld(
+  context: Parts,
+  session: Owner,
+  uploads: readonly Upload[],
+): Promise<(Segment | Chunk)[]> {
   const keys = await Promise.all(
     [recordingPrefix, flightLogPrefix].map(async (prefixOf) => {
       const prefix = prefixOf(session._id);
@@ -173,43 +198,15 @@ export async function storeHeld(context: Parts, session: Owner, uploads: readonl
     }),
   );
   const stored = keys.flat().flatMap((name) => parseSegment(name) ?? parseChunk(name) ?? []);
-  const missing = uploads.filter(({ head }) => !stored.some((one) => has(one, head)));
-  for (const { head, bytes } of joined(missing)) await putStored(context, session, storedAs(head), bytes);
+  const missing = uploads.filter(({ head }) => !stored.some((one) => has(one, storedAs(head))));
+  const objects = joinPieces(missing);
+  for (const { head, bytes } of objects) await putStored(context, session, storedAs(head), bytes);
+  return objects.map(({ head }) => storedAs(head));
 }
 
-function has(stored: Segment | Chunk, head: Upload['head']): boolean {
-  const isSame = 'role' in stored ? head.type === 'audio' && head.track === stored.role : head.type === 'log';
-  return (
-    isSame &&
-    stored.epoch === head.epoch &&
-    stored.index <= head.piece &&
-    head.piece + head.pieces <= stored.index + stored.pieces
-  );
-}
-
-/** Joins consecutive pieces of the same object. */
-function joined(uploads: readonly Upload[]): Upload[] {
-  const runs: Upload[] = [];
-  for (const { head, bytes } of uploads.toSorted((a, b) => a.head.piece - b.head.piece)) {
-    const at = runs.findIndex(
-      (run) =>
-        run.head.type === head.type &&
-        run.head.object === head.object &&
-        run.head.piece + run.head.pieces === head.piece &&
-        (run.head.type === 'log' || (head.type === 'audio' && run.head.track === head.track)),
-    );
-    const run = runs[at];
-    if (!run) runs.push({ head, bytes });
-    else {
-      const pieces = run.head.pieces + head.pieces;
-      const samples =
-        run.head.type === 'audio' && head.type === 'audio'
-          ? { samples: run.head.samples + head.samples }
-          : {};
-      runs[at] = { head: { ...run.head, pieces, ...samples }, bytes: Buffer.concat([run.bytes, bytes]) };
-    }
-  }
-  return runs;
+function has(stored: Segment | Chunk, piece: Segment | Chunk): boolean {
+  const roleOf = (one: Segment | Chunk) => ('role' in one ? one.role : null);
+  return roleOf(stored) === roleOf(piece) && contains(stored, piece);
 }
 
 async function open(context: Parts, session: Owner, stored: Segment | Chunk): Promise<Buffer | null> {

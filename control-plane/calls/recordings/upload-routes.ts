@@ -6,7 +6,6 @@ import {
   addressAnswer,
   addressQuestion,
   type ObjectAddress,
-  type PieceHead,
   type PlainHead,
   UPLOAD_PATH,
   type Upload,
@@ -19,7 +18,7 @@ import { workersOnly } from '../../platform/http/internal-access.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { addressOf, deleteStored, putStored } from './recording-store.ts';
-import { plainStoredAs, storedAs } from './stored-pieces.ts';
+import { plainStoredAs, storedAs, UPLOADS_END_MS } from './stored-pieces.ts';
 
 /** A full request plus the largest object: a minute of noise at 48 kHz is 5.8 MB. */
 const MAX_UPLOAD_BYTES = 8 * 1024 * 1024;
@@ -77,14 +76,19 @@ async function take(context: Context, uploads: readonly Upload[]): Promise<Answe
   const refused = await storeAll(context, uploads, async (owner, upload) => {
     const { head, bytes } = upload;
     if (head.type === 'audio' && !owner.record_audio) return;
-    if (head.is_part && context.blobs.isBucket && context.held.hold(upload, context.clock.now())) {
+    if (!owner.wrapped_key) {
+      context.held.forget(owner._id);
+      // Stored with an address from before the session was erased; nobody can open it any more.
+      if (head.salt !== undefined) await deleteStored(context, owner, storedAs(head));
+      return;
+    }
+    const nowMs = context.clock.now();
+    if (head.is_part && context.blobs.isBucket && context.held.hold(upload, owner.team_id, nowMs)) {
       isStored = false;
       return;
     }
-    if (!head.is_in_bucket) await putStored(context, owner, storedAs(head), bytes);
-    // Stored with an address from before the session was erased; nobody can open it any more.
-    else if (!owner.wrapped_key) await deleteStored(context, owner, storedAs(head));
-    if (!head.is_part) context.held.release(head, context.clock.now());
+    if (head.salt === undefined) await putStored(context, owner, storedAs(head), bytes);
+    context.held.release(head, context.clock.now());
   });
   return { refused, is_stored: isStored };
 }
@@ -101,24 +105,37 @@ async function takePlain(context: Context, uploads: readonly Upload<PlainHead>[]
 /** Addresses of the objects that are wanted. */
 async function addressesOf(
   context: Context,
-  objects: readonly PieceHead[],
+  objects: z.output<typeof addressQuestion>['objects'],
 ): Promise<(ObjectAddress | null)[]> {
-  const addresses: (ObjectAddress | null)[] = objects.map(() => null);
-  const uploads: Upload[] = objects.map((head) => ({ head, bytes: new Uint8Array() }));
-  await storeAll(context, uploads, async (owner, upload) => {
-    const { head } = upload;
-    if (head.type === 'audio' && !owner.record_audio) return;
-    addresses[uploads.indexOf(upload)] = await addressOf(context, owner, storedAs(head));
-  });
-  return addresses;
+  const owners = await findOwners(context, [...new Set(objects.map(({ head }) => head.session_id))]);
+  return Promise.all(
+    objects.map(async (object) => {
+      const owner = owners.get(object.head.session_id);
+      if (!owner || !isUploading(context, owner, object.head)) return null;
+      return object.head.type === 'log' || owner.record_audio ? addressOf(context, owner, object) : null;
+    }),
+  );
+}
+
+/** Whether a worker of this epoch may still have something of the call. */
+function isUploading(
+  context: Pick<Context, 'clock'>,
+  owner: Owner,
+  { epoch }: { readonly epoch: number },
+): boolean {
+  const endedMs = owner.ended_at?.getTime() ?? Number.POSITIVE_INFINITY;
+  return epoch <= owner.epoch && context.clock.wallTime() < endedMs + UPLOADS_END_MS;
 }
 
 /**
  * Session fields needed for an upload, read again for each request because the key may have been destroyed in
  * the meantime.
  */
-type Owner = Pick<SessionDocument, '_id' | 'epoch' | 'wrapped_key' | 'record_audio'>;
-const OWNER_FIELDS = { epoch: 1, wrapped_key: 1, record_audio: 1 } as const;
+type Owner = Pick<
+  SessionDocument,
+  '_id' | 'team_id' | 'epoch' | 'wrapped_key' | 'record_audio' | 'ended_at'
+>;
+const OWNER_FIELDS = { team_id: 1, epoch: 1, wrapped_key: 1, record_audio: 1, ended_at: 1 } as const;
 
 /** Calls `store` for each upload that is wanted; returns the positions of the others. */
 async function storeAll<Head extends { readonly session_id: string; readonly epoch: number }>(

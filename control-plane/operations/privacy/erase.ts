@@ -20,7 +20,7 @@ export interface ErasureCounts {
   readonly deliveries: number;
 }
 
-type Parts = Pick<Context, 'models' | 'blobs' | 'clock'>;
+type Parts = Pick<Context, 'models' | 'blobs' | 'held' | 'clock'>;
 
 /** Sessions erased at once: a remote bucket answers late. */
 const AT_ONCE = 10;
@@ -115,7 +115,11 @@ async function eraseRows({ models }: Parts, theirs: object): Promise<void> {
 }
 
 /** Deletes what the keys of sessions could have opened, then their link to the person. */
-async function removeSessions({ models, blobs }: Parts, ids: readonly string[]): Promise<ErasureCounts> {
+async function removeSessions(
+  { models, blobs, held }: Parts,
+  ids: readonly string[],
+): Promise<ErasureCounts> {
+  for (const id of ids) held.forget(id);
   const theirs = { session_id: { $in: ids } };
   const [segments = 0, chunks = 0, attachments = 0, deliveries = 0] = await settleAll([
     removeBlobs(blobs, ids.map(recordingPrefix)),

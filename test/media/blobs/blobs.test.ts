@@ -172,15 +172,17 @@ describe('blobs in S3', () => {
     expect(s3.requests).toHaveLength(1);
   });
 
-  it('can be written by whoever has their address, which holds for one key only', async () => {
+  it('can be written by whoever has their address, which holds for one key and one length only', async () => {
     const blobs = openBlobs(`s3://calls/under?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
-    const address = (await blobs.putAddress('s/1-a.flac')) ?? '';
+    const address = (await blobs.putAddress('s/1-a.flac', 6)) ?? '';
     expect(address).toContain('X-Amz-Expires=300');
     expect((await fetch(address, { method: 'PUT', body: 'sealed' })).status).toBe(200);
     expect(String(await blobs.get('s/1-a.flac'))).toBe('sealed');
     for (const altered of [address.replace('1-a', '1-b'), address.replace('Expires=300', 'Expires=301')])
-      expect((await fetch(altered, { method: 'PUT', body: 'x' })).status).toBe(403);
-    await expect(blobs.putAddress('../a')).rejects.toThrow('invalid blob key');
+      expect((await fetch(altered, { method: 'PUT', body: 'opened' })).status).toBe(403);
+    for (const body of ['much more', 'less'])
+      expect((await fetch(address, { method: 'PUT', body })).status).toBe(403);
+    await expect(blobs.putAddress('../a', 6)).rejects.toThrow('invalid blob key');
   });
 
   it('are deleted together by one request', async () => {

@@ -1,12 +1,15 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
 import { addressQuestion, type Upload } from '#protocol/uploads.ts';
 import { ObjectSender } from '#runtime/link/object-sender.ts';
+import type { UploadOutcome } from '#runtime/link/upload-sender.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 
+const SALT = '0123456789abcdef0123456789abcdef';
 const logger = createLogger({ level: 'silent', name: 'test' });
 
 let server: Server;
@@ -20,17 +23,23 @@ let stored: number[];
 let sent: Upload[];
 /** Why the bucket cannot be reached; null if it can. */
 let failure: string | null;
+/** What becomes of an object that the control plane gets. */
+let outcome: UploadOutcome;
+let atOnce: number;
+let mostAtOnce: number;
 
 beforeEach(async () => {
-  [asked, stored, sent, failure] = [[], [], [], null];
+  [asked, stored, sent, failure, outcome] = [[], [], [], null, 'stored'];
+  [atOnce, mostAtOnce] = [0, 0];
   server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
     const question = addressQuestion.parse(JSON.parse(body));
-    asked.push(question.objects.map(({ piece }) => piece));
-    const address = (piece: number) => ({ url: 'http://bucket/x', key: 'AAAA', name: `${piece}` });
+    asked.push(question.objects.map(({ head }) => head.piece));
+    const place = { url: 'http://bucket/x', key: 'AAAA', salt: SALT };
+    const address = (piece: number) => ({ ...place, name: `${piece}` });
     // The third one is refused.
-    const addresses = question.objects.map(({ piece }) => (piece === 2 ? null : address(piece)));
+    const addresses = question.objects.map(({ head }) => (head.piece === 2 ? null : address(head.piece)));
     response.end(JSON.stringify({ addresses }));
   });
   server.listen(0, '127.0.0.1');
@@ -45,10 +54,20 @@ beforeEach(async () => {
       store: async ({ head }, { name }) => {
         expect(name).toBe(`${head.piece}`);
         stored.push(head.piece);
+        mostAtOnce = Math.max(mostAtOnce, ++atOnce);
+        await setImmediate();
+        atOnce -= 1;
         return failure;
       },
     },
-    sender: { send: (upload) => void sent.push(upload) },
+    sender: {
+      send: (upload, onDone) => {
+        sent.push(upload);
+        onDone?.(outcome);
+      },
+      waiting: () => ({ items: [], bytes: 0 }),
+      flushed: async () => undefined,
+    },
   });
 });
 afterEach(() => {
@@ -64,16 +83,16 @@ function object(piece: number): Upload {
 /** What the control plane got of each object: that it is in the bucket, or its bytes. */
 const told = () =>
   sent.map(
-    ({ head, bytes }) => `${head.piece} ${head.is_in_bucket ? 'in the bucket' : `${bytes.byteLength} bytes`}`,
+    ({ head, bytes }) => `${head.piece} ${head.salt === SALT ? 'in the bucket' : `${bytes.byteLength} bytes`}`,
   );
 
 describe('whole objects', () => {
   it('are stored in the bucket, and the control plane only learns of it; several share a question', async () => {
     for (const piece of [0, 1]) objects.send(object(piece));
-    expect(objects.waiting()).toHaveLength(2);
+    expect(objects.waiting()).toMatchObject({ items: [{}, {}], bytes: 20 });
     await objects.flushed();
     expect([asked, stored, told()]).toEqual([[[0, 1]], [0, 1], ['0 in the bucket', '1 in the bucket']]);
-    expect(objects.waiting()).toEqual([]);
+    expect(objects.waiting()).toEqual({ items: [], bytes: 0 });
   });
 
   it('that get no address go to the control plane', async () => {
@@ -104,10 +123,23 @@ describe('whole objects', () => {
     expect(told()).toEqual(['0 10 bytes']);
   });
 
-  it('are dropped if another worker has the call', async () => {
-    for (const piece of [0, 1]) objects.send(object(piece));
-    objects.drop('s0', 1);
+  it('are stored a few at a time, also when the worker drains', async () => {
+    for (let piece = 3; piece < 33; piece++) objects.send(object(piece));
     await objects.flushed();
-    expect(told()).toEqual(['1 in the bucket']);
+    expect([stored.length, mostAtOnce]).toEqual([30, 8]);
+  });
+
+  it('are stored for their sender if the bucket or the control plane has them, and not if nobody has', async () => {
+    const known: number[] = [];
+    const send = async (piece: number) => {
+      objects.send(object(piece), () => known.push(piece));
+      await objects.flushed();
+    };
+    await send(0);
+    await send(2);
+    outcome = 'given_up';
+    failure = 'connection refused';
+    await send(1);
+    expect(known).toEqual([0, 2]);
   });
 });

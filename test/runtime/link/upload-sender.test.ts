@@ -135,6 +135,12 @@ describe('uploads', () => {
     expect(received.map(({ chunks }) => chunks)).toEqual([[0], [1]]);
   });
 
+  it('are never more in one request than a control plane takes', async () => {
+    for (let chunk = 0; chunk < 1_001; chunk++) uploads.send(piece(chunk, new Uint8Array()));
+    await uploads.flushed();
+    expect(received.map(({ chunks }) => chunks.length).toSorted((a, b) => a - b)).toEqual([1, 1_000]);
+  });
+
   it('are sent at once when a request is full, four at a time; excess uploads displace the oldest', async () => {
     const { promise, resolve } = Promise.withResolvers<{ status: number }>();
     answer = () => promise;
@@ -166,6 +172,8 @@ describe('a body of uploads', () => {
       whole([entry], 4),
       whole([{ ...entry, epoch: 0 }], 3),
       whole([track], 3),
+      whole([{ ...track, track: 'user', samples: 120 * 8_000 + 1 }], 3),
+      whole([{ ...entry, pieces: 101 }], 3),
       whole('no list'),
     ])
       expect(unpackUploads(body)).toBeNull();

@@ -31,9 +31,11 @@ beforeEach(() => {
       pack: async ({ bytes }, firstSample) => Buffer.from(`${Buffer.from(bytes).toString()}@${firstSample} `),
     },
     objects: {
-      send: (object) => void sent.push(object),
-      drop: () => undefined,
-      waiting: () => [],
+      send: (object, onStored) => {
+        sent.push(object);
+        onStored?.();
+      },
+      waiting: () => ({ items: [], bytes: 0 }),
       flushed: async () => undefined,
     },
     sender: {
@@ -126,16 +128,40 @@ describe('the pieces of a call', () => {
     expect(objects()).toEqual([[0, 1, 's0@0 ']]);
   });
 
-  it('are dropped with their object if another worker has the call', async () => {
-    for (const piece of [log(0), log(0, 'other')]) uploads.put(piece);
+  it('that no control plane has are dropped if another worker has the call', async () => {
+    outcome = null;
+    uploads.put(log(0));
     await clock.advance(0);
     uploads.put(log(1));
     uploads.drop('s', 1);
     await uploads.flushed();
-    expect(sent.map(({ head }) => [head.session_id, head.is_part])).toEqual([
-      ['s', true],
-      ['other', true],
-      ['other', false],
+    expect(sent.map(({ head }) => [head.piece, head.is_part])).toEqual([[0, true]]);
+  });
+
+  it('that a control plane holds are stored even if another worker has the call', async () => {
+    uploads.put(log(0));
+    await clock.advance(0);
+    uploads.put(log(1));
+    uploads.drop('s', 1);
+    await uploads.flushed();
+    expect(objects()).toEqual([[0, 1, 's0@0 ']]);
+  });
+
+  it('say which ones before them are stored: control planes may drop those', async () => {
+    uploads.put(log(0));
+    await clock.advance(12 * PIECE_MS);
+    uploads.put(log(1));
+    await clock.advance(0);
+    expect(sent.map(({ head }) => head.stored_before)).toEqual([undefined, undefined, 1]);
+  });
+
+  it('are in two objects if they are more than a hundred', async () => {
+    for (let chunk = 0; chunk < 101; chunk++) uploads.put(log(chunk));
+    uploads.end('s', 1);
+    await clock.advance(0);
+    expect(objects().map(([piece, pieces]) => [piece, pieces])).toEqual([
+      [0, 100],
+      [100, 1],
     ]);
   });
 
@@ -164,6 +190,17 @@ describe('the pieces of a track', () => {
     await clock.advance(0);
     expect(objects()).toEqual([[0, 2, 'audio0  @0 audio1  @4 ']]);
     expect(sent.at(-1)?.head).toMatchObject({ start_ms: 1_000, samples: 8, rate_hz: RATE_HZ, track: 'user' });
+  });
+
+  it('are in two objects if one begins before the end of the other: two sources share the track', async () => {
+    uploads.put(audio(0, 1_000));
+    uploads.put(audio(1, 980));
+    uploads.end('s', 1);
+    await clock.advance(0);
+    expect(objects()).toEqual([
+      [0, 1, 'audio0  @0 '],
+      [1, 1, 'audio1  @0 '],
+    ]);
   });
 
   it('are in two objects if there is a gap between them, or another rate', async () => {

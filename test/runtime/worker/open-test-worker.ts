@@ -31,8 +31,7 @@ const TOKEN = 'a-token-of-the-workers';
 /** Its control plane has no bucket. */
 const NO_OBJECTS = {
   send: () => undefined,
-  drop: () => undefined,
-  waiting: () => [],
+  waiting: () => ({ items: [], bytes: 0 }),
   flushed: async () => undefined,
 };
 const logger = createLogger({ level: 'silent', name: 'test' });

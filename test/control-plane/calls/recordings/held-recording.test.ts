@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { storeSilent } from '#control-plane/calls/recordings/store-silent.ts';
+import { startStoringHeld, storeSilent } from '#control-plane/calls/recordings/store-silent.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { HeldPieces } from '#control-plane/platform/held-pieces.ts';
 import { type Blobs, openBlobs } from '#media/blobs/blobs.ts';
@@ -15,6 +15,7 @@ const RATE_HZ = 8_000;
 /** Of a piece. */
 const SAMPLES = 800;
 const PIECE_MS = 100;
+const MEBIBYTE = 1024 * 1024;
 
 /** The stores of the control plane under test; each test has its own. */
 const stores: { blobs: Blobs; held: HeldPieces } = { blobs: memoryBlobs(true), held: new HeldPieces() };
@@ -108,6 +109,8 @@ const names = async (id: string) =>
 
 /** The pieces that the WAV of the caller contains, in their order. */
 async function heard(id: string): Promise<Int16Array> {
+  // Until then another control plane may hold something of it.
+  await api.clock.advance(60_000);
   const { body } = await recording(id);
   const { pathname, search } = new URL(body.tracks[0].url);
   const { rawPayload } = await api.app.inject({ method: 'GET', url: `${pathname}${search}` });
@@ -193,10 +196,22 @@ describe('pieces of a recording in a bucket', () => {
     expect(await names(id)).toEqual(['user-0001-000000-…-8000-1600-2.flac']);
   });
 
+  it('are not decoded beyond the samples that they say they have', async () => {
+    const id = await call();
+    const { head } = audio(id, { piece: 0 });
+    // The second frame would be refused.
+    const bytes = Buffer.concat([audio(id, { piece: 0 }).bytes, Buffer.alloc(100)]);
+    await put([{ head, bytes }]);
+    await end(id);
+    expect(await heard(id)).toEqual(said(0));
+  });
+
   it('are stored at once if too much is held', async () => {
     const id = await call();
-    const full = audio(id, { piece: 0 });
-    expect(stores.held.hold({ ...full, bytes: Buffer.alloc(256 * 1024 * 1024) }, 0)).toBe(true);
+    const full = { ...audio('other', { piece: 0 }), bytes: Buffer.alloc(127 * MEBIBYTE) };
+    expect(stores.held.hold(full, user.teamId, 0)).toBe(true);
+    const more = { ...audio('other', { piece: 1 }), bytes: Buffer.alloc(MEBIBYTE - 2_048) };
+    expect(stores.held.hold(more, user.teamId, 0)).toBe(true);
     expect(await put([audio(id, { piece: 1 })])).toEqual({ refused: [], is_stored: true });
     expect(await names(id)).toEqual(['user-0001-000001-…-8000-800-1.flac']);
   });
@@ -217,10 +232,97 @@ describe('pieces of a recording in a bucket', () => {
     await put([audio(id, { piece: 0 })]);
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
     await put([audio(id, { piece: 0, pieces: 2 })]);
+    expect(stores.held.bytes).toBe(0);
+    await put([audio(id, { piece: 2 })]);
     await storeSilent(api.context, Number.POSITIVE_INFINITY);
-    expect(await names(id)).toEqual([]);
+    expect([await names(id), stores.held.bytes]).toEqual([[], 0]);
     expect(await put([audio(id, { piece: 2, epoch: 2 })])).toMatchObject({ refused: [0] });
     expect(await put([audio('unknown', { piece: 2 })])).toMatchObject({ refused: [0] });
+  });
+});
+
+describe('pieces that are being stored', () => {
+  const everything = () => storeSilent(api.context, Number.POSITIVE_INFINITY);
+
+  it('stay if the database is away', async () => {
+    const ids = [await call(), await call()];
+    for (const id of ids) await put([audio(id, { piece: 0 })]);
+    const find = () => ({ lean: () => Promise.reject(new Error('away')) });
+    await storeSilent({ ...api.context, models: { sessions: { find } } as never }, Number.POSITIVE_INFINITY);
+    expect(ids.map((id) => stores.held.of(id).length)).toEqual([1, 1]);
+    await everything();
+    expect([...(await names(ids[0] ?? '')), ...(await names(ids[1] ?? ''))]).toHaveLength(2);
+  });
+
+  it('do not hold up the end of a control plane whose database is away', async () => {
+    const id = await call();
+    await put([audio(id, { piece: 0 })]);
+    let attempts = 0;
+    const find = () => {
+      attempts += 1;
+      return { lean: () => Promise.reject(new Error('away')) };
+    };
+    const storing = startStoringHeld({ ...api.context, models: { sessions: { find } } as never });
+    await storing.close();
+    expect([attempts, stores.held.of(id).length]).toEqual([3, 1]);
+  });
+
+  it('are read meanwhile', async () => {
+    const id = await call();
+    for (const piece of [0, 1]) await put([audio(id, { piece })]);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { put: store } = stores.blobs;
+    stores.blobs.put = async (key, bytes) => {
+      await promise;
+      await store(key, bytes);
+    };
+    const storing = everything();
+    expect((await recording(id)).body.tracks).toMatchObject([{ duration_ms: 200 }]);
+    resolve();
+    await storing;
+    expect((await recording(id)).body.tracks).toMatchObject([{ duration_ms: 200 }]);
+  });
+
+  it('are deleted if the person is erased meanwhile', async () => {
+    const id = await call();
+    await put([audio(id, { piece: 0 })]);
+    const { put: store } = stores.blobs;
+    stores.blobs.put = async (key, bytes) => {
+      await store(key, bytes);
+      await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
+    };
+    await everything();
+    expect([await names(id), stores.held.bytes]).toEqual([[], 0]);
+  });
+
+  it('are all heard once if two control planes had some of them both', async () => {
+    const id = await call();
+    for (const piece of [0, 1, 2]) await put([audio(id, { piece })]);
+    const here = stores.held;
+    stores.held = new HeldPieces();
+    for (const piece of [1, 2, 3]) await put([audio(id, { piece })]);
+    await everything();
+    stores.held = here;
+    // As if it had looked before the other one had stored anything.
+    const { list } = stores.blobs;
+    stores.blobs.list = async () => [];
+    await everything();
+    stores.blobs.list = list;
+    await end(id);
+    expect(await heard(id)).toEqual(said(0, 1, 2, 3));
+  });
+
+  it('are awaited for a minute after the end of a call whose worker was lost', async () => {
+    const id = await call();
+    await put([audio(id, { piece: 0 })]);
+    const elsewhere = stores.held;
+    stores.held = new HeldPieces();
+    await end(id);
+    expect((await recording(id)).body.status).toBe('processing');
+    stores.held = elsewhere;
+    await everything();
+    await api.clock.advance(60_000);
+    expect((await recording(id)).body.status).toBe('complete');
   });
 });
 
@@ -249,7 +351,7 @@ describe('an object that its worker stores in the bucket itself', () => {
   const ask = async (uploads: readonly Upload[], token = api.context.credentials.workerToken) =>
     api.request('POST', '/internal/object-addresses', {
       headers: { authorization: `Bearer ${token}` },
-      body: { objects: uploads.map(({ head }) => head) },
+      body: { objects: uploads.map(({ head, bytes }) => ({ head, bytes: bytes.byteLength })) },
     });
 
   it('is encrypted with a key of its own, takes no request of the control plane, and is read', async () => {
@@ -265,7 +367,7 @@ describe('an object that its worker stores in the bucket itself', () => {
       const address = addresses[index];
       if (!address) throw new Error('no address');
       expect(await packer.store(upload, address)).toBeNull();
-      await put([{ head: { ...upload.head, is_in_bucket: true }, bytes: new Uint8Array() }]);
+      await put([{ head: { ...upload.head, salt: address.salt }, bytes: new Uint8Array() }]);
     }
     expect(stores.held.bytes).toBe(0);
     expect(s3.requests.map((request) => request.split(' ')[0])).toEqual(['PUT', 'PUT']);
@@ -282,8 +384,26 @@ describe('an object that its worker stores in the bucket itself', () => {
     const [address] = addressAnswer.parse((await ask([whole])).body).addresses;
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
     await stores.blobs.put(`sessions/${id}/recording/${address?.name}`, Buffer.from('sealed'));
-    await put([{ head: { ...whole.head, is_in_bucket: true }, bytes: new Uint8Array() }]);
+    await put([{ head: { ...whole.head, salt: address?.salt }, bytes: new Uint8Array() }]);
     expect(await names(id)).toEqual([]);
+  });
+
+  it('gets another key each time, which opens nothing that is stored', async () => {
+    const id = await call();
+    const whole = audio(id, { piece: 0, pieces: 3 });
+    const [first] = addressAnswer.parse((await ask([whole])).body).addresses;
+    const [second] = addressAnswer.parse((await ask([whole])).body).addresses;
+    expect([second?.name === first?.name, second?.key === first?.key]).toEqual([false, false]);
+  });
+
+  it('gets no address once no worker can have anything of the call any more', async () => {
+    const id = await call();
+    const whole = audio(id, { piece: 0, pieces: 3 });
+    await end(id);
+    await api.clock.advance(9 * 60_000);
+    expect((await ask([whole])).body.addresses).toMatchObject([{ salt: expect.any(String) }]);
+    await api.clock.advance(60_000);
+    expect((await ask([whole])).body.addresses).toEqual([null]);
   });
 
   it('gets no address without a bucket, a session, its key or the worker’s token', async () => {
@@ -304,6 +424,19 @@ describe('an object that its worker stores in the bucket itself', () => {
 describe('pieces of a flight log', () => {
   const read = (id: string) => api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: user.key });
 
+  it('are not read once the person is erased', async () => {
+    const id = await call();
+    await put([log(id, 0, 'said')]);
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
+    expect((await read(id)).status).toBe(404);
+  });
+
+  it('are left out if they unpack to more than any worker writes', async () => {
+    const id = await call();
+    await put([log(id, 0, 'one '), log(id, 1, 'x'.repeat(32 * MEBIBYTE + 1)), log(id, 2, 'three')]);
+    expect((await read(id)).text).toBe('one three');
+  });
+
   it('are read in order, held or stored', async () => {
     const id = await call();
     await put([log(id, 1, 'two '), log(id, 0, 'one ')]);
@@ -319,16 +452,5 @@ describe('pieces of a flight log', () => {
       'one two three',
       [`sessions/${id}/flight-log/0001-000000-2.gz`],
     ]);
-  });
-});
-
-describe('held pieces', () => {
-  it('are forgotten once later ones say that another replica has got their object', () => {
-    const held = new HeldPieces();
-    held.hold(audio('s', { piece: 0 }), 0);
-    held.hold(audio('s', { object: 12, piece: 12 }), 75_000);
-    expect(held.of('s').map(({ head }) => head.piece)).toEqual([0, 12]);
-    held.hold(audio('s', { object: 12, piece: 13 }), 75_001);
-    expect(held.of('s').map(({ head }) => head.piece)).toEqual([12, 13]);
   });
 });
