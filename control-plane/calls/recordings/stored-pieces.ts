@@ -44,7 +44,8 @@ export function segmentName(segment: Segment): string {
 }
 
 export function parseSegment(name: string): Segment | null {
-  const match = /^(agent|user|human)-(\d+)-(\d+)-(\d+)-(\d+)-(\d+)(?:-(\d+)(?:-([0-9a-f]{32}))?\.flac)?$/.exec(name);
+  const match =
+    /^(agent|user|human)-(\d+)-(\d+)-(\d+)-(\d+)-(\d+)(?:-(\d+)(?:-([0-9a-f]{32}))?\.flac)?$/.exec(name);
   if (!match) return null;
   const [epoch = 0, index = 0, startMs = 0, rateHz = 0, samples = 0] = match.slice(2, 7).map(Number);
   const at = { role: match[1] as TrackRole, epoch, index, startMs, rateHz, samples };

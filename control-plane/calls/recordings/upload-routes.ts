@@ -131,10 +131,7 @@ function isUploading(
  * Session fields needed for an upload, read again for each request because the key may have been destroyed in
  * the meantime.
  */
-type Owner = Pick<
-  SessionDocument,
-  '_id' | 'team_id' | 'epoch' | 'wrapped_key' | 'record_audio' | 'ended_at'
->;
+type Owner = Pick<SessionDocument, '_id' | 'team_id' | 'epoch' | 'wrapped_key' | 'record_audio' | 'ended_at'>;
 const OWNER_FIELDS = { team_id: 1, epoch: 1, wrapped_key: 1, record_audio: 1, ended_at: 1 } as const;
 
 /** Calls `store` for each upload that is wanted; returns the positions of the others. */

@@ -83,7 +83,8 @@ function object(piece: number): Upload {
 /** What the control plane got of each object: that it is in the bucket, or its bytes. */
 const told = () =>
   sent.map(
-    ({ head, bytes }) => `${head.piece} ${head.salt === SALT ? 'in the bucket' : `${bytes.byteLength} bytes`}`,
+    ({ head, bytes }) =>
+      `${head.piece} ${head.salt === SALT ? 'in the bucket' : `${bytes.byteLength} bytes`}`,
   );
 
 describe('whole objects', () => {

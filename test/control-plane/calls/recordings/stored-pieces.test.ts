@@ -32,7 +32,6 @@ describe('objects of pieces', () => {
     for (const segment of [audio, { ...audio, salt: SALT }])
       expect(parseSegment(segmentName(segment))).toEqual(segment);
     const log = { ...run(12, 12), packing: 'gzip' } as const;
-    for (const chunk of [log, { ...log, salt: SALT }])
-      expect(parseChunk(chunkName(chunk))).toEqual(chunk);
+    for (const chunk of [log, { ...log, salt: SALT }]) expect(parseChunk(chunkName(chunk))).toEqual(chunk);
   });
 });
