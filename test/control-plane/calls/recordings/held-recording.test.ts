@@ -1,124 +1,27 @@
-import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startStoringHeld, storeSilent } from '#control-plane/calls/recordings/store-silent.ts';
-import type { Context } from '#control-plane/platform/context.ts';
 import { HeldPieces } from '#control-plane/platform/held-pieces.ts';
-import { type Blobs, openBlobs } from '#media/blobs/blobs.ts';
-import { encodeFlac } from '#media/speech/audio/flac-encoder.ts';
-import { type AudioHead, addressAnswer, packUploads, type Upload, uploadAnswer } from '#protocol/uploads.ts';
-import { createPacker } from '#runtime/link/packer.ts';
-import { S3_CREDENTIALS, startS3Server } from '#test/fakes/s3-server.ts';
-import { memoryBlobs, type TestUser } from '../../test-api.ts';
-import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+import { memoryBlobs } from '../../test-api.ts';
+import {
+  api,
+  audio,
+  call,
+  end,
+  heard,
+  MEBIBYTE,
+  names,
+  openHeldCalls,
+  put,
+  RATE_HZ,
+  recording,
+  SAMPLES,
+  said,
+  stores,
+  tone,
+  user,
+} from './held-calls.ts';
 
-const RATE_HZ = 8_000;
-/** Of a piece. */
-const SAMPLES = 800;
-const PIECE_MS = 100;
-const MEBIBYTE = 1024 * 1024;
-
-/** The stores of the control plane under test; each test has its own. */
-const stores: { blobs: Blobs; held: HeldPieces } = { blobs: memoryBlobs(true), held: new HeldPieces() };
-let api: TestCalls;
-let user: TestUser;
-let agentId: string;
-
-beforeAll(async () => {
-  const over: Partial<Context> = {
-    get blobs() {
-      return stores.blobs;
-    },
-    get held() {
-      return stores.held;
-    },
-  };
-  api = await openTestCalls({}, {});
-  Object.defineProperties(api.context, Object.getOwnPropertyDescriptors(over));
-  user = await api.createUser();
-  agentId = await api.publishAgent(user);
-});
-afterAll(() => api.close());
-beforeEach(() => Object.assign(stores, { blobs: memoryBlobs(true), held: new HeldPieces() }));
-
-async function call(): Promise<string> {
-  const created = await api.request('POST', '/v1/agent/sessions', {
-    key: user.key,
-    body: { agent_id: agentId },
-  });
-  await api.report(created.body.session_id, { type: 'joined', at: api.at() });
-  return created.body.session_id;
-}
-
-const end = (id: string) => api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
-
-/** The samples of a piece: a tone of its own. */
-const tone = (piece: number) =>
-  Int16Array.from({ length: SAMPLES }, (_, at) => 5_000 * Math.sin((at * (piece + 1)) / 9) + piece);
-
-/** Consecutive pieces of the object that begins with `object`; all of an object unless `isPart`. */
-function audio(
-  id: string,
-  of: { object?: number; piece: number; pieces?: number; isPart?: boolean; epoch?: number },
-): Upload {
-  const { object = 0, piece, pieces = 1, isPart = pieces === 1, epoch = 1 } = of;
-  const head: AudioHead = {
-    type: 'audio',
-    session_id: id,
-    epoch,
-    object,
-    piece,
-    pieces,
-    is_part: isPart,
-    track: 'user',
-    start_ms: api.clock.wallTime() + piece * PIECE_MS,
-    rate_hz: RATE_HZ,
-    samples: pieces * SAMPLES,
-  };
-  const frames = Array.from({ length: pieces }, (_, at) =>
-    encodeFlac(tone(piece + at), RATE_HZ, (piece + at - object) * SAMPLES),
-  );
-  return { head, bytes: Buffer.concat(frames) };
-}
-
-function log(id: string, piece: number, text: string, isPart = true): Upload {
-  const of = { session_id: id, epoch: 1, object: 0, piece, pieces: 1, is_part: isPart };
-  return { head: { type: 'log', ...of }, bytes: gzipSync(text) };
-}
-
-async function put(uploads: readonly Upload[]) {
-  const response = await api.app.inject({
-    method: 'POST',
-    url: '/internal/pieces',
-    headers: {
-      authorization: `Bearer ${api.context.credentials.workerToken}`,
-      'content-type': 'application/octet-stream',
-    },
-    payload: packUploads(uploads),
-  });
-  return uploadAnswer.parse(response.json());
-}
-
-const recording = (id: string) => api.request('GET', `/v1/agent/sessions/${id}/recording`, { key: user.key });
-const names = async (id: string) =>
-  (await stores.blobs.list(`sessions/${id}/recording/`)).map((key) =>
-    key
-      .split('/')
-      .at(-1)
-      ?.replace(/-\d{9,}-/, '-…-'),
-  );
-
-/** The pieces that the WAV of the caller contains, in their order. */
-async function heard(id: string): Promise<Int16Array> {
-  // Until then another control plane may hold something of it.
-  await api.clock.advance(60_000);
-  const { body } = await recording(id);
-  const { pathname, search } = new URL(body.tracks[0].url);
-  const { rawPayload } = await api.app.inject({ method: 'GET', url: `${pathname}${search}` });
-  return new Int16Array(
-    rawPayload.buffer.slice(rawPayload.byteOffset + 44, rawPayload.byteOffset + rawPayload.length),
-  );
-}
-const said = (...pieces: number[]) => Int16Array.from(pieces.flatMap((piece) => [...tone(piece)]));
+openHeldCalls();
 
 describe('pieces of a recording in a bucket', () => {
   it('are held, and read as if they were stored', async () => {
@@ -344,113 +247,5 @@ describe('pieces of a recording in a directory', () => {
     ]);
     await end(id);
     expect(await heard(id)).toEqual(said(0, 1));
-  });
-});
-
-describe('an object that its worker stores in the bucket itself', () => {
-  const ask = async (uploads: readonly Upload[], token = api.context.credentials.workerToken) =>
-    api.request('POST', '/internal/object-addresses', {
-      headers: { authorization: `Bearer ${token}` },
-      body: { objects: uploads.map(({ head, bytes }) => ({ head, bytes: bytes.byteLength })) },
-    });
-
-  it('is encrypted with a key of its own, takes no request of the control plane, and is read', async () => {
-    const [s3, packer] = [await startS3Server(), createPacker()];
-    stores.blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
-    const id = await call();
-    await put([audio(id, { piece: 0 })]);
-    const whole = audio(id, { piece: 0, pieces: 3 });
-    const lines = log(id, 0, 'lines', false);
-    const { addresses } = addressAnswer.parse((await ask([whole, lines])).body);
-    expect(new Set(addresses.map((address) => address?.key)).size).toBe(2);
-    for (const [index, upload] of [whole, lines].entries()) {
-      const address = addresses[index];
-      if (!address) throw new Error('no address');
-      expect(await packer.store(upload, address)).toBeNull();
-      await put([{ head: { ...upload.head, salt: address.salt }, bytes: new Uint8Array() }]);
-    }
-    expect(stores.held.bytes).toBe(0);
-    expect(s3.requests.map((request) => request.split(' ')[0])).toEqual(['PUT', 'PUT']);
-    await end(id);
-    expect(await heard(id)).toEqual(said(0, 1, 2));
-    const flightLog = await api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: user.key });
-    expect(flightLog.text).toBe('lines');
-    await Promise.all([s3.close(), packer.close()]);
-  });
-
-  it('is deleted if the person was erased before it was stored', async () => {
-    const id = await call();
-    const whole = audio(id, { piece: 0, pieces: 3 });
-    const [address] = addressAnswer.parse((await ask([whole])).body).addresses;
-    await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
-    await stores.blobs.put(`sessions/${id}/recording/${address?.name}`, Buffer.from('sealed'));
-    await put([{ head: { ...whole.head, salt: address?.salt }, bytes: new Uint8Array() }]);
-    expect(await names(id)).toEqual([]);
-  });
-
-  it('gets another key each time, which opens nothing that is stored', async () => {
-    const id = await call();
-    const whole = audio(id, { piece: 0, pieces: 3 });
-    const [first] = addressAnswer.parse((await ask([whole])).body).addresses;
-    const [second] = addressAnswer.parse((await ask([whole])).body).addresses;
-    expect([second?.name === first?.name, second?.key === first?.key]).toEqual([false, false]);
-  });
-
-  it('gets no address once no worker can have anything of the call any more', async () => {
-    const id = await call();
-    const whole = audio(id, { piece: 0, pieces: 3 });
-    await end(id);
-    await api.clock.advance(9 * 60_000);
-    expect((await ask([whole])).body.addresses).toMatchObject([{ salt: expect.any(String) }]);
-    await api.clock.advance(60_000);
-    expect((await ask([whole])).body.addresses).toEqual([null]);
-  });
-
-  it('gets no address without a bucket, a session, its key or the worker’s token', async () => {
-    const id = await call();
-    const whole = [audio(id, { piece: 0, pieces: 3 }), audio('unknown', { piece: 0, pieces: 3 })];
-    const given = async () =>
-      (await ask(whole)).body.addresses.map((address: object | null) => address !== null);
-    expect(await given()).toEqual([true, false]);
-    stores.blobs = memoryBlobs(false);
-    expect(await given()).toEqual([false, false]);
-    stores.blobs = memoryBlobs(true);
-    await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
-    expect(await given()).toEqual([false, false]);
-    expect((await ask(whole, user.key)).status).toBe(401);
-  });
-});
-
-describe('pieces of a flight log', () => {
-  const read = (id: string) => api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: user.key });
-
-  it('are not read once the person is erased', async () => {
-    const id = await call();
-    await put([log(id, 0, 'said')]);
-    await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
-    expect((await read(id)).status).toBe(404);
-  });
-
-  it('are left out if they unpack to more than any worker writes', async () => {
-    const id = await call();
-    await put([log(id, 0, 'one '), log(id, 1, 'x'.repeat(32 * MEBIBYTE + 1)), log(id, 2, 'three')]);
-    expect((await read(id)).text).toBe('one three');
-  });
-
-  it('are read in order, held or stored', async () => {
-    const id = await call();
-    await put([log(id, 1, 'two '), log(id, 0, 'one ')]);
-    expect((await read(id)).text).toBe('one two ');
-    await put([
-      {
-        head: { ...log(id, 0, '').head, pieces: 2, is_part: false },
-        bytes: Buffer.concat([gzipSync('one '), gzipSync('two ')]),
-      },
-    ]);
-    await put([log(id, 2, 'three')]);
-    expect([(await read(id)).text, await stores.blobs.list(`sessions/${id}/flight-log/`)]).toEqual([
-      'one two three',
-      [`sessions/${id}/flight-log/0001-000000-2.gz`],
-    ]);
   });
 });

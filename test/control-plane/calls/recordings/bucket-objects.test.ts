@@ -1,0 +1,132 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { openBlobs } from '#media/blobs/blobs.ts';
+import { addressAnswer, type Upload } from '#protocol/uploads.ts';
+import { createPacker } from '#runtime/link/packer.ts';
+import { S3_CREDENTIALS, startS3Server } from '#test/fakes/s3-server.ts';
+import { memoryBlobs } from '../../test-api.ts';
+import {
+  api,
+  audio,
+  call,
+  end,
+  heard,
+  log,
+  MEBIBYTE,
+  names,
+  openHeldCalls,
+  put,
+  said,
+  stores,
+  user,
+} from './held-calls.ts';
+
+openHeldCalls();
+
+describe('an object that its worker stores in the bucket itself', () => {
+  const ask = async (uploads: readonly Upload[], token = api.context.credentials.workerToken) =>
+    api.request('POST', '/internal/object-addresses', {
+      headers: { authorization: `Bearer ${token}` },
+      body: { objects: uploads.map(({ head, bytes }) => ({ head, bytes: bytes.byteLength })) },
+    });
+
+  it('is encrypted with a key of its own, takes no request of the control plane, and is read', async () => {
+    const [s3, packer] = [await startS3Server(), createPacker()];
+    stores.blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
+    const id = await call();
+    await put([audio(id, { piece: 0 })]);
+    const whole = audio(id, { piece: 0, pieces: 3 });
+    const lines = log(id, 0, 'lines', false);
+    const { addresses } = addressAnswer.parse((await ask([whole, lines])).body);
+    expect(new Set(addresses.map((address) => address?.key)).size).toBe(2);
+    for (const [index, upload] of [whole, lines].entries()) {
+      const address = addresses[index];
+      if (!address) throw new Error('no address');
+      expect(await packer.store(upload, address)).toBeNull();
+      await put([{ head: { ...upload.head, salt: address.salt }, bytes: new Uint8Array() }]);
+    }
+    expect(stores.held.bytes).toBe(0);
+    expect(s3.requests.map((request) => request.split(' ')[0])).toEqual(['PUT', 'PUT']);
+    await end(id);
+    expect(await heard(id)).toEqual(said(0, 1, 2));
+    const flightLog = await api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: user.key });
+    expect(flightLog.text).toBe('lines');
+    await Promise.all([s3.close(), packer.close()]);
+  });
+
+  it('is deleted if the person was erased before it was stored', async () => {
+    const id = await call();
+    const whole = audio(id, { piece: 0, pieces: 3 });
+    const [address] = addressAnswer.parse((await ask([whole])).body).addresses;
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
+    await stores.blobs.put(`sessions/${id}/recording/${address?.name}`, Buffer.from('sealed'));
+    await put([{ head: { ...whole.head, salt: address?.salt }, bytes: new Uint8Array() }]);
+    expect(await names(id)).toEqual([]);
+  });
+
+  it('gets another key each time, which opens nothing that is stored', async () => {
+    const id = await call();
+    const whole = audio(id, { piece: 0, pieces: 3 });
+    const [first] = addressAnswer.parse((await ask([whole])).body).addresses;
+    const [second] = addressAnswer.parse((await ask([whole])).body).addresses;
+    expect([second?.name === first?.name, second?.key === first?.key]).toEqual([false, false]);
+  });
+
+  it('gets no address once no worker can have anything of the call any more', async () => {
+    const id = await call();
+    const whole = audio(id, { piece: 0, pieces: 3 });
+    await end(id);
+    await api.clock.advance(9 * 60_000);
+    expect((await ask([whole])).body.addresses).toMatchObject([{ salt: expect.any(String) }]);
+    await api.clock.advance(60_000);
+    expect((await ask([whole])).body.addresses).toEqual([null]);
+  });
+
+  it('gets no address without a bucket, a session, its key or the worker’s token', async () => {
+    const id = await call();
+    const whole = [audio(id, { piece: 0, pieces: 3 }), audio('unknown', { piece: 0, pieces: 3 })];
+    const given = async () =>
+      (await ask(whole)).body.addresses.map((address: object | null) => address !== null);
+    expect(await given()).toEqual([true, false]);
+    stores.blobs = memoryBlobs(false);
+    expect(await given()).toEqual([false, false]);
+    stores.blobs = memoryBlobs(true);
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
+    expect(await given()).toEqual([false, false]);
+    expect((await ask(whole, user.key)).status).toBe(401);
+  });
+});
+
+describe('pieces of a flight log', () => {
+  const read = (id: string) => api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: user.key });
+
+  it('are not read once the person is erased', async () => {
+    const id = await call();
+    await put([log(id, 0, 'said')]);
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
+    expect((await read(id)).status).toBe(404);
+  });
+
+  it('are left out if they unpack to more than any worker writes', async () => {
+    const id = await call();
+    await put([log(id, 0, 'one '), log(id, 1, 'x'.repeat(32 * MEBIBYTE + 1)), log(id, 2, 'three')]);
+    expect((await read(id)).text).toBe('one three');
+  });
+
+  it('are read in order, held or stored', async () => {
+    const id = await call();
+    await put([log(id, 1, 'two '), log(id, 0, 'one ')]);
+    expect((await read(id)).text).toBe('one two ');
+    await put([
+      {
+        head: { ...log(id, 0, '').head, pieces: 2, is_part: false },
+        bytes: Buffer.concat([gzipSync('one '), gzipSync('two ')]),
+      },
+    ]);
+    await put([log(id, 2, 'three')]);
+    expect([(await read(id)).text, await stores.blobs.list(`sessions/${id}/flight-log/`)]).toEqual([
+      'one two three',
+      [`sessions/${id}/flight-log/0001-000000-2.gz`],
+    ]);
+  });
+});
