@@ -22,12 +22,8 @@ import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import type { JobKind } from '#protocol/worker-link.ts';
 import { startLagMeter } from '#runtime/event-loop/loop-lag.ts';
 import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
-import { ObjectSender } from '#runtime/link/object-sender.ts';
-import { createPacker, type Packer } from '#runtime/link/packer.ts';
 import { SpeakingLease } from '#runtime/link/speaking-lease.ts';
-import { adoptSpools, openSpool } from '#runtime/link/spool.ts';
-import { createUploadSender } from '#runtime/link/upload-sender.ts';
-import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
+import { adoptSpools, openSpool, type Spool } from '#runtime/link/spool.ts';
 import { type SpoolWatchDeps, warnOfSpools, watchSpools } from '#runtime/link/watch-spools.ts';
 import { PlanEngines } from '#runtime/worker/plan-engines.ts';
 import { Worker, type WorkerDeps, type WorkerIdentity } from '#runtime/worker/worker.ts';
@@ -44,6 +40,7 @@ import { openHangAttribution } from './hang-attribution.ts';
 import { describeHealth, openHealthPort } from './health-server.ts';
 import { WarmUp } from './warm-up.ts';
 import { healthOf } from './worker-health.ts';
+import { openRecordings, type Recordings } from './worker-recordings.ts';
 
 /** Calls per worker unless configured; the lag of its event loop closes it earlier. */
 const DEFAULT_CAPACITY = 200;
@@ -82,7 +79,7 @@ async function compose(
   const clock = systemClock;
   const vendorClock = attentiveClock(clock);
   const instanceId = settings.WORKER_INSTANCE ?? `worker-${randomUUID().slice(0, 8)}`;
-  const spoolRoot = join(settings.DATA_DIR, 'spool');
+  const root = join(settings.DATA_DIR, 'spool');
   const health = await openHealthPort(settings, clock, logger);
   const metrics = createWorkerMetrics();
   const media = await startMedia(settings, logger, metrics);
@@ -92,15 +89,14 @@ async function compose(
   const signalling = sip?.signalling ?? null;
   const [speech, spool, tracing] = await Promise.all([
     openSpeech(settings, { clock: vendorClock, logger, vendors: metrics.vendors }),
-    openSpool(spoolRoot, instanceId, settings.SUPERVISOR_RUN !== undefined),
+    openSpool(root, instanceId, settings.SUPERVISOR_RUN !== undefined),
     openTracing(settings, { name: 'worker', instance: instanceId }, { clock, logger }),
   ]);
   const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
   const knowledge = createKnowledgeSearch({ clock, logger });
   const parts = { settings, speech, knowledge, egress, clock, vendorClock, logger, vendors: metrics.vendors };
   const downloads = new ModelDownloads({ settings, clock, logger, onReady: speech.prepare });
-  const packer = createPacker();
-  const uploads = openUploads(link, { metrics, packer, logger });
+  const recordings = openRecordings(link, { metrics, logger, instanceId, root });
   const worker = new Worker({
     identity: identityOf(settings, instanceId, signalling !== null),
     ...link,
@@ -109,8 +105,8 @@ async function compose(
     random: Math.random,
     spool,
     lease,
-    adopted: await adoptSpools(spoolRoot, { onUnusable: warnOfSpools(logger) }),
-    uploads,
+    adopted: await adoptLeft(root, recordings, logger),
+    uploads: recordings.uploads,
     media,
     engines: new PlanEngines(parts),
     interruptions: metrics.interruptions,
@@ -122,8 +118,8 @@ async function compose(
     onSpeechModels: announcedModels({ downloads, prepare: speech.prepare, logger }),
     onRooms: () => warmUp.addRooms(),
   });
-  const others = watchOthers(settings, worker, { clock, logger, root: spoolRoot, instanceId });
-  health?.serve(healthOf({ worker, uploads, meters: metrics.meters, clock }));
+  const others = watchOthers(settings, { worker, recordings }, { clock, logger, root, instanceId });
+  health?.serve(healthOf({ worker, ...recordings, meters: metrics.meters, clock }));
   // Before it gets calls, which would wait.
   collectStartGarbage();
   const isConnected = await connected(worker, sip);
@@ -139,9 +135,10 @@ async function compose(
       for (const timer of [warming, others]) timer?.cancel();
       await health?.close();
       signalling?.close();
+      await recordings.close();
       await worker.close();
       lease?.close();
-      for (const part of [downloads, tracing, speech, knowledge, packer]) await part?.close();
+      for (const part of [downloads, tracing, speech, knowledge]) await part?.close();
     },
   };
 }
@@ -153,26 +150,29 @@ function openSpeech(
   return openSpeechEngines({ settings, searchPath: process.env['PATH'] ?? '', ...parts });
 }
 
-function openUploads(
-  { controlPlaneUrl: url, token }: Pick<WorkerDeps, 'controlPlaneUrl' | 'token'>,
-  parts: { readonly metrics: WorkerMetrics; readonly packer: Packer; readonly logger: Logger },
-): Uploads {
-  const { metrics, packer, logger } = parts;
-  const clock = systemClock;
-  const onDropped = () => metrics.uploadsDropped.inc({});
-  const openSender = () => createUploadSender({ url, token, clock, logger, onDropped });
-  const objects = new ObjectSender({ url, token, clock, logger, packer, sender: openSender() });
-  return createUploads({ clock, sender: openSender(), objects, packer });
-}
-
 /** Null under a supervisor, which reports the death of its worker itself, with the cause. */
 function watchOthers(
   settings: Settings,
-  worker: Worker,
+  { worker, recordings }: { readonly worker: Worker; readonly recordings: Recordings },
   watched: Omit<SpoolWatchDeps, 'onLeft'>,
 ): Timer | null {
   if (settings.SUPERVISOR_RUN !== undefined) return null;
-  return watchSpools({ ...watched, onLeft: (spools) => worker.adopt(spools) });
+  return watchSpools({
+    ...watched,
+    // A spool is removed once its reports are stored: its recordings are taken out before.
+    onLeft: (spools) => void recordings.takeLeft(spools.keys()).then(() => worker.adopt(spools)),
+  });
+}
+
+/** The spools of dead workers, without their recordings, which this worker takes. */
+async function adoptLeft(
+  root: string,
+  recordings: Recordings,
+  logger: Logger,
+): Promise<ReadonlyMap<string, Spool>> {
+  const adopted = await adoptSpools(root, { onUnusable: warnOfSpools(logger) });
+  await recordings.takeLeft(adopted.keys());
+  return adopted;
 }
 
 /** What a worker without signalling lacks. */

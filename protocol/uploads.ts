@@ -101,8 +101,9 @@ export const uploadAnswer = z.object({
 /** Where workers ask for addresses in the bucket, for whole objects. */
 export const ADDRESSES_PATH = '/internal/object-addresses';
 
-/** Objects that a worker has. */
+/** Objects that a worker has, and which one it is. */
 export const addressQuestion = z.object({
+  instance_id: z.string(),
   objects: z
     .array(z.object({ head: pieceHead, bytes: z.number().int().min(1).max(MOST_OBJECT_BYTES) }))
     .max(100),

@@ -9,9 +9,10 @@ import type { AnalysisResult, SessionItem } from '#protocol/session-record.ts';
 import type { ControlMessage, DurableReport, ReportedDialog } from '#protocol/worker-link.ts';
 import { startLagMeter } from '#runtime/event-loop/loop-lag.ts';
 import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
+import { KeptPieces } from '#runtime/link/kept-pieces.ts';
 import { ObjectSender } from '#runtime/link/object-sender.ts';
 import type { Packer } from '#runtime/link/packer.ts';
-import { openSpool, type Spool } from '#runtime/link/spool.ts';
+import { openSpool, type Spool, spoolOf } from '#runtime/link/spool.ts';
 import { createUploadSender } from '#runtime/link/upload-sender.ts';
 import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
 import { type Job, JobTable } from '#runtime/worker/job-table.ts';
@@ -62,11 +63,13 @@ export class ScriptedWorker {
     const openSender = () => createUploadSender({ url, token, clock: systemClock, logger, onDropped });
     const { packer } = parts;
     const objects = new ObjectSender({
-      ...{ url, token, logger, packer },
+      ...{ url, token, logger, packer, instanceId: tag },
       clock: systemClock,
       sender: openSender(),
     });
-    this.#uploads = createUploads({ clock: systemClock, sender: openSender(), objects, packer });
+    const directory = spoolOf(parts.spoolRoot, tag);
+    const kept = new KeptPieces({ directory, clock: systemClock, logger });
+    this.#uploads = createUploads({ clock: systemClock, sender: openSender(), objects, packer, kept });
     this.#client = connectControlPlane({
       url,
       token,

@@ -8,7 +8,7 @@ import { parseJson } from '#base/parse-json.ts';
 import { request } from '#base/undici.ts';
 import { ADDRESSES_PATH, addressAnswer, type ObjectAddress, type Upload } from '#protocol/uploads.ts';
 import type { Packer } from './packer.ts';
-import type { UploadSender } from './upload-sender.ts';
+import type { UploadOutcome, UploadSender } from './upload-sender.ts';
 
 /** Objects of several calls share a question. There is time: the control plane has their pieces. */
 const GATHER_MS = 1_000;
@@ -25,6 +25,8 @@ export interface ObjectSenderDeps {
   readonly url: string;
   /** The workers' token. */
   readonly token: string;
+  /** Of this worker. */
+  readonly instanceId: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly packer: Pick<Packer, 'store'>;
@@ -32,10 +34,10 @@ export interface ObjectSenderDeps {
   readonly sender: Pick<UploadSender, 'send' | 'waiting' | 'flushed'>;
 }
 
-/** An object, and whom to tell that it is stored. */
+/** An object, and whom to tell what became of it. */
 interface WaitingObject {
   readonly object: Upload;
-  readonly onStored: () => void;
+  readonly onDone: (outcome: UploadOutcome) => void;
 }
 
 /** Stores the objects of one worker. */
@@ -51,13 +53,13 @@ export class ObjectSender {
     this.#deps = deps;
   }
 
-  /** Stores an object; `onStored` is called once it is. */
-  send(object: Upload, onStored: () => void = () => undefined): void {
+  /** Stores an object; `onDone` is called once. */
+  send(object: Upload, onDone: (outcome: UploadOutcome) => void = () => undefined): void {
     if (this.#deps.clock.now() < this.#detourUntilMs) {
-      this.#detour({ object, onStored });
+      this.#deps.sender.send(object, onDone);
       return;
     }
-    this.#queue.push({ object, onStored });
+    this.#queue.push({ object, onDone });
     this.#gathering ??= this.#deps.clock.after(GATHER_MS, () => this.#pump());
   }
 
@@ -74,12 +76,6 @@ export class ObjectSender {
     this.#pump();
     while (this.#storing.size > 0) await Promise.all(this.#storing);
     await this.#deps.sender.flushed();
-  }
-
-  #detour({ object, onStored }: WaitingObject): void {
-    this.#deps.sender.send(object, (outcome) => {
-      if (outcome === 'stored') onStored();
-    });
   }
 
   #pump(): void {
@@ -106,12 +102,12 @@ export class ObjectSender {
   }
 
   async #storeOne(waiting: WaitingObject, address: ObjectAddress | null): Promise<void> {
-    const { object, onStored } = waiting;
+    const { object, onDone } = waiting;
     const isStored = address !== null && (await this.#put(object, address));
     this.#taken.delete(object);
-    if (!isStored) this.#detour(waiting);
+    if (!isStored) this.#deps.sender.send(object, onDone);
     else {
-      onStored();
+      onDone('stored');
       this.#deps.sender.send({ head: { ...object.head, salt: address.salt }, bytes: new Uint8Array() });
     }
   }
@@ -127,7 +123,7 @@ export class ObjectSender {
 
   /** The addresses of these objects; none if there is no answer, or one of an earlier version. */
   async #ask(objects: readonly Upload[]): Promise<readonly (ObjectAddress | null)[]> {
-    const { url, token, clock } = this.#deps;
+    const { url, token, instanceId, clock } = this.#deps;
     const tooLong = new AbortController();
     const timer = clock.after(ANSWER_WITHIN_MS, () => tooLong.abort(new Error('no answer in time')));
     try {
@@ -135,6 +131,7 @@ export class ObjectSender {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         body: JSON.stringify({
+          instance_id: instanceId,
           objects: objects.map(({ head, bytes }) => ({ head, bytes: bytes.byteLength })),
         }),
         signal: tooLong.signal,

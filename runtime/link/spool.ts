@@ -1,7 +1,8 @@
 /**
  * The spool: durable reports stay here from their creation until the control plane has acknowledged them, so
  * neither a lost link nor a killed worker loses one. One locked directory per worker instance, one JSON line
- * per report. A new worker on the same machine reads what a dead one left.
+ * per report. A new worker on the same machine reads what a dead one left. Kept pieces of recordings are in
+ * the same directory.
  */
 import {
   constants,
@@ -19,6 +20,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { type DataDirLock, lockDataDir, tryExistingLock } from '#base/data-dir-lock.ts';
 import { type DurableReport, type ReportEnvelope, reportEnvelope } from '#protocol/worker-link.ts';
+import { keptFiles } from './kept-files.ts';
 import { keyOf } from './session-key.ts';
 
 /** A larger file is emptied once nothing in it is waiting. */
@@ -66,7 +68,7 @@ export interface Spool {
     readonly epoch: number;
     readonly fromSeq: number;
   }): boolean;
-  /** Waits for pending writes and releases the directory; removes it when nothing is waiting. */
+  /** Waits for pending writes and releases the directory; removes it when neither report nor piece is waiting. */
   close(): Promise<void>;
 }
 
@@ -75,7 +77,7 @@ export interface Spool {
  * `isSupervised`: only the next worker of its supervisor takes it, not one that watches it.
  */
 export async function openSpool(root: string, instanceId: string, isSupervised = false): Promise<Spool> {
-  const directory = join(root, nameOf(instanceId));
+  const directory = spoolOf(root, instanceId);
   const hidden = hiddenName(directory);
   await mkdir(hidden, { recursive: true, mode: 0o700 });
   const lock = lockDataDir(hidden);
@@ -147,7 +149,11 @@ async function letGo(file: FileHandle, lock: DataDirLock | null): Promise<void> 
   await file.close();
 }
 
-/** Of an instance's directory. */
+/** The directory of an instance. */
+export function spoolOf(root: string, instanceId: string): string {
+  return join(root, nameOf(instanceId));
+}
+
 function nameOf(instanceId: string): string {
   return instanceId.replace(/[^\w-]/g, '_');
 }
@@ -195,7 +201,7 @@ function placeOf(file: FileHandle, directory: string, lock: DataDirLock): SpoolP
     async close(isWaiting) {
       try {
         await file.close();
-        if (isWaiting) return;
+        if (isWaiting || (await hasKept(directory))) return;
         await rename(directory, hiddenName(directory)).catch((error: NodeJS.ErrnoException) => {
           // Removed by hand: nothing is left to remove.
           if (error.code !== 'ENOENT') throw error;
@@ -206,6 +212,14 @@ function placeOf(file: FileHandle, directory: string, lock: DataDirLock): SpoolP
       }
     },
   };
+}
+
+/** False if it was removed by hand. */
+function hasKept(directory: string): Promise<boolean> {
+  return keptFiles(directory).then(
+    ({ length }) => length > 0,
+    () => false,
+  );
 }
 
 class StoredSpool implements Spool {

@@ -27,8 +27,8 @@ const MAX_WAITING_BYTES = 256 * 1024 * 1024;
 /** Answers that do not know the route: a control plane one version older, which is about to be replaced. */
 const UNKNOWN_ROUTE = [404, 405];
 
-/** What became of an upload; `given_up` also if it was dropped or is not wanted. */
-export type UploadOutcome = 'stored' | 'held' | 'given_up';
+/** What became of an upload; `given_up` also if it was dropped. A control plane refuses what nobody wants. */
+export type UploadOutcome = 'stored' | 'held' | 'refused' | 'given_up';
 
 /** Sends uploads of one worker. */
 export interface UploadSender {
@@ -177,15 +177,13 @@ async function post(
   const answer = await response.body.text();
   if (response.statusCode >= 500 || UNKNOWN_ROUTE.includes(response.statusCode))
     throw new Error(`uploads were answered ${response.statusCode}`);
-  const { refused, is_stored: isStored } = parseJson(uploadAnswer, answer) ?? {
-    refused: [...uploads.keys()],
-    is_stored: true,
-  };
+  const parsed = parseJson(uploadAnswer, answer);
+  const { refused, is_stored: isStored } = parsed ?? { refused: [...uploads.keys()], is_stored: true };
   // The session is gone or its epoch is over: drop the upload.
   for (const index of refused)
     logger.warn({ upload: uploads[index]?.head, status: response.statusCode }, 'upload refused');
   return uploads.map(({ head }, index) => {
-    if (refused.includes(index)) return 'given_up';
+    if (refused.includes(index)) return parsed ? 'refused' : 'given_up';
     return isStored || !head.is_part ? 'stored' : 'held';
   });
 }

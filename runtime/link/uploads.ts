@@ -2,11 +2,12 @@
  * Uploads the recordings and flight logs of all of a worker's calls. Each piece of a few seconds is
  * compressed and sent at once, so a lost worker loses its current pieces (4.8 s) and the batch being
  * gathered. A control plane with a bucket only holds it: the worker then sends the object of about a minute
- * that is stored. It keeps the pieces until then: the control plane may be lost, too.
+ * that is stored. It keeps the pieces until then, in memory and on its disk: the control plane may be lost, too.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import { joinPieces } from '#protocol/join-pieces.ts';
 import { MOST_PIECES, type PieceHead, type PlainHead, type Upload } from '#protocol/uploads.ts';
+import type { KeptPieces } from './kept-pieces.ts';
 import type { ObjectSender } from './object-sender.ts';
 import type { Packer } from './packer.ts';
 import { StoredPieces } from './stored-pieces.ts';
@@ -45,6 +46,7 @@ export interface UploadsDeps {
   readonly sender: Pick<UploadSender, 'send' | 'drop' | 'waiting' | 'flushed'>;
   readonly objects: Pick<ObjectSender, 'send' | 'waiting' | 'flushed'>;
   readonly packer: Pick<Packer, 'pack'>;
+  readonly kept: Pick<KeptPieces, 'keep' | 'release'>;
 }
 
 /** An object that is being gathered. */
@@ -136,8 +138,18 @@ class GatheredUploads implements Uploads {
     const head = { ...headOf(piece, indexOf(object.first)), ...(before > 0 && { stored_before: before }) };
     const upload = { head, bytes };
     const { promise: outcome, resolve } = Promise.withResolvers<UploadOutcome>();
-    this.#deps.sender.send(upload, resolve);
+    this.#deps.sender.send(upload, (outcome) => {
+      if (outcome === 'held') void this.#keep(upload);
+      resolve(outcome);
+    });
     return { upload, outcome };
+  }
+
+  /** Keeps a piece on this disk; without one, the control plane must store it at once. */
+  async #keep(upload: Upload): Promise<void> {
+    const { kept, sender } = this.#deps;
+    if (await kept.keep(upload)) return;
+    sender.send({ head: { ...upload.head, is_part: false }, bytes: upload.bytes });
   }
 
   #close(object: OpenObject): void {
@@ -152,15 +164,19 @@ class GatheredUploads implements Uploads {
     const pieces = (await Promise.all(object.pieces)).filter((piece) => piece !== null);
     if (this.#isFlushing) void sender.flushed();
     const outcomes = await Promise.all(pieces.map(({ outcome }) => outcome));
-    const noteStored = ({ piece, pieces }: PieceHead) =>
-      this.#stored.add(streamOf(object.first), piece, piece + pieces);
+    const note = ({ head }: Upload, outcome: UploadOutcome) => {
+      if (outcome === 'stored')
+        this.#stored.add(streamOf(object.first), head.piece, head.piece + head.pieces);
+      if (outcome !== 'given_up') this.#deps.kept.release(head);
+    };
     if (outcomes.every((outcome) => outcome === 'stored')) {
-      for (const { upload } of pieces) noteStored(upload.head);
+      for (const { upload } of pieces) note(upload, 'stored');
       return;
     }
-    const wanted = pieces.filter((_, index) => !object.isDropped || outcomes[index] !== 'given_up');
+    const isThere = (outcome: UploadOutcome | undefined) => outcome === 'held' || outcome === 'stored';
+    const wanted = pieces.filter((_, index) => !object.isDropped || isThere(outcomes[index]));
     for (const whole of joinPieces(wanted.map(({ upload }) => upload)))
-      objects.send(whole, () => noteStored(whole.head));
+      objects.send(whole, (outcome) => note(whole, outcome));
   }
 }
 

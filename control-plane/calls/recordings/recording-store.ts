@@ -71,7 +71,12 @@ export async function addressOf(
   return sealer && url ? { url, key: sealer.derive(name).toString('base64'), name, salt } : null;
 }
 
-/** Deletes what a worker has stored. */
+/** Deletes everything of a session whose key is destroyed. */
+export async function eraseStored({ blobs }: Pick<Context, 'blobs'>, session: Owner): Promise<void> {
+  for (const prefixOf of [recordingPrefix, flightLogPrefix]) await blobs.deletePrefix(prefixOf(session._id));
+}
+
+/** Deletes an object. */
 export async function deleteStored(
   { blobs }: Pick<Context, 'blobs'>,
   session: Owner,

@@ -17,7 +17,7 @@ import type { Context } from '../../platform/context.ts';
 import { workersOnly } from '../../platform/http/internal-access.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
-import { addressOf, deleteStored, putStored } from './recording-store.ts';
+import { addressOf, eraseStored, putStored } from './recording-store.ts';
 import { plainStoredAs, storedAs, UPLOADS_END_MS } from './stored-pieces.ts';
 
 /** A full request plus the largest object: a minute of noise at 48 kHz is 5.8 MB. */
@@ -34,7 +34,7 @@ export async function registerUploadRoutes(app: ApiServer, context: Context): Pr
       onRequest: workersOnly(context),
       schema: { hide: true, body: addressQuestion, response: { 200: addressAnswer } },
     },
-    async (request) => ({ addresses: await addressesOf(context, request.body.objects) }),
+    async (request) => ({ addresses: await addressesOf(context, request.body) }),
   );
   await app.register((plain, _options, done) => {
     const scope = plain as unknown as ApiServer;
@@ -78,8 +78,8 @@ async function take(context: Context, uploads: readonly Upload[]): Promise<Answe
     if (head.type === 'audio' && !owner.record_audio) return;
     if (!owner.wrapped_key) {
       context.held.forget(owner._id);
-      // Stored with an address from before the session was erased; nobody can open it any more.
-      if (head.salt !== undefined) await deleteStored(context, owner, storedAs(head));
+      // Some worker may have stored more with addresses from before; nobody can open it any more.
+      if (!head.is_part) await eraseStored(context, owner);
       return;
     }
     const nowMs = context.clock.now();
@@ -105,34 +105,50 @@ async function takePlain(context: Context, uploads: readonly Upload<PlainHead>[]
 /** Addresses of the objects that are wanted. */
 async function addressesOf(
   context: Context,
-  objects: z.output<typeof addressQuestion>['objects'],
+  { instance_id: instanceId, objects }: z.output<typeof addressQuestion>,
 ): Promise<(ObjectAddress | null)[]> {
   const owners = await findOwners(context, [...new Set(objects.map(({ head }) => head.session_id))]);
   return Promise.all(
     objects.map(async (object) => {
       const owner = owners.get(object.head.session_id);
-      if (!owner || !isUploading(context, owner, object.head)) return null;
+      if (!owner || !isTheirs(context, owner, { epoch: object.head.epoch, instanceId })) return null;
       return object.head.type === 'log' || owner.record_audio ? addressOf(context, owner, object) : null;
     }),
   );
 }
 
-/** Whether a worker of this epoch may still have something of the call. */
-function isUploading(
+/**
+ * Whether this worker has the call, or had it to its end and may still have something of it. What others have
+ * goes through the control plane.
+ */
+function isTheirs(
   context: Pick<Context, 'clock'>,
   owner: Owner,
-  { epoch }: { readonly epoch: number },
+  { epoch, instanceId }: { readonly epoch: number; readonly instanceId: string },
 ): boolean {
   const endedMs = owner.ended_at?.getTime() ?? Number.POSITIVE_INFINITY;
-  return epoch <= owner.epoch && context.clock.wallTime() < endedMs + UPLOADS_END_MS;
+  const isOver = context.clock.wallTime() >= endedMs + UPLOADS_END_MS;
+  const last = owner.call_worker ?? { instance_id: owner.worker?.instance_id, epoch: owner.epoch };
+  return !isOver && epoch === last.epoch && instanceId === last.instance_id;
 }
 
 /**
  * Session fields needed for an upload, read again for each request because the key may have been destroyed in
  * the meantime.
  */
-type Owner = Pick<SessionDocument, '_id' | 'team_id' | 'epoch' | 'wrapped_key' | 'record_audio' | 'ended_at'>;
-const OWNER_FIELDS = { team_id: 1, epoch: 1, wrapped_key: 1, record_audio: 1, ended_at: 1 } as const;
+type Owner = Pick<
+  SessionDocument,
+  '_id' | 'team_id' | 'epoch' | 'worker' | 'call_worker' | 'wrapped_key' | 'record_audio' | 'ended_at'
+>;
+const OWNER_FIELDS = {
+  team_id: 1,
+  epoch: 1,
+  worker: 1,
+  call_worker: 1,
+  wrapped_key: 1,
+  record_audio: 1,
+  ended_at: 1,
+} as const;
 
 /** Calls `store` for each upload that is wanted; returns the positions of the others. */
 async function storeAll<Head extends { readonly session_id: string; readonly epoch: number }>(

@@ -25,7 +25,9 @@ export type SessionFacts = Pick<
   | 'dial_status'
   | 'started_at'
   | 'billing'
+  | 'worker'
   | 'epoch'
+  | 'call_worker'
   | 'analysis'
 >;
 
@@ -263,9 +265,11 @@ function onAnalysisStarted(
 ): SessionChange | null {
   const { at, worker, epoch, jobId } = event;
   const { analysis } = session;
+  const callWorker = session.worker && { instance_id: session.worker.instance_id, epoch: session.epoch };
   return changeIf(analysis.state === 'queued' && epoch > session.epoch, {
     worker,
     epoch,
+    ...(callWorker && !session.call_worker && { call_worker: callWorker }),
     last_seq: 0,
     analysis: { ...analysis, state: 'running', at, job_id: jobId },
   });

@@ -48,6 +48,7 @@ beforeEach(async () => {
   objects = new ObjectSender({
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     token: 'secret-of-workers',
+    instanceId: 'w',
     clock,
     logger,
     packer: {
@@ -131,9 +132,9 @@ describe('whole objects', () => {
   });
 
   it('are stored for their sender if the bucket or the control plane has them, and not if nobody has', async () => {
-    const known: number[] = [];
+    const known: string[] = [];
     const send = async (piece: number) => {
-      objects.send(object(piece), () => known.push(piece));
+      objects.send(object(piece), (became) => known.push(`${piece} ${became}`));
       await objects.flushed();
     };
     await send(0);
@@ -141,6 +142,6 @@ describe('whole objects', () => {
     outcome = 'given_up';
     failure = 'connection refused';
     await send(1);
-    expect(known).toEqual([0, 2]);
+    expect(known).toEqual(['0 stored', '2 stored', '1 given_up']);
   });
 });

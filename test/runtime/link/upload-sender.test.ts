@@ -122,7 +122,7 @@ describe('uploads', () => {
     send(3);
     uploads.drop('s1', 1);
     await uploads.flushed();
-    expect(outcomes).toEqual(['0 held', '1 given_up', '2 stored', '3 given_up']);
+    expect(outcomes).toEqual(['0 held', '1 refused', '2 stored', '3 given_up']);
   });
 
   it('are not resent after a refusal', async () => {

@@ -14,6 +14,10 @@ let sent: Upload[];
 /** What becomes of each piece; null: not known yet. */
 let outcome: UploadOutcome | null;
 let unanswered: ((outcome: UploadOutcome) => void)[];
+/** What becomes of whole objects. */
+let ofObjects: UploadOutcome;
+/** Pieces on the disk; null: it is full. */
+let kept: Set<number> | null;
 
 function answerAll(result: UploadOutcome): void {
   for (const onDone of unanswered) onDone(result);
@@ -24,6 +28,8 @@ beforeEach(() => {
   sent = [];
   outcome = 'held';
   unanswered = [];
+  ofObjects = 'stored';
+  kept = new Set();
   uploads = createUploads({
     clock,
     // As it is compressed, with its position in the object.
@@ -31,9 +37,9 @@ beforeEach(() => {
       pack: async ({ bytes }, firstSample) => Buffer.from(`${Buffer.from(bytes).toString()}@${firstSample} `),
     },
     objects: {
-      send: (object, onStored) => {
+      send: (object, onDone) => {
         sent.push(object);
-        onStored?.();
+        onDone?.(ofObjects);
       },
       waiting: () => ({ items: [], bytes: 0 }),
       flushed: async () => undefined,
@@ -47,6 +53,12 @@ beforeEach(() => {
       drop: () => answerAll('given_up'),
       waiting: () => ({ items: [], bytes: 0 }),
       flushed: async () => answerAll('stored'),
+    },
+    kept: {
+      keep: async ({ head }) => kept?.add(head.piece) !== undefined,
+      release: ({ piece, pieces }) => {
+        for (let number = piece; number < piece + pieces; number++) kept?.delete(number);
+      },
     },
   });
 });
@@ -153,6 +165,45 @@ describe('the pieces of a call', () => {
     uploads.put(log(1));
     await clock.advance(0);
     expect(sent.map(({ head }) => head.stored_before)).toEqual([undefined, undefined, 1]);
+  });
+
+  it('that a control plane only holds are on the disk until their object is stored', async () => {
+    for (const chunk of [0, 1]) uploads.put(log(chunk));
+    await clock.advance(0);
+    expect([...(kept ?? [])]).toEqual([0, 1]);
+    uploads.end('s', 1);
+    await clock.advance(0);
+    expect([...(kept ?? [])]).toEqual([]);
+  });
+
+  it('stay on the disk if nobody could store their object, and not if nobody wants it', async () => {
+    ofObjects = 'given_up';
+    uploads.put(log(0));
+    uploads.end('s', 1);
+    await clock.advance(0);
+    expect([...(kept ?? [])]).toEqual([0]);
+    ofObjects = 'refused';
+    uploads.put(log(0));
+    uploads.end('s', 1);
+    await clock.advance(0);
+    expect([...(kept ?? [])]).toEqual([]);
+  });
+
+  it('are not on the disk if the control plane stores them as they are', async () => {
+    outcome = 'stored';
+    uploads.put(log(0));
+    await clock.advance(0);
+    expect([...(kept ?? [])]).toEqual([]);
+  });
+
+  it('are stored one by one by the control plane if the disk is full', async () => {
+    kept = null;
+    uploads.put(log(0));
+    await clock.advance(0);
+    expect(sent.map(({ head }) => [head.piece, head.pieces, head.is_part])).toEqual([
+      [0, 1, true],
+      [0, 1, false],
+    ]);
   });
 
   it('are in two objects if they are more than a hundred', async () => {

@@ -34,6 +34,8 @@ const NO_OBJECTS = {
   waiting: () => ({ items: [], bytes: 0 }),
   flushed: async () => undefined,
 };
+/** Nor does it hold anything. */
+const NOTHING_KEPT = { keep: async () => true, release: () => undefined };
 const logger = createLogger({ level: 'silent', name: 'test' });
 
 /** Media that also answers browsers, with the same silent legs. */
@@ -119,7 +121,7 @@ export class TestWorker {
     this.spool = await openSpool(this.#directory, 'w');
     const sender = createUploadSender({ url, token: TOKEN, clock, logger });
     const packer = { pack: async ({ bytes }: Upload<object>) => bytes };
-    this.uploads = createUploads({ clock, sender, objects: NO_OBJECTS, packer });
+    this.uploads = createUploads({ clock, sender, objects: NO_OBJECTS, packer, kept: NOTHING_KEPT });
     this.worker = new Worker({
       identity: {
         instanceId: 'w',

@@ -147,6 +147,8 @@ export interface SessionDocument {
   status_at: Date;
   worker: SessionWorker | null;
   epoch: number;
+  /** Of the call, set once a worker has its analysis. */
+  call_worker?: { readonly instance_id: string; readonly epoch: number };
   /** Sequence number of the newest stored report of this epoch. */
   last_seq: number;
   billing: SessionBilling;
@@ -257,6 +259,7 @@ const FIELDS = {
   status_at: { type: Date, required: true },
   worker: { type: Schema.Types.Mixed, default: null },
   epoch: { type: Number, default: 0 },
+  call_worker: { type: Schema.Types.Mixed, default: undefined },
   last_seq: { type: Number, default: 0 },
   billing: { type: Schema.Types.Mixed, required: true },
   outbox: list,

@@ -24,10 +24,16 @@ import {
 openHeldCalls();
 
 describe('an object that its worker stores in the bucket itself', () => {
-  const ask = async (uploads: readonly Upload[], token = api.context.credentials.workerToken) =>
+  const ask = async (
+    uploads: readonly Upload[],
+    { token = api.context.credentials.workerToken, instanceId = 'worker-1' } = {},
+  ) =>
     api.request('POST', '/internal/object-addresses', {
       headers: { authorization: `Bearer ${token}` },
-      body: { objects: uploads.map(({ head, bytes }) => ({ head, bytes: bytes.byteLength })) },
+      body: {
+        instance_id: instanceId,
+        objects: uploads.map(({ head, bytes }) => ({ head, bytes: bytes.byteLength })),
+      },
     });
 
   it('is encrypted with a key of its own, takes no request of the control plane, and is read', async () => {
@@ -64,6 +70,42 @@ describe('an object that its worker stores in the bucket itself', () => {
     expect(await names(id)).toEqual([]);
   });
 
+  it('is deleted even if nobody has told that it is stored, once anything else comes of its erased session', async () => {
+    const id = await call();
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
+    await stores.blobs.put(`sessions/${id}/recording/user-untold`, Buffer.from('sealed'));
+    await stores.blobs.put(`sessions/${id}/flight-log/untold`, Buffer.from('sealed'));
+    await put([log(id, 0, 'lines')]);
+    expect(await stores.blobs.list(`sessions/${id}/`)).toHaveLength(2);
+    await put([log(id, 0, 'lines', false)]);
+    expect(await stores.blobs.list(`sessions/${id}/`)).toEqual([]);
+  });
+
+  it('gets an address only for the worker that has the call, or had it to its end', async () => {
+    const id = await call();
+    const given = async (epoch: number, instanceId: string) => {
+      const { body } = await ask([audio(id, { piece: 0, pieces: 3, epoch })], { instanceId });
+      return body.addresses[0] !== null;
+    };
+    const { worker, epoch } = (await api.context.models.sessions.findById(id).lean()) ?? {};
+    const own = worker?.instance_id ?? '';
+    expect([epoch, await given(1, own), await given(1, 'another'), await given(2, own)]).toEqual([
+      1,
+      true,
+      false,
+      false,
+    ]);
+    const $set = { worker: { ...worker, instance_id: 'next' }, epoch: 2 };
+    await api.context.models.sessions.updateOne({ _id: id }, { $set });
+    expect([await given(1, own), await given(2, 'next')]).toEqual([false, true]);
+    // The one that has the analysis.
+    await api.context.models.sessions.updateOne(
+      { _id: id },
+      { $set: { call_worker: { instance_id: own, epoch: 1 } } },
+    );
+    expect([await given(1, own), await given(2, 'next')]).toEqual([true, false]);
+  });
+
   it('gets another key each time, which opens nothing that is stored', async () => {
     const id = await call();
     const whole = audio(id, { piece: 0, pieces: 3 });
@@ -93,7 +135,7 @@ describe('an object that its worker stores in the bucket itself', () => {
     stores.blobs = memoryBlobs(true);
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
     expect(await given()).toEqual([false, false]);
-    expect((await ask(whole, user.key)).status).toBe(401);
+    expect((await ask(whole, { token: user.key })).status).toBe(401);
   });
 });
 

@@ -23,6 +23,7 @@ function session(over: Partial<SessionFacts> = {}): SessionFacts {
     is_preview: false,
     dial_status: null,
     started_at: null,
+    worker: null,
     epoch: 0,
     billing: { state: 'hold_due', at: at(0), price_per_minute: PRICE, hold: PRICE, due: 0 },
     analysis: { state: 'none', at: at(0), job_id: '', losses: {}, runs: 0, finished_at: null, result: null },
@@ -239,6 +240,16 @@ describe('the session machine', () => {
       2,
       7,
     ]);
+  });
+
+  it('the worker of the call is known while others have its analysis', () => {
+    const done = { ...active, status: 'completed' as const, worker, epoch: 2 };
+    const { session } = run({ ...done, analysis: { ...active.analysis, state: 'queued' } }, [
+      { type: 'analysis.started', at: at(51), worker: { ...worker, instance_id: 'b' }, epoch: 3, jobId: 'x' },
+      { type: 'analysis.lost', at: at(52), loss: 'suspected' },
+      { type: 'analysis.started', at: at(53), worker: { ...worker, instance_id: 'c' }, epoch: 4, jobId: 'y' },
+    ]);
+    expect(session.call_worker).toEqual({ instance_id: worker.instance_id, epoch: 2 });
   });
 
   it('any event order reports and settles a session once, never revives it, and conserves money', () => {
