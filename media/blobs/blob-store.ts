@@ -1,5 +1,8 @@
 /** `BlobStore`: bytes by key, for recordings and uploaded samples. Implemented by a directory and by S3. */
 
+/** The content type of what is PUT to an address. */
+export const OBJECT_TYPE = 'application/octet-stream';
+
 /** A blob store. Keys are paths such as `recordings/<session>/agent-000001.bin`. */
 export interface Blobs {
   /** Each object costs a request over the network, and the owner money. */
@@ -7,10 +10,11 @@ export interface Blobs {
   /** Stores bytes under a key, replacing earlier ones. Durable once it resolves; atomic for readers. */
   put(key: string, bytes: Uint8Array): Promise<void>;
   /**
-   * An address at which whoever has it may PUT so many bytes within five minutes; null if the store has none.
+   * An address at which whoever has it may PUT so many bytes, as `OBJECT_TYPE`, within five minutes; null if the
+   * store has none.
    */
   putAddress(key: string, bytes: number): Promise<string | null>;
-  /** Returns the bytes of a key, or null. */
+  /** Returns the bytes of a key, or null. Rejects if they are more than any part of the product stores. */
   get(key: string): Promise<Buffer | null>;
   /** Lists every key with this prefix, sorted. */
   list(prefix: string): Promise<string[]>;

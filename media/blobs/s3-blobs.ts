@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { AwsClient } from 'aws4fetch';
 import pRetry, { AbortError } from 'p-retry';
-import { type Blobs, isKey, requireKey, requirePrefix } from './blob-store.ts';
+import { type Blobs, isKey, OBJECT_TYPE, requireKey, requirePrefix } from './blob-store.ts';
 
 /** Credentials, named as in the environment of the AWS tools. */
 export interface S3Credentials {
@@ -28,6 +28,8 @@ class S3Error extends Error {
 const DEFAULT_REGION = 'us-east-1';
 /** Keys of one DeleteObjects request, at most. */
 const DELETED_TOGETHER = 1_000;
+/** Of an answer: the largest object of the product is a voice sample of 20 MiB. */
+const MOST_BYTES = 64 * 1024 * 1024;
 const ATTEMPTS = 4;
 const FIRST_WAIT_MS = 100;
 /** For one attempt, including its body. */
@@ -53,10 +55,10 @@ export function createS3Blobs(url: string, credentials: S3Credentials): Blobs {
       requireKey(key);
       const address = request.addressOf(root + key);
       address.searchParams.set('X-Amz-Expires', String(ADDRESS_SECONDS));
-      // A signed length, which aws4fetch leaves out otherwise.
+      // A signed length and type, which aws4fetch leaves out otherwise.
       const signed = await client.sign(address, {
         method: 'PUT',
-        headers: { 'content-length': String(bytes) },
+        headers: { 'content-length': String(bytes), 'content-type': OBJECT_TYPE },
         aws: { signQuery: true, allHeaders: true },
       });
       return signed.url;
@@ -155,7 +157,7 @@ class Requester {
       ...(body && { body: payload }),
       signal: AbortSignal.timeout(ATTEMPT_MS),
     });
-    const answer = Buffer.from(await response.arrayBuffer());
+    const answer = await bodyOf(response, operation);
     if (response.ok) return answer;
     const code = tags(answer.toString('utf8'), 'Code')[0] ?? '';
     if (response.status === 404 && /^(?:GET|DELETE)$/.test(method) && code !== 'NoSuchBucket') return null;
@@ -165,6 +167,18 @@ class Requester {
     if (response.status >= 500 || response.status === 429 || response.status === 408) throw error;
     throw new AbortError(error);
   }
+}
+
+/** Rejects if it is too large: others may write to the bucket, too. */
+async function bodyOf(response: Response, operation: string): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > MOST_BYTES) throw new AbortError(new S3Error(operation, response.status, 'TooLarge'));
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 async function deleteAll(request: Requester, paths: readonly string[]): Promise<void> {

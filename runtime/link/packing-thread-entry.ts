@@ -3,6 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import { createSealer } from '#base/sealer.ts';
 import { treatThisThreadAsOthers } from '#base/thread-priority.ts';
 import { request } from '#base/undici.ts';
+import { OBJECT_TYPE } from '#media/blobs/blob-store.ts';
 import { encodeFlac } from '#media/speech/audio/flac-encoder.ts';
 import { flacFile } from '#media/speech/audio/flac-format.ts';
 import type { ObjectAddress, PieceHead } from '#protocol/uploads.ts';
@@ -60,7 +61,13 @@ async function store({ id, head, bytes, address }: StoringJob): Promise<void> {
 
 /** Returns why it failed, or null. */
 async function put(url: string, body: Buffer): Promise<string | null> {
-  const response = await request(url, { method: 'PUT', body, signal: AbortSignal.timeout(ATTEMPT_MS) });
+  const response = await request(url, {
+    method: 'PUT',
+    // Signed with the address.
+    headers: { 'content-type': OBJECT_TYPE },
+    body,
+    signal: AbortSignal.timeout(ATTEMPT_MS),
+  });
   const answer = await response.body.text();
   // No more of the answer: it may contain the id of the access key.
   const code = /<Code>(\w+)<\/Code>/.exec(answer)?.[1] ?? '';

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OBJECT_TYPE } from '#media/blobs/blob-store.ts';
 import { type Blobs, openBlobs } from '#media/blobs/blobs.ts';
 import { S3_CREDENTIALS, type S3Server, startS3Server } from '../../fakes/s3-server.ts';
 
@@ -172,17 +173,26 @@ describe('blobs in S3', () => {
     expect(s3.requests).toHaveLength(1);
   });
 
-  it('can be written by whoever has their address, which holds for one key and one length only', async () => {
+  it('can be written by whoever has their address, which holds for one key, length and type only', async () => {
     const blobs = openBlobs(`s3://calls/under?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
     const address = (await blobs.putAddress('s/1-a.flac', 6)) ?? '';
+    const put = async (url: string, body: string, type = OBJECT_TYPE) =>
+      (await fetch(url, { method: 'PUT', headers: { 'content-type': type }, body })).status;
     expect(address).toContain('X-Amz-Expires=300');
-    expect((await fetch(address, { method: 'PUT', body: 'sealed' })).status).toBe(200);
+    expect(await put(address, 'sealed')).toBe(200);
     expect(String(await blobs.get('s/1-a.flac'))).toBe('sealed');
     for (const altered of [address.replace('1-a', '1-b'), address.replace('Expires=300', 'Expires=301')])
-      expect((await fetch(altered, { method: 'PUT', body: 'opened' })).status).toBe(403);
-    for (const body of ['much more', 'less'])
-      expect((await fetch(address, { method: 'PUT', body })).status).toBe(403);
+      expect(await put(altered, 'opened')).toBe(403);
+    for (const body of ['much more', 'less']) expect(await put(address, body)).toBe(403);
+    expect(await put(address, 'opened', 'text/html')).toBe(403);
     await expect(blobs.putAddress('../a', 6)).rejects.toThrow('invalid blob key');
+  });
+
+  it('that are too large are an error, not a full memory', async () => {
+    const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
+    s3.objects.set('a', Buffer.alloc(64 * 1024 * 1024 + 1));
+    await expect(blobs.get('a')).rejects.toThrow('TooLarge');
+    expect(s3.requests).toEqual(['GET /calls/a']);
   });
 
   it('are deleted together by one request', async () => {
