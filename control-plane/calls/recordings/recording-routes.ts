@@ -10,12 +10,14 @@ import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
+import { takeTurnOf } from '../../platform/limits/request-turns.ts';
 import type { RecordedTrack, SessionDocument } from '../../platform/store/models/session-model.ts';
 import { isLive } from '../../platform/store/session-status.ts';
 import { findSession } from '../sessions/find-session.ts';
 import { loadSession } from '../sessions/session-store.ts';
+import { DecodedSegments } from './decoded-segments.ts';
 import { getSegment, listSegments } from './recording-store.ts';
-import { type Segment, TRACK_ROLES, type TrackRole, UPLOADS_END_MS } from './stored-pieces.ts';
+import { type Segment, segmentName, TRACK_ROLES, type TrackRole, UPLOADS_END_MS } from './stored-pieces.ts';
 import { gapsOf, layOutTrack, readWav, type TrackLayout, wavBytes } from './wav.ts';
 
 /** Within this time, what a control plane holds of a lost worker's call is stored. */
@@ -59,6 +61,7 @@ const signedQuery = z.object({ expires: z.coerce.number().int(), signature: z.st
 
 /** Registers the recording routes and the signed audio URLs. */
 export function registerRecordingRoutes(app: ApiServer, context: Context): void {
+  const decoded = new DecodedSegments(context.clock);
   app.get(
     '/v1/agent/sessions/:session_id/recording',
     { schema: { tags: ['sessions'], params: sessionPath, response: { 200: recordingRecord } } },
@@ -82,6 +85,7 @@ export function registerRecordingRoutes(app: ApiServer, context: Context): void 
       const role = file.replace('.wav', '') as TrackRole;
       requireSignature(context, { sessionId, role }, request.query);
       const session = await loadSession(context, sessionId);
+      if (session) await takeTurnOf(context, { request, reply }, session.user_id);
       const layout = session && layOut(session, await listSegments(context, sessionId), role);
       if (!session?.wrapped_key || !layout) throw fault('recording_not_found');
       const size = wavBytes(layout);
@@ -93,7 +97,9 @@ export function registerRecordingRoutes(app: ApiServer, context: Context): void 
       reply.header('Content-Length', to - from);
       return reply.send(
         Readable.from(
-          readWav(layout, { from, to }, (segment) => getSegment(context, session, segment)),
+          readWav(layout, { from, to }, (segment) =>
+            decoded.get(`${sessionId}/${segmentName(segment)}`, () => getSegment(context, session, segment)),
+          ),
           { objectMode: false },
         ),
       );

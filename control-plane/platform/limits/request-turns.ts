@@ -31,10 +31,18 @@ export async function takeTurn(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const { caller } = request;
-  if (!caller || waited.has(request)) return;
+  if (request.caller) await takeTurnOf({ turns }, { request, reply }, request.caller.userId);
+}
+
+/** As `takeTurn`, for the account whose data a request without a key reads. */
+export async function takeTurnOf(
+  { turns }: Pick<Context, 'turns'>,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  userId: string,
+): Promise<void> {
+  if (waited.has(request)) return;
   await undecided.get(request);
-  const turn = turnOf(turns, { request, userId: caller.userId });
+  const turn = turnOf(turns, { request, userId });
   waited.add(request);
   onReplyClosed(reply, () => turn.leave(REFUSALS.has(reply.statusCode) ? REFUSED_MS : 0));
   await turn.begun;
