@@ -1,6 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
 import { startStoringHeld, storeSilent } from '#control-plane/calls/recordings/store-silent.ts';
 import { HeldPieces } from '#control-plane/platform/held-pieces.ts';
+import { KeptPieces } from '#runtime/link/kept-pieces.ts';
+import { LeftPieces } from '#runtime/link/left-pieces.ts';
+import type { UploadSender } from '#runtime/link/upload-sender.ts';
 import { memoryBlobs } from '../../test-api.ts';
 import {
   api,
@@ -226,6 +232,33 @@ describe('pieces that are being stored', () => {
     await everything();
     await api.clock.advance(60_000);
     expect((await recording(id)).body.status).toBe('complete');
+  });
+});
+
+describe('pieces whose worker and control plane have both died', () => {
+  it('are heard once the next worker of the machine has found them on its disk', async () => {
+    const id = await call();
+    const [before, after] = [
+      mkdtempSync(join(tmpdir(), 'parley-w1-')),
+      mkdtempSync(join(tmpdir(), 'parley-w2-')),
+    ];
+    const parts = { clock: api.clock, logger: api.context.logger };
+    const kept = new KeptPieces({ directory: before, ...parts });
+    const pieces = [0, 1].map((piece) => audio(id, { piece }));
+    expect((await put(pieces)).is_stored).toBe(false);
+    const keeping = pieces.map((piece) => kept.keep(piece));
+    await kept.close();
+    expect(await Promise.all(keeping)).toEqual([true, true]);
+    stores.held = new HeldPieces();
+    await end(id);
+    const send: UploadSender['send'] = (upload, onDone) =>
+      void put([upload]).then(({ is_stored: isStored }) => onDone?.(isStored ? 'stored' : 'given_up'));
+    await new LeftPieces({ directory: after, sender: { send }, ...parts }).adopt([before]);
+    await api.clock.advance(5_000);
+    await vi.waitFor(() => expect(readdirSync(after)).toEqual([]), { timeout: 10_000 });
+    expect(await names(id)).toEqual(['user-0001-000000-…-8000-1600-2.flac']);
+    expect(await heard(id)).toEqual(said(0, 1));
+    for (const directory of [before, after]) rmSync(directory, { recursive: true });
   });
 });
 
