@@ -4,13 +4,17 @@ import { parseJson } from '#base/parse-json.ts';
 import { parseAgentFile } from '#cli/agent-file.ts';
 import { readSamples } from '#cli/prometheus-text.ts';
 import { checkDigest } from '#control-plane/calls/admission/sip-digest.ts';
+import { parseChunk, parseSegment } from '#control-plane/calls/recordings/stored-pieces.ts';
 import { msgpackParts } from '#control-plane/platform/http/msgpack-shape.ts';
 import { parseRtp } from '#media/rtp/packet.ts';
 import { parseRtcp } from '#media/rtp/rtcp.ts';
+import { decodeFlac } from '#media/speech/audio/flac-decoder.ts';
+import { flacFile } from '#media/speech/audio/flac-format.ts';
 import { parsePhones } from '#media/speech/local/flite.ts';
 import { decodeWav } from '#media/speech/pool/decode-wav.ts';
 import { chunkText } from '#protocol/knowledge-chunks.ts';
 import { placeholderProblem } from '#protocol/placeholders.ts';
+import { packUploads, unpackUploads } from '#protocol/uploads.ts';
 import { judgeAnswer, judgeCompleteness } from '#runtime/turn/machine/endpointing/endpointing.ts';
 import { whoAnswered } from '#runtime/turn/machine/opening/answering-machine.ts';
 import { withoutCues } from '#runtime/turn/text/cues.ts';
@@ -33,6 +37,12 @@ const RTP_HEADS = [
   [0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1],
   [0xbf, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1],
 ];
+/** A frame of silence, and one of differences: both say that they are long. */
+const FLAC_HEADS = [
+  [0xff, 0xf9, 0x70, 0x08, 0, 0xff, 0xff, 0, 0],
+  [0xff, 0xf9, 0x70, 0x08, 0, 0xff, 0xff, 0, 0x10],
+];
+const FLAC = { rateHz: 8_000, samples: 65_536 };
 const PROOF = { username: 'trunk', password: 'secret' };
 const CALL = {
   phoneNumber: '+15550100001',
@@ -67,6 +77,13 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
     ),
   'a refusal of a carrier': (text) => toFault(toTwilioFailure({ status: 400, message: text })),
   'a WAV file': (text) => [...decodeWav(Buffer.from(`RIFF\0\0\0\0WAVE${text}`), 60)],
+  'a piece of a recording': (text) =>
+    FLAC_HEADS.map((head) => [...decodeFlac(flacFile([Buffer.from([...head, ...Buffer.from(text)])], FLAC))]),
+  'uploads of a worker': (text) => [
+    unpackUploads(Buffer.from(`\0\0\0\x10${text}`)),
+    unpackUploads(packUploads([{ head: { type: text }, bytes: Buffer.from(text) }])),
+  ],
+  'the name of a stored piece': (text) => [parseSegment(`user-${text}`), parseChunk(text)],
   'a text in a file of an agent': (text) => parseAgentFile(`agent:\n  name: |\n    ${text}`, 'agent.yaml'),
   JSON: (text) => parseJson(z.unknown(), text),
   'placeholders of the platform': (text) => placeholderProblem(`{{system.${text}`),
