@@ -6,6 +6,7 @@ import {
   addressAnswer,
   addressQuestion,
   type ObjectAddress,
+  type PieceHead,
   type PlainHead,
   UPLOAD_PATH,
   type Upload,
@@ -16,8 +17,9 @@ import {
 import type { Context } from '../../platform/context.ts';
 import { workersOnly } from '../../platform/http/internal-access.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
+import type { PrivacyDocument } from '../../platform/store/models/privacy-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
-import { addressOf, eraseStored, putStored } from './recording-store.ts';
+import { addressOf, deleteStored, eraseStored, putStored } from './recording-store.ts';
 import { plainStoredAs, storedAs, UPLOADS_END_MS } from './stored-pieces.ts';
 
 /** A full request plus the largest object: a minute of noise at 48 kHz is 5.8 MB. */
@@ -76,12 +78,7 @@ async function take(context: Context, uploads: readonly Upload[]): Promise<Answe
   const refused = await storeAll(context, uploads, async (owner, upload) => {
     const { head, bytes } = upload;
     if (head.type === 'audio' && !owner.record_audio) return;
-    if (!owner.wrapped_key) {
-      context.held.forget(owner._id);
-      // Some worker may have stored more with addresses from before; nobody can open it any more.
-      if (!head.is_part) await eraseStored(context, owner);
-      return;
-    }
+    if (await isDeleted(context, owner, head)) return;
     const nowMs = context.clock.now();
     if (head.is_part && context.blobs.isBucket && context.held.hold(upload, owner.team_id, nowMs)) {
       isStored = false;
@@ -100,6 +97,34 @@ async function takePlain(context: Context, uploads: readonly Upload<PlainHead>[]
     await putStored(context, owner, plainStoredAs(head, whole.length), whole);
   });
   return { refused, is_stored: true };
+}
+
+/** Whether nothing of its kind may be stored any more; deletes what a worker has stored nevertheless. */
+async function isDeleted(context: Context, owner: Owner, head: PieceHead): Promise<boolean> {
+  if (!owner.wrapped_key) {
+    context.held.forget(owner._id);
+    // Some worker may have stored more with addresses from before; nobody can open it any more.
+    if (!head.is_part) await eraseStored(context, owner);
+    return true;
+  }
+  if (!(await isExpired(context, owner, head.type === 'log' ? 'flight_logs' : 'recordings'))) return false;
+  if (head.salt !== undefined) await deleteStored(context, owner, storedAs(head));
+  return true;
+}
+
+/**
+ * Whether retention has deleted what there was of the call, and does not look at it again: a machine that was
+ * off for days brings what is on its disk.
+ */
+async function isExpired(
+  { models, clock }: Pick<Context, 'models' | 'clock'>,
+  { team_id: teamId, ended_at: endedAt }: Owner,
+  kind: 'recordings' | 'flight_logs',
+): Promise<boolean> {
+  if (!endedAt || clock.wallTime() < endedAt.getTime() + UPLOADS_END_MS) return false;
+  const settings = await models.privacy.findById(teamId, { done: 1 }).lean<Pick<PrivacyDocument, 'done'>>();
+  const done = settings?.done[kind];
+  return done !== undefined && done >= endedAt;
 }
 
 /** Addresses of the objects that are wanted. */

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { openBlobs } from '#media/blobs/blobs.ts';
 import { addressAnswer, type Upload } from '#protocol/uploads.ts';
 import { createPacker } from '#runtime/link/packer.ts';
@@ -16,6 +16,7 @@ import {
   names,
   openHeldCalls,
   put,
+  recording,
   said,
   stores,
   user,
@@ -136,6 +137,27 @@ describe('an object that its worker stores in the bucket itself', () => {
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
     expect(await given()).toEqual([false, false]);
     expect((await ask(whole, { token: user.key })).status).toBe(401);
+  });
+});
+
+describe('a recording that a player reads in ranges', () => {
+  it('is fetched and decoded once, in turns of its account', async () => {
+    const id = await call();
+    await put([audio(id, { piece: 0, pieces: 3 })]);
+    await end(id);
+    await api.clock.advance(60_000);
+    const { body } = await recording(id);
+    const { pathname, search } = new URL(body.tracks[0].url);
+    const get = vi.spyOn(stores.blobs, 'get');
+    const take = vi.spyOn(api.context.turns, 'take');
+    for (const range of ['bytes=0-99', 'bytes=1000-1099', 'bytes=2000-2099']) {
+      const url = `${pathname}${search}`;
+      const { statusCode } = await api.app.inject({ method: 'GET', url, headers: { range } });
+      expect(statusCode).toBe(206);
+    }
+    expect(get).toHaveBeenCalledTimes(1);
+    expect(take.mock.calls.map(([userId]) => userId)).toEqual([user.userId, user.userId, user.userId]);
+    take.mockRestore();
   });
 });
 

@@ -150,6 +150,22 @@ describe('pieces of a recording in a bucket', () => {
   });
 });
 
+describe('pieces that come days after the call', () => {
+  it('are stored, unless retention has deleted its recording', async () => {
+    const [kept, expired] = [await call(), await call()];
+    await end(kept);
+    await api.clock.advance(1_000);
+    await end(expired);
+    await api.clock.advance(3 * 24 * 60 * 60_000);
+    await put([audio(kept, { piece: 0, pieces: 2 })]);
+    const done = { recordings: new Date(api.clock.wallTime()) };
+    await api.context.models.privacy.create({ _id: user.teamId, done });
+    await put([audio(expired, { piece: 0, pieces: 2 })]);
+    await api.context.models.privacy.deleteOne({ _id: user.teamId });
+    expect([(await names(kept)).length, await names(expired)]).toEqual([1, []]);
+  });
+});
+
 describe('pieces that are being stored', () => {
   const everything = () => storeSilent(api.context, Number.POSITIVE_INFINITY);
 
