@@ -10,8 +10,8 @@ export interface Blobs {
   /** Stores bytes under a key, replacing earlier ones. Durable once it resolves; atomic for readers. */
   put(key: string, bytes: Uint8Array): Promise<void>;
   /**
-   * An address at which whoever has it may PUT so many bytes, as `OBJECT_TYPE`, within five minutes; null if the
-   * store has none.
+   * An address at which whoever has it may PUT so many bytes, as `OBJECT_TYPE`, within five minutes; null
+   * if the store has none.
    */
   putAddress(key: string, bytes: number): Promise<string | null>;
   /** Returns the bytes of a key, or null. Rejects if they are more than any part of the product stores. */

@@ -1,6 +1,6 @@
 /**
- * Segments of recordings that were decoded a moment ago. A player asks for one range after another: each would
- * fetch and decode a minute.
+ * Segments of recordings that were decoded a moment ago. A player asks for one range after another: each
+ * would fetch and decode a minute.
  */
 import type { Clock } from '#base/clock.ts';
 
