@@ -1,4 +1,5 @@
 /** The thread that compresses recordings, and encrypts and stores objects; `packer.ts` is the other side. */
+import { createHash } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import { createSealer } from '#base/sealer.ts';
 import { treatThisThreadAsOthers } from '#base/thread-priority.ts';
@@ -50,26 +51,34 @@ function encode({ id, samples, rateHz, firstSample }: EncodingJob): void {
   parentPort?.postMessage(answer, [answer.frames.buffer]);
 }
 
-async function store({ id, head, bytes, address }: StoringJob): Promise<void> {
+async function store(job: StoringJob): Promise<void> {
+  const failure = await putSealed(job).catch((error: unknown) => String(error));
+  parentPort?.postMessage({ id: job.id, failure } satisfies StoredObject);
+}
+
+async function putSealed({ head, bytes, address }: StoringJob): Promise<string | null> {
   const { url, key, name } = address;
   const file =
     head.type === 'audio' ? flacFile([bytes], { rateHz: head.rate_hz, samples: head.samples }) : bytes;
   const body = createSealer(Buffer.from(key, 'base64')).seal(file, name);
-  const failure = await put(url, body).catch((error: unknown) => String(error));
-  parentPort?.postMessage({ id, failure } satisfies StoredObject);
+  return await put(url, body);
 }
 
-/** Returns why it failed, or null. */
+/**
+ * Returns why it failed, or null. Every copy of the object is dropped then: only a store has checked the MD5,
+ * and answers with an ETag. Another server, or a proxy, may answer 200 to anything.
+ */
 async function put(url: string, body: Buffer): Promise<string | null> {
   const response = await request(url, {
     method: 'PUT',
-    // Signed with the address.
-    headers: { 'content-type': OBJECT_TYPE },
+    // The type is signed with the address.
+    headers: { 'content-type': OBJECT_TYPE, 'content-md5': createHash('md5').update(body).digest('base64') },
     body,
     signal: AbortSignal.timeout(ATTEMPT_MS),
   });
   const answer = await response.body.text();
   // No more of the answer: it may contain the id of the access key.
   const code = /<Code>(\w+)<\/Code>/.exec(answer)?.[1] ?? '';
-  return response.statusCode < 300 ? null : `${response.statusCode} ${code}`.trim();
+  if (response.statusCode >= 300) return `${response.statusCode} ${code}`.trim();
+  return response.headers['etag'] ? null : `${response.statusCode} without ETag`;
 }

@@ -72,10 +72,8 @@ function serve(
   const key = rest.join('/');
   if (!isSigned(request, url, body)) refuse(response, 403, 'SignatureDoesNotMatch');
   else if (bucket !== 'calls') refuse(response, 404, 'NoSuchBucket');
-  else if (request.method === 'PUT') {
-    objects.set(key, body);
-    response.end();
-  } else if (request.method === 'POST' && url.searchParams.has('delete')) {
+  else if (request.method === 'PUT') putObject(objects, request, { response, key, body });
+  else if (request.method === 'POST' && url.searchParams.has('delete')) {
     const md5 = createHash('md5').update(body).digest('base64');
     if (request.headers['content-md5'] !== md5) {
       refuse(response, 400, 'InvalidDigest');
@@ -90,6 +88,20 @@ function serve(
   } else if (key === '') list(objects, url, { response, pageKeys });
   else if (objects.has(key)) response.end(objects.get(key));
   else refuse(response, 404, 'NoSuchKey');
+}
+
+function putObject(
+  objects: Map<string, Buffer>,
+  request: IncomingMessage,
+  { response, key, body }: { response: ServerResponse; key: string; body: Buffer },
+): void {
+  const md5 = createHash('md5').update(body);
+  const given = request.headers['content-md5'];
+  if (given !== undefined && given !== md5.copy().digest('base64')) refuse(response, 400, 'BadDigest');
+  else {
+    objects.set(key, body);
+    response.writeHead(200, { etag: `"${md5.digest('hex')}"` }).end();
+  }
 }
 
 function list(
