@@ -55,7 +55,7 @@ export class ObjectSender {
 
   /** Stores an object; `onDone` is called once. */
   send(object: Upload, onDone: (outcome: UploadOutcome) => void = () => undefined): void {
-    if (this.#deps.clock.now() < this.#detourUntilMs) {
+    if (this.#isOnDetour) {
       this.#deps.sender.send(object, onDone);
       return;
     }
@@ -76,6 +76,10 @@ export class ObjectSender {
     this.#pump();
     while (this.#storing.size > 0) await Promise.all(this.#storing);
     await this.#deps.sender.flushed();
+  }
+
+  get #isOnDetour(): boolean {
+    return this.#deps.clock.now() < this.#detourUntilMs;
   }
 
   #pump(): void {
@@ -103,7 +107,8 @@ export class ObjectSender {
 
   async #storeOne(waiting: WaitingObject, address: ObjectAddress | null): Promise<void> {
     const { object, onDone } = waiting;
-    const isStored = address !== null && (await this.#put(object, address));
+    // Another one may have failed meanwhile: a bucket that does not answer costs 20 s each time.
+    const isStored = address !== null && !this.#isOnDetour && (await this.#put(object, address));
     this.#taken.delete(object);
     if (!isStored) this.#deps.sender.send(object, onDone);
     else {

@@ -118,6 +118,13 @@ describe('whole objects', () => {
     ]);
   });
 
+  it('do not wait for a bucket that did not answer the ones before them', async () => {
+    failure = 'no answer';
+    for (let piece = 3; piece < 33; piece++) objects.send(object(piece));
+    await objects.flushed();
+    expect([stored.length, sent.length]).toEqual([8, 30]);
+  });
+
   it('go to the control plane if it knows no addresses', async () => {
     objects.send(object(0));
     server.removeAllListeners('request').on('request', (_, response) => response.writeHead(404).end('{}'));
