@@ -20,7 +20,7 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import type { PrivacyDocument } from '../../platform/store/models/privacy-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { addressOf, deleteStored, eraseStored, putStored } from './recording-store.ts';
-import { plainStoredAs, storedAs, UPLOADS_END_MS } from './stored-pieces.ts';
+import { type Chunk, plainStoredAs, type Segment, storedAs, UPLOADS_END_MS } from './stored-pieces.ts';
 
 /** A full request plus the largest object: a minute of noise at 48 kHz is 5.8 MB. */
 const MAX_UPLOAD_BYTES = 8 * 1024 * 1024;
@@ -77,24 +77,28 @@ async function take(context: Context, uploads: readonly Upload[]): Promise<Answe
   let isStored = true;
   const refused = await storeAll(context, uploads, async (owner, upload) => {
     const { head, bytes } = upload;
-    if (head.type === 'audio' && !owner.record_audio) return;
-    if (await isDeleted(context, owner, head)) return;
+    if (head.type === 'audio' && !owner.record_audio) return null;
+    if (await isDeleted(context, owner, head)) return null;
     const nowMs = context.clock.now();
     if (head.is_part && context.blobs.isBucket && context.held.hold(upload, owner.team_id, nowMs)) {
       isStored = false;
-      return;
+      return null;
     }
-    if (head.salt === undefined) await putStored(context, owner, storedAs(head), bytes);
+    const stored = head.salt === undefined ? storedAs(head) : null;
+    if (stored) await putStored(context, owner, stored, bytes);
     context.held.release(head, context.clock.now());
+    return stored;
   });
   return { refused, is_stored: isStored };
 }
 
 async function takePlain(context: Context, uploads: readonly Upload<PlainHead>[]): Promise<Answer> {
   const refused = await storeAll(context, uploads, async (owner, { head, bytes }) => {
-    if (head.type === 'recording' && !owner.record_audio) return;
+    if (head.type === 'recording' && !owner.record_audio) return null;
     const whole = head.type === 'recording' ? bytes.subarray(0, bytes.length - (bytes.length % 2)) : bytes;
-    await putStored(context, owner, plainStoredAs(head, whole.length), whole);
+    const stored = plainStoredAs(head, whole.length);
+    await putStored(context, owner, stored, whole);
+    return stored;
   });
   return { refused, is_stored: true };
 }
@@ -175,23 +179,46 @@ const OWNER_FIELDS = {
   ended_at: 1,
 } as const;
 
-/** Calls `store` for each upload that is wanted; returns the positions of the others. */
+/**
+ * Calls `store` for each upload that is wanted; returns the positions of the others. What it has stored while
+ * the session was erased, or its retention ended, is deleted again.
+ */
 async function storeAll<Head extends { readonly session_id: string; readonly epoch: number }>(
   context: Context,
   uploads: readonly Upload<Head>[],
-  store: (owner: Owner, upload: Upload<Head>) => Promise<void>,
+  store: (owner: Owner, upload: Upload<Head>) => Promise<Segment | Chunk | null>,
 ): Promise<number[]> {
   const owners = await findOwners(context, [...new Set(uploads.map(({ head }) => head.session_id))]);
   const refused: number[] = [];
+  const all: { readonly owner: Owner; readonly stored: Segment | Chunk }[] = [];
   await Promise.all(
     uploads.map(async (upload, index) => {
       const owner = owners.get(upload.head.session_id);
       // Any earlier epoch may still be uploading its segments.
-      if (owner && upload.head.epoch <= owner.epoch) await store(owner, upload);
-      else refused.push(index);
+      if (!owner || upload.head.epoch > owner.epoch) {
+        refused.push(index);
+        return;
+      }
+      const stored = await store(owner, upload);
+      if (stored) all.push({ owner, stored });
     }),
   );
+  await deleteUnwanted(context, all);
   return refused;
+}
+
+async function deleteUnwanted(
+  context: Context,
+  all: readonly { readonly owner: Owner; readonly stored: Segment | Chunk }[],
+): Promise<void> {
+  if (all.length === 0) return;
+  const owners = await findOwners(context, [...new Set(all.map(({ owner }) => owner._id))]);
+  for (const { owner, stored } of all) {
+    const now = owners.get(owner._id);
+    const kind = 'role' in stored ? 'recordings' : 'flight_logs';
+    if (!now?.wrapped_key || (await isExpired(context, now, kind)))
+      await deleteStored(context, owner, stored);
+  }
 }
 
 async function findOwners(

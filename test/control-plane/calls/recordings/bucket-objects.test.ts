@@ -140,6 +140,27 @@ describe('an object that its worker stores in the bucket itself', () => {
   });
 });
 
+describe('an object that goes through the control plane', () => {
+  it.each(['erased', 'expired'])('is deleted if its call is %s while it is stored', async (became) => {
+    const id = await call();
+    await end(id);
+    const { put: store } = stores.blobs;
+    stores.blobs.put = async (key, bytes) => {
+      await store(key, bytes);
+      const { models } = api.context;
+      if (became === 'erased') await models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
+      else {
+        await api.clock.advance(10 * 60_000);
+        const done = { recordings: new Date(api.clock.wallTime()) };
+        await models.privacy.updateOne({ _id: user.teamId }, { $set: { done } }, { upsert: true });
+      }
+    };
+    await put([audio(id, { piece: 0, pieces: 3 })]);
+    expect(await names(id)).toEqual([]);
+    await api.context.models.privacy.deleteOne({ _id: user.teamId });
+  });
+});
+
 describe('a recording that a player reads in ranges', () => {
   it('is fetched and decoded once, in turns of its account', async () => {
     const id = await call();
