@@ -51,8 +51,9 @@ class ThreadPacker implements Packer {
       const job: EncodingJob = { id: this.#nextId++, samples, rateHz: head.rate_hz, firstSample };
       this.#post(job, { onAnswer: (answer) => resolve((answer as EncodedAudio).frames), onLost });
     };
+    const encodeHere = async () => encodeFlac(samples, head.rate_hz, firstSample);
     // Nothing of a recording is lost with the thread, not even one that ends again; this thread has calls.
-    encode(() => encode(() => resolve(encodeFlac(samples, head.rate_hz, firstSample))));
+    encode(() => encode(() => resolve(encodeHere())));
     return promise;
   }
 
@@ -71,9 +72,14 @@ class ThreadPacker implements Packer {
   }
 
   #post(job: EncodingJob | StoringJob, waiting: WaitingJob): void {
-    this.#waiting.set(job.id, waiting);
-    this.#thread ??= this.#open();
-    this.#thread.postMessage(job);
+    try {
+      this.#thread ??= this.#open();
+      this.#thread.postMessage(job);
+      this.#waiting.set(job.id, waiting);
+    } catch {
+      // There is no memory for a thread.
+      waiting.onLost();
+    }
   }
 
   #open(): PackingThread {

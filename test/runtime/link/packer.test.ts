@@ -1,4 +1,7 @@
-import { EventEmitter } from 'node:events';
+import { createHash } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { decodeFlac } from '#media/speech/audio/flac-decoder.ts';
@@ -57,6 +60,16 @@ describe('the packer', () => {
     expect(String(gunzipSync(await packer.pack(piece, 0)))).toBe('lines');
   });
 
+  it('says that a piece cannot be compressed, on this thread neither, without ending the process', async () => {
+    packer = createPacker(() => {
+      throw new Error('no memory for a thread');
+    });
+    const { head, bytes } = recorded(Int16Array.of(1, 2, 3));
+    expect(heard(await packer.pack({ head, bytes }, 0), 3)).toEqual([1, 2, 3]);
+    const broken = packer.pack({ head: { ...head, rate_hz: -RATE_HZ } as PlainHead, bytes }, 0);
+    await expect(broken).rejects.toThrow(RangeError);
+  });
+
   it('loses nothing with its thread, and starts another one', async () => {
     const threads = new SilentThreads();
     packer = createPacker(() => threads.start());
@@ -68,5 +81,48 @@ describe('the packer', () => {
     expect(heard(await waiting, 3)).toEqual([1, 2, 3]);
     void packer.pack(recorded(Int16Array.of(4)), 0);
     expect(threads.started).toHaveLength(3);
+  });
+});
+
+describe('an object in the bucket', () => {
+  const head = {
+    type: 'log',
+    session_id: 's',
+    epoch: 1,
+    object: 0,
+    piece: 0,
+    pieces: 1,
+    is_part: false,
+  } as const;
+  const OBJECT: Upload = { head, bytes: Buffer.from('lines') };
+  const place = { key: Buffer.alloc(32).toString('base64'), name: 'x', salt: '0'.repeat(32) };
+
+  async function storeAt(answer: RequestListener): Promise<string | null> {
+    const server = createServer(answer);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    packer = createPacker();
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
+    const failure = await packer.store(OBJECT, { ...place, url });
+    server.closeAllConnections();
+    server.close();
+    return failure;
+  }
+
+  it('is stored once the answer has an ETag: another server may answer 200 to anything', async () => {
+    const stored = await storeAt((_, response) => response.writeHead(200, { etag: '"x"' }).end());
+    const unproven = await storeAt((_, response) => response.end('welcome'));
+    expect([stored, unproven]).toEqual([null, '200 without ETag']);
+  });
+
+  it('is sent with its MD5, so that the bucket refuses a damaged one', async () => {
+    const md5s: (string | undefined)[] = [];
+    await storeAt(async (request, response) => {
+      const md5 = createHash('md5');
+      for await (const chunk of request) md5.update(chunk);
+      md5s.push(request.headers['content-md5'] as string | undefined, md5.digest('base64'));
+      response.end();
+    });
+    expect(md5s[0]).toBe(md5s[1]);
   });
 });
