@@ -1,6 +1,9 @@
 /** How a worker uploads recordings and flight logs, and what dead workers have left of theirs. */
+import { mkdir, rmdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
+import { leftDirectories } from '#runtime/link/kept-files.ts';
 import { KeptPieces } from '#runtime/link/kept-pieces.ts';
 import { LeftPieces } from '#runtime/link/left-pieces.ts';
 import { ObjectSender } from '#runtime/link/object-sender.ts';
@@ -14,9 +17,9 @@ import type { WorkerMetrics } from '#runtime/worker/worker-metrics.ts';
 /** Uploads of a worker. */
 export interface Recordings {
   readonly uploads: Uploads;
-  /** Takes what is in the spools of these dead instances, before they are removed. */
+  /** Takes what these dead instances have left, and those that have no spool any more; never rejects. */
   takeLeft(instances: Iterable<string>): Promise<void>;
-  /** What is not stored stays in the spool, which must be closed after this. */
+  /** What is not stored stays on the disk for the next worker. */
   close(): Promise<void>;
 }
 
@@ -26,29 +29,47 @@ export interface RecordingsParts {
   readonly logger: Logger;
   readonly instanceId: string;
   /** Folder of the spools. */
-  readonly root: string;
+  readonly spools: string;
 }
 
 /** Opens the uploads of a worker whose spool is open. */
-export function openRecordings(
+export async function openRecordings(
   { controlPlaneUrl: url, token }: Pick<WorkerDeps, 'controlPlaneUrl' | 'token'>,
-  { metrics, logger, instanceId, root }: RecordingsParts,
-): Recordings {
+  { metrics, logger, instanceId, spools }: RecordingsParts,
+): Promise<Recordings> {
   const clock = systemClock;
-  const directory = spoolOf(root, instanceId);
+  // Not in the spool: workers one version older remove those of dead workers as a whole.
+  const pieces = join(dirname(spools), 'pieces');
+  const directory = spoolOf(pieces, instanceId);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
   const packer = createPacker();
   const onDropped = () => metrics.uploadsDropped.inc({});
   const openSender = () => createUploadSender({ url, token, clock, logger, onDropped });
   const ofObjects = openSender();
   const objects = new ObjectSender({ url, token, instanceId, clock, logger, packer, sender: ofObjects });
-  const kept = new KeptPieces({ directory, clock, logger });
-  const left = new LeftPieces({ directory, sender: ofObjects, clock, logger });
+  // What it gives up is not lost.
+  const left = new LeftPieces({
+    directory,
+    sender: createUploadSender({ url, token, clock, logger }),
+    clock,
+    logger,
+  });
+  const kept = new KeptPieces({ directory, left, clock, logger });
   return {
-    uploads: createUploads({ clock, sender: openSender(), objects, packer, kept }),
-    takeLeft: (instances) => left.adopt([...instances].map((name) => spoolOf(root, name))),
+    uploads: createUploads({ clock, logger, onDropped, sender: openSender(), objects, packer, kept }),
+    async takeLeft(instances) {
+      const taken = new Set(instances);
+      const directories = await leftDirectories(pieces, { spools, taken }).catch((error: unknown) => {
+        logger.warn({ err: error }, 'recordings of dead workers cannot be found');
+        return [];
+      });
+      await left.adopt(directories.filter((one) => basename(one) !== basename(directory)));
+    },
     async close() {
       await kept.close();
       await packer.close();
+      // Unless something is left in it.
+      await rmdir(directory).catch(() => undefined);
     },
   };
 }

@@ -96,7 +96,7 @@ async function compose(
   const knowledge = createKnowledgeSearch({ clock, logger });
   const parts = { settings, speech, knowledge, egress, clock, vendorClock, logger, vendors: metrics.vendors };
   const downloads = new ModelDownloads({ settings, clock, logger, onReady: speech.prepare });
-  const recordings = openRecordings(link, { metrics, logger, instanceId, root });
+  const recordings = await openRecordings(link, { metrics, logger, instanceId, spools: root });
   const worker = new Worker({
     identity: identityOf(settings, instanceId, signalling !== null),
     ...link,
@@ -159,12 +159,14 @@ function watchOthers(
   if (settings.SUPERVISOR_RUN !== undefined) return null;
   return watchSpools({
     ...watched,
-    // A spool is removed once its reports are stored: its recordings are taken out before.
-    onLeft: (spools) => void recordings.takeLeft(spools.keys()).then(() => worker.adopt(spools)),
+    onLeft: (spools) => {
+      worker.adopt(spools);
+      void recordings.takeLeft(spools.keys());
+    },
   });
 }
 
-/** The spools of dead workers, without their recordings, which this worker takes. */
+/** The spools of dead workers, whose recordings this worker takes, too. */
 async function adoptLeft(
   root: string,
   recordings: Recordings,

@@ -68,8 +68,10 @@ export class ScriptedWorker {
       sender: openSender(),
     });
     const directory = spoolOf(parts.spoolRoot, tag);
-    const kept = new KeptPieces({ directory, clock: systemClock, logger });
-    this.#uploads = createUploads({ clock: systemClock, sender: openSender(), objects, packer, kept });
+    const clock = systemClock;
+    const left = { bytes: 0, retry: () => this.note('an object was given up') };
+    const kept = new KeptPieces({ directory, left, clock, logger });
+    this.#uploads = createUploads({ clock, logger, onDropped, sender: openSender(), objects, packer, kept });
     this.#client = connectControlPlane({
       url,
       token,

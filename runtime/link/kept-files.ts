@@ -1,11 +1,12 @@
 /**
- * Files of pieces in a worker's spool. A record is its length, the beginning of its checksum, and the upload
- * as it is sent. An upload without bytes says that its pieces are stored, or not wanted. What was cut short
- * by a loss of power is left out.
+ * Files of pieces, in a directory of their worker. A record is its length, the beginning of its checksum, and
+ * the upload as it is sent. An upload without bytes says that its pieces are stored, or not wanted; it is in
+ * the file of the pieces. What was cut short by a loss of power is left out.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { type FileHandle, open, readdir, readFile, rename } from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile, rename, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { streamOf } from '#protocol/join-pieces.ts';
 import { type PieceHead, packUploads, type Upload, unpackUploads } from '#protocol/uploads.ts';
 
@@ -14,26 +15,42 @@ const LENGTH_BYTES = 4;
 const CHECKSUM_BYTES = 8;
 const HEAD_BYTES = LENGTH_BYTES + CHECKSUM_BYTES;
 
-/** A name that no other worker's file has: files move from one spool to another. */
+/** A name that no other worker's file has: files move from one directory to another. */
 export function newKeptFile(directory: string): string {
   return join(directory, `${PREFIX}${randomUUID()}`);
 }
 
-/** The files of a spool. */
+/** The files of a directory. */
 export async function keptFiles(directory: string): Promise<string[]> {
   const names = await readdir(directory);
   return names.filter((name) => name.startsWith(PREFIX)).map((name) => join(directory, name));
 }
 
-/** Moves the files of one spool to another one; returns their new places. */
-export async function moveKeptFiles(from: string, to: string): Promise<string[]> {
-  const moved: string[] = [];
+/**
+ * Directories under `root` of workers that have ended: this one has taken their spool, or nobody has one. A
+ * worker has its spool before this directory. Of an earlier version, one may have removed a dead one's spool.
+ */
+export async function leftDirectories(
+  root: string,
+  { spools, taken }: { readonly spools: string; readonly taken: ReadonlySet<string> },
+): Promise<string[]> {
+  const names = await readdir(root);
+  const living = new Set(await readdir(spools));
+  return names.filter((name) => taken.has(name) || !living.has(name)).map((name) => join(root, name));
+}
+
+/** Moves the files of one directory to another one, and removes it. Yields each in its new place. */
+export async function* moveKeptFiles(
+  from: string,
+  to: string,
+): AsyncGenerator<{ path: string; bytes: number }> {
   for (const path of await keptFiles(from)) {
+    const { size: bytes } = await stat(path);
     const place = newKeptFile(to);
     await rename(path, place);
-    moved.push(place);
+    yield { path: place, bytes };
   }
-  return moved;
+  await rmdir(from);
 }
 
 /** Makes the names in a directory durable. */
@@ -65,9 +82,9 @@ export function releaseOf(head: PieceHead): Buffer {
   return recordOf({ head, bytes: new Uint8Array() });
 }
 
-/** The pieces of these files that are still needed. */
-export async function readKeptFiles(paths: readonly string[]): Promise<Upload[]> {
-  const all = (await Promise.all(paths.map(async (path) => uploadsOf(await readFile(path))))).flat();
+/** The pieces of a file that are still needed. */
+export async function readKeptFile(path: string): Promise<Upload[]> {
+  const all = await uploadsOf(await readFile(path));
   const released = new Set<string>();
   for (const { head, bytes } of all)
     if (bytes.length === 0)
@@ -82,8 +99,8 @@ export function numbersOf({ piece, pieces }: PieceHead): number[] {
   return Array.from({ length: pieces }, (_, index) => piece + index);
 }
 
-/** The uploads of these records, up to the first record that is not whole. */
-function uploadsOf(records: Buffer): Upload[] {
+/** The uploads of these records, up to the first record that is not whole; in turns, beside calls. */
+async function uploadsOf(records: Buffer): Promise<Upload[]> {
   const uploads: Upload[] = [];
   for (let at = 0; at + HEAD_BYTES <= records.length; ) {
     const body = records.subarray(at + HEAD_BYTES, at + HEAD_BYTES + records.readUInt32BE(at));
@@ -91,6 +108,7 @@ function uploadsOf(records: Buffer): Upload[] {
     if (!checksumOf(body).equals(checksum)) break;
     uploads.push(...(unpackUploads(body) ?? []));
     at += HEAD_BYTES + body.length;
+    await nextRound();
   }
   return uploads;
 }

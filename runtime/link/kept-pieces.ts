@@ -1,26 +1,28 @@
 /**
  * Pieces that a control plane holds in memory only, on their worker's disk until their object is stored:
- * both may die at once. They are in files of the worker's spool, behind its lock; a file is deleted once
- * nothing in it is waiting. `LeftPieces` sends what dead workers have left.
+ * both may die at once. A file is deleted once nothing in it is waiting. If the object of a piece in it was
+ * given up, `LeftPieces` gets the file instead, which sends what dead workers have left, too.
  */
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { PieceHead, Upload } from '#protocol/uploads.ts';
 import { keptStreamOf, newKeptFile, numbersOf, recordOf, releaseOf, syncNames } from './kept-files.ts';
+import type { LeftPieces } from './left-pieces.ts';
 
 /** Then another file is begun: one is only deleted as a whole. */
 const FULL_BYTES = 16 * 1024 * 1024;
 const FULL_MS = 60_000;
-/** Above this nothing more is kept. Two hundred calls need about 70 MiB. */
+/** Above this, left pieces included, nothing more is kept. Two hundred calls need about 70 MiB. */
 const MOST_BYTES = 256 * 1024 * 1024;
 /** What is written survives a kill at once, and a loss of power after this: a sync holds up other writers. */
 const SYNC_MS = 1_000;
 
 /** Dependencies of kept pieces. */
 export interface KeptPiecesDeps {
-  /** Of the worker's spool. */
+  /** Of this worker; it exists. */
   readonly directory: string;
+  readonly left: Pick<LeftPieces, 'bytes' | 'retry'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Another file is begun above this, and nothing more is kept above that. */
@@ -35,8 +37,9 @@ interface KeptFile {
   /** Settled once everything so far is written. */
   written: Promise<unknown>;
   bytes: number;
-  /** Pieces in it that are not stored yet. */
+  /** Pieces in it that are not stored yet, without those whose object was given up. */
   waiting: number;
+  givenUp: number;
   isNamed: boolean;
   /** Whom to tell that what was written is on the disk, or is not. */
   unsynced: ((isKept: boolean) => void)[];
@@ -45,6 +48,7 @@ interface KeptFile {
 /** A piece; it has a file once it is written. */
 interface KeptPiece {
   file: KeptFile | null;
+  isGivenUp: boolean;
 }
 
 interface WriteJob {
@@ -64,6 +68,7 @@ export class KeptPieces {
   #writing: Promise<void> | null = null;
   #removing: Promise<unknown> = Promise.resolve();
   #syncTimer: Timer | null = null;
+  #isFull = false;
   #isClosed = false;
 
   constructor(deps: KeptPiecesDeps) {
@@ -72,12 +77,10 @@ export class KeptPieces {
 
   /** Resolves to false if the piece is not on the disk: it must be stored elsewhere. */
   keep(upload: Upload): Promise<boolean> {
-    const { mostBytes = MOST_BYTES } = this.#deps;
-    const bytes = [...this.#files].reduce((sum, file) => sum + file.bytes, 0);
-    if (this.#isClosed || bytes > mostBytes) return Promise.resolve(false);
+    if (this.#isClosed || this.#hasTooMuch()) return Promise.resolve(false);
     const { promise, resolve: onDone } = Promise.withResolvers<boolean>();
     const key = keyOf(upload.head, upload.head.piece);
-    const piece: KeptPiece = { file: null };
+    const piece: KeptPiece = { file: null, isGivenUp: false };
     this.#pieces.set(key, piece);
     this.#queue.push({ key, piece, record: recordOf(upload), onDone });
     this.#writing ??= this.#write();
@@ -86,20 +89,16 @@ export class KeptPieces {
 
   /** These pieces are stored, or not wanted. */
   release(head: PieceHead): void {
-    const files = new Set<KeptFile>();
-    for (const number of numbersOf(head)) {
-      const key = keyOf(head, number);
-      const file = this.#pieces.get(key)?.file;
-      this.#pieces.delete(key);
-      if (!file) continue;
-      file.waiting -= 1;
-      files.add(file);
-    }
-    for (const file of files) {
+    for (const file of this.#settle(head, false)) {
       this.#removeIfDone(file);
       // Without it the pieces would only be stored twice.
       if (this.#files.has(file)) write(file, releaseOf(head)).catch(() => undefined);
     }
+  }
+
+  /** Nobody could store the object of these pieces: they are sent again from the disk. */
+  giveUp(head: PieceHead): void {
+    for (const file of this.#settle(head, true)) this.#removeIfDone(file);
   }
 
   /** What is not released stays for the next worker. */
@@ -113,6 +112,35 @@ export class KeptPieces {
       await Promise.allSettled([written]);
       await handle.close();
     }
+  }
+
+  #hasTooMuch(): boolean {
+    const { left, logger, mostBytes = MOST_BYTES } = this.#deps;
+    const bytes = [...this.#files].reduce((sum, file) => sum + file.bytes, left.bytes);
+    const isFull = bytes > mostBytes;
+    if (isFull && !this.#isFull)
+      logger.warn({ bytes }, 'too many recordings are kept on this disk; more are stored piece by piece');
+    this.#isFull = isFull;
+    return isFull;
+  }
+
+  /** Returns the files that these pieces are in. */
+  #settle(head: PieceHead, isGivenUp: boolean): Set<KeptFile> {
+    const files = new Set<KeptFile>();
+    for (const number of numbersOf(head)) {
+      const key = keyOf(head, number);
+      const piece = this.#pieces.get(key);
+      if (!piece) continue;
+      // One that is not written yet is counted then.
+      piece.isGivenUp = isGivenUp;
+      if (!piece.file && isGivenUp) continue;
+      this.#pieces.delete(key);
+      if (!piece.file) continue;
+      piece.file.waiting -= 1;
+      if (isGivenUp) piece.file.givenUp += 1;
+      files.add(piece.file);
+    }
+    return files;
   }
 
   async #write(): Promise<void> {
@@ -134,12 +162,15 @@ export class KeptPieces {
         file.unsynced.push(onDone);
         if (this.#pieces.get(key) !== piece) continue;
         piece.file = file;
-        file.waiting += 1;
+        if (piece.isGivenUp) {
+          this.#pieces.delete(key);
+          file.givenUp += 1;
+        } else file.waiting += 1;
       }
       if (file.bytes >= fullBytes || clock.now() - file.openedMs >= FULL_MS) this.#finish(file);
       this.#syncTimer ??= clock.after(SYNC_MS, () => void this.#sync());
     } catch (error) {
-      logger.warn({ err: error }, 'recordings cannot be kept on this disk; the control plane stores them');
+      logger.warn({ err: error }, 'recordings cannot be kept on this disk; they are stored piece by piece');
       for (const { key, onDone } of jobs) {
         this.#pieces.delete(key);
         onDone(false);
@@ -154,7 +185,8 @@ export class KeptPieces {
     const handle = await open(path, 'ax', 0o600);
     const openedMs = this.#deps.clock.now();
     const written = Promise.resolve();
-    const file = { path, handle, openedMs, written, bytes: 0, waiting: 0, isNamed: false, unsynced: [] };
+    const empty = { bytes: 0, waiting: 0, givenUp: 0, isNamed: false, unsynced: [] };
+    const file = { path, handle, openedMs, written, ...empty };
     this.#files.add(file);
     return file;
   }
@@ -198,7 +230,8 @@ export class KeptPieces {
     const remove = async () => {
       await Promise.allSettled([file.written]);
       await file.handle.close();
-      await rm(file.path, { force: true });
+      if (file.givenUp > 0) this.#deps.left.retry(file.path, file.bytes);
+      else await rm(file.path, { force: true });
     };
     this.#removing = Promise.all([this.#removing, remove()]).catch((error: unknown) => {
       this.#deps.logger.warn({ err: error }, 'a file of kept recordings cannot be deleted');

@@ -1,8 +1,7 @@
 /**
  * The spool: durable reports stay here from their creation until the control plane has acknowledged them, so
  * neither a lost link nor a killed worker loses one. One locked directory per worker instance, one JSON line
- * per report. A new worker on the same machine reads what a dead one left. Kept pieces of recordings are in
- * the same directory.
+ * per report. A new worker on the same machine reads what a dead one left.
  */
 import {
   constants,
@@ -20,7 +19,6 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { type DataDirLock, lockDataDir, tryExistingLock } from '#base/data-dir-lock.ts';
 import { type DurableReport, type ReportEnvelope, reportEnvelope } from '#protocol/worker-link.ts';
-import { keptFiles } from './kept-files.ts';
 import { keyOf } from './session-key.ts';
 
 /** A larger file is emptied once nothing in it is waiting. */
@@ -68,7 +66,7 @@ export interface Spool {
     readonly epoch: number;
     readonly fromSeq: number;
   }): boolean;
-  /** Waits for pending writes and releases the directory; removes it when neither report nor piece is waiting. */
+  /** Waits for pending writes and releases the directory; removes it when nothing is waiting. */
   close(): Promise<void>;
 }
 
@@ -84,7 +82,13 @@ export async function openSpool(root: string, instanceId: string, isSupervised =
   for (const name of [ALIVE, ...(isSupervised ? [SUPERVISED] : [])])
     await writeFile(join(hidden, name), '', { mode: 0o600 });
   const file = await open(join(hidden, REPORTS), 'a', 0o600);
-  await rename(hidden, directory);
+  try {
+    await rename(hidden, directory);
+  } catch (error) {
+    await rm(hidden, { recursive: true, force: true });
+    await letGo(file, lock);
+    throw error;
+  }
   return createSpool(placeOf(file, directory, lock), '');
 }
 
@@ -201,7 +205,7 @@ function placeOf(file: FileHandle, directory: string, lock: DataDirLock): SpoolP
     async close(isWaiting) {
       try {
         await file.close();
-        if (isWaiting || (await hasKept(directory))) return;
+        if (isWaiting) return;
         await rename(directory, hiddenName(directory)).catch((error: NodeJS.ErrnoException) => {
           // Removed by hand: nothing is left to remove.
           if (error.code !== 'ENOENT') throw error;
@@ -212,14 +216,6 @@ function placeOf(file: FileHandle, directory: string, lock: DataDirLock): SpoolP
       }
     },
   };
-}
-
-/** False if it was removed by hand. */
-function hasKept(directory: string): Promise<boolean> {
-  return keptFiles(directory).then(
-    ({ length }) => length > 0,
-    () => false,
-  );
 }
 
 class StoredSpool implements Spool {

@@ -2,9 +2,11 @@
  * Uploads the recordings and flight logs of all of a worker's calls. Each piece of a few seconds is
  * compressed and sent at once, so a lost worker loses its current pieces (4.8 s) and the batch being
  * gathered. A control plane with a bucket only holds it: the worker then sends the object of about a minute
- * that is stored. It keeps the pieces until then, in memory and on its disk: the control plane may be lost, too.
+ * that is stored. It keeps the pieces until then, in memory and on its disk: the control plane may be lost,
+ * too.
  */
 import type { Clock, Timer } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import { joinPieces } from '#protocol/join-pieces.ts';
 import { MOST_PIECES, type PieceHead, type PlainHead, type Upload } from '#protocol/uploads.ts';
 import type { KeptPieces } from './kept-pieces.ts';
@@ -43,10 +45,13 @@ export interface Uploads {
 /** Dependencies of uploads. */
 export interface UploadsDeps {
   readonly clock: Clock;
+  readonly logger: Pick<Logger, 'error'>;
+  /** Called for each piece that cannot be packed. */
+  readonly onDropped: () => void;
   readonly sender: Pick<UploadSender, 'send' | 'drop' | 'waiting' | 'flushed'>;
   readonly objects: Pick<ObjectSender, 'send' | 'waiting' | 'flushed'>;
   readonly packer: Pick<Packer, 'pack'>;
-  readonly kept: Pick<KeptPieces, 'keep' | 'release'>;
+  readonly kept: Pick<KeptPieces, 'keep' | 'release' | 'giveUp'>;
 }
 
 /** An object that is being gathered. */
@@ -54,7 +59,7 @@ interface OpenObject {
   /** Its first piece. */
   readonly first: PlainHead;
   readonly timer: Timer;
-  /** Null for a piece that was dropped while it was compressed. */
+  /** Null for a piece that was dropped while it was compressed, or could not be. */
   readonly pieces: Promise<SentPiece | null>[];
   samples: number;
   isDropped: boolean;
@@ -132,8 +137,8 @@ class GatheredUploads implements Uploads {
   }
 
   async #pack(piece: Piece, object: OpenObject, firstSample: number): Promise<SentPiece | null> {
-    const bytes = await this.#deps.packer.pack(piece, firstSample);
-    if (object.isDropped) return null;
+    const bytes = await this.#packed(piece, firstSample);
+    if (!bytes || object.isDropped) return null;
     const before = this.#stored.before(streamOf(piece.head));
     const head = { ...headOf(piece, indexOf(object.first)), ...(before > 0 && { stored_before: before }) };
     const upload = { head, bytes };
@@ -145,11 +150,23 @@ class GatheredUploads implements Uploads {
     return { upload, outcome };
   }
 
-  /** Keeps a piece on this disk; without one, the control plane must store it at once. */
+  /** Null if that failed: the other pieces of the call must not be lost with it. */
+  async #packed(piece: Piece, firstSample: number): Promise<Uint8Array | null> {
+    const { packer, logger, onDropped } = this.#deps;
+    try {
+      return await packer.pack(piece, firstSample);
+    } catch (error) {
+      logger.error({ err: error, upload: piece.head }, 'part of a recording cannot be packed; it is lost');
+      onDropped();
+      return null;
+    }
+  }
+
+  /** Keeps a piece on this disk; without one, it is stored at once, for which no other piece waits. */
   async #keep(upload: Upload): Promise<void> {
-    const { kept, sender } = this.#deps;
+    const { kept, objects } = this.#deps;
     if (await kept.keep(upload)) return;
-    sender.send({ head: { ...upload.head, is_part: false }, bytes: upload.bytes });
+    objects.send({ head: { ...upload.head, is_part: false }, bytes: upload.bytes });
   }
 
   #close(object: OpenObject): void {
@@ -167,7 +184,8 @@ class GatheredUploads implements Uploads {
     const note = ({ head }: Upload, outcome: UploadOutcome) => {
       if (outcome === 'stored')
         this.#stored.add(streamOf(object.first), head.piece, head.piece + head.pieces);
-      if (outcome !== 'given_up') this.#deps.kept.release(head);
+      if (outcome === 'given_up') this.#deps.kept.giveUp(head);
+      else this.#deps.kept.release(head);
     };
     if (outcomes.every((outcome) => outcome === 'stored')) {
       for (const { upload } of pieces) note(upload, 'stored');

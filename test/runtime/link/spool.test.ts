@@ -137,6 +137,13 @@ describe('spool', () => {
     await adopted?.close();
   });
 
+  it('lets go of everything if its place is taken', async () => {
+    const spool = await openSpool(directory, 'w1');
+    for (let attempt = 0; attempt < 2; attempt++)
+      await expect(openSpool(directory, 'w1')).rejects.toMatchObject({ code: 'ENOTEMPTY' });
+    await spool.close();
+  });
+
   it('forgets a session that the control plane has closed', async () => {
     const spool = await openSpool(directory, 'w1');
     spool.append(session, joined);

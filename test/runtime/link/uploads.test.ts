@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createLogger } from '#base/log.ts';
 import type { PlainHead, Upload } from '#protocol/uploads.ts';
 import type { UploadOutcome } from '#runtime/link/upload-sender.ts';
 import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
@@ -18,6 +19,13 @@ let unanswered: ((outcome: UploadOutcome) => void)[];
 let ofObjects: UploadOutcome;
 /** Pieces on the disk; null: it is full. */
 let kept: Set<number> | null;
+/** Pieces whose object was given up. */
+let givenUp: number[];
+/** What was sent as objects, by its first piece. */
+let asObjects: number[];
+/** The text of a piece that cannot be packed. */
+let unpackable: string | null;
+let dropped: number;
 
 function answerAll(result: UploadOutcome): void {
   for (const onDone of unanswered) onDone(result);
@@ -30,15 +38,24 @@ beforeEach(() => {
   unanswered = [];
   ofObjects = 'stored';
   kept = new Set();
+  [givenUp, asObjects, unpackable, dropped] = [[], [], null, 0];
   uploads = createUploads({
     clock,
+    logger: createLogger({ level: 'silent', name: 'test' }),
+    onDropped: () => {
+      dropped += 1;
+    },
     // As it is compressed, with its position in the object.
     packer: {
-      pack: async ({ bytes }, firstSample) => Buffer.from(`${Buffer.from(bytes).toString()}@${firstSample} `),
+      pack: async ({ bytes }, firstSample) => {
+        if (String(bytes) === unpackable) throw new Error('no memory');
+        return Buffer.from(`${Buffer.from(bytes).toString()}@${firstSample} `);
+      },
     },
     objects: {
       send: (object, onDone) => {
         sent.push(object);
+        asObjects.push(object.head.piece);
         onDone?.(ofObjects);
       },
       waiting: () => ({ items: [], bytes: 0 }),
@@ -56,6 +73,7 @@ beforeEach(() => {
     },
     kept: {
       keep: async ({ head }) => kept?.add(head.piece) !== undefined,
+      giveUp: ({ piece }) => void givenUp.push(piece),
       release: ({ piece, pieces }) => {
         for (let number = piece; number < piece + pieces; number++) kept?.delete(number);
       },
@@ -176,17 +194,30 @@ describe('the pieces of a call', () => {
     expect([...(kept ?? [])]).toEqual([]);
   });
 
-  it('stay on the disk if nobody could store their object, and not if nobody wants it', async () => {
+  it('are sent again from the disk if nobody could store their object, and not if nobody wants it', async () => {
     ofObjects = 'given_up';
     uploads.put(log(0));
     uploads.end('s', 1);
     await clock.advance(0);
-    expect([...(kept ?? [])]).toEqual([0]);
+    expect([[...(kept ?? [])], givenUp]).toEqual([[0], [0]]);
     ofObjects = 'refused';
     uploads.put(log(0));
     uploads.end('s', 1);
     await clock.advance(0);
-    expect([...(kept ?? [])]).toEqual([]);
+    expect([[...(kept ?? [])], givenUp]).toEqual([[], [0]]);
+  });
+
+  it('are stored without one that cannot be packed, and draining still ends', async () => {
+    unpackable = 's1';
+    for (const chunk of [0, 1, 2]) uploads.put(log(chunk));
+    await uploads.flushed();
+    expect([objects(), dropped]).toEqual([
+      [
+        [0, 1, 's0@0 '],
+        [2, 1, 's2@0 '],
+      ],
+      1,
+    ]);
   });
 
   it('are not on the disk if the control plane stores them as they are', async () => {
@@ -196,7 +227,7 @@ describe('the pieces of a call', () => {
     expect([...(kept ?? [])]).toEqual([]);
   });
 
-  it('are stored one by one by the control plane if the disk is full', async () => {
+  it('are objects of their own if the disk is full, for which no other piece waits', async () => {
     kept = null;
     uploads.put(log(0));
     await clock.advance(0);
@@ -204,6 +235,7 @@ describe('the pieces of a call', () => {
       [0, 1, true],
       [0, 1, false],
     ]);
+    expect(asObjects).toEqual([0]);
   });
 
   it('are in two objects if they are more than a hundred', async () => {

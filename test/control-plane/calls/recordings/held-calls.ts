@@ -44,13 +44,19 @@ export function openHeldCalls(): void {
   beforeEach(() => Object.assign(stores, { blobs: memoryBlobs(true), held: new HeldPieces() }));
 }
 
-export async function call(): Promise<string> {
+/** A call that nobody has answered yet. */
+export async function unanswered(): Promise<string> {
   const created = await api.request('POST', '/v1/agent/sessions', {
     key: user.key,
     body: { agent_id: agentId },
   });
-  await api.report(created.body.session_id, { type: 'joined', at: api.at() });
   return created.body.session_id;
+}
+
+export async function call(): Promise<string> {
+  const id = await unanswered();
+  await api.report(id, { type: 'joined', at: api.at() });
+  return id;
 }
 
 export const end = (id: string) => api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });

@@ -24,6 +24,7 @@ import {
   said,
   stores,
   tone,
+  unanswered,
   user,
 } from './held-calls.ts';
 
@@ -249,6 +250,12 @@ describe('pieces that are being stored', () => {
     await api.clock.advance(60_000);
     expect((await recording(id)).body.status).toBe('complete');
   });
+
+  it('are not awaited of a call that was never answered', async () => {
+    const id = await unanswered();
+    await end(id);
+    expect((await recording(id)).status).toBe(404);
+  });
 });
 
 describe('pieces whose worker and control plane have both died', () => {
@@ -259,7 +266,7 @@ describe('pieces whose worker and control plane have both died', () => {
       mkdtempSync(join(tmpdir(), 'parley-w2-')),
     ];
     const parts = { clock: api.clock, logger: api.context.logger };
-    const kept = new KeptPieces({ directory: before, ...parts });
+    const kept = new KeptPieces({ directory: before, left: { bytes: 0, retry: () => undefined }, ...parts });
     const pieces = [0, 1].map((piece) => audio(id, { piece }));
     expect((await put(pieces)).is_stored).toBe(false);
     const keeping = pieces.map((piece) => kept.keep(piece));
@@ -274,7 +281,7 @@ describe('pieces whose worker and control plane have both died', () => {
     await vi.waitFor(() => expect(readdirSync(after)).toEqual([]), { timeout: 10_000 });
     expect(await names(id)).toEqual(['user-0001-000000-…-8000-1600-2.flac']);
     expect(await heard(id)).toEqual(said(0, 1));
-    for (const directory of [before, after]) rmSync(directory, { recursive: true });
+    rmSync(after, { recursive: true });
   });
 });
 
