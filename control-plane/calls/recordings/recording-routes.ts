@@ -154,12 +154,13 @@ function toRecording(
  */
 function isAwaited(
   context: Context,
-  { status, epoch, record_audio: isRecorded, ended_at: endedAt, tracks }: SessionDocument,
+  { status, epoch, record_audio, started_at: startedAt, ended_at: endedAt, tracks }: SessionDocument,
   segments: readonly Segment[],
 ): boolean {
   const sinceMs = endedAt ? context.clock.wallTime() - endedAt.getTime() : Number.POSITIVE_INFINITY;
   if (isLive(status) || sinceMs > UPLOADS_END_MS) return false;
   const isReported = tracks.some((track) => track.epoch === epoch);
+  const isRecorded = record_audio && startedAt !== null;
   if (isRecorded && context.blobs.isBucket && !isReported && sinceMs < HELD_MS) return true;
   const stored = ({ role, epoch }: RecordedTrack) =>
     segments
