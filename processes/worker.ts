@@ -120,8 +120,6 @@ async function compose(
   });
   const others = watchOthers(settings, { worker, recordings }, { clock, logger, root, instanceId });
   health?.serve(healthOf({ worker, ...recordings, meters: metrics.meters, clock }));
-  // Before it gets calls, which would wait.
-  collectStartGarbage();
   const isConnected = await connected(worker, sip);
   const warming = clock.after(WARM_UP_AFTER_MS, () => warmUp.begin(worker.kinds));
   return {
@@ -284,6 +282,8 @@ function openSip(settings: Settings, worker: Pick<DrachtioOptions, 'tag' | 'watc
 
 /** Waits for both connections, for a limited time; returns whether that to the control plane exists. */
 async function connected(worker: Worker, sip: Sip | null): Promise<boolean> {
+  // Before it gets calls, which would wait.
+  collectStartGarbage();
   const [isConnected] = await Promise.all([
     worker.connected(CONNECT_MS),
     sip && waitAtMost(systemClock, CONNECT_MS, sip.connected),
