@@ -9,6 +9,7 @@ import type { Health } from './health-server.ts';
 export interface WorkerParts {
   readonly worker: Pick<Worker, 'missing' | 'state' | 'kinds'>;
   readonly uploads: Pick<Uploads, 'waiting'>;
+  readonly leftBytes: () => number;
   readonly meters: Meters;
   readonly clock: Clock;
 }
@@ -62,7 +63,7 @@ export function healthOf(parts: WorkerParts): Health {
 }
 
 /** Adds what waits for a control plane. */
-function addBacklogs({ worker, uploads, meters, clock }: WorkerParts): void {
+function addBacklogs({ worker, uploads, leftBytes, meters, clock }: WorkerParts): void {
   const queues = {
     reports: { items: () => worker.state().waitingReports, age: ageOfOldest(clock) },
     uploads: { items: () => uploads.waiting().items, age: ageOfOldest(clock) },
@@ -83,8 +84,13 @@ function addBacklogs({ worker, uploads, meters, clock }: WorkerParts): void {
   });
   meters.gauge({
     name: 'parley_upload_backlog_bytes',
-    help: 'Size of the waiting uploads; above 268435456 the oldest are dropped.',
+    help: 'Size of the waiting uploads; above 268435456 the oldest are given up.',
     read: () => uploads.waiting().bytes,
+  });
+  meters.gauge({
+    name: 'parley_recordings_left_bytes',
+    help: 'Size of the recordings on this disk that nobody could store; sent again every ten minutes.',
+    read: leftBytes,
   });
 }
 

@@ -14,9 +14,14 @@ import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
 import type { WorkerDeps } from '#runtime/worker/worker.ts';
 import type { WorkerMetrics } from '#runtime/worker/worker-metrics.ts';
 
+/** What is left is tried again every ten minutes; until then, the next file of it is waiting. */
+const RETRIES_OF_LEFT = 3;
+
 /** Uploads of a worker. */
 export interface Recordings {
   readonly uploads: Uploads;
+  /** Size of what is on the disk and waits to be sent again. */
+  leftBytes(): number;
   /** Takes what these dead instances have left, and those that have no spool any more; never rejects. */
   takeLeft(instances: Iterable<string>): Promise<void>;
   /** What is not stored stays on the disk for the next worker. */
@@ -43,20 +48,16 @@ export async function openRecordings(
   const directory = spoolOf(pieces, instanceId);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const packer = createPacker();
-  const onDropped = () => metrics.uploadsDropped.inc({});
-  const openSender = () => createUploadSender({ url, token, clock, logger, onDropped });
+  const onLost = () => metrics.uploadsDropped.inc({});
+  const openSender = (retries?: number) =>
+    createUploadSender({ url, token, clock, logger, ...(retries !== undefined && { retries }) });
   const ofObjects = openSender();
   const objects = new ObjectSender({ url, token, instanceId, clock, logger, packer, sender: ofObjects });
-  // What it gives up is not lost.
-  const left = new LeftPieces({
-    directory,
-    sender: createUploadSender({ url, token, clock, logger }),
-    clock,
-    logger,
-  });
+  const left = new LeftPieces({ directory, sender: openSender(RETRIES_OF_LEFT), clock, logger });
   const kept = new KeptPieces({ directory, left, clock, logger });
   return {
-    uploads: createUploads({ clock, logger, onDropped, sender: openSender(), objects, packer, kept }),
+    uploads: createUploads({ clock, logger, onLost, sender: openSender(), objects, packer, kept }),
+    leftBytes: () => left.bytes,
     async takeLeft(instances) {
       const taken = new Set(instances);
       const directories = await leftDirectories(pieces, { spools, taken }).catch((error: unknown) => {

@@ -85,7 +85,7 @@ function ofControlPlane(): readonly MeterFacts[] {
 function ofWorker(): readonly MeterFacts[] {
   const { meters } = createWorkerMetrics();
   const worker = { ...absent<WorkerParts['worker']>(), kinds: ['web'] } as const;
-  healthOf({ meters, worker, uploads: absent(), clock: systemClock });
+  healthOf({ meters, worker, uploads: absent(), leftBytes: () => 0, clock: systemClock });
   return meters.describe();
 }
 

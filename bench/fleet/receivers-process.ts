@@ -20,8 +20,10 @@ const server = createServer((request, response) => {
     if (isObject) received.bytes += chunk.length;
   });
   request.on('end', () => {
-    if (isObject) received.puts += 1;
-    else received.webhooks += 1;
+    if (isObject) {
+      received.puts += 1;
+      response.setHeader('etag', '"stored"');
+    } else received.webhooks += 1;
     response.end();
   });
 });

@@ -59,8 +59,8 @@ export class ScriptedWorker {
     const { url, token, logger, capacity } = parts;
     this.tag = tag;
     this.#parts = parts;
-    const onDropped = () => this.note('an upload was given up');
-    const openSender = () => createUploadSender({ url, token, clock: systemClock, logger, onDropped });
+    const onLost = () => this.note('part of a recording was lost');
+    const openSender = () => createUploadSender({ url, token, clock: systemClock, logger });
     const { packer } = parts;
     const objects = new ObjectSender({
       ...{ url, token, logger, packer, instanceId: tag },
@@ -71,7 +71,7 @@ export class ScriptedWorker {
     const clock = systemClock;
     const left = { bytes: 0, retry: () => this.note('an object was given up') };
     const kept = new KeptPieces({ directory, left, clock, logger });
-    this.#uploads = createUploads({ clock, logger, onDropped, sender: openSender(), objects, packer, kept });
+    this.#uploads = createUploads({ clock, logger, onLost, sender: openSender(), objects, packer, kept });
     this.#client = connectControlPlane({
       url,
       token,

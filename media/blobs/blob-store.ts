@@ -3,6 +3,14 @@
 /** The content type of what is PUT to an address. */
 export const OBJECT_TYPE = 'application/octet-stream';
 
+/**
+ * Whether the answer to a PUT proves that a bucket has the object: it names what it has stored by a strong
+ * ETag (RFC 9110, section 8.8.3). Another server, or a proxy, may answer 200 to anything.
+ */
+export function provesStorage(etag: string | readonly string[] | null | undefined): boolean {
+  return typeof etag === 'string' && etag !== '' && !etag.startsWith('W/');
+}
+
 /** A blob store. Keys are paths such as `recordings/<session>/agent-000001.bin`. */
 export interface Blobs {
   /** Each object costs a request over the network, and the owner money. */

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { AwsClient } from 'aws4fetch';
 import pRetry, { AbortError } from 'p-retry';
-import { type Blobs, isKey, OBJECT_TYPE, requireKey, requirePrefix } from './blob-store.ts';
+import { type Blobs, isKey, OBJECT_TYPE, provesStorage, requireKey, requirePrefix } from './blob-store.ts';
 
 /** Credentials, named as in the environment of the AWS tools. */
 export interface S3Credentials {
@@ -158,6 +158,8 @@ class Requester {
       signal: AbortSignal.timeout(ATTEMPT_MS),
     });
     const answer = await bodyOf(response, operation);
+    if (response.ok && method === 'PUT' && !provesStorage(response.headers.get('etag')))
+      throw new AbortError(new S3Error(operation, response.status, 'without ETag'));
     if (response.ok) return answer;
     const code = tags(answer.toString('utf8'), 'Code')[0] ?? '';
     if (response.status === 404 && /^(?:GET|DELETE)$/.test(method) && code !== 'NoSuchBucket') return null;

@@ -28,7 +28,7 @@ export async function keptFiles(directory: string): Promise<string[]> {
 
 /**
  * Directories under `root` of workers that have ended: this one has taken their spool, or nobody has one. A
- * worker has its spool before this directory. Of an earlier version, one may have removed a dead one's spool.
+ * worker has its spool before this directory. A worker of an earlier version may have removed a dead one's.
  */
 export async function leftDirectories(
   root: string,
@@ -82,16 +82,20 @@ export function releaseOf(head: PieceHead): Buffer {
   return recordOf({ head, bytes: new Uint8Array() });
 }
 
-/** The pieces of a file that are still needed. */
-export async function readKeptFile(path: string): Promise<Upload[]> {
-  const all = await uploadsOf(await readFile(path));
+/**
+ * The pieces of a file that are still needed, and the size of its whole records: the last one may have been
+ * cut short. Throws if a record is whole and cannot be read: a later version has written it.
+ */
+export async function readKeptFile(path: string): Promise<{ uploads: Upload[]; wholeBytes: number }> {
+  const { all, wholeBytes } = await recordsOf(await readFile(path));
   const released = new Set<string>();
   for (const { head, bytes } of all)
     if (bytes.length === 0)
       for (const number of numbersOf(head)) released.add(`${keptStreamOf(head)}/${number}`);
-  return all.filter(
+  const uploads = all.filter(
     ({ head, bytes }) => bytes.length > 0 && !released.has(`${keptStreamOf(head)}/${head.piece}`),
   );
+  return { uploads, wholeBytes };
 }
 
 /** Of the pieces of a head. */
@@ -99,18 +103,21 @@ export function numbersOf({ piece, pieces }: PieceHead): number[] {
   return Array.from({ length: pieces }, (_, index) => piece + index);
 }
 
-/** The uploads of these records, up to the first record that is not whole; in turns, beside calls. */
-async function uploadsOf(records: Buffer): Promise<Upload[]> {
-  const uploads: Upload[] = [];
-  for (let at = 0; at + HEAD_BYTES <= records.length; ) {
+/** Reads up to the first record that is not whole; in turns, beside calls. */
+async function recordsOf(records: Buffer): Promise<{ all: Upload[]; wholeBytes: number }> {
+  const all: Upload[] = [];
+  let at = 0;
+  while (at + HEAD_BYTES <= records.length) {
     const body = records.subarray(at + HEAD_BYTES, at + HEAD_BYTES + records.readUInt32BE(at));
     const checksum = records.subarray(at + LENGTH_BYTES, at + HEAD_BYTES);
     if (!checksumOf(body).equals(checksum)) break;
-    uploads.push(...(unpackUploads(body) ?? []));
+    const uploads = unpackUploads(body);
+    if (!uploads) throw new Error('a record of kept recordings has another format');
+    all.push(...uploads);
     at += HEAD_BYTES + body.length;
     await nextRound();
   }
-  return uploads;
+  return { all, wholeBytes: at };
 }
 
 function checksumOf(body: Uint8Array): Buffer {

@@ -96,9 +96,14 @@ export class KeptPieces {
     }
   }
 
-  /** Nobody could store the object of these pieces: they are sent again from the disk. */
-  giveUp(head: PieceHead): void {
+  /**
+   * Nobody could store the object of these pieces: they are sent again from the disk. Returns how many of
+   * them are there, or about to be.
+   */
+  giveUp(head: PieceHead): number {
+    const there = numbersOf(head).filter((number) => this.#pieces.has(keyOf(head, number)));
     for (const file of this.#settle(head, true)) this.#removeIfDone(file);
+    return there.length;
   }
 
   /** What is not released stays for the next worker. */

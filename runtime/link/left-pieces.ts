@@ -2,9 +2,9 @@
  * Sends pieces of which no object could be stored: those that dead workers of this machine have left on its
  * disk, and those that this worker has given up. Most control planes still hold what dead workers left; those
  * that were killed, too, do not. Nothing is deleted before a control plane has stored it. One file is sent
- * after the other, so one that cannot be read or sent holds up none.
+ * after the other; one that cannot be read or sent is tried again after the others.
  */
-import { appendFile, rm } from 'node:fs/promises';
+import { appendFile, rm, truncate } from 'node:fs/promises';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -75,7 +75,8 @@ export class LeftPieces {
   async #send(path: string): Promise<boolean> {
     const { logger } = this.#deps;
     try {
-      const objects = await this.#sendAll(await readKeptFile(path));
+      const { uploads, wholeBytes } = await readKeptFile(path);
+      const objects = await this.#sendAll(uploads);
       const stored = objects.filter(({ outcome }) => outcome !== 'given_up');
       if (stored.length === objects.length) {
         await rm(path, { force: true });
@@ -83,7 +84,8 @@ export class LeftPieces {
         return true;
       }
       logger.warn({ path, objects: objects.length, stored: stored.length }, 'recordings stay on the disk');
-      // The others are not sent again.
+      // The others are not sent again. Nothing is read behind a record that was cut short.
+      await truncate(path, wholeBytes);
       await appendFile(path, Buffer.concat(stored.map(({ head }) => releaseOf(head))));
       return false;
     } catch (error) {

@@ -4,7 +4,7 @@ import { parentPort } from 'node:worker_threads';
 import { createSealer } from '#base/sealer.ts';
 import { treatThisThreadAsOthers } from '#base/thread-priority.ts';
 import { request } from '#base/undici.ts';
-import { OBJECT_TYPE } from '#media/blobs/blob-store.ts';
+import { OBJECT_TYPE, provesStorage } from '#media/blobs/blob-store.ts';
 import { encodeFlac } from '#media/speech/audio/flac-encoder.ts';
 import { flacFile } from '#media/speech/audio/flac-format.ts';
 import type { ObjectAddress, PieceHead } from '#protocol/uploads.ts';
@@ -64,10 +64,7 @@ async function putSealed({ head, bytes, address }: StoringJob): Promise<string |
   return await put(url, body);
 }
 
-/**
- * Returns why it failed, or null. Every copy of the object is dropped then: only a store has checked the MD5,
- * and answers with an ETag. Another server, or a proxy, may answer 200 to anything.
- */
+/** Returns why it failed, or null: every copy of the object is dropped then. The bucket checks the MD5. */
 async function put(url: string, body: Buffer): Promise<string | null> {
   const response = await request(url, {
     method: 'PUT',
@@ -80,5 +77,5 @@ async function put(url: string, body: Buffer): Promise<string | null> {
   // No more of the answer: it may contain the id of the access key.
   const code = /<Code>(\w+)<\/Code>/.exec(answer)?.[1] ?? '';
   if (response.statusCode >= 300) return `${response.statusCode} ${code}`.trim();
-  return response.headers['etag'] ? null : `${response.statusCode} without ETag`;
+  return provesStorage(response.headers['etag']) ? null : `${response.statusCode} without ETag`;
 }

@@ -50,8 +50,8 @@ export interface SenderOptions {
   readonly token: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called for each upload that is given up. */
-  readonly onDropped?: () => void;
+  /** Of a request, with growing pauses; by default they last about ten minutes. */
+  readonly retries?: number;
 }
 
 /** Creates the sender of one worker. */
@@ -83,8 +83,8 @@ class QueuedSender implements UploadSender {
       const oldest = this.#queue.shift();
       if (!oldest) break;
       this.#queuedBytes -= oldest.bytes.byteLength;
-      this.#giveUp(oldest);
-      this.#options.logger.error({ upload: oldest.head }, 'upload dropped: too much is queued');
+      this.#finish(oldest, 'given_up');
+      this.#options.logger.error({ upload: oldest.head }, 'upload given up: too much is queued');
     }
     if (this.#queuedBytes >= FULL_BYTES) this.#pump();
     else this.#gathering ??= this.#options.clock.after(GATHER_MS, () => this.#pump());
@@ -126,15 +126,15 @@ class QueuedSender implements UploadSender {
     const body = packUploads(uploads);
     try {
       await pRetry(() => this.#attempt(uploads, body), {
-        retries: RETRIES,
+        retries: this.#options.retries ?? RETRIES,
         minTimeout: 200,
         maxTimeout: 15_000,
         factor: 2,
       });
     } catch (error) {
-      for (const upload of uploads) this.#giveUp(upload);
+      for (const upload of uploads) this.#finish(upload, 'given_up');
       const heads = uploads.map(({ head }) => head);
-      this.#options.logger.error({ err: error, uploads: heads }, 'uploads dropped after repeated failures');
+      this.#options.logger.error({ err: error, uploads: heads }, 'uploads given up after repeated failures');
     }
     this.#running -= 1;
     for (const upload of uploads) this.#sending.delete(upload);
@@ -153,11 +153,6 @@ class QueuedSender implements UploadSender {
 
   #finish(upload: Upload, outcome: UploadOutcome): void {
     if (!this.#dropped.has(upload)) this.#onDone.get(upload)?.(outcome);
-  }
-
-  #giveUp(upload: Upload): void {
-    this.#options.onDropped?.();
-    this.#finish(upload, 'given_up');
   }
 }
 

@@ -9,6 +9,7 @@ import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { joinPieces } from '#protocol/join-pieces.ts';
 import { MOST_PIECES, type PieceHead, type PlainHead, type Upload } from '#protocol/uploads.ts';
+import { numbersOf } from './kept-files.ts';
 import type { KeptPieces } from './kept-pieces.ts';
 import type { ObjectSender } from './object-sender.ts';
 import type { Packer } from './packer.ts';
@@ -46,8 +47,8 @@ export interface Uploads {
 export interface UploadsDeps {
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'error'>;
-  /** Called for each piece that cannot be packed. */
-  readonly onDropped: () => void;
+  /** Called for each piece that is lost. */
+  readonly onLost: () => void;
   readonly sender: Pick<UploadSender, 'send' | 'drop' | 'waiting' | 'flushed'>;
   readonly objects: Pick<ObjectSender, 'send' | 'waiting' | 'flushed'>;
   readonly packer: Pick<Packer, 'pack'>;
@@ -61,6 +62,8 @@ interface OpenObject {
   readonly timer: Timer;
   /** Null for a piece that was dropped while it was compressed, or could not be. */
   readonly pieces: Promise<SentPiece | null>[];
+  /** Numbers of the pieces that are stored without it. */
+  readonly stored: Set<number>;
   samples: number;
   isDropped: boolean;
 }
@@ -129,6 +132,7 @@ class GatheredUploads implements Uploads {
       first: head,
       timer: this.#deps.clock.after(OBJECT_MS, () => this.#close(created)),
       pieces: [],
+      stored: new Set(),
       samples: 0,
       isDropped: false,
     };
@@ -144,7 +148,8 @@ class GatheredUploads implements Uploads {
     const upload = { head, bytes };
     const { promise: outcome, resolve } = Promise.withResolvers<UploadOutcome>();
     this.#deps.sender.send(upload, (outcome) => {
-      if (outcome === 'held') void this.#keep(upload);
+      if (outcome === 'held') void this.#keep(upload, object);
+      if (outcome === 'stored') object.stored.add(head.piece);
       resolve(outcome);
     });
     return { upload, outcome };
@@ -152,21 +157,24 @@ class GatheredUploads implements Uploads {
 
   /** Null if that failed: the other pieces of the call must not be lost with it. */
   async #packed(piece: Piece, firstSample: number): Promise<Uint8Array | null> {
-    const { packer, logger, onDropped } = this.#deps;
+    const { packer, logger, onLost } = this.#deps;
     try {
       return await packer.pack(piece, firstSample);
     } catch (error) {
       logger.error({ err: error, upload: piece.head }, 'part of a recording cannot be packed; it is lost');
-      onDropped();
+      onLost();
       return null;
     }
   }
 
   /** Keeps a piece on this disk; without one, it is stored at once, for which no other piece waits. */
-  async #keep(upload: Upload): Promise<void> {
+  async #keep(upload: Upload, { stored }: OpenObject): Promise<void> {
     const { kept, objects } = this.#deps;
     if (await kept.keep(upload)) return;
-    objects.send({ head: { ...upload.head, is_part: false }, bytes: upload.bytes });
+    const { head, bytes } = upload;
+    objects.send({ head: { ...head, is_part: false }, bytes }, (outcome) => {
+      if (outcome === 'stored') stored.add(head.piece);
+    });
   }
 
   #close(object: OpenObject): void {
@@ -181,20 +189,32 @@ class GatheredUploads implements Uploads {
     const pieces = (await Promise.all(object.pieces)).filter((piece) => piece !== null);
     if (this.#isFlushing) void sender.flushed();
     const outcomes = await Promise.all(pieces.map(({ outcome }) => outcome));
-    const note = ({ head }: Upload, outcome: UploadOutcome) => {
-      if (outcome === 'stored')
-        this.#stored.add(streamOf(object.first), head.piece, head.piece + head.pieces);
-      if (outcome === 'given_up') this.#deps.kept.giveUp(head);
-      else this.#deps.kept.release(head);
-    };
     if (outcomes.every((outcome) => outcome === 'stored')) {
-      for (const { upload } of pieces) note(upload, 'stored');
+      for (const { upload } of pieces) this.#release(object, upload.head, true);
       return;
     }
     const isThere = (outcome: UploadOutcome | undefined) => outcome === 'held' || outcome === 'stored';
     const wanted = pieces.filter((_, index) => !object.isDropped || isThere(outcomes[index]));
     for (const whole of joinPieces(wanted.map(({ upload }) => upload)))
-      objects.send(whole, (outcome) => note(whole, outcome));
+      objects.send(whole, (outcome) => {
+        if (outcome === 'given_up') this.#giveUp(object, whole.head);
+        else this.#release(object, whole.head, outcome === 'stored');
+      });
+  }
+
+  #release({ first }: OpenObject, head: PieceHead, isStored: boolean): void {
+    if (isStored) this.#stored.add(streamOf(first), head.piece, head.piece + head.pieces);
+    this.#deps.kept.release(head);
+  }
+
+  /** The disk has most pieces of an object that nobody could store; the others are lost. */
+  #giveUp({ stored }: OpenObject, head: PieceHead): void {
+    const { kept, logger, onLost } = this.#deps;
+    const wanted = numbersOf(head).filter((number) => !stored.has(number));
+    const lost = wanted.length - kept.giveUp(head);
+    if (lost <= 0) return;
+    logger.error({ upload: head, pieces: lost }, 'part of a recording could not be stored; it is lost');
+    for (let count = 0; count < lost; count++) onLost();
   }
 }
 

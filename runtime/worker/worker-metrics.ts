@@ -28,8 +28,8 @@ export function createWorkerMetrics() {
     uploadsDropped: meters.counter({
       name: 'parley_uploads_dropped_total',
       help:
-        'Parts of recordings and flight logs that were given up: the control plane was away for ' +
-        'too long.',
+        'Parts of recordings and flight logs that are lost: nobody could store them for ten ' +
+        'minutes, and the disk has no copy.',
     }),
   };
 }

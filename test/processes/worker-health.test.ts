@@ -16,7 +16,8 @@ let health: Health;
 const start = async (options: Parameters<TestWorker['start']>[0] = {}) => {
   await bench.start(options);
   const { worker, uploads, metrics } = bench;
-  health = healthOf({ worker, uploads, meters: metrics.meters, clock: systemClock });
+  const leftBytes = () => 4_711;
+  health = healthOf({ worker, uploads, leftBytes, meters: metrics.meters, clock: systemClock });
 };
 const missing = () => health.missing();
 const value = (series: string) => sampleOf(bench.metrics.meters, series);
@@ -58,13 +59,14 @@ it('a worker that takes no web calls does not say whether it is ready for them',
   expect(meters.describe().map(({ name }) => name)).not.toContain('parley_web_ready');
 });
 
-it('the metrics of a worker are its jobs, slots, link and waiting reports', async () => {
+it('the metrics of a worker are its jobs, slots, link, waiting reports and recordings', async () => {
   await start({ capacity: 2 });
   await expect.poll(() => value('parley_link_connected')).toBe(1);
   expect([await value('parley_jobs'), await value('parley_free_slots'), await value('parley_slots')]).toEqual(
     [0, 2, 2],
   );
   expect(await value('parley_backlog_items{queue="reports"}')).toBe(0);
+  expect(await value('parley_recordings_left_bytes')).toBe(4_711);
   await bench.startWebCall('s1');
   expect([await value('parley_jobs'), await value('parley_free_slots')]).toEqual([1, 1]);
   bench.spool.append({ sessionId: 's2', epoch: 1 }, { type: 'joined', at: '2026-01-01T00:00:00Z' });

@@ -112,7 +112,8 @@ async function isDeleted(context: Context, owner: Owner, head: PieceHead): Promi
     return true;
   }
   if (!(await isExpired(context, owner, head.type === 'log' ? 'flight_logs' : 'recordings'))) return false;
-  if (head.salt !== undefined) await deleteStored(context, owner, storedAs(head));
+  // Stored a moment ago, with an answer that the worker has not received.
+  await deleteStored(context, owner, storedAs(head));
   return true;
 }
 
@@ -181,7 +182,7 @@ const OWNER_FIELDS = {
 
 /**
  * Calls `store` for each upload that is wanted; returns the positions of the others. What it has stored while
- * the session was erased, or its retention ended, is deleted again.
+ * the session was erased, or its retention ended, is deleted again, also if it could not store everything.
  */
 async function storeAll<Head extends { readonly session_id: string; readonly epoch: number }>(
   context: Context,
@@ -191,7 +192,7 @@ async function storeAll<Head extends { readonly session_id: string; readonly epo
   const owners = await findOwners(context, [...new Set(uploads.map(({ head }) => head.session_id))]);
   const refused: number[] = [];
   const all: { readonly owner: Owner; readonly stored: Segment | Chunk }[] = [];
-  await Promise.all(
+  const storing = await Promise.allSettled(
     uploads.map(async (upload, index) => {
       const owner = owners.get(upload.head.session_id);
       // Any earlier epoch may still be uploading its segments.
@@ -204,6 +205,8 @@ async function storeAll<Head extends { readonly session_id: string; readonly epo
     }),
   );
   await deleteUnwanted(context, all);
+  const failed = storing.find((one) => one.status === 'rejected');
+  if (failed) throw failed.reason;
   return refused;
 }
 

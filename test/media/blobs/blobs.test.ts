@@ -173,6 +173,12 @@ describe('blobs in S3', () => {
     expect(s3.requests).toHaveLength(1);
   });
 
+  it('are stored only if the answer has a strong ETag: a proxy may answer 200 to anything', async () => {
+    const blobs = openBlobs(`s3://calls?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
+    s3.answers.set('PUT', { status: 200, body: '' });
+    await expect(blobs.put('a', Buffer.from('x'))).rejects.toThrow('S3 put: 200 without ETag');
+  });
+
   it('can be written by whoever has their address, which holds for one key, length and type only', async () => {
     const blobs = openBlobs(`s3://calls/under?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
     const address = (await blobs.putAddress('s/1-a.flac', 6)) ?? '';

@@ -68,8 +68,11 @@ async function keep(...uploads: readonly Upload[]): Promise<boolean[]> {
 
 /** What the next worker would find. */
 async function found(): Promise<string[]> {
-  const uploads = (await Promise.all((await keptFiles(directory)).map(readKeptFile))).flat();
-  return uploads.map(({ head: { session_id: session, piece: number } }) => `${session}${number}`).sort();
+  const files = await Promise.all((await keptFiles(directory)).map(readKeptFile));
+  return files
+    .flatMap(({ uploads }) => uploads)
+    .map(({ head: { session_id: session, piece: number } }) => `${session}${number}`)
+    .sort();
 }
 
 const files = () => readdirSync(directory).length;
@@ -89,7 +92,7 @@ describe('pieces that a control plane only holds', () => {
   it('have the bytes and the head with which they are sent', async () => {
     await keep(piece(3, 100));
     const [path = ''] = await keptFiles(directory);
-    expect(await readKeptFile(path)).toEqual([piece(3, 100)]);
+    expect((await readKeptFile(path)).uploads).toEqual([piece(3, 100)]);
   });
 
   it('leave nothing if they are released before they are written', async () => {

@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '#base/log.ts';
-import type { PieceHead, Upload } from '#protocol/uploads.ts';
+import { type PieceHead, packUploads, type Upload } from '#protocol/uploads.ts';
 import { leftDirectories, newKeptFile, recordOf, releaseOf } from '#runtime/link/kept-files.ts';
 import { LeftPieces } from '#runtime/link/left-pieces.ts';
 import type { UploadOutcome } from '#runtime/link/upload-sender.ts';
@@ -46,6 +47,15 @@ function head(session: string, piece: number, pieces = 1): PieceHead {
 
 const piece = (session: string, number: number) =>
   recordOf({ head: head(session, number), bytes: Buffer.alloc(10, 1) });
+
+/** A whole record, of a type that this version does not know. */
+function unknownRecord(): Buffer {
+  const body = packUploads([{ head: { ...head('s', 0), type: 'video' } as never, bytes: Buffer.alloc(10) }]);
+  const checksum = createHash('sha256').update(body).digest().subarray(0, 8);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(body.length);
+  return Buffer.concat([length, checksum, body]);
+}
 
 /** Writes a file of the dead worker. */
 async function leave(...records: readonly Buffer[]): Promise<string> {
@@ -119,6 +129,23 @@ describe('pieces that a dead worker has left', () => {
       ['s', 0, 1, false],
       ['s', 0, 1, false],
     ]);
+  });
+
+  it('are not sent twice if the last record of their file was cut short', async () => {
+    outcomes.set('s', 'given_up');
+    await leave(piece('s', 0), piece('other', 0), piece('cut', 0).subarray(0, -1));
+    await sendAll(2);
+    await vi.waitFor(() => expect(sent).toHaveLength(2));
+    outcomes.clear();
+    await advanceUntil(RETRY_MS, () => expect(files()).toBe(0));
+    expect(heads().map(([session]) => session)).toEqual(['other', 's', 's']);
+  });
+
+  it('stay on the disk if a later version has written them', async () => {
+    await leave(unknownRecord());
+    await leave(piece('s', 0));
+    await sendAll(1);
+    await vi.waitFor(() => expect(files()).toBe(1));
   });
 
   it('do not wait for a file that cannot be sent or read', async () => {

@@ -25,7 +25,7 @@ let givenUp: number[];
 let asObjects: number[];
 /** The text of a piece that cannot be packed. */
 let unpackable: string | null;
-let dropped: number;
+let lost: number;
 
 function answerAll(result: UploadOutcome): void {
   for (const onDone of unanswered) onDone(result);
@@ -38,12 +38,12 @@ beforeEach(() => {
   unanswered = [];
   ofObjects = 'stored';
   kept = new Set();
-  [givenUp, asObjects, unpackable, dropped] = [[], [], null, 0];
+  [givenUp, asObjects, unpackable, lost] = [[], [], null, 0];
   uploads = createUploads({
     clock,
     logger: createLogger({ level: 'silent', name: 'test' }),
-    onDropped: () => {
-      dropped += 1;
+    onLost: () => {
+      lost += 1;
     },
     // As it is compressed, with its position in the object.
     packer: {
@@ -73,7 +73,11 @@ beforeEach(() => {
     },
     kept: {
       keep: async ({ head }) => kept?.add(head.piece) !== undefined,
-      giveUp: ({ piece }) => void givenUp.push(piece),
+      giveUp: ({ piece, pieces }) => {
+        givenUp.push(piece);
+        return Array.from({ length: pieces }, (_, index) => piece + index).filter((one) => kept?.has(one))
+          .length;
+      },
       release: ({ piece, pieces }) => {
         for (let number = piece; number < piece + pieces; number++) kept?.delete(number);
       },
@@ -199,7 +203,7 @@ describe('the pieces of a call', () => {
     uploads.put(log(0));
     uploads.end('s', 1);
     await clock.advance(0);
-    expect([[...(kept ?? [])], givenUp]).toEqual([[0], [0]]);
+    expect([[...(kept ?? [])], givenUp, lost]).toEqual([[0], [0], 0]);
     ofObjects = 'refused';
     uploads.put(log(0));
     uploads.end('s', 1);
@@ -207,11 +211,36 @@ describe('the pieces of a call', () => {
     expect([[...(kept ?? [])], givenUp]).toEqual([[], [0]]);
   });
 
+  it('are lost if nobody could store them or their object, and the disk has none', async () => {
+    ofObjects = 'given_up';
+    outcome = 'given_up';
+    for (const chunk of [0, 1]) uploads.put(log(chunk));
+    await clock.advance(0);
+    // The control plane is there again for the third one.
+    outcome = 'stored';
+    uploads.put(log(2));
+    await clock.advance(0);
+    expect(lost).toBe(0);
+    uploads.end('s', 1);
+    await clock.advance(0);
+    expect(lost).toBe(2);
+  });
+
+  it('are not lost if they are objects of their own when nobody could store their object', async () => {
+    kept = null;
+    uploads.put(log(0));
+    await clock.advance(0);
+    ofObjects = 'given_up';
+    uploads.end('s', 1);
+    await clock.advance(0);
+    expect([givenUp, lost]).toEqual([[0], 0]);
+  });
+
   it('are stored without one that cannot be packed, and draining still ends', async () => {
     unpackable = 's1';
     for (const chunk of [0, 1, 2]) uploads.put(log(chunk));
     await uploads.flushed();
-    expect([objects(), dropped]).toEqual([
+    expect([objects(), lost]).toEqual([
       [
         [0, 1, 's0@0 '],
         [2, 1, 's2@0 '],

@@ -35,7 +35,7 @@ const NO_OBJECTS = {
   flushed: async () => undefined,
 };
 /** Nor does it hold anything. */
-const NOTHING_KEPT = { keep: async () => true, release: () => undefined, giveUp: () => undefined };
+const NOTHING_KEPT = { keep: async () => true, release: () => undefined, giveUp: () => 0 };
 const logger = createLogger({ level: 'silent', name: 'test' });
 
 /** Media that also answers browsers, with the same silent legs. */
@@ -121,7 +121,7 @@ export class TestWorker {
     this.spool = await openSpool(this.#directory, 'w');
     const sender = createUploadSender({ url, token: TOKEN, clock, logger });
     const packer = { pack: async ({ bytes }: Upload<object>) => bytes };
-    const parts = { clock, logger, onDropped: () => undefined, sender, packer };
+    const parts = { clock, logger, onLost: () => undefined, sender, packer };
     this.uploads = createUploads({ ...parts, objects: NO_OBJECTS, kept: NOTHING_KEPT });
     this.worker = new Worker({
       identity: {

@@ -161,6 +161,24 @@ describe('an object that goes through the control plane', () => {
   });
 });
 
+describe('objects of one request', () => {
+  it('are deleted if their call is erased meanwhile, also if one of them cannot be stored', async () => {
+    const id = await call();
+    await end(id);
+    const { put: store } = stores.blobs;
+    let isFirst = true;
+    stores.blobs.put = async (key, bytes) => {
+      if (!isFirst) throw new Error('away');
+      isFirst = false;
+      await store(key, bytes);
+      await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
+    };
+    const both = [audio(id, { piece: 0, pieces: 3 }), audio(id, { object: 3, piece: 3, pieces: 3 })];
+    await expect(put(both)).rejects.toThrow();
+    expect(await names(id)).toEqual([]);
+  });
+});
+
 describe('a recording that a player reads in ranges', () => {
   it('is fetched and decoded once, in turns of its account', async () => {
     const id = await call();
