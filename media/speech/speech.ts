@@ -144,6 +144,8 @@ export interface SynthesisOptions {
   readonly isFixed?: boolean;
   /** The account: local engines serve accounts in turn. Absent: all count as one. */
   readonly account?: string;
+  /** The reply that the text belongs to. Names it in traces; engines ignore it. */
+  readonly replyId?: string;
   readonly signal: AbortSignal;
 }
 

@@ -35,6 +35,8 @@ export interface ChatRequest {
   readonly extraBody: Readonly<Record<string, unknown>> | null;
   /** True until the turn is committed; sent to custom models as a header. */
   readonly speculative: boolean;
+  /** The reply it is for; absent for work of the call itself. Names it in traces. */
+  readonly replyId?: string;
   readonly signal: AbortSignal;
 }
 

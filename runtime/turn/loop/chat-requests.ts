@@ -56,7 +56,7 @@ export class ChatRequests {
 
   /** The request of one generation. */
   async build(
-    { turnId, messages, isSpeculative }: Extract<Effect, { do: 'generate' }>,
+    { replyId, turnId, messages, isSpeculative }: Extract<Effect, { do: 'generate' }>,
     signal: AbortSignal,
   ): Promise<ChatRequest> {
     const { clock, plan, toolDefinitions } = this.#options;
@@ -65,6 +65,7 @@ export class ChatRequests {
     return this.#request([...before, ...this.#window.fit(before, messages)], {
       tools: toolDefinitions,
       speculative: isSpeculative,
+      replyId,
       signal,
     });
   }
@@ -78,7 +79,7 @@ export class ChatRequests {
 
   #request(
     messages: readonly ChatMessage[],
-    run: Pick<ChatRequest, 'tools' | 'speculative' | 'signal'>,
+    run: Pick<ChatRequest, 'tools' | 'speculative' | 'replyId' | 'signal'>,
   ): ChatRequest {
     const { plan } = this.#options;
     const conversation = {

@@ -275,6 +275,7 @@ export class SpokenReply {
       ...voice,
       emotion: piece.emotion,
       isFixed,
+      replyId: this.replyId,
       sampleRateHz: rateHz,
       signal: this.#voicing.signal,
     })) {
