@@ -9,6 +9,7 @@ import { parseMoney } from '#base/money.ts';
 import { hostPort, isAllowListEntry, isAnyHost, isPort } from '#base/public-address.ts';
 import { contradictions } from './contradictions.ts';
 import { isCountry } from './countries.ts';
+import { contentCapture } from './gen-ai.ts';
 import { DEMO_MODEL_ID, vendorOfModel } from './language-models.ts';
 import { limitSettings } from './limit-settings.ts';
 import { isSecretName } from './secret-name.ts';
@@ -298,6 +299,7 @@ const environmentSchema = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LOG_FORMAT: z.enum(['auto', 'pretty', 'json']).default('auto'),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: contentCapture,
   // Set by the supervisor for its processes, not by operators.
   INTERNAL_PORT: port.optional(),
   WORKER_INSTANCE: z.string().min(1).optional(),

@@ -6,6 +6,10 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { Settings } from './env.ts';
+import { capturesInSpans } from './gen-ai.ts';
+
+/** Attributes of a span. */
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | null>>;
 
 /** A completed piece of work. */
 export interface FinishedSpan {
@@ -21,14 +25,16 @@ export interface FinishedSpan {
   readonly as?: string;
   /** Linked traces. */
   readonly links?: readonly string[];
-  /** Never personal data; null values are omitted. */
-  readonly attributes?: Readonly<Record<string, string | number | boolean | null>>;
-  /** The error, if it failed. */
+  /** Never personal data, unless the tracing `hasContent`; null values are omitted. */
+  readonly attributes?: SpanAttributes;
+  /** The error, if it failed; never personal data. */
   readonly error?: string | null;
 }
 
 /** Sends spans to a collector. */
 export interface Tracing {
+  /** Whether the operator wants spans to contain what was said, tool calls and prompts. */
+  readonly hasContent: boolean;
   /** Records a span; returns its `traceparent`, for child spans. */
   record(span: FinishedSpan): string;
   /** Sends the remaining spans and stops tracing. */
@@ -49,7 +55,8 @@ export function callTraceparent(sessionId: string): string {
 
 /** Starts tracing for one process; null if no endpoint is set. */
 export async function openTracing(
-  settings: Pick<Settings, 'OTEL_EXPORTER_OTLP_ENDPOINT'>,
+  settings: Pick<Settings, 'OTEL_EXPORTER_OTLP_ENDPOINT'> &
+    Partial<Pick<Settings, 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'>>,
   /** `instance` distinguishes processes with the same role. */
   part: { readonly name: string; readonly instance: string },
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
@@ -84,6 +91,7 @@ export async function openTracing(
   const kinds = { server: api.SpanKind.SERVER, client: api.SpanKind.CLIENT, internal: api.SpanKind.INTERNAL };
 
   return {
+    hasContent: capturesInSpans(settings.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT),
     record({
       name,
       kind = 'internal',

@@ -11,7 +11,7 @@ import type { EndReason } from '#protocol/session-record.ts';
 import type { DurableReport, FailoverState, TurnEngines } from '#protocol/worker-link.ts';
 import { dialOutboundCall, type OutboundCallDeps } from '#telephony/outbound-call.ts';
 import { type Call, type CallDeps, startCall } from '../calls/call.ts';
-import { traceCall } from '../calls/call-trace.ts';
+import { type CallTrace, traceCall } from '../calls/call-trace.ts';
 import { askForTransfer } from '../calls/transfer-permission.ts';
 import { isoNow } from '../calls/wall-time.ts';
 import { nameless, type Within } from '../event-loop/session-attribution.ts';
@@ -65,16 +65,20 @@ export class JobCalls {
    * waits for its leg. Throws when an engine of the plan cannot be created.
    */
   start(job: Job, plan: CallPlan, failoverState: FailoverState | null = null): Call {
-    const { logger } = this.#deps;
+    const { clock, logger, tracing } = this.#deps;
     const within = this.inNameOf(job.sessionId);
-    const call = within(() => startCall(this.#callDeps(job, plan, { failoverState, within })));
+    const trace = traceCall(tracing, plan, clock);
+    const call = within(() => startCall(this.#callDeps(job, plan, { failoverState, trace, within })));
     job.call = call;
     call.ended
       .catch((error: unknown) => {
         logger.error({ err: error, sessionId: job.sessionId }, 'call failed');
         this.reportEnd(job, 'internal_error');
       })
-      .finally(() => this.free(job));
+      .finally(() => {
+        trace.close();
+        this.free(job);
+      });
     return call;
   }
 
@@ -131,14 +135,17 @@ export class JobCalls {
   #callDeps(
     job: Job,
     plan: CallPlan,
-    { failoverState, within }: { readonly failoverState: FailoverState | null; readonly within: Within },
+    {
+      failoverState,
+      trace,
+      within,
+    }: { readonly failoverState: FailoverState | null; readonly trace: CallTrace; readonly within: Within },
   ): CallDeps {
-    const { client, clock, controlPlaneUrl, engines, phone, random, token, tracing, uploads } = this.#deps;
+    const { client, clock, controlPlaneUrl, engines, phone, random, token, uploads } = this.#deps;
     const session = { sessionId: job.sessionId, epoch: job.epoch };
     const ofSession = { session_id: job.sessionId, epoch: job.epoch };
     const logger = this.#deps.logger.child({ sessionId: job.sessionId });
-    const trace = traceCall(tracing, plan, clock.wallTime());
-    const parts = engines.forCall(plan);
+    const parts = trace.engines(engines.forCall(plan));
     const wallTimeOf = (monotonicMs: number) => clock.wallTime() - (clock.now() - monotonicMs);
     return {
       plan,
@@ -150,8 +157,9 @@ export class JobCalls {
         job.variables = link.variables;
         return parts.createTools(link);
       },
-      onStep: (_input, { state }) => {
+      onStep: (input, { state, effects }) => {
         job.move = moveOf(state);
+        trace.step(input, effects);
       },
       failoverState,
       within,

@@ -77,6 +77,7 @@ describe('settings', () => {
     ['EGRESS_ALLOW', 'tools.internal other.internal', 'tools.internal,other_one:8080'],
     ['EGRESS_ALLOW', 'http://tools.internal', 'tools.internal'],
     ['EGRESS_ALLOW', 'tools.internal:99999', 'tools.internal:65535'],
+    ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT', 'true', 'span_only'],
     ['TRUST_PROXY', '-1', '1'],
     ['TRUST_PROXY', '10.0.0.0/99', '10.0.0.0/9'],
     ['TRUST_PROXY', 'my-proxy', '192.0.2.1'],

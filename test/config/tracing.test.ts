@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
+import type { Settings } from '#config/env.ts';
 import { callTraceparent, openTracing, type Tracing } from '#config/tracing.ts';
 import { type OtlpReceiver, openOtlpReceiver, type ReceivedSpan } from '#test/fakes/otlp-receiver.ts';
 
@@ -36,6 +37,24 @@ async function received(record: (tracing: Tracing) => void): Promise<ReceivedSpa
 describe('tracing', () => {
   it('is disabled without an endpoint', async () => {
     expect(await openTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: undefined }, part, deps)).toBeNull();
+  });
+
+  it('has content only if the operator wants it in spans', async () => {
+    const hasContent = async (capture?: Settings['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']) => {
+      const settings = {
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+        ...(capture && { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: capture }),
+      };
+      const tracing = await openTracing(settings, part, deps);
+      await tracing?.close();
+      return tracing?.hasContent;
+    };
+    expect([await hasContent(), await hasContent('NO_CONTENT'), await hasContent('EVENT_ONLY')]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect([await hasContent('SPAN_ONLY'), await hasContent('SPAN_AND_EVENT')]).toEqual([true, true]);
   });
 
   it('sends the complete span, under the name of its part of the product', async () => {

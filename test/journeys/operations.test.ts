@@ -288,14 +288,27 @@ async function expectTrace(sessionId: string): Promise<void> {
   const named = (name: string) => spans().find((span) => span.name === name);
   await product.until(
     'the call’s trace is whole',
-    () => ['session phone_inbound', 'join', 'webhook call.ended'].every(named),
+    () => ['invoke_agent Patient', 'join', 'webhook call.ended'].every(named),
     60_000,
   );
-  const root = named('session phone_inbound');
+  const root = named('invoke_agent Patient');
   expect(root).toMatchObject({
     service: 'parley-control-plane',
     parentId: null,
-    attributes: { 'parley.status': 'completed' },
+    attributes: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': 'Patient',
+      'gen_ai.conversation.id': sessionId,
+      'gen_ai.agent.invocation.end_reason': 'completed',
+      'parley.status': 'completed',
+      'parley.channel': 'phone_inbound',
+    },
+  });
+  // The greeting, which belongs to no turn.
+  expect(spans().find(({ name }) => name.startsWith('text_to_speech '))).toMatchObject({
+    service: 'parley-worker',
+    parentId: root?.spanId,
+    attributes: { 'gen_ai.operation.name': 'text_to_speech', 'gen_ai.provider.name': 'local' },
   });
   expect(named('join')).toMatchObject({ service: 'parley-worker', parentId: root?.spanId });
   expect(named('webhook call.ended')).toMatchObject({

@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { FinishedSpan } from '#config/tracing.ts';
-import type { CallPlan } from '#protocol/call-plan.ts';
 import type { TurnLatency } from '#protocol/session-record.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
-import { traceCall } from '#runtime/calls/call-trace.ts';
-import { testPlan } from '../test-plan.ts';
-
-const START = Date.parse('2026-01-01T00:00:00.000Z');
-const at = (ms: number) => new Date(START + ms).toISOString();
-const ROOT = '00-0123456789abcdef0123456789abcdef-0123456789abcdef-01';
+import { at, openCall, ROOT, START } from './traced-call.ts';
 
 const latency = (turnId: number, fromMs: number): TurnLatency => ({
   turn_id: turnId,
@@ -26,15 +20,7 @@ const latency = (turnId: number, fromMs: number): TurnLatency => ({
 
 /** Spans recorded for these reports, with the name of each span's parent. */
 function traced(reports: readonly DurableReport[], traceparent: string | null = ROOT) {
-  const spans: FinishedSpan[] = [];
-  const trace = traceCall(
-    {
-      record: (span) => `${spans.push(span)}`,
-      close: async () => undefined,
-    },
-    testPlan({}, { traceparent } as Partial<CallPlan>),
-    START,
-  );
+  const { spans, trace } = openCall({ plan: { traceparent } });
   for (const report of reports) trace.note(report);
   const parentOf = ({ parent }: FinishedSpan) => (parent === ROOT ? 'call' : spans[Number(parent) - 1]?.name);
   return spans.map((span) => ({
@@ -106,7 +92,7 @@ describe('the trace of a call', () => {
       ['llm first sentence', 'turn', 1_500, 1_540],
       ['tts first audio', 'turn', 1_540, 1_590],
       ['playout', 'turn', 1_590, 1_600],
-      ['tool order', 'turn', 1_280, 1_400],
+      ['execute_tool order', 'turn', 1_280, 1_400],
     ]);
   });
 
@@ -116,9 +102,9 @@ describe('the trace of a call', () => {
       'parley.turn_id': 1,
       'parley.first_token_ms': 300,
       'parley.total_ms': 600,
-      'gen_ai.request.model': 'openai/m',
-      'gen_ai.usage.input_tokens': 30,
-      'gen_ai.usage.output_tokens': 12,
+      'parley.llm_model': 'openai/m',
+      'parley.input_tokens': 30,
+      'parley.output_tokens': 12,
       'parley.discarded_output_tokens': 2,
     });
     expect(JSON.stringify(spans)).not.toContain('4111');
@@ -131,7 +117,7 @@ describe('the trace of a call', () => {
     const unheard = reports.filter(({ type }) => type !== 'turn');
     expect(traced(unheard).map(({ name, of }) => [name, of])).toEqual([
       ['join', 'call'],
-      ['tool order', 'call'],
+      ['execute_tool order', 'call'],
     ]);
   });
 

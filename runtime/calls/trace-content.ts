@@ -1,0 +1,120 @@
+/**
+ * What was said, as attributes of spans, in the JSON of OpenTelemetry's conventions. Every attribute is
+ * bounded: a collector may refuse a large one, and with it the spans sent beside it.
+ */
+import { GEN_AI_CONTENT } from '#config/gen-ai.ts';
+import type { SpanAttributes } from '#config/tracing.ts';
+import type { ChatMessage, ToolCall } from '../llm/llm.ts';
+
+/** Longest text of one part of a message, characters. */
+const MAX_TEXT_CHARS = 4_000;
+/** Longest attribute, characters; of a conversation, the newest messages are kept. */
+const MAX_ATTRIBUTE_CHARS = 16_000;
+const CUT = '… (cut)';
+
+type Part =
+  | { readonly type: 'text'; readonly content: string }
+  | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: unknown }
+  | { readonly type: 'tool_call_response'; readonly id: string; readonly response: string };
+
+interface Message {
+  readonly role: string;
+  readonly parts: readonly Part[];
+  readonly finish_reason?: string;
+}
+
+/** The messages of a request to a model. */
+export function requestContent(messages: readonly ChatMessage[]): SpanAttributes {
+  const instructions = messages.filter(({ role }) => role === 'system').map(({ content }) => text(content));
+  return {
+    [GEN_AI_CONTENT.instructions]: newestJson(instructions),
+    [GEN_AI_CONTENT.input]: newestJson(messages.filter(({ role }) => role !== 'system').map(messageOf)),
+  };
+}
+
+/** A model's answer. */
+export function answerContent(answer: {
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+  readonly finishReason: string;
+}): SpanAttributes {
+  const parts = [...(answer.text === '' ? [] : [text(answer.text)]), ...answer.calls.map(callOf)];
+  return {
+    [GEN_AI_CONTENT.output]: newestJson([
+      { role: 'assistant', parts, finish_reason: answer.finishReason } satisfies Message,
+    ]),
+  };
+}
+
+/** What a recogniser understood. */
+export function heardContent(words: string): SpanAttributes {
+  return { [GEN_AI_CONTENT.output]: newestJson([{ role: 'user', parts: [text(words)] } satisfies Message]) };
+}
+
+/** What a synthesiser was asked to say. */
+export function spokenContent(words: string): SpanAttributes {
+  return {
+    [GEN_AI_CONTENT.input]: newestJson([{ role: 'assistant', parts: [text(words)] } satisfies Message]),
+  };
+}
+
+/** A tool's arguments and result. */
+export function toolContent(input: string | null, output: string | null): SpanAttributes {
+  return {
+    [GEN_AI_CONTENT.toolArguments]: input === null ? null : cut(input, MAX_ATTRIBUTE_CHARS),
+    [GEN_AI_CONTENT.toolResult]: output === null ? null : cut(output, MAX_ATTRIBUTE_CHARS),
+  };
+}
+
+/** A search and the passages found. */
+export function searchContent(
+  query: string,
+  documents: readonly { readonly id: string; readonly content: string }[],
+): SpanAttributes {
+  return {
+    [GEN_AI_CONTENT.query]: cut(query, MAX_TEXT_CHARS),
+    [GEN_AI_CONTENT.documents]: newestJson(
+      documents.map(({ id, content }) => ({ id, content: cut(content, MAX_TEXT_CHARS) })),
+    ),
+  };
+}
+
+function messageOf(message: ChatMessage): Message {
+  if (message.role === 'tool')
+    return {
+      role: 'tool',
+      parts: [
+        { type: 'tool_call_response', id: message.callId, response: cut(message.content, MAX_TEXT_CHARS) },
+      ],
+    };
+  const calls = message.role === 'assistant' ? (message.toolCalls ?? []).map(callOf) : [];
+  return {
+    role: message.role,
+    parts: [...(message.content === '' ? [] : [text(message.content)]), ...calls],
+  };
+}
+
+function callOf({ callId, toolName, input }: ToolCall): Part {
+  return { type: 'tool_call', id: callId, name: toolName, arguments: cut(input, MAX_TEXT_CHARS) };
+}
+
+function text(content: string): Part {
+  return { type: 'text', content: cut(content, MAX_TEXT_CHARS) };
+}
+
+function cut(content: string, maxChars: number): string {
+  return content.length <= maxChars ? content : content.slice(0, maxChars - CUT.length) + CUT;
+}
+
+/** The last entries, as many as fit into an attribute, as JSON; at least the last one. */
+function newestJson(entries: readonly unknown[]): string | null {
+  const kept: string[] = [];
+  let chars = 2;
+  for (const entry of entries.toReversed()) {
+    const json = JSON.stringify(entry);
+    chars += json.length + 1;
+    if (kept.length > 0 && chars > MAX_ATTRIBUTE_CHARS) break;
+    kept.unshift(json);
+  }
+  return kept.length === 0 ? null : `[${kept.join(',')}]`;
+}
