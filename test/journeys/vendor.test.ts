@@ -1,10 +1,13 @@
 /**
- * Journeys on one product beside a stand-in of a vendor: libraries of other vendors, tests of an agent, an
- * agent suggested by the model, and the described API, whose hostile requests come last.
+ * Journeys on one product beside a stand-in of a vendor: libraries of other vendors, the trace of a call,
+ * tests of an agent, an agent suggested by the model, and the described API, whose hostile requests come
+ * last.
  */
 import { afterAll, beforeAll } from 'vitest';
 import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
+import { openOtlpReceiver } from '#test/fakes/otlp-receiver.ts';
 import { describeAgentTests } from './agent-tests.ts';
+import { describeCallTraces } from './call-traces.ts';
 import { describeCompatSdks, HEARD } from './compat-sdks.ts';
 import { describeDescribedApi } from './described-api.ts';
 import { startProduct } from './product.ts';
@@ -16,6 +19,7 @@ const stage = {} as VendorStage;
 beforeAll(async () => {
   stage.answer = () => say('OK.');
   stage.vendor = await startOpenaiServer({ transcripts: [HEARD], chat: (body) => stage.answer(body) });
+  stage.collector = await openOtlpReceiver();
   stage.product = await startProduct({
     environment: {
       ASR_PROVIDER: 'openai',
@@ -23,15 +27,19 @@ beforeAll(async () => {
       LLM_DEFAULT: 'openai/test-model',
       SESSION_JOIN_SECONDS: '2',
       LOG_LEVEL: 'error',
+      OTEL_EXPORTER_OTLP_ENDPOINT: stage.collector.url,
+      OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'SPAN_ONLY',
     },
   });
 });
 afterAll(async () => {
   await stage.product?.close();
   await stage.vendor?.close();
+  await stage.collector?.close();
 });
 
 describeCompatSdks(stage);
+describeCallTraces(stage);
 describeAgentTests(stage);
 describeSuggestedAgent(stage);
 describeDescribedApi(stage);

@@ -1,0 +1,175 @@
+/**
+ * Journey: an operator reads a phone call in a collector as Langfuse, Tempo or Jaeger do: by names, times,
+ * parents and attributes of its spans. The operator has asked for content.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PhoneCaller } from '#caller/phone-caller.ts';
+import { prepareScene } from '#caller/scene.ts';
+import { type ChatBody, callTool, say } from '#test/fakes/openai-server.ts';
+import type { ReceivedSpan } from '#test/fakes/otlp-receiver.ts';
+import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
+import { HEARD } from './compat-sdks.ts';
+import type { VendorStage } from './vendor-stage.ts';
+
+/** Ports of the caller. */
+const PORTS = { first: 30_240, last: 30_259 };
+const NUMBER = '+15550100654';
+const INTERNAL = 1;
+const CLIENT = 3;
+/** A span's times are in whole ms. */
+const ROUNDING_MS = 1;
+
+/** Calls a tool first, and then says what it answered. */
+function answer({ messages }: ChatBody) {
+  return messages.some(({ role }) => role === 'tool')
+    ? say('Your table is booked.')
+    : callTool('book_table', { guests: 'two' });
+}
+
+/** Describes it on a shared product. */
+export function describeCallTraces(stage: VendorStage): void {
+  describe('the trace of a phone call', () => {
+    let restaurant: WebhookReceiver;
+    let sessionId: string;
+    let spans: readonly ReceivedSpan[];
+
+    beforeAll(async () => {
+      stage.answer = answer;
+      restaurant = await openWebhookReceiver();
+      restaurant.answer = () => ({ status: 200, body: 'booked for two' });
+      await prepareAgent(stage, restaurant);
+      const scene = prepareScene({
+        name: 'booking',
+        steps: [{ do: 'listen' }, { do: 'say', text: HEARD }, { do: 'listen' }],
+      });
+      await new PhoneCaller({ ports: PORTS }).call({ target: stage.product.sipAddress(NUMBER), scene });
+      const root = () => stage.collector.spans.find(({ name }) => name === 'invoke_agent Bistro');
+      await stage.product.until('the call has its root', () => root() !== undefined, 30_000);
+      sessionId = root()?.traceId ?? '';
+      const ofCall = () => stage.collector.spans.filter(({ traceId }) => traceId === sessionId);
+      await stage.product.until(
+        'the worker has sent its turn',
+        () => ofCall().some(({ name }) => name === 'turn'),
+        30_000,
+      );
+      spans = ofCall();
+    }, 120_000);
+    afterAll(() => restaurant?.close());
+
+    const named = (start: string) => spans.filter(({ name }) => name.startsWith(start));
+    const one = (start: string) => {
+      const [span, ...others] = named(start);
+      expect([start, span?.name, others.length]).toEqual([start, expect.any(String), 0]);
+      return span as ReceivedSpan;
+    };
+
+    it('has the agent as its root, and the turn below it', () => {
+      const root = one('invoke_agent ');
+      expect(root).toMatchObject({
+        name: 'invoke_agent Bistro',
+        parentId: null,
+        kind: INTERNAL,
+        attributes: {
+          'gen_ai.operation.name': 'invoke_agent',
+          'gen_ai.agent.name': 'Bistro',
+          'gen_ai.conversation.id': sessionId,
+          'parley.end_reason': 'user_hangup',
+        },
+      });
+      expect(one('turn')).toMatchObject({ parentId: root.spanId });
+    });
+
+    it('shows in the turn what was heard, generated, called and spoken', () => {
+      const turn = one('turn');
+      const inTurn = spans.filter(({ parentId }) => parentId === turn.spanId).map(({ name }) => name);
+      expect(inTurn).toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/^speech_to_text /),
+          'chat test-model',
+          'execute_tool book_table',
+          expect.stringMatching(/^text_to_speech /),
+        ]),
+      );
+    });
+
+    it('has every span of the worker within its parent', () => {
+      const parents = new Map(spans.map((span) => [span.spanId, span]));
+      for (const { name, parentId, service, startMs, endMs } of spans) {
+        const parent = parentId === null ? undefined : parents.get(parentId);
+        // The analysis follows the call.
+        if (service !== 'parley-worker' || name === 'analysis' || parent === undefined) continue;
+        const [before, after] = [parent.startMs - startMs, endMs - parent.endMs];
+        expect([name, Math.max(before, after) <= ROUNDING_MS, before, after]).toEqual([
+          name,
+          true,
+          before,
+          after,
+        ]);
+      }
+    });
+
+    it('counts the tokens of each generation once', () => {
+      const generations = named('chat ').filter(({ attributes }) => attributes['parley.aborted'] === false);
+      expect(generations.length).toBeGreaterThanOrEqual(2);
+      for (const generation of generations)
+        expect(generation).toMatchObject({
+          kind: CLIENT,
+          attributes: {
+            'gen_ai.provider.name': 'openai',
+            'gen_ai.request.model': 'test-model',
+            'gen_ai.usage.input_tokens': 10,
+            'gen_ai.usage.output_tokens': expect.any(Number),
+            'gen_ai.response.time_to_first_chunk': expect.any(Number),
+          },
+        });
+      const counted = spans.filter(({ attributes }) => 'gen_ai.usage.input_tokens' in attributes);
+      expect(counted.map(({ spanId }) => spanId)).toEqual(generations.map(({ spanId }) => spanId));
+    });
+
+    it('has the vendors’ speech with its seconds', () => {
+      expect(one('speech_to_text ')).toMatchObject({
+        kind: CLIENT,
+        attributes: { 'gen_ai.provider.name': 'openai', 'gen_ai.speech.input.language': 'en' },
+      });
+      for (const { attributes } of [...named('speech_to_text '), ...named('text_to_speech ')])
+        expect(attributes['parley.audio_seconds']).toBeGreaterThan(0);
+    });
+
+    it('contains what was said, since the operator has asked for it', () => {
+      const text = (start: string, key: string) =>
+        named(start)
+          .map(({ attributes }) => attributes[key])
+          .join('\n');
+      expect(text('speech_to_text ', 'gen_ai.output.messages')).toContain(HEARD);
+      expect(text('chat ', 'gen_ai.input.messages')).toContain(HEARD);
+      expect(text('chat ', 'gen_ai.output.messages')).toContain('Your table is booked.');
+      expect(text('execute_tool ', 'gen_ai.tool.call.arguments')).toContain('two');
+      expect(text('execute_tool ', 'gen_ai.tool.call.result')).toContain('booked for two');
+      expect(text('text_to_speech ', 'gen_ai.input.messages')).toContain('Your table is booked');
+    });
+  });
+}
+
+async function prepareAgent({ product }: VendorStage, restaurant: WebhookReceiver): Promise<void> {
+  const { tool_id } = await product.ask('POST', '/v1/agent/tools', {
+    name: 'book_table',
+    description: 'Books a table.',
+    url: `${restaurant.url}/book`,
+    body_template: '{"guests":"{{guests}}"}',
+    arguments: [{ name: 'guests' }],
+  });
+  const { agent_id } = await product.ask('POST', '/v1/agent/agents', {
+    name: 'Bistro',
+    config: {
+      prompt: { system_prompt: 'You take bookings.', first_message_mode: 'fixed', first_message: 'Hello.' },
+      tools: { tool_ids: [tool_id] },
+      llm: { model: 'openai/test-model' },
+    },
+  });
+  await product.ask('POST', `/v1/agent/agents/${agent_id}/publish`);
+  await product.ask('POST', '/v1/agent/phone-numbers', {
+    provider: 'managed',
+    phone_number: NUMBER,
+    agent_id,
+  });
+}
