@@ -69,7 +69,11 @@ async function* generate(request: ChatRequest): AsyncGenerator<ChatDelta> {
   const hangUp = answer === GOODBYE ? request.tools.find((tool) => isHangUpCall(tool.name)) : undefined;
   if (hangUp)
     yield { type: 'tool_call', call: { callId: `call_${randomUUID()}`, toolName: hangUp.name, input: '{}' } };
-  yield { type: 'finish', usage: { inputTokens: null, outputTokens: words.length, cachedInputTokens: null } };
+  yield {
+    type: 'finish',
+    usage: { inputTokens: null, outputTokens: words.length, cachedInputTokens: null },
+    finishReason: hangUp ? 'tool_call' : 'stop',
+  };
 }
 
 /** The demo's next reply in this conversation. */

@@ -45,7 +45,16 @@ export type ChatDelta =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tool_call'; readonly call: ToolCall }
   /** `modelId` is set when another model than the requested one answered. */
-  | { readonly type: 'finish'; readonly usage: ChatUsage; readonly modelId?: string };
+  | {
+      readonly type: 'finish';
+      readonly usage: ChatUsage;
+      readonly modelId?: string;
+      /** Absent: the model does not report it. */
+      readonly finishReason?: FinishReason;
+    };
+
+/** Why a model stopped writing. */
+export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_call' | 'interrupted' | 'other';
 
 /** Tokens of one generation; null where the model does not report them. */
 export interface ChatUsage {

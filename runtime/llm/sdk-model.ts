@@ -7,6 +7,7 @@
 import {
   APICallError,
   type LanguageModelV4,
+  type LanguageModelV4FinishReason,
   type LanguageModelV4FunctionTool,
   type LanguageModelV4Message,
   type LanguageModelV4StreamPart,
@@ -16,6 +17,7 @@ import {
   type ChatDelta,
   type ChatMessage,
   type ChatRequest,
+  type FinishReason,
   type LanguageModel,
   ModelError,
   type ToolDefinition,
@@ -38,6 +40,17 @@ export interface SdkModelOptions {
  * (runtime/prompt/prompt.ts). Others ignore this.
  */
 const CACHED_PREFIX = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const;
+
+const FINISH_REASONS: Readonly<
+  Record<Exclude<LanguageModelV4FinishReason['unified'], 'error'>, FinishReason>
+> = {
+  stop: 'stop',
+  length: 'length',
+  'content-filter': 'content_filter',
+  'tool-calls': 'tool_call',
+  interrupted: 'interrupted',
+  other: 'other',
+};
 
 /** Shared: capturing a stack would be the most expensive part of abandoning an answer. */
 const LEFT = new Error('the answer is no longer wanted');
@@ -113,7 +126,8 @@ function toDelta(part: LanguageModelV4StreamPart): ChatDelta | null {
         call: { callId: part.toolCallId, toolName: part.toolName, input: compactInput(part.input) },
       };
     case 'finish': {
-      if (part.finishReason.unified === 'error')
+      const { unified } = part.finishReason;
+      if (unified === 'error')
         throw new ModelError('The model ended its answer with an error', { retryable: true });
       const { inputTokens, outputTokens } = part.usage;
       return {
@@ -123,6 +137,7 @@ function toDelta(part: LanguageModelV4StreamPart): ChatDelta | null {
           outputTokens: outputTokens.total ?? null,
           cachedInputTokens: inputTokens.cacheRead ?? null,
         },
+        finishReason: FINISH_REASONS[unified],
       };
     }
     default:

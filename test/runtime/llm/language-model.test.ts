@@ -93,6 +93,7 @@ describe('a vendor behind an OpenAI-compatible address', () => {
     expect(deltas.at(-1)).toEqual({
       type: 'finish',
       usage: { inputTokens: 10, outputTokens: 4, cachedInputTokens: 0 },
+      finishReason: 'stop',
     });
     expect(server.requests[0]?.json).toMatchObject({ model: 'test-model', stream: true });
   });
@@ -134,6 +135,7 @@ describe('a vendor behind an OpenAI-compatible address', () => {
     expect(text(deltas)).toBe('One moment. ');
     const call = deltas.find((delta) => delta.type === 'tool_call')?.call;
     expect(call).toMatchObject({ toolName: 'book', input: '{"day":"friday"}' });
+    expect(deltas.at(-1)).toMatchObject({ finishReason: 'tool_call' });
     expect(server.requests[0]?.json?.['tools']).toMatchObject([
       {
         type: 'function',
