@@ -9,7 +9,7 @@ import type { Settings } from './env.ts';
 import { capturesInSpans } from './gen-ai.ts';
 
 /** Attributes of a span. */
-export type SpanAttributes = Readonly<Record<string, string | number | boolean | null>>;
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | string[] | null>>;
 
 /** A completed piece of work. */
 export interface FinishedSpan {

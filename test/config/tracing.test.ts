@@ -62,7 +62,7 @@ describe('tracing', () => {
       tracing.record({
         ...span('work'),
         kind: 'client',
-        attributes: { a: 'text', b: 2.5, c: true, d: null },
+        attributes: { a: 'text', b: 2.5, c: true, d: null, e: ['one', 'two'] },
         error: 'it failed',
       }),
     );
@@ -72,7 +72,7 @@ describe('tracing', () => {
       kind: 3,
       parentId: null,
       status: 2,
-      attributes: { a: 'text', b: 2.5, c: true },
+      attributes: { a: 'text', b: 2.5, c: true, e: ['one', 'two'] },
     });
     expect(sent?.attributes).not.toHaveProperty('d');
     expect([sent?.startMs, sent?.endMs]).toEqual([1_700_000_000_000, 1_700_000_000_250]);

@@ -20,12 +20,14 @@ export interface ReceivedSpan {
   /** Whole milliseconds since 1970. */
   readonly startMs: number;
   readonly endMs: number;
-  readonly attributes: Readonly<Record<string, string | number | boolean | null>>;
+  readonly attributes: Readonly<Record<string, AnyValue>>;
   /** Trace ids of the span's links. */
   readonly links: readonly string[];
   /** 0 unset, 1 ok, 2 error. */
   readonly status: number;
 }
+
+type AnyValue = string | number | boolean | null | readonly AnyValue[];
 
 /** A running collector. */
 export interface OtlpReceiver {
@@ -151,11 +153,14 @@ function attributesOf(message: Buffer, number: number): ReceivedSpan['attributes
   );
 }
 
-/** `AnyValue`: string, bool, int or double; null for any other type. */
-function anyValueOf(any: Buffer): string | number | boolean | null {
+/** `AnyValue`: string, bool, int, double or an array of them; null for any other type. */
+function anyValueOf(any: Buffer): AnyValue {
   const [field] = fieldsOf(any);
   if (!field) return null;
-  if (Buffer.isBuffer(field.value)) return field.number === 1 ? field.value.toString('utf8') : null;
+  if (Buffer.isBuffer(field.value)) {
+    if (field.number === 5) return bytesOf(field.value, 1).map(anyValueOf);
+    return field.number === 1 ? field.value.toString('utf8') : null;
+  }
   if (field.number === 2) return field.value !== 0n;
   if (field.number === 3) return Number(BigInt.asIntN(64, field.value));
   if (field.number !== 4) return null;
