@@ -7,6 +7,7 @@ import type { LegCommand, LegEvent } from '#media/leg/leg.ts';
 import type { Synthesizer } from '#media/speech/speech.ts';
 import type { AgentEvent } from '#protocol/session-events.ts';
 import type { Within } from '../../event-loop/session-attribution.ts';
+import { CallIds } from '../../llm/call-ids.ts';
 import {
   type ChatDelta,
   type ChatRequest,
@@ -79,7 +80,7 @@ type PlayoutReport = Extract<LegEvent, { type: `playout.${string}` }>;
 export class ReplyRunner {
   readonly #options: ReplyRunnerOptions;
   readonly #runs = new Map<string, Run>();
-  readonly #callIds = new Set<string>();
+  readonly #callIds = new CallIds();
   readonly #pace = new VoicePace();
   #lastPieceId = 0;
   /** Replies on the leg, oldest first: `playout.cleared` refers to them. */
@@ -290,18 +291,11 @@ export class ReplyRunner {
     }
   }
 
-  /**
-   * Some servers restart call ids with every answer or send none; the timeline and the client need unique
-   * ids.
-   */
   #called(replyId: string, call: ToolCall): void {
-    let { callId } = call;
-    for (let next = 2; callId === '' || this.#callIds.has(callId); next++) callId = `${call.callId}_${next}`;
-    this.#callIds.add(callId);
     this.#options.accept({
       type: 'reply.tool_called',
       replyId,
-      call: { ...call, callId },
+      call: this.#callIds.unique(call),
       ...this.#options.traits(call.toolName),
     });
   }
