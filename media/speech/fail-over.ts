@@ -189,6 +189,7 @@ export function failOverSynthesizer(
       engine === engines.at(-1)
         ? engine.synthesise(text, asked)
         : inTime(engine, text, asked, { clock, limitMs });
+    synthesis.onEngine?.(engine.id);
     const startMs = clock.now();
     const speech = chunks[Symbol.asyncIterator]();
     try {

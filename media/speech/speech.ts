@@ -146,6 +146,8 @@ export interface SynthesisOptions {
   readonly account?: string;
   /** The reply that the text belongs to. Names it in traces; engines ignore it. */
   readonly replyId?: string;
+  /** Where engines replace each other: told which one is asked, again for the next. For traces. */
+  readonly onEngine?: (engineId: string) => void;
   readonly signal: AbortSignal;
 }
 

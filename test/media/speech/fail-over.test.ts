@@ -76,6 +76,14 @@ describe('a failing voice that has a second one configured', () => {
     },
   );
 
+  it('says which engine is asked, and which one after it', async () => {
+    const { first, call } = await voices(new ManualClock());
+    first.fault = { status: 429 };
+    const asked: string[] = [];
+    await collect(speak(call(), 'Good morning.', undefined, { onEngine: (id) => asked.push(id) }));
+    expect(asked).toEqual(['elevenlabs', 'deepgram']);
+  });
+
   it('is probed in the background after 2 s, then 4 s, and returns once it speaks', async () => {
     const clock = new ManualClock();
     const { first, second, call } = await voices(clock);
