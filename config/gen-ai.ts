@@ -25,6 +25,8 @@ export const GEN_AI = {
   endReason: 'gen_ai.agent.invocation.end_reason',
   requestModel: 'gen_ai.request.model',
   responseModel: 'gen_ai.response.model',
+  /** A list: one for each answer that was asked for. */
+  finishReasons: 'gen_ai.response.finish_reasons',
   stream: 'gen_ai.request.stream',
   /** Seconds. */
   firstChunk: 'gen_ai.response.time_to_first_chunk',
@@ -69,29 +71,39 @@ export function capturesInSpans(capture: z.output<typeof contentCapture> | undef
 /** How an invocation of an agent, or one of its turns, ended. */
 export type InvocationEnd = 'completed' | 'interrupted' | 'session_closed';
 
+/** Ends of a turn that the conventions have no name for: something else than the caller cut its reply. */
+export const OWN_ENDS = ['leg_lost', 'stalled', 'taken_over', 'transferred'] as const;
+export type TurnEnd = InvocationEnd | (typeof OWN_ENDS)[number];
+
 /** Providers that the conventions name otherwise. */
 const PROVIDERS: Readonly<Record<string, string>> = { google: 'gcp.gemini' };
 
 /** A vendor and the model asked of it. */
 export interface AskedModel {
   readonly provider: string;
-  readonly model: string;
+  /** Null: none was named. */
+  readonly model: string | null;
   /** It runs in this process: nobody is asked over the network. */
   readonly isInProcess: boolean;
 }
 
-/** A language model: `<provider>/<model>`, or `custom` for a tenant's own server. */
-export function askedLanguageModel(id: string): AskedModel {
+/** A language model: `<provider>/<model>`, or `custom` for `customModel` on a tenant's own server. */
+export function askedLanguageModel(id: string, customModel: string | null): AskedModel {
   const [provider = '', ...model] = id.split('/');
-  return { ...askedOf(provider, model.join('/') || provider), isInProcess: id === DEMO_MODEL_ID };
+  return { ...askedOf(provider, model.join('/') || customModel), isInProcess: id === DEMO_MODEL_ID };
 }
 
 /** A speech engine: `<provider>` or `<provider>:<model>`. */
 export function askedSpeechEngine(id: string): AskedModel {
-  const [provider = '', model = ''] = id.split(':');
-  return { ...askedOf(provider, model || provider), isInProcess: provider === 'local' };
+  const [provider = '', ...model] = id.split(':');
+  return { ...askedOf(provider, model.join(':') || null), isInProcess: provider === 'local' };
 }
 
-function askedOf(provider: string, model: string): Omit<AskedModel, 'isInProcess'> {
+/** A span's name: its operation, and what it is done with or by, if that has a name. */
+export function spanName(operation: string, of: string | null): string {
+  return of === null ? operation : `${operation} ${of}`;
+}
+
+function askedOf(provider: string, model: string | null): Omit<AskedModel, 'isInProcess'> {
   return { provider: PROVIDERS[provider] ?? provider, model };
 }

@@ -1,36 +1,34 @@
 /**
  * A call as spans: its turns with the parts of their waterfall in sequence, and within them what the caller
- * said, and the generations, tools, searches and syntheses. Reports give the turns, the turn machine's facts
- * the caller's speech and the fate of replies, and the engines their own work.
+ * said, and the generations, tools, searches and syntheses. Reports give the latencies, tools and tokens, the
+ * turn machine the turns, the caller's speech and the fate of replies, and the engines their own work.
  */
 
 import type { Clock } from '#base/clock.ts';
-import { GEN_AI, type InvocationEnd, OPERATION } from '#config/gen-ai.ts';
-import type { FinishedSpan, SpanAttributes, Tracing } from '#config/tracing.ts';
+import { GEN_AI, OWN_ENDS, type TurnEnd } from '#config/gen-ai.ts';
+import type { FinishedSpan, Tracing } from '#config/tracing.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
-import type { ModelUsage, SessionItem, TurnLatency } from '#protocol/session-record.ts';
+import type { SessionItem, TurnLatency } from '#protocol/session-record.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
 import type { Effect } from '../turn/machine/turn-effects.ts';
 import type { TurnInput } from '../turn/machine/turn-inputs.ts';
+import type { StepResult } from '../turn/machine/turn-machine.ts';
+import type { Turn, TurnState } from '../turn/machine/turn-state.ts';
 import type { CallDeps } from './call.ts';
 import { CallerSpeech } from './caller-speech.ts';
+import type { EngineTrace } from './engine-trace.ts';
+import { answerIn, openTurns } from './open-turns.ts';
 import { toolContent } from './trace-content.ts';
-import { type EngineTrace, tracedKnowledge, tracedModel, tracedSynthesizer } from './traced-engines.ts';
-
-/** Parts of a turn's waterfall in order, with their names in a trace. */
-const PARTS = [
-  ['endpoint_ms', 'endpointing'],
-  ['transcript_ms', 'asr final'],
-  ['first_token_ms', 'llm first token'],
-  ['first_sentence_ms', 'llm first sentence'],
-  ['first_audio_ms', 'tts first audio'],
-  ['playout_ms', 'playout'],
-] as const;
+import { tracedKnowledge, tracedModel } from './traced-model.ts';
+import { type Recognition, tracedRecognizer, tracedSynthesizer } from './traced-speech.ts';
+import { type TurnFacts, type TurnUsage, toolSpan, turnSpan, waterfallSpans } from './turn-spans.ts';
 
 /** A generated reply: its turn, and whether it is given up without having been heard. */
 interface Reply {
   readonly turnId: number;
   isDiscarded: boolean;
+  /** Why it was cut, if the machine said so. */
+  cutBy: TurnEnd | null;
 }
 
 /** Work done for a turn; `reply` for a reply of it. */
@@ -39,22 +37,24 @@ interface Part {
   readonly reply: Reply | null;
 }
 
-/** A turn in progress. It is recorded when the next one begins, so that late reports are included. */
+/** A turn in progress. It is recorded once the next one is answered, so that late reports are included. */
 interface OpenTurn {
+  /** Null while it is not taken; a speculation's may never be. Wall times. */
+  taken: { readonly source: Turn['source']; readonly startMs: number; readonly speechEndMs: number } | null;
   latency: TurnLatency | null;
-  /** When and how its last reply ended. */
-  end: { readonly atMs: number; readonly reason: InvocationEnd } | null;
+  end: TurnFacts['end'];
   readonly parts: Part[];
-  readonly usage: Omit<ModelUsage, 'turn_id'>[];
+  readonly usage: TurnUsage[];
 }
 
 type Engines = Pick<CallDeps, 'recognizer' | 'model' | 'synthesizer' | 'knowledge'>;
+type PlayoutEnd = Extract<TurnInput, { type: 'playout.finished' | 'playout.cleared' }>;
 
 /** Receives what happens in one call. */
 export interface CallTrace {
   note(report: DurableReport): void;
-  /** A step of the turn machine: a fact, and what follows from it before it is carried out. */
-  step(input: TurnInput, effects: readonly Effect[]): void;
+  /** A step of the turn machine: a fact, the state after it, and effects that are not carried out yet. */
+  step(input: TurnInput, result: StepResult): void;
   /** The call's engines, traced. */
   engines<Own extends Engines>(engines: Own): Own;
   /** The call is over, or another worker has it. */
@@ -81,11 +81,11 @@ class TracedCall implements CallTrace {
   readonly #turns = new Map<number, OpenTurn>();
   readonly #replies = new Map<string, Reply>();
   readonly #toolInputs = new Map<string, string>();
+  readonly #recognition: Recognition = { latest: null };
   readonly #speech: CallerSpeech;
   readonly #engineTrace: EngineTrace;
-  #recogniserId: () => string | null = () => null;
   #latestReply: string | null = null;
-  #hasLeg = true;
+  #latestTurn: Turn | null = null;
   /** Wall time of the end; nothing in the call may seem to end later. */
   #endMs = Number.POSITIVE_INFINITY;
 
@@ -101,17 +101,19 @@ class TracedCall implements CallTrace {
     const hasContent = tracing.hasContent && !plan.is_preview;
     const common = { [GEN_AI.conversationId]: plan.session_id };
     this.#speech = new CallerSpeech({
-      engineId: () => this.#recogniserId(),
+      recognition: this.#recognition,
       language: plan.config.voice.speaking_language,
       common,
       hasContent,
       wallMs: (monotonicMs) => this.#wallMs(monotonicMs),
+      note: (span, turnId) => this.#noteFor(turnId, { span, reply: null }),
     });
     this.#engineTrace = {
       clock,
       hasContent,
       running: new Set(),
       common,
+      customModel: plan.config.llm.custom?.model ?? null,
       latestReply: () => this.#latestReply,
       note: (span, replyId) => this.#noteWork(span, replyId),
     };
@@ -119,9 +121,9 @@ class TracedCall implements CallTrace {
 
   engines<Own extends Engines>(engines: Own): Own {
     const trace = this.#engineTrace;
-    this.#recogniserId = () => engines.recognizer?.id ?? null;
     return {
       ...engines,
+      recognizer: engines.recognizer && tracedRecognizer(engines.recognizer, this.#recognition),
       model: tracedModel(engines.model, trace),
       synthesizer: tracedSynthesizer(engines.synthesizer, trace),
       knowledge: engines.knowledge ? tracedKnowledge(engines.knowledge, trace) : null,
@@ -141,46 +143,54 @@ class TracedCall implements CallTrace {
     } else if (report.type === 'items') for (const item of report.items) this.#noteItem(item);
     else if (report.type === 'usage' && report.turn_id !== null)
       this.#turn(report.turn_id).usage.push(report);
-    else if (report.type === 'turn') this.#noteTurn(report.latency);
+    // A merged turn is measured again: what was measured first was not heard.
+    else if (report.type === 'turn') this.#turn(report.latency.turn_id).latency = report.latency;
     else if (report.type === 'ended') {
       this.#endMs = Date.parse(report.at);
       this.close();
     }
   }
 
-  step(input: TurnInput, effects: readonly Effect[]): void {
-    this.#speech.observe(input);
-    if (input.type === 'leg.closed' || input.type === 'leg.lost') this.#hasLeg = false;
-    else if (input.type === 'leg.replaced') this.#hasLeg = true;
-    else if (input.type === 'playout.finished' || input.type === 'playout.cleared') this.#noteEnd(input);
-    for (const effect of effects) this.#noteEffect(effect);
+  step(input: TurnInput, { effects, state }: StepResult): void {
+    for (const effect of effects) this.#noteEffect(effect, effects, state);
+    if (input.type === 'playout.finished') this.#noteEnd(input, 'completed');
+    else if (input.type === 'playout.cleared')
+      this.#noteEnd(input, this.#replies.get(input.replyId)?.cutBy ?? causeOfCut(effects, state));
+    this.#take(state);
+    this.#speech.observe(input, state);
+    if (isAnswering(input)) this.#recordOthers(input.replyId, state);
   }
 
   close(): void {
     for (const end of [...this.#engineTrace.running]) end();
-    this.#recordBefore(Number.POSITIVE_INFINITY);
-    for (const span of this.#speech.take()) this.#ofCall(span);
+    this.#speech.end();
+    for (const turnId of [...this.#turns.keys()]) this.#record(turnId);
   }
 
   /** A speculative reply is discarded unless it is committed. */
-  #noteEffect(effect: Effect): void {
+  #noteEffect(effect: Effect, effects: readonly Effect[], state: TurnState): void {
     if (effect.do === 'generate') {
       const { isSpeculative, replyId, turnId } = effect;
       this.#latestReply = replyId;
-      this.#replies.set(replyId, { turnId, isDiscarded: isSpeculative });
+      this.#replies.set(replyId, { turnId, isDiscarded: isSpeculative, cutBy: null });
     } else if (effect.do === 'commit' || effect.do === 'discard') {
       const reply = this.#replies.get(effect.replyId);
       if (reply) reply.isDiscarded = effect.do === 'discard';
+    } else if (effect.do === 'clear') {
+      const reply = this.#replies.get(effect.replyId);
+      if (reply) reply.cutBy = causeOfCut(effects, state);
     }
   }
 
-  #noteTurn(latency: TurnLatency): void {
-    // A merged turn is measured again.
-    const isAgain = this.#turns.get(latency.turn_id)?.latency;
-    this.#recordBefore(latency.turn_id + (isAgain ? 1 : 0));
-    const turn = this.#turn(latency.turn_id);
-    turn.latency = latency;
-    turn.parts.push(...this.#speech.take().map((span) => ({ span, reply: null })));
+  #take(state: TurnState): void {
+    const turn = answerIn(state)?.turn ?? null;
+    if (turn === null || turn === this.#latestTurn) return;
+    this.#latestTurn = turn;
+    this.#turn(turn.turnId).taken = {
+      source: turn.source,
+      startMs: this.#wallMs(turn.startMs),
+      speechEndMs: this.#wallMs(turn.speechEndMs),
+    };
   }
 
   #noteItem(item: SessionItem): void {
@@ -190,75 +200,65 @@ class TracedCall implements CallTrace {
     const content = hasContent ? toolContent(this.#toolInputs.get(item.call_id) ?? null, item.output) : {};
     this.#toolInputs.delete(item.call_id);
     const span = toolSpan(item, { ...this.#engineTrace.common, ...content });
-    if (item.turn_id === null) this.#ofCall(span);
-    else this.#turn(item.turn_id).parts.push({ span, reply: null });
+    this.#noteFor(item.turn_id, { span, reply: null });
   }
 
   /** Fixed texts and work of the call itself belong to no turn. */
   #noteWork(span: FinishedSpan, replyId: string | null): void {
-    const reply = replyId === null ? undefined : this.#replies.get(replyId);
-    if (reply) this.#turn(reply.turnId).parts.push({ span, reply });
-    else this.#ofCall(span);
+    const reply = (replyId === null ? undefined : this.#replies.get(replyId)) ?? null;
+    this.#noteFor(reply?.turnId ?? null, { span, reply });
   }
 
-  #noteEnd({ atMs, replyId, type }: Extract<TurnInput, { type: `playout.${string}` }>): void {
+  #noteFor(turnId: number | null, part: Part): void {
+    if (turnId === null) this.#ofCall(part.span);
+    else this.#turn(turnId).parts.push(part);
+  }
+
+  #noteEnd({ atMs, replyId }: PlayoutEnd, reason: TurnEnd | null): void {
     const reply = this.#replies.get(replyId);
-    const turn = reply && this.#turns.get(reply.turnId);
-    if (!turn) return;
-    const cut = this.#hasLeg ? 'interrupted' : 'session_closed';
-    turn.end = { atMs: this.#wallMs(atMs), reason: type === 'playout.finished' ? 'completed' : cut };
+    if (reply) this.#turn(reply.turnId).end = { atMs: this.#wallMs(atMs), reason };
   }
 
   #turn(turnId: number): OpenTurn {
-    const turn = this.#turns.get(turnId) ?? { latency: null, end: null, parts: [], usage: [] };
+    const turn = this.#turns.get(turnId) ?? { taken: null, latency: null, end: null, parts: [], usage: [] };
     this.#turns.set(turnId, turn);
     return turn;
   }
 
-  #recordBefore(turnId: number): void {
-    for (const [id, turn] of this.#turns) {
-      if (id >= turnId) continue;
-      this.#turns.delete(id);
-      this.#record(id, turn);
-    }
+  /** A turn is being answered: those that the machine is through with are recorded. */
+  #recordOthers(replyId: string, state: TurnState): void {
+    const answered = this.#replies.get(replyId)?.turnId;
+    if (answered === undefined || !this.#turns.get(answered)?.taken) return;
+    const { caller, speculation } = state;
+    const open = new Set([
+      answered,
+      ...openTurns(state).map(({ turnId }) => turnId),
+      caller.is === 'silent' ? undefined : caller.speech.continues?.turnId,
+      speculation === null ? undefined : this.#replies.get(speculation.generation.replyId)?.turnId,
+    ]);
+    for (const turnId of [...this.#turns.keys()]) if (!open.has(turnId)) this.#record(turnId);
   }
 
-  /** A turn that was never heard has no waterfall: its work becomes part of the call's span. */
-  #record(turnId: number, turn: OpenTurn): void {
-    const { end, latency, usage } = turn;
-    const parts = turn.parts.map(withFate);
-    if (latency === null) {
-      for (const part of parts) this.#ofCall(part);
-      return;
+  /** The work of a turn that was never taken becomes part of the call's span. */
+  #record(turnId: number): void {
+    this.#speech.endOf(turnId);
+    const turn = this.#turn(turnId);
+    this.#turns.delete(turnId);
+    for (const [replyId, reply] of this.#replies) if (reply.turnId === turnId) this.#replies.delete(replyId);
+    const { end, latency, taken, usage } = turn;
+    const speechEndMs = latency === null ? taken?.speechEndMs : Date.parse(latency.speech_ended_at);
+    const startMs = taken?.startMs ?? Number.NEGATIVE_INFINITY;
+    const within: FinishedSpan[] = [];
+    for (const part of turn.parts.map(withFate)) {
+      // A speculation on words that were dropped: the turn got its number later.
+      if (speechEndMs === undefined || part.endMs < startMs) this.#ofCall(part);
+      else within.push(part);
     }
-    const { plan } = this.#call;
-    const speechEndMs = Date.parse(latency.speech_ended_at);
-    const parent = this.#ofCall({
-      name: 'turn',
-      startMs: Math.min(speechEndMs, ...parts.map(({ startMs }) => startMs)),
-      endMs: Math.max(speechEndMs + latency.total_ms, end?.atMs ?? 0, ...parts.map(({ endMs }) => endMs)),
-      attributes: {
-        ...this.#engineTrace.common,
-        [GEN_AI.endReason]: end?.reason ?? null,
-        'parley.turn_id': turnId,
-        'parley.endpoint_rule': latency.endpoint_rule,
-        'parley.speculative': latency.speculative,
-        'parley.asr_model': plan.config.asr.model,
-        'parley.tts_voice': plan.config.voice.voice_id,
-        ...Object.fromEntries([
-          ...PARTS.map(([field]) => [`parley.${field}`, latency[field]]),
-          ['parley.total_ms', latency.total_ms],
-        ]),
-        ...usageAttributes(usage),
-      },
-    });
-    let reachedMs = speechEndMs;
-    for (const [field, name] of PARTS) {
-      const endMs = reachedMs + latency[field];
-      if (endMs > reachedMs) this.#within(parent, { name, startMs: reachedMs, endMs });
-      reachedMs = endMs;
-    }
-    for (const part of parts) this.#within(parent, part);
+    if (speechEndMs === undefined) return;
+    const facts = { turnId, source: taken?.source ?? null, speechEndMs, latency, end, usage };
+    const parent = this.#ofCall(turnSpan(facts, within, this.#call.plan));
+    const parts = latency === null ? [] : waterfallSpans(speechEndMs, latency);
+    for (const span of [...parts, ...within]) this.#within(parent, span);
   }
 
   #ofCall(span: FinishedSpan): string {
@@ -280,47 +280,31 @@ class TracedCall implements CallTrace {
   }
 }
 
+/** True once an answer is far enough that the work given up for it has ended. */
+function isAnswering(input: TurnInput): input is Extract<TurnInput, { replyId: string }> {
+  return (
+    input.type === 'reply.generated' ||
+    input.type === 'reply.failed' ||
+    input.type === 'playout.started' ||
+    input.type === 'playout.finished' ||
+    input.type === 'playout.cleared'
+  );
+}
+
+/** Why the step cuts a reply; null if the machine gives no reason. */
+function causeOfCut(effects: readonly Effect[], { phase }: TurnState): TurnEnd | null {
+  if (phase.is === 'ending' || phase.is === 'ended') return 'session_closed';
+  if (phase.is === 'transferring') return 'transferred';
+  const rules = effects.flatMap((effect) =>
+    effect.do === 'explain' && effect.decision.about === 'interruption' ? [effect.decision.rule] : [],
+  );
+  const rule = rules.at(-1);
+  // Every other rule is something that the caller said, keyed, typed or clicked.
+  return rule === undefined ? null : (OWN_ENDS.find((own) => own === rule) ?? 'interrupted');
+}
+
 /** The span of work, which says if it was for a reply that was discarded before anyone heard it. */
 function withFate({ reply, span }: Part): FinishedSpan {
   if (reply === null) return span;
   return { ...span, attributes: { ...span.attributes, 'parley.discarded': reply.isDiscarded } };
-}
-
-function toolSpan(
-  item: Extract<SessionItem, { type: 'tool_result' }>,
-  attributes: SpanAttributes,
-): FinishedSpan {
-  const endMs = Date.parse(item.created_at);
-  // A tool's error message may quote the caller.
-  const error = item.status === 'failed' ? 'failed' : null;
-  return {
-    name: `${OPERATION.tool} ${item.tool_name}`,
-    startMs: endMs - (item.latency_ms ?? 0),
-    endMs,
-    attributes: {
-      [GEN_AI.operation]: OPERATION.tool,
-      [GEN_AI.toolName]: item.tool_name,
-      [GEN_AI.toolType]: 'function',
-      [GEN_AI.toolCallId]: item.call_id,
-      'parley.tool_source': item.tool_source,
-      [GEN_AI.errorType]: error,
-      ...attributes,
-    },
-    error,
-  };
-}
-
-/**
- * Token counts of a turn's model runs, summed. They have names of our own: whoever adds up the spans of a
- * trace must count each generation once.
- */
-function usageAttributes(usage: readonly Omit<ModelUsage, 'turn_id'>[]): SpanAttributes {
-  const sum = (field: 'input_tokens' | 'output_tokens' | 'discarded_output_tokens') =>
-    usage.reduce((all, run) => all + (run[field] ?? 0), 0);
-  return {
-    'parley.llm_model': usage.at(-1)?.model ?? null,
-    'parley.input_tokens': sum('input_tokens'),
-    'parley.output_tokens': sum('output_tokens'),
-    'parley.discarded_output_tokens': sum('discarded_output_tokens'),
-  };
 }

@@ -1,50 +1,65 @@
 /**
- * What a caller said, as spans: one for each utterance, from the first sound to the recogniser's last word.
- * Derived from the facts that the turn machine gets.
+ * What a caller said, as spans: one for each utterance, from the first sound to the recogniser's last answer.
+ * Derived from the facts that the turn machine gets, and from what the machine makes of them: a voice after
+ * it has settled the speech before is another utterance. Speech that became no turn, such as a listener's
+ * "yeah" or what was said to a colleague, belongs to the call.
  */
-import { askedSpeechEngine, GEN_AI, OPERATION } from '#config/gen-ai.ts';
+import { askedSpeechEngine, GEN_AI, OPERATION, spanName } from '#config/gen-ai.ts';
 import type { FinishedSpan, SpanAttributes } from '#config/tracing.ts';
 import type { TurnInput } from '../turn/machine/turn-inputs.ts';
+import type { TurnState } from '../turn/machine/turn-state.ts';
+import { openTurns } from './open-turns.ts';
 import { heardContent } from './trace-content.ts';
+import type { Recognition } from './traced-speech.ts';
 
 /** A sound without words this long before the next one does not belong to it: it was noise. */
 const NOISE_MS = 2_000;
 
 /** Options of the spans. */
 export interface CallerSpeechOptions {
-  /** The recogniser in use; null without one. */
-  readonly engineId: () => string | null;
+  /** Where the recogniser's events come from. */
+  readonly recognition: Recognition;
   readonly language: string;
   readonly common: SpanAttributes;
   readonly hasContent: boolean;
   /** The wall time of a monotonic one. */
   readonly wallMs: (monotonicMs: number) => number;
+  /** Takes the span of an utterance and the turn it belongs to; null: none. */
+  readonly note: (span: FinishedSpan, turnId: number | null) => void;
 }
 
-/** An utterance in progress. Times are monotonic. */
-interface Utterance {
-  startMs: number;
+/** What one recogniser heard of an utterance. Times are monotonic. */
+interface Hearing {
+  readonly startMs: number;
   /** End of the last sound; null while the caller makes one. */
   silentFromMs: number | null;
   soundFromMs: number;
   soundMs: number;
-  /** Last answer of the recogniser with words, or after some; null before the first. */
+  /** Sound before the last final: no other recogniser gets it. */
+  finalSoundMs: number;
+  /** Last answer with words, or after some; null before the first. */
   answeredMs: number | null;
+  engineId: string | null;
+  failure: { readonly atMs: number; readonly type: string } | null;
   readonly finals: string[];
 }
 
 /** The utterances of one call. */
 export class CallerSpeech {
   readonly #options: CallerSpeechOptions;
-  #utterance: Utterance | null = null;
-  #failed: FinishedSpan[] = [];
+  /** The utterance in progress: several hearings if its recogniser failed, the last one last. */
+  #hearings: Hearing[] = [];
+  #turnId: number | null = null;
+  /** The machine has taken or dropped the speech so far. */
+  #isSettled = true;
 
   constructor(options: CallerSpeechOptions) {
     this.#options = options;
   }
 
-  /** Takes a fact; those that say nothing about the caller's speech are ignored. */
-  observe(input: TurnInput): void {
+  /** Takes a fact and the machine's state after it. */
+  observe(input: TurnInput, state: TurnState): void {
+    const isSettled = state.caller.is === 'silent';
     switch (input.type) {
       case 'voice.started':
         this.#begin(input.speechStartMs);
@@ -54,87 +69,143 @@ export class CallerSpeech {
         break;
       case 'transcript.interim':
       case 'transcript.final':
+        // Words without a voice that are not late ones of the last utterance.
+        if (this.#isSettled && !isSettled && this.#current?.answeredMs !== null) this.end();
         if (input.text.trim() !== '') this.#words(input);
         break;
       case 'transcript.finalised':
-        if (this.#utterance?.answeredMs != null) this.#utterance.answeredMs = input.atMs;
+        if (this.#current?.answeredMs != null) this.#current.answeredMs = input.atMs;
         break;
       case 'recognizer.failed':
-        this.#failed.push(...this.#span(this.#utterance ?? utteranceAt(input.atMs), input.atMs, true));
+        this.#fail(input.atMs);
         break;
       default:
         break;
     }
+    this.#isSettled = isSettled;
+    if (this.#hearings.length > 0) this.#turnId ??= this.#turnOf(state);
   }
 
-  /** The spans of what was said and understood since the last time. */
-  take(): FinishedSpan[] {
-    const spans = this.#failed;
-    this.#failed = [];
-    const utterance = this.#utterance;
-    if (utterance === null || utterance.answeredMs === null) return spans;
-    this.#utterance = null;
-    return [...spans, ...this.#span(utterance, utterance.answeredMs, false)];
+  /** The utterance of this turn is over. */
+  endOf(turnId: number): void {
+    if (this.#turnId === turnId) this.end();
+  }
+
+  /** The utterance in progress is over. */
+  end(): void {
+    const [hearings, turnId] = [this.#hearings, this.#turnId];
+    [this.#hearings, this.#turnId] = [[], null];
+    for (const hearing of hearings) {
+      const span = this.#span(hearing);
+      if (span !== null) this.#options.note(span, turnId);
+    }
+  }
+
+  /** Null before the first sound, and after a failure in silence. */
+  get #current(): Hearing | null {
+    const last = this.#hearings.at(-1);
+    return last && last.failure === null ? last : null;
   }
 
   #begin(atMs: number): void {
-    const before = this.#utterance;
-    const isNoise =
-      before?.answeredMs === null && before.silentFromMs !== null && atMs - before.silentFromMs > NOISE_MS;
-    if (before === null || isNoise) this.#utterance = utteranceAt(atMs);
+    if (this.#isOver(atMs)) this.end();
+    const before = this.#current;
+    if (before === null) this.#hearings.push(hearingFrom(atMs));
     else if (before.silentFromMs !== null) Object.assign(before, { silentFromMs: null, soundFromMs: atMs });
   }
 
+  /** Whether what comes now is another utterance. */
+  #isOver(atMs: number): boolean {
+    const current = this.#current;
+    if (!this.#isSettled || current === null || current.answeredMs !== null) return this.#isSettled;
+    return current.silentFromMs !== null && atMs - current.silentFromMs > NOISE_MS;
+  }
+
   #silence(atMs: number): void {
-    const utterance = this.#utterance;
-    if (utterance === null || utterance.silentFromMs !== null) return;
-    utterance.soundMs += atMs - utterance.soundFromMs;
-    utterance.silentFromMs = atMs;
+    const current = this.#current;
+    if (current === null || current.silentFromMs !== null) return;
+    current.soundMs += atMs - current.soundFromMs;
+    current.silentFromMs = atMs;
   }
 
   #words(input: Extract<TurnInput, { type: 'transcript.interim' | 'transcript.final' }>): void {
-    this.#utterance ??= utteranceAt(input.atMs);
-    this.#utterance.answeredMs = input.atMs;
-    if (input.type === 'transcript.final') this.#utterance.finals.push(input.text);
+    const { atMs, text, type } = input;
+    const current = this.#current ?? { ...hearingFrom(atMs), silentFromMs: atMs };
+    if (current !== this.#current) this.#hearings.push(current);
+    current.answeredMs = atMs;
+    current.engineId = this.#options.recognition.latest?.engineId ?? null;
+    if (type === 'transcript.interim') return;
+    current.finals.push(text);
+    current.finalSoundMs = soundUntil(current, atMs);
   }
 
-  #span(utterance: Utterance, endMs: number, isFailed: boolean): FinishedSpan[] {
-    const { common, engineId, hasContent, language, wallMs } = this.#options;
-    const id = engineId();
-    if (id === null) return [];
-    const { provider, model, isInProcess } = askedSpeechEngine(id);
-    const { finals, silentFromMs, soundFromMs, soundMs, startMs } = utterance;
-    const audioMs = soundMs + (silentFromMs === null ? Math.max(0, endMs - soundFromMs) : 0);
-    const error = isFailed ? 'recognition_failed' : null;
-    return [
-      {
-        name: `${OPERATION.recognition} ${model}`,
-        kind: isInProcess ? 'internal' : 'client',
-        startMs: wallMs(startMs),
-        endMs: wallMs(Math.max(startMs, endMs)),
-        attributes: {
-          ...common,
-          [GEN_AI.operation]: OPERATION.recognition,
-          [GEN_AI.provider]: provider,
-          [GEN_AI.requestModel]: model,
-          [GEN_AI.spokenLanguage]: language,
-          'parley.audio_seconds': Math.round(audioMs) / 1_000,
-          [GEN_AI.errorType]: error,
-          ...(hasContent && finals.length > 0 ? heardContent(finals.join(' ')) : {}),
-        },
-        error,
+  /** The recogniser that takes over gets the sound again that had no final. */
+  #fail(atMs: number): void {
+    if (this.#isOver(atMs)) this.end();
+    const { latest } = this.#options.recognition;
+    const failed = this.#current ?? { ...hearingFrom(atMs), silentFromMs: atMs };
+    if (failed !== this.#current) this.#hearings.push(failed);
+    failed.engineId = latest?.engineId ?? null;
+    failed.failure = { atMs, type: latest?.failure ?? '_OTHER' };
+    const soundMs = soundUntil(failed, atMs) - failed.finalSoundMs;
+    if (failed.silentFromMs !== null && soundMs === 0) return;
+    const silentFromMs = failed.silentFromMs === null ? null : atMs;
+    this.#hearings.push({ ...hearingFrom(atMs), silentFromMs, soundMs });
+  }
+
+  /** The turn that the machine made of the utterance; null if it has made none so far. */
+  #turnOf(state: TurnState): number | null {
+    const fromMs = this.#hearings[0]?.startMs ?? Number.POSITIVE_INFINITY;
+    const untilMs = this.#hearings.at(-1)?.silentFromMs ?? Number.POSITIVE_INFINITY;
+    const turn = openTurns(state).find(
+      ({ source, speechEndMs, startMs }) =>
+        source === 'speech' && startMs <= untilMs && speechEndMs >= fromMs,
+    );
+    return turn?.turnId ?? null;
+  }
+
+  /** Null for a hearing without words: it was noise, or the recogniser could not tell. */
+  #span(hearing: Hearing): FinishedSpan | null {
+    const { common, hasContent, language, wallMs } = this.#options;
+    const { answeredMs, engineId, failure, finals, startMs } = hearing;
+    const endMs = failure?.atMs ?? answeredMs;
+    if (engineId === null || endMs === null) return null;
+    const { provider, model, isInProcess } = askedSpeechEngine(engineId);
+    const error = failure?.type ?? null;
+    return {
+      name: spanName(OPERATION.recognition, model),
+      kind: isInProcess ? 'internal' : 'client',
+      startMs: wallMs(startMs),
+      endMs: wallMs(Math.max(startMs, endMs)),
+      attributes: {
+        ...common,
+        [GEN_AI.operation]: OPERATION.recognition,
+        [GEN_AI.provider]: provider,
+        [GEN_AI.requestModel]: model,
+        [GEN_AI.spokenLanguage]: language,
+        'parley.audio_seconds': Math.round(soundUntil(hearing, endMs)) / 1_000,
+        [GEN_AI.errorType]: error,
+        ...(hasContent && finals.length > 0 ? heardContent(finals.join(' ')) : {}),
       },
-    ];
+      error,
+    };
   }
 }
 
-function utteranceAt(atMs: number): Utterance {
+function hearingFrom(atMs: number): Hearing {
   return {
     startMs: atMs,
     silentFromMs: null,
     soundFromMs: atMs,
     soundMs: 0,
+    finalSoundMs: 0,
     answeredMs: null,
+    engineId: null,
+    failure: null,
     finals: [],
   };
+}
+
+function soundUntil({ silentFromMs, soundFromMs, soundMs }: Hearing, atMs: number): number {
+  return soundMs + (silentFromMs === null ? Math.max(0, atMs - soundFromMs) : 0);
 }

@@ -4,12 +4,14 @@
  */
 import { GEN_AI_CONTENT } from '#config/gen-ai.ts';
 import type { SpanAttributes } from '#config/tracing.ts';
-import type { ChatMessage, ToolCall } from '../llm/llm.ts';
+import type { ChatMessage, FinishReason, ToolCall } from '../llm/llm.ts';
 
 /** Longest text of one part of a message, characters. */
 const MAX_TEXT_CHARS = 4_000;
 /** Longest attribute, characters; of a conversation, the newest messages are kept. */
 const MAX_ATTRIBUTE_CHARS = 16_000;
+/** Texts are not cut below this length: the mark of a cut has its place in them. */
+const MIN_TEXT_CHARS = 50;
 const CUT = '… (cut)';
 
 type Part =
@@ -20,7 +22,7 @@ type Part =
 interface Message {
   readonly role: string;
   readonly parts: readonly Part[];
-  readonly finish_reason?: string;
+  readonly finish_reason?: FinishReason | 'error' | undefined;
 }
 
 /** The messages of a request to a model. */
@@ -36,7 +38,8 @@ export function requestContent(messages: readonly ChatMessage[]): SpanAttributes
 export function answerContent(answer: {
   readonly text: string;
   readonly calls: readonly ToolCall[];
-  readonly finishReason: string;
+  /** Undefined: the model did not say, or was not heard out. */
+  readonly finishReason: FinishReason | 'error' | undefined;
 }): SpanAttributes {
   const parts = [...(answer.text === '' ? [] : [text(answer.text)]), ...answer.calls.map(callOf)];
   return {
@@ -106,15 +109,28 @@ function cut(content: string, maxChars: number): string {
   return content.length <= maxChars ? content : content.slice(0, maxChars - CUT.length) + CUT;
 }
 
-/** The last entries, as many as fit into an attribute, as JSON; at least the last one. */
+/** The last entries, as many as fit into an attribute, as JSON; of the last one at least a part. */
 function newestJson(entries: readonly unknown[]): string | null {
   const kept: string[] = [];
   let chars = 2;
   for (const entry of entries.toReversed()) {
     const json = JSON.stringify(entry);
     chars += json.length + 1;
-    if (kept.length > 0 && chars > MAX_ATTRIBUTE_CHARS) break;
+    if (chars > MAX_ATTRIBUTE_CHARS) {
+      if (kept.length === 0) kept.push(shortJson(entry));
+      break;
+    }
     kept.unshift(json);
   }
-  return kept.length === 0 ? null : `[${kept.join(',')}]`;
+  return kept.length === 0 ? null : cut(`[${kept.join(',')}]`, MAX_ATTRIBUTE_CHARS);
+}
+
+/** An entry with many texts, or many characters that JSON escapes: its texts are cut until it fits. */
+function shortJson(entry: unknown): string {
+  let json = '';
+  for (let chars = MAX_TEXT_CHARS; chars >= MIN_TEXT_CHARS; chars = Math.floor(chars / 2)) {
+    json = JSON.stringify(entry, (_, value) => (typeof value === 'string' ? cut(value, chars) : value));
+    if (json.length + 2 <= MAX_ATTRIBUTE_CHARS) break;
+  }
+  return json;
 }

@@ -157,9 +157,9 @@ export class JobCalls {
         job.variables = link.variables;
         return parts.createTools(link);
       },
-      onStep: (input, { state, effects }) => {
-        job.move = moveOf(state);
-        trace.step(input, effects);
+      onStep: (input, result) => {
+        job.move = moveOf(result.state);
+        trace.step(input, result);
       },
       failoverState,
       within,

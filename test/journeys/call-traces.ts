@@ -120,6 +120,7 @@ export function describeCallTraces(stage: VendorStage): void {
             'gen_ai.usage.input_tokens': 10,
             'gen_ai.usage.output_tokens': expect.any(Number),
             'gen_ai.response.time_to_first_chunk': expect.any(Number),
+            'gen_ai.response.finish_reasons': [expect.stringMatching(/^(stop|tool_call)$/)],
           },
         });
       const counted = spans.filter(({ attributes }) => 'gen_ai.usage.input_tokens' in attributes);

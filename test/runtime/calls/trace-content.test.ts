@@ -1,16 +1,17 @@
 /** What was said, in the trace of a call. */
 import { describe, expect, it } from 'vitest';
-import { at, generate, openCall, SECRET, sound, USAGE } from './traced-call.ts';
+import { at, generate, openCall, SECRET, sound, started, USAGE } from './traced-call.ts';
 
 describe('content in a trace', () => {
   /** A call in which a caller speaks, and model, tool and voice work. */
   async function talk(options: Parameters<typeof openCall>[0]) {
     const call = openCall(options);
-    call.engines();
-    call.step({ type: 'transcript.final', text: SECRET }, generate('r1'));
+    call.script.take({ type: 'call.started' }, { type: 'call.connected' });
+    call.ears.final(SECRET);
+    call.step(started, generate('r1'));
     await call.generate([
       { type: 'text', text: `Did you say ${SECRET}?` },
-      { type: 'finish', usage: USAGE },
+      { type: 'finish', usage: USAGE, finishReason: 'stop' },
     ]);
     const tool = { call_id: 'c', tool_name: 'pay', tool_source: 'webhook', turn_id: 1, created_at: at(5) };
     call.trace.note({
@@ -73,8 +74,23 @@ describe('content in a trace', () => {
     }));
     await call.generate([{ type: 'finish', usage: USAGE }], { messages: said });
     const messages = String(attributeOf(call, 'chat gpt', 'gen_ai.input.messages'));
-    expect(messages.length).toBeLessThan(16_500);
+    expect(messages.length).toBeLessThanOrEqual(16_000);
     const kept: { parts: { content: string }[] }[] = JSON.parse(messages);
     expect(kept.at(-1)?.parts[0]?.content).toMatch(/^99 x+… \(cut\)$/);
+  });
+
+  it('is bounded also in a single message of many parts, and stays JSON', async () => {
+    const call = openCall({ hasContent: true });
+    const quotes = '"'.repeat(4_000);
+    await call.generate([
+      ...Array.from({ length: 64 }, (_, n) => ({
+        type: 'tool_call' as const,
+        call: { callId: `c${n}`, toolName: 'order', input: quotes },
+      })),
+      { type: 'finish', usage: USAGE },
+    ]);
+    const messages = String(attributeOf(call, 'chat gpt', 'gen_ai.output.messages'));
+    expect(messages.length).toBeLessThanOrEqual(16_000);
+    expect(JSON.parse(messages)[0].parts).toHaveLength(64);
   });
 });

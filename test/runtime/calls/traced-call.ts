@@ -1,14 +1,15 @@
 /** A traced call whose engines, caller and clock a test moves. */
 import type { FinishedSpan, Tracing } from '#config/tracing.ts';
-import type { Synthesizer } from '#media/speech/speech.ts';
+import type { RecognitionEvent, SpeechError, Synthesizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { TurnLatency } from '#protocol/session-record.ts';
-import { traceCall } from '#runtime/calls/call-trace.ts';
+import { type CallTrace, traceCall } from '#runtime/calls/call-trace.ts';
 import type { ChatDelta, ChatRequest, LanguageModel } from '#runtime/llm/llm.ts';
-import type { Effect } from '#runtime/turn/machine/turn-effects.ts';
+import type { Effect, TurnWaterfall } from '#runtime/turn/machine/turn-effects.ts';
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
-import { testPlan } from '../test-plan.ts';
+import { type ConfigChanges, testPlan } from '../test-plan.ts';
+import { TurnScript } from '../turn/turn-script.ts';
 
 /** The wall time of a call's start. */
 export const START = Date.UTC(2026, 0, 1);
@@ -21,45 +22,77 @@ export const USAGE = { inputTokens: 200, cachedInputTokens: 150, outputTokens: 8
 /** Said by the caller. */
 export const SECRET = 'my card is 4111';
 
-/** What an engine does: waits that many ms, or gives something. */
-type Doing<Given> = readonly (number | Given | Error)[];
+/** What an engine does: waits that many ms, has something happen, or gives something. */
+type Doing<Given> = readonly (number | (() => void) | Given | Error)[];
+
+/** A clock whose wall time can be set, as an operator or NTP does. */
+class SettableClock extends ManualClock {
+  #setMs = 0;
+
+  setBack(ms: number): void {
+    this.#setMs -= ms;
+  }
+
+  override wallTime(): number {
+    return super.wallTime() + this.#setMs;
+  }
+}
 
 /** A traced call under a clock that stands still between the things its engines do. */
 export function openCall({
   hasContent = false,
   plan = {},
+  config = {},
+  modelId = 'openai/gpt',
 }: {
   readonly hasContent?: boolean;
   readonly plan?: Partial<CallPlan>;
+  readonly config?: ConfigChanges;
+  readonly modelId?: string;
 } = {}) {
-  const clock = new ManualClock(START);
+  const clock = new SettableClock(START);
   const spans: FinishedSpan[] = [];
   const tracing: Tracing = {
     hasContent,
     record: (span) => `${spans.push(span)}`,
     close: async () => undefined,
   };
-  const trace = traceCall(tracing, testPlan({}, { traceparent: ROOT, ...plan } as Partial<CallPlan>), clock);
+  const trace = traceCall(
+    tracing,
+    testPlan(config, { traceparent: ROOT, ...plan } as Partial<CallPlan>),
+    clock,
+  );
 
   async function* does<Given extends object>(doing: Doing<Given>): AsyncGenerator<Given> {
     for (const one of doing) {
       if (typeof one === 'number') await clock.advance(one);
+      else if (typeof one === 'function') one();
       else if (one instanceof Error) throw one;
       else yield one;
     }
   }
   const engines = (doing: Doing<object> = []) =>
     trace.engines({
-      recognizer: { id: 'deepgram:nova-3', givesInterims: true, expectedFinalMs: 1, open: () => never() },
-      model: { id: 'openai/gpt', isCustom: false, stream: () => does(doing) } as LanguageModel,
+      recognizer: null,
+      model: { id: modelId, isCustom: false, stream: () => does(doing) } as LanguageModel,
       synthesizer: { id: 'cartesia', voices: [], synthesise: () => does(doing) } as unknown as Synthesizer,
       knowledge: null,
     });
+  /** The turn machine; its times are the call's, although the clock stands still. */
+  const script: TurnScript = new TurnScript({}, (input, effects) => {
+    trace.step(input, { state: script.state, effects });
+    for (const effect of effects) if (effect.do === 'reportTurn') noteTurn(effect.waterfall);
+  });
+  function noteTurn({ speechEndMs, ...parts }: TurnWaterfall): void {
+    trace.note({ type: 'turn', latency: { ...parts, speech_ended_at: at(speechEndMs) } });
+  }
   return {
     clock,
     trace,
+    script,
+    ears: openEars(trace, engines(), script),
     step: (fact: TurnFact, ...effects: readonly Effect[]) =>
-      trace.step({ ...fact, atMs: clock.now() }, effects),
+      trace.step({ ...fact, atMs: clock.now() }, { state: script.state, effects }),
     /** Runs a generation to its end; its failure is the runner's business. */
     async generate(doing: Doing<ChatDelta>, request: Partial<ChatRequest> = {}): Promise<void> {
       try {
@@ -82,13 +115,55 @@ export function openCall({
   };
 
   function shown(span: FinishedSpan) {
-    const of = span.parent === ROOT ? 'call' : spans[Number(span.parent) - 1]?.name;
-    return { of, from: span.startMs - START, to: span.endMs - START, kind: span.kind, ...span.attributes };
+    const parent = spans[Number(span.parent) - 1];
+    return {
+      of: span.parent === ROOT ? 'call' : parent?.name,
+      ofTurn: parent?.attributes?.['parley.turn_id'],
+      from: span.startMs - START,
+      to: span.endMs - START,
+      kind: span.kind,
+      ...span.attributes,
+    };
   }
 }
 
-function never(): never {
-  throw new Error('not used');
+/** The recogniser of a call, and what it tells the machine. */
+function openEars(trace: CallTrace, others: ReturnType<typeof trace.engines>, script: TurnScript) {
+  let id = 'deepgram:nova-3';
+  let emit = (_: RecognitionEvent): void => undefined;
+  const { recognizer } = trace.engines({
+    ...others,
+    recognizer: {
+      get id() {
+        return id;
+      },
+      givesInterims: true,
+      expectedFinalMs: 1,
+      open({ onEvent }) {
+        emit = onEvent;
+        return { write: () => undefined, finalise: () => undefined, close: () => undefined };
+      },
+    },
+  });
+  const onEvent = (event: RecognitionEvent) => {
+    if (event.type === 'failed') script.take({ type: 'recognizer.failed', isRetryable: true });
+    else if (event.type === 'finalised') script.take({ type: 'transcript.finalised' });
+    else script.take({ type: `transcript.${event.type}`, text: event.text });
+  };
+  const open = () =>
+    recognizer?.open({ sampleRateHz: 8_000, language: 'en', multilingual: false, keyterms: [], onEvent });
+  open();
+  return {
+    interim: (text: string) => emit({ type: 'interim', text }),
+    final: (text: string) => emit({ type: 'final', text, startMs: null, endMs: null, language: null }),
+    finalised: () => emit({ type: 'finalised' }),
+    /** The engine fails; the recogniser has the id of the next one before it says so. */
+    fail(error: SpeechError, next: string): void {
+      id = next;
+      emit({ type: 'failed', error });
+      open();
+    },
+  };
 }
 
 /** A request for the reply `r1`. */

@@ -1,9 +1,9 @@
-/** The work of a call's engines, and what its caller said, in its trace. */
+/** The work of a call's engines in its trace. */
 import { describe, expect, it } from 'vitest';
 import { SpeechError, type Synthesizer } from '#media/speech/speech.ts';
 import { traceCall } from '#runtime/calls/call-trace.ts';
-import { type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
-import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
+import { type ChatDelta, type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
+import { collect } from '#test/collect.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { testPlan } from '../test-plan.ts';
 import { at, generate, latency, openCall, REQUEST, SECRET, sound, started, USAGE } from './traced-call.ts';
@@ -92,6 +92,84 @@ describe('a generation in a trace', () => {
     ]);
     expect(call.spans[0]?.error).toBe('429');
     expect(JSON.stringify(call.spans)).not.toContain('4111');
+  });
+
+  it('says why the model stopped, as a list', async () => {
+    const call = openCall();
+    await call.generate([{ type: 'finish', usage: USAGE, finishReason: 'length' }]);
+    expect(call.named('chat gpt')[0]).toHaveProperty(['gen_ai.response.finish_reasons'], ['length']);
+  });
+
+  it('names no reason that the model did not give', async () => {
+    const call = openCall({ hasContent: true });
+    await call.generate([
+      { type: 'text', text: 'Hello.' },
+      new ModelError('broken off', { retryable: true }),
+    ]);
+    await call.generate([
+      { type: 'text', text: 'Hello.' },
+      { type: 'finish', usage: USAGE },
+    ]);
+    const [failed, complete] = call.named('chat gpt') as Record<string, unknown>[];
+    expect(failed?.['gen_ai.output.messages']).toContain('"finish_reason":"error"');
+    expect(complete?.['gen_ai.output.messages']).not.toContain('finish_reason');
+    expect([failed, complete].map((span) => span?.['gen_ai.response.finish_reasons'])).toEqual([null, null]);
+  });
+
+  it('of the tenant’s own server has the name of its model', async () => {
+    const custom = { base_url: 'https://models.example.com/v1', model: 'mistral-ours' };
+    const call = openCall({ modelId: 'custom', config: { llm: { custom } } });
+    await call.generate([{ type: 'finish', usage: USAGE }]);
+    expect(call.named('chat mistral-ours')).toEqual([
+      expect.objectContaining({
+        'gen_ai.provider.name': 'custom',
+        'gen_ai.request.model': 'mistral-ours',
+      }),
+    ]);
+  });
+
+  it('that another vendor’s model answered names that vendor', async () => {
+    const call = openCall();
+    await call.generate([{ type: 'finish', usage: USAGE, modelId: 'groq/llama' }]);
+    expect(call.named('chat gpt')).toEqual([
+      expect.objectContaining({
+        'gen_ai.provider.name': 'groq',
+        'gen_ai.request.model': 'gpt',
+        'gen_ai.response.model': 'llama',
+      }),
+    ]);
+  });
+
+  it('lasts as long as it did, also if the wall clock is set meanwhile', async () => {
+    const call = openCall();
+    await call.generate([
+      250,
+      () => call.clock.setBack(60_000),
+      { type: 'text', text: 'Hello.' },
+      40,
+      { type: 'finish', usage: USAGE },
+    ]);
+    expect(call.named('chat gpt')).toEqual([
+      expect.objectContaining({ from: 0, to: 290, 'gen_ai.response.time_to_first_chunk': 0.25 }),
+    ]);
+  });
+
+  it('has its tools’ calls with the ids under which the tools run', async () => {
+    const call = openCall({ hasContent: true });
+    const asked: ChatDelta[] = [
+      { type: 'tool_call', call: { callId: 'call_0', toolName: 'order', input: '{}' } },
+      { type: 'finish', usage: USAGE },
+    ];
+    const { model } = call.engines(asked);
+    const given = [...(await collect(model.stream(REQUEST))), ...(await collect(model.stream(REQUEST)))];
+    const ids = given.flatMap((delta) => (delta.type === 'tool_call' ? [delta.call.callId] : []));
+    expect(ids).toEqual(['call_0', 'call_0_2']);
+    expect(
+      call
+        .named('chat gpt')
+        .map((span) => JSON.parse(String((span as Record<string, unknown>)['gen_ai.output.messages'])))
+        .map(([message]) => message.parts[0].id),
+    ).toEqual(ids);
   });
 
   it('that still ran when the call ended ends with it', async () => {
@@ -185,90 +263,40 @@ describe('a synthesis in a trace', () => {
     ]);
   });
 
+  it('names no model if the engine has none', async () => {
+    const call = openCall();
+    await call.speak([sound(500)]);
+    expect(call.named('text_to_speech Katie')[0]).toHaveProperty(['gen_ai.request.model'], null);
+  });
+
+  it('names the vendor that took over, and no voice of the other', async () => {
+    const call = openCall();
+    const { synthesizer } = call.trace.engines({
+      ...call.engines(),
+      synthesizer: {
+        id: 'cartesia',
+        voices: [],
+        async *synthesise(_, { onEngine }) {
+          onEngine?.('cartesia');
+          onEngine?.('deepgram');
+          yield sound(500);
+        },
+      },
+    });
+    const { signal } = new AbortController();
+    const options = { voiceId: 'Katie', language: 'en', speed: 1, sampleRateHz: 8_000, signal };
+    await collect(synthesizer.synthesise('Hello.', options));
+    expect(call.named('text_to_speech')).toEqual([
+      expect.objectContaining({ 'gen_ai.provider.name': 'deepgram', 'gen_ai.speech.voice': null }),
+    ]);
+  });
+
   it('that failed names the category of the failure', async () => {
     const call = openCall();
     await call.speak([new SpeechError('overloaded', SECRET)]);
     expect(call.named('text_to_speech Katie')).toEqual([
       expect.objectContaining({ 'error.type': 'overloaded' }),
     ]);
-  });
-});
-
-describe('a caller’s utterance in a trace', () => {
-  it('lasts from the first sound to the recogniser’s last answer, and belongs to its turn', async () => {
-    const call = openCall();
-    call.engines();
-    await call.clock.advance(1_000);
-    call.step({ type: 'voice.started', speechStartMs: 900 });
-    await call.clock.advance(1_000);
-    call.step({ type: 'transcript.interim', text: 'two' });
-    call.step({ type: 'voice.stopped', speechEndMs: 1_900, voicedMs: 800 });
-    await call.clock.advance(100);
-    call.step({ type: 'transcript.final', text: 'two loaves' });
-    await call.clock.advance(50);
-    call.step({ type: 'transcript.finalised' });
-    call.trace.note({ type: 'turn', latency: latency(1_900) });
-    call.trace.close();
-    expect(call.named('speech_to_text nova-3')).toEqual([
-      expect.objectContaining({
-        of: 'turn',
-        from: 900,
-        to: 2_150,
-        kind: 'client',
-        'gen_ai.operation.name': 'speech_to_text',
-        'gen_ai.provider.name': 'deepgram',
-        'gen_ai.request.model': 'nova-3',
-        'gen_ai.speech.input.language': 'en',
-        'parley.audio_seconds': 1,
-      }),
-    ]);
-  });
-
-  it('does not begin with a noise long before it', async () => {
-    const call = openCall();
-    call.engines();
-    call.step({ type: 'voice.started', speechStartMs: 0 });
-    call.step({ type: 'voice.stopped', speechEndMs: 100, voicedMs: 100 });
-    await call.clock.advance(9_000);
-    call.step({ type: 'voice.started', speechStartMs: 9_000 });
-    call.step({ type: 'transcript.final', text: 'two loaves' });
-    call.trace.close();
-    expect(call.named('speech_to_text nova-3')).toEqual([expect.objectContaining({ from: 9_000 })]);
-  });
-
-  it('whose recogniser failed is a failed span', async () => {
-    const call = openCall();
-    call.engines();
-    call.step({ type: 'voice.started', speechStartMs: 0 });
-    await call.clock.advance(400);
-    call.step({ type: 'recognizer.failed', isRetryable: true });
-    call.trace.close();
-    expect(call.named('speech_to_text nova-3')).toEqual([
-      expect.objectContaining({ from: 0, to: 400, 'error.type': 'recognition_failed' }),
-    ]);
-  });
-});
-
-describe('a turn in a trace', () => {
-  const turnEndedBy = async (...facts: readonly TurnFact[]) => {
-    const call = openCall();
-    call.step(started, generate('r1'));
-    call.trace.note({ type: 'turn', latency: latency(0) });
-    await call.clock.advance(2_000);
-    for (const fact of facts) call.step(fact);
-    call.trace.close();
-    return call.named('turn')[0];
-  };
-  const cleared: TurnFact = { type: 'playout.cleared', replyId: 'r1', heard: '', isExact: true };
-
-  it('ends with its reply, completed or interrupted', async () => {
-    const reason = 'gen_ai.agent.invocation.end_reason';
-    expect(await turnEndedBy({ type: 'playout.finished', replyId: 'r1', heard: '' })).toMatchObject({
-      to: 2_000,
-      [reason]: 'completed',
-    });
-    expect(await turnEndedBy(cleared)).toMatchObject({ [reason]: 'interrupted' });
-    expect(await turnEndedBy({ type: 'leg.lost' }, cleared)).toMatchObject({ [reason]: 'session_closed' });
   });
 });
 
