@@ -9,6 +9,7 @@ import type { AnalysisResult } from '#protocol/session-record.ts';
 import type { AnalysisJob } from '#protocol/worker-link.ts';
 import { type MeteredResult, runMeteredTest } from '../agent-tests/metered-test.ts';
 import { analyse } from '../analysis/analysis.ts';
+import { type AnalysisTrace, traceAnalysis } from '../calls/analysis-trace.ts';
 import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
 import type { PlanEngines } from './plan-engines.ts';
@@ -39,16 +40,10 @@ export class TextJobs {
   /** Never rejects. */
   async runAnalysis(job: Job, analysis: AnalysisJob): Promise<void> {
     const { calls, clock, logger, tracing } = this.#deps;
-    const startMs = clock.wallTime();
+    const trace = traceAnalysis(tracing, analysis.plan, clock);
     try {
-      const result = await this.#analyse(analysis, job.sessionId);
-      tracing?.record({
-        name: 'analysis',
-        startMs,
-        endMs: clock.wallTime(),
-        parent: analysis.plan.traceparent,
-        error: result.status === 'error' ? 'failed' : null,
-      });
+      const result = await this.#analyse(analysis, job.sessionId, trace);
+      trace.end(result.status === 'error' ? 'failed' : null);
       calls.report(job, { type: 'analysis', job_id: analysis.job_id, result });
     } catch (error) {
       logger.error({ err: error }, 'analysis report');
@@ -70,12 +65,13 @@ export class TextJobs {
     }
   }
 
-  async #analyse(analysis: AnalysisJob, sessionId: string): Promise<AnalysisResult> {
+  async #analyse(analysis: AnalysisJob, sessionId: string, trace: AnalysisTrace): Promise<AnalysisResult> {
     const { calls, clock, engines, logger } = this.#deps;
     try {
       const within = calls.inNameOf(sessionId);
       const signal = AbortSignal.timeout(ANALYSIS_MS);
-      return await analyse(analysis, engines.modelFor(analysis.plan), { clock, within, signal });
+      const model = trace.model(engines.modelFor(analysis.plan));
+      return await analyse(analysis, model, { clock, within, signal });
     } catch (error) {
       logger.warn({ err: error, sessionId }, 'analysis failed');
       const cause = error instanceof Error ? error.message : 'analysis failed';
