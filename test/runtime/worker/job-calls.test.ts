@@ -1,0 +1,76 @@
+/** What the calls of a worker's jobs leave in traces. */
+import { expect, it } from 'vitest';
+import { createLogger } from '#base/log.ts';
+import type { FinishedSpan } from '#config/tracing.ts';
+import type { Leg } from '#media/leg/leg.ts';
+import { JobCalls, type JobCallsDeps } from '#runtime/worker/job-calls.ts';
+import { JobTable } from '#runtime/worker/job-table.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { SilentMedia } from '#test/fakes/silent-media.ts';
+import { testPlan, WEB } from '../test-plan.ts';
+
+const ROOT = '00-0123456789abcdef0123456789abcdef-0123456789abcdef-01';
+
+it('a call that another worker takes has its turns so far in its trace', async () => {
+  const clock = new ManualClock();
+  const spans: FinishedSpan[] = [];
+  const jobs = new JobTable(clock);
+  const calls = new JobCalls(depsOf(clock, jobs, spans));
+  const job = jobs.reserve({ sessionId: 's1', epoch: 1, kind: 'web', sipCallId: null });
+  if (!job) throw new Error('no slot');
+  const plan = testPlan({ prompt: { first_message_mode: 'off' } }, { ...WEB, traceparent: ROOT });
+  const call = calls.start(job, plan);
+  const media = new SilentMedia(clock);
+  const { leg } = await media.openRtpLeg({ remote: null });
+  call.attach({ ...leg, kind: 'webrtc' } as Leg);
+  const text = JSON.stringify({ type: 'user.message', text: 'hello' });
+  media.legs[0]?.emit({ type: 'connected', atMs: clock.now() });
+  media.legs[0]?.emit({ type: 'message', atMs: clock.now(), text });
+  await clock.advance(10);
+  calls.abandon(job);
+  await call.ended;
+  await clock.advance(0);
+  expect(spans.map(({ name, parent }) => [name, parent])).toContainEqual(['turn', ROOT]);
+});
+
+function depsOf(clock: ManualClock, jobs: JobTable, spans: FinishedSpan[]): JobCallsDeps {
+  return {
+    clock,
+    jobs,
+    logger: createLogger({ level: 'silent', name: 'test' }),
+    random: () => 0.5,
+    controlPlaneUrl: 'http://127.0.0.1:1',
+    token: '',
+    client: { report: () => undefined, send: () => undefined },
+    engines: {
+      forCall: () => ({
+        recognizer: null,
+        synthesizer: { id: 'mute', voices: [], async *synthesise() {} },
+        model: { id: 'test/model', isCustom: false, async *stream() {} },
+        knowledge: null,
+        createTools: () => ({
+          runner: {
+            definitions: [],
+            traits: () => null,
+            run: () => Promise.reject(new Error('no tools')),
+            close: () => undefined,
+          },
+          settle: null,
+        }),
+      }),
+    },
+    media: new SilentMedia(clock),
+    phone: null,
+    tracing: {
+      hasContent: false,
+      record: (span) => `${spans.push(span)}`,
+      close: async () => undefined,
+    },
+    uploads: {
+      put: () => undefined,
+      drop: () => undefined,
+      waiting: () => ({ items: [], bytes: 0 }),
+      flushed: async () => undefined,
+    },
+  };
+}
