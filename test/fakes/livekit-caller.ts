@@ -107,7 +107,8 @@ export class LivekitCaller {
 
   /** Hangs up as Parley's own client does, and leaves. */
   async hangUp(): Promise<void> {
-    await this.send({ type: 'user.hangup' });
+    // The agent may close the room before the library has seen that the message was sent.
+    await this.send({ type: 'user.hangup' }).catch(() => undefined);
     await this.leave();
   }
 
