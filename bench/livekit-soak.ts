@@ -2,10 +2,11 @@
  * `npm run soak:livekit [-- <interruptions> [<sessions>]]`, in rooms of a real LiveKit server: interruptions
  * of the agent (500 by default), each followed by speech that must be heard, then short sessions (1,000 by
  * default), a few at a time. Prints the footprint of all media processes on the way: one takes the place of
- * another after some hundred rooms, and both run for a moment (`peakMb`). Fails if the output stays silent,
- * if rooms, file handles or threads remain at the end, or if memory is not flat or cannot be judged, for
- * which there must be 700 sessions. A few visits may fail, which a busy machine is too slow for; each is
- * printed with its reason. `NODE_ENV` keeps LiveKit's library from logging every detail.
+ * another after some hundred rooms, and both run for a moment (`togetherMb`), the longer the busier the
+ * machine is. Fails if the output stays silent, if rooms, file handles or threads remain at the end, or if
+ * the memory of a process (`peakMb`) is not flat or cannot be judged, for which there must be 700 sessions.
+ * A few visits may fail, which a busy machine is too slow for; each is printed with its reason. `NODE_ENV`
+ * keeps LiveKit's library from logging every detail.
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -39,10 +40,13 @@ const LEAST_FOOTPRINTS = 3 * 2;
 const MOST_FAILED_VISITS = SESSIONS / 50;
 const SPOKEN_MS = 120;
 
-/** Of all processes that host rooms. `peakMb` is the most memory since the last footprint. */
+/** Of the processes that host rooms. */
 interface Footprint {
   readonly memoryMb: number;
+  /** The most memory that one of them had since the last footprint. */
   readonly peakMb: number;
+  /** The most that all had together. */
+  readonly togetherMb: number;
   readonly handles: number;
   readonly threads: number;
 }
@@ -58,10 +62,8 @@ const host = await startMediaThread({
   clock: systemClock,
   logger,
 });
-let peakMb = 0;
-const watching = systemClock.every(PEAK_EVERY_MS, () => {
-  peakMb = Math.max(peakMb, memoryMb());
-});
+let [peakMb, togetherMb] = [0, 0];
+const watching = systemClock.every(PEAK_EVERY_MS, watch);
 const interrupted = await grown(INTERRUPTIONS, 2 * PER_ROOM, async (done) => {
   const interruptions = Math.min(PER_ROOM, INTERRUPTIONS - done);
   await converse(rooms, host, interruptions);
@@ -199,25 +201,33 @@ async function footprint(): Promise<Footprint> {
   await until(() => webProcesses().length === 1, 'a former process does not end');
   const [pid = 0] = webProcesses();
   const threads = /^Threads:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  const taken = Math.max(peakMb, memoryMb());
-  peakMb = 0;
+  watch();
+  const peaks = { peakMb, togetherMb };
+  [peakMb, togetherMb] = [0, 0];
   return {
-    memoryMb: memoryMb(),
-    peakMb: taken,
+    memoryMb: memoryMb(pid),
+    ...peaks,
     handles: readdirSync(`/proc/${pid}/fd`).length,
     threads: Number(threads),
   };
 }
 
-/** Memory of all processes, of shared pages their share (`proc(5)`, smaps_rollup). */
-function memoryMb(): number {
-  const kib = webProcesses().map((pid) => {
-    try {
-      return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0);
-    } catch {
-      // It has just ended.
-      return 0;
-    }
-  });
-  return Math.round(kib.reduce((sum, each) => sum + each, 0) / 1024);
+function watch(): void {
+  const each = webProcesses().map(memoryMb);
+  peakMb = Math.max(peakMb, ...each);
+  togetherMb = Math.max(
+    togetherMb,
+    each.reduce((sum, one) => sum + one, 0),
+  );
+}
+
+/** Memory of a process, of shared pages its share (`proc(5)`, smaps_rollup). */
+function memoryMb(pid: number): number {
+  try {
+    const kib = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1];
+    return Math.round(Number(kib ?? 0) / 1024);
+  } catch {
+    // It has just ended.
+    return 0;
+  }
 }
