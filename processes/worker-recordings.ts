@@ -14,8 +14,8 @@ import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
 import type { WorkerDeps } from '#runtime/worker/worker.ts';
 import type { WorkerMetrics } from '#runtime/worker/worker-metrics.ts';
 
-/** What is left is tried again every ten minutes; until then, the next file of it is waiting. */
-const RETRIES_OF_LEFT = 3;
+/** Half a minute. A file of what is left is tried again every ten minutes, and others wait for it. */
+const RETRIES_OF_LEFT = 8;
 
 /** Uploads of a worker. */
 export interface Recordings {

@@ -96,14 +96,9 @@ export class KeptPieces {
     }
   }
 
-  /**
-   * Nobody could store the object of these pieces: they are sent again from the disk. Returns how many of
-   * them are there, or about to be.
-   */
-  giveUp(head: PieceHead): number {
-    const there = numbersOf(head).filter((number) => this.#pieces.has(keyOf(head, number)));
+  /** Nobody could store the object of these pieces: they are sent again from the disk. */
+  giveUp(head: PieceHead): void {
     for (const file of this.#settle(head, true)) this.#removeIfDone(file);
-    return there.length;
   }
 
   /** What is not released stays for the next worker. */

@@ -20,7 +20,7 @@ const FULL_BYTES = 1024 * 1024;
 /** About ten minutes of retries: 0.2 s doubling up to 15 s. */
 const RETRIES = 45;
 /**
- * Above this the oldest uploads are dropped, so that a lost control plane cannot fill the memory. Some
+ * Above this the oldest uploads are given up, so that a lost control plane cannot fill the memory. Some
  * minutes of two hundred calls.
  */
 const MAX_WAITING_BYTES = 256 * 1024 * 1024;

@@ -62,8 +62,6 @@ interface OpenObject {
   readonly timer: Timer;
   /** Null for a piece that was dropped while it was compressed, or could not be. */
   readonly pieces: Promise<SentPiece | null>[];
-  /** Numbers of the pieces that are stored without it. */
-  readonly stored: Set<number>;
   samples: number;
   isDropped: boolean;
 }
@@ -72,6 +70,8 @@ interface OpenObject {
 interface SentPiece {
   readonly upload: Upload;
   readonly outcome: Promise<UploadOutcome>;
+  /** Whether it is not lost if its object is: it is stored or on this disk, or nobody wants it. */
+  readonly isSafe: Promise<boolean>;
 }
 
 /** Creates the uploads of one worker. */
@@ -132,7 +132,6 @@ class GatheredUploads implements Uploads {
       first: head,
       timer: this.#deps.clock.after(OBJECT_MS, () => this.#close(created)),
       pieces: [],
-      stored: new Set(),
       samples: 0,
       isDropped: false,
     };
@@ -147,12 +146,9 @@ class GatheredUploads implements Uploads {
     const head = { ...headOf(piece, indexOf(object.first)), ...(before > 0 && { stored_before: before }) };
     const upload = { head, bytes };
     const { promise: outcome, resolve } = Promise.withResolvers<UploadOutcome>();
-    this.#deps.sender.send(upload, (outcome) => {
-      if (outcome === 'held') void this.#keep(upload, object);
-      if (outcome === 'stored') object.stored.add(head.piece);
-      resolve(outcome);
-    });
-    return { upload, outcome };
+    this.#deps.sender.send(upload, resolve);
+    const isSafe = outcome.then((one) => (one === 'held' ? this.#keep(upload) : one !== 'given_up'));
+    return { upload, outcome, isSafe };
   }
 
   /** Null if that failed: the other pieces of the call must not be lost with it. */
@@ -167,14 +163,16 @@ class GatheredUploads implements Uploads {
     }
   }
 
-  /** Keeps a piece on this disk; without one, it is stored at once, for which no other piece waits. */
-  async #keep(upload: Upload, { stored }: OpenObject): Promise<void> {
+  /**
+   * Keeps a piece on this disk; without one, it is stored at once, for which no other piece waits. Resolves
+   * to false if neither is possible.
+   */
+  async #keep({ head, bytes }: Upload): Promise<boolean> {
     const { kept, objects } = this.#deps;
-    if (await kept.keep(upload)) return;
-    const { head, bytes } = upload;
-    objects.send({ head: { ...head, is_part: false }, bytes }, (outcome) => {
-      if (outcome === 'stored') stored.add(head.piece);
-    });
+    if (await kept.keep({ head, bytes })) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    objects.send({ head: { ...head, is_part: false }, bytes }, (outcome) => resolve(outcome !== 'given_up'));
+    return promise;
   }
 
   #close(object: OpenObject): void {
@@ -197,7 +195,7 @@ class GatheredUploads implements Uploads {
     const wanted = pieces.filter((_, index) => !object.isDropped || isThere(outcomes[index]));
     for (const whole of joinPieces(wanted.map(({ upload }) => upload)))
       objects.send(whole, (outcome) => {
-        if (outcome === 'given_up') this.#giveUp(object, whole.head);
+        if (outcome === 'given_up') void this.#giveUp(whole.head, wanted);
         else this.#release(object, whole.head, outcome === 'stored');
       });
   }
@@ -208,11 +206,13 @@ class GatheredUploads implements Uploads {
   }
 
   /** The disk has most pieces of an object that nobody could store; the others are lost. */
-  #giveUp({ stored }: OpenObject, head: PieceHead): void {
+  async #giveUp(head: PieceHead, pieces: readonly SentPiece[]): Promise<void> {
     const { kept, logger, onLost } = this.#deps;
-    const wanted = numbersOf(head).filter((number) => !stored.has(number));
-    const lost = wanted.length - kept.giveUp(head);
-    if (lost <= 0) return;
+    kept.giveUp(head);
+    const numbers = new Set(numbersOf(head));
+    const ofObject = pieces.filter(({ upload }) => numbers.has(upload.head.piece));
+    const lost = (await Promise.all(ofObject.map(({ isSafe }) => isSafe))).filter((isSafe) => !isSafe).length;
+    if (lost === 0) return;
     logger.error({ upload: head, pieces: lost }, 'part of a recording could not be stored; it is lost');
     for (let count = 0; count < lost; count++) onLost();
   }

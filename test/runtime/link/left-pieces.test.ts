@@ -142,10 +142,12 @@ describe('pieces that a dead worker has left', () => {
   });
 
   it('stay on the disk if a later version has written them', async () => {
-    await leave(unknownRecord());
+    const record = unknownRecord();
+    await leave(record);
     await leave(piece('s', 0));
     await sendAll(1);
-    await vi.waitFor(() => expect(files()).toBe(1));
+    await vi.waitFor(() => expect(left.bytes).toBe(record.length));
+    expect(files()).toBe(1);
   });
 
   it('do not wait for a file that cannot be sent or read', async () => {

@@ -73,11 +73,7 @@ beforeEach(() => {
     },
     kept: {
       keep: async ({ head }) => kept?.add(head.piece) !== undefined,
-      giveUp: ({ piece, pieces }) => {
-        givenUp.push(piece);
-        return Array.from({ length: pieces }, (_, index) => piece + index).filter((one) => kept?.has(one))
-          .length;
-      },
+      giveUp: ({ piece }) => void givenUp.push(piece),
       release: ({ piece, pieces }) => {
         for (let number = piece; number < piece + pieces; number++) kept?.delete(number);
       },
@@ -224,6 +220,15 @@ describe('the pieces of a call', () => {
     uploads.end('s', 1);
     await clock.advance(0);
     expect(lost).toBe(2);
+  });
+
+  it('are not lost if nobody wants them, and nobody could store their object', async () => {
+    outcome = 'refused';
+    ofObjects = 'given_up';
+    uploads.put(log(0));
+    uploads.end('s', 1);
+    await clock.advance(0);
+    expect([givenUp, lost]).toEqual([[0], 0]);
   });
 
   it('are not lost if they are objects of their own when nobody could store their object', async () => {

@@ -35,7 +35,7 @@ const NO_OBJECTS = {
   flushed: async () => undefined,
 };
 /** Nor does it hold anything. */
-const NOTHING_KEPT = { keep: async () => true, release: () => undefined, giveUp: () => 0 };
+const NOTHING_KEPT = { keep: async () => true, release: () => undefined, giveUp: () => undefined };
 const logger = createLogger({ level: 'silent', name: 'test' });
 
 /** Media that also answers browsers, with the same silent legs. */
