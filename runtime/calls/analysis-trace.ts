@@ -1,10 +1,11 @@
 /** The trace of the analysis after a call: a span, with its generations below it. */
 import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import { GEN_AI } from '#config/gen-ai.ts';
 import type { FinishedSpan, Tracing } from '#config/tracing.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { LanguageModel } from '../llm/llm.ts';
-import type { EngineTrace } from './engine-trace.ts';
+import { type EngineTrace, logErrors } from './engine-trace.ts';
 import { tracedModel } from './traced-model.ts';
 
 /** Receives what happens in one analysis. */
@@ -18,7 +19,11 @@ export interface AnalysisTrace {
 const UNTRACED: AnalysisTrace = { model: (model) => model, end: () => undefined };
 
 /** Traces an analysis, from now on; does nothing, and leaves the model as it is, without a tracer. */
-export function traceAnalysis(tracing: Tracing | null, plan: CallPlan, clock: Clock): AnalysisTrace {
+export function traceAnalysis(
+  tracing: Tracing | null,
+  plan: CallPlan,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Pick<Logger, 'error'> },
+): AnalysisTrace {
   if (tracing === null) return UNTRACED;
   const [startMs, begunMs] = [clock.wallTime(), clock.now()];
   const generations: FinishedSpan[] = [];
@@ -31,6 +36,7 @@ export function traceAnalysis(tracing: Tracing | null, plan: CallPlan, clock: Cl
     customModel: plan.config.llm.custom?.model ?? null,
     latestReply: () => null,
     note: (span) => generations.push(span),
+    onError: logErrors(logger, plan),
   };
   return {
     model: (model) => tracedModel(model, trace),

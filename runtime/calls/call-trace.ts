@@ -5,7 +5,8 @@
  */
 
 import type { Clock } from '#base/clock.ts';
-import { GEN_AI, OWN_ENDS, type TurnEnd } from '#config/gen-ai.ts';
+import type { Logger } from '#base/log.ts';
+import { GEN_AI, OPERATION, OWN_ENDS, type TurnEnd } from '#config/gen-ai.ts';
 import type { FinishedSpan, Tracing } from '#config/tracing.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { SessionItem, TurnLatency } from '#protocol/session-record.ts';
@@ -16,7 +17,7 @@ import type { StepResult } from '../turn/machine/turn-machine.ts';
 import type { Turn, TurnState } from '../turn/machine/turn-state.ts';
 import type { CallDeps } from './call.ts';
 import { CallerSpeech } from './caller-speech.ts';
-import type { EngineTrace } from './engine-trace.ts';
+import { type EngineTrace, logErrors } from './engine-trace.ts';
 import { answerIn, openTurns } from './open-turns.ts';
 import { toolContent } from './trace-content.ts';
 import { tracedKnowledge, tracedModel } from './traced-model.ts';
@@ -43,6 +44,8 @@ interface OpenTurn {
   taken: { readonly source: Turn['source']; readonly startMs: number; readonly speechEndMs: number } | null;
   latency: TurnLatency | null;
   end: TurnFacts['end'];
+  /** The machine gave a generation up. */
+  hasFailed: boolean;
   readonly parts: Part[];
   readonly usage: TurnUsage[];
 }
@@ -68,15 +71,51 @@ const UNTRACED: CallTrace = {
   close: () => undefined,
 };
 
-/** Traces a call, from now on; does nothing, and leaves the engines as they are, without a tracer. */
-export function traceCall(tracing: Tracing | null, plan: CallPlan, clock: Clock): CallTrace {
+/**
+ * Traces a call, from now on; does nothing, and leaves the engines as they are, without a tracer. Its
+ * functions do not throw: errors are logged.
+ */
+export function traceCall(
+  tracing: Tracing | null,
+  plan: CallPlan,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Pick<Logger, 'error'> },
+): CallTrace {
   const { traceparent } = plan;
-  return tracing && traceparent !== null ? new TracedCall(tracing, { traceparent, plan, clock }) : UNTRACED;
+  if (!tracing || traceparent === null) return UNTRACED;
+  const onError = logErrors(logger, plan);
+  return guarded(new TracedCall(tracing, { traceparent, plan, clock, onError }), onError);
 }
+
+function guarded(trace: CallTrace, onError: (error: unknown) => void): CallTrace {
+  const guard = (work: () => void) => {
+    try {
+      work();
+    } catch (error) {
+      onError(error);
+    }
+  };
+  return {
+    note: (report) => guard(() => trace.note(report)),
+    step: (input, result) => guard(() => trace.step(input, result)),
+    engines: (engines) => trace.engines(engines),
+    close: () => guard(() => trace.close()),
+  };
+}
+
+/** A call to trace. */
+interface TracedCallDeps {
+  readonly traceparent: string;
+  readonly plan: CallPlan;
+  readonly clock: Clock;
+  readonly onError: (error: unknown) => void;
+}
+
+/** A kind of failure, for `error.type`. */
+const NO_ANSWER = 'no_answer';
 
 class TracedCall implements CallTrace {
   readonly #tracing: Tracing;
-  readonly #call: { readonly traceparent: string; readonly plan: CallPlan; readonly clock: Clock };
+  readonly #call: TracedCallDeps;
   readonly #startMs: number;
   readonly #turns = new Map<number, OpenTurn>();
   readonly #replies = new Map<string, Reply>();
@@ -89,11 +128,8 @@ class TracedCall implements CallTrace {
   /** Wall time of the end; nothing in the call may seem to end later. */
   #endMs = Number.POSITIVE_INFINITY;
 
-  constructor(
-    tracing: Tracing,
-    call: { readonly traceparent: string; readonly plan: CallPlan; readonly clock: Clock },
-  ) {
-    const { clock, plan } = call;
+  constructor(tracing: Tracing, call: TracedCallDeps) {
+    const { clock, onError, plan } = call;
     this.#tracing = tracing;
     this.#call = call;
     this.#startMs = clock.wallTime();
@@ -116,6 +152,7 @@ class TracedCall implements CallTrace {
       customModel: plan.config.llm.custom?.model ?? null,
       latestReply: () => this.#latestReply,
       note: (span, replyId) => this.#noteWork(span, replyId),
+      onError,
     };
   }
 
@@ -195,6 +232,8 @@ class TracedCall implements CallTrace {
 
   #noteItem(item: SessionItem): void {
     const { hasContent } = this.#engineTrace;
+    if (item.type === 'llm.endpoint_error' && item.turn_id !== null)
+      this.#turn(item.turn_id).hasFailed = true;
     if (item.type === 'tool_call' && hasContent) this.#toolInputs.set(item.call_id, item.input);
     if (item.type !== 'tool_result') return;
     const content = hasContent ? toolContent(this.#toolInputs.get(item.call_id) ?? null, item.output) : {};
@@ -220,7 +259,10 @@ class TracedCall implements CallTrace {
   }
 
   #turn(turnId: number): OpenTurn {
-    const turn = this.#turns.get(turnId) ?? { taken: null, latency: null, end: null, parts: [], usage: [] };
+    const found = this.#turns.get(turnId);
+    if (found) return found;
+    const facts = { taken: null, latency: null, end: null, hasFailed: false };
+    const turn: OpenTurn = { ...facts, parts: [], usage: [] };
     this.#turns.set(turnId, turn);
     return turn;
   }
@@ -249,7 +291,7 @@ class TracedCall implements CallTrace {
     const speechEndMs = latency === null ? taken?.speechEndMs : Date.parse(latency.speech_ended_at);
     const startMs = taken?.startMs ?? Number.NEGATIVE_INFINITY;
     const within: FinishedSpan[] = [];
-    for (const part of turn.parts.map(withFate)) {
+    for (const part of spansOf(turn)) {
       // A speculation on words that were dropped: the turn got its number later.
       if (speechEndMs === undefined || part.endMs < startMs) this.#ofCall(part);
       else within.push(part);
@@ -301,6 +343,23 @@ function causeOfCut(effects: readonly Effect[], { phase }: TurnState): TurnEnd |
   const rule = rules.at(-1);
   // Every other rule is something that the caller said, keyed, typed or clicked.
   return rule === undefined ? null : (OWN_ENDS.find((own) => own === rule) ?? 'interrupted');
+}
+
+/**
+ * The spans of a turn's work. An empty answer, or none in time, is a failure that only the turn machine
+ * knows: the last generation gets it, unless one has failed by itself.
+ */
+function spansOf({ hasFailed, parts }: OpenTurn): readonly FinishedSpan[] {
+  const spans = parts.map(withFate);
+  if (!hasFailed) return spans;
+  const isChat = ({ attributes }: FinishedSpan) => attributes?.[GEN_AI.operation] === OPERATION.chat;
+  if (spans.some((span) => isChat(span) && (span.error ?? null) !== null)) return spans;
+  const last = spans.findLastIndex(isChat);
+  return spans.map((span, index) =>
+    index === last
+      ? { ...span, error: NO_ANSWER, attributes: { ...span.attributes, [GEN_AI.errorType]: NO_ANSWER } }
+      : span,
+  );
 }
 
 /** The span of work, which says if it was for a reply that was discarded before anyone heard it. */

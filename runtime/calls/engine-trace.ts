@@ -1,8 +1,10 @@
 /** The trace of engines' work: each piece is a span from the moment it was asked for to its end. */
 import type { Clock } from '#base/clock.ts';
+import type { Logger } from '#base/log.ts';
 import { GEN_AI } from '#config/gen-ai.ts';
 import type { FinishedSpan, SpanAttributes } from '#config/tracing.ts';
 import { SpeechError } from '#media/speech/speech.ts';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import { ModelError } from '../llm/llm.ts';
 
 /** The trace that engines note their work in. */
@@ -20,6 +22,8 @@ export interface EngineTrace {
   latestReply(): string | null;
   /** Records a piece of work, done for a reply or for the call. */
   note(span: FinishedSpan, replyId: string | null): void;
+  /** Receives errors of the trace itself: the work goes on. */
+  onError(error: unknown): void;
 }
 
 /** A span without its times. */
@@ -38,12 +42,24 @@ export function begin(
   const [startMs, begunMs] = [clock.wallTime(), clock.now()];
   const end = (failure: unknown = null) => {
     if (!trace.running.delete(end)) return;
-    const { attributes, ...span } = describe(failure);
     const endMs = startMs + (clock.now() - begunMs);
-    trace.note({ ...span, startMs, endMs, attributes: { ...trace.common, ...attributes } }, replyId);
+    try {
+      const { attributes, ...span } = describe(failure);
+      trace.note({ ...span, startMs, endMs, attributes: { ...trace.common, ...attributes } }, replyId);
+    } catch (error) {
+      trace.onError(error);
+    }
   };
   trace.running.add(end);
   return end;
+}
+
+/** Logs errors of a trace. */
+export function logErrors(
+  logger: Pick<Logger, 'error'>,
+  { session_id: sessionId }: Pick<CallPlan, 'session_id'>,
+): (error: unknown) => void {
+  return (error) => logger.error({ err: error, sessionId }, 'part of a trace is lost');
 }
 
 /** Attributes of a failure. */

@@ -67,7 +67,7 @@ export class JobCalls {
   start(job: Job, plan: CallPlan, failoverState: FailoverState | null = null): Call {
     const { clock, logger, tracing } = this.#deps;
     const within = this.inNameOf(job.sessionId);
-    const trace = traceCall(tracing, plan, clock);
+    const trace = traceCall(tracing, plan, { clock, logger });
     const call = within(() => startCall(this.#callDeps(job, plan, { failoverState, trace, within })));
     job.call = call;
     call.ended

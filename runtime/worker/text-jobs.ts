@@ -40,11 +40,11 @@ export class TextJobs {
   /** Never rejects. */
   async runAnalysis(job: Job, analysis: AnalysisJob): Promise<void> {
     const { calls, clock, logger, tracing } = this.#deps;
-    const trace = traceAnalysis(tracing, analysis.plan, clock);
+    const trace = traceAnalysis(tracing, analysis.plan, { clock, logger });
     try {
       const result = await this.#analyse(analysis, job.sessionId, trace);
-      trace.end(result.status === 'error' ? 'failed' : null);
       calls.report(job, { type: 'analysis', job_id: analysis.job_id, result });
+      trace.end(result.status === 'error' ? 'failed' : null);
     } catch (error) {
       logger.error({ err: error }, 'analysis report');
     } finally {

@@ -1,5 +1,6 @@
 /** The analysis after a call, in its trace. */
 import { expect, it } from 'vitest';
+import { createLogger } from '#base/log.ts';
 import type { FinishedSpan } from '#config/tracing.ts';
 import { traceAnalysis } from '#runtime/calls/analysis-trace.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
@@ -7,6 +8,8 @@ import { collect } from '#test/collect.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { testPlan } from '../test-plan.ts';
 import { REQUEST, ROOT, START, USAGE } from './traced-call.ts';
+
+const logger = createLogger({ level: 'silent', name: 'test' });
 
 it('the generations of an analysis are below it, so that their tokens count', async () => {
   const clock = new ManualClock(START);
@@ -24,7 +27,7 @@ it('the generations of an analysis are below it, so that their tokens count', as
       yield { type: 'finish', usage: USAGE };
     },
   };
-  const trace = traceAnalysis(tracing, testPlan({}, { traceparent: ROOT }), clock);
+  const trace = traceAnalysis(tracing, testPlan({}, { traceparent: ROOT }), { clock, logger });
   await collect(trace.model(model).stream(REQUEST));
   trace.end(null);
   expect(spans).toMatchObject([
@@ -35,5 +38,5 @@ it('the generations of an analysis are below it, so that their tokens count', as
 
 it('an analysis without tracing has its model as it is', () => {
   const model = { id: 'openai/gpt' } as LanguageModel;
-  expect(traceAnalysis(null, testPlan(), new ManualClock()).model(model)).toBe(model);
+  expect(traceAnalysis(null, testPlan(), { clock: new ManualClock(), logger }).model(model)).toBe(model);
 });

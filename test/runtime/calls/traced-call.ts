@@ -1,4 +1,5 @@
 /** A traced call whose engines, caller and clock a test moves. */
+import type { Logger } from '#base/log.ts';
 import type { FinishedSpan, Tracing } from '#config/tracing.ts';
 import type { RecognitionEvent, SpeechError, Synthesizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
@@ -44,24 +45,31 @@ export function openCall({
   plan = {},
   config = {},
   modelId = 'openai/gpt',
+  isBroken = false,
 }: {
   readonly hasContent?: boolean;
   readonly plan?: Partial<CallPlan>;
   readonly config?: ConfigChanges;
   readonly modelId?: string;
+  /** No span can be recorded. */
+  readonly isBroken?: boolean;
 } = {}) {
   const clock = new SettableClock(START);
   const spans: FinishedSpan[] = [];
+  const errors: unknown[] = [];
   const tracing: Tracing = {
     hasContent,
-    record: (span) => `${spans.push(span)}`,
+    record: (span) => {
+      if (isBroken) throw new Error('a defect of the trace');
+      return `${spans.push(span)}`;
+    },
     close: async () => undefined,
   };
-  const trace = traceCall(
-    tracing,
-    testPlan(config, { traceparent: ROOT, ...plan } as Partial<CallPlan>),
+  const logger = { error: ({ err }: { err?: unknown }) => void errors.push(err) } as Pick<Logger, 'error'>;
+  const trace = traceCall(tracing, testPlan(config, { traceparent: ROOT, ...plan } as Partial<CallPlan>), {
     clock,
-  );
+    logger,
+  });
 
   async function* does<Given extends object>(doing: Doing<Given>): AsyncGenerator<Given> {
     for (const one of doing) {
@@ -90,6 +98,7 @@ export function openCall({
     clock,
     trace,
     script,
+    errors,
     ears: openEars(trace, engines(), script),
     step: (fact: TurnFact, ...effects: readonly Effect[]) =>
       trace.step({ ...fact, atMs: clock.now() }, { state: script.state, effects }),

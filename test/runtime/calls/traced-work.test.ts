@@ -1,5 +1,6 @@
 /** The work of a call's engines in its trace. */
 import { describe, expect, it } from 'vitest';
+import { createLogger } from '#base/log.ts';
 import { SpeechError, type Synthesizer } from '#media/speech/speech.ts';
 import { traceCall } from '#runtime/calls/call-trace.ts';
 import { type ChatDelta, type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
@@ -80,6 +81,20 @@ describe('a generation in a trace', () => {
     expect(call.named('chat gpt')).toEqual([
       expect.objectContaining({ 'parley.speculative': false, 'parley.discarded': true }),
     ]);
+  });
+
+  it('that was empty, or did not come in time, has failed once the machine has given it up', async () => {
+    const call = openCall();
+    call.step(started, generate('r1'));
+    await call.generate([{ type: 'finish', usage: USAGE }]);
+    const item = { message: 'the model returned nothing', status: null, turn_id: 1, created_at: at(0) };
+    call.trace.note({ type: 'items', items: [{ type: 'llm.endpoint_error', ...item }] });
+    call.trace.note({ type: 'turn', latency: latency(0) });
+    call.trace.close();
+    expect(call.spans.find(({ name }) => name === 'chat gpt')).toMatchObject({
+      error: 'no_answer',
+      attributes: { 'error.type': 'no_answer' },
+    });
   });
 
   it('that failed names the kind of failure, and not its message', async () => {
@@ -302,5 +317,22 @@ describe('a synthesis in a trace', () => {
 
 it('a call without a trace gets its engines as they are', () => {
   const engines = { recognizer: null, model: {} as LanguageModel, synthesizer: {} as Synthesizer };
-  expect(traceCall(null, testPlan(), new ManualClock()).engines(engines)).toBe(engines);
+  expect(
+    traceCall(null, testPlan(), {
+      clock: new ManualClock(),
+      logger: createLogger({ level: 'silent', name: 'test' }),
+    }).engines(engines),
+  ).toBe(engines);
+});
+
+it('a defect of the trace is logged and does not reach the call', async () => {
+  const call = openCall({ isBroken: true });
+  call.step(started, generate('r1'));
+  await call.generate([
+    { type: 'text', text: 'Hello.' },
+    { type: 'finish', usage: USAGE },
+  ]);
+  call.trace.note({ type: 'joined', at: at(0) });
+  call.trace.close();
+  expect(call.errors.length).toBeGreaterThan(0);
 });

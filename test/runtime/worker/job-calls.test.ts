@@ -68,6 +68,7 @@ function depsOf(clock: ManualClock, jobs: JobTable, spans: FinishedSpan[]): JobC
     },
     uploads: {
       put: () => undefined,
+      end: () => undefined,
       drop: () => undefined,
       waiting: () => ({ items: [], bytes: 0 }),
       flushed: async () => undefined,
