@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
 import type { AdmissionRequest } from '#protocol/sip-admission.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '../../../fakes/webhook-receiver.ts';
@@ -13,15 +13,17 @@ let api: TestCalls;
 let user: TestUser;
 let receiver: WebhookReceiver;
 
-beforeEach(async () => {
+beforeAll(async () => {
   api = await openTestCalls({ SIP_TRUSTED: '127.0.0.0/8,203.0.113.0/24' });
+});
+beforeEach(async () => {
+  api.dispatch.reset();
+  await api.context.models.numbers.deleteMany({ phone_number: MANAGED });
   user = await api.createUser();
   receiver = await openWebhookReceiver();
 });
-afterEach(async () => {
-  await receiver.close();
-  await api.close();
-});
+afterEach(() => receiver.close());
+afterAll(() => api.close());
 
 async function buy(agentId: string | null, phoneNumber = MANAGED): Promise<string> {
   const body = { provider: 'managed', phone_number: phoneNumber, agent_id: agentId };

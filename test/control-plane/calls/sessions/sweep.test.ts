@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
@@ -21,12 +21,22 @@ let api: TestCalls;
 let user: TestUser;
 let agentId: string;
 
-beforeEach(async () => {
-  api = await openTestCalls({ SUPERVISOR_RUN: 'run-1' });
+/** Makes `api` the one under test: without sessions, and with a user and an agent of the test's own. */
+async function use(opened: TestCalls): Promise<void> {
+  api = opened;
+  api.dispatch.reset();
+  api.dispatch.placement = { instanceId: 'worker-1', supervisorRun: 'run-1', sipTag: 'tag-1' };
+  await api.context.models.sessions.deleteMany({});
   user = await api.createUser();
   agentId = await api.publishAgent(user, { webhooks: { post_call: [{ url: 'https://hook.example.com/' }] } });
+}
+
+let withoutRooms: TestCalls;
+beforeAll(async () => {
+  withoutRooms = await openTestCalls({ SUPERVISOR_RUN: 'run-1' });
 });
-afterEach(() => api.close());
+beforeEach(() => use(withoutRooms));
+afterAll(() => withoutRooms.close());
 
 async function session(): Promise<string> {
   return (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } }))
@@ -148,18 +158,16 @@ describe('the sweeper', () => {
     let livekit: LivekitRooms;
     beforeEach(async () => {
       livekit = await startLivekitRooms();
-      await api.close();
       const rooms = openRooms(
         readSettings(livekit.environment),
         createLogger({ level: 'silent', name: 'test' }),
       );
-      api = await openTestCalls(livekit.environment, { rooms });
-      user = await api.createUser();
-      agentId = await api.publishAgent(user, {
-        webhooks: { post_call: [{ url: 'https://hook.example.com/' }] },
-      });
+      await use(await openTestCalls(livekit.environment, { rooms }));
     });
-    afterEach(() => livekit.close());
+    afterEach(async () => {
+      await api.close();
+      await livekit.close();
+    });
 
     it('ends a call whose agent never joined as agent_join_timeout: completed, reported, not charged', async () => {
       const id = await session();

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '../../../fakes/webhook-receiver.ts';
@@ -11,8 +11,10 @@ let user: TestUser;
 let receiver: WebhookReceiver;
 let deliverer: BackgroundLoop;
 
-beforeEach(async () => {
+beforeAll(async () => {
   api = await openTestCalls();
+});
+beforeEach(async () => {
   user = await api.createUser();
   receiver = await openWebhookReceiver();
   deliverer = startDeliverer(api.context);
@@ -20,8 +22,10 @@ beforeEach(async () => {
 afterEach(async () => {
   await deliverer.close();
   await receiver.close();
-  await api.close();
+  const { deliveries, sessions } = api.context.models;
+  await Promise.all([deliveries.deleteMany({}), sessions.deleteMany({})]);
 });
+afterAll(() => api.close());
 
 /** A web session of `seconds` whose agent posts to these paths of the receiver. */
 async function call(

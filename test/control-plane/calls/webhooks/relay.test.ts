@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { relayOutbox } from '#control-plane/calls/outbox/relay.ts';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
 import { resendDelivery } from '#control-plane/calls/webhooks/resend.ts';
@@ -14,17 +14,22 @@ let user: TestUser;
 let receiver: WebhookReceiver;
 let deliverers: BackgroundLoop[];
 
-beforeEach(async () => {
+beforeAll(async () => {
   api = await openTestCalls();
+});
+beforeEach(async () => {
   user = await api.createUser();
   receiver = await openWebhookReceiver();
   deliverers = [];
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   for (const deliverer of deliverers) await deliverer.close();
   await receiver.close();
-  await api.close();
+  const { deliveries, sessions } = api.context.models;
+  await Promise.all([deliveries.deleteMany({}), sessions.deleteMany({})]);
 });
+afterAll(() => api.close());
 
 async function publish(paths: readonly string[]): Promise<string> {
   return api.publishAgent(user, {
@@ -335,8 +340,10 @@ it('webhooks: an event leased by a process that died is sent once by another, af
     attempts: 1,
     next_at: new Date(api.clock.wallTime() + 20_000),
   };
-  api.context.firstAttempts.serve(() => ({ lease, begin: () => undefined, release: () => undefined }));
+  const { firstAttempts } = api.context;
+  const die = firstAttempts.serve(() => ({ lease, begin: () => undefined, release: () => undefined }));
   const id = await endedCall(await publish(['/a']));
+  die();
   await deliver(2);
   await api.clock.advance(19_000);
   await Promise.all(deliverers.map((deliverer) => deliverer.idle()));

@@ -3,7 +3,7 @@
  * team's calls.
  */
 import { createHash } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
@@ -15,11 +15,15 @@ let api: TestCalls;
 let otherUser: TestUser;
 let owner: TestUser;
 
-beforeEach(async () => {
+beforeAll(async () => {
   api = await openTestCalls({ SIP_TRUNK_URI: 'trunk.example.com', OUTBOUND_COUNTRIES: 'DE' });
+});
+beforeEach(async () => {
+  await api.context.models.numbers.deleteMany({});
+  api.dispatch.reset();
   [otherUser, owner] = [await api.createUser(), await api.createUser()];
 });
-afterEach(() => api.close());
+afterAll(() => api.close());
 
 async function importNumber(
   user: TestUser,

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runner.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import type { TestUser } from '../../test-api.ts';
@@ -8,15 +8,17 @@ let api: TestCalls;
 let user: TestUser;
 let runner: BackgroundLoop;
 
-beforeEach(async () => {
+beforeAll(async () => {
   api = await openTestCalls();
+});
+beforeEach(async () => {
+  await api.context.models.sessions.deleteMany({});
+  api.dispatch.reset();
   user = await api.createUser();
   runner = startAnalysisRunner(api.context);
 });
-afterEach(async () => {
-  await runner.close();
-  await api.close();
-});
+afterEach(() => runner.close());
+afterAll(() => api.close());
 
 /** A finished call in which the user said this, or said nothing. */
 async function call(said: string | null, config: Record<string, unknown> = {}): Promise<string> {
