@@ -166,23 +166,28 @@ describeNeeds(NEEDS)('the rooms of sessions', () => {
   );
 
   itNeeds(NEEDS)('accept a caller’s microphone, and neither video nor screen sharing', async () => {
-    const token = await rooms.token({ room: 'sources', identity: 'user-1', role: 'caller', ttlSeconds: 60 });
-    const caller = new Room();
-    await caller.connect(server.environment.LIVEKIT_URL, token, { autoSubscribe: false, dynacast: false });
-    const publish = (track: LocalTrack, source: TrackSource) =>
-      caller.localParticipant?.publishTrack(track, new TrackPublishOptions({ source })) ??
-      Promise.reject(new Error('not connected'));
-    const microphone = LocalAudioTrack.createAudioTrack('microphone', new AudioSource(48_000, 1));
+    /** Publishes a microphone and then another track, as a caller of its own: refused tracks wait in turn. */
+    const publishes = async (identity: string, track: LocalTrack, source: TrackSource) => {
+      const token = await rooms.token({ room: 'sources', identity, role: 'caller', ttlSeconds: 60 });
+      const caller = new Room();
+      await caller.connect(server.environment.LIVEKIT_URL, token, { autoSubscribe: false, dynacast: false });
+      const publish = (of: LocalTrack, options: TrackPublishOptions) =>
+        caller.localParticipant?.publishTrack(of, options) ?? Promise.reject(new Error('not connected'));
+      const microphone = LocalAudioTrack.createAudioTrack('microphone', new AudioSource(48_000, 1));
+      await publish(microphone, new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE }));
+      const [{ status }] = await Promise.allSettled([publish(track, new TrackPublishOptions({ source }))]);
+      expect(await rooms.participants('sources')).toContain(identity);
+      await caller.disconnect();
+      return status;
+    };
     const camera = LocalVideoTrack.createVideoTrack('camera', new VideoSource(16, 16));
     const screen = LocalAudioTrack.createAudioTrack('screen', new AudioSource(48_000, 1));
-    await publish(microphone, TrackSource.SOURCE_MICROPHONE);
-    const others = await Promise.allSettled([
-      publish(camera, TrackSource.SOURCE_CAMERA),
-      publish(screen, TrackSource.SOURCE_SCREENSHARE_AUDIO),
-    ]);
-    expect(others.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect(await rooms.participants('sources')).toEqual(['user-1']);
-    await caller.disconnect();
+    expect(
+      await Promise.all([
+        publishes('user-1', camera, TrackSource.SOURCE_CAMERA),
+        publishes('user-2', screen, TrackSource.SOURCE_SCREENSHARE_AUDIO),
+      ]),
+    ).toEqual(['rejected', 'rejected']);
   });
 
   itNeeds(NEEDS)(
