@@ -1,19 +1,21 @@
 /**
  * Journey: a user signs in to the console, creates an agent, talks to it, publishes it, and reviews a call:
- * transcript, recording, waterfall and the webhook that reported it.
+ * transcript, recording, waterfall and the webhook that reported it. Then the first steps without a model.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
-import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { describeNeeds, has, itNeeds } from '#test/needs.ts';
 import { ConsolePage } from './console-page.ts';
+import { describeFirstSteps } from './first-steps.ts';
 import { ASKED, QUESTION, recordWav } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { callSilently } from './silent-phone.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
+import type { Stage } from './web-conversation.ts';
 
 /**
  * Listens to the greeting and asks a question; repeats it, as people do, where a busy machine understands too
@@ -28,29 +30,32 @@ const SILENCE_MS = 12_000;
 const AT_ONCE = { timeout: 360_000, concurrent: true };
 const PHONE = { width: 390, height: 844 };
 
+const NEEDED = ['chromium'];
+
+const stage = {} as Stage;
 let product: Product;
 let browser: Browser;
 let receiver: WebhookReceiver;
 let folder: string;
 
-describeNeeds(['chromium'])('the console', () => {
-  beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'console-journey-'));
-    const microphone = join(folder, 'microphone.wav');
-    writeFileSync(microphone, recordWav(MICROPHONE, 48_000));
-    [product, browser, receiver] = await Promise.all([
-      startProduct(),
-      launchBrowser(microphone),
-      openWebhookReceiver(),
-    ]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await product?.close();
-    await receiver?.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'console-journey-'));
+  const microphone = join(folder, 'microphone.wav');
+  writeFileSync(microphone, recordWav(MICROPHONE, 48_000));
+  [product, receiver] = await Promise.all([startProduct(), openWebhookReceiver()]);
+  stage.product = product;
+  if (!has(NEEDED)) return;
+  browser = await launchBrowser(microphone);
+  stage.browser = browser;
+});
+afterAll(async () => {
+  await browser?.close();
+  await product?.close();
+  await receiver?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
 
+describeNeeds(NEEDED)('the console', () => {
   itNeeds(['chromium'])(
     'accepts a valid key only, says what is wrong with another, and signs out',
     AT_ONCE,
@@ -187,6 +192,8 @@ describeNeeds(['chromium'])('the console', () => {
     },
   );
 });
+
+describe('the first steps', () => describeFirstSteps(stage));
 
 async function createAgent(person: ConsolePage): Promise<void> {
   await person.go('/agents');
