@@ -1,7 +1,8 @@
 /**
  * Journey: third-party phones call the number that the product prints, hear the demo agent, ask a question
- * and hear its answer, also over a rough network and with a colleague. The product calls such phones, each
- * over its own trunk; every dial outcome appears in the session, the wallet and the webhooks.
+ * and hear its answer, also over a rough network, with a colleague, and until they are transferred. The
+ * product calls such phones, each over its own trunk; every dial outcome appears in the session, the wallet
+ * and the webhooks.
  */
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
@@ -18,6 +19,7 @@ import { type Product, startProduct } from './product.ts';
 import { describeRoughNetwork } from './rough-network.ts';
 import { callWithSipp } from './sipp-caller.ts';
 import { demoAgentId, greetWith, Tenant } from './tenant.ts';
+import { describeTransfer, ONE_CALL_A_MINUTE } from './transfer.ts';
 import { GREETING } from './web-conversation.ts';
 
 const NEEDED = ['pocketsphinx_continuous'];
@@ -42,7 +44,7 @@ let agentId: string;
 let next = 4930123000;
 
 beforeAll(async () => {
-  [product, tenant] = await Promise.all([startProduct(), Tenant.open()]);
+  [product, tenant] = await Promise.all([startProduct({ environment: ONE_CALL_A_MINUTE }), Tenant.open()]);
   stage.product = product;
   await greetWith(product, GREETING);
   agentId = await demoAgentId(product);
@@ -84,6 +86,8 @@ describeNeeds(NEEDED)('a phone call to the demo agent', () => {
 describeNeeds(NEEDED)('a colleague in a phone call', () => describeColleague(stage));
 
 describeRoughNetwork(stage);
+
+describeTransfer(stage);
 
 describeNeeds(['sipp'])('an outbound call', { concurrent: true }, () => {
   itNeeds(['sipp'])('sends all three events when the callee hangs up', { timeout: 120_000 }, async () => {
