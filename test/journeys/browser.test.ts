@@ -1,11 +1,12 @@
 /**
  * Journey: visitors open the page in a browser and talk to the demo agent over direct WebRTC, by microphone
- * and by text, until they hang up, leave, or the server stops.
+ * and by text, until they hang up, leave, or the server stops. Then guests of another site call from there.
  */
-import { expect } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { itNeeds } from '#test/needs.ts';
 import { seriousFindings } from './accessibility.ts';
 import { ConsolePage } from './console-page.ts';
+import { startProduct } from './product.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 import { demoAgentId } from './tenant.ts';
 import {
@@ -13,10 +14,12 @@ import {
   describeConversation,
   expectTakenOverAtConsole,
   GREETING,
+  MANY_VISITORS,
   OPENING_HOURS,
   type Stage,
   settled,
 } from './web-conversation.ts';
+import { describeWidget } from './widget.ts';
 
 /**
  * A custom client in the page: connects without a microphone, asks one question, and returns the agent's
@@ -44,11 +47,18 @@ const CONNECT_AND_ASK = `async (grant) => {
   channel.send(JSON.stringify({ type: 'user.message', text: 'What are your opening hours?', audio: true }));
   return answer;
 }`;
+/** Longer than the server waits for recovery after ICE has detected the loss. */
+const NETWORK_GONE_MS = 14_000;
 /** Each visitor has a page and a session of their own. */
 const AT_ONCE = { timeout: 180_000, concurrent: true };
-const DIRECT = { needs: [], start: async () => ({}), stop: async () => undefined };
 
-describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => {
+const stage = {} as Stage;
+beforeAll(async () => {
+  stage.product = await startProduct({ environment: MANY_VISITORS });
+});
+afterAll(() => stage.product?.close());
+
+describeConversation('a conversation in the browser', stage, [], () => {
   itNeeds(['chromium'])(
     'works in writing until the agent hangs up, and a second one can begin',
     AT_ONCE,
@@ -148,6 +158,27 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
     await visitor.close();
   });
 
+  itNeeds(['chromium'])('continues when the visitor’s network was down for long', AT_ONCE, async () => {
+    const visitor = await TalkPage.open(stage.browser, stage.product);
+    const network = await networkOf(visitor);
+    await visitor.press('Type instead');
+    await visitor.line('Agent', GREETING);
+    await network.lose(100);
+    await visitor.status('Connection lost, trying again');
+    await new Promise((resolve) => setTimeout(resolve, NETWORK_GONE_MS));
+    await network.lose(0);
+    await visitor.status(/Listening|Speaking|Thinking/);
+    await visitor.type('What are your opening hours?');
+    await visitor.line('Agent', OPENING_HOURS);
+    await visitor.press('Hang up');
+    expect(await settled(stage.product, await visitor.sessionId())).toMatchObject({
+      status: 'completed',
+      end_reason: 'user_hangup',
+      takeovers: [],
+    });
+    await visitor.close();
+  });
+
   itNeeds(['chromium'])('shows a visitor without a microphone what to do', AT_ONCE, async () => {
     const mute = await launchBrowser();
     const visitor = await TalkPage.open(mute, stage.product);
@@ -208,3 +239,21 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
     },
   );
 });
+
+describeWidget(stage);
+
+/** Controls packet loss on connections that the page opens from now on; HTTP is not affected. */
+async function networkOf({ page }: TalkPage): Promise<{ lose(percent: number): Promise<unknown> }> {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('Network.enable');
+  const lose = (packetLoss: number) =>
+    cdp.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 1,
+      downloadThroughput: -1,
+      uploadThroughput: -1,
+      packetLoss,
+    });
+  await lose(0);
+  return { lose };
+}

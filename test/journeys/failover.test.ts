@@ -29,8 +29,6 @@ const RATE_HZ = 8_000;
 const KILL_WORKER_AFTER_MS = 3_000;
 /** Later in it, so that the question is asked while the control plane is down or has just restarted. */
 const KILL_CONTROL_PLANE_AFTER_MS = 6_000;
-/** Longer than the server waits for recovery after ICE has detected the loss. */
-const NETWORK_GONE_MS = 14_000;
 const ANSWER = 'we are open every day from noon until ten in the evening';
 
 const stage = {} as { product: Product };
@@ -127,36 +125,6 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
       }
     },
   );
-
-  itNeeds(['chromium'])(
-    'continues in a browser whose network was down for long',
-    { timeout: 180_000 },
-    async () => {
-      const browser = await launchBrowser();
-      try {
-        const visitor = await TalkPage.open(browser, product);
-        const network = await networkOf(visitor);
-        await visitor.press('Type instead');
-        await visitor.line('Agent', GREETING);
-        await network.lose(100);
-        await visitor.status('Connection lost, trying again');
-        await new Promise((resolve) => setTimeout(resolve, NETWORK_GONE_MS));
-        await network.lose(0);
-        await visitor.status(/Listening|Speaking|Thinking/);
-        await visitor.type('What are your opening hours?');
-        await visitor.line('Agent', OPENING_HOURS);
-        await visitor.press('Hang up');
-        expect(await settled(product, await visitor.sessionId())).toMatchObject({
-          status: 'completed',
-          end_reason: 'user_hangup',
-          takeovers: [],
-        });
-        await visitor.close();
-      } finally {
-        await browser.close();
-      }
-    },
-  );
 });
 
 describeNeeds(NEEDED)('a call whose control plane is killed', () => {
@@ -214,22 +182,6 @@ function callFrom(from: string, scene: Scene): Promise<CallRecord> {
     await calling.catch(() => undefined);
   });
   return calling;
-}
-
-/** Controls packet loss on connections that the page opens from now on; HTTP is not affected. */
-async function networkOf({ page }: TalkPage): Promise<{ lose(percent: number): Promise<unknown> }> {
-  const cdp = await page.context().newCDPSession(page);
-  await cdp.send('Network.enable');
-  const lose = (packetLoss: number) =>
-    cdp.send('Network.emulateNetworkConditions', {
-      offline: false,
-      latency: 1,
-      downloadThroughput: -1,
-      uploadThroughput: -1,
-      packetLoss,
-    });
-  await lose(0);
-  return { lose };
 }
 
 /**

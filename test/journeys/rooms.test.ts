@@ -25,7 +25,9 @@ import {
   describeConversation,
   expectTakenOverAtConsole,
   GREETING,
+  MANY_VISITORS,
   NAME,
+  type Stage,
   settled,
 } from './web-conversation.ts';
 import { Site } from './widget-page.ts';
@@ -48,18 +50,23 @@ const RECEIVED_ENERGY = `(async () => {
   const reports = (await Promise.all(window.connections.map((one) => one.getStats()))).flatMap((stats) => [...stats.values()]);
   return Math.max(0, ...reports.filter(({ type, kind }) => type === 'inbound-rtp' && kind === 'audio').map(({ totalAudioEnergy }) => totalAudioEnergy ?? 0));
 })()`;
+const stage = {} as Stage;
 let server: LivekitServer;
+let product: Product;
 
-const ROOMS = {
-  needs: NEEDS,
-  start: async () => {
-    server = await startLivekitServer();
-    return server.environment;
-  },
-  stop: () => server?.close(),
-};
+beforeAll(async () => {
+  server = await startLivekitServer();
+  product = await startProduct({ environment: { ...MANY_VISITORS, ...server.environment } });
+  stage.product = product;
+  // Most callers only wait until it is over.
+  await greetWith(product, GREETING);
+});
+afterAll(async () => {
+  await product?.close();
+  await server?.close();
+});
 
-describeConversation('a conversation in the browser, in a LiveKit room', ROOMS, (stage) => {
+describeConversation('a conversation in the browser, in a LiveKit room', stage, NEEDS, () => {
   describe('of a colleague', () => describeColleagueInRoom(stage, roomsOf));
 
   itNeeds(['chromium', ...NEEDS])(
@@ -81,7 +88,7 @@ describeConversation('a conversation in the browser, in a LiveKit room', ROOMS, 
     'runs through the widget, can be listened to from the console, and ends there',
     AT_ONCE,
     async () => {
-      const { browser, product } = stage;
+      const { browser } = stage;
       const site = await Site.serve(product, [server.environment.LIVEKIT_URL]);
       const agentId = await demoAgentId(product);
       await product.ask('PATCH', `/v1/agent/agents/${agentId}`, {
@@ -147,19 +154,6 @@ async function roomsOf(sessionId: string): Promise<readonly string[]> {
 }
 
 describeNeeds(NEEDS)('a custom caller in a LiveKit room', () => {
-  let product: Product;
-
-  beforeAll(async () => {
-    server = await startLivekitServer();
-    product = await startProduct({ environment: server.environment });
-    // Most callers only wait until it is over.
-    await greetWith(product, GREETING);
-  });
-  afterAll(async () => {
-    await product?.close();
-    await server?.close();
-  });
-
   async function create() {
     return product.ask('POST', '/v1/agent/sessions', { agent_id: await demoAgentId(product) });
   }

@@ -11,7 +11,7 @@ import { describeNeeds, itNeeds } from '#test/needs.ts';
 import type { ConsolePage } from './console-page.ts';
 import { expectRecorded, expectWaterfall } from './kept.ts';
 import { ASKED, QUESTION, recordWav } from './microphone.ts';
-import { type Product, startProduct } from './product.ts';
+import type { Product } from './product.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 import { demoAgentId, greetWith, Tenant } from './tenant.ts';
 
@@ -34,24 +34,21 @@ export interface Stage {
   browser: Browser;
 }
 
-/** The transport of the product's web sessions. */
-export interface TransportOfTests {
-  readonly needs: readonly string[];
-  /** Starts the services it needs; returns the settings that point the product at them. */
-  start(): Promise<Readonly<Record<string, string>>>;
-  stop(): Promise<void>;
-}
-
+/** Visitors of tests all come from one address. */
+export const MANY_VISITORS = { PUBLIC_RATE_PER_IP: '1000' };
 const PATIENCE = { timeout: 60_000, interval: 200 };
 
-/** Describes the conversation over one transport, plus the tests that `more` adds for it. */
+/**
+ * Describes the conversation on a product with one transport, which has these needs, plus the tests that
+ * `more` adds. Its browser is there for all of them.
+ */
 export function describeConversation(
   name: string,
-  transport: TransportOfTests,
-  more: (stage: Stage) => void,
+  stage: Stage,
+  transportNeeds: readonly string[],
+  more: () => void,
 ): void {
-  const needs = ['chromium', ...transport.needs];
-  const stage = {} as Stage;
+  const needs = ['chromium', ...transportNeeds];
   let tenant: Tenant;
   let folder: string;
 
@@ -60,20 +57,13 @@ export function describeConversation(
       folder = mkdtempSync(join(tmpdir(), 'browser-journey-'));
       const microphone = join(folder, 'microphone.wav');
       writeFileSync(microphone, recordWav(MICROPHONE, 48_000));
-      const environment = { PUBLIC_RATE_PER_IP: '1000', ...(await transport.start()) };
-      [stage.product, tenant, stage.browser] = await Promise.all([
-        startProduct({ environment }),
-        Tenant.open(),
-        launchBrowser(microphone),
-      ]);
+      [tenant, stage.browser] = await Promise.all([Tenant.open(), launchBrowser(microphone)]);
       await greetWith(stage.product, GREETING);
       await tenant.subscribe(stage.product, await demoAgentId(stage.product));
     });
     afterAll(async () => {
       await stage.browser?.close();
-      await stage.product?.close();
       await tenant?.close();
-      await transport.stop();
       rmSync(folder, { recursive: true, force: true });
     });
 
@@ -98,7 +88,7 @@ export function describeConversation(
       },
     );
 
-    more(stage);
+    more();
 
     itNeeds(needs)('continues while the control plane dies and restarts', { timeout: 180_000 }, async () => {
       const { product } = stage;
