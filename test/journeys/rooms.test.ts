@@ -12,7 +12,7 @@ import { readSettings } from '#config/env.ts';
 import { openRooms } from '#control-plane/platform/open-rooms.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';
-import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { describeNeeds, has, itNeeds } from '#test/needs.ts';
 import { describeColleagueInRoom } from './colleague.ts';
 import { ConsolePage } from './console-page.ts';
 import { ASKED, QUESTION, record } from './microphone.ts';
@@ -55,6 +55,7 @@ let server: LivekitServer;
 let product: Product;
 
 beforeAll(async () => {
+  if (!has(NEEDS)) return;
   server = await startLivekitServer();
   product = await startProduct({ environment: { ...MANY_VISITORS, ...server.environment } });
   stage.product = product;
