@@ -83,7 +83,7 @@ export interface AskedModel {
   readonly provider: string;
   /** Null: none was named. */
   readonly model: string | null;
-  /** It runs in this process: nobody is asked over the network. */
+  /** It runs in this process, without a request over the network. */
   readonly isInProcess: boolean;
 }
 

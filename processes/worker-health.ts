@@ -89,7 +89,7 @@ function addBacklogs({ worker, uploads, leftBytes, meters, clock }: WorkerParts)
   });
   meters.gauge({
     name: 'parley_recordings_left_bytes',
-    help: 'Size of the recordings on this disk that nobody could store; sent again every ten minutes.',
+    help: 'Size of the recordings on this disk that could not be stored; sent again every ten minutes.',
     read: leftBytes,
   });
 }

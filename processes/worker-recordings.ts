@@ -1,4 +1,4 @@
-/** How a worker uploads recordings and flight logs, and what dead workers have left of theirs. */
+/** How a worker uploads recordings and flight logs, its own and those that dead workers have left. */
 import { mkdir, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { systemClock } from '#base/clock.ts';
@@ -14,17 +14,17 @@ import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
 import type { WorkerDeps } from '#runtime/worker/worker.ts';
 import type { WorkerMetrics } from '#runtime/worker/worker-metrics.ts';
 
-/** Half a minute. A file of what is left is tried again every ten minutes, and others wait for it. */
+/** Half a minute. A left file is tried again every ten minutes, and the next one waits for each attempt. */
 const RETRIES_OF_LEFT = 8;
 
 /** Uploads of a worker. */
 export interface Recordings {
   readonly uploads: Uploads;
-  /** Size of what is on the disk and waits to be sent again. */
+  /** Size of the pieces on the disk that wait to be sent again. */
   leftBytes(): number;
-  /** Takes what these dead instances have left, and those that have no spool any more; never rejects. */
+  /** Takes the pieces of these dead instances, and of those that have no spool any more; never rejects. */
   takeLeft(instances: Iterable<string>): Promise<void>;
-  /** What is not stored stays on the disk for the next worker. */
+  /** Pieces that are not stored stay on the disk for the next worker. */
   close(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Objects of some pieces. Each begins where the worker's object begins, or is one piece: so of two objects
- * with the same pieces, whoever stored them, one contains the other.
+ * with the same pieces, one contains the other, also if two senders have stored them.
  */
 import type { PieceHead, Upload } from './uploads.ts';
 

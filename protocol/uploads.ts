@@ -61,7 +61,7 @@ const pieceHead = z.discriminatedUnion('type', [
   /** Part of a flight log, in members of gzip. */
   z.object({ type: z.literal('log'), ...ofSession, ...ofPieces }),
 ]);
-/** What some pieces are. */
+/** A head describes one or more pieces. */
 export type PieceHead = z.output<typeof pieceHead>;
 export type AudioHead = Extract<PieceHead, { readonly type: 'audio' }>;
 
@@ -89,12 +89,12 @@ export interface Upload<Head = PieceHead> {
 }
 
 /**
- * The answer: index positions of what is no longer wanted, because its session is gone or its epoch never
- * existed.
+ * The answer: index positions of uploads that are no longer wanted, because their session is gone or their
+ * epoch never existed.
  */
 export const uploadAnswer = z.object({
   refused: z.array(count),
-  /** The other ones are stored, whatever `is_part` says: no object needs to follow. */
+  /** The other ones are stored, also those with `is_part`: no object needs to follow. */
   is_stored: z.boolean().default(true),
 });
 

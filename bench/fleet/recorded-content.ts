@@ -1,4 +1,4 @@
-/** What the calls of scripted workers record: as easy to compress as that of a phone call, and no easier. */
+/** The recordings of scripted workers' calls: as easy to compress as those of phone calls, and no easier. */
 import { seededRandom } from '#caller/scene.ts';
 
 /** As the product's recorder: two sides of 8,000 Hz and 16 bits. */

@@ -1,7 +1,7 @@
 /**
  * Pieces of recordings and flight logs that wait here, in memory, for the object that their worker makes of
  * them: in a bucket each object costs a request. Should the worker be lost, they are what is left, and are
- * stored as they are. Only what is known to be stored is dropped.
+ * stored as they are. A piece is dropped only once it is known to be stored.
  */
 import { streamOf } from '#protocol/join-pieces.ts';
 import type { PieceHead, Upload } from '#protocol/uploads.ts';
@@ -10,12 +10,12 @@ import type { PieceHead, Upload } from '#protocol/uploads.ts';
 const MOST_BYTES = 256 * 1024 * 1024;
 /** One team leaves room for the others. */
 const MOST_BYTES_OF_TEAM = MOST_BYTES / 2;
-/** What a piece takes besides its bytes. */
+/** Memory of a piece besides its bytes. */
 const BYTES_OF_HEAD = 1_024;
 /** A call sends a piece every five seconds; a worker that is only cut off is back by then. */
 const SILENT_MS = 20_000;
 
-/** What is held of a call under one epoch. */
+/** The held pieces of a call under one epoch. */
 interface HeldCall {
   readonly teamId: string;
   /** Time of the last upload. */
@@ -60,7 +60,7 @@ export class HeldPieces {
     this.#dropFrom(head, (held) => head.piece <= held.piece && held.piece + held.pieces <= end);
   }
 
-  /** Drops what `silent` returned: it is stored, or nobody may read it any more. */
+  /** Drops pieces that `silent` returned: they are stored, or their person is erased. */
   drop(uploads: readonly Upload[]): void {
     for (const { head } of uploads) this.#dropFrom(head, (held) => held === head);
   }
@@ -70,7 +70,7 @@ export class HeldPieces {
     this.drop(this.of(sessionId));
   }
 
-  /** What is held of a session, under any epoch. */
+  /** The held pieces of a session, under any epoch. */
   of(sessionId: string): Upload[] {
     return [...this.#calls]
       .filter(([key]) => key.startsWith(`${sessionId}/`))

@@ -1,10 +1,10 @@
 /** `BlobStore`: bytes by key, for recordings and uploaded samples. Implemented by a directory and by S3. */
 
-/** The content type of what is PUT to an address. */
+/** The content type of an object that is PUT to an address. */
 export const OBJECT_TYPE = 'application/octet-stream';
 
 /**
- * Whether the answer to a PUT proves that a bucket has the object: it names what it has stored by a strong
+ * Whether the answer to a PUT proves that a bucket has the object: it names the object by a strong
  * ETag (RFC 9110, section 8.8.3). Another server, or a proxy, may answer 200 to anything.
  */
 export function provesStorage(etag: string | readonly string[] | null | undefined): boolean {
@@ -18,7 +18,7 @@ export interface Blobs {
   /** Stores bytes under a key, replacing earlier ones. Durable once it resolves; atomic for readers. */
   put(key: string, bytes: Uint8Array): Promise<void>;
   /**
-   * An address at which whoever has it may PUT so many bytes, as `OBJECT_TYPE`, within five minutes; null
+   * An address that permits a PUT of so many bytes, as `OBJECT_TYPE`, within five minutes; null
    * if the store has none.
    */
   putAddress(key: string, bytes: number): Promise<string | null>;

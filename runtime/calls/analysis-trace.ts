@@ -8,7 +8,7 @@ import type { LanguageModel } from '../llm/llm.ts';
 import { type EngineTrace, logErrors } from './engine-trace.ts';
 import { tracedModel } from './traced-model.ts';
 
-/** Receives what happens in one analysis. */
+/** Receives the generations and the end of one analysis. */
 export interface AnalysisTrace {
   /** The model, traced. */
   model(model: LanguageModel): LanguageModel;

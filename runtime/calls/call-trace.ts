@@ -53,7 +53,7 @@ interface OpenTurn {
 type Engines = Pick<CallDeps, 'recognizer' | 'model' | 'synthesizer' | 'knowledge'>;
 type PlayoutEnd = Extract<TurnInput, { type: 'playout.finished' | 'playout.cleared' }>;
 
-/** Receives what happens in one call. */
+/** Receives the reports, steps and engines of one call. */
 export interface CallTrace {
   note(report: DurableReport): void;
   /** A step of the turn machine: a fact, the state after it, and effects that are not carried out yet. */
@@ -180,7 +180,7 @@ class TracedCall implements CallTrace {
     } else if (report.type === 'items') for (const item of report.items) this.#noteItem(item);
     else if (report.type === 'usage' && report.turn_id !== null)
       this.#turn(report.turn_id).usage.push(report);
-    // A merged turn is measured again: what was measured first was not heard.
+    // A merged turn is measured again: its first reply was not heard.
     else if (report.type === 'turn') this.#turn(report.latency.turn_id).latency = report.latency;
     else if (report.type === 'ended') {
       this.#endMs = Date.parse(report.at);

@@ -1,5 +1,5 @@
 /**
- * What a caller said, as spans: one for each utterance, from the first sound to the recogniser's last answer.
+ * A caller's speech as spans: one for each utterance, from the first sound to the recogniser's last answer.
  * Derived from the facts that the turn machine gets, and from what the machine makes of them: a voice after
  * it has settled the speech before is another utterance. Speech that became no turn, such as a listener's
  * "yeah" or what was said to a colleague, belongs to the call.
@@ -28,7 +28,7 @@ export interface CallerSpeechOptions {
   readonly note: (span: FinishedSpan, turnId: number | null) => void;
 }
 
-/** What one recogniser heard of an utterance. Times are monotonic. */
+/** An utterance, as one recogniser heard it. Times are monotonic. */
 interface Hearing {
   readonly startMs: number;
   /** End of the last sound; null while the caller makes one. */
@@ -114,7 +114,7 @@ export class CallerSpeech {
     else if (before.silentFromMs !== null) Object.assign(before, { silentFromMs: null, soundFromMs: atMs });
   }
 
-  /** Whether what comes now is another utterance. */
+  /** Whether the next sound begins another utterance. */
   #isOver(atMs: number): boolean {
     const current = this.#current;
     if (!this.#isSettled || current === null || current.answeredMs !== null) return this.#isSettled;

@@ -1,5 +1,5 @@
 /**
- * What was said, as attributes of spans, in the JSON of OpenTelemetry's conventions. Every attribute is
+ * The words of a call as attributes of spans, in the JSON of OpenTelemetry's conventions. Every attribute is
  * bounded: a collector may refuse a large one, and with it the spans sent beside it.
  */
 import { GEN_AI_CONTENT } from '#config/gen-ai.ts';
@@ -49,12 +49,12 @@ export function answerContent(answer: {
   };
 }
 
-/** What a recogniser understood. */
+/** The words that a recogniser understood. */
 export function heardContent(words: string): SpanAttributes {
   return { [GEN_AI_CONTENT.output]: newestJson([{ role: 'user', parts: [text(words)] } satisfies Message]) };
 }
 
-/** What a synthesiser was asked to say. */
+/** The text for a synthesiser. */
 export function spokenContent(words: string): SpanAttributes {
   return {
     [GEN_AI_CONTENT.input]: newestJson([{ role: 'assistant', parts: [text(words)] } satisfies Message]),

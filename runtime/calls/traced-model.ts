@@ -72,7 +72,7 @@ async function* tracedStream(
   }
 }
 
-/** What is kept of an answer for its span. */
+/** An answer, as its span needs it. */
 class Answer {
   finish: Extract<ChatDelta, { type: 'finish' }> | null = null;
   /** From the request to the first word or call. */

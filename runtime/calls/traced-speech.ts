@@ -109,7 +109,7 @@ async function* tracedSynthesis(
   }
 }
 
-/** What a synthesis has made so far, and the engine that makes it. */
+/** The progress of a synthesis, and the engine that makes it. */
 interface Made {
   engineId: string;
   audioMs: number;

@@ -18,7 +18,7 @@ const PARTS = [
 /** Tokens of one generation. */
 export type TurnUsage = Omit<ModelUsage, 'turn_id'>;
 
-/** What is known of a turn that the agent answers. Times are wall times. */
+/** Facts about a turn that the agent answers. Times are wall times. */
 export interface TurnFacts {
   readonly turnId: number;
   readonly source: Turn['source'] | null;
@@ -102,7 +102,7 @@ function latencyAttributes(latency: TurnLatency, plan: CallPlan): SpanAttributes
 }
 
 /**
- * Token counts of a turn's model runs, summed. They have names of our own: whoever adds up the spans of a
+ * Token counts of a turn's model runs, summed. They have names of our own: a sum over the spans of a
  * trace must count each generation once.
  */
 function usageAttributes(usage: readonly TurnUsage[]): SpanAttributes {

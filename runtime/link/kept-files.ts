@@ -27,7 +27,7 @@ export async function keptFiles(directory: string): Promise<string[]> {
 }
 
 /**
- * Directories under `root` of workers that have ended: this one has taken their spool, or nobody has one. A
+ * Directories under `root` of workers that have ended: this one has taken their spool, or it is gone. A
  * worker has its spool before this directory. A worker of an earlier version may have removed a dead one's.
  */
 export async function leftDirectories(

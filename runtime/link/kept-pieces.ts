@@ -1,7 +1,7 @@
 /**
  * Pieces that a control plane holds in memory only, on their worker's disk until their object is stored:
  * both may die at once. A file is deleted once nothing in it is waiting. If the object of a piece in it was
- * given up, `LeftPieces` gets the file instead, which sends what dead workers have left, too.
+ * given up, `LeftPieces` gets the file instead, which also sends the pieces of dead workers.
  */
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { Clock, Timer } from '#base/clock.ts';
@@ -15,7 +15,7 @@ const FULL_BYTES = 16 * 1024 * 1024;
 const FULL_MS = 60_000;
 /** Above this, left pieces included, nothing more is kept. Two hundred calls need about 70 MiB. */
 const MOST_BYTES = 256 * 1024 * 1024;
-/** What is written survives a kill at once, and a loss of power after this: a sync holds up other writers. */
+/** Records survive a kill at once, and a loss of power after this: a sync holds up other writers. */
 const SYNC_MS = 1_000;
 
 /** Dependencies of kept pieces. */
@@ -41,7 +41,7 @@ interface KeptFile {
   waiting: number;
   givenUp: number;
   isNamed: boolean;
-  /** Whom to tell that what was written is on the disk, or is not. */
+  /** Called once the records are on the disk, or cannot be. */
   unsynced: ((isKept: boolean) => void)[];
 }
 
@@ -96,12 +96,12 @@ export class KeptPieces {
     }
   }
 
-  /** Nobody could store the object of these pieces: they are sent again from the disk. */
+  /** The object of these pieces could not be stored: they are sent again from the disk. */
   giveUp(head: PieceHead): void {
     for (const file of this.#settle(head, true)) this.#removeIfDone(file);
   }
 
-  /** What is not released stays for the next worker. */
+  /** Pieces that are not released stay for the next worker. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#writing;
@@ -222,7 +222,7 @@ export class KeptPieces {
   }
 
   #removeIfDone(file: KeptFile): void {
-    // What is being written there is not counted yet.
+    // Records on their way there are not counted yet.
     const isInUse = file === this.#current && this.#writing !== null;
     if (file.waiting > 0 || isInUse || !this.#files.delete(file)) return;
     if (this.#current === file) this.#current = null;

@@ -19,7 +19,7 @@ const RETRY_MS = 10 * 60_000;
 
 /** Dependencies of left pieces. */
 export interface LeftPiecesDeps {
-  /** Of this worker's kept pieces: what it does not send, the next one finds there. */
+  /** Of this worker's kept pieces: the next worker finds there those that it has not sent. */
   readonly directory: string;
   /** Of left pieces only: objects of calls must not wait for them. */
   readonly sender: Pick<UploadSender, 'send'>;
@@ -43,7 +43,7 @@ export class LeftPieces {
     return [...this.#sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
   }
 
-  /** Takes what dead workers have left; resolves once it is in this worker's directory, and never rejects. */
+  /** Takes the files of dead workers; resolves once they are in this worker's directory, never rejects. */
   async adopt(directories: readonly string[]): Promise<void> {
     const { directory, logger } = this.#deps;
     for (const left of directories)

@@ -34,7 +34,7 @@ export interface ObjectSenderDeps {
   readonly sender: Pick<UploadSender, 'send' | 'waiting' | 'flushed'>;
 }
 
-/** An object, and whom to tell what became of it. */
+/** An object, and the receiver of its outcome. */
 interface WaitingObject {
   readonly object: Upload;
   readonly onDone: (outcome: UploadOutcome) => void;
@@ -63,7 +63,7 @@ export class ObjectSender {
     this.#gathering ??= this.#deps.clock.after(GATHER_MS, () => this.#pump());
   }
 
-  /** What is not stored yet; the items are the same objects until it is. */
+  /** Objects that are not stored yet; the items are the same ones until they are. */
   waiting(): { readonly items: readonly object[]; readonly bytes: number } {
     const { items, bytes } = this.#deps.sender.waiting();
     const here = [...this.#queue.map(({ object }) => object), ...this.#taken];

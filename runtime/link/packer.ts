@@ -1,5 +1,5 @@
 /**
- * What uploads need that would hold up calls: audio is compressed (FLAC), and objects are encrypted and
+ * Work for uploads that would hold up calls: audio is compressed (FLAC), and objects are encrypted and
  * stored, in a thread of their own; flight logs are compressed (gzip) in Node's pool of threads.
  */
 import { promisify } from 'node:util';

@@ -27,16 +27,16 @@ const MAX_WAITING_BYTES = 256 * 1024 * 1024;
 /** Answers that do not know the route: a control plane one version older, which is about to be replaced. */
 const UNKNOWN_ROUTE = [404, 405];
 
-/** What became of an upload; `given_up` also if it was dropped. A control plane refuses what nobody wants. */
+/** The outcome of an upload; `given_up` also if it was dropped. `refused`: it is not wanted any more. */
 export type UploadOutcome = 'stored' | 'held' | 'refused' | 'given_up';
 
 /** Sends uploads of one worker. */
 export interface UploadSender {
   /** `onDone` is called once. */
   send(upload: Upload, onDone?: (outcome: UploadOutcome) => void): void;
-  /** Drops what waits of a session, also between two attempts. */
+  /** Drops the uploads of a session that wait, also between two attempts. */
   drop(sessionId: string, epoch: number): void;
-  /** What has not been answered yet; the items are the same objects until it is. */
+  /** Uploads without an answer; the items are the same objects until there is one. */
   waiting(): { readonly items: readonly object[]; readonly bytes: number };
   /** Resolves when nothing is waiting. */
   flushed(): Promise<void>;

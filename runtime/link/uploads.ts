@@ -37,7 +37,7 @@ export interface Uploads {
    * other pieces follow: the control plane that holds them may be lost.
    */
   drop(sessionId: string, epoch: number): void;
-  /** What no control plane has yet; the items are the same objects until one has. */
+  /** Uploads that no control plane has yet; the items are the same objects until one has. */
   waiting(): { readonly items: readonly object[]; readonly bytes: number };
   /** Resolves when everything is stored. */
   flushed(): Promise<void>;
@@ -70,7 +70,7 @@ interface OpenObject {
 interface SentPiece {
   readonly upload: Upload;
   readonly outcome: Promise<UploadOutcome>;
-  /** Whether it is not lost if its object is: it is stored or on this disk, or nobody wants it. */
+  /** False if it is lost with its object: it is neither stored nor on this disk, and still wanted. */
   readonly isSafe: Promise<boolean>;
 }
 
@@ -205,7 +205,7 @@ class GatheredUploads implements Uploads {
     this.#deps.kept.release(head);
   }
 
-  /** The disk has most pieces of an object that nobody could store; the others are lost. */
+  /** The disk has most pieces of an object that could not be stored; the others are lost. */
   async #giveUp(head: PieceHead, pieces: readonly SentPiece[]): Promise<void> {
     const { kept, logger, onLost } = this.#deps;
     kept.giveUp(head);

@@ -28,7 +28,7 @@ export function createWorkerMetrics() {
     uploadsDropped: meters.counter({
       name: 'parley_uploads_dropped_total',
       help:
-        'Parts of recordings and flight logs that are lost: nobody could store them for ten ' +
+        'Parts of recordings and flight logs that are lost: they could not be stored for ten ' +
         'minutes, and the disk has no copy.',
     }),
   };

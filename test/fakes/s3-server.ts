@@ -133,7 +133,7 @@ function refuse(response: ServerResponse, status: number, code: string): void {
 const AUTHORIZATION =
   /Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})/;
 
-/** What a request claims: in its headers, or in its address, which then covers no bytes. */
+/** The claims of a request: in its headers, or in its address, which then covers no bytes. */
 function claimOf(request: IncomingMessage, url: URL, body: Buffer) {
   const parts = AUTHORIZATION.exec(request.headers.authorization ?? '');
   if (parts) {

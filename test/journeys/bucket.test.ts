@@ -62,7 +62,7 @@ async function sessionFrom(from: string): Promise<string> {
   return sessions.find((one: { caller_number: string | null }) => one.caller_number === from).session_id;
 }
 
-/** What is in the bucket of a side of the call. */
+/** The objects of a side of the call. */
 function objectsOf(sessionId: string, side: 'agent' | 'user') {
   return [...s3.objects.keys()].flatMap((key) => {
     const name = /\/recording\/(.*)$/.exec(key)?.[1] ?? '';

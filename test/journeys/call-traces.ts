@@ -19,7 +19,7 @@ const CLIENT = 3;
 /** A span's times are in whole ms. */
 const ROUNDING_MS = 1;
 
-/** Calls a tool first, and then says what it answered. */
+/** Calls a tool first, and then says its answer. */
 function answer({ messages }: ChatBody) {
   return messages.some(({ role }) => role === 'tool')
     ? say('Your table is booked.')

@@ -20,7 +20,7 @@ import { getSegment, listSegments } from './recording-store.ts';
 import { type Segment, segmentName, TRACK_ROLES, type TrackRole, UPLOADS_END_MS } from './stored-pieces.ts';
 import { gapsOf, layOutTrack, readWav, type TrackLayout, wavBytes } from './wav.ts';
 
-/** Within this time, what a control plane holds of a lost worker's call is stored. */
+/** Within this time, a control plane stores the pieces that it holds of a lost worker's call. */
 const HELD_MS = 60_000;
 
 const timestamp = z.iso.datetime().nullable();

@@ -41,7 +41,7 @@ type ReadableChunk = Chunk & { readonly held?: Uint8Array };
 type Owner = Pick<SessionDocument, '_id' | 'wrapped_key'>;
 type Parts = Pick<Context, 'blobs' | 'dataKeys'>;
 
-/** Stores what was uploaded. Does nothing once the session's key has been destroyed. */
+/** Stores an upload. Does nothing once the session's key has been destroyed. */
 export async function putStored(
   context: Parts,
   session: Owner,

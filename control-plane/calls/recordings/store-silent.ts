@@ -1,5 +1,5 @@
 /**
- * Stores what is left of calls whose worker has fallen silent, and everything held when this process stops.
+ * Stores the held pieces of calls whose worker has fallen silent, and all of them when this process stops.
  */
 import type { Meters } from '#base/meters.ts';
 import type { Upload } from '#protocol/uploads.ts';
@@ -17,7 +17,7 @@ const CLOSING_ATTEMPTS = 3;
 type Parts = Pick<Context, 'models' | 'blobs' | 'dataKeys' | 'held' | 'clock' | 'logger'>;
 type Owner = Pick<SessionDocument, '_id' | 'wrapped_key'>;
 
-/** Starts the loop; closing it stores what is held. */
+/** Starts the loop; closing it stores all held pieces. */
 export function startStoringHeld(context: Context): BackgroundLoop {
   addHeldMetrics(context.metrics.meters, () => context.held.bytes);
   const loop = startBackgroundLoop(context, { name: 'held recordings', everyMs: TICK_MS }, () =>
@@ -27,7 +27,7 @@ export function startStoringHeld(context: Context): BackgroundLoop {
     ...loop,
     async close() {
       await loop.close();
-      // Nobody tries again after this.
+      // There is no later attempt.
       for (let left = CLOSING_ATTEMPTS; left > 0 && context.held.bytes > 0; left--)
         await storeSilent(context, Number.POSITIVE_INFINITY);
     },
@@ -45,7 +45,7 @@ export function addHeldMetrics(meters: Meters, read: () => number): void {
   });
 }
 
-/** Stores what is held of the calls that have been silent until now; what cannot be stored stays. */
+/** Stores the held pieces of calls that are silent; those that cannot be stored stay. */
 export async function storeSilent(context: Parts, nowMs: number): Promise<void> {
   const calls = context.held.silent(nowMs);
   for (let first = 0; first < calls.length; first += AT_ONCE) {

@@ -1,5 +1,5 @@
 /**
- * What is stored of a recording or flight log: objects of one or more consecutive pieces. Names carry all
+ * The objects of a recording or flight log: each is one or more consecutive pieces. Names carry all
  * that a reader must know without opening them.
  */
 import type { PieceHead, PlainHead } from '#protocol/uploads.ts';

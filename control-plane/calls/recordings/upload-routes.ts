@@ -103,11 +103,11 @@ async function takePlain(context: Context, uploads: readonly Upload<PlainHead>[]
   return { refused, is_stored: true };
 }
 
-/** Whether nothing of its kind may be stored any more; deletes what a worker has stored nevertheless. */
+/** Whether nothing of its kind may be stored any more; deletes the objects that a worker has stored since. */
 async function isDeleted(context: Context, owner: Owner, head: PieceHead): Promise<boolean> {
   if (!owner.wrapped_key) {
     context.held.forget(owner._id);
-    // Some worker may have stored more with addresses from before; nobody can open it any more.
+    // Workers may have stored more with addresses from before. It cannot be opened: its key is destroyed.
     if (!head.is_part) await eraseStored(context, owner);
     return true;
   }
@@ -118,8 +118,8 @@ async function isDeleted(context: Context, owner: Owner, head: PieceHead): Promi
 }
 
 /**
- * Whether retention has deleted what there was of the call, and does not look at it again: a machine that was
- * off for days brings what is on its disk.
+ * Whether retention has deleted the call's objects, and does not look at it again: a machine that was off for
+ * days sends the pieces on its disk.
  */
 async function isExpired(
   { models, clock }: Pick<Context, 'models' | 'clock'>,

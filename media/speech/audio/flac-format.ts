@@ -1,4 +1,4 @@
-/** What writer and reader of our FLAC (RFC 9639) agree on: mono, 16 bits, blocks of any length. */
+/** Our FLAC (RFC 9639), for its writer and its reader: mono, 16 bits, blocks of any length. */
 
 /** `fLaC`, and the one metadata block: STREAMINFO. */
 export const FLAC_HEAD_BYTES = 42;

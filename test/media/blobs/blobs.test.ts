@@ -179,7 +179,7 @@ describe('blobs in S3', () => {
     await expect(blobs.put('a', Buffer.from('x'))).rejects.toThrow('S3 put: 200 without ETag');
   });
 
-  it('can be written by whoever has their address, which holds for one key, length and type only', async () => {
+  it('can be written with their address, which holds for one key, length and type only', async () => {
     const blobs = openBlobs(`s3://calls/under?endpoint=${s3.endpoint}`, S3_CREDENTIALS);
     const address = (await blobs.putAddress('s/1-a.flac', 6)) ?? '';
     const put = async (url: string, body: string, type = OBJECT_TYPE) =>

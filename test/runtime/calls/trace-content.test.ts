@@ -1,4 +1,4 @@
-/** What was said, in the trace of a call. */
+/** The words of a call in its trace. */
 import { describe, expect, it } from 'vitest';
 import { at, generate, openCall, SECRET, sound, started, USAGE } from './traced-call.ts';
 

@@ -23,7 +23,7 @@ export const USAGE = { inputTokens: 200, cachedInputTokens: 150, outputTokens: 8
 /** Said by the caller. */
 export const SECRET = 'my card is 4111';
 
-/** What an engine does: waits that many ms, has something happen, or gives something. */
+/** A step of an engine: it waits that many ms, has something happen, or gives something. */
 type Doing<Given> = readonly (number | (() => void) | Given | Error)[];
 
 /** A clock whose wall time can be set, as an operator or NTP does. */
@@ -136,7 +136,7 @@ export function openCall({
   }
 }
 
-/** The recogniser of a call, and what it tells the machine. */
+/** The recogniser of a call, and its facts for the machine. */
 function openEars(trace: CallTrace, others: ReturnType<typeof trace.engines>, script: TurnScript) {
   let id = 'deepgram:nova-3';
   let emit = (_: RecognitionEvent): void => undefined;

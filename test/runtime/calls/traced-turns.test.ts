@@ -1,4 +1,4 @@
-/** The turns of a call, and what its caller said, in its trace. */
+/** The turns of a call, and its caller's speech, in its trace. */
 import { describe, expect, it } from 'vitest';
 import { SpeechError } from '#media/speech/speech.ts';
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
@@ -32,7 +32,7 @@ function answers({ script }: Call, text = 'It is noon.'): void {
   script.take({ type: 'playout.finished', replyId: replyOf(script), heard: text });
 }
 
-/** What was heard, in order. */
+/** The utterances, in order. */
 function heard(call: Call, name = 'speech_to_text nova-3') {
   return call.named(name).sort((one, other) => one.from - other.from);
 }

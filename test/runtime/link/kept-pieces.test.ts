@@ -66,7 +66,7 @@ async function keep(...uploads: readonly Upload[]): Promise<boolean[]> {
   return keeping;
 }
 
-/** What the next worker would find. */
+/** The pieces that the next worker would find. */
 async function found(): Promise<string[]> {
   const files = await Promise.all((await keptFiles(directory)).map(readKeptFile));
   return files

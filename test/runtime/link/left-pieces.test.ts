@@ -23,7 +23,7 @@ let own: string;
 let clock: ManualClock;
 let left: LeftPieces;
 let sent: Upload[];
-/** What becomes of objects; of those of other calls, they are stored. */
+/** Outcomes of objects, by session; those of other sessions are stored. */
 let outcomes: Map<string, UploadOutcome>;
 
 beforeEach(() => {
@@ -64,7 +64,7 @@ async function leave(...records: readonly Buffer[]): Promise<string> {
   return path;
 }
 
-/** Adopts what is there, and waits until so many objects are sent. */
+/** Adopts the files, and waits until so many objects are sent. */
 async function sendAll(objects: number): Promise<void> {
   await left.adopt([dead]);
   await clock.advance(SEND_AFTER_MS);
@@ -110,7 +110,7 @@ describe('pieces that a dead worker has left', () => {
     await vi.waitFor(() => expect(left.bytes).toBe(0));
   });
 
-  it('are deleted if nobody wants them', async () => {
+  it('are deleted if they are not wanted any more', async () => {
     outcomes.set('s', 'refused');
     await leave(piece('s', 0));
     await sendAll(1);

@@ -19,11 +19,11 @@ let objects: ObjectSender;
 let asked: number[][];
 /** Pieces of the objects that were to be stored in the bucket. */
 let stored: number[];
-/** What the control plane got. */
+/** The uploads that the control plane got. */
 let sent: Upload[];
 /** Why the bucket cannot be reached; null if it can. */
 let failure: string | null;
-/** What becomes of an object that the control plane gets. */
+/** The outcome of an object that the control plane gets. */
 let outcome: UploadOutcome;
 let atOnce: number;
 let mostAtOnce: number;
@@ -81,7 +81,7 @@ function object(piece: number): Upload {
   return { head: { ...head, is_part: false }, bytes: Buffer.alloc(10) };
 }
 
-/** What the control plane got of each object: that it is in the bucket, or its bytes. */
+/** What each object was for the control plane: a note that it is in the bucket, or its bytes. */
 const told = () =>
   sent.map(
     ({ head, bytes }) =>
@@ -138,7 +138,7 @@ describe('whole objects', () => {
     expect([stored.length, mostAtOnce]).toEqual([30, 8]);
   });
 
-  it('are stored for their sender if the bucket or the control plane has them, and not if nobody has', async () => {
+  it('are stored for their sender if the bucket or the control plane has them, and otherwise not', async () => {
     const known: string[] = [];
     const send = async (piece: number) => {
       objects.send(object(piece), (became) => known.push(`${piece} ${became}`));

@@ -112,7 +112,7 @@ describe('an object in the bucket', () => {
   it('is stored once the answer has an ETag: another server may answer 200 to anything', async () => {
     const stored = await storeAt((_, response) => response.writeHead(200, { etag: '"x"' }).end());
     const unproven = await storeAt((_, response) => response.end('welcome'));
-    // Web frameworks add a weak one to whatever they answer.
+    // Web frameworks add a weak one to any answer.
     const weak = await storeAt((_, response) => response.writeHead(200, { etag: 'W/"x"' }).end());
     expect([stored, unproven, weak]).toEqual([null, '200 without ETag', '200 without ETag']);
   });

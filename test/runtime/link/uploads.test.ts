@@ -12,16 +12,16 @@ const RATE_HZ = 8_000;
 let clock: ManualClock;
 let uploads: Uploads;
 let sent: Upload[];
-/** What becomes of each piece; null: not known yet. */
+/** The outcome of each piece; null: not known yet. */
 let outcome: UploadOutcome | null;
 let unanswered: ((outcome: UploadOutcome) => void)[];
-/** What becomes of whole objects. */
+/** The outcome of whole objects. */
 let ofObjects: UploadOutcome;
 /** Pieces on the disk; null: it is full. */
 let kept: Set<number> | null;
 /** Pieces whose object was given up. */
 let givenUp: number[];
-/** What was sent as objects, by its first piece. */
+/** First pieces of the uploads that were sent as objects. */
 let asObjects: number[];
 /** The text of a piece that cannot be packed. */
 let unpackable: string | null;
@@ -100,7 +100,7 @@ const audio = (segment: number, startMs: number, rateHz = RATE_HZ): Upload<Plain
   bytes: Buffer.from(`audio${segment}  `),
 });
 
-/** What has been sent, without the pieces. */
+/** The objects that were sent, without single pieces. */
 const objects = () =>
   sent.filter(({ head }) => !head.is_part).map(({ head, bytes }) => [head.piece, head.pieces, String(bytes)]);
 
@@ -194,7 +194,7 @@ describe('the pieces of a call', () => {
     expect([...(kept ?? [])]).toEqual([]);
   });
 
-  it('are sent again from the disk if nobody could store their object, and not if nobody wants it', async () => {
+  it('are sent again from the disk if their object could not be stored, and not if it is not wanted', async () => {
     ofObjects = 'given_up';
     uploads.put(log(0));
     uploads.end('s', 1);
@@ -207,7 +207,7 @@ describe('the pieces of a call', () => {
     expect([[...(kept ?? [])], givenUp]).toEqual([[], [0]]);
   });
 
-  it('are lost if nobody could store them or their object, and the disk has none', async () => {
+  it('are lost if neither they nor their object could be stored, and the disk has none', async () => {
     ofObjects = 'given_up';
     outcome = 'given_up';
     for (const chunk of [0, 1]) uploads.put(log(chunk));
@@ -222,7 +222,7 @@ describe('the pieces of a call', () => {
     expect(lost).toBe(2);
   });
 
-  it('are not lost if nobody wants them, and nobody could store their object', async () => {
+  it('are not lost if they were not wanted, and their object could not be stored', async () => {
     outcome = 'refused';
     ofObjects = 'given_up';
     uploads.put(log(0));
@@ -231,7 +231,7 @@ describe('the pieces of a call', () => {
     expect([givenUp, lost]).toEqual([[0], 0]);
   });
 
-  it('are not lost if they are objects of their own when nobody could store their object', async () => {
+  it('are not lost if they are objects of their own, and their object could not be stored', async () => {
     kept = null;
     uploads.put(log(0));
     await clock.advance(0);

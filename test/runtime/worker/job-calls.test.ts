@@ -1,4 +1,4 @@
-/** What the calls of a worker's jobs leave in traces. */
+/** The traces of the calls of a worker's jobs. */
 import { expect, it } from 'vitest';
 import { createLogger } from '#base/log.ts';
 import type { FinishedSpan } from '#config/tracing.ts';

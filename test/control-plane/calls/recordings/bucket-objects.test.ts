@@ -71,7 +71,7 @@ describe('an object that its worker stores in the bucket itself', () => {
     expect(await names(id)).toEqual([]);
   });
 
-  it('is deleted even if nobody has told that it is stored, once anything else comes of its erased session', async () => {
+  it('is deleted even if its worker did not report it, once anything else comes of its erased session', async () => {
     const id = await call();
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
     await stores.blobs.put(`sessions/${id}/recording/user-untold`, Buffer.from('sealed'));

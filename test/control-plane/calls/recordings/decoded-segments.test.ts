@@ -4,7 +4,7 @@ import { ManualClock } from '../../../fakes/manual-clock.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Counts what is decoded. */
+/** Counts decoded objects. */
 function open() {
   const clock = new ManualClock();
   const segments = new DecodedSegments(clock);

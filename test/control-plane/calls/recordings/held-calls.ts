@@ -1,4 +1,4 @@
-/** A control plane with a bucket, and what workers send it of a call. */
+/** A control plane with a bucket, and the uploads of a call. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Context } from '#control-plane/platform/context.ts';
@@ -44,7 +44,7 @@ export function openHeldCalls(): void {
   beforeEach(() => Object.assign(stores, { blobs: memoryBlobs(true), held: new HeldPieces() }));
 }
 
-/** A call that nobody has answered yet. */
+/** A call that is not answered yet. */
 export async function unanswered(): Promise<string> {
   const created = await api.request('POST', '/v1/agent/sessions', {
     key: user.key,
