@@ -10,6 +10,7 @@ import { putBetween, textBetween } from '#scripts/put-between.ts';
 import { has } from '#test/needs.ts';
 import { CASES } from './cases.ts';
 import { runInNamespaces } from './namespaces.ts';
+import { preferSurroundings } from './part.ts';
 import { type CaseResult, runCase } from './run-case.ts';
 import { type Taken, toMarkdown } from './table.ts';
 import { missesOf } from './verdict.ts';
@@ -39,6 +40,7 @@ async function run(): Promise<void> {
     if (!found) throw new Error(`no case ${name}; there are ${CASES.map((each) => each.name).join(', ')}`);
     return found;
   });
+  preferSurroundings();
   const results: CaseResult[] = [];
   for (const each of cases) {
     console.log(`${each.name}: ${each.title} …`);

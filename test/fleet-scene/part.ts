@@ -3,12 +3,19 @@ import { readdirSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import type { RunningProgram } from '../journeys/program.ts';
 
+/** Callers, stand-ins and the servers of others come before every part: they have machines of their own. */
+const SURROUNDINGS_NICE = -15;
 const STARTING_NICE = 10;
 /**
  * Begins the command of a part that leaves the processors to the calls while it loads its modules: it would
- * start on a machine of its own, beside the calls of that machine alone.
+ * start on a machine of its own, beside the calls of that machine alone. Relative to the surroundings.
  */
-export const GIVES_WAY = ['nice', '-n', String(STARTING_NICE)];
+export const GIVES_WAY = ['nice', '-n', String(STARTING_NICE - SURROUNDINGS_NICE)];
+
+/** Prefers this process and all that it starts, except for parts. */
+export function preferSurroundings(): void {
+  setPriority(SURROUNDINGS_NICE);
+}
 
 export class Part {
   readonly name: string;
