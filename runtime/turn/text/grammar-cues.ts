@@ -18,6 +18,9 @@ const OWN_HESITATIONS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['pl', new Set(['no'])],
   ['cs', new Set(['no', 'tak'])],
   ['sk', new Set(['no', 'tak'])],
+  ['fi', new Set(['no'])],
+  ['et', new Set(['no'])],
+  ['hu', new Set(['no'])],
 ]);
 
 /** Those that are only sounds, and no words of any language. */
@@ -80,7 +83,7 @@ export const HANGING: Readonly<Record<string, string>> = {
     'και ή αλλά γιατί αν όταν ότι που ο η το οι τα ένας μια ένα μου του της από για με χωρίς σε στο στη ' +
     'είναι ήταν εγώ δεν',
   hu: 'és vagy de mert ha amikor hogy ami a az egy én mi nem meg is nélkül',
-  tr: 've veya ama çünkü eğer bir bu benim için ile gibi daha de da ki',
+  tr: 've veya ama çünkü eğer bir bu ben benim biz için ile gibi daha de da ki',
   lv: 'un vai bet jo ja kad ka mans mana no uz ar bez par ir bija es mēs ne',
   lt: 'ir ar bet nes jei kai kad mano iš į su be apie yra buvo aš mes ne',
   id:
@@ -114,6 +117,31 @@ export const HANGING: Readonly<Record<string, string>> = {
   th: 'และ หรือ แต่ เพราะ ถ้า เมื่อ ที่ ของ กับ ใน จาก เพื่อ ให้ คือ ผม ฉัน',
 };
 
+/** Words that deny what follows, and alone answer "no", per language. */
+const DENIALS: Readonly<Record<string, string>> = {
+  es: 'no',
+  ca: 'no',
+  pt: 'não',
+  ro: 'nu',
+  fi: 'ei',
+  et: 'ei',
+  pl: 'nie',
+  cs: 'ne',
+  sk: 'nie',
+  hr: 'ne',
+  sr: 'ne не',
+  bg: 'не',
+  lt: 'ne',
+  lv: 'ne',
+  hu: 'nem',
+  id: 'tidak',
+  ms: 'tidak',
+  tl: 'hindi',
+  vi: 'không',
+  he: 'לא',
+  ar: 'لا',
+};
+
 /** Languages without spaces, or with such endings attached to the word before. */
 const UNSPACED = new Set(['ja', 'zh', 'ko', 'th']);
 
@@ -127,6 +155,11 @@ export function endsHesitating(lastWord: string, language: string): boolean {
 /** True for a sound between words that says nothing. */
 export function isFiller(word: string): boolean {
   return FILLERS.has(word);
+}
+
+/** True for a word that answers "no" if it is said alone. */
+export function answersNo(word: string, language: string): boolean {
+  return DENIALS[language]?.split(' ').includes(word) === true;
 }
 
 /** True when more must follow the last word. */

@@ -62,6 +62,13 @@ describe('completeness of a turn', () => {
     ['pl', 'no', 'hesitation'],
     ['cs', 'tak', 'hesitation'],
     ['fr', 'ben', 'hesitation'],
+    ['hu', 'no', 'hesitation'],
+    ['tr', 'ben', 'hanging_word'],
+    ['pl', 'nie', 'plain'],
+    ['pl', 'ja nie', 'hanging_word'],
+    ['fi', 'ei', 'plain'],
+    ['sr', 'не', 'plain'],
+    ['ru', 'не', 'hanging_word'],
   ])('in %s of "%s" is judged by the rule %s', (language, text, rule) => {
     expect(judgeCompleteness(text, language).rule).toBe(rule);
   });

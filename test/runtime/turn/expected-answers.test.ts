@@ -126,6 +126,8 @@ describe('the wait after an answer', () => {
     ['What is your birthday?', 'June 5th'],
     ['In what year were you born?', '85'],
     ['On what day were you born?', 'the 5th'],
+    ['Where were you born?', 'in District 9'],
+    ['In which country were you born?', 'Area 51'],
     ["I have 555 123. What's the rest of your phone number?", '4567'],
     ["What's the area code of your phone number?", '555'],
     ['When did you change your phone number?', '2019'],

@@ -6,9 +6,15 @@
 import { compileLinearPattern } from '#base/linear-pattern.ts';
 import { digitCount } from '../../text/digit-words.ts';
 import type { Expectation } from '../../text/expectation.ts';
-import { endsHanging, endsHesitating, MAIL_AT, MAIL_DOT, MAIL_WORDS } from '../../text/grammar-cues.ts';
+import {
+  answersNo,
+  endsHanging,
+  endsHesitating,
+  MAIL_AT,
+  MAIL_DOT,
+  MAIL_WORDS,
+} from '../../text/grammar-cues.ts';
 import { bareWords } from '../../text/normalised.ts';
-import { questionTextsFor } from '../../text/phrases.ts';
 import type { TurnConfig } from '../turn-config.ts';
 import { USUAL_PAUSE_MS } from '../turn-state.ts';
 import { type Fit, fitOf, type Judgement, USUALLY_GOES_ON } from './expected-answer.ts';
@@ -83,16 +89,11 @@ function ending(text: string, tokens: readonly string[], language: string): Judg
   if (endsSentence(text)) return { rule: 'punctuation', score: 0.9 };
   if (/(\.\.\.|…|-|–)$/.test(text) || endsHesitating(last, language))
     return { rule: 'hesitation', score: 0.2 };
-  if (endsHanging(last, language) && !isBareNo(tokens, language))
-    return { rule: 'hanging_word', score: 0.15 };
+  // "No" answers by itself, though it leaves "yo no" open.
+  const isAnswer = tokens.length === 1 && answersNo(last, language);
+  if (endsHanging(last, language) && !isAnswer) return { rule: 'hanging_word', score: 0.15 };
   if (/[,;:،、]$/.test(text)) return { rule: 'comma', score: 0.3 };
   return { rule: 'plain', score: 0.6 };
-}
-
-/** "No" answers by itself, though it leaves "yo no" open. */
-function isBareNo(tokens: readonly string[], language: string): boolean {
-  const [only = ''] = tokens;
-  return tokens.length === 1 && questionTextsFor(language)?.no.split('|').includes(only) === true;
 }
 
 function endsSentence(text: string): boolean {

@@ -66,6 +66,7 @@ export const de = {
     several: 'telefonnummern|handynummern|nummern|e-mail-adressen|adressen|postleitzahlen|beide',
     joins: 'und|sowie|plus',
     about:
+      'welchem land|welches land|welcher stadt|welche stadt|wo sind|wo wurden|geburtsort|' +
       'landesvorwahl|ländervorwahl|welche vorwahl|vorwahl ihrer|ist die vorwahl|lautet die vorwahl|' +
       'den rest|der rest|restlichen|ersten teil|zweiten teil|letzten teil|welches jahr|welchem jahr|' +
       'welcher monat|welchem monat|welcher tag|welchem tag|seit wann|wann soll|wann kann|wann haben|' +

@@ -75,6 +75,7 @@ export const en = {
       'zip codes|codes|names|birthdays|dates of birth|both',
     joins: 'and|plus|along with|followed by',
     about:
+      'which country|what country|which city|what city|where were|where was|place of birth|birthplace|' +
       "country code|area code of|what area code|which area code|what's the area code|" +
       "what is the area code|what's your area code|what is your area code|rest of|the rest|remaining|" +
       'first part|second part|other part|next part|last part|what year|which year|what month|' +

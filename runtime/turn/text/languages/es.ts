@@ -63,6 +63,7 @@ export const es = {
       'ambos',
     joins: 'y|e',
     about:
+      'qué país|qué ciudad|dónde|lugar de nacimiento|' +
       'código de país|código del país|prefijo internacional|qué prefijo|cuál es el prefijo|' +
       'qué código de área|cuál es el código de área|el resto|primera parte|segunda parte|' +
       'última parte|continúe|siga|qué año|qué mes|qué día|qué hora|desde cuándo|' +

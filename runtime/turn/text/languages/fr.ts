@@ -65,6 +65,7 @@ export const fr = {
     several: 'numéros de téléphone|numéros|adresses|e-mails|codes|noms|tous les deux|les deux',
     joins: 'et|ainsi que|puis',
     about:
+      'quel pays|quelle ville|où êtes|où est|lieu de naissance|' +
       "indicatif du pays|indicatif international|quel indicatif|quel est l'indicatif|le reste|" +
       'la suite de|la suite du|première partie|deuxième partie|dernière partie|continuez|quelle année|' +
       'quel mois|quel jour|quelle heure|depuis quand|pourquoi|combien|qui|un instant|un moment|' +

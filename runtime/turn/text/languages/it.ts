@@ -64,6 +64,7 @@ export const it = {
     several: 'numeri di telefono|numeri|indirizzi|codici|nomi|entrambi',
     joins: 'e|ed',
     about:
+      'quale paese|che paese|quale città|che città|dove|luogo di nascita|' +
       'prefisso internazionale|quale prefisso|qual è il prefisso|il resto|prima parte|seconda parte|' +
       'ultima parte|continui|che anno|quale anno|che mese|quale mese|che giorno|quale giorno|che ora|' +
       'da quando|perché|quanto|quanti|quante|chi|un momento|un attimo|attenda|mentre',

@@ -53,6 +53,7 @@ export const nl = {
     several: 'telefoonnummers|nummers|adressen|e-mailadressen|namen|beide',
     joins: 'en|plus|evenals|alsook',
     about:
+      'welk land|welke stad|waar|geboorteplaats|' +
       'landnummer|landcode|welk netnummer|wat is het netnummer|de rest|eerste deel|tweede deel|' +
       'laatste deel|welk jaar|welke maand|welke dag|hoe laat|sinds wanneer|waarom|hoe lang|hoelang|' +
       'hoe vaak|hoeveel|wie|wiens|een moment|momentje|terwijl',

@@ -63,6 +63,7 @@ export const pt = {
     several: 'números de telefone|telefones|números|e-mails|endereços|códigos|nomes|ambos',
     joins: 'e',
     about:
+      'que país|qual país|que cidade|qual cidade|onde|local de nascimento|' +
       'código do país|ddi|qual o ddd|qual é o ddd|qual o seu ddd|qual é o seu ddd|o resto|restante|' +
       'primeira parte|segunda parte|última parte|continue|que ano|qual ano|que mês|qual mês|que dia|' +
       'qual dia|que hora|que horas|desde quando|por que|porquê|quanto|quantos|quantas|quem|' +
