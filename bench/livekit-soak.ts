@@ -113,10 +113,21 @@ async function grown(
   return footprints;
 }
 
+/** By the lowest figures of the first and the last third: rooms that have just closed still have sockets. */
 function hasNoLeaks(footprints: readonly Footprint[]): boolean {
-  return (
-    growthOf(footprints, 'handles') <= LIMITS.handles && growthOf(footprints, 'threads') <= LIMITS.threads
-  );
+  const { first, last } = thirdsOf(footprints);
+  return (['handles', 'threads'] as const).every((figure) => {
+    const lowest = (some: readonly Footprint[]) => Math.min(...some.map((each) => each[figure]));
+    return lowest(last) - lowest(first) <= LIMITS[figure];
+  });
+}
+
+function thirdsOf<One>(all: readonly One[]): {
+  readonly first: readonly One[];
+  readonly last: readonly One[];
+} {
+  const third = Math.ceil(all.length / 3);
+  return { first: all.slice(0, third), last: all.slice(-third) };
 }
 
 function growthOf(footprints: readonly Footprint[], figure: keyof Footprint): number {
@@ -125,9 +136,9 @@ function growthOf(footprints: readonly Footprint[], figure: keyof Footprint): nu
 
 /** The highest peaks of the first and of the last third, each with at least one change of processes. */
 function memoryOf(footprints: readonly Footprint[]): { readonly firstMb: number; readonly lastMb: number } {
-  const third = Math.ceil(footprints.length / 3);
+  const { first, last } = thirdsOf(footprints);
   const highest = (some: readonly Footprint[]) => Math.max(0, ...some.map((each) => each.peakMb));
-  return { firstMb: highest(footprints.slice(0, third)), lastMb: highest(footprints.slice(-third)) };
+  return { firstMb: highest(first), lastMb: highest(last) };
 }
 
 /** Interrupts the agent repeatedly in one room; throws if the agent is no longer heard. */
