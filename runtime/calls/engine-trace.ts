@@ -54,6 +54,23 @@ export function begin(
   return end;
 }
 
+/** Passes on a stream of work, and ends its span with it: complete, failed, or broken off. */
+export async function* endingWith<Given>(
+  stream: AsyncIterable<Given>,
+  end: (failure: unknown) => void,
+  signal: AbortSignal,
+): AsyncGenerator<Given> {
+  let failure: unknown = null;
+  try {
+    yield* stream;
+  } catch (error) {
+    failure = error;
+    throw error;
+  } finally {
+    end(signal.aborted ? null : failure);
+  }
+}
+
 /** Logs errors of a trace. */
 export function logErrors(
   logger: Pick<Logger, 'error'>,

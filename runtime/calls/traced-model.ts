@@ -7,7 +7,14 @@ import type { Passage } from '../knowledge/knowledge-index.ts';
 import type { CallKnowledge } from '../knowledge/knowledge-search.ts';
 import { CallIds } from '../llm/call-ids.ts';
 import type { ChatDelta, ChatRequest, LanguageModel, ToolCall } from '../llm/llm.ts';
-import { begin, type Described, type EngineTrace, failureAttributes, failureType } from './engine-trace.ts';
+import {
+  begin,
+  type Described,
+  type EngineTrace,
+  endingWith,
+  failureAttributes,
+  failureType,
+} from './engine-trace.ts';
 import { answerContent, requestContent, searchContent } from './trace-content.ts';
 
 /** A model whose generations are traced. Their tool calls have the ids under which the tools run. */
@@ -53,23 +60,18 @@ async function* tracedStream(
 ): AsyncGenerator<ChatDelta> {
   const answer = new Answer();
   const startMs = trace.clock.now();
-  let failure: unknown = null;
   const end = begin(trace, request.replyId ?? null, (error) =>
     generationSpan({ modelId: model.id, request, answer, error }, trace),
   );
-  try {
+  const deltas = async function* () {
     for await (const given of model.stream(request)) {
       const delta = given.type === 'tool_call' ? { ...given, call: ids.unique(given.call) } : given;
       if (delta.type !== 'finish') answer.firstMs ??= trace.clock.now() - startMs;
       answer.add(delta, trace.hasContent);
       yield delta;
     }
-  } catch (error) {
-    failure = error;
-    throw error;
-  } finally {
-    end(request.signal.aborted ? null : failure);
-  }
+  };
+  yield* endingWith(deltas(), end, request.signal);
 }
 
 /** An answer, as its span needs it. */

@@ -4,7 +4,14 @@
  */
 import { askedSpeechEngine, GEN_AI, OPERATION, spanName } from '#config/gen-ai.ts';
 import type { Recognizer, SpeechChunk, SynthesisOptions, Synthesizer } from '#media/speech/speech.ts';
-import { begin, type Described, type EngineTrace, failureAttributes, failureType } from './engine-trace.ts';
+import {
+  begin,
+  type Described,
+  type EngineTrace,
+  endingWith,
+  failureAttributes,
+  failureType,
+} from './engine-trace.ts';
 import { spokenContent } from './trace-content.ts';
 
 /** The recognition stream whose event was passed on last. */
@@ -83,7 +90,6 @@ async function* tracedSynthesis(
     isKept: false,
     isComplete: false,
   };
-  let failure: unknown = null;
   const end = begin(trace, options.replyId ?? null, (error) => {
     // Another engine speaks in a voice of its own.
     const voice = made.engineId === synthesizer.id ? voiceName(options.voiceId) : null;
@@ -93,7 +99,7 @@ async function* tracedSynthesis(
   const onEngine = (engineId: string) => {
     made.engineId = engineId;
   };
-  try {
+  const chunks = async function* () {
     for await (const chunk of synthesizer.synthesise(text, { ...options, onEngine })) {
       made.firstMs ??= trace.clock.now() - startMs;
       made.audioMs += (chunk.samples.length * 1_000) / chunk.sampleRateHz;
@@ -101,12 +107,8 @@ async function* tracedSynthesis(
       yield chunk;
     }
     made.isComplete = true;
-  } catch (error) {
-    failure = error;
-    throw error;
-  } finally {
-    end(options.signal.aborted ? null : failure);
-  }
+  };
+  yield* endingWith(chunks(), end, options.signal);
 }
 
 /** The progress of a synthesis, and the engine that makes it. */
