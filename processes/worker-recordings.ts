@@ -49,14 +49,13 @@ export async function openRecordings(
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const packer = createPacker();
   const onLost = () => metrics.uploadsDropped.inc({});
-  const openSender = (retries?: number) =>
-    createUploadSender({ url, token, clock, logger, ...(retries !== undefined && { retries }) });
-  const ofObjects = openSender();
-  const objects = new ObjectSender({ url, token, instanceId, clock, logger, packer, sender: ofObjects });
-  const left = new LeftPieces({ directory, sender: openSender(RETRIES_OF_LEFT), clock, logger });
+  const way = { url, token, clock, logger };
+  const objects = new ObjectSender({ ...way, instanceId, packer, sender: createUploadSender(way) });
+  const ofLeft = createUploadSender({ ...way, retries: RETRIES_OF_LEFT });
+  const left = new LeftPieces({ directory, sender: ofLeft, clock, logger });
   const kept = new KeptPieces({ directory, left, clock, logger });
   return {
-    uploads: createUploads({ clock, logger, onLost, sender: openSender(), objects, packer, kept }),
+    uploads: createUploads({ clock, logger, onLost, sender: createUploadSender(way), objects, packer, kept }),
     leftBytes: () => left.bytes,
     async takeLeft(instances) {
       const taken = new Set(instances);

@@ -60,18 +60,22 @@ export class ScriptedWorker {
     this.tag = tag;
     this.#parts = parts;
     const onLost = () => this.note('part of a recording was lost');
-    const openSender = () => createUploadSender({ url, token, clock: systemClock, logger });
     const { packer } = parts;
-    const objects = new ObjectSender({
-      ...{ url, token, logger, packer, instanceId: tag },
-      clock: systemClock,
-      sender: openSender(),
-    });
-    const directory = spoolOf(parts.spoolRoot, tag);
     const clock = systemClock;
+    const way = { url, token, clock, logger };
+    const objects = new ObjectSender({ ...way, packer, instanceId: tag, sender: createUploadSender(way) });
+    const directory = spoolOf(parts.spoolRoot, tag);
     const left = { bytes: 0, retry: () => this.note('an object was given up') };
     const kept = new KeptPieces({ directory, left, clock, logger });
-    this.#uploads = createUploads({ clock, logger, onLost, sender: openSender(), objects, packer, kept });
+    this.#uploads = createUploads({
+      clock,
+      logger,
+      onLost,
+      sender: createUploadSender(way),
+      objects,
+      packer,
+      kept,
+    });
     this.#client = connectControlPlane({
       url,
       token,

@@ -132,10 +132,8 @@ export async function listSegments(
   context: Pick<Context, 'blobs' | 'held'>,
   sessionId: string,
 ): Promise<ReadableSegment[]> {
-  const prefix = recordingPrefix(sessionId);
-  const stored = (await context.blobs.list(prefix)).flatMap(
-    (key) => parseSegment(key.slice(prefix.length)) ?? [],
-  );
+  const names = await namesUnder(context, recordingPrefix(sessionId));
+  const stored = names.flatMap((name) => parseSegment(name) ?? []);
   const held = context.held.of(sessionId).flatMap(({ head, bytes }) => {
     const segment = storedAs(head);
     return 'role' in segment ? [{ ...segment, held: bytes }] : [];
@@ -175,10 +173,8 @@ async function listChunks(
   context: Pick<Context, 'blobs' | 'held'>,
   sessionId: string,
 ): Promise<ReadableChunk[]> {
-  const prefix = flightLogPrefix(sessionId);
-  const stored = (await context.blobs.list(prefix)).flatMap(
-    (key) => parseChunk(key.slice(prefix.length)) ?? [],
-  );
+  const names = await namesUnder(context, flightLogPrefix(sessionId));
+  const stored = names.flatMap((name) => parseChunk(name) ?? []);
   const held = context.held.of(sessionId).flatMap(({ head, bytes }) => {
     const chunk = storedAs(head);
     return 'role' in chunk ? [] : [{ ...chunk, held: bytes }];
@@ -196,13 +192,10 @@ export async function storeHeld(
   session: Owner,
   uploads: readonly Upload[],
 ): Promise<(Segment | Chunk)[]> {
-  const keys = await Promise.all(
-    [recordingPrefix, flightLogPrefix].map(async (prefixOf) => {
-      const prefix = prefixOf(session._id);
-      return (await context.blobs.list(prefix)).map((key) => key.slice(prefix.length));
-    }),
+  const names = await Promise.all(
+    [recordingPrefix, flightLogPrefix].map((prefixOf) => namesUnder(context, prefixOf(session._id))),
   );
-  const stored = keys.flat().flatMap((name) => parseSegment(name) ?? parseChunk(name) ?? []);
+  const stored = names.flat().flatMap((name) => parseSegment(name) ?? parseChunk(name) ?? []);
   const missing = uploads.filter(({ head }) => !stored.some((one) => has(one, storedAs(head))));
   const objects = joinPieces(missing);
   for (const { head, bytes } of objects) await putStored(context, session, storedAs(head), bytes);
@@ -219,6 +212,11 @@ async function open(context: Parts, session: Owner, stored: Segment | Chunk): Pr
   const sealer = sealerFor(context, session, stored);
   const sealed = sealer && (await context.blobs.get(key));
   return sealer && sealed ? sealer.open(sealed, name) : null;
+}
+
+/** The names of the objects with a prefix, without it. */
+async function namesUnder({ blobs }: Pick<Context, 'blobs'>, prefix: string): Promise<string[]> {
+  return (await blobs.list(prefix)).map((key) => key.slice(prefix.length));
 }
 
 /** Key prefix of a session's recording. */
