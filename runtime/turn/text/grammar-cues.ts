@@ -13,15 +13,15 @@ const HESITATIONS = new Set(
 );
 
 /** Words that are hesitations in one language, and answers or names in others. */
-const OWN_HESITATIONS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ['fr', new Set(['ben'])],
-  ['pl', new Set(['no'])],
-  ['cs', new Set(['no', 'tak'])],
-  ['sk', new Set(['no', 'tak'])],
-  ['fi', new Set(['no'])],
-  ['et', new Set(['no'])],
-  ['hu', new Set(['no'])],
-]);
+const OWN_HESITATIONS = setsOf({
+  fr: 'ben',
+  pl: 'no',
+  cs: 'no tak',
+  sk: 'no tak',
+  fi: 'no',
+  et: 'no',
+  hu: 'no',
+});
 
 /** Those that are only sounds, and no words of any language. */
 const FILLERS = new Set('um uh uhm erm hmm mm mmm äh ähm öh euh heu ehm'.split(' '));
@@ -118,7 +118,7 @@ export const HANGING: Readonly<Record<string, string>> = {
 };
 
 /** Words that deny what follows, and alone answer "no", per language. */
-const DENIALS: Readonly<Record<string, string>> = {
+const DENIALS = setsOf({
   es: 'no',
   ca: 'no',
   pt: 'não',
@@ -140,12 +140,16 @@ const DENIALS: Readonly<Record<string, string>> = {
   vi: 'không',
   he: 'לא',
   ar: 'لا',
-};
+});
 
 /** Languages without spaces, or with such endings attached to the word before. */
 const UNSPACED = new Set(['ja', 'zh', 'ko', 'th']);
 
-const SETS = new Map(Object.entries(HANGING).map(([language, list]) => [language, new Set(list.split(' '))]));
+const SETS = setsOf(HANGING);
+
+function setsOf(lists: Readonly<Record<string, string>>): ReadonlyMap<string, ReadonlySet<string>> {
+  return new Map(Object.entries(lists).map(([language, list]) => [language, new Set(list.split(' '))]));
+}
 
 /** True when the text ends in a hesitation. */
 export function endsHesitating(lastWord: string, language: string): boolean {
@@ -159,7 +163,7 @@ export function isFiller(word: string): boolean {
 
 /** True for a word that answers "no" if it is said alone. */
 export function answersNo(word: string, language: string): boolean {
-  return DENIALS[language]?.split(' ').includes(word) === true;
+  return DENIALS.get(language)?.has(word) === true;
 }
 
 /** True when more must follow the last word. */
