@@ -90,7 +90,7 @@ const isClean =
   left.length === 0 &&
   failures.length <= MOST_FAILED_VISITS &&
   [interrupted, visited].every(hasNoLeaks) &&
-  growthOf(interrupted, 'memoryMb') <= LIMITS.memoryMb &&
+  memoryGrowthMb(interrupted) <= LIMITS.memoryMb &&
   visited.length >= LEAST_FOOTPRINTS &&
   memory.lastMb <= memory.firstMb * MOST_GROWTH;
 console.log(JSON.stringify({ memory, roomsLeft: left.length, failures }));
@@ -130,8 +130,8 @@ function thirdsOf<One>(all: readonly One[]): {
   return { first: all.slice(0, third), last: all.slice(-third) };
 }
 
-function growthOf(footprints: readonly Footprint[], figure: keyof Footprint): number {
-  return (footprints.at(-1)?.[figure] ?? 0) - (footprints[0]?.[figure] ?? 0);
+function memoryGrowthMb(footprints: readonly Footprint[]): number {
+  return (footprints.at(-1)?.memoryMb ?? 0) - (footprints[0]?.memoryMb ?? 0);
 }
 
 /** The highest peaks of the first and of the last third, each with at least one change of processes. */

@@ -3,7 +3,7 @@
  * and by text, until they hang up, leave, or the server stops. Then guests of another site call from there.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
-import { itNeeds } from '#test/needs.ts';
+import { has, itNeeds } from '#test/needs.ts';
 import { seriousFindings } from './accessibility.ts';
 import { ConsolePage } from './console-page.ts';
 import { startProduct } from './product.ts';
@@ -54,6 +54,7 @@ const AT_ONCE = { timeout: 180_000, concurrent: true };
 
 const stage = {} as Stage;
 beforeAll(async () => {
+  if (!has(['chromium'])) return;
   stage.product = await startProduct({ environment: MANY_VISITORS });
 });
 afterAll(() => stage.product?.close());

@@ -81,7 +81,7 @@ function object(piece: number): Upload {
   return { head: { ...head, is_part: false }, bytes: Buffer.alloc(10) };
 }
 
-/** What each object was for the control plane: a note that it is in the bucket, or its bytes. */
+/** The control plane's uploads, one for each object: a note that the bucket has it, or its bytes. */
 const told = () =>
   sent.map(
     ({ head, bytes }) =>
