@@ -56,7 +56,7 @@ export interface MongodbServer {
    * are sent.
    */
   thaw(): void;
-  /** Breaks all connections and refuses new ones. */
+  /** Ends all connections, as a server does that stops, and refuses new ones. */
   refuse(): void;
   /** Ends `refuse`. */
   accept(): Promise<void>;
@@ -201,7 +201,7 @@ export async function startMongodbServer(answers: MongodbAnswers = {}): Promise<
     },
     refuse: () => {
       server.close();
-      breakAll();
+      for (const socket of sockets) socket.end();
     },
     accept: () => listen(port),
     stepDown: (code = NOT_WRITABLE_PRIMARY) => {

@@ -13,6 +13,7 @@ import {
   type StartThread,
   startEmbeddedDatabase,
 } from './embedded/embedded-database.ts';
+import { endClosedWrites } from './end-closed-writes.ts';
 import { RequestWait } from './request-wait.ts';
 
 /** An open database. */
@@ -76,6 +77,7 @@ const REMOTE = {
 /** Opens the database. Rejects with a one-line error naming the setting if it cannot be reached or opened. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const embedded = options.mongodbUrl === undefined ? await startEmbedded(options) : null;
+  if (!embedded) endClosedWrites();
   const url = embedded?.url ?? options.mongodbUrl ?? '';
   const connection = mongoose.createConnection(url, {
     ...(hasDatabaseName(url) ? {} : { dbName: DATABASE_NAME }),

@@ -1,0 +1,38 @@
+import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
+import mongoose from 'mongoose';
+
+/** The driver's connection, whose class it does not export. */
+interface DriverConnection {
+  readonly socket: Socket;
+  writeCommand(...command: readonly unknown[]): Promise<void>;
+}
+
+const { Connection } = createRequire(createRequire(import.meta.url).resolve('mongoose'))(
+  'mongodb/lib/cmap/connection.js',
+) as { readonly Connection: { readonly prototype: DriverConnection } };
+
+const { writeCommand } = Connection.prototype;
+
+/**
+ * Lets a command of the MongoDB driver fail if its connection is closed before the command is written.
+ *
+ * A socket that is destroyed drops what is written and never drains, and the driver waits for "drain" alone.
+ * If both ends of many connections close at once, as when MongoDB stops, such a command waits forever; if it is
+ * the monitor's check, no later command finds the server. Seen in mongodb 7.8.0 and 7.9.0.
+ */
+export function endClosedWrites(): void {
+  if (Connection.prototype.writeCommand !== writeCommand) return;
+  Connection.prototype.writeCommand = function (...command) {
+    return new Promise((resolve, reject) => {
+      const { socket } = this;
+      const onClose = () =>
+        reject(new mongoose.mongo.MongoNetworkError('the connection closed before the command was written'));
+      socket.once('close', onClose);
+      writeCommand
+        .apply(this, command)
+        .finally(() => socket.off('close', onClose))
+        .then(resolve, reject);
+    });
+  };
+}
