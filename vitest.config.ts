@@ -62,6 +62,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: OWN_PROCESS,
           isolate: false,
+          // Some load ONNX Runtime themselves (media/thread/transport.ts).
+          env: { ORT_DISABLE_TELEMETRY: '1' },
         },
       },
     ],

@@ -29,9 +29,16 @@ export interface MediaTransport {
 }
 
 const ENTRY = new URL('./media-thread-entry.ts', import.meta.url);
+/**
+ * ONNX Runtime, which runs the speech detector, otherwise reports to its maker (since 1.29): the name and hash
+ * of the model, and a number that it gives this machine.
+ */
+const NO_TELEMETRY = { ORT_DISABLE_TELEMETRY: '1' };
 
 /** Runs the entry as a worker thread. */
 export function runAsThread(listener: RunnerListener): MediaTransport {
+  // The library reads the environment of the process; a thread has only a copy.
+  Object.assign(process.env, NO_TELEMETRY);
   const worker = new Worker(ENTRY, { execArgv: [], name: 'media' });
   let failure: Error | null = null;
   worker.on('message', listener.onMessage);
@@ -59,7 +66,7 @@ export function runAsProcess(listener: RunnerListener): MediaTransport {
   const cache = ownCache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(ownCache) };
   const child = fork(fileURLToPath(ENTRY), [], {
     execArgv: [...typeOptions],
-    env: { NODE_ENV: 'production', ...platformSwitch, ...allocatorEnvironment, ...cache },
+    env: { NODE_ENV: 'production', ...NO_TELEMETRY, ...platformSwitch, ...allocatorEnvironment, ...cache },
     serialization: 'advanced',
   });
   let failure: Error | null = null;
