@@ -114,10 +114,7 @@ async function grown(
   return footprints;
 }
 
-/**
- * Compares each process with itself: it inherits the sockets that LiveKit's library has open in this process
- * for callers, as many as there are at that moment.
- */
+/** Compares each process with itself: LiveKit's library opens more handles at its start in some than in others. */
 function hasNoLeaks(footprints: readonly Footprint[]): boolean {
   const processes = Object.values(Object.groupBy(footprints, ({ pid }) => pid));
   return processes.every((own = []) =>

@@ -57,7 +57,11 @@ describe('warming up', () => {
     await expect.poll(() => host.isWebReady, PATIENTLY).toBe(true);
     const hosts = () => [process.pid, ...webProcesses()];
     await expect.poll(() => haveLoaded(hosts(), OF_PHONE_CALLS), PATIENTLY).toBe(true);
-    expect(hosts().flatMap(openFiles).filter((file) => file.includes('onnxruntime.db'))).toEqual([]);
+    expect(
+      hosts()
+        .flatMap(openFiles)
+        .filter((file) => file.includes('onnxruntime.db')),
+    ).toEqual([]);
     vi.unstubAllEnvs();
   });
 
