@@ -114,7 +114,7 @@ async function grown(
   return footprints;
 }
 
-/** Compares each process with itself: LiveKit's library opens more handles at its start in some than in others. */
+/** Compares each process with itself: some have more handles than others from their start. */
 function hasNoLeaks(footprints: readonly Footprint[]): boolean {
   const processes = Object.values(Object.groupBy(footprints, ({ pid }) => pid));
   return processes.every((own = []) =>

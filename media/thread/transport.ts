@@ -31,8 +31,8 @@ export interface MediaTransport {
 
 const ENTRY = new URL('./media-thread-entry.ts', import.meta.url);
 /**
- * ONNX Runtime, which runs the speech detector, otherwise reports to its maker (since 1.29): the name and hash
- * of the model, and a number that it gives this machine.
+ * Since 1.29, ONNX Runtime, which runs the speech detector, reports to its maker unless told otherwise: the
+ * name and hash of the model, and a number that it gives this machine.
  */
 const NO_TELEMETRY = { ORT_DISABLE_TELEMETRY: '1' };
 
