@@ -30,6 +30,14 @@ export interface HandedOverCall extends SessionKey {
   readonly canWait: boolean;
 }
 
+/** The link by which a worker has reconnected. */
+export interface ReturnLink {
+  /** False once it is lost: the worker may have connected elsewhere and accepted sessions there. */
+  isCurrent(): boolean;
+  /** Called once the worker has been told which of its sessions it no longer has, before any is settled. */
+  onChecked(): void;
+}
+
 /**
  * Receives reports and status changes of workers. Reports of one session are passed on one at a time, in
  * order of arrival.
@@ -50,11 +58,10 @@ export interface ReportSink {
    */
   workersHeard(instanceIds: readonly string[]): Promise<void>;
   /**
-   * The worker has reconnected with these sessions (the list grows as it accepts more). Its other live
-   * sessions are settled as `heartbeat_timeout`. `onChecked` is called before that, once the worker has been
-   * told which of its sessions it no longer has.
+   * The worker has reconnected with these sessions (the list grows as it accepts more on this link). Its other
+   * live sessions are settled as `heartbeat_timeout`.
    */
-  workerBack(instanceId: string, sessions: readonly SessionKey[], onChecked?: () => void): Promise<void>;
+  workerBack(instanceId: string, sessions: readonly SessionKey[], link?: ReturnLink): Promise<void>;
   /** The draining worker `instanceId` offers a call to another worker; false if none takes it now. */
   handOver(instanceId: string, call: HandedOverCall): Promise<boolean>;
   /**

@@ -1,6 +1,11 @@
 /** A `ReportSink` without a store, for tests of the worker link and of workers connected over it. */
 import { systemClock } from '#base/clock.ts';
-import type { HandedOverCall, ReportOutcome, ReportSink } from '#control-plane/platform/report-sink.ts';
+import type {
+  HandedOverCall,
+  ReportOutcome,
+  ReportSink,
+  ReturnLink,
+} from '#control-plane/platform/report-sink.ts';
 import type { ReportEnvelope } from '#protocol/worker-link.ts';
 
 /** Stores reports like the real sink: in order, each once; refuses gaps and past epochs. */
@@ -60,11 +65,7 @@ export class MemorySink implements ReportSink {
     this.events.push(`heard ${instanceIds.join()}`);
   }
 
-  async workerBack(
-    instanceId: string,
-    sessions: readonly { sessionId: string }[],
-    onChecked: () => void = () => undefined,
-  ) {
+  async workerBack(instanceId: string, sessions: readonly { sessionId: string }[], link?: ReturnLink) {
     this.events.push(`back ${instanceId} [${sessions.map((session) => session.sessionId).join()}]`);
     if (this.backFailures > 0) {
       this.backFailures -= 1;
@@ -72,7 +73,7 @@ export class MemorySink implements ReportSink {
     }
     await this.storeIsReady;
     this.cameBackWith.push(sessions.map((session) => session.sessionId));
-    onChecked();
+    link?.onChecked();
   }
 
   async workerDead(instanceId: string) {

@@ -185,7 +185,7 @@ export class FleetWatch implements FleetObserver {
     for (const caller of this.#callers) {
       const { plan } = caller;
       // While it cannot look, the fleet does not see that nobody serves the caller any more.
-      if (caller.isHeld || !canLook) caller.servedMs = this.#nowMs;
+      if (caller.isHeld || !canLook || this.#owesEnd(caller)) caller.servedMs = this.#nowMs;
       if (caller.isHeld && this.#healthyMs(caller.holder) >= HEALTHY_MS) caller.provenMs = this.#nowMs;
       const agents = workers.filter((worker) => worker.speaks(plan.sessionId));
       if (agents.length > 1)
@@ -195,6 +195,12 @@ export class FleetWatch implements FleetObserver {
     }
     this.#checkDoubts();
     this.#checkDeaths();
+  }
+
+  /** The call is over, but its worker lives and reaches no control plane that it could tell. */
+  #owesEnd({ holder, plan }: Caller): boolean {
+    const isOpen = isLive(this.#last.get(plan.sessionId)?.status ?? 'completed');
+    return isOpen && holder?.process.isRunning === true && !this.#isHealthy(holder);
   }
 
   /** A doubt is withdrawn once the worker gives signs of life again. */

@@ -48,7 +48,7 @@ export function createReportSink(context: Context, jobs: CallJobs): ReportSink {
     },
     workerLost: (instanceId, at) => workerLost(context, instanceId, at),
     workersHeard: (instanceIds) => workersHeard(context, instanceIds),
-    workerBack: (instanceId, sessions, onChecked) => workerBack(context, instanceId, sessions, onChecked),
+    workerBack: (instanceId, sessions, link) => workerBack(context, instanceId, sessions, link),
     handOver: (instanceId, call) => workerHandsOver(context, instanceId, call),
     workerDead: (instanceId, diedAt, hungIn = null, isStillDead = undefined) =>
       workerDead(context, jobs, { instanceId, diedAt, hungIn, isStillDead }),

@@ -4,7 +4,7 @@
  */
 import { type Context, now } from '../../platform/context.ts';
 import type { SessionKey } from '../../platform/dispatch.ts';
-import type { HandedOverCall } from '../../platform/report-sink.ts';
+import type { HandedOverCall, ReturnLink } from '../../platform/report-sink.ts';
 import type { SessionDocument, SessionHead } from '../../platform/store/models/session-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
@@ -45,17 +45,18 @@ export async function workersHeard(context: Context, instanceIds: readonly strin
       context.logger.info({ sessionId: _id }, 'the worker of a session is connected; its status is active');
 }
 
-/**
- * The worker is connected and runs these sessions; any others stored for it are lost. `onChecked` is called
- * once it has been told which of its sessions it no longer has.
- */
+const LASTING_LINK: ReturnLink = { isCurrent: () => true, onChecked: () => undefined };
+
+/** The worker is connected and runs these sessions; any others stored for it are lost. */
 export async function workerBack(
   context: Context,
   instanceId: string,
   sessions: readonly SessionKey[],
-  onChecked: () => void = () => undefined,
+  link = LASTING_LINK,
 ): Promise<void> {
   const stored = await sessionsOf(context, instanceId, [...LIVE_STATUSES]);
+  // The database may have answered late: sessions placed by another link are not in the list.
+  if (!link.isCurrent()) return;
   // Read after the query: sessions placed in the meantime have been accepted and are in the list.
   const running = new Set(sessions.map((session) => `${session.sessionId}:${session.epoch}`));
   const lost = stored.filter((session) => !running.has(`${session._id}:${session.epoch}`));
@@ -68,7 +69,7 @@ export async function workerBack(
   // Reads the sessions once more: those that were moved just before their death was withdrawn are told.
   await endForgotten(context, instanceId, sessions);
   // Before the lost ones, which take seconds: a silent worker may speak again.
-  onChecked();
+  link.onChecked();
   if (lost.length === 0) return;
   await context.clock.sleep(SPOOL_GRACE_MS);
   await Promise.all(lost.map(({ _id, epoch }) => placeAgainOrGiveUp(context, _id, epoch)));

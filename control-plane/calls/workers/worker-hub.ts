@@ -141,8 +141,11 @@ export class WorkerHub {
       try {
         // Before the check: another replica that takes it for dead looks again before it takes its calls.
         if (awaitsCheck) await listWorkers?.();
-        await sink.workerBack(instanceId, running, () => {
-          if (awaitsCheck) worker.send({ type: 'sessions_checked' });
+        await sink.workerBack(instanceId, running, {
+          isCurrent: () => workers.isCurrent(worker),
+          onChecked: () => {
+            if (awaitsCheck) worker.send({ type: 'sessions_checked' });
+          },
         });
         workers.markSettled(worker);
         return;

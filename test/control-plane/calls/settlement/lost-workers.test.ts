@@ -103,10 +103,18 @@ describe('lost and returning workers', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
+  it('a session goes on if the link by which its worker returned is lost before the database answers', async () => {
+    const placedByAnotherLink = await api.joined();
+    const link = { isCurrent: () => false, onChecked: () => undefined };
+    await api.sink.workerBack('worker-1', [], link);
+    expect(await api.read(placedByAnotherLink)).toMatchObject({ status: 'active', end_reason: null });
+  });
+
   it('a session its returned worker no longer runs ends heartbeat_timeout once its spool is read', async () => {
     const [kept, lost, spooled] = [await api.joined(), await api.joined(), await api.joined()];
     const checked = Promise.withResolvers<void>();
-    const back = api.sink.workerBack('worker-1', [{ sessionId: kept, epoch: 1 }], checked.resolve);
+    const link = { isCurrent: () => true, onChecked: checked.resolve };
+    const back = api.sink.workerBack('worker-1', [{ sessionId: kept, epoch: 1 }], link);
     // The worker need not wait until the lost ones are settled.
     await checked.promise;
     await new Promise((resolve) => setTimeout(resolve, 200));
