@@ -11,6 +11,7 @@ import type { Caller } from './caller.ts';
 import type { Fleet, FleetObserver } from './fleet.ts';
 import type { SignallingProcess } from './signalling-process.ts';
 import type { Fields } from './store-engine.ts';
+import type { VirtualProcess } from './virtual-process.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 /**
@@ -35,6 +36,8 @@ interface Death {
   readonly sessionIds: readonly string[];
   /** Null if others than signalling notice it. */
   readonly witnesses: readonly SignallingProcess[] | null;
+  /** The control plane that a supervisor told of the death. */
+  readonly told: VirtualProcess | undefined;
   readonly diedMs: number;
   /** Last time at which a fault kept the fleet from ending its calls. */
   sinceMs: number;
@@ -107,13 +110,17 @@ export class FleetWatch implements FleetObserver {
     this.violated(`${key}: report ${seq} was acknowledged, but ${session.last_seq} is stored`);
   }
 
-  died(worker: WorkerProcess, noticedBy: 'others' | readonly SignallingProcess[]): void {
+  died(
+    worker: WorkerProcess,
+    noticedBy: 'others' | readonly SignallingProcess[],
+    told?: VirtualProcess,
+  ): void {
     const sessionIds = worker.sessionIds();
     this.note(`${worker.instanceId} is dead with ${sessionIds.join() || 'no calls'}`);
     const witnesses = noticedBy === 'others' ? null : noticedBy;
     this.seen.lost += sessionIds.length;
     const diedMs = this.#nowMs;
-    this.#deaths.push({ worker, sessionIds, witnesses, diedMs, sinceMs: diedMs, movableMs: diedMs });
+    this.#deaths.push({ worker, sessionIds, witnesses, told, diedMs, sinceMs: diedMs, movableMs: diedMs });
   }
 
   get #nowMs(): number {
@@ -267,8 +274,8 @@ export class FleetWatch implements FleetObserver {
     const hasWorker = fleet.workers().some((worker) => this.#isHealthy(worker));
     for (const death of this.#deaths) {
       if (!canAct) death.sinceMs = this.#nowMs;
-      // A supervisor reports a death; otherwise a worker brings the spool, or is there to take the calls.
-      const isHandled = !death.worker.isLeased || hasWorker;
+      // Those not told of a death learn of it when a worker brings the spool, or is there to take the calls.
+      const isHandled = death.told?.isRunning === true || hasWorker;
       if (!canAct || !isHandled || isWatchPaused(death)) death.movableMs = this.#nowMs;
     }
   }

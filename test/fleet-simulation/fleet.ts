@@ -54,9 +54,13 @@ export interface FleetObserver extends WorkerObserver {
   note(what: string): void;
   /**
    * A worker's process has ended. What notices it: its supervisor or its successor on that disk, or only
-   * these signalling servers.
+   * these signalling servers. A supervisor tells the control plane beside it.
    */
-  died(worker: WorkerProcess, noticedBy: 'others' | readonly SignallingProcess[]): void;
+  died(
+    worker: WorkerProcess,
+    noticedBy: 'others' | readonly SignallingProcess[],
+    told?: VirtualProcess,
+  ): void;
 }
 
 /** What a fleet is made of. */
@@ -147,9 +151,9 @@ export class Fleet {
     this.network.closeAllOf(worker.process);
     machine.worker = null;
     const { isSupervised } = this.#parts.plan;
-    this.#parts.observer.died(worker, 'others');
     const { clock, random } = this.#parts;
     const { controlPlane } = machine;
+    this.#parts.observer.died(worker, 'others', isSupervised ? controlPlane?.process : undefined);
     if (isSupervised)
       clock.after(20, () =>
         controlPlane?.process.enter(
