@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import mongoose from 'mongoose';
 
-/** The driver's connection, whose class it does not export. */
+/** The driver's connection; the driver does not export its class. */
 interface DriverConnection {
   readonly socket: Socket;
   writeCommand(...command: readonly unknown[]): Promise<void>;
@@ -17,9 +17,9 @@ const { writeCommand } = Connection.prototype;
 /**
  * Lets a command of the MongoDB driver fail if its connection is closed before the command is written.
  *
- * A socket that is destroyed drops what is written and never drains, and the driver waits for "drain" alone.
- * If both ends of many connections close at once, as when MongoDB stops, such a command waits forever; if it is
- * the monitor's check, no later command finds the server. Seen in mongodb 7.8.0 and 7.9.0.
+ * A destroyed socket drops the bytes written to it and never drains, and the driver waits for "drain" alone. If
+ * many connections close at once, as when MongoDB stops, such a command waits forever. If it is the monitor's
+ * check, no later command finds the server. Seen in mongodb 7.8.0 and 7.9.0.
  */
 export function endClosedWrites(): void {
   if (Connection.prototype.writeCommand !== writeCommand) return;

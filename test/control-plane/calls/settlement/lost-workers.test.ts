@@ -103,7 +103,7 @@ describe('lost and returning workers', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
-  it('a session goes on if the link by which its worker returned is lost before the database answers', async () => {
+  it('a session goes on if its worker’s link is lost before the database has answered', async () => {
     const placedByAnotherLink = await api.joined();
     const link = { isCurrent: () => false, onChecked: () => undefined };
     await api.sink.workerBack('worker-1', [], link);
