@@ -58,8 +58,8 @@ export interface ReportSink {
    */
   workersHeard(instanceIds: readonly string[]): Promise<void>;
   /**
-   * The worker has reconnected with these sessions; the list grows as it accepts more on this link. Its other
-   * live sessions are settled as `heartbeat_timeout`.
+   * The worker has reconnected with these sessions; the list grows as it accepts more on this link. Its
+   * other live sessions are settled as `heartbeat_timeout`.
    */
   workerBack(instanceId: string, sessions: readonly SessionKey[], link?: ReturnLink): Promise<void>;
   /** The draining worker `instanceId` offers a call to another worker; false if none takes it now. */
