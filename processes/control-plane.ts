@@ -76,9 +76,6 @@ import { type ManagedProcess, runProcess } from './child-process.ts';
 import { describeLanguageModels } from './describe-language-models.ts';
 import { explainListenError } from './ports.ts';
 
-/** There is time before the first speech request. */
-const WARM_UP_AFTER_MS = 1_000;
-
 /** Runs the control plane as a process. */
 export async function runControlPlaneProcess(settings: Settings): Promise<void> {
   favourThisThread();
@@ -128,8 +125,6 @@ async function compose(
   const server = await startControlPlane(context).catch((error: unknown) => {
     throw explainListenError(error, { setting: 'HOST, PORT', host: settings.HOST, port: settings.PORT });
   });
-  // After it is ready: until then the other processes need the CPU.
-  const warmUp = clock.after(WARM_UP_AFTER_MS, () => context.speech.warm());
   const backgroundWork = [
     sweeper,
     ...startBackgroundWork(context, database.kind),
@@ -154,7 +149,6 @@ async function compose(
     },
     drain: () => drain(workers, settings),
     async close() {
-      warmUp.cancel();
       sharing.cancel();
       await Promise.all(links.map((link) => link.close()));
       internal?.close();

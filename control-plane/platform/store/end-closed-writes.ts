@@ -5,7 +5,7 @@ import mongoose from 'mongoose';
 /** The driver's connection; the driver does not export its class. */
 interface DriverConnection {
   readonly socket: Socket;
-  writeCommand(...command: readonly unknown[]): Promise<void>;
+  writeCommand(...command: unknown[]): Promise<void>;
 }
 
 const { Connection } = createRequire(createRequire(import.meta.url).resolve('mongoose'))(

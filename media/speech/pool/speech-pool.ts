@@ -1,7 +1,7 @@
 /**
  * A bounded pool of threads for speech, so that no decoding, synthesis or encoding runs on the API's event
  * loop. Synthesis and recognition use separate threads: a long recording must not hold up a live stream.
- * Threads start on demand.
+ * Threads start on demand: the first one of synthesis takes a hundred MiB, and half a second.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '#base/clock.ts';
@@ -38,8 +38,6 @@ export interface SpeechPool {
    * threads while they have room. So however much it requests, others find an idle thread.
    */
   take(work: SpeechWork, account: string): SpeechSlot | null;
-  /** Starts the threads before the first request. */
-  warm(): void;
   close(): Promise<void>;
 }
 
@@ -91,7 +89,6 @@ export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
   };
   return {
     take: (work, account) => groups[work].take(account),
-    warm: () => groups.synthesis.warm(),
     close: async () => {
       await Promise.all(Object.values(groups).map((group) => group.close()));
     },
@@ -142,10 +139,6 @@ class ThreadGroup {
         onRelease: () => this.#note(account),
       }) ?? null
     );
-  }
-
-  warm(): void {
-    this.#options.threads[0]?.open();
   }
 
   async close(): Promise<void> {
