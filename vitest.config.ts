@@ -52,6 +52,8 @@ export default defineConfig({
     maxWorkers: 3,
     // Node loads the modules itself, as in production: saves a tenth of the time of short tests.
     experimental: { viteModuleRunner: false },
+    // Some load ONNX Runtime themselves.
+    env: { ORT_DISABLE_TELEMETRY: '1' },
     projects: [
       { extends: true, test: { name: 'own process', include: OWN_PROCESS } },
       {
@@ -62,8 +64,6 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: OWN_PROCESS,
           isolate: false,
-          // Some load ONNX Runtime themselves (media/thread/transport.ts).
-          env: { ORT_DISABLE_TELEMETRY: '1' },
         },
       },
     ],

@@ -10,6 +10,7 @@ import { dirname } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { NO_TELEMETRY } from '#base/no-telemetry.ts';
 import { allocatorEnvironment, platformSwitch } from '#base/platform.ts';
 import { typeOptions } from '#base/type-options.ts';
 import type { FromMediaThread, ToMediaThread } from './thread-messages.ts';
@@ -30,11 +31,6 @@ export interface MediaTransport {
 }
 
 const ENTRY = new URL('./media-thread-entry.ts', import.meta.url);
-/**
- * Since 1.29, ONNX Runtime, which runs the speech detector, reports to its maker unless told otherwise: the
- * name and hash of the model, and a number that it gives this machine.
- */
-const NO_TELEMETRY = { ORT_DISABLE_TELEMETRY: '1' };
 
 /** Runs the entry as a worker thread. */
 export function runAsThread(listener: RunnerListener): MediaTransport {

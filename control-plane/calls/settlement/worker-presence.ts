@@ -72,6 +72,7 @@ export async function workerBack(
   link.onChecked();
   if (lost.length === 0) return;
   await context.clock.sleep(SPOOL_GRACE_MS);
+  if (!link.isCurrent()) return;
   await Promise.all(lost.map(({ _id, epoch }) => placeAgainOrGiveUp(context, _id, epoch)));
 }
 

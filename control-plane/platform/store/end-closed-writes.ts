@@ -5,6 +5,8 @@ import mongoose from 'mongoose';
 /** The driver's connection; the driver does not export its class. */
 interface DriverConnection {
   readonly socket: Socket;
+  /** Why it is closed. */
+  readonly error: Error | null;
   writeCommand(...command: unknown[]): Promise<void>;
 }
 
@@ -26,8 +28,8 @@ export function endClosedWrites(): void {
   Connection.prototype.writeCommand = function (...command) {
     return new Promise((resolve, reject) => {
       const { socket } = this;
-      const onClose = () =>
-        reject(new mongoose.mongo.MongoNetworkError('the connection closed before the command was written'));
+      // The driver has just stored its own reason, with the labels by which it repeats commands.
+      const onClose = () => reject(this.error ?? new mongoose.mongo.MongoNetworkError('connection closed'));
       socket.once('close', onClose);
       writeCommand
         .apply(this, command)
