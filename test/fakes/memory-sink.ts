@@ -72,7 +72,6 @@ export class MemorySink implements ReportSink {
       throw new Error('store is away');
     }
     await this.storeIsReady;
-    if (link?.isCurrent() === false) return;
     this.cameBackWith.push(sessions.map((session) => session.sessionId));
     link?.onChecked();
   }

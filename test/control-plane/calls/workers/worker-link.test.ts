@@ -275,20 +275,6 @@ describe('the worker link', () => {
     await vi.waitFor(() => expect(sink.cameBackWith).toEqual([['s1']]));
   });
 
-  it('a return whose link is lost meanwhile is not settled', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    sink.storeIsReady = promise;
-    await connect('w', accepting);
-    await vi.waitFor(() => expect(sink.events).toEqual(['back w []']));
-    for (const connection of connections) connection.destroy();
-    await vi.waitFor(() => expect(testHub.dispatch.hasWorker()).toBe(false));
-    resolve();
-    await vi.waitFor(() => expect(sink.events).toEqual(['back w []', 'lost w', 'back w []']), {
-      timeout: 5_000,
-    });
-    await vi.waitFor(() => expect(sink.cameBackWith).toEqual([[]]));
-  });
-
   it('a return that cannot be settled is tried again', async () => {
     sink.backFailures = 1;
     await connect('w', accepting);
