@@ -206,9 +206,9 @@ export class FleetWatch implements FleetObserver {
 
   /** The call is over, but its worker lives and reaches no control plane that it could tell. */
   #owesEnd({ holder, plan }: Caller): boolean {
-    const stored = this.#last.get(plan.sessionId);
-    if (!stored || !isLive(stored.status) || !this.#ends.has(`${plan.sessionId}:${stored.epoch}`)) return false;
-    return holder?.process.isRunning === true && !this.#isHealthy(holder);
+    const { status, epoch } = this.#last.get(plan.sessionId) ?? { status: 'completed', epoch: 0 };
+    const isKnown = isLive(status) && this.#ends.has(`${plan.sessionId}:${epoch}`);
+    return isKnown && holder?.process.isRunning === true && !this.#isHealthy(holder);
   }
 
   /** A doubt is withdrawn once the worker gives signs of life again. */

@@ -19,9 +19,9 @@ const { writeCommand } = Connection.prototype;
 /**
  * Lets a command of the MongoDB driver fail if its connection is closed before the command is written.
  *
- * A destroyed socket drops the bytes written to it and never drains, and the driver waits for "drain" alone. If
- * many connections close at once, as when MongoDB stops, such a command waits forever. If it is the monitor's
- * check, no later command finds the server. Seen in mongodb 7.8.0 and 7.9.0.
+ * A destroyed socket drops the bytes written to it and never drains, and the driver waits for "drain" alone.
+ * If many connections close at once, as when MongoDB stops, such a command waits forever. If it is the
+ * monitor's check, no later command finds the server. Seen in mongodb 7.8.0 and 7.9.0.
  */
 export function endClosedWrites(): void {
   if (Connection.prototype.writeCommand !== writeCommand) return;
