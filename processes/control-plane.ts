@@ -41,6 +41,7 @@ import { startTestRunner } from '#control-plane/jobs/agent-tests/test-runner.ts'
 import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runner.ts';
 import { startBatchRunner } from '#control-plane/jobs/batch-calls/batch-runner.ts';
 import { createCallJobs } from '#control-plane/jobs/create-call-jobs.ts';
+import { startCallCounter } from '#control-plane/operations/analytics/call-counter.ts';
 import { startRetention } from '#control-plane/operations/privacy/retention.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import { createFirstAttempts } from '#control-plane/platform/background/first-attempts.ts';
@@ -249,6 +250,7 @@ function startBackgroundWork(context: Context, kind: Database['kind']): readonly
     startNumberMaintenance(context),
     startRoomReconciliation(context),
     startRetention(context),
+    startCallCounter(context),
     startStoringHeld(context),
     ...(kind === 'mongodb' ? [startIndexBuilds(context)] : []),
   ];
@@ -336,10 +338,7 @@ async function buildContext(
     logger,
   });
   if (settings.LLM_DEFAULT !== undefined) localModels.want(settings.LLM_DEFAULT);
-  const s3 = {
-    accessKeyId: process.env['AWS_ACCESS_KEY_ID'],
-    secretAccessKey: process.env['AWS_SECRET_ACCESS_KEY'],
-  };
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = process.env;
   const turns = new AccountTurns(clock, settings.LIMIT_REQUESTS);
   return {
     ...parts,
@@ -350,8 +349,8 @@ async function buildContext(
     dataKeys: createDataKeys(credentials.deploymentKey),
     blobs: openBlobs(
       settings.BLOBS_URL,
-      s3.accessKeyId !== undefined && s3.secretAccessKey !== undefined
-        ? { accessKeyId: s3.accessKeyId, secretAccessKey: s3.secretAccessKey }
+      accessKeyId !== undefined && secretAccessKey !== undefined
+        ? { accessKeyId, secretAccessKey }
         : undefined,
     ),
     held: new HeldPieces(),

@@ -15,7 +15,7 @@ import {
   toBuffer,
   WITHOUT_LISTS,
 } from '../../platform/store/models/session-model.ts';
-import { isLive } from '../../platform/store/session-status.ts';
+import { hasEnded, isLive } from '../../platform/store/session-status.ts';
 import { identityOf, payloadOf } from '../outbox/payload.ts';
 import { measureQuality } from './measure-quality.ts';
 import { publishSessionChange } from './publish-session-change.ts';
@@ -123,7 +123,7 @@ export async function storeChange(
   change: SessionChange,
   amendment: Amendment = {},
 ): Promise<SessionDocument | null> {
-  const set = { ...change.set, ...amendment.set };
+  const set = { ...change.set, ...amendment.set, ...uncountedAfter(session, change.set, amendment) };
   const outbox = outboxEntries(context, { ...session, ...set }, change.events, amendment.analysis ?? null);
   const push = { ...amendment.push, ...(outbox.length > 0 ? { outbox } : {}) };
   const update = {
@@ -182,7 +182,11 @@ export async function storeAddition(
   session: SessionHead,
   { set, push = {}, lastSeq }: Amendment,
 ): Promise<SessionHead | null> {
-  const changed = { ...set, ...(lastSeq === undefined ? {} : { last_seq: lastSeq }) };
+  const changed = {
+    ...set,
+    ...uncountedAfter(session, {}, { push }),
+    ...(lastSeq === undefined ? {} : { last_seq: lastSeq }),
+  };
   const lists = Object.entries(push).map(([field, entries]) => [field, { $each: entries }]);
   const update = { $set: changed, ...(lists.length > 0 ? { $push: Object.fromEntries(lists) } : {}) };
   const guarded = {
@@ -194,6 +198,17 @@ export async function storeAddition(
   const stored = { ...session, ...changed };
   publishSessionChange(context, stored);
   return stored;
+}
+
+/** The mark of a listed call that ends, or gets a turn afterwards: the sums of the statistics lack it. */
+function uncountedAfter(
+  session: SessionHead,
+  set: Partial<SessionDocument>,
+  { push }: Amendment,
+): Partial<SessionDocument> {
+  const { status, is_listed: isListed } = { ...session, ...set };
+  const hasChanged = !hasEnded(session.status) || push?.['turns'] !== undefined;
+  return isListed && hasEnded(status) && hasChanged ? { uncounted: true } : {};
 }
 
 /** The sealer for this session's data; null once its key has been destroyed. */

@@ -1,7 +1,6 @@
 /**
  * `GET /v1/agent/analytics`: a team's call statistics over a period: number, duration, cost, response latency
- * and end reasons. The range is limited, its newest calls are read through the list's own index, and memory
- * use is constant.
+ * and end reasons. The range is limited; the calls in it are not.
  */
 import { z } from 'zod';
 import { formatMoney } from '#base/money.ts';
@@ -9,15 +8,14 @@ import { fault } from '#config/errors.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { type CallSums, type CountedCall, Tally, TallyMap } from './summarise-calls.ts';
+import { readCalls } from './read-calls.ts';
+import type { CallSums } from './summarise-calls.ts';
 
 const HOUR_MS = 3_600_000;
 const STEP_MS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const;
 const DEFAULT_RANGE_MS = 7 * STEP_MS.day;
 /** Maximum ranges: two weeks by the hour, three months by the day. */
 const MAX_STEPS = { hour: 14 * 24, day: 93 } as const;
-/** Maximum calls counted; if there are more, the answer says that it covers only the newest. */
-const MAX_CALLS = 50_000;
 const MAX_AGENTS = 20;
 
 const analyticsQuery = z.strictObject({
@@ -50,7 +48,7 @@ const analyticsRecord = z.object({
   from: z.iso.datetime(),
   to: z.iso.datetime(),
   interval: z.enum(['hour', 'day']),
-  /** True: only the newest 50 000 calls of the range are counted. */
+  /** False: every call of the range is counted. */
   truncated: z.boolean(),
   totals: sums,
   /** One per hour or day (UTC), including those without calls. */
@@ -58,18 +56,6 @@ const analyticsRecord = z.object({
   /** The busiest agents. */
   agents: z.array(sums.extend({ agent_id: z.string(), agent_name: z.string() })),
 });
-
-const COUNTED_FIELDS = {
-  agent_id: 1,
-  agent_name: 1,
-  status: 1,
-  end_reason: 1,
-  created_at: 1,
-  started_at: 1,
-  duration_seconds: 1,
-  billing: 1,
-  turns: 1,
-} satisfies Record<keyof CountedCall, 1>;
 
 /** Registers the route. */
 export function registerAnalyticsRoutes(app: ApiServer, context: Context): void {
@@ -114,50 +100,21 @@ async function summarise(
   range: Range,
   agentId: string | undefined,
 ): Promise<z.output<typeof analyticsRecord>> {
-  const stepMs = STEP_MS[range.interval];
-  const total = new Tally();
-  const buckets = new TallyMap<number>();
-  const agents = new TallyMap<string>();
-  const names = new Map<string, string>();
-  let seen = 0;
-  const calls = context.models.sessions
-    .find(
-      {
-        team_id: teamId,
-        ...(agentId === undefined ? {} : { agent_id: agentId }),
-        created_at: { $gte: new Date(range.fromMs), $lt: new Date(range.toMs) },
-        is_listed: true,
-        status: { $in: ['active', 'unknown', 'completed', 'failed'] },
-      },
-      COUNTED_FIELDS,
-    )
-    .sort({ created_at: -1, _id: -1 })
-    .limit(MAX_CALLS + 1)
-    .lean<CountedCall[]>()
-    .cursor();
-  for await (const call of calls as AsyncIterable<CountedCall>) {
-    seen += 1;
-    if (seen > MAX_CALLS) break;
-    total.add(call);
-    buckets.at(Math.floor(call.created_at.getTime() / stepMs)).add(call);
-    agents.at(call.agent_id).add(call);
-    if (!names.has(call.agent_id)) names.set(call.agent_id, call.agent_name);
-  }
+  const { fromMs, toMs, interval } = range;
+  const summary = await readCalls(context, { teamId, agentId, fromMs, toMs, stepMs: STEP_MS[interval] });
   return {
-    from: new Date(range.fromMs).toISOString(),
-    to: new Date(range.toMs).toISOString(),
-    interval: range.interval,
-    truncated: seen > MAX_CALLS,
-    totals: toRecord(total.sums()),
+    from: new Date(fromMs).toISOString(),
+    to: new Date(toMs).toISOString(),
+    interval,
+    truncated: false,
+    totals: toRecord(summary.total.sums()),
     buckets: stepsOf(range).map((step) => ({
-      start: new Date(step * stepMs).toISOString(),
-      ...toRecord(buckets.sums(step)),
+      start: new Date(step * STEP_MS[interval]).toISOString(),
+      ...toRecord(summary.bucket(step)),
     })),
-    agents: agents
-      .entries()
-      .sort(([, a], [, b]) => b.calls - a.calls)
-      .slice(0, MAX_AGENTS)
-      .map(([id, of]) => ({ agent_id: id, agent_name: names.get(id) ?? '', ...toRecord(of) })),
+    agents: summary
+      .busiest(MAX_AGENTS)
+      .map(({ id, name, sums: of }) => ({ agent_id: id, agent_name: name, ...toRecord(of) })),
   };
 }
 

@@ -14,6 +14,7 @@ import {
 } from './models/agent-test-model.ts';
 import { defineAuditLog } from './models/audit-model.ts';
 import { defineBatchCalls, defineBatchRows, defineDoNotCall } from './models/batch-call-model.ts';
+import { defineCallCountStates, defineCallCounts } from './models/call-count-model.ts';
 import { defineDeliveries } from './models/delivery-model.ts';
 import { defineIdempotencyKeys } from './models/idempotency-model.ts';
 import { defineKeys } from './models/key-model.ts';
@@ -65,6 +66,8 @@ export function defineModels(
     batchCalls: defineBatchCalls(connection),
     batchRows: defineBatchRows(connection),
     doNotCall: defineDoNotCall(connection),
+    callCounts: defineCallCounts(connection),
+    callCountStates: defineCallCountStates(connection),
   };
   for (const model of Object.values(models)) {
     repeatManyChanges(model);

@@ -10,3 +10,11 @@ export const UNDER_WAY_STATUSES = ['creating', ...LIVE_STATUSES] as const satisf
 export function isLive(status: SessionDocument['status']): boolean {
   return (LIVE_STATUSES as readonly StoredStatus[]).includes(status);
 }
+
+/** Statuses of a session that has ended. */
+export const ENDED_STATUSES = ['completed', 'failed'] as const satisfies readonly StoredStatus[];
+
+/** True once the session has ended. */
+export function hasEnded(status: SessionDocument['status']): boolean {
+  return (ENDED_STATUSES as readonly StoredStatus[]).includes(status);
+}

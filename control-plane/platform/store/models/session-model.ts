@@ -182,6 +182,10 @@ export interface SessionDocument {
   room: string | null;
   /** Absent from sessions of an earlier version. */
   participants?: SessionParticipant[];
+  /** The call has ended, or a turn has come since, and the sums of the statistics lack it. */
+  uncounted?: boolean;
+  /** Number of turns in the sums of the statistics; absent until the call is in them. */
+  counted_turns?: number;
 }
 
 /** Projection without the lists that grow with the call, for reads that do not need them. */
@@ -281,6 +285,8 @@ const FIELDS = {
   token_hash: optionalText,
   room: optionalText,
   participants: list,
+  uncounted: Boolean,
+  counted_turns: Number,
 };
 
 /** Defines the model on a connection. */
@@ -312,6 +318,8 @@ export const defineSessions = modelOf<SessionDocument>('Session', () => {
   schema.index({ 'billing.state': 1, 'billing.at': 1 });
   schema.index({ 'outbox.at': 1 }, { sparse: true });
   schema.index({ 'analysis.state': 1, 'analysis.at': 1 });
+  // Its key has `uncounted`: of indexes that fit equally well, the embedded planner takes the first.
+  schema.index({ uncounted: 1, team_id: 1, created_at: 1 }, { partialFilterExpression: { uncounted: true } });
   return schema;
 });
 

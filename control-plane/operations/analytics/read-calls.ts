@@ -1,0 +1,171 @@
+/**
+ * Reads the statistics of a range of time: ended calls from their stored sums, and from the sessions what the
+ * sums lack: calls in progress, calls that ended a moment ago, and the ends of a range that are shorter than
+ * the shortest sums. Exact at any moment; memory does not grow with the number of calls.
+ */
+import type { Context } from '../../platform/context.ts';
+import {
+  type CallCountDocument,
+  COUNT_SPANS,
+  type CountSpan,
+  countIdPrefix,
+} from '../../platform/store/models/call-count-model.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { readStored } from '../../platform/store/read-stored.ts';
+import { ENDED_STATUSES } from '../../platform/store/session-status.ts';
+import { areCountsComplete } from './call-counter.ts';
+import { RECENT_MS } from './count-calls.ts';
+import { COUNTED_FIELDS, COUNTED_LIVE, type CountedCall, Summary } from './summarise-calls.ts';
+
+/** Calls that the sums lack and that are kept in memory; with more, all sessions are read instead. */
+const MAX_UNCOUNTED = 10_000;
+/** So long the sums still list calls that were counted during a question, with much to spare. */
+const MAX_READ_MS = RECENT_MS / 4;
+
+/** A question; times are ms since 1970. */
+export interface Question {
+  readonly teamId: string;
+  /** Of this agent only. */
+  readonly agentId: string | undefined;
+  readonly fromMs: number;
+  /** Exclusive. */
+  readonly toMs: number;
+  /** Length of a bucket. */
+  readonly stepMs: number;
+}
+
+/** A part of a range; without a span it is shorter than the sums, so its sessions are read. */
+export interface Piece {
+  readonly span: CountSpan | null;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** A call that the sums lacked when it was read. */
+interface Uncounted {
+  readonly call: CountedCall;
+  /** How many of its turns the sums have by now; null if they do not have the call. */
+  turns: number | null;
+}
+
+type Found = CountedCall & Pick<SessionDocument, '_id' | 'counted_turns'>;
+
+type Parts = Pick<Context, 'models' | 'clock'>;
+
+/** Answers a question. */
+export async function readCalls(context: Parts, question: Question): Promise<Summary> {
+  const summed = (await areCountsComplete(context)) ? await readSums(context, question) : null;
+  if (summed) return summed;
+  const summary = new Summary(question.stepMs);
+  await addSessions(context, question, question, summary);
+  return summary;
+}
+
+/** Divides a range into the longest stretches of time that have sums, and what remains at its ends. */
+export function piecesOf(
+  { fromMs, toMs }: Omit<Piece, 'span'>,
+  [span, ...shorter]: readonly CountSpan[],
+): Piece[] {
+  if (fromMs >= toMs) return [];
+  if (span === undefined) return [{ span: null, fromMs, toMs }];
+  const length = COUNT_SPANS[span];
+  const [first, last] = [Math.ceil(fromMs / length) * length, Math.floor(toMs / length) * length];
+  if (first >= last) return piecesOf({ fromMs, toMs }, shorter);
+  return [
+    ...piecesOf({ fromMs, toMs: first }, shorter),
+    { span, fromMs: first, toMs: last },
+    ...piecesOf({ fromMs: last, toMs }, shorter),
+  ];
+}
+
+/** Reads the sums; null if too much happens meanwhile. */
+async function readSums(context: Parts, question: Question): Promise<Summary | null> {
+  const { clock } = context;
+  const spans = (Object.keys(COUNT_SPANS) as CountSpan[]).filter(
+    (span) => COUNT_SPANS[span] <= question.stepMs,
+  );
+  const pieces = piecesOf(question, spans);
+  const summed = pieces.filter(({ span }) => span !== null);
+  const [first, last] = [summed[0], summed.at(-1)];
+  if (!first || !last) return null;
+  const startMs = clock.now();
+  // Before the sums: a call that is counted in between is on their lists.
+  const uncounted = await readUncounted(context, question, { fromMs: first.fromMs, toMs: last.toMs });
+  if (!uncounted) return null;
+  const summary = new Summary(question.stepMs);
+  for (const piece of summed) await addSums(context, question, { piece, summary, uncounted });
+  if (clock.now() - startMs > MAX_READ_MS) return null;
+  for (const { call, turns } of uncounted.values()) summary.addCall(call, turns);
+  for (const piece of pieces) if (piece.span === null) await addSessions(context, question, piece, summary);
+  return summary;
+}
+
+/**
+ * Calls of the range that the sums lack, by session. The agent is not part of the queries: an index of its
+ * sessions would fit them too, and has all that have ended.
+ */
+async function readUncounted(
+  { models }: Parts,
+  { teamId, agentId }: Question,
+  { fromMs, toMs }: Omit<Piece, 'span'>,
+): Promise<Map<string, Uncounted> | null> {
+  const range = { team_id: teamId, created_at: { $gte: new Date(fromMs), $lt: new Date(toMs) } };
+  const uncounted = new Map<string, Uncounted>();
+  // First those in progress: one that ends meanwhile is found a second time, and replaced.
+  const live = { ...range, status: { $in: [...COUNTED_LIVE] }, is_listed: true };
+  for (const filter of [live, { ...range, uncounted: true }]) {
+    const found = await readStored<SessionDocument, Found>(models.sessions, filter, {
+      projection: { ...COUNTED_FIELDS, counted_turns: 1 },
+      limit: MAX_UNCOUNTED + 1,
+    });
+    if (found.length > MAX_UNCOUNTED) return null;
+    for (const call of found)
+      if (agentId === undefined || call.agent_id === agentId)
+        uncounted.set(call._id, { call, turns: call.counted_turns ?? null });
+  }
+  return uncounted;
+}
+
+async function addSums(
+  { models }: Parts,
+  { teamId, agentId }: Question,
+  to: { readonly piece: Piece; readonly summary: Summary; readonly uncounted: Map<string, Uncounted> },
+): Promise<void> {
+  const { span, fromMs, toMs } = to.piece;
+  if (span === null) return;
+  const prefix = (startMs: number) => countIdPrefix(teamId, span, startMs);
+  const starts = Array.from(
+    { length: (toMs - fromMs) / COUNT_SPANS[span] },
+    (_, index) => fromMs + index * COUNT_SPANS[span],
+  );
+  const ids =
+    agentId === undefined
+      ? { $gte: prefix(fromMs), $lt: prefix(toMs) }
+      : { $in: starts.map((startMs) => prefix(startMs) + agentId) };
+  for await (const found of models.callCounts.collection.find({ _id: ids } as never)) {
+    const sums = found as unknown as CallCountDocument;
+    to.summary.addSums(sums);
+    for (const { id, turns } of sums.recent) {
+      const call = to.uncounted.get(id);
+      if (call) call.turns = Math.max(turns, call.turns ?? 0);
+    }
+  }
+}
+
+/** Adds the calls of a piece from their sessions. */
+async function addSessions(
+  { models }: Parts,
+  { teamId, agentId }: Question,
+  { fromMs, toMs }: Omit<Piece, 'span'>,
+  summary: Summary,
+): Promise<void> {
+  const filter = {
+    team_id: teamId,
+    ...(agentId === undefined ? {} : { agent_id: agentId }),
+    created_at: { $gte: new Date(fromMs), $lt: new Date(toMs) },
+    is_listed: true,
+    status: { $in: [...COUNTED_LIVE, ...ENDED_STATUSES] },
+  };
+  const calls = models.sessions.collection.find(filter as never, { projection: COUNTED_FIELDS });
+  for await (const call of calls) summary.addCall(call as unknown as CountedCall);
+}

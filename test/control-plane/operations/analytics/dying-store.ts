@@ -1,0 +1,38 @@
+/** A store whose process dies at one of its writes. */
+import type { Context } from '#control-plane/platform/context.ts';
+import { WRITE_METHODS } from '#control-plane/platform/store/collection-methods.ts';
+
+type Method = (...parameters: unknown[]) => Promise<unknown>;
+const WRITES = new Set<string | symbol>(WRITE_METHODS);
+
+/**
+ * The context of a process that makes `writes` changes to sums and sessions and dies at the next: before it,
+ * or if `isApplied`, before its answer. A write of many documents is applied to the first half of them.
+ */
+export function dyingAfter(context: Context, writes: number, isApplied: boolean): Context {
+  let left = writes;
+  const write = async (apply: Method, parameters: unknown[]) => {
+    left -= 1;
+    if (left >= 0) return apply(...parameters);
+    const [first, ...others] = parameters;
+    const half = Array.isArray(first) ? first.slice(0, Math.ceil(first.length / 2)) : first;
+    if (left === -1 && isApplied) await apply(half, ...others);
+    throw new Error('the process has died');
+  };
+  const watched = (collection: object) =>
+    new Proxy(collection, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name) as Method;
+        if (typeof value !== 'function') return value;
+        const apply: Method = (...parameters) => value.apply(target, parameters);
+        return WRITES.has(name) ? (...parameters: unknown[]) => write(apply, parameters) : apply;
+      },
+    });
+  const { sessions, callCounts } = context.models;
+  const dying = <Model extends { readonly collection: object }>(model: Model): Model =>
+    Object.create(model, { collection: { value: watched(model.collection) } }) as Model;
+  return {
+    ...context,
+    models: { ...context.models, sessions: dying(sessions), callCounts: dying(callCounts) },
+  };
+}
