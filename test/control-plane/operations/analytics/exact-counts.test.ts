@@ -151,6 +151,18 @@ describe('the statistics of calls', () => {
     expect(summary.total.sums()).toMatchObject({ calls: 2, live: 0, latency: { turns: 2, p95_ms: 700 } });
   });
 
+  it('include the calls of two processes that count at the same time', async () => {
+    const team = await CountedTeam.open(api);
+    const hangUp = { agent: 0, turns: [300], outcome: 'hangs up', seconds: 1 } as const;
+    await team.call(hangUp);
+    await team.count();
+    for (let calls = 0; calls < 3; calls++) await team.call(hangUp);
+    await team.race();
+    await team.count();
+    const toMs = Math.ceil(api.clock.wallTime() / HOUR_MS) * HOUR_MS;
+    await team.check({ fromMs: toMs - DAY_MS, toMs, interval: 'hour' });
+  });
+
   it('come from sums alone for a range of whole hours, without its sessions', async () => {
     const team = await CountedTeam.open(api);
     for (const seconds of [30, 3_000, 5_000])

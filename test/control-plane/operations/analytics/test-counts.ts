@@ -98,10 +98,12 @@ export class CountedTeam {
     await dying.count().catch((error: unknown) => expect(String(error)).toContain('has died'));
   }
 
-  /** Counts the same calls in two processes at the same time. */
+  /** Counts in two processes at the same time: one has the first of the calls, the other one the last. */
   async race(): Promise<void> {
     const ended = (await this.sessions()).filter(({ uncounted }) => uncounted);
-    await Promise.all([countCalls(this.#api.context, ended), countCalls(this.#api.context, ended)]);
+    const third = Math.floor(ended.length / 3);
+    const parts = [ended.slice(0, ended.length - third), ended.slice(third)];
+    await Promise.all(parts.map((calls) => countCalls(this.#api.context, calls)));
   }
 
   /** The answer of the API. */
