@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { CallCounter } from '#control-plane/operations/analytics/call-counter.ts';
+import { CallCounter, startCallCounter } from '#control-plane/operations/analytics/call-counter.ts';
 import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 import { dyingAfter } from './dying-store.ts';
@@ -92,6 +92,22 @@ describe('calls of an earlier release', () => {
     await storeEarlier();
     await team.count();
     expect(await api.context.models.callCounts.countDocuments({ recent: { $ne: [] } })).toBe(0);
+  });
+});
+
+describe('a replica', () => {
+  it('counts what has ended every ten seconds, and stops when it is closed', async () => {
+    const loop = startCallCounter(api.context);
+    await loop.idle();
+    const hangUp = { agent: 0, turns: [400], outcome: 'hangs up', seconds: 1 } as const;
+    await team.call(hangUp);
+    await api.clock.advance(11_000);
+    await loop.idle();
+    expect(await counted()).toBe(1);
+    await loop.close();
+    await team.call(hangUp);
+    await api.clock.advance(11_000);
+    expect(await counted()).toBe(1);
   });
 });
 
