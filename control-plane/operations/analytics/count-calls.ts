@@ -155,7 +155,15 @@ function withCalls(before: CallCountDocument | null, calls: readonly Countable[]
     const { _id, agent_id, agent_name, created_at, turns = [] } = call;
     const counted = Math.max(call.counted_turns ?? -1, recent.get(_id)?.turns ?? -1);
     if (!newest || created_at > newest.newest_at) newest = { agent_id, agent_name, newest_at: created_at };
-    if (counted >= turns.length) continue;
+    if (counted >= turns.length) {
+      const listed = recent.get(_id);
+      // Its mark is removed only now, so a question may still find it marked.
+      if (listed && isOld(listed, at)) {
+        recent.set(_id, { ...listed, at });
+        isChanged = true;
+      }
+      continue;
+    }
     tally.add(call, counted < 0 ? null : counted);
     recent.set(_id, { id: _id, turns: turns.length, at });
     isChanged = true;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CallCounter, startCallCounter } from '#control-plane/operations/analytics/call-counter.ts';
+import { readCalls } from '#control-plane/operations/analytics/read-calls.ts';
 import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 import { dyingAfter } from './dying-store.ts';
@@ -62,6 +63,16 @@ describe('calls of an earlier release', () => {
     await team.check(lastHours(40));
     const [state] = await api.context.models.callCountStates.find().lean();
     expect(state).toMatchObject({ seen: expect.any(Number), finished_at: expect.any(Date) });
+  });
+
+  it('are in the answers up to a limit, the newest first, which then say so', async () => {
+    await storeEarlier();
+    const ask = { teamId: team.user.teamId, agentId: undefined, ...lastHours(40), stepMs: HOUR_MS };
+    const all = await readCalls(api.context, ask, COPIES);
+    expect([all.isTruncated, all.summary.total.sums().calls]).toEqual([false, COPIES]);
+    const newest = await readCalls(api.context, ask, 3);
+    // Their durations are their numbers, from the newest on.
+    expect([newest.isTruncated, newest.summary.total.sums()]).toMatchObject([true, { calls: 3, seconds: 3 }]);
   });
 
   it('are counted from where the last process stopped', async () => {
@@ -135,6 +146,16 @@ describe('sums', () => {
     expect(await callCounts.countDocuments({ recent: { $ne: [] } })).toBe(3);
     await team.count();
     await team.check(lastHours(2));
+  });
+
+  it('list a call for twenty seconds more if its session says late that it is counted', async () => {
+    const late = await team.call({ agent: 0, turns: [400], outcome: 'hangs up', seconds: 60 });
+    await team.die(3, false);
+    api.clock.stall(LATER_MS);
+    await team.count();
+    await team.call({ agent: 0, turns: [400], outcome: 'hangs up', seconds: 0 });
+    await team.count();
+    expect(await api.context.models.callCounts.countDocuments({ 'recent.id': late })).toBe(3);
   });
 
   it('grow by the calls alone, not by looking at them', async () => {
