@@ -1,6 +1,6 @@
 /**
  * `GET /v1/agent/analytics`: a team's call statistics over a period: number, duration, cost, response latency
- * and end reasons. The range is limited; the calls in it are not.
+ * and end reasons. The range is limited; the calls in it are not, once their sums are complete.
  */
 import { z } from 'zod';
 import { formatMoney } from '#base/money.ts';
@@ -48,7 +48,7 @@ const analyticsRecord = z.object({
   from: z.iso.datetime(),
   to: z.iso.datetime(),
   interval: z.enum(['hour', 'day']),
-  /** False: every call of the range is counted. */
+  /** True: there were no sums to read, and only the newest 50 000 calls of the range are counted. */
   truncated: z.boolean(),
   totals: sums,
   /** One per hour or day (UTC), including those without calls. */
@@ -101,12 +101,13 @@ async function summarise(
   agentId: string | undefined,
 ): Promise<z.output<typeof analyticsRecord>> {
   const { fromMs, toMs, interval } = range;
-  const summary = await readCalls(context, { teamId, agentId, fromMs, toMs, stepMs: STEP_MS[interval] });
+  const question = { teamId, agentId, fromMs, toMs, stepMs: STEP_MS[interval] };
+  const { summary, isTruncated } = await readCalls(context, question);
   return {
     from: new Date(fromMs).toISOString(),
     to: new Date(toMs).toISOString(),
     interval,
-    truncated: false,
+    truncated: isTruncated,
     totals: toRecord(summary.total.sums()),
     buckets: stepsOf(range).map((step) => ({
       start: new Date(step * STEP_MS[interval]).toISOString(),

@@ -1,7 +1,8 @@
 /**
  * Reads the statistics of a range of time: ended calls from their stored sums, and from the sessions what the
  * sums lack: calls in progress, calls that ended a moment ago, and the ends of a range that are shorter than
- * the shortest sums. Exact at any moment; memory does not grow with the number of calls.
+ * the shortest sums. Exact at any moment; memory does not grow with the number of calls. Without sums, the
+ * newest sessions are read, up to a limit.
  */
 import type { Context } from '../../platform/context.ts';
 import {
@@ -17,8 +18,10 @@ import { areCountsComplete } from './call-counter.ts';
 import { RECENT_MS } from './count-calls.ts';
 import { COUNTED_FIELDS, COUNTED_LIVE, type CountedCall, Summary } from './summarise-calls.ts';
 
-/** Calls that the sums lack and that are kept in memory; with more, all sessions are read instead. */
+/** Calls that the sums lack and that are kept in memory; with more, sessions are read instead. */
 const MAX_UNCOUNTED = 10_000;
+/** Sessions read for a question that the sums cannot answer. */
+const MAX_SESSIONS = 50_000;
 /** So long the sums still list calls that were counted during a question, with much to spare. */
 const MAX_READ_MS = RECENT_MS / 4;
 
@@ -52,13 +55,29 @@ type Found = CountedCall & Pick<SessionDocument, '_id' | 'counted_turns'>;
 
 type Parts = Pick<Context, 'models' | 'clock'>;
 
-/** Answers a question. */
-export async function readCalls(context: Parts, question: Question): Promise<Summary> {
+/** An answer. */
+export interface Answer {
+  readonly summary: Summary;
+  /** The sums could not answer, and there were more sessions than are read for one question. */
+  readonly isTruncated: boolean;
+}
+
+/**
+ * Answers a question. While the sums are incomplete or the store is too slow, from the newest `maxSessions`
+ * sessions alone.
+ */
+export async function readCalls(
+  context: Parts,
+  question: Question,
+  maxSessions = MAX_SESSIONS,
+): Promise<Answer> {
   const summed = (await areCountsComplete(context)) ? await readSums(context, question) : null;
-  if (summed) return summed;
+  if (summed) return { summary: summed, isTruncated: false };
   const summary = new Summary(question.stepMs);
-  await addSessions(context, question, question, summary);
-  return summary;
+  return {
+    summary,
+    isTruncated: await addSessions(context, question, { ...question, maxSessions }, summary),
+  };
 }
 
 /** Divides a range into the longest stretches of time that have sums, and what remains at its ends. */
@@ -152,13 +171,17 @@ async function addSums(
   }
 }
 
-/** Adds the calls of a piece from their sessions. */
+/** Adds the calls of a piece from their sessions, the newest first; true if there are more than the limit. */
 async function addSessions(
   { models }: Parts,
   { teamId, agentId }: Question,
-  { fromMs, toMs }: Omit<Piece, 'span'>,
+  {
+    fromMs,
+    toMs,
+    maxSessions = Number.POSITIVE_INFINITY,
+  }: Omit<Piece, 'span'> & { readonly maxSessions?: number },
   summary: Summary,
-): Promise<void> {
+): Promise<boolean> {
   const filter = {
     team_id: teamId,
     ...(agentId === undefined ? {} : { agent_id: agentId }),
@@ -166,6 +189,14 @@ async function addSessions(
     is_listed: true,
     status: { $in: [...COUNTED_LIVE, ...ENDED_STATUSES] },
   };
-  const calls = models.sessions.collection.find(filter as never, { projection: COUNTED_FIELDS });
-  for await (const call of calls) summary.addCall(call as unknown as CountedCall);
+  const calls = models.sessions.collection
+    .find(filter as never, { projection: COUNTED_FIELDS })
+    .sort({ created_at: -1, _id: -1 });
+  let left = maxSessions;
+  for await (const call of calls) {
+    left -= 1;
+    if (left < 0) return true;
+    summary.addCall(call as unknown as CountedCall);
+  }
+  return false;
 }

@@ -138,7 +138,7 @@ describe('the statistics of calls', () => {
       })();
     const models = { ...api.context.models, callCounts: { collection: { find } } as never };
     const hourMs = Math.floor(api.clock.wallTime() / HOUR_MS) * HOUR_MS;
-    const summary = await readCalls(
+    const { summary } = await readCalls(
       { ...api.context, models },
       {
         teamId: team.user.teamId,

@@ -1,7 +1,7 @@
 /** Call statistics over time: number, duration, cost, response times and end reasons. */
 import '@mantine/charts/styles.css';
 import { BarChart, LineChart } from '@mantine/charts';
-import { SegmentedControl, Select, SimpleGrid, Table } from '@mantine/core';
+import { Alert, SegmentedControl, Select, SimpleGrid, Table } from '@mantine/core';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { useRead } from '../api/queries.ts';
@@ -92,6 +92,11 @@ function Figures({ analytics }: { analytics: Analytics }) {
     return <Empty title="No calls in this period">Choose a longer range, or another agent.</Empty>;
   return (
     <>
+      {analytics.truncated && (
+        <Alert color="yellow" variant="outline">
+          There were so many calls that only the newest 50 000 are counted. Choose a shorter range.
+        </Alert>
+      )}
       <StatGrid
         stats={[
           { label: 'Calls', value: String(totals.calls), hint: `${totals.live} running now` },
