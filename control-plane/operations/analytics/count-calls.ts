@@ -137,6 +137,10 @@ function isOld({ at }: RecentCall, now: Date): boolean {
   return now.getTime() - at.getTime() > RECENT_MS;
 }
 
+function isListedLong(call: RecentCall | undefined, at: Date): boolean {
+  return call !== undefined && isOld(call, at);
+}
+
 /** A listed call is kept while it is new, or while its session does not say that it is counted. */
 function isKept(call: RecentCall, sessions: ReadonlyMap<string, Countable>, at: Date): boolean {
   if (!isOld(call, at)) return true;
@@ -153,19 +157,13 @@ function withCalls(before: CallCountDocument | null, calls: readonly Countable[]
   let isChanged = false;
   for (const call of calls) {
     const { _id, agent_id, agent_name, created_at, turns = [] } = call;
-    const counted = Math.max(call.counted_turns ?? -1, recent.get(_id)?.turns ?? -1);
+    const listed = recent.get(_id);
+    const counted = Math.max(call.counted_turns ?? -1, listed?.turns ?? -1);
     if (!newest || created_at > newest.newest_at) newest = { agent_id, agent_name, newest_at: created_at };
-    if (counted >= turns.length) {
-      const listed = recent.get(_id);
-      // Its mark is removed only now, so a question may still find it marked.
-      if (listed && isOld(listed, at)) {
-        recent.set(_id, { ...listed, at });
-        isChanged = true;
-      }
-      continue;
-    }
+    // One listed long ago is listed anew: its mark is removed only now, and a question may have read it.
+    if (counted >= turns.length && !isListedLong(listed, at)) continue;
     tally.add(call, counted < 0 ? null : counted);
-    recent.set(_id, { id: _id, turns: turns.length, at });
+    recent.set(_id, { id: _id, turns: Math.max(counted, turns.length), at });
     isChanged = true;
   }
   if (!newest) return null;
