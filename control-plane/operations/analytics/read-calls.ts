@@ -107,13 +107,14 @@ async function readSums(context: Parts, question: Question): Promise<Summary | n
   const summed = pieces.filter(({ span }) => span !== null);
   const [first, last] = [summed[0], summed.at(-1)];
   if (!first || !last) return null;
-  const startMs = clock.now();
+  const lateMs = clock.now() + MAX_READ_MS;
+  const isLate = () => clock.now() > lateMs;
   // Before the sums: a call that is counted in between is on their lists.
   const uncounted = await readUncounted(context, question, { fromMs: first.fromMs, toMs: last.toMs });
   if (!uncounted) return null;
   const summary = new Summary(question.stepMs);
-  for (const piece of summed) await addSums(context, question, { piece, summary, uncounted });
-  if (clock.now() - startMs > MAX_READ_MS) return null;
+  for (const piece of summed)
+    if (!(await addSums(context, question, { piece, summary, uncounted, isLate }))) return null;
   for (const { call, turns } of uncounted.values()) summary.addCall(call, turns);
   for (const piece of pieces) if (piece.span === null) await addSessions(context, question, piece, summary);
   return summary;
@@ -145,13 +146,19 @@ async function readUncounted(
   return uncounted;
 }
 
+/** Adds the sums of a piece; false once it is late. */
 async function addSums(
   { models }: Parts,
   { teamId, agentId }: Question,
-  to: { readonly piece: Piece; readonly summary: Summary; readonly uncounted: Map<string, Uncounted> },
-): Promise<void> {
+  to: {
+    readonly piece: Piece;
+    readonly summary: Summary;
+    readonly uncounted: Map<string, Uncounted>;
+    readonly isLate: () => boolean;
+  },
+): Promise<boolean> {
   const { span, fromMs, toMs } = to.piece;
-  if (span === null) return;
+  if (span === null) return true;
   const prefix = (startMs: number) => countIdPrefix(teamId, span, startMs);
   const starts = Array.from(
     { length: (toMs - fromMs) / COUNT_SPANS[span] },
@@ -163,12 +170,14 @@ async function addSums(
       : { $in: starts.map((startMs) => prefix(startMs) + agentId) };
   for await (const found of models.callCounts.collection.find({ _id: ids } as never)) {
     const sums = found as unknown as CallCountDocument;
+    if (to.isLate()) return false;
     to.summary.addSums(sums);
     for (const { id, turns } of sums.recent) {
       const call = to.uncounted.get(id);
       if (call) call.turns = Math.max(turns, call.turns ?? 0);
     }
   }
+  return !to.isLate();
 }
 
 /** Adds the calls of a piece from their sessions, the newest first; true if there are more than the limit. */

@@ -151,6 +151,27 @@ describe('the statistics of calls', () => {
     expect(summary.total.sums()).toMatchObject({ calls: 2, live: 0, latency: { turns: 2, p95_ms: 700 } });
   });
 
+  it('are those of the sessions once reading the sums takes too long', async () => {
+    const team = await CountedTeam.open(api);
+    await team.call({ agent: 0, turns: [500], outcome: 'hangs up', seconds: 30 });
+    await team.count();
+    const { callCounts } = api.context.models;
+    const sums = await callCounts.findOne({ agent_id: team.agentIds[0] ?? '' }).lean();
+    const find = async function* () {
+      for (;;) {
+        api.clock.stall(1_000);
+        yield sums;
+      }
+    };
+    const models = { ...api.context.models, callCounts: { collection: { find } } as never };
+    const toMs = Math.ceil(api.clock.wallTime() / HOUR_MS) * HOUR_MS;
+    const { summary } = await readCalls(
+      { ...api.context, models },
+      { teamId: team.user.teamId, agentId: undefined, fromMs: toMs - DAY_MS, toMs, stepMs: HOUR_MS },
+    );
+    expect(summary.total.sums().calls).toBe(1);
+  });
+
   it('include the calls of two processes that count at the same time', async () => {
     const team = await CountedTeam.open(api);
     const hangUp = { agent: 0, turns: [300], outcome: 'hangs up', seconds: 1 } as const;
