@@ -1,7 +1,7 @@
 /**
- * The only guard of connections to addresses that tenants choose: webhooks, tools, custom models. Checks a
- * URL as text, resolves its host, checks every address, and connects to a checked address. The check is part
- * of opening the connection, so a name that resolves differently later changes nothing.
+ * The only guard of connections to addresses that tenants choose: webhooks, tools, custom models and speech.
+ * Checks a URL as text, resolves its host, checks every address, and connects to a checked address. The check
+ * is part of opening the connection, so a name that resolves differently later changes nothing.
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';

@@ -93,10 +93,11 @@ export function askedLanguageModel(id: string, customModel: string | null): Aske
   return { ...askedOf(provider, model.join('/') || customModel), isInProcess: id === DEMO_MODEL_ID };
 }
 
-/** A speech engine: `<provider>` or `<provider>:<model>`. */
+/** A speech engine: `<provider>`, `<provider>:<model>`, or `custom:<hash>` on an agent's own server. */
 export function askedSpeechEngine(id: string): AskedModel {
   const [provider = '', ...model] = id.split(':');
-  return { ...askedOf(provider, model.join(':') || null), isInProcess: provider === 'local' };
+  const name = provider === 'custom' ? null : model.join(':') || null;
+  return { ...askedOf(provider, name), isInProcess: provider === 'local' };
 }
 
 /** A span's name: its operation, and what it is done with or by, if that has a name. */

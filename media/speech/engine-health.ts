@@ -15,6 +15,8 @@ const LATE_MS = 5_000;
 /** Wait before the first probe, ms; it doubles with each further probe, until the engine works again. */
 const FIRST_PROBE_MS = 2_000;
 const LAST_PROBE_MS = 16_000;
+/** Most engines remembered: those on agents' own servers are as many as the agents. */
+const MAX_REMEMBERED = 1_000;
 
 /** An engine that failed and has not served a call since. */
 interface Fault {
@@ -43,7 +45,7 @@ export class EngineHealth {
 
   failed(engineId: string): void {
     const fault = this.#faults.get(engineId) ?? { probes: 0, isBeingProbed: false };
-    this.#faults.set(engineId, { ...fault, atMs: this.#clock.now() });
+    remember(this.#faults, engineId, { ...fault, atMs: this.#clock.now() });
   }
 
   /**
@@ -52,7 +54,7 @@ export class EngineHealth {
    */
   late(engineId: string): void {
     const beforeMs = this.#lateAtMs.get(engineId);
-    this.#lateAtMs.set(engineId, this.#clock.now());
+    remember(this.#lateAtMs, engineId, this.#clock.now());
     if (this.#since(beforeMs) < SKIPPED_MS) this.failed(engineId);
   }
 
@@ -93,4 +95,12 @@ export class EngineHealth {
   #since(atMs = Number.NEGATIVE_INFINITY): number {
     return this.#clock.now() - atMs;
   }
+}
+
+/** Sets an entry as the newest, and forgets the oldest beyond the limit. */
+function remember<Value>(entries: Map<string, Value>, engineId: string, value: Value): void {
+  entries.delete(engineId);
+  entries.set(engineId, value);
+  const [oldest] = entries.keys();
+  if (entries.size > MAX_REMEMBERED && oldest !== undefined) entries.delete(oldest);
 }

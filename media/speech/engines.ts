@@ -46,6 +46,13 @@ export interface SpeechEnginesOptions {
   readonly vendors?: VendorMeters;
 }
 
+/** An engine on a server of the agent's owner. */
+export interface OwnEngine<Engine> {
+  readonly engine: Engine;
+  /** When it fails, the engines of the platform take over. */
+  readonly hasFallback: boolean;
+}
+
 /**
  * The engines of one process, shared by its calls. A model installed while it runs is used from the next call
  * on; a call in progress keeps the engines it has.
@@ -63,14 +70,14 @@ export interface SpeechEngines {
   synthesizerFor(voiceId: string): Synthesizer;
   /**
    * For one call: like `recognizerFor`, with the engines of other configured vendors and a local streaming
-   * model as fallbacks.
+   * model as fallbacks. The agent's own comes before them.
    */
-  callRecognizer(asrModelId: string, language: string): Recognizer | null;
+  callRecognizer(asrModelId: string, language: string, own?: OwnEngine<Recognizer>): Recognizer | null;
   /**
    * For one call: like `synthesizerFor`, with other engines that speak the language (ISO 639-1) as fallbacks,
-   * the local one last.
+   * the local one last. The agent's own comes before them.
    */
-  callSynthesizer(voiceId: string, language: string): Synthesizer;
+  callSynthesizer(voiceId: string, language: string, own?: OwnEngine<Synthesizer>): Synthesizer;
   /** Loads this recogniser if calls use it, so that the next call does not wait for it. */
   prepare(modelId: string): void;
   /** Lines for people that name the engines in use. */
@@ -141,17 +148,22 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
   return {
     recognizerFor: recognition.recognizerFor,
     synthesizerFor,
-    callRecognizer(asrModelId, language) {
+    callRecognizer(asrModelId, language, own) {
       const chosen = recognition.recognizerFor(asrModelId, language);
-      return chosen && failOverRecognizer([chosen, ...recognition.fallbacksOf(chosen, language)], failover);
+      const platform = chosen ? [chosen, ...recognition.fallbacksOf(chosen, language)] : [];
+      const [first, ...rest] = withOwn(own, platform);
+      return first ? failOverRecognizer([first, ...rest], failover) : null;
     },
-    callSynthesizer(voiceId, language) {
+    callSynthesizer(voiceId, language, own) {
       const chosen = synthesizerFor(voiceId);
       const others =
         chosen.id === 'local'
           ? []
           : [localVoices(), ...remote.values()].filter((engine) => speaks(engine, language)).reverse();
-      return failOverSynthesizer([chosen, ...onePerProvider(chosen, others)], failover);
+      const platform = [chosen, ...onePerProvider(chosen, others)];
+      const kept = own && { ...own, engine: phrases.of(own.engine) };
+      const [first = chosen, ...rest] = withOwn(kept, platform);
+      return failOverSynthesizer([first, ...rest], failover);
     },
     prepare(modelId) {
       if (settings.ASR_PROVIDER === 'local') models.prepare(modelId);
@@ -259,6 +271,11 @@ function remoteSynthesizers(settings: Settings, clock: Clock, phrases: PhraseCac
 
 function isKeyOf<T extends object>(table: T, key: string): key is Extract<keyof T, string> {
   return Object.hasOwn(table, key);
+}
+
+/** The engines of a call, the agent's own first. */
+function withOwn<Engine>(own: OwnEngine<Engine> | undefined, platform: readonly Engine[]): readonly Engine[] {
+  return own ? [own.engine, ...(own.hasFallback ? platform : [])] : platform;
 }
 
 /** The first engine of each provider other than the chosen one's. */

@@ -3,6 +3,7 @@
  * events say which engine they come from. Only calls with a trace use them.
  */
 import { askedSpeechEngine, GEN_AI, OPERATION, spanName } from '#config/gen-ai.ts';
+import { vendorOfEngine } from '#config/vendor-labels.ts';
 import type { Recognizer, SpeechChunk, SynthesisOptions, Synthesizer } from '#media/speech/speech.ts';
 import {
   begin,
@@ -91,8 +92,9 @@ async function* tracedSynthesis(
     isComplete: false,
   };
   const end = begin(trace, options.replyId ?? null, (error) => {
-    // Another engine speaks in a voice of its own.
-    const voice = made.engineId === synthesizer.id ? voiceName(options.voiceId) : null;
+    // Another engine speaks in a voice of its own, and so does a server of the agent's owner.
+    const hasVoice = made.engineId === synthesizer.id && vendorOfEngine(made.engineId) !== 'custom';
+    const voice = hasVoice ? voiceName(options.voiceId) : null;
     const { attributes, ...span } = synthesisSpan(voice, { made, error });
     return { ...span, attributes: { ...attributes, ...(trace.hasContent ? spokenContent(text) : {}) } };
   });

@@ -6,10 +6,8 @@
 import libav, { type Frame, type Instance } from '@libav.js/variant-obsolete';
 import { RateConverter } from '../../dsp/pcm.ts';
 import { type DecodedBlock, decodeWav } from './decode-wav.ts';
+import { DECODED_RATE_HZ } from './decoders.ts';
 import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
-
-/** Output rate, Hz. */
-export const DECODED_RATE_HZ = 16_000;
 
 /** Bytes of packets read at once. */
 const BATCH_BYTES = 64 * 1_024;

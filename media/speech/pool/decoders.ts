@@ -6,6 +6,9 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '#base/clock.ts';
 import { SpeechJobError } from './speech-jobs.ts';
 
+/** Rate of decoded audio, Hz. */
+export const DECODED_RATE_HZ = 16_000;
+
 /** A thread's message: progress, or the result. */
 export type FromDecoder =
   | { readonly type: 'progress' }

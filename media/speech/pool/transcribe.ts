@@ -5,8 +5,7 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import type { Clock } from '#base/clock.ts';
 import { type RecognitionEvent, type Recognizer, type RecordedSpeech, SpeechError } from '../speech.ts';
-import { DECODED_RATE_HZ } from './decode.ts';
-import type { Decode } from './decoders.ts';
+import { DECODED_RATE_HZ, type Decode } from './decoders.ts';
 import { SpeechJobError, type TimedText, type TranscribeOptions, type Transcript } from './speech-jobs.ts';
 
 const BLOCK_MS = 100;

@@ -4,6 +4,7 @@
  * kHz PCM).
  */
 import { z } from 'zod';
+import type { Clock } from '#base/clock.ts';
 import { request } from '#base/undici.ts';
 import { isLiveModel, VENDORS } from '#config/vendors.ts';
 import { SampleReader } from '../audio/pcm-bytes.ts';
@@ -38,6 +39,9 @@ const LEFT = new Error('the speech is no longer wanted');
 
 const transcription = z.object({ text: z.string() });
 
+/** Posts a form to `/audio/transcriptions` and returns the parsed answer. Throws `SpeechError`. */
+type PostTranscription = (form: FormData, signal: AbortSignal) => Promise<unknown>;
+
 /** Creates the recogniser: live if the model is, otherwise one utterance at a time. */
 export function createOpenaiRecognizer(model: string, options: SpeechVendorOptions): Recognizer {
   if (!isLiveModel('openai', model))
@@ -45,23 +49,24 @@ export function createOpenaiRecognizer(model: string, options: SpeechVendorOptio
       id: `openai:${model}`,
       givesInterims: false,
       expectedFinalMs: 900,
-      open: (recognition) => listen(model, recognition, options),
+      open: (recognition) => listenByUtterances(model, recognition, transcriptionsOf(options)),
     };
   const live = createOpenaiLiveRecognizer(model, options);
   // A recording is no conversation: no turn detection.
   const open = (recognition: RecognitionOptions) =>
     recognition.deadlineMs === undefined
       ? live.open(recognition)
-      : listen(RECORDING_MODEL, recognition, options);
+      : listenByUtterances(RECORDING_MODEL, recognition, transcriptionsOf(options));
   return { ...live, open };
 }
 
-function listen(
+/** Opens a stream that posts one utterance at a time. */
+export function listenByUtterances(
   model: string,
   recognition: RecognitionOptions,
-  options: SpeechVendorOptions,
+  { post, clock }: { readonly post: PostTranscription; readonly clock: Clock },
 ): RecognitionStream {
-  const transcribe = (samples: Int16Array, signal: AbortSignal) => {
+  const transcribe = async (samples: Int16Array, signal: AbortSignal) => {
     const form = new FormData();
     form.set('model', model);
     form.set('response_format', 'json');
@@ -73,21 +78,22 @@ function listen(
     if (!recognition.multilingual) form.set('language', recognition.language);
     if (recognition.keyterms.length > 0)
       form.set('prompt', recognition.keyterms.join(', ').slice(0, PROMPT_CHARS));
-    return transcribeForm(form, options, signal);
+    const parsed = transcription.safeParse(await post(form, signal));
+    if (!parsed.success)
+      throw new SpeechError('unavailable', 'The transcription does not follow the protocol');
+    return parsed.data.text.trim();
   };
-  return openUtteranceStream({
-    recognition,
-    transcribe,
-    clock: options.clock,
-    deadlineMs: TRANSCRIPT_DEADLINE_MS,
-  });
+  return openUtteranceStream({ recognition, transcribe, clock, deadlineMs: TRANSCRIPT_DEADLINE_MS });
 }
 
-async function transcribeForm(
-  body: FormData,
-  options: SpeechVendorOptions,
-  signal: AbortSignal,
-): Promise<string> {
+function transcriptionsOf(options: SpeechVendorOptions) {
+  return {
+    post: (form: FormData, signal: AbortSignal) => postForm(form, options, signal),
+    clock: options.clock,
+  };
+}
+
+async function postForm(body: FormData, options: SpeechVendorOptions, signal: AbortSignal): Promise<unknown> {
   let response: Response;
   try {
     response = await fetch(addressOf(options, '/audio/transcriptions'), {
@@ -103,9 +109,7 @@ async function transcribeForm(
     await response.body?.cancel();
     throw refusal(response.status);
   }
-  const parsed = transcription.safeParse(await response.json().catch(() => null));
-  if (!parsed.success) throw new SpeechError('unavailable', 'The transcription does not follow the protocol');
-  return parsed.data.text.trim();
+  return response.json().catch(() => null);
 }
 
 /** Creates the synthesiser, which streams. */

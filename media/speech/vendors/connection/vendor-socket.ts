@@ -2,8 +2,10 @@
  * One WebSocket to a speech vendor: messages sent before it opens are queued, each failure is reported once
  * as a `SpeechError`, and a closed socket is gone after two seconds whatever the peer does.
  */
+import type { LookupFunction } from 'node:net';
 import WebSocket from 'ws';
 import type { Clock, Timer } from '#base/clock.ts';
+import { EgressRefused } from '#base/egress.ts';
 import { SpeechError, type SpeechErrorCategory } from '../../speech.ts';
 import { categoryOf } from './vendor-status.ts';
 
@@ -16,6 +18,10 @@ export interface VendorSocketOptions {
   readonly clock: Clock;
   /** Meaning of the vendor's close codes; without it, or if it returns null, the connection broke. */
   readonly categoryOfClose?: (code: number) => SpeechErrorCategory | null;
+  /** Resolves the host instead of the system, for an address that a tenant chose. */
+  readonly lookup?: LookupFunction;
+  /** A longer message fails the connection, bytes; absent: 4 MiB. */
+  readonly maxMessageBytes?: number;
 }
 
 /** Listener. Gets nothing after `onFailed` or `close`. */
@@ -48,12 +54,13 @@ export class VendorSocket {
   #waitingBytes = 0;
 
   constructor(options: VendorSocketOptions) {
-    const { vendor, clock } = options;
+    const { vendor, clock, maxMessageBytes = MAX_MESSAGE_BYTES } = options;
     this.#options = options;
     this.#socket = new WebSocket(options.url, {
       headers: { ...options.headers },
-      maxPayload: MAX_MESSAGE_BYTES,
+      maxPayload: maxMessageBytes,
       perMessageDeflate: false,
+      ...(options.lookup ? { lookup: options.lookup } : {}),
     });
     this.#connecting = clock.after(CONNECT_MS, () =>
       this.fail(new SpeechError('stalled', `${vendor} did not open the connection`)),
@@ -69,9 +76,7 @@ export class VendorSocket {
       const status = response.statusCode ?? 0;
       this.fail(new SpeechError(categoryOf(status), `${vendor} refused the connection with HTTP ${status}`));
     });
-    this.#socket.on('error', (cause) =>
-      this.fail(new SpeechError('connectivity', `${vendor} could not be reached`, { cause })),
-    );
+    this.#socket.on('error', (cause) => this.fail(failureOf(vendor, cause, maxMessageBytes)));
     this.#socket.on('close', (code) => {
       const category = options.categoryOfClose?.(code) ?? 'connectivity';
       this.fail(new SpeechError(category, `${vendor} closed the connection (${code})`));
@@ -128,6 +133,14 @@ export class VendorSocket {
     this.#waiting = [];
     this.#connecting.cancel();
   }
+}
+
+function failureOf(vendor: string, cause: Error, maxMessageBytes: number): SpeechError {
+  if (cause instanceof EgressRefused)
+    return new SpeechError('bad_request', `${vendor} may not be reached: ${cause.message}`, { cause });
+  if ('code' in cause && cause.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH')
+    return new SpeechError('unavailable', `${vendor} sent a message of more than ${maxMessageBytes} bytes`);
+  return new SpeechError('connectivity', `${vendor} could not be reached`, { cause });
 }
 
 /** Address of a vendor's socket: its base in either scheme, a path, and the parameters that are set. */

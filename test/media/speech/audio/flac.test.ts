@@ -3,7 +3,8 @@ import { seededRandom } from '#caller/scene.ts';
 import { decodeFlac } from '#media/speech/audio/flac-decoder.ts';
 import { encodeFlac } from '#media/speech/audio/flac-encoder.ts';
 import { FLAC_HEAD_BYTES, flacFile } from '#media/speech/audio/flac-format.ts';
-import { DECODED_RATE_HZ, decodeAudio } from '#media/speech/pool/decode.ts';
+import { decodeAudio } from '#media/speech/pool/decode.ts';
+import { DECODED_RATE_HZ } from '#media/speech/pool/decoders.ts';
 
 const RATE_HZ = DECODED_RATE_HZ;
 const random = seededRandom(11);

@@ -1,0 +1,278 @@
+/**
+ * A voice on an owner's server: one `POST` per text, whose answer is played as it arrives. It serves both
+ * protocols, which differ in the request only. An MP3 is decoded when it is complete.
+ */
+import type { Clock, Timer } from '#base/clock.ts';
+import type { PlannedVoice } from '#config/custom-speech.ts';
+import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from '../speech.ts';
+import type { Mp3Decoder } from './mp3-decoder.ts';
+import { bearer, brokenRequest, OWN_SERVER, type OwnServerDeps, refusalOf } from './own-server.ts';
+import { type AudioReader, notSpeech, PcmReader, WavReader } from './pcm-reader.ts';
+
+/** Longest wait for the first byte, and between bytes, ms. */
+const STALL_MS = 5_000;
+/** Most audio for a text, and time for it: this much, and more for each character, ms. Speech takes 80. */
+const LEAST_LIMIT_MS = 15_000;
+const LIMIT_MS_PER_CHARACTER = 400;
+/** A minute of the usual quality for music, which speech does not need. */
+const MAX_MP3_BYTES = 2 * 2 ** 20;
+const OPENAI_MODEL = 'tts-1';
+const OPENAI_VOICE = 'alloy';
+/** Samples of a decoded MP3 passed on at once: a quarter of a second. */
+const PIECE_SAMPLES = 4_000;
+
+const PLAYED = 'audio/wav, audio/l16, audio/pcm or audio/mpeg';
+
+/** A shared instance: a stack trace would be the most expensive part of aborting a piece. */
+const LEFT = new Error('the speech is no longer wanted');
+
+/** What a voice on an owner's server needs. */
+export interface HttpVoiceDeps extends OwnServerDeps {
+  readonly mp3: Mp3Decoder;
+}
+
+/** Creates the voice of one agent. Voice and emotion of the request do not apply to it. */
+export function createHttpVoice(id: string, own: PlannedVoice, deps: HttpVoiceDeps): Synthesizer {
+  return { id, voices: [], synthesise: (text, synthesis) => speak(text, synthesis, { id, own, deps }) };
+}
+
+interface Speech {
+  /** Of the engine. */
+  readonly id: string;
+  readonly own: PlannedVoice;
+  readonly deps: HttpVoiceDeps;
+}
+
+async function* speak(
+  text: string,
+  synthesis: SynthesisOptions,
+  { id, own, deps }: Speech,
+): AsyncGenerator<SpeechChunk> {
+  synthesis.signal.throwIfAborted();
+  if (text.trim() === '') return;
+  const limit = new AudioLimit(text);
+  const progress = new Progress(deps.clock, limit.longestMs);
+  const { signal } = synthesis;
+  try {
+    const response = await post(requestOf(own, text, synthesis), {
+      own,
+      egress: deps.egress,
+      signal: AbortSignal.any([signal, progress.signal]),
+    });
+    const reader = readerOf(response.headers.get('content-type'), own);
+    const body = progress.read(response);
+    if (reader === 'mp3') yield* decoded(await limit.wholeMp3(body), { id, signal, limit, mp3: deps.mp3 });
+    else yield* played(body, { reader, limit, signal });
+    limit.end();
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw progress.signal.aborted ? progress.signal.reason : brokenRequest(error);
+  } finally {
+    progress.end();
+  }
+}
+
+async function post(
+  body: object,
+  {
+    own,
+    egress,
+    signal,
+  }: {
+    readonly own: PlannedVoice;
+    readonly egress: HttpVoiceDeps['egress'];
+    readonly signal: AbortSignal;
+  },
+): Promise<Answer> {
+  const response = await egress.fetch(addressOf(own), {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'audio/wav, audio/l16, audio/pcm, audio/mpeg;q=0.5',
+      ...bearer(own.api_key),
+    },
+    body: JSON.stringify(body),
+    signal,
+  });
+  if (!response.ok) throw refusalOf(response.status);
+  return response;
+}
+
+type Answer = Awaited<ReturnType<HttpVoiceDeps['egress']['fetch']>>;
+
+/** Ends a request that makes no progress, or too little. */
+class Progress {
+  readonly #clock: Clock;
+  readonly #stalled = new AbortController();
+  readonly #end: Timer;
+  #timer: Timer;
+
+  /** `longestMs`: of the whole request. */
+  constructor(clock: Clock, longestMs: number) {
+    this.#clock = clock;
+    this.#end = this.#after(longestMs, `was not done within ${longestMs} ms`);
+    this.#timer = this.#arm();
+  }
+
+  get signal(): AbortSignal {
+    return this.#stalled.signal;
+  }
+
+  /** The bytes of an answer as they arrive. A pause of their reader is none of the server. */
+  async *read({ body }: Answer): AsyncGenerator<Uint8Array> {
+    if (body === null) return;
+    for await (const bytes of body as AsyncIterable<Uint8Array>) {
+      this.#timer.cancel();
+      yield bytes;
+      this.#timer = this.#arm();
+    }
+    this.#timer.cancel();
+  }
+
+  /** Leaving in the middle ends the request. */
+  end(): void {
+    this.#end.cancel();
+    this.#timer.cancel();
+    this.#stalled.abort(LEFT);
+  }
+
+  #arm(): Timer {
+    return this.#after(STALL_MS, `sent nothing for ${STALL_MS} ms`);
+  }
+
+  #after(ms: number, what: string): Timer {
+    return this.#clock.after(ms, () =>
+      this.#stalled.abort(new SpeechError('stalled', `${OWN_SERVER} ${what}`)),
+    );
+  }
+}
+
+async function* played(
+  body: AsyncIterable<Uint8Array>,
+  {
+    reader,
+    limit,
+    signal,
+  }: { readonly reader: AudioReader; readonly limit: AudioLimit; readonly signal: AbortSignal },
+): AsyncGenerator<SpeechChunk> {
+  for await (const bytes of body) {
+    const chunk = reader.read(bytes);
+    if (chunk.samples.length > 0) yield limit.add(chunk);
+    // What has arrived already must not be played after an interruption.
+    signal.throwIfAborted();
+  }
+}
+
+interface Mp3Deps {
+  /** Of the engine. */
+  readonly id: string;
+  readonly mp3: Mp3Decoder;
+  readonly limit: AudioLimit;
+  readonly signal: AbortSignal;
+}
+
+async function* decoded(
+  file: readonly Uint8Array[],
+  { id, mp3, limit, signal }: Mp3Deps,
+): AsyncGenerator<SpeechChunk> {
+  if (file.length === 0) return;
+  const { samples, sampleRateHz } = await mp3.decode(file, {
+    owner: id,
+    signal,
+    longestSeconds: Math.ceil(limit.longestMs / 1_000),
+  });
+  for (let at = 0; at < samples.length; at += PIECE_SAMPLES) {
+    signal.throwIfAborted();
+    yield limit.add({ samples: samples.subarray(at, at + PIECE_SAMPLES), sampleRateHz });
+  }
+}
+
+/** How much audio a text may have: an endless answer ends here. */
+class AudioLimit {
+  readonly longestMs: number;
+  readonly #text: string;
+  #ms = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.longestMs = LEAST_LIMIT_MS + LIMIT_MS_PER_CHARACTER * text.length;
+  }
+
+  add({ samples, sampleRateHz }: Omit<SpeechChunk, 'words'>): SpeechChunk {
+    this.#ms += (samples.length * 1_000) / sampleRateHz;
+    if (this.#ms > this.longestMs) throw tooMuch(`${this.longestMs} ms of audio`, this.#text);
+    return { samples, sampleRateHz, words: null };
+  }
+
+  /** A whole file, in pieces. */
+  async wholeMp3(body: AsyncIterable<Uint8Array>): Promise<readonly Uint8Array[]> {
+    const file: Uint8Array[] = [];
+    let length = 0;
+    for await (const bytes of body) {
+      length += bytes.length;
+      if (length > MAX_MP3_BYTES) throw tooMuch(`${MAX_MP3_BYTES} bytes of MP3`, this.#text);
+      file.push(bytes);
+    }
+    return file;
+  }
+
+  /** A text that could be spoken must have had audio. */
+  end(): void {
+    if (this.#ms === 0 && /[\p{L}\p{N}]/u.test(this.#text))
+      throw new SpeechError('unavailable', `${OWN_SERVER} sent no audio for a text`);
+  }
+}
+
+function tooMuch(what: string, text: string): SpeechError {
+  return new SpeechError(
+    'unavailable',
+    `${OWN_SERVER} sent more than ${what} for a text of ${text.length} characters`,
+  );
+}
+
+function addressOf({ protocol, url }: PlannedVoice): string {
+  return protocol === 'openai' ? `${url}/audio/speech` : url;
+}
+
+function requestOf(own: PlannedVoice, text: string, synthesis: SynthesisOptions): object {
+  if (own.protocol === 'openai')
+    return {
+      model: own.model || OPENAI_MODEL,
+      input: text,
+      voice: own.voice || OPENAI_VOICE,
+      response_format: 'pcm',
+      speed: synthesis.speed,
+    };
+  return {
+    language: own.language || synthesis.language,
+    voice: own.voice,
+    ...(own.model === '' ? {} : { model: own.model }),
+    type: 'text',
+    text,
+  };
+}
+
+/** By the content type. Throws `SpeechError` for one that is not audio of a kind that is read here. */
+function readerOf(contentType: string | null, own: PlannedVoice): AudioReader | 'mp3' {
+  const [type = '', ...parameters] = (contentType ?? '').toLowerCase().split(';');
+  const parameter = (name: string) =>
+    parameters.map((each) => each.trim().split('=')).find(([found]) => found === name)?.[1];
+  const channels = Number(parameter('channels') ?? 1);
+  switch (type.trim()) {
+    case 'audio/wav':
+    case 'audio/wave':
+    case 'audio/x-wav':
+    case 'audio/vnd.wave':
+      return new WavReader();
+    case 'audio/l16':
+      return new PcmReader({ sampleRateHz: Number(parameter('rate') ?? 8_000), channels });
+    case 'audio/pcm':
+    case 'application/octet-stream':
+      return new PcmReader({ sampleRateHz: Number(parameter('rate') ?? own.sample_rate_hz), channels });
+    case 'audio/mpeg':
+    case 'audio/mp3':
+      return 'mp3';
+    default:
+      throw notSpeech(`“${type.trim().slice(0, 100)}” instead of ${PLAYED}`);
+  }
+}

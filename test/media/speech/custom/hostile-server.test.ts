@@ -1,0 +1,304 @@
+/** Servers of owners that answer with too much, too little or something else. */
+import { createServer, type ServerResponse } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { wavHeader } from '#media/speech/audio/wav.ts';
+import { collect } from '#test/collect.ts';
+import { listenLocally } from '#test/fakes/local-server.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { buzz, Recording } from '../conformance.ts';
+import { speak } from '../vendor-conformance.ts';
+import { ownRecognizer, ownVoice } from './own-engines.ts';
+
+const RATE = 8_000;
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const server of opened.splice(0)) await server.close();
+});
+
+/** A server with one answer to every request, and one to every message of a socket. */
+async function serve({
+  answer = (response) => response.end(),
+  onMessage = () => undefined,
+}: {
+  answer?: (response: ServerResponse) => void;
+  onMessage?: (socket: WebSocket, data: Buffer, isBinary: boolean) => void;
+}) {
+  const seen = { requests: 0, closed: 0 };
+  const server = createServer((request, response) => {
+    seen.requests++;
+    response.on('close', () => seen.closed++);
+    request.resume().on('end', () => answer(response));
+  });
+  new WebSocketServer({ server }).on('connection', (socket) => {
+    seen.requests++;
+    socket.on('error', () => undefined);
+    socket.on('message', (data: Buffer, isBinary) => onMessage(socket, data, isBinary));
+  });
+  const { port, close } = await listenLocally(server);
+  opened.push({ close });
+  return { seen, http: `http://127.0.0.1:${port}/`, ws: `ws://127.0.0.1:${port}/` };
+}
+
+/** Writes the same piece as long as the request is open. */
+function endless(response: ServerResponse, piece: Buffer): void {
+  const more = () => {
+    while (!response.destroyed && response.write(piece));
+    if (!response.destroyed) response.once('drain', more);
+  };
+  more();
+}
+
+const audio = (type: string) => ({ 'content-type': type });
+const PIECE = Buffer.alloc(32_000, 1);
+
+describe('a hostile voice', () => {
+  it.each([
+    ['audio/l16;rate=16000', PIECE, '17400 ms of audio'],
+    ['audio/wav', Buffer.concat([wavHeader(16_000), PIECE]), '17400 ms of audio'],
+    ['audio/mpeg', PIECE, '2097152 bytes of MP3'],
+  ])('endless %s ends at the limit, and so does the request', async (type, piece, limit) => {
+    const { http: url, seen } = await serve({
+      answer: (response) => endless(response.writeHead(200, audio(type)), piece),
+    });
+    await expect(collect(speak(ownVoice({ url }), 'Hello.'))).rejects.toMatchObject({
+      category: 'unavailable',
+      message: expect.stringContaining(`sent more than ${limit} for a text of 6 characters`),
+    });
+    await expect.poll(() => seen.closed).toBe(1);
+  });
+
+  it.each([
+    ['text/html', '<html></html>', /sent “text\/html” instead of audio\/wav/],
+    ['audio/ogg', 'OggS', /sent “audio\/ogg” instead/],
+    ['audio/wav', '<html></html>', /something else than a WAV file/],
+    ['audio/wav', `RIFF\0\0\0\0WAVE${'x'.repeat(9_000)}`, /without audio in its first 4096 bytes/],
+    ['audio/l16;rate=47999', 'xx', /audio of 47999 Hz/],
+    ['audio/l16;rate=8000;channels=9', 'xx', /audio of 9 channels/],
+    ['audio/l16;rate=x', 'xx', /audio of NaN Hz/],
+  ])('%s with another content is refused: %j', async (type, body, message) => {
+    const { http: url } = await serve({
+      answer: (response) => response.writeHead(200, audio(type)).end(body),
+    });
+    await expect(collect(speak(ownVoice({ url }), 'Hello.'))).rejects.toMatchObject({
+      category: 'bad_request',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it('an MP3 that is none is refused', async () => {
+    const { http: url } = await serve({
+      answer: (response) => response.writeHead(200, audio('audio/mpeg')).end('no audio at all'),
+    });
+    await expect(collect(speak(ownVoice({ url }), 'Hello.'))).rejects.toMatchObject({
+      category: 'unavailable',
+      message: expect.stringContaining('an MP3 that cannot be played'),
+    });
+  });
+
+  it.each(['headers', 'body'] as const)('silence before its %s is a stall', async (place) => {
+    const { http: url, seen } = await serve({
+      answer: (response) => {
+        if (place === 'body') response.writeHead(200, audio('audio/l16;rate=8000')).write(PIECE);
+      },
+    });
+    const clock = new ManualClock();
+    let chunks = 0;
+    const run = async () => {
+      for await (const _ of speak(ownVoice({ url }, { clock }), 'Hello.')) chunks++;
+    };
+    const failed = run().catch((error: unknown) => error);
+    await expect.poll(() => (place === 'headers' ? seen.requests : chunks)).toBeGreaterThan(0);
+    await clock.advance(5_001);
+    expect(await failed).toMatchObject({ category: 'stalled', retryable: true });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('an answer that trickles ends when its audio would have', async () => {
+    const { http: url, seen } = await serve({
+      answer: (response) => {
+        response.writeHead(200, audio('audio/l16;rate=8000')).write(PIECE);
+        const trickle = setInterval(() => response.write(Buffer.alloc(2)), 5);
+        response.on('close', () => clearInterval(trickle));
+      },
+    });
+    const clock = new ManualClock();
+    let chunks = 0;
+    const run = async () => {
+      for await (const _ of speak(ownVoice({ url }, { clock }), 'Hello.')) chunks++;
+    };
+    const failed = run().catch((error: unknown) => error);
+    for (let second = 0; second < 18; second++) {
+      const before = chunks;
+      await expect.poll(() => chunks).toBeGreaterThan(before);
+      await clock.advance(1_000);
+    }
+    expect(await failed).toMatchObject({ category: 'stalled', message: expect.stringContaining('17400 ms') });
+    await expect.poll(() => seen.closed).toBe(1);
+  });
+
+  it('a connection that breaks in mid-sentence fails after what was sent', async () => {
+    const { http: url } = await serve({
+      answer: (response) => {
+        response.writeHead(200, audio('audio/l16;rate=8000')).write(PIECE);
+        setTimeout(() => response.destroy(), 50);
+      },
+    });
+    let samples = 0;
+    const run = async () => {
+      for await (const chunk of speak(ownVoice({ url }), 'Hello.')) samples += chunk.samples.length;
+    };
+    await expect(run()).rejects.toMatchObject({ category: 'connectivity', retryable: true });
+    expect(samples).toBe(16_000);
+  });
+
+  it('an empty answer to a text is a failure, unless the text cannot be spoken', async () => {
+    const { http: url } = await serve({
+      answer: (response) => response.writeHead(200, audio('audio/wav')).end(),
+    });
+    await expect(collect(speak(ownVoice({ url }), 'Hello.'))).rejects.toThrow('sent no audio for a text');
+    expect(await collect(speak(ownVoice({ url }), '…'))).toEqual([]);
+  });
+
+  it('a redirect is not followed', async () => {
+    const { http: url, seen } = await serve({
+      answer: (response) => response.writeHead(302, { location: '/other' }).end(),
+    });
+    await expect(collect(speak(ownVoice({ url }), 'Hello.'))).rejects.toMatchObject({
+      category: 'bad_request',
+      message: expect.stringContaining('HTTP 302'),
+    });
+    expect(seen.requests).toBe(1);
+  });
+});
+
+describe('a hostile recogniser', () => {
+  /** The failure of a stream whose server does this with each message. */
+  async function failureOf(onMessage: (socket: WebSocket, data: Buffer, isBinary: boolean) => void) {
+    const { ws: url } = await serve({ onMessage });
+    const heard = new Recording(ownRecognizer({ url }), RATE);
+    heard.write(buzz(RATE, 600));
+    await heard.until('failed');
+    expect(heard.events.at(-1)?.type).toBe('failed');
+    return heard.of('failed')[0];
+  }
+  const sends = (message: unknown) => (socket: WebSocket) => socket.send(JSON.stringify(message));
+  const result = (transcript: string) => ({
+    type: 'transcription',
+    is_final: false,
+    alternatives: [{ transcript }],
+  });
+
+  it.each([
+    ['a giant frame', 'x'.repeat(100_000), /a message of more than 32768 bytes/],
+    ['a transcription without text', { type: 'transcription', is_final: true }, /not in the protocol/],
+    ['a text longer than any utterance', result('x'.repeat(5_001)), /not in the protocol/],
+    ['something without a type', [1], /not in the protocol/],
+    ['an error', { type: 'error', error: 'no licence' }, /reported an error: no licence/],
+  ])('%s fails the stream', async (_name, message, expected) => {
+    expect(await failureOf(sends(message))).toMatchObject({
+      error: { category: 'unavailable', retryable: false, message: expect.stringMatching(expected) },
+    });
+  });
+
+  it('a flood of results fails the stream', async () => {
+    const flood = (socket: WebSocket) => {
+      for (let count = 0; count < 500; count++) sends(result('word'))(socket);
+    };
+    expect(await failureOf(flood)).toMatchObject({
+      error: { category: 'unavailable', message: expect.stringContaining('too many messages') },
+    });
+  });
+
+  it('messages of unknown types are ignored', async () => {
+    const { ws: url } = await serve({
+      onMessage: (socket, data) => {
+        sends({ type: 'metadata' })(socket);
+        if (String(data).includes('stop')) socket.close();
+      },
+    });
+    const heard = new Recording(ownRecognizer({ url }), RATE);
+    heard.write(buzz(RATE, 600));
+    heard.stream.finalise();
+    await heard.until('finalised');
+    expect(heard.events).toEqual([{ type: 'finalised' }]);
+    heard.stream.close();
+  });
+
+  it('a server that closes in mid-sentence fails the stream, which may be opened again', async () => {
+    expect(await failureOf((socket, _data, isBinary) => void (isBinary && socket.close(1000)))).toMatchObject(
+      { error: { category: 'connectivity', retryable: true } },
+    );
+  });
+
+  it('words that were never final become so when the server closes after stop without a result', async () => {
+    const { ws: url } = await serve({
+      onMessage: (socket, data, isBinary) => {
+        if (isBinary) sends(result('hello'))(socket);
+        else if (String(data).includes('stop')) socket.close(1000);
+      },
+    });
+    const heard = new Recording(ownRecognizer({ url }), RATE);
+    heard.write(buzz(RATE, 100));
+    heard.stream.finalise();
+    await heard.until('finalised');
+    expect(heard.events.slice(-2)).toMatchObject([{ type: 'final', text: 'hello' }, { type: 'finalised' }]);
+    heard.stream.close();
+  });
+
+  it('a server that never closes after stop has 250 ms for more results after each', async () => {
+    const { ws: url } = await serve({
+      onMessage: (socket, data) => {
+        if (String(data).includes('stop')) sends({ ...result('hello'), is_final: true })(socket);
+      },
+    });
+    const clock = new ManualClock();
+    const heard = new Recording(ownRecognizer({ url }, { clock }), RATE);
+    heard.write(buzz(RATE, 600));
+    heard.stream.finalise();
+    await heard.until('final');
+    expect(heard.of('finalised')).toEqual([]);
+    await clock.advance(251);
+    await heard.until('finalised');
+    heard.stream.close();
+  });
+});
+
+describe('an address that the egress guard refuses', () => {
+  it('is never connected to, and the message says why', async () => {
+    const { http, ws, seen } = await serve({});
+    const named = (address: string) => address.replace('127.0.0.1', 'own.example.com');
+    const reach = { allow: [], resolve: async () => ['127.0.0.1'] };
+    for (const [url, address] of [
+      [ws, http],
+      [named(ws), named(http)],
+    ] as const) {
+      const refused = {
+        category: 'bad_request',
+        message: expect.stringContaining('may not be reached: The host is not a public address'),
+      };
+      const heard = new Recording(ownRecognizer({ url }, reach), RATE);
+      await heard.until('failed');
+      expect(heard.events).toMatchObject([{ type: 'failed', error: refused }]);
+      await expect(collect(speak(ownVoice({ url: address }, reach), 'Hello.'))).rejects.toMatchObject(
+        refused,
+      );
+      const posted = new Recording(ownRecognizer({ protocol: 'openai', url: address }, reach), RATE);
+      posted.write(buzz(RATE, 600));
+      posted.stream.finalise();
+      await posted.until('failed');
+      expect(posted.events).toMatchObject([{ type: 'failed', error: refused }]);
+    }
+    expect(seen.requests).toBe(0);
+  });
+
+  it('is checked again when the connection is opened, by the address that its name has then', async () => {
+    const { ws, seen } = await serve({ onMessage: (socket) => socket.close() });
+    const reach = { resolve: async () => ['127.0.0.1'] };
+    const url = ws.replace('127.0.0.1', 'own.example.com');
+    const heard = new Recording(ownRecognizer({ url }, reach), RATE);
+    await heard.until('failed');
+    expect(heard.events).toMatchObject([{ error: { category: 'connectivity' } }]);
+    expect(seen.requests).toBe(1);
+  });
+});
