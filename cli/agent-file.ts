@@ -7,6 +7,7 @@ import { createTwoFilesPatch } from 'diff';
 import { CST, isNode, isScalar, Lexer, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { z } from 'zod';
 import { isOtherHost } from '#config/credential-host.ts';
+import { httpAddress } from '#config/custom-speech.ts';
 import { bearerValue } from '#protocol/bearer-value.ts';
 import { CommandError } from './api.ts';
 
@@ -19,6 +20,12 @@ const header = z.looseObject({
 const endpoint = z.looseObject({
   url: z.string(),
   secret: z.string().optional(),
+  has_secret: z.boolean().optional(),
+});
+
+const speechServer = z.looseObject({
+  url: z.string().optional(),
+  api_key: z.string().optional(),
   has_secret: z.boolean().optional(),
 });
 
@@ -43,6 +50,10 @@ const agentFile = z.strictObject({
             .nullable()
             .optional(),
         })
+        .optional(),
+      custom_speech: z
+        .looseObject({ asr: speechServer.nullable().optional(), tts: speechServer.nullable().optional() })
+        .nullable()
         .optional(),
     })
     .default({}),
@@ -155,7 +166,7 @@ type Visit = (
 ) => void;
 
 function eachSecret(file: StoredFile, visit: Visit): void {
-  const { webhooks, llm } = file.config ?? {};
+  const { webhooks, llm, custom_speech: speech } = file.config ?? {};
   if (webhooks?.conversation_init)
     visit(
       webhooks.conversation_init,
@@ -166,10 +177,18 @@ function eachSecret(file: StoredFile, visit: Visit): void {
   for (const entry of webhooks?.post_call ?? [])
     visit(entry, 'secret', `webhooks.post_call ${entry.url}`, entry.url);
   if (llm?.custom) visit(llm.custom, 'api_key', 'llm.custom', String(llm.custom['base_url'] ?? ''));
+  eachSpeechKey(speech, visit);
   for (const tool of file.tools) {
     for (const entry of tool.headers ?? [])
       if (isSecretHeader(entry))
         visit(entry, 'value', `tool ${tool.name}, header ${entry.name}`, String(tool['url'] ?? ''));
+  }
+}
+
+function eachSpeechKey(speech: AgentFile['config']['custom_speech'], visit: Visit): void {
+  for (const part of ['asr', 'tts'] as const) {
+    const server = speech?.[part];
+    if (server) visit(server, 'api_key', `custom_speech.${part}`, httpAddress(server.url ?? ''));
   }
 }
 

@@ -133,6 +133,7 @@ async function readStored(
         post_call: config.webhooks.post_call.map(withoutFalse),
       },
       llm: { ...config.llm, custom: config.llm.custom && withoutFalse(config.llm.custom) },
+      ...(config.custom_speech ? { custom_speech: shownSpeech(config.custom_speech) } : {}),
     },
     ...used,
   };
@@ -289,6 +290,12 @@ function withoutSecrets(config: AgentFile['config']): unknown {
     JSON.stringify(config, (name, value: unknown) =>
       name === 'secret' || name === 'api_key' ? undefined : value,
     ),
+  );
+}
+
+function shownSpeech(speech: Json) {
+  return Object.fromEntries(
+    Object.entries(speech).map(([part, server]) => [part, withoutFalse(server as { has_secret: boolean })]),
   );
 }
 

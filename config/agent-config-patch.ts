@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { type AgentConfig, agentConfig } from './agent-config.ts';
+import { customSpeechPatch, mergeCustomSpeech } from './custom-speech.ts';
 import { LIMITS } from './limits.ts';
 
 /** Every field optional; lists and records are replaced as a whole. */
@@ -65,8 +66,8 @@ const llmPatch = z.strictObject({
     .optional(),
 });
 
-const { webhooks: _webhooks, llm: _llm, ...plainSections } = agentConfig.shape;
-type PlainSections = Omit<AgentConfig, 'webhooks' | 'llm'>;
+const { webhooks: _webhooks, llm: _llm, custom_speech: _speech, ...plainSections } = agentConfig.shape;
+type PlainSections = Omit<AgentConfig, 'webhooks' | 'llm' | 'custom_speech'>;
 
 const plainSchema = z.strictObject(plainSections);
 
@@ -79,6 +80,7 @@ export const agentConfigPatch = z.strictObject({
   }),
   webhooks: webhooksPatch.optional(),
   llm: llmPatch.optional(),
+  custom_speech: customSpeechPatch.optional(),
 });
 export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
 
@@ -87,11 +89,13 @@ export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
  * secrets, corrects it.
  */
 export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): AgentConfig {
-  const { webhooks, llm, ...plain } = patch;
-  const merged = merge(plainSchema, config, plain) as AgentConfig;
+  const { webhooks, llm, custom_speech, ...plain } = patch;
+  const { custom_speech: currentSpeech, ...current } = config;
+  const merged = merge(plainSchema, current, plain) as PlainSections;
   const sources = patch.knowledge_base;
+  const speech = mergeCustomSpeech(currentSpeech, custom_speech);
   return {
-    ...config,
+    ...current,
     ...merged,
     // Sources sent without `enabled` are meant to be used.
     knowledge_base: {
@@ -102,6 +106,7 @@ export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): 
     },
     webhooks: mergeWebhooks(config.webhooks, webhooks),
     llm: mergeLlm(config.llm, llm),
+    ...(speech ? { custom_speech: speech } : {}),
   };
 }
 

@@ -1,9 +1,10 @@
 /**
  * An agent's configuration: the stored schema and its defaults. The control plane patches and publishes it; a
- * worker gets it frozen in a call's plan. Secrets (webhook signing keys, a custom model's key) are never part
- * of it: they are stored separately, encrypted, and read back as `has_secret`.
+ * worker gets it frozen in a call's plan. Secrets (webhook signing keys, keys of custom models and of custom
+ * speech) are never part of it: they are stored separately, encrypted, and read back as `has_secret`.
  */
 import { z } from 'zod';
+import { customSpeech } from './custom-speech.ts';
 import { SPEAKING_LANGUAGES } from './languages.ts';
 import { LIMITS } from './limits.ts';
 
@@ -185,7 +186,7 @@ const analysisSection = z.strictObject({
     .default([]),
 });
 
-/** An agent's whole configuration, every field present. */
+/** An agent's whole configuration, every field present except optional sections. */
 export const agentConfig = z.strictObject({
   prompt: promptSection.prefault({}),
   voice: voiceSection.prefault({}),
@@ -218,6 +219,8 @@ export const agentConfig = z.strictObject({
       on_missing: z.enum(['keep', 'empty', 'reject']).default('keep'),
     })
     .prefault({}),
+  /** Absent until set. */
+  custom_speech: customSpeech.optional(),
 });
 
 export type AgentConfig = z.output<typeof agentConfig>;

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { agentConfig, variables } from '#config/agent-config.ts';
+import { plannedRecognizer, plannedVoice } from '#config/custom-speech.ts';
 import { localModel } from '#config/local-models.ts';
 
 export const CALL_PLAN_VERSION = 1;
@@ -83,6 +84,8 @@ export const callPlan = z.object({
   tools: z.array(plannedTool),
   knowledge: z.array(z.object({ knowledge_source_id: z.string(), name: z.string(), content: z.string() })),
   llm_api_key: z.string().nullable(),
+  /** Engines on the owner's servers. Not in `config`, whose unknown sections an older worker refuses. */
+  custom_speech: z.object({ asr: plannedRecognizer.optional(), tts: plannedVoice.optional() }).optional(),
   /** Where `local/<name>` models answer. */
   local_models: z.array(localModel).default([]),
   llm_extra_body: z.record(z.string(), z.unknown()).nullable(),

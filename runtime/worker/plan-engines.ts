@@ -4,7 +4,9 @@ import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
 import type { Settings } from '#config/env.ts';
 import type { VendorMeters } from '#config/vendor-meters.ts';
-import type { SpeechEngines } from '#media/speech/engines.ts';
+import { CustomSpeech } from '#media/speech/custom/custom-speech.ts';
+import type { OwnEngine, SpeechEngines } from '#media/speech/engines.ts';
+import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { CallDeps, ToolsLink } from '../calls/call.ts';
 import type { KnowledgeSearch } from '../knowledge/knowledge-search.ts';
@@ -37,18 +39,21 @@ export interface PlanEnginesDeps {
 /** The engines of one worker. */
 export class PlanEngines {
   readonly #deps: PlanEnginesDeps;
+  readonly #customSpeech: CustomSpeech;
 
   constructor(deps: PlanEnginesDeps) {
     this.#deps = deps;
+    this.#customSpeech = new CustomSpeech({ egress: deps.egress, clock: deps.vendorClock });
   }
 
   /** Throws when an engine of the plan cannot be created. */
   forCall(plan: CallPlan): CallEngines {
     const { speech, knowledge, vendorClock } = this.#deps;
     const { asr, voice } = plan.config;
+    const language = voice.speaking_language;
     return {
-      recognizer: speech.callRecognizer(asr.model, voice.speaking_language),
-      synthesizer: speech.callSynthesizer(voice.voice_id, voice.speaking_language),
+      recognizer: speech.callRecognizer(asr.model, language, this.#ownRecognizer(plan)),
+      synthesizer: speech.callSynthesizer(voice.voice_id, language, this.#ownSynthesizer(plan)),
       model: createLanguageModel({ ...this.#deps, plan, clock: vendorClock }),
       knowledge: knowledge.open(plan),
       createTools: (link) => this.#toolsOf(plan, link),
@@ -58,6 +63,16 @@ export class PlanEngines {
   /** A model for work without a caller. */
   modelFor(plan: Pick<CallPlan, 'config' | 'llm_api_key' | 'local_models'>): LanguageModel {
     return createLanguageModel({ ...this.#deps, plan });
+  }
+
+  #ownRecognizer({ agent_id, custom_speech }: CallPlan): OwnEngine<Recognizer> | undefined {
+    const own = custom_speech?.asr;
+    return own && { engine: this.#customSpeech.recognizer(agent_id, own), hasFallback: own.fallback };
+  }
+
+  #ownSynthesizer({ agent_id, custom_speech }: CallPlan): OwnEngine<Synthesizer> | undefined {
+    const own = custom_speech?.tts;
+    return own && { engine: this.#customSpeech.synthesizer(agent_id, own), hasFallback: own.fallback };
   }
 
   #toolsOf(plan: CallPlan, link: ToolsLink): CallTools {

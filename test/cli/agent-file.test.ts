@@ -83,6 +83,10 @@ describe('an agent file', () => {
     );
     expect(fillSecrets(named, { KEY: 'k-1' }, silent).config.llm?.custom?.api_key).toBe('k-1');
     expect(() => fillSecrets(named, {}, silent)).toThrow('llm.custom: set KEY in the environment');
+    const speech = read(`config: { custom_speech: { asr: { url: "wss://own.example.com", api_key: abc } } }`);
+    expect(() => fillSecrets(speech, {}, silent)).toThrow(
+      `custom_speech.asr: a file must not contain a secret: write api_key: \${NAME}`,
+    );
     const plain = read(
       'tools: [{ name: t, headers: [{ name: Authorization, kind: authorization_bearer, value: abc }] }]',
     );

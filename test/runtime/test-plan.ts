@@ -3,7 +3,7 @@ import { agentConfig, defaultAgentConfig } from '#config/agent-config.ts';
 import { CALL_PLAN_VERSION, type CallPlan, type PlannedTool, plannedTool } from '#protocol/call-plan.ts';
 
 /** Changes of an agent's configuration, section by section. */
-export type ConfigChanges = Readonly<Record<string, object>>;
+export type ConfigChanges = Readonly<Record<string, object | undefined>>;
 
 /** The fields that differ between a call of a web page and an inbound phone call. */
 export const WEB = { channel: 'web_voice', transport: { type: 'webrtc' } } as const;
@@ -16,7 +16,7 @@ export function testPlan(
   config: ConfigChanges = {},
   changes: Partial<Omit<CallPlan, 'config'>> = {},
 ): CallPlan {
-  const sections: Record<string, object> = {
+  const sections: Record<string, object | undefined> = {
     ...defaultAgentConfig({ llmModel: 'test/model', asrModel: 'test', voiceId: 'default' }),
   };
   for (const [section, fields] of Object.entries(config))

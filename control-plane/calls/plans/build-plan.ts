@@ -69,7 +69,8 @@ export function buildPlan(
   context: Pick<Context, 'secretBox' | 'clock' | 'tracing' | 'localModels' | 'settings'>,
   input: PlanInput,
 ): CallPlan {
-  const config = withOverrides(parsedConfig(input.version.config), input.overrides);
+  const { custom_speech, ...stored } = parsedConfig(input.version.config);
+  const config = withOverrides(stored, input.overrides);
   return {
     version: CALL_PLAN_VERSION,
     session_id: input.sessionId,
@@ -83,6 +84,7 @@ export function buildPlan(
     tools: config.tools.enabled ? planTools(context.secretBox, input.version.tools) : [],
     knowledge: input.knowledge,
     llm_api_key: openSecret(context, config.llm.custom === null ? null : input.version.secrets.llm_api_key),
+    ...speechOf(context, custom_speech, input.version.secrets),
     local_models: localModelsOf(context, [config.llm.model, input.simulatedUserModel]),
     llm_extra_body: input.llmExtraBody,
     end_user_id: input.endUserId,
@@ -95,6 +97,22 @@ export function buildPlan(
     transfer: input.transfer ?? null,
     outreach: input.outreach ?? null,
     transport: input.transport,
+  };
+}
+
+/** The engines on the owner's servers, with their keys. */
+function speechOf(
+  context: Pick<Context, 'secretBox'>,
+  custom: AgentConfig['custom_speech'],
+  { custom_speech: keys }: PlanInput['version']['secrets'],
+): Pick<CallPlan, 'custom_speech'> {
+  if (!custom) return {};
+  const { asr, tts } = custom;
+  return {
+    custom_speech: {
+      ...(asr ? { asr: { ...asr, api_key: openSecret(context, keys?.asr ?? null) } } : {}),
+      ...(tts ? { tts: { ...tts, api_key: openSecret(context, keys?.tts ?? null) } } : {}),
+    },
   };
 }
 

@@ -3,7 +3,6 @@
  * texts never repeat the input.
  */
 
-import { EgressRefused } from '#base/egress.ts';
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import { fault } from '#config/errors.ts';
@@ -18,20 +17,9 @@ import { readSipUri } from '#telephony/sip-address.ts';
 import type { Context } from '../../platform/context.ts';
 import { InvalidRequest, invalidField } from '../../platform/http/problems.ts';
 import { tenantHostProblem } from '../numbers/sip-config.ts';
+import { customSpeechProblems } from './custom-speech-rules.ts';
+import { type DraftChange, type Problem, urlProblems } from './draft-problem.ts';
 import { attachable } from './references.ts';
-
-interface Problem {
-  readonly loc: readonly (string | number)[];
-  readonly text: string;
-}
-
-/** A patched configuration to be saved. */
-export interface DraftChange {
-  readonly teamId: string;
-  readonly before: AgentConfig;
-  readonly patch: AgentConfigPatch;
-  readonly after: AgentConfig;
-}
 
 /** Throws `InvalidRequest` with all problems of a changed draft, or `duplicate_client_tool`. */
 export async function checkDraft(context: Context, change: DraftChange): Promise<void> {
@@ -46,6 +34,7 @@ export async function checkDraft(context: Context, change: DraftChange): Promise
     ...customModelProblems(change),
     ...(await promptProblems(change.patch)),
     ...(await endpointProblems(context, change)),
+    ...(await customSpeechProblems(context, change)),
     ...(await referenceProblems(context, change)),
   ];
   if (problems.length > 0)
@@ -243,16 +232,6 @@ async function baseUrlProblems(context: Context, baseUrl: string): Promise<Probl
   return url.protocol === 'https:' || (await context.egress.allowsPlainHttp(baseUrl))
     ? []
     : [{ loc, text: 'must be https' }];
-}
-
-async function urlProblems(context: Context, url: string, loc: Problem['loc']): Promise<Problem[]> {
-  try {
-    await context.egress.check(url);
-    return [];
-  } catch (error) {
-    if (!(error instanceof EgressRefused)) throw error;
-    return [{ loc, text: error.message }];
-  }
 }
 
 async function referenceProblems(context: Context, { teamId, patch }: DraftChange): Promise<Problem[]> {

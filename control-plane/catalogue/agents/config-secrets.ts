@@ -5,6 +5,7 @@
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import { isOtherHost } from '#config/credential-host.ts';
+import { type CustomSpeech, httpAddress } from '#config/custom-speech.ts';
 import { reseal, type SecretBox } from '../../platform/secrets/secret-box.ts';
 import type { SealedAgentSecrets } from '../../platform/store/models/agent-model.ts';
 
@@ -14,8 +15,8 @@ type KeyByUrl = SealedAgentSecrets['post_call'];
 export const NO_SECRETS: SealedAgentSecrets = { post_call: [], conversation_init: [], llm_api_key: null };
 
 /**
- * Applies a patch's secrets and sets `has_secret` accordingly. The key of a custom model is kept only for the
- * host it was given for.
+ * Applies a patch's secrets and sets `has_secret` accordingly. A key of a custom model or of custom speech is
+ * kept only for the host it was given for.
  */
 export function applySecrets(
   box: SecretBox,
@@ -28,6 +29,7 @@ export function applySecrets(
   const init = config.webhooks.conversation_init;
   const sentInit = patch.webhooks?.conversation_init;
   const sentByUrl = new Map(patch.webhooks?.post_call?.map((entry) => [entry.url, entry.secret]));
+  const speechKeys = speechKeysOf(box, draft, patch, config);
   const secrets: SealedAgentSecrets = {
     post_call: config.webhooks.post_call.flatMap(({ url }) =>
       keep(box, stored.post_call, url, sentByUrl.get(url)),
@@ -36,6 +38,7 @@ export function applySecrets(
     llm_api_key:
       custom &&
       resolveSecret(box, modelKeyFor(custom.base_url, draft), patch.llm?.custom?.api_key ?? undefined),
+    ...(Object.keys(speechKeys).length > 0 ? { custom_speech: speechKeys } : {}),
   };
   const hasKey = (keys: KeyByUrl, url: string) => keys.some((key) => key.url === url);
   return {
@@ -50,7 +53,37 @@ export function applySecrets(
         })),
       },
       llm: { ...config.llm, custom: custom && { ...custom, has_secret: secrets.llm_api_key !== null } },
+      ...(config.custom_speech ? { custom_speech: withHasSecret(config.custom_speech, speechKeys) } : {}),
     },
+  };
+}
+
+type SpeechKeys = NonNullable<SealedAgentSecrets['custom_speech']>;
+
+function speechKeysOf(
+  box: SecretBox,
+  draft: { readonly config: AgentConfig; readonly secrets: SealedAgentSecrets },
+  patch: AgentConfigPatch,
+  config: AgentConfig,
+): SpeechKeys {
+  const keys: SpeechKeys = {};
+  for (const part of ['asr', 'tts'] as const) {
+    const after = config.custom_speech?.[part];
+    if (!after) continue;
+    const before = httpAddress(draft.config.custom_speech?.[part]?.url ?? '');
+    const stored = draft.secrets.custom_speech?.[part] ?? null;
+    const kept = isOtherHost(before, httpAddress(after.url)) ? null : stored;
+    const key = resolveSecret(box, kept, patch.custom_speech?.[part]?.api_key ?? undefined);
+    if (key !== null) keys[part] = key;
+  }
+  return keys;
+}
+
+function withHasSecret(speech: CustomSpeech, keys: SpeechKeys): CustomSpeech {
+  const { asr, tts } = speech;
+  return {
+    ...(asr ? { asr: { ...asr, has_secret: keys.asr !== undefined } } : {}),
+    ...(tts ? { tts: { ...tts, has_secret: keys.tts !== undefined } } : {}),
   };
 }
 

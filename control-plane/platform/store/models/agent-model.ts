@@ -15,6 +15,8 @@ export interface SealedAgentSecrets {
   post_call: { url: string; sealed: string }[];
   conversation_init: { url: string; sealed: string }[];
   llm_api_key: string | null;
+  /** Absent without keys for `custom_speech`. */
+  custom_speech?: { asr?: string; tts?: string };
 }
 
 /** Fields that an agent can permit sessions to override. */

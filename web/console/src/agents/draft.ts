@@ -46,9 +46,13 @@ export function differences(before: AgentConfig, after: AgentConfig): Difference
 
 /** The sections of a snapshot as a PATCH that restores them. */
 export function restorePatch(snapshot: AgentConfig): Record<string, unknown> {
-  return Object.fromEntries(
-    sectionsOf(snapshot).map((name) => [name, name === 'llm' ? llmPatch(snapshot.llm) : snapshot[name]]),
-  );
+  return {
+    // Absent from a snapshot without it.
+    custom_speech: null,
+    ...Object.fromEntries(
+      sectionsOf(snapshot).map((name) => [name, name === 'llm' ? llmPatch(snapshot.llm) : snapshot[name]]),
+    ),
+  };
 }
 
 /** A custom model and a platform model are mutually exclusive. */

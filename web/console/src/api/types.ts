@@ -175,6 +175,28 @@ export type AgentConfig = {
     defaults: Record<string, string | number | boolean>;
     on_missing: "keep" | "empty" | "reject";
   };
+  custom_speech?: {
+    asr?: {
+      protocol: "jambonz" | "openai";
+      url: string;
+      model: string;
+      language: string;
+      fallback: boolean;
+      sample_rate_hz: 8000 | 16000;
+      interim_results: boolean;
+      has_secret: boolean;
+    };
+    tts?: {
+      protocol: "jambonz" | "openai";
+      url: string;
+      model: string;
+      language: string;
+      fallback: boolean;
+      voice: string;
+      sample_rate_hz: 8000 | 16000 | 22050 | 24000;
+      has_secret: boolean;
+    };
+  };
   agent_id: string;
   config_hash: string;
   updated_at: string;
@@ -1223,6 +1245,28 @@ export type Version = {
     variables: {
       defaults: Record<string, string | number | boolean>;
       on_missing: "keep" | "empty" | "reject";
+    };
+    custom_speech?: {
+      asr?: {
+        protocol: "jambonz" | "openai";
+        url: string;
+        model: string;
+        language: string;
+        fallback: boolean;
+        sample_rate_hz: 8000 | 16000;
+        interim_results: boolean;
+        has_secret: boolean;
+      };
+      tts?: {
+        protocol: "jambonz" | "openai";
+        url: string;
+        model: string;
+        language: string;
+        fallback: boolean;
+        voice: string;
+        sample_rate_hz: 8000 | 16000 | 22050 | 24000;
+        has_secret: boolean;
+      };
     };
     agent_id: string;
     config_hash: string;
