@@ -1,7 +1,7 @@
 /**
  * Journeys on one product beside a stand-in of a vendor: libraries of other vendors, the trace of a call,
- * tests of an agent, an agent suggested by the model, and the described API, whose hostile requests come
- * last.
+ * custom speech, tests of an agent, an agent suggested by the model, and the described API, whose hostile
+ * requests come last.
  */
 import { afterAll, beforeAll } from 'vitest';
 import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
@@ -9,6 +9,7 @@ import { openOtlpReceiver } from '#test/fakes/otlp-receiver.ts';
 import { describeAgentTests } from './agent-tests.ts';
 import { describeCallTraces } from './call-traces.ts';
 import { describeCompatSdks, HEARD } from './compat-sdks.ts';
+import { describeCustomSpeech } from './custom-speech.ts';
 import { describeDescribedApi } from './described-api.ts';
 import { startProduct } from './product.ts';
 import { describeSuggestedAgent } from './suggested-agent.ts';
@@ -40,6 +41,7 @@ afterAll(async () => {
 
 describeCompatSdks(stage);
 describeCallTraces(stage);
+describeCustomSpeech(stage);
 describeAgentTests(stage);
 describeSuggestedAgent(stage);
 describeDescribedApi(stage);
