@@ -58,6 +58,7 @@ export class JambonzConnection {
   readonly #messages: MessageAllowance;
   /** Null once its results may be reported. */
   #held: ConnectionEvent[] | null = [];
+  readonly #sent = { hasAudio: false, isAccepted: false };
   readonly #voice = { ms: 0, isUnsettled: false, atMs: 0 };
   /** The last result that is not final yet. */
   #interim = '';
@@ -79,6 +80,9 @@ export class JambonzConnection {
       },
     });
     this.#socket.listener = {
+      onOpen: () => {
+        this.#sent.isAccepted = true;
+      },
       onText: (text) => this.#received(text),
       onFailed: (error) => this.#closed(error),
     };
@@ -89,9 +93,13 @@ export class JambonzConnection {
     return this.#stop.isSent;
   }
 
-  /** Voice was sent, or words were heard, since the last final result. */
+  /**
+   * Voice was sent, or words were heard, since the last final result; or the server has not even accepted the
+   * connection for the audio.
+   */
   get isUnsettled(): boolean {
-    return this.#voice.isUnsettled || this.#interim !== '';
+    const isWaiting = this.#sent.hasAudio && !this.#sent.isAccepted;
+    return this.#voice.isUnsettled || this.#interim !== '' || isWaiting;
   }
 
   /** The server has reacted to `stop`. */
@@ -106,6 +114,7 @@ export class JambonzConnection {
 
   /** Sends samples; `voiceMs` of them may be speech. */
   write(samples: Buffer, voiceMs: number): void {
+    this.#sent.hasAudio = true;
     if (voiceMs > 0) {
       this.#voice.ms += voiceMs;
       this.#voice.isUnsettled = true;

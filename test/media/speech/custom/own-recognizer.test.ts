@@ -125,15 +125,25 @@ describe('an own recogniser with jambonz’ protocol', () => {
     heard.stream.close();
   });
 
+  it('silence is not settled by a server that refuses the connection, so a probe finds it', async () => {
+    const server = await vendor();
+    server.fault = { status: 500 };
+    const heard = new Recording(ownRecognizer({ url: server.sttUrl }), RATE);
+    heard.write(silence(RATE, 100));
+    heard.stream.finalise();
+    await heard.until('failed');
+    expect(heard.events).toMatchObject([{ type: 'failed', error: { category: 'unavailable' } }]);
+  });
+
   it('silence needs no answer of the server', async () => {
     const server = await vendor();
     server.fault = { halfOpen: 'answers' };
     const clock = new ManualClock();
     const heard = new Recording(ownRecognizer({ url: server.sttUrl }, { clock }), RATE);
     heard.write(silence(RATE, 500));
+    await expect.poll(() => server.connections[0]?.audioBytes).toBe(RATE);
     heard.stream.finalise();
     await heard.until('finalised');
-    await expect.poll(() => server.connections[0]?.audioBytes).toBe(RATE);
     await clock.advance(20_000);
     expect(heard.of('failed')).toEqual([]);
     heard.stream.close();
