@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { parseJson } from '#base/parse-json.ts';
 import { parseAgentFile } from '#cli/agent-file.ts';
 import { readSamples } from '#cli/prometheus-text.ts';
+import { mergeCustomSpeech } from '#config/custom-speech.ts';
 import { checkDigest } from '#control-plane/calls/admission/sip-digest.ts';
 import { parseChunk, parseSegment } from '#control-plane/calls/recordings/stored-pieces.ts';
 import { msgpackParts } from '#control-plane/platform/http/msgpack-shape.ts';
@@ -10,6 +11,7 @@ import { parseRtp } from '#media/rtp/packet.ts';
 import { parseRtcp } from '#media/rtp/rtcp.ts';
 import { decodeFlac } from '#media/speech/audio/flac-decoder.ts';
 import { flacFile } from '#media/speech/audio/flac-format.ts';
+import { WavReader } from '#media/speech/custom/pcm-reader.ts';
 import { parsePhones } from '#media/speech/local/flite.ts';
 import { decodeWav } from '#media/speech/pool/decode-wav.ts';
 import { chunkText } from '#protocol/knowledge-chunks.ts';
@@ -76,6 +78,9 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
       checkDigest(header, PROOF, CALL),
     ),
   'a refusal of a carrier': (text) => toFault(toTwilioFailure({ status: 400, message: text })),
+  'a streamed WAV file': (text) => new WavReader().read(Buffer.from(`RIFF\0\0\0\0WAVE${text}`)),
+  'an address of custom speech': (text) =>
+    mergeCustomSpeech(undefined, { tts: { protocol: 'openai', url: `https://own.example.com/${text}` } }),
   'a WAV file': (text) => [...decodeWav(Buffer.from(`RIFF\0\0\0\0WAVE${text}`), 60)],
   'a piece of a recording': (text) =>
     FLAC_HEADS.map((head) => [...decodeFlac(flacFile([Buffer.from([...head, ...Buffer.from(text)])], FLAC))]),
