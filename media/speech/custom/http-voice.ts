@@ -160,6 +160,7 @@ async function* played(
     if (chunk.samples.length > 0) yield limit.add(chunk);
     // What has arrived already must not be played after an interruption.
     signal.throwIfAborted();
+    if (reader.isDone) return;
   }
 }
 

@@ -8,14 +8,18 @@ import type { Clock, Timer } from '#base/clock.ts';
 import { parseJson } from '#base/parse-json.ts';
 import { SpeechError } from '../speech.ts';
 import { VendorSocket, type VendorSocketOptions } from '../vendors/connection/vendor-socket.ts';
+import { Allowance } from './allowance.ts';
 
 /** Most bytes of one message: a minute of speech is a thousand. */
 const MAX_MESSAGE_BYTES = 32 * 1_024;
 const MAX_TEXT_CHARS = 5_000;
 const MAX_ALTERNATIVES = 32;
-/** Messages accepted at once, and in each second after that. */
-const MESSAGES_AT_ONCE = 200;
-const MESSAGES_PER_SECOND = 50;
+/** Messages of any kind accepted at once, and in each second after that. */
+const MESSAGES = { atOnce: 200, perSecond: 50 };
+/** The same for bytes, which count frames without a message, too. */
+const BYTES = { atOnce: 2 ** 20, perSecond: 128 * 1_024 };
+/** Most results held back. */
+const MAX_HELD = 50;
 /** The server may have several final results after `stop`; after this pause it has none, ms. */
 const LAST_FINAL_MS = 250;
 /** A final result belongs to all the voice before it, if the last of it was sent this long ago, ms. */
@@ -44,7 +48,7 @@ export type ConnectionEvent =
 
 /** How to connect, and to what. */
 export interface ConnectionOptions {
-  readonly socket: Omit<VendorSocketOptions, 'categoryOfClose' | 'maxMessageBytes' | 'clock'>;
+  readonly socket: Omit<VendorSocketOptions, 'categoryOfClose' | 'maxMessageBytes' | 'admits' | 'clock'>;
   readonly clock: Clock;
   /** The first message. */
   readonly start: object;
@@ -55,7 +59,6 @@ export interface ConnectionOptions {
 export class JambonzConnection {
   readonly #options: ConnectionOptions;
   readonly #socket: VendorSocket;
-  readonly #messages: MessageAllowance;
   /** Null once its results may be reported. */
   #held: ConnectionEvent[] | null = [];
   readonly #sent = { hasAudio: false, isAccepted: false };
@@ -69,11 +72,13 @@ export class JambonzConnection {
   constructor(options: ConnectionOptions) {
     const { clock, socket, start } = options;
     this.#options = options;
-    this.#messages = new MessageAllowance(clock);
+    const messages = new Allowance(clock, MESSAGES);
+    const bytes = new Allowance(clock, BYTES);
     this.#socket = new VendorSocket({
       ...socket,
       clock,
       maxMessageBytes: MAX_MESSAGE_BYTES,
+      admits: (read) => messages.take(read.messages) && bytes.take(read.bytes),
       categoryOfClose: (code) => {
         this.#closeCode = code;
         return null;
@@ -153,8 +158,7 @@ export class JambonzConnection {
   #received(text: string): void {
     this.#stop.hasAnswer ||= this.#stop.isSent;
     const type = parseJson(kind, text)?.type;
-    if (!this.#messages.take()) this.#fail('sends too many messages');
-    else if (type === 'transcription') this.#heard(parseJson(transcription, text));
+    if (type === 'transcription') this.#heard(parseJson(transcription, text));
     else if (type === 'error') {
       const message = parseJson(problem, text)?.error.slice(0, 200) ?? '';
       this.#fail(`reported an error: ${message}`);
@@ -201,28 +205,11 @@ export class JambonzConnection {
   }
 
   #report(event: ConnectionEvent): void {
-    if (this.#held) this.#held.push(event);
-    else this.#options.onEvent(event);
-  }
-}
-
-/** How many messages a server may send. */
-class MessageAllowance {
-  readonly #clock: Clock;
-  #left = MESSAGES_AT_ONCE;
-  #atMs: number;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    this.#atMs = clock.now();
-  }
-
-  /** False if this message is one too many. */
-  take(): boolean {
-    const nowMs = this.#clock.now();
-    const earned = ((nowMs - this.#atMs) * MESSAGES_PER_SECOND) / 1_000;
-    this.#left = Math.min(MESSAGES_AT_ONCE, this.#left + earned) - 1;
-    this.#atMs = nowMs;
-    return this.#left >= 0;
+    if (!this.#held) return this.#options.onEvent(event);
+    // An interim result replaces the one before it.
+    if (event.type === 'interim' && this.#held.at(-1)?.type === 'interim') this.#held.pop();
+    const isTooMuch = this.#held.length >= MAX_HELD && (event.type === 'interim' || event.type === 'final');
+    if (isTooMuch) this.#fail('sends too many results');
+    else this.#held.push(event);
   }
 }

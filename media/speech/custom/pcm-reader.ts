@@ -9,6 +9,8 @@ import { OWN_SERVER } from './own-server.ts';
 const SPEECH_RATES_HZ = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000];
 /** Most bytes before the audio of a WAV file. */
 const MAX_HEAD_BYTES = 4_096;
+/** Most bytes read after the audio of a WAV file. Leaving earlier would cost the connection. */
+const MAX_TAIL_BYTES = 64 * 1_024;
 const PCM = 1;
 const EXTENSIBLE = 0xfffe;
 const FORMAT_BYTES = 16;
@@ -24,6 +26,8 @@ export interface ReadSamples {
 
 /** Reads the bytes of one answer in order. `read` throws `SpeechError` for anything else than speech. */
 export interface AudioReader {
+  /** The answer has no more audio, whatever follows. */
+  readonly isDone: boolean;
   read(bytes: Uint8Array): ReadSamples;
 }
 
@@ -35,6 +39,7 @@ interface Layout {
 
 /** A reader of raw little-endian samples; several channels become their mean. */
 export class PcmReader implements AudioReader {
+  readonly isDone = false;
   readonly #layout: Layout;
   #rest: Uint8Array = new Uint8Array(0);
 
@@ -67,6 +72,11 @@ export class WavReader implements AudioReader {
   #head: Buffer | null = Buffer.alloc(0);
   #pcm: PcmReader | null = null;
   #leftBytes = 0;
+  #tailBytes = 0;
+
+  get isDone(): boolean {
+    return this.#tailBytes > MAX_TAIL_BYTES;
+  }
 
   read(bytes: Uint8Array): ReadSamples {
     if (this.#pcm) return this.#audio(this.#pcm, bytes);
@@ -85,6 +95,7 @@ export class WavReader implements AudioReader {
   #audio(pcm: PcmReader, bytes: Uint8Array): ReadSamples {
     const audio = bytes.subarray(0, Math.min(bytes.length, this.#leftBytes));
     this.#leftBytes -= audio.length;
+    this.#tailBytes += bytes.length - audio.length;
     return pcm.read(audio);
   }
 }

@@ -22,6 +22,10 @@ export interface VendorSocketOptions {
   readonly lookup?: LookupFunction;
   /** A longer message fails the connection, bytes; absent: 4 MiB. */
   readonly maxMessageBytes?: number;
+  /**
+   * Told what was read: bytes, and messages, pings and pongs. False fails the connection. Absent: no limit.
+   */
+  readonly admits?: (read: { readonly messages: number; readonly bytes: number }) => boolean;
 }
 
 /** Listener. Gets nothing after `onFailed` or `close`. */
@@ -67,10 +71,11 @@ export class VendorSocket {
     );
     this.#socket.on('open', () => this.#opened());
     this.#socket.on('message', (data: Buffer, isBinary) => {
-      if (this.#isOver) return;
+      if (this.#isOver || !this.#mayRead({ messages: 1, bytes: 0 })) return;
       if (isBinary) this.listener?.onBinary?.(data);
       else this.listener?.onText(String(data));
     });
+    if (options.admits) this.#watchFlood();
     this.#socket.on('unexpected-response', (_request, response) => {
       response.resume();
       const status = response.statusCode ?? 0;
@@ -118,6 +123,23 @@ export class VendorSocket {
     this.#stop();
     this.#socket.terminate();
     this.listener?.onFailed(error);
+  }
+
+  /** What else than messages costs time. */
+  #watchFlood(): void {
+    const oneMore = () => void this.#mayRead({ messages: 1, bytes: 0 });
+    this.#socket.on('ping', oneMore).on('pong', oneMore);
+    this.#socket.on('upgrade', ({ socket }) =>
+      socket.on('data', ({ length }: Buffer) => void this.#mayRead({ messages: 0, bytes: length })),
+    );
+  }
+
+  #mayRead(read: { readonly messages: number; readonly bytes: number }): boolean {
+    if (this.#options.admits?.(read) !== false) return true;
+    this.fail(new SpeechError('unavailable', `${this.#options.vendor} sends too many messages`));
+    // One that is being closed, too.
+    this.#socket.terminate();
+    return false;
   }
 
   #opened(): void {

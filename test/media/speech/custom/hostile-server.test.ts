@@ -16,13 +16,15 @@ afterEach(async () => {
   for (const server of opened.splice(0)) await server.close();
 });
 
+type OnMessage = (socket: WebSocket, data: Buffer, isBinary: boolean) => void;
+
 /** A server with one answer to every request, and one to every message of a socket. */
 async function serve({
   answer = (response) => response.end(),
   onMessage = () => undefined,
 }: {
   answer?: (response: ServerResponse) => void;
-  onMessage?: (socket: WebSocket, data: Buffer, isBinary: boolean) => void;
+  onMessage?: OnMessage;
 }) {
   const seen = { requests: 0, closed: 0 };
   const server = createServer((request, response) => {
@@ -65,6 +67,20 @@ describe('a hostile voice', () => {
       category: 'unavailable',
       message: expect.stringContaining(`sent more than ${limit} for a text of 6 characters`),
     });
+    await expect.poll(() => seen.closed).toBe(1);
+  });
+
+  it('an endless tail of a WAV file is not read to its end', async () => {
+    const { http: url, seen } = await serve({
+      answer: (response) => {
+        const file = Buffer.concat([wavHeader(16_000), Buffer.alloc(3_200)]);
+        file.writeUInt32LE(3_200, 40);
+        response.writeHead(200, audio('audio/wav')).write(file);
+        endless(response, PIECE);
+      },
+    });
+    const chunks = await collect(speak(ownVoice({ url }), 'Hello.'));
+    expect(chunks.reduce((sum, { samples }) => sum + samples.length, 0)).toBe(1_600);
     await expect.poll(() => seen.closed).toBe(1);
   });
 
@@ -174,7 +190,7 @@ describe('a hostile voice', () => {
 
 describe('a hostile recogniser', () => {
   /** The failure of a stream whose server does this with each message. */
-  async function failureOf(onMessage: (socket: WebSocket, data: Buffer, isBinary: boolean) => void) {
+  async function failureOf(onMessage: OnMessage) {
     const { ws: url } = await serve({ onMessage });
     const heard = new Recording(ownRecognizer({ url }), RATE);
     heard.write(buzz(RATE, 600));
@@ -201,12 +217,53 @@ describe('a hostile recogniser', () => {
     });
   });
 
-  it('a flood of results fails the stream', async () => {
-    const flood = (socket: WebSocket) => {
-      for (let count = 0; count < 500; count++) sends(result('word'))(socket);
+  it.each([
+    ['results', 500, sends(result('word'))],
+    ['binary messages', 500, (socket: WebSocket) => socket.send(Buffer.alloc(1))],
+    ['bytes', 100, sends({ type: 'metadata', more: 'x'.repeat(30_000) })],
+    ['pings', 500, (socket: WebSocket) => socket.ping()],
+    ['pongs', 500, (socket: WebSocket) => socket.pong()],
+  ])('a flood of %s fails the stream', async (_name, times, send) => {
+    const flood = (socket: WebSocket, _data: Buffer, isBinary: boolean) => {
+      if (isBinary) return;
+      for (let count = 0; count < times; count++) send(socket);
     };
     expect(await failureOf(flood)).toMatchObject({
       error: { category: 'unavailable', message: expect.stringContaining('too many messages') },
+    });
+  });
+
+  it('more words than a caller can say fail the stream', async () => {
+    const talk = (socket: WebSocket) => {
+      for (let count = 0; count < 3; count++) sends({ ...result('x'.repeat(4_000)), is_final: true })(socket);
+    };
+    expect(await failureOf(talk)).toMatchObject({
+      error: {
+        category: 'unavailable',
+        message: expect.stringContaining('more words than a caller can say'),
+      },
+    });
+  });
+
+  it('results that wait for those of an older connection are limited', async () => {
+    const sockets: WebSocket[] = [];
+    const { ws: url } = await serve({
+      onMessage: (socket, _data, isBinary) => {
+        if (!sockets.includes(socket)) sockets.push(socket);
+        if (!isBinary || socket === sockets[0]) return;
+        for (let count = 0; count < 60; count++) sends({ ...result('word'), is_final: true })(socket);
+      },
+    });
+    const heard = new Recording(ownRecognizer({ url }), RATE);
+    heard.write(buzz(RATE, 600));
+    heard.stream.finalise();
+    heard.write(buzz(RATE, 600));
+    await expect.poll(() => sockets[1]?.readyState).toBe(3);
+    sockets[0]?.close(1000);
+    await heard.until('failed');
+    expect(heard.of('final')).toHaveLength(50);
+    expect(heard.of('failed')[0]).toMatchObject({
+      error: { category: 'unavailable', message: expect.stringContaining('too many results') },
     });
   });
 
