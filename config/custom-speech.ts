@@ -46,9 +46,16 @@ export const customSpeech = z.strictObject({
 });
 export type CustomSpeech = z.output<typeof customSpeech>;
 
+/** A key is sent in a header: other characters would fail every request. */
+const apiKey = z
+  .string()
+  .min(1)
+  .max(4_096)
+  .refine((value) => !/[^!-~]/.test(value), 'must be ASCII characters without spaces');
+
 /** Sent with a change; `has_secret` is accepted when a snapshot is restored, and never stored. */
 const sent = {
-  api_key: z.string().min(1).max(4_096).nullable().optional(),
+  api_key: apiKey.nullable().optional(),
   has_secret: z.boolean().optional(),
 };
 

@@ -141,6 +141,8 @@ describe('custom speech', () => {
     { tts: { ...tts, unknown: 1 } },
     { tts: { ...tts, api_key: '' } },
     { tts: { ...tts, api_key: 'x'.repeat(4_097) } },
+    { tts: { ...tts, api_key: 'sk-voice\n' } },
+    { tts: { ...tts, api_key: 'sk-vöice' } },
     { other: {} },
   ])('is 422 if it is not in the schema: %j', async (body) => {
     expect((await patch(body)).status).toBe(422);
