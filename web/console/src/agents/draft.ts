@@ -46,12 +46,13 @@ export function differences(before: AgentConfig, after: AgentConfig): Difference
 
 /** The sections of a snapshot as a PATCH that restores them. */
 export function restorePatch(snapshot: AgentConfig): Record<string, unknown> {
+  const { custom_speech: speech } = snapshot;
   return {
-    // Absent from a snapshot without it.
-    custom_speech: null,
     ...Object.fromEntries(
       sectionsOf(snapshot).map((name) => [name, name === 'llm' ? llmPatch(snapshot.llm) : snapshot[name]]),
     ),
+    // A part that the snapshot does not have is removed.
+    custom_speech: speech ? { asr: null, tts: null, ...speech } : null,
   };
 }
 

@@ -1,0 +1,34 @@
+/** The PATCH that restores a version. */
+import { describe, expect, it } from 'vitest';
+import { restorePatch } from '../../web/console/src/agents/draft.ts';
+import type { AgentConfig } from '../../web/console/src/api/types.ts';
+
+const server = {
+  protocol: 'jambonz',
+  url: 'wss://own.example.com/stt',
+  model: '',
+  language: '',
+  fallback: true,
+  sample_rate_hz: 8_000,
+  interim_results: true,
+  has_secret: true,
+} as const;
+
+/** A snapshot with this section. */
+function snapshot(custom_speech?: AgentConfig['custom_speech']): AgentConfig {
+  const sections = {
+    agent_id: 'a',
+    llm: { model: 'm', custom: null },
+    ...(custom_speech && { custom_speech }),
+  };
+  return sections as unknown as AgentConfig;
+}
+
+describe('the PATCH that restores a version', () => {
+  it('removes custom speech, or the part of it, that the version does not have', () => {
+    expect(restorePatch(snapshot())).toEqual({ llm: { model: 'm', custom: null }, custom_speech: null });
+    expect(restorePatch(snapshot({ asr: server }))).toMatchObject({
+      custom_speech: { asr: server, tts: null },
+    });
+  });
+});
