@@ -18,6 +18,11 @@ const LIMIT_MS_PER_CHARACTER = 400;
 const MAX_MP3_BYTES = 2 * 2 ** 20;
 const OPENAI_MODEL = 'tts-1';
 const OPENAI_VOICE = 'alloy';
+/**
+ * Least audio passed on at once, ms, except the last. Each piece costs its call some work, and a server may
+ * send single samples.
+ */
+const LEAST_PIECE_MS = 20;
 /** Samples of a decoded MP3 passed on at once: a quarter of a second. */
 const PIECE_SAMPLES = 4_000;
 
@@ -155,13 +160,36 @@ async function* played(
     signal,
   }: { readonly reader: AudioReader; readonly limit: AudioLimit; readonly signal: AbortSignal },
 ): AsyncGenerator<SpeechChunk> {
+  let waiting: Int16Array[] = [];
+  let count = 0;
+  let rateHz = 0;
   for await (const bytes of body) {
-    const chunk = reader.read(bytes);
-    if (chunk.samples.length > 0) yield limit.add(chunk);
+    const { samples, sampleRateHz } = reader.read(bytes);
+    if (samples.length > 0) waiting.push(samples);
+    count += samples.length;
+    rateHz = sampleRateHz;
+    if (count > 0 && count * 1_000 >= LEAST_PIECE_MS * rateHz) {
+      yield limit.add({ samples: joined(waiting, count), sampleRateHz });
+      waiting = [];
+      count = 0;
+    }
     // What has arrived already must not be played after an interruption.
     signal.throwIfAborted();
-    if (reader.isDone) return;
+    if (reader.isDone) break;
   }
+  if (count > 0) yield limit.add({ samples: joined(waiting, count), sampleRateHz: rateHz });
+}
+
+function joined(pieces: readonly Int16Array[], count: number): Int16Array {
+  const [first] = pieces;
+  if (first?.length === count) return first;
+  const all = new Int16Array(count);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
 }
 
 interface Mp3Deps {

@@ -205,7 +205,10 @@ export class JambonzConnection {
   }
 
   #report(event: ConnectionEvent): void {
-    if (!this.#held) return this.#options.onEvent(event);
+    if (!this.#held) {
+      this.#options.onEvent(event);
+      return;
+    }
     // An interim result replaces the one before it.
     if (event.type === 'interim' && this.#held.at(-1)?.type === 'interim') this.#held.pop();
     const isTooMuch = this.#held.length >= MAX_HELD && (event.type === 'interim' || event.type === 'final');

@@ -70,6 +70,24 @@ describe('a hostile voice', () => {
     await expect.poll(() => seen.closed).toBe(1);
   });
 
+  it('audio that arrives sample by sample is passed on in pieces of 20 ms', async () => {
+    const { http: url } = await serve({
+      answer: async (response) => {
+        response.writeHead(200, audio('audio/l16;rate=8000'));
+        for (let sample = 0; sample < 400; sample++) {
+          response.write(Buffer.of(sample % 100, 0));
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        response.end();
+      },
+    });
+    const chunks = await collect(speak(ownVoice({ url }), 'Hello.'));
+    expect(chunks.flatMap(({ samples }) => [...samples])).toEqual(
+      Array.from({ length: 400 }, (_, sample) => sample % 100),
+    );
+    expect(chunks.slice(0, -1).every(({ samples }) => samples.length >= 160)).toBe(true);
+  });
+
   it('an endless tail of a WAV file is not read to its end', async () => {
     const { http: url, seen } = await serve({
       answer: (response) => {
@@ -134,7 +152,7 @@ describe('a hostile voice', () => {
     const { http: url, seen } = await serve({
       answer: (response) => {
         response.writeHead(200, audio('audio/l16;rate=8000')).write(PIECE);
-        const trickle = setInterval(() => response.write(Buffer.alloc(2)), 5);
+        const trickle = setInterval(() => response.write(Buffer.alloc(320)), 5);
         response.on('close', () => clearInterval(trickle));
       },
     });
