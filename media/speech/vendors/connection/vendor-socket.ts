@@ -36,6 +36,7 @@ export interface SocketListener {
   onFailed(error: SpeechError): void;
 }
 
+const ONE_MESSAGE = { messages: 1, bytes: 0 };
 const CONNECT_MS = 3_000;
 const CLOSE_MS = 2_000;
 /**
@@ -71,7 +72,7 @@ export class VendorSocket {
     );
     this.#socket.on('open', () => this.#opened());
     this.#socket.on('message', (data: Buffer, isBinary) => {
-      if (this.#isOver || !this.#mayRead({ messages: 1, bytes: 0 })) return;
+      if (this.#isOver || !this.#mayRead(ONE_MESSAGE)) return;
       if (isBinary) this.listener?.onBinary?.(data);
       else this.listener?.onText(String(data));
     });
@@ -127,7 +128,7 @@ export class VendorSocket {
 
   /** What else than messages costs time. */
   #watchFlood(): void {
-    const oneMore = () => void this.#mayRead({ messages: 1, bytes: 0 });
+    const oneMore = () => void this.#mayRead(ONE_MESSAGE);
     this.#socket.on('ping', oneMore).on('pong', oneMore);
     this.#socket.on('upgrade', ({ socket }) =>
       socket.on('data', ({ length }: Buffer) => void this.#mayRead({ messages: 0, bytes: length })),

@@ -285,6 +285,23 @@ describe('a hostile recogniser', () => {
     });
   });
 
+  it('a redirect of the connection is not followed', async () => {
+    let requests = 0;
+    const server = createServer().on('upgrade', (_request, socket) => {
+      requests++;
+      socket.end('HTTP/1.1 302 Found\r\nlocation: /other\r\ncontent-length: 0\r\n\r\n');
+    });
+    const { port, close } = await listenLocally(server);
+    opened.push({ close });
+    const heard = new Recording(ownRecognizer({ url: `ws://127.0.0.1:${port}/` }), RATE);
+    await heard.until('failed');
+    expect(heard.events).toMatchObject([{ error: { category: 'bad_request' } }]);
+    expect(heard.of('failed')[0]).toMatchObject({
+      error: { message: expect.stringContaining('HTTP 302') },
+    });
+    expect(requests).toBe(1);
+  });
+
   it('messages of unknown types are ignored', async () => {
     const { ws: url } = await serve({
       onMessage: (socket, data) => {
