@@ -17,12 +17,14 @@ export class Allowance {
     this.#atMs = clock.now();
   }
 
-  /** Uses up an amount; false if it is too much. */
+  /** Uses up an amount; false, without using it up, if it is too much. */
   take(amount: number): boolean {
     const nowMs = this.#clock.now();
     const earned = ((nowMs - this.#atMs) * this.#perSecond) / 1_000;
-    this.#left = Math.min(this.#atOnce, this.#left + earned) - amount;
+    this.#left = Math.min(this.#atOnce, this.#left + earned);
     this.#atMs = nowMs;
-    return this.#left >= 0;
+    if (amount > this.#left) return false;
+    this.#left -= amount;
+    return true;
   }
 }

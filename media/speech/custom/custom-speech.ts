@@ -6,7 +6,7 @@ import { createDecoders } from '../pool/decoders.ts';
 import type { Recognizer, Synthesizer } from '../speech.ts';
 import { createHttpVoice } from './http-voice.ts';
 import { createJambonzRecognizer } from './jambonz-recognizer.ts';
-import { limitFinals } from './limited-finals.ts';
+import { limitWords } from './limited-words.ts';
 import { Mp3Decoder } from './mp3-decoder.ts';
 import { createOwnOpenaiRecognizer } from './openai-recognizer.ts';
 import type { OwnServerDeps } from './own-server.ts';
@@ -48,7 +48,7 @@ export class CustomSpeech {
 
   #create(id: string, own: PlannedRecognizer): Recognizer {
     const create = { jambonz: createJambonzRecognizer, openai: createOwnOpenaiRecognizer }[own.protocol];
-    return limitFinals(create(id, own, this.#deps), this.#deps.clock);
+    return limitWords(create(id, own, this.#deps), this.#deps.clock);
   }
 }
 

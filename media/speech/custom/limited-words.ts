@@ -1,5 +1,5 @@
 /**
- * A recogniser whose final results are limited to what a caller can say. A call keeps all of them in its
+ * A recogniser whose results are limited to what a caller can say. A call keeps all of them in its
  * transcript and examines the current turn with each new one, so endless words would slow down other calls.
  */
 import type { Clock } from '#base/clock.ts';
@@ -8,21 +8,27 @@ import { Allowance } from './allowance.ts';
 import { OWN_SERVER } from './own-server.ts';
 
 /** Characters of final results in a stream; fast speech has 25 a second. */
-const CHARACTERS = { atOnce: 10_000, perSecond: 100 };
+const FINAL_CHARACTERS = { atOnce: 10_000, perSecond: 100 };
 /** A result counts as this many characters more, because each is examined. */
-const CHARACTERS_PER_FINAL = 20;
+const CHARACTERS_PER_RESULT = 20;
+/** The same for interim results. Those beyond it are dropped: the next one, or the final one, replaces them. */
+const INTERIM_CHARACTERS = { atOnce: 20_000, perSecond: 5_000 };
 
-/** Wraps a recogniser so that a stream fails as `unavailable` when it has too many words. */
-export function limitFinals(recognizer: Recognizer, clock: Clock): Recognizer {
+/** Wraps a recogniser so that a stream fails as `unavailable` when it has too many final words. */
+export function limitWords(recognizer: Recognizer, clock: Clock): Recognizer {
   return {
     ...recognizer,
     open(options) {
-      const allowance = new Allowance(clock, CHARACTERS);
+      const finals = new Allowance(clock, FINAL_CHARACTERS);
+      const interims = new Allowance(clock, INTERIM_CHARACTERS);
       let isOver = false;
       const onEvent = (event: RecognitionEvent) => {
         if (isOver) return;
-        if (event.type !== 'final' || allowance.take(event.text.length + CHARACTERS_PER_FINAL))
-          return options.onEvent(event);
+        if (event.type === 'interim' && !interims.take(event.text.length + CHARACTERS_PER_RESULT)) return;
+        if (event.type !== 'final' || finals.take(event.text.length + CHARACTERS_PER_RESULT)) {
+          options.onEvent(event);
+          return;
+        }
         isOver = true;
         stream.close();
         const error = new SpeechError('unavailable', `${OWN_SERVER} sends more words than a caller can say`);
