@@ -11,7 +11,7 @@ import { OWN_SERVER } from './own-server.ts';
 const FINAL_CHARACTERS = { atOnce: 10_000, perSecond: 100 };
 /** A result counts as this many characters more, because each is examined. */
 const CHARACTERS_PER_RESULT = 20;
-/** The same for interim results. Those beyond it are dropped: the next one, or the final one, replaces them. */
+/** The same for interim results. Those beyond it are dropped: the next or the final one replaces them. */
 const INTERIM_CHARACTERS = { atOnce: 20_000, perSecond: 5_000 };
 
 /** Wraps a recogniser so that a stream fails as `unavailable` when it has too many final words. */
