@@ -94,7 +94,14 @@ async function readStored(
         api.get(`/v1/agent/agents/${agentId}/config`),
       ])
     : [null, null];
-  const { agent_id: _id, config_hash: _hash, updated_at: _at, ...config } = stored ?? {};
+  // Tool servers belong to a deployment and are not in a file.
+  const {
+    agent_id: _id,
+    config_hash: _hash,
+    updated_at: _at,
+    tool_servers: _servers,
+    ...config
+  } = stored ?? {};
   const tools = await readNamed(
     api,
     { path: '/v1/agent/tools', rows: 'tools', idField: 'tool_id', fields: TOOL },

@@ -66,8 +66,19 @@ const llmPatch = z.strictObject({
     .optional(),
 });
 
-const { webhooks: _webhooks, llm: _llm, custom_speech: _speech, ...plainSections } = agentConfig.shape;
-type PlainSections = Omit<AgentConfig, 'webhooks' | 'llm' | 'custom_speech'>;
+/** Null and an empty list remove the section. */
+const toolServersPatch = z
+  .strictObject({ tool_server_ids: z.array(z.string().max(64)).max(LIMITS.agentToolServers) })
+  .nullable();
+
+const {
+  webhooks: _webhooks,
+  llm: _llm,
+  custom_speech: _speech,
+  tool_servers: _toolServers,
+  ...plainSections
+} = agentConfig.shape;
+type PlainSections = Omit<AgentConfig, 'webhooks' | 'llm' | 'custom_speech' | 'tool_servers'>;
 
 const plainSchema = z.strictObject(plainSections);
 
@@ -81,6 +92,7 @@ export const agentConfigPatch = z.strictObject({
   webhooks: webhooksPatch.optional(),
   llm: llmPatch.optional(),
   custom_speech: customSpeechPatch.optional(),
+  tool_servers: toolServersPatch.optional(),
 });
 export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
 
@@ -89,11 +101,12 @@ export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
  * secrets, corrects it.
  */
 export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): AgentConfig {
-  const { webhooks, llm, custom_speech, ...plain } = patch;
-  const { custom_speech: currentSpeech, ...current } = config;
+  const { webhooks, llm, custom_speech, tool_servers, ...plain } = patch;
+  const { custom_speech: currentSpeech, tool_servers: currentServers, ...current } = config;
   const merged = merge(plainSchema, current, plain) as PlainSections;
   const sources = patch.knowledge_base;
   const speech = mergeCustomSpeech(currentSpeech, custom_speech);
+  const servers = tool_servers === undefined ? currentServers : tool_servers;
   return {
     ...current,
     ...merged,
@@ -107,6 +120,7 @@ export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): 
     webhooks: mergeWebhooks(config.webhooks, webhooks),
     llm: mergeLlm(config.llm, llm),
     ...(speech ? { custom_speech: speech } : {}),
+    ...(servers && servers.tool_server_ids.length > 0 ? { tool_servers: servers } : {}),
   };
 }
 

@@ -164,6 +164,11 @@ const knowledgeSection = z.strictObject({
   knowledge_source_ids: z.array(z.string().max(64)).max(LIMITS.knowledgeSources).default([]),
 });
 
+/** Absent unless the agent uses tools of MCP servers, so an agent without them reads and hashes as before. */
+const toolServersSection = z.strictObject({
+  tool_server_ids: z.array(z.string().max(64)).max(LIMITS.agentToolServers),
+});
+
 const dataField = z.strictObject({
   name: analysisName,
   type: z.enum(['boolean', 'text', 'number', 'enum']).default('text'),
@@ -195,6 +200,7 @@ export const agentConfig = z.strictObject({
   tools: toolsSection.prefault({}),
   webhooks: webhooksSection.prefault({}),
   knowledge_base: knowledgeSection.prefault({}),
+  tool_servers: toolServersSection.exactOptional(),
   analysis: analysisSection.prefault({}),
   guardrails: z
     .strictObject({ focus: z.boolean().default(false), manipulation: z.boolean().default(false) })

@@ -113,6 +113,22 @@ const FAULTS = {
     reason: 'no_language_model',
   },
   tool_attached: { status: 409, message: 'Tool is attached to {count} agent(s): detach it, then delete' },
+  tool_server_attached: {
+    status: 409,
+    message: 'Tool server is attached to {count} agent(s): detach it, then delete',
+  },
+  tool_server_not_listed: {
+    status: 409,
+    message: 'The tools of {name} have never been read: POST …/tool-servers/{id}/refresh, then publish',
+    reason: 'tool_server_not_listed',
+  },
+  too_many_server_tools: {
+    status: 409,
+    message:
+      'The attached tool servers have {count} permitted tools, and an agent at most {limit}: set their ' +
+      'allowed_tools',
+    reason: 'too_many_server_tools',
+  },
   number_taken: { status: 409, message: 'This number is already on the platform' },
   agent_archived: { status: 409, message: 'Agent is archived', sip: 486 },
   publish_conflict: { status: 409, message: 'The draft changed while it was being published; try again' },
@@ -251,6 +267,11 @@ const FAULTS = {
     message:
       '{provider} did not answer; the number stays in provisioning until the outcome of the purchase is ' +
       'known',
+  },
+  tool_server_failed: {
+    status: 502,
+    message: 'The tool server did not list its tools: {detail}',
+    reason: 'tool_server_failed',
   },
   suggestion_failed: {
     status: 502,

@@ -55,6 +55,17 @@ export const LIMITS = {
   toolOutputBytes: 256 * 1024,
   /** Tool values on the data channel */
   toolEventBytes: 4 * 1024,
+  /** our choice: tools of MCP servers (docs/mcp.md) */
+  agentToolServers: 10,
+  agentServerTools: 64,
+  listedServerTools: 128,
+  serverToolDescriptionChars: 4_000,
+  serverToolSchemaBytes: 16 * 1024,
+  serverListBytes: 512 * 1024,
+  serverResultBytes: 64 * 1024,
+  serverResponseBytes: 2 * 1_048_576,
+  serverConnectMs: 5_000,
+  serverToolSeconds: 300,
   knowledgeSources: 100,
   knowledgeInlineBytes: 8 * 1024,
   /** our choice: the same as for agents */

@@ -27,6 +27,7 @@ import { registerKnowledgeRoutes } from './catalogue/knowledge/knowledge-routes.
 import { registerLostCallRoutes } from './catalogue/numbers/lost-call-routes.ts';
 import { registerNumberRoutes } from './catalogue/numbers/number-routes.ts';
 import { registerProofRoutes } from './catalogue/numbers/proof-routes.ts';
+import { registerToolServerRoutes } from './catalogue/tool-servers/tool-server-routes.ts';
 import { registerToolRoutes } from './catalogue/tools/tool-routes.ts';
 import { registerSuggestionRoutes } from './jobs/agent-suggestions/suggestion-routes.ts';
 import { registerTestRunRoutes } from './jobs/agent-tests/test-batch-routes.ts';
@@ -69,6 +70,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerWidgetRoutes(app, context);
   registerLimitRoutes(app, context);
   registerToolRoutes(app, context);
+  registerToolServerRoutes(app, context);
   registerTestRoutes(app, context);
   registerTestRunRoutes(app, context);
   registerSuggestionRoutes(app, context);

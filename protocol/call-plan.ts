@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { agentConfig, variables } from '#config/agent-config.ts';
 import { plannedRecognizer, plannedVoice } from '#config/custom-speech.ts';
 import { localModel } from '#config/local-models.ts';
+import { serverTool } from './server-tools.ts';
 
 export const CALL_PLAN_VERSION = 1;
 
@@ -29,6 +30,26 @@ export const plannedTool = z.object({
   execution_mode: z.enum(['blocking', 'fire_and_forget', 'background']),
 });
 export type PlannedTool = z.infer<typeof plannedTool>;
+
+/** An MCP server as frozen at publication, with its credentials and the tools that were permitted then. */
+export const plannedToolServer = z.object({
+  tool_server_id: z.string(),
+  name: z.string(),
+  url: z.string(),
+  headers: plannedTool.shape.headers,
+  oauth: z
+    .object({ issuer: z.string(), client_id: z.string(), client_secret: z.string(), scope: z.string() })
+    .nullable(),
+  timeout_seconds: z.number(),
+  tools: z.array(
+    serverTool.extend({
+      /** Function name for the model. */
+      function_name: z.string(),
+      execution_mode: z.enum(['blocking', 'background']),
+    }),
+  ),
+});
+export type PlannedToolServer = z.infer<typeof plannedToolServer>;
 
 /** `system.*` variables, without their prefix. */
 export const systemVariables = z.object({
@@ -82,6 +103,7 @@ export const callPlan = z.object({
   /** An overridden first message is spoken verbatim in any mode. */
   first_message_override: z.string().nullable(),
   tools: z.array(plannedTool),
+  tool_servers: z.array(plannedToolServer).default([]),
   knowledge: z.array(z.object({ knowledge_source_id: z.string(), name: z.string(), content: z.string() })),
   llm_api_key: z.string().nullable(),
   /** Engines on the owner's servers. Not in `config`, whose unknown sections an older worker refuses. */

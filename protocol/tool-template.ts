@@ -33,11 +33,7 @@ export function renderRequest(
   tool: Pick<PlannedTool, 'method' | 'url' | 'headers' | 'content_type' | 'body_template'>,
   values: TemplateValues,
 ): RenderedRequest {
-  const headers: Record<string, string> = {};
-  // A line break in a value would start another header; other control characters would cause an error that
-  // quotes the whole value.
-  for (const header of tool.headers)
-    headers[header.name] = renderPlain(header.value, values).replace(CONTROLS, ' ');
+  const headers = renderHeaders(tool.headers, values);
   const request = { method: tool.method, url: renderUrl(tool.url, values), headers };
   if (tool.method === 'GET' || tool.body_template === '') return request;
   const declared = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
@@ -47,6 +43,18 @@ export function renderRequest(
     ...request,
     body: isJson ? renderJson(tool.body_template, values) : renderPlain(tool.body_template, values),
   };
+}
+
+/** Fills the templates of headers. Throws `FilledTooLong`. */
+export function renderHeaders(
+  templates: PlannedTool['headers'],
+  values: TemplateValues,
+): Record<string, string> {
+  const headers: Record<string, string> = {};
+  // A line break in a value would start another header; other control characters would cause an error that
+  // quotes the whole value.
+  for (const { name, value } of templates) headers[name] = renderPlain(value, values).replace(CONTROLS, ' ');
+  return headers;
 }
 
 /** Inserts values unchanged. */

@@ -1,7 +1,7 @@
 /**
  * Tools of a test conversation: answered by the test's mocks or the tool's own first mock, or really called
- * where the test says so. Every webhook tool is blocking here. A call without any answer is a gap, and a test
- * with a gap cannot pass.
+ * where the test says so. Webhook tools and tools of servers are blocking here. A call without any answer is
+ * a gap, and a test with a gap cannot pass.
  */
 
 import type { EgressGuard } from '#base/egress.ts';
@@ -16,6 +16,7 @@ import {
 import type { PlannedTool } from '#protocol/call-plan.ts';
 import type { ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
 import { shownCalls } from '#runtime/tools/hidden-failure.ts';
+import { ServerTools } from '#runtime/tools/server-tools.ts';
 import { createToolRunner, type ToolRunner, worded } from '#runtime/tools/tool-runner.ts';
 import type { TestContext } from './ask-model.ts';
 import { argumentsMatch, parsedArguments } from './patterns.ts';
@@ -52,13 +53,31 @@ export function createTestTools(
   return new MockedTools(job, of, context);
 }
 
+/** A tool as tests name it. */
+type NamedTool = Pick<PlannedTool, 'tool_id' | 'function_name' | 'name' | 'error_handling'> & {
+  readonly tool_type: PlannedTool['tool_type'] | 'mcp';
+};
+
+/** A server's tool has no id of its own. */
+function namedServerTools({ tool_servers }: AgentTestJob['plan']): NamedTool[] {
+  return tool_servers.flatMap(({ tool_server_id, tools }) =>
+    tools.map(({ name, function_name }) => ({
+      tool_id: `${tool_server_id}/${name}`,
+      function_name,
+      name,
+      error_handling: 'passthrough' as const,
+      tool_type: 'mcp' as const,
+    })),
+  );
+}
+
 class MockedTools implements TestTools {
   readonly calls: RecordedCall[] = [];
   readonly definitions: readonly ToolDefinition[];
   readonly #storedMocks: AgentTestJob['stored_mocks'];
   readonly #mocks: ToolMocks;
   readonly #runner: ToolRunner;
-  readonly #tools: ReadonlyMap<string, PlannedTool>;
+  readonly #tools: ReadonlyMap<string, NamedTool>;
   readonly #gaps = new Map<string, Gap>();
 
   constructor(job: AgentTestJob, of: { readonly egress: EgressGuard }, context: TestContext) {
@@ -80,9 +99,18 @@ class MockedTools implements TestTools {
         plan.channel === 'web_voice'
           ? { run: () => Promise.reject(new Error(NO_MOCK)), settle: () => undefined }
           : null,
+      // Connected at the first call that no mock answers.
+      serverTools: new ServerTools({
+        servers: plan.tool_servers,
+        values: () => ({ variables: plan.variables, systemVariables: plan.system_variables }),
+        egress: of.egress,
+        clock: context.clock,
+        logger: null,
+      }),
       clock: context.clock,
     });
-    this.#tools = new Map(tools.map((tool) => [tool.function_name, tool]));
+    const named: NamedTool[] = [...tools, ...namedServerTools(plan)];
+    this.#tools = new Map(named.map((tool) => [tool.function_name, tool]));
     this.definitions = plan.config.tools.enabled ? this.#runner.definitions : [];
   }
 
@@ -121,7 +149,7 @@ class MockedTools implements TestTools {
     this.#runner.close();
   }
 
-  #choose(tool: PlannedTool, call: ToolCall): Choice {
+  #choose(tool: NamedTool, call: ToolCall): Choice {
     if (this.#isReal(tool)) return { source: 'real' };
     // Tools that cannot really be called have no answer when mocks are off.
     if (this.#mocks.strategy === 'none') return { source: 'missing' };
@@ -133,20 +161,20 @@ class MockedTools implements TestTools {
     const stored = this.#storedMocks.find((mock) => mock.tool_id === tool.tool_id);
     if (own.length === 0 && stored && this.#mocks.strategy === 'all')
       return { source: 'tool', status: stored.status_code, body: stored.body, isError: false };
-    if (this.#mocks.fallback === 'real' && tool.tool_type === 'webhook') return { source: 'real' };
+    if (this.#mocks.fallback === 'real' && tool.tool_type !== 'client') return { source: 'real' };
     return { source: own.length > 0 ? 'unmatched' : 'missing' };
   }
 
-  #isReal(tool: PlannedTool): boolean {
+  #isReal(tool: NamedTool): boolean {
     const { strategy, real_tools } = this.#mocks;
     return (
-      tool.tool_type === 'webhook' &&
+      tool.tool_type !== 'client' &&
       (strategy === 'none' || real_tools.some((name) => this.isNamed(tool.function_name, name)))
     );
   }
 
   async #answerFrom(
-    tool: PlannedTool | undefined,
+    tool: NamedTool | undefined,
     chosen: Choice,
     { call, signal }: { call: ToolCall; signal: AbortSignal },
   ) {

@@ -19,6 +19,7 @@ import type { LanguageModel } from '../llm/llm.ts';
 import { stablePrompt } from '../prompt/prompt.ts';
 import { hangUpCallTool, transferCallTool } from '../tools/call-tools.ts';
 import { shownItems } from '../tools/hidden-failure.ts';
+import { offeredTools } from '../turn/loop/chat-requests.ts';
 import { failoverConfig } from '../turn/loop/failover-config.ts';
 import { createFlightLog, type FlightLog } from '../turn/loop/flight-log.ts';
 import type { CallTools } from '../turn/loop/running-tools.ts';
@@ -193,7 +194,7 @@ class RunningCall implements Call {
       stablePrompt: stablePrompt(plan, render),
       tools,
       knowledge: deps.knowledge ?? null,
-      toolDefinitions: [...(plan.config.tools.enabled ? tools.runner.definitions : []), ...callTools],
+      offeredTools: () => offeredTools(plan, tools.runner, callTools),
       flightLog: this.#flightLog,
       setVariable: (name, value) => {
         variables = { ...variables, [name]: value };

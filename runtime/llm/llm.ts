@@ -22,6 +22,8 @@ export interface ToolDefinition {
   readonly description: string;
   /** Every argument is a string filled by the model. */
   readonly arguments: readonly { readonly name: string; readonly description: string }[];
+  /** JSON schema of the arguments, instead of `arguments`. */
+  readonly inputSchema?: Readonly<Record<string, unknown>>;
 }
 
 /** One generation. */

@@ -170,7 +170,13 @@ function toModelError(error: unknown): ModelError {
   });
 }
 
-function toSdkTool({ name, description, arguments: args }: ToolDefinition): LanguageModelV4FunctionTool {
+function toSdkTool({
+  name,
+  description,
+  arguments: args,
+  inputSchema,
+}: ToolDefinition): LanguageModelV4FunctionTool {
+  if (inputSchema) return { type: 'function', name, description, inputSchema };
   const properties = Object.fromEntries(
     args.map((argument) => [argument.name, { type: 'string' as const, description: argument.description }]),
   );

@@ -14,6 +14,7 @@ import type { ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
 import type { ClientTools } from './client-tool.ts';
 import { HIDDEN_FAILURE } from './hidden-failure.ts';
 import type { RawOutcome } from './raw-outcome.ts';
+import type { ServedTool, ServerTools } from './server-tools.ts';
 import { runWebhookTool } from './webhook-tool.ts';
 
 /** The outcome of a tool call. */
@@ -36,13 +37,15 @@ interface ToolTraits {
    * an event.
    */
   readonly mode: PlannedTool['execution_mode'];
-  readonly source: 'webhook' | 'client' | 'background';
+  readonly source: 'webhook' | 'client' | 'background' | 'mcp';
 }
 
 /** The tools of one conversation. */
 export interface ToolRunner {
-  /** The tools offered to the model, in the plan's order. */
+  /** The tools offered to the model now, in the plan's order; a server's tools may come and go. */
   readonly definitions: readonly ToolDefinition[];
+  /** One sentence for the model about tools that are missing now; null or absent without any. */
+  readonly notice?: string | null;
   /** Null for a name the model invented. */
   traits(toolName: string): ToolTraits | null;
   /**
@@ -63,6 +66,8 @@ export interface ToolRunnerOptions {
   readonly egress: EgressGuard;
   /** Null without a web client: client tools are not offered then. */
   readonly clientTools: ClientTools | null;
+  /** Absent without tools of MCP servers. */
+  readonly serverTools?: ServerTools | null;
   readonly clock: Clock;
 }
 
@@ -72,11 +77,13 @@ export function createToolRunner(options: ToolRunnerOptions): ToolRunner {
     (tool) => tool.tool_type === 'webhook' || options.clientTools !== null,
   );
   const tools = new Map(offered.map((tool) => [tool.function_name, tool]));
+  const { serverTools = null } = options;
+  const find = (name: string): RunnableTool | null => tools.get(name) ?? serverTools?.find(name) ?? null;
   const closing = new AbortController();
   const inFlight = { foreground: 0, background: 0 };
 
   async function run(call: ToolCall, { signal }: { readonly signal: AbortSignal }): Promise<ToolOutcome> {
-    const tool = tools.get(call.toolName);
+    const tool = find(call.toolName);
     if (!tool) return refused(`There is no tool named ${call.toolName}.`);
     const input = parseArguments(call.input);
     if (!input) return refused('The arguments are not a JSON object.');
@@ -91,7 +98,7 @@ export function createToolRunner(options: ToolRunnerOptions): ToolRunner {
 
   /** Runs the tool under its timeout, the caller's signal and the end of the conversation. */
   async function guarded(
-    tool: PlannedTool,
+    tool: RunnableTool,
     input: Record<string, unknown>,
     context: { call: ToolCall; signal: AbortSignal },
   ): Promise<RawOutcome> {
@@ -116,10 +123,11 @@ export function createToolRunner(options: ToolRunnerOptions): ToolRunner {
   }
 
   function carryOut(
-    tool: PlannedTool,
+    tool: RunnableTool,
     input: Record<string, unknown>,
     context: { callId: string; signal: AbortSignal },
   ): Promise<RawOutcome> {
+    if (tool.tool_type === 'mcp') return runServed(serverTools, tool, { input, signal: context.signal });
     if (tool.tool_type === 'client' && options.clientTools)
       return options.clientTools.run(tool, input, context);
     const values = {
@@ -130,22 +138,45 @@ export function createToolRunner(options: ToolRunnerOptions): ToolRunner {
     return runWebhookTool(tool, values, { egress: options.egress, signal: context.signal });
   }
 
+  const definitions = offered.map((tool) => ({
+    name: tool.function_name,
+    description: tool.description || tool.name,
+    arguments: tool.arguments,
+  }));
   return {
-    definitions: offered.map((tool) => ({
-      name: tool.function_name,
-      description: tool.description || tool.name,
-      arguments: tool.arguments,
-    })),
+    get definitions() {
+      return serverTools ? [...definitions, ...serverTools.definitions] : definitions;
+    },
+    get notice() {
+      return serverTools?.notice ?? null;
+    },
     traits: (toolName) => {
-      const tool = tools.get(toolName);
+      const tool = find(toolName);
       return tool ? traitsOf(tool) : null;
     },
     run,
-    close: () => closing.abort(new Error('the conversation has ended')),
+    close: () => {
+      // First the calls, so that the servers hear of it.
+      closing.abort(new Error('the conversation has ended'));
+      serverTools?.close();
+    },
   };
 }
 
-function traitsOf(tool: PlannedTool): ToolTraits {
+type RunnableTool = PlannedTool | ServedTool;
+
+function runServed(
+  serverTools: ServerTools | null,
+  tool: ServedTool,
+  { input, signal }: { readonly input: Record<string, unknown>; readonly signal: AbortSignal },
+): Promise<RawOutcome> {
+  if (!serverTools) throw new Error('a tool of a server without servers');
+  return serverTools.run(tool, input, signal);
+}
+
+function traitsOf(tool: RunnableTool): ToolTraits {
+  if (tool.tool_type === 'mcp')
+    return { mode: tool.execution_mode, source: tool.execution_mode === 'background' ? 'background' : 'mcp' };
   if (tool.tool_type === 'client')
     return { mode: tool.expects_response ? 'blocking' : 'fire_and_forget', source: 'client' };
   return {
@@ -177,13 +208,17 @@ function refused(error: string): ToolOutcome {
 }
 
 /** Words a raw outcome for the timeline and for the model. */
-export function worded(tool: PlannedTool, raw: RawOutcome, latencyMs: number): ToolOutcome {
+export function worded(
+  tool: Pick<PlannedTool, 'error_handling'>,
+  raw: RawOutcome,
+  latencyMs: number,
+): ToolOutcome {
   const { output, outputTruncated, error } = raw;
   const modelText = raw.ok ? (output ?? 'done') : failureText(tool, raw);
   return { status: raw.ok ? 'completed' : 'failed', output, outputTruncated, error, latencyMs, modelText };
 }
 
-function failureText(tool: PlannedTool, raw: RawOutcome): string {
+function failureText(tool: Pick<PlannedTool, 'error_handling'>, raw: RawOutcome): string {
   return tool.error_handling === 'hide'
     ? HIDDEN_FAILURE
     : JSON.stringify({ error: raw.error, body: raw.output });

@@ -13,6 +13,7 @@ import type { KnowledgeSearch } from '../knowledge/knowledge-search.ts';
 import { createLanguageModel } from '../llm/create-language-model.ts';
 import type { LanguageModel } from '../llm/llm.ts';
 import { createClientTools } from '../tools/client-tool.ts';
+import { ServerTools } from '../tools/server-tools.ts';
 import { createToolRunner } from '../tools/tool-runner.ts';
 import type { CallTools } from '../turn/loop/running-tools.ts';
 
@@ -76,14 +77,21 @@ export class PlanEngines {
   }
 
   #toolsOf(plan: CallPlan, link: ToolsLink): CallTools {
-    const { egress, clock } = this.#deps;
+    const { egress, clock, logger } = this.#deps;
     const clientTools = plan.channel === 'web_voice' ? createClientTools((event) => link.send(event)) : null;
+    const { tool_servers: servers, system_variables: systemVariables } = plan;
+    const values = () => ({ variables: link.variables(), systemVariables });
+    const serverTools =
+      servers.length === 0 ? null : new ServerTools({ servers, values, egress, clock, logger });
+    // While the phone rings; no greeting waits for it.
+    serverTools?.start();
     const runner = createToolRunner({
       tools: plan.tools,
       variables: () => link.variables(),
-      systemVariables: plan.system_variables,
+      systemVariables,
       egress,
       clientTools,
+      serverTools,
       clock,
     });
     return { runner, settle: clientTools ? (result) => clientTools.settle(result) : null };

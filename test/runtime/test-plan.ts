@@ -42,6 +42,7 @@ export function testPlan(
     first_message_override: null,
     outreach: null,
     tools: [],
+    tool_servers: [],
     knowledge: [],
     llm_api_key: null,
     local_models: [],

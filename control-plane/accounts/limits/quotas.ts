@@ -11,6 +11,12 @@ import { idsOf } from '../../platform/store/ids-of.ts';
 const COUNTED = {
   agents: { what: 'agents', setting: 'LIMIT_AGENTS', model: 'agents', owner: 'team_id' },
   tools: { what: 'tools', setting: 'LIMIT_TOOLS', model: 'tools', owner: 'team_id' },
+  toolServers: {
+    what: 'tool servers',
+    setting: 'LIMIT_TOOL_SERVERS',
+    model: 'toolServers',
+    owner: 'team_id',
+  },
   knowledge: { what: 'knowledge sources', setting: 'LIMIT_KNOWLEDGE', model: 'knowledge', owner: 'team_id' },
   voices: { what: 'voice models', setting: 'LIMIT_VOICES', model: 'voices', owner: 'team_id' },
   tests: { what: 'agent tests', setting: 'LIMIT_TESTS', model: 'agentTests', owner: 'team_id' },

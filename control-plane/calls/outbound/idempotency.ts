@@ -4,8 +4,8 @@
  * and continues from there.
  */
 import { createHash } from 'node:crypto';
+import { canonicalJson } from '#base/canonical-json.ts';
 import { Fault, fault } from '#config/errors.ts';
-import { canonicalJson } from '../../catalogue/agents/config-hash.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import { InvalidRequest } from '../../platform/http/problems.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';

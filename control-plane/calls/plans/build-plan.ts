@@ -6,6 +6,7 @@ import { type AgentConfig, agentConfig, type Variables } from '#config/agent-con
 import { callTraceparent } from '#config/tracing.ts';
 import { CALL_PLAN_VERSION, type CallPlan, type SystemVariables } from '#protocol/call-plan.ts';
 import { isE164 } from '#telephony/e164.ts';
+import { planToolServers } from '../../catalogue/tool-servers/plan-tool-servers.ts';
 import { planTools } from '../../catalogue/tools/plan-tools.ts';
 import type { Context } from '../../platform/context.ts';
 import { invalidField } from '../../platform/http/problems.ts';
@@ -29,7 +30,7 @@ export interface Overrides {
 export interface PlanInput {
   readonly sessionId: string;
   readonly agent: Pick<AgentDocument, '_id' | 'name'>;
-  readonly version: Pick<VersionDocument, 'config' | 'secrets' | 'tools'>;
+  readonly version: Pick<VersionDocument, 'config' | 'secrets' | 'tools' | 'tool_servers'>;
   /** Contents of the knowledge attached to the version (`planKnowledge`). */
   readonly knowledge: CallPlan['knowledge'];
   readonly channel: SystemVariables['channel'];
@@ -81,7 +82,7 @@ export function buildPlan(
     variables: { ...config.variables.defaults, ...input.variables },
     system_variables: systemVariablesOf(context, input, config),
     first_message_override: input.overrides.first_message ?? null,
-    tools: config.tools.enabled ? planTools(context.secretBox, input.version.tools) : [],
+    ...plannedTools(context, input.version, config),
     knowledge: input.knowledge,
     llm_api_key: openSecret(context, config.llm.custom === null ? null : input.version.secrets.llm_api_key),
     ...speechOf(context, custom_speech, input.version.secrets),
@@ -114,6 +115,17 @@ function speechOf(
       ...(tts ? { tts: { ...tts, api_key: openSecret(context, keys?.tts ?? null) } } : {}),
     },
   };
+}
+
+function plannedTools(
+  { secretBox }: Pick<Context, 'secretBox'>,
+  version: PlanInput['version'],
+  config: AgentConfig,
+): Pick<CallPlan, 'tools' | 'tool_servers'> {
+  if (!config.tools.enabled) return { tools: [], tool_servers: [] };
+  const tools = planTools(secretBox, version.tools);
+  const taken = tools.map(({ function_name }) => function_name);
+  return { tools, tool_servers: planToolServers(secretBox, version.tool_servers ?? [], taken) };
 }
 
 /** The local models that a call may use: those of `ids`, and the default that replaces a vanished model. */

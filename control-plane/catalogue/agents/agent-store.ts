@@ -5,8 +5,10 @@
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import { patchAgentConfig } from '#config/agent-config-patch.ts';
 import { fault } from '#config/errors.ts';
+import { permittedTools } from '#protocol/server-tools.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
+import type { PinnedToolServer, ToolServerDocument } from '../../platform/store/models/tool-server-model.ts';
 import type { PinnedKnowledge } from '../../platform/store/models/version-model.ts';
 import { type AgentSnapshot, type AttachedTool, configHash } from './config-hash.ts';
 import { checkDraft } from './config-rules.ts';
@@ -83,7 +85,7 @@ export async function snapshotOf(context: Context, agent: AgentDocument): Promis
   return snapshot;
 }
 
-/** Hash of each agent's draft, in order; two queries for any number of agents. */
+/** Hash of each agent's draft, in order; a query for each kind of reference. */
 export async function draftHashes(context: Context, agents: readonly AgentDocument[]): Promise<string[]> {
   return (await snapshotsOf(context, agents)).map(configHash);
 }
@@ -95,11 +97,16 @@ async function snapshotsOf(context: Context, agents: readonly AgentDocument[]): 
   const sources = new Map(
     (await attachedKnowledge(context, sourceIds)).map((source) => [source.knowledge_source_id, source]),
   );
+  const serverIds = [...new Set(agents.flatMap(({ config }) => config.tool_servers?.tool_server_ids ?? []))];
+  const servers = new Map(
+    (await attachedServers(context, serverIds)).map((server) => [server.tool_server_id, server]),
+  );
   return agents.map(({ config, secrets }) => ({
     config,
     secrets,
     tools: config.tools.tool_ids.flatMap((id) => tools.get(id) ?? []),
     knowledge: config.knowledge_base.knowledge_source_ids.flatMap((id) => sources.get(id) ?? []),
+    toolServers: (config.tool_servers?.tool_server_ids ?? []).flatMap((id) => servers.get(id) ?? []),
   }));
 }
 
@@ -119,6 +126,23 @@ async function attachedTools(context: Context, toolIds: readonly string[]): Prom
     }) => ({
       tool_id: _id,
       ...definition,
+    }),
+  );
+}
+
+async function attachedServers(context: Context, ids: readonly string[]): Promise<PinnedToolServer[]> {
+  if (ids.length === 0) return [];
+  const servers = await context.models.toolServers.find({ _id: { $in: ids } }).lean<ToolServerDocument[]>();
+  return servers.map(
+    ({ _id, name, url, headers, oauth, background_tools, timeout_seconds, tools, allowed_tools }) => ({
+      tool_server_id: _id,
+      name,
+      url,
+      headers,
+      oauth,
+      background_tools,
+      timeout_seconds,
+      tools: permittedTools(tools, allowed_tools),
     }),
   );
 }

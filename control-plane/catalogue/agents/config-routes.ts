@@ -126,7 +126,7 @@ function registerVersions(app: ApiServer, context: Context): void {
         filter: { agent_id: agent._id },
         query: request.query,
         timeField: 'published_at',
-        without: ['config', 'tools', 'secrets', 'knowledge'],
+        without: ['config', 'tools', 'secrets', 'knowledge', 'tool_servers'],
       });
       return { versions: rows.map(toVersionSummary), ...page };
     },

@@ -238,12 +238,15 @@ async function referenceProblems(context: Context, { teamId, patch }: DraftChang
   const problems: Problem[] = [];
   const { tool_ids: toolIds = [] } = patch.tools ?? {};
   const { knowledge_source_ids: sourceIds = [] } = patch.knowledge_base ?? {};
-  const [tools, sources] = await Promise.all([
+  const serverIds = patch.tool_servers?.tool_server_ids ?? [];
+  const [tools, sources, servers] = await Promise.all([
     attachable(context, 'tools', teamId, toolIds),
     attachable(context, 'knowledge', teamId, sourceIds),
+    attachable(context, 'toolServers', teamId, serverIds),
   ]);
   problems.push(
     ...unknownEntries(['tools', 'tool_ids'], toolIds, tools, 'unknown tool'),
+    ...unknownEntries(['tool_servers', 'tool_server_ids'], serverIds, servers, 'unknown tool server'),
     ...unknownEntries(
       ['knowledge_base', 'knowledge_source_ids'],
       sourceIds,

@@ -4,12 +4,13 @@
  * and may be updated again.
  */
 import { fault } from '#config/errors.ts';
+import { LIMITS } from '#config/limits.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { findAgent, snapshotOf } from './agent-store.ts';
-import { configHash } from './config-hash.ts';
+import { type AgentSnapshot, configHash } from './config-hash.ts';
 import { newestVersion } from './newest-version.ts';
 
 const PUBLISH_ATTEMPTS = 10;
@@ -22,7 +23,8 @@ export interface VersionLabels {
 
 /**
  * Publishes an agent's draft, or returns the live version if the draft equals it. Throws `not_found`,
- * `agent_archived`, `versions_reached`, `publish_conflict`.
+ * `agent_archived`, `tool_server_not_listed`, `too_many_server_tools`, `versions_reached`,
+ * `publish_conflict`.
  */
 export async function publishAgent(
   context: Context,
@@ -34,6 +36,7 @@ export async function publishAgent(
     const agent = await findAgent(context, teamId, agentId);
     if (agent.status === 'archived') throw fault('agent_archived');
     const snapshot = await snapshotOf(context, agent);
+    await refuseUnreadServers(context, snapshot);
     const hash = configHash(snapshot);
     const live = await newestVersion(context, agentId);
     if (live?.config_hash === hash) {
@@ -55,6 +58,7 @@ export async function publishAgent(
       secrets: snapshot.secrets,
       tools: [...snapshot.tools],
       knowledge: [...snapshot.knowledge],
+      ...pinnedServers(snapshot),
       // Strictly increasing, so that sorting by time equals sorting by number.
       published_at: new Date(Math.max(context.clock.wallTime(), (live?.published_at.getTime() ?? 0) + 1)),
     };
@@ -102,8 +106,25 @@ export async function draftVersion(context: Context, agent: AgentDocument): Prom
     secrets: snapshot.secrets,
     tools: [...snapshot.tools],
     knowledge: [...snapshot.knowledge],
+    ...pinnedServers(snapshot),
     published_at: now(context),
   };
+}
+
+function pinnedServers({ toolServers }: AgentSnapshot): Pick<VersionDocument, 'tool_servers'> {
+  return toolServers.length > 0 ? { tool_servers: [...toolServers] } : {};
+}
+
+/** What a publication pins must have been read before, and fit a model's request. */
+async function refuseUnreadServers(context: Context, { toolServers }: AgentSnapshot): Promise<void> {
+  if (toolServers.length === 0) return;
+  const unread = await context.models.toolServers
+    .findOne({ _id: { $in: toolServers.map(({ tool_server_id }) => tool_server_id) }, listed_at: null })
+    .lean();
+  if (unread) throw fault('tool_server_not_listed', { name: unread.name, id: unread._id });
+  const count = toolServers.reduce((sum, { tools }) => sum + tools.length, 0);
+  const limit = LIMITS.agentServerTools;
+  if (count > limit) throw fault('too_many_server_tools', { count, limit });
 }
 
 /** A late update must not overwrite a newer pointer. */

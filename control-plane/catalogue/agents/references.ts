@@ -1,8 +1,8 @@
 /**
- * Integrity of references from drafts to tools and sources while one side attaches and the other deletes: no
- * draft keeps a reference to a deleted object. A deletion first marks the object and then looks for drafts;
- * an attachment is first stored and then checks the mark. The later of the two detects the other and is
- * undone.
+ * Integrity of references from drafts to tools, sources and tool servers while one side attaches and the
+ * other deletes: no draft keeps a reference to a deleted object. A deletion first marks the object and then
+ * looks for drafts; an attachment is first stored and then checks the mark. The later of the two detects the
+ * other and is undone.
  */
 import type { Context } from '../../platform/context.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
@@ -11,11 +11,12 @@ import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 const DELETION_MS = 60_000;
 
 type Parts = Pick<Context, 'models' | 'clock'>;
-type ReferenceKind = 'tools' | 'knowledge';
+type ReferenceKind = keyof typeof FIELDS;
 
 const FIELDS = {
   tools: 'config.tools.tool_ids',
   knowledge: 'config.knowledge_base.knowledge_source_ids',
+  toolServers: 'config.tool_servers.tool_server_ids',
 } as const;
 
 /** The ids that exist, belong to the team and are not being deleted. */
@@ -45,7 +46,7 @@ export async function detachDeleted(
   before: AgentDocument['config'] | null,
 ): Promise<boolean> {
   const gone = await Promise.all(
-    (['tools', 'knowledge'] as const).map(async (kind) => {
+    (['tools', 'knowledge', 'toolServers'] as const).map(async (kind) => {
       const known = before ? idsIn(before, kind) : [];
       const added = idsIn(stored.config, kind).filter((id) => !known.includes(id));
       const existing = await attachable(context, kind, stored.team_id, added);
@@ -79,6 +80,7 @@ export async function deleteReferred(
 }
 
 function idsIn(config: AgentDocument['config'], kind: ReferenceKind): readonly string[] {
+  if (kind === 'toolServers') return config.tool_servers?.tool_server_ids ?? [];
   return kind === 'tools' ? config.tools.tool_ids : config.knowledge_base.knowledge_source_ids;
 }
 
@@ -92,8 +94,15 @@ async function detach(
     drafts as never,
     { $pull: { [FIELDS[kind]]: { $in: ids } }, $inc: { rev: 1 } } as never,
   );
+  if (kind !== 'toolServers') return;
+  // The section is absent without a server.
+  const { [FIELDS[kind]]: _ids, ...owner } = drafts;
+  await models.agents.collection.updateMany(
+    { ...owner, [FIELDS[kind]]: [] } as never,
+    { $unset: { 'config.tool_servers': '' }, $inc: { rev: 1 } } as never,
+  );
 }
 
 function collectionOf({ models }: Parts, kind: ReferenceKind) {
-  return kind === 'tools' ? models.tools.collection : models.knowledge.collection;
+  return models[kind].collection;
 }

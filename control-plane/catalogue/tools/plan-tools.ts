@@ -48,17 +48,22 @@ export function functionNames(tools: readonly Pick<AttachedTool, 'name' | 'tool_
   const taken = new Set(tools.filter((tool) => tool.tool_type === 'client').map((tool) => tool.name));
   return tools.map((tool) => {
     if (tool.tool_type === 'client') return tool.name;
-    const base = slug(tool.name);
-    let name = base;
-    for (let copy = 2; taken.has(name); copy++)
-      name = `${base.slice(0, FUNCTION_NAME_CHARS - String(copy).length - 1)}_${copy}`;
-    taken.add(name);
-    return name;
+    return uniqueName(slug(tool.name), taken);
   });
 }
 
+/** The name, cut to the permitted length, or with a number if it is taken. Adds it to `taken`. */
+export function uniqueName(wanted: string, taken: Set<string>): string {
+  const base = wanted.slice(0, FUNCTION_NAME_CHARS);
+  let name = base;
+  for (let copy = 2; taken.has(name); copy++)
+    name = `${base.slice(0, FUNCTION_NAME_CHARS - String(copy).length - 1)}_${copy}`;
+  taken.add(name);
+  return name;
+}
+
 /** Converts a display name to match `^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`. */
-function slug(name: string): string {
+export function slug(name: string): string {
   const plain = name
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')

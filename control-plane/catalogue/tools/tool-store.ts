@@ -150,11 +150,12 @@ async function refuseDuplicateName(context: Context, tool: ToolDocument, name: s
 }
 
 /** A credential header with its value cleared; not sent until a new value is given. */
-function forgotten(header: ToolDefinition['headers'][number]): ToolDefinition['headers'][number] {
+export function forgotten(header: ToolDefinition['headers'][number]): ToolDefinition['headers'][number] {
   return header.kind === 'custom' ? header : { ...header, value: '' };
 }
 
-function sealHeaders(
+/** Seals credential headers; one that is equal to the stored one keeps its sealed form. */
+export function sealHeaders(
   box: SecretBox,
   headers: ToolDefinition['headers'],
   stored: ToolDefinition['headers'],

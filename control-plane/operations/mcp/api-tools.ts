@@ -73,6 +73,8 @@ const UNCONFIRMED: ReadonlySet<string> = new Set([
   'PATCH /v1/agent/agents/{agent_id}/config',
   'POST /v1/agent/tools',
   'PATCH /v1/agent/tools/{tool_id}',
+  'POST /v1/agent/tool-servers',
+  'PATCH /v1/agent/tool-servers/{tool_server_id}',
   'POST /v1/agent/tests',
   'PATCH /v1/agent/tests/{test_id}',
   'PUT /v1/agent/agents/{agent_id}/tests/{test_id}',

@@ -27,6 +27,7 @@ export interface JsonSchema {
 export const EXAMPLE_IDS = {
   agent_id: 'a4c1f0d29b7e4f0c8d5a3b6e1f207c94',
   tool_id: '70d3b58c1e9a4c62b4f7d8a05e2c6b13',
+  tool_server_id: '1c6e84f0a2d94b37850be9d17c3fa462',
   knowledge_source_id: 'c97e20b4d6f1483aa5b8e3f60d1c7294',
   phone_number_id: '5be0c4a7f39d4e1286d0b7c3a9f18e52',
   session_id: 'e8d2a6b05f7c41939c4be7d016f3a82b',

@@ -54,6 +54,17 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
   },
   'PATCH /v1/agent/tools/:tool_id': { timeout_seconds: 10, error_handling: 'hide' },
   'POST /v1/agent/tools/:tool_id/test': { arguments: { guests: '2' } },
+  'POST /v1/agent/tool-servers': {
+    name: 'Calendar',
+    url: 'https://calendar.example.com/mcp',
+    headers: [
+      { name: 'Authorization', kind: 'authorization_bearer', value: 'Bearer a-key' },
+      { name: 'X-Caller', value: '{{system.caller_number}}' },
+    ],
+    allowed_tools: ['find_slot', 'book_slot'],
+    timeout_seconds: 10,
+  },
+  'PATCH /v1/agent/tool-servers/:tool_server_id': { background_tools: ['book_slot'] },
   'POST /v1/agent/tests': {
     name: 'Books a table',
     test_type: 'simulation',

@@ -28,6 +28,7 @@ import { defineReplicas } from './models/replica-model.ts';
 import { defineSessionAttachments, defineSessions } from './models/session-model.ts';
 import { defineSpending } from './models/spending-model.ts';
 import { defineTools } from './models/tool-model.ts';
+import { defineToolServers } from './models/tool-server-model.ts';
 import { defineUsers } from './models/user-model.ts';
 import { defineVersions } from './models/version-model.ts';
 import { defineVoices } from './models/voice-model.ts';
@@ -45,6 +46,7 @@ export function defineModels(
     versions: defineVersions(connection),
     voices: defineVoices(connection),
     tools: defineTools(connection),
+    toolServers: defineToolServers(connection),
     knowledge: defineKnowledge(connection),
     knowledgeRevisions: defineKnowledgeRevisions(connection),
     numbers: defineNumbers(connection),

@@ -12,6 +12,7 @@ import type { CallKnowledge } from '../../knowledge/knowledge-search.ts';
 import { ContextWindow } from '../../llm/context-window.ts';
 import type { ChatMessage, ChatRequest, LanguageModel, ToolDefinition } from '../../llm/llm.ts';
 import { systemMessages } from '../../prompt/prompt.ts';
+import type { ToolRunner } from '../../tools/tool-runner.ts';
 import type { Effect } from '../machine/turn-effects.ts';
 
 /** Knowledge found for a turn. */
@@ -21,6 +22,21 @@ const SUMMARISE =
   'Summarise this part of a phone conversation for the agent who goes on with it: what the caller wants, ' +
   'every name, number, date and decision, what tools did, what is open. At most 200 words, no introduction.';
 
+/** What a request says about tools. */
+export interface OfferedTools {
+  readonly definitions: readonly ToolDefinition[];
+  readonly notice: string | null;
+}
+
+/** The tools of the agent and of its servers as they are now, and those that act on the call. */
+export function offeredTools(
+  { config }: Pick<CallPlan, 'config'>,
+  { definitions, notice = null }: Pick<ToolRunner, 'definitions' | 'notice'>,
+  callTools: readonly ToolDefinition[],
+): OfferedTools {
+  return { definitions: [...(config.tools.enabled ? definitions : []), ...callTools], notice };
+}
+
 /** Longer queries do not find more. */
 const QUERY_CHARS = 400;
 
@@ -29,7 +45,8 @@ export interface ChatRequestsOptions {
   readonly plan: CallPlan;
   readonly clock: Clock;
   readonly model: LanguageModel;
-  readonly toolDefinitions: readonly ToolDefinition[];
+  /** The tools to offer now, and a sentence for the model about missing ones. */
+  readonly offeredTools: () => OfferedTools;
   readonly knowledge: CallKnowledge | null;
   /** Aborts when the call ends. */
   readonly signal: AbortSignal;
@@ -59,11 +76,15 @@ export class ChatRequests {
     { replyId, turnId, messages, isSpeculative }: Extract<Effect, { do: 'generate' }>,
     signal: AbortSignal,
   ): Promise<ChatRequest> {
-    const { clock, plan, toolDefinitions } = this.#options;
+    const { clock, plan, offeredTools } = this.#options;
     const passages = await this.#lookUp(turnId, messages);
-    const before = systemMessages(this.stablePrompt, plan, clock.wallTime(), passages);
+    const { definitions, notice } = offeredTools();
+    const before: ChatMessage[] = [
+      ...systemMessages(this.stablePrompt, plan, clock.wallTime(), passages),
+      ...(notice === null ? [] : [{ role: 'system' as const, content: notice }]),
+    ];
     return this.#request([...before, ...this.#window.fit(before, messages)], {
-      tools: toolDefinitions,
+      tools: definitions,
       speculative: isSpeculative,
       replyId,
       signal,

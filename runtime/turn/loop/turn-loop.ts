@@ -15,13 +15,13 @@ import type { EndReason } from '#protocol/session-record.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
 import { nameless, type Within } from '../../event-loop/session-attribution.ts';
 import type { CallKnowledge } from '../../knowledge/knowledge-search.ts';
-import type { LanguageModel, ToolDefinition } from '../../llm/llm.ts';
+import type { LanguageModel } from '../../llm/llm.ts';
 import { type TurnConfig, unsureReachMs, type VariableTexts } from '../machine/turn-config.ts';
 import type { Effect } from '../machine/turn-effects.ts';
 import type { TurnFact, TurnInput } from '../machine/turn-inputs.ts';
 import { type StepResult, step } from '../machine/turn-machine.ts';
 import { initialState, type TurnState } from '../machine/turn-state.ts';
-import { ChatRequests } from './chat-requests.ts';
+import { ChatRequests, type OfferedTools } from './chat-requests.ts';
 import { fixedTexts } from './fixed-texts.ts';
 import type { FlightLog } from './flight-log.ts';
 import { RecognitionFeed } from './recognition-feed.ts';
@@ -37,7 +37,7 @@ export interface TurnLoopOptions {
   readonly plan: CallPlan;
   readonly config: TurnConfig;
   readonly stablePrompt: string;
-  readonly toolDefinitions: readonly ToolDefinition[];
+  readonly offeredTools: () => OfferedTools;
   /** Null without anything to search. */
   readonly knowledge: CallKnowledge | null;
   readonly tools: CallTools;

@@ -7,6 +7,9 @@ import type { AgentConfig } from '#config/agent-config.ts';
 import { modelOf } from '../schema.ts';
 import type { SealedAgentSecrets } from './agent-model.ts';
 import type { ToolDefinition } from './tool-model.ts';
+import type { PinnedToolServer } from './tool-server-model.ts';
+
+export type { PinnedToolServer };
 
 /** A knowledge source as frozen in a version. */
 export interface PinnedKnowledge {
@@ -39,6 +42,8 @@ export interface VersionDocument {
    * `config.knowledge_base.knowledge_source_ids`.
    */
   knowledge: PinnedKnowledge[];
+  /** Attached tool servers with their permitted tools when published; absent without any. */
+  tool_servers?: PinnedToolServer[];
   published_at: Date;
 }
 
@@ -58,6 +63,7 @@ export const defineVersions = modelOf<VersionDocument>('Version', () => {
       secrets: { type: Schema.Types.Mixed, required: true },
       tools: { type: [Schema.Types.Mixed], default: [] } as never,
       knowledge: { type: [Schema.Types.Mixed], default: [] } as never,
+      tool_servers: { type: [Schema.Types.Mixed], default: undefined } as never,
       published_at: { type: Date, required: true },
     },
     { collection: 'versions', versionKey: false, minimize: false },

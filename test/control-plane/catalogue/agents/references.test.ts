@@ -40,6 +40,15 @@ const KINDS: Record<string, Kind> = {
     attaching: (ids) => ({ tools: { tool_ids: ids } }),
     attached: ({ tools }) => tools?.['tool_ids'],
   },
+  server: {
+    url: '/v1/agent/tool-servers',
+    create: async () => {
+      const server = { name: 'Calendar', url: 'https://calendar.example.com/mcp' };
+      return (await ask('POST', '/v1/agent/tool-servers', server)).body.tool_server_id;
+    },
+    attaching: (ids) => ({ tool_servers: { tool_server_ids: ids } }),
+    attached: ({ tool_servers }) => tool_servers?.['tool_server_ids'] ?? [],
+  },
   source: {
     url: '/v1/agent/knowledge-sources',
     create: async () =>
@@ -92,7 +101,8 @@ describe.each(Object.entries(KINDS))('a %s', (_name, kind) => {
     expect((await patch(kind.attaching([id]))).status).toBe(200);
     await patch(kind.attaching([]));
     const at = new Date(api.clock.wallTime());
-    for (const model of [api.context.models.tools, api.context.models.knowledge])
+    const { tools, knowledge, toolServers } = api.context.models;
+    for (const model of [tools, knowledge, toolServers])
       await model.collection.updateOne({ _id: id as never }, { $set: { deleting_at: at } });
     expect((await patch(kind.attaching([id]))).status).toBe(422);
     await api.clock.advance(61_000);

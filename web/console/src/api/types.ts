@@ -142,6 +142,9 @@ export type AgentConfig = {
     enabled: boolean;
     knowledge_source_ids: string[];
   };
+  tool_servers?: {
+    tool_server_ids: string[];
+  };
   analysis: {
     summary: {
       enabled: boolean;
@@ -1212,6 +1215,9 @@ export type Version = {
     knowledge_base: {
       enabled: boolean;
       knowledge_source_ids: string[];
+    };
+    tool_servers?: {
+      tool_server_ids: string[];
     };
     analysis: {
       summary: {
