@@ -37,6 +37,8 @@ export interface FakeMcpServer {
   tools: readonly FakeTool[];
   /** Status that refuses every request while it is set. */
   refusal: number | null;
+  /** While it is set, requests need this token, which this issuer grants (RFC 9728). */
+  oauth: { readonly token: string; readonly issuer: string } | null;
   /** Tells the connected clients that the list has changed. */
   tellListChanged(): void;
   close(): Promise<void>;
@@ -60,10 +62,11 @@ export async function startMcpServer(
 ): Promise<FakeMcpServer> {
   const headers: IncomingMessage['headers'][] = [];
   const methods: string[] = [];
-  const state = { tools, refusal: null as number | null };
+  const state = { tools, refusal: null as number | null, oauth: null as FakeMcpServer['oauth'] };
   const { answer, tellListChanged } = era === 'sessions' ? sessions(state) : stateless(state);
   const server = createServer((request, response) => {
     void bodyOf(request).then((body) => {
+      if (state.oauth && !isAuthorised(request, response, state.oauth)) return undefined;
       headers.push(request.headers);
       if (body !== undefined) methods.push((body as { method?: string }).method ?? 'response');
       if (state.refusal === null) return answer(request, response, body);
@@ -88,9 +91,32 @@ export async function startMcpServer(
     set refusal(value) {
       state.refusal = value;
     },
+    get oauth() {
+      return state.oauth;
+    },
+    set oauth(value) {
+      state.oauth = value;
+    },
     tellListChanged,
     close,
   };
+}
+
+/** Answers a request without the token itself: with the metadata of the resource, or with 401. */
+function isAuthorised(
+  { url, headers }: IncomingMessage,
+  response: ServerResponse,
+  { token, issuer }: NonNullable<FakeMcpServer['oauth']>,
+): boolean {
+  if (headers.authorization === `Bearer ${token}`) return true;
+  const base = `http://${headers.host}`;
+  const metadata = '/.well-known/oauth-protected-resource';
+  if (url?.startsWith(metadata)) {
+    const resource = { resource: `${base}/mcp`, authorization_servers: [issuer] };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(resource));
+  } else
+    response.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${base}${metadata}"` }).end();
+  return false;
 }
 
 async function bodyOf(request: IncomingMessage): Promise<unknown> {
