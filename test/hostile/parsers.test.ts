@@ -16,6 +16,7 @@ import { parsePhones } from '#media/speech/local/flite.ts';
 import { decodeWav } from '#media/speech/pool/decode-wav.ts';
 import { chunkText } from '#protocol/knowledge-chunks.ts';
 import { placeholderProblem } from '#protocol/placeholders.ts';
+import { readServerTools } from '#protocol/server-tools.ts';
 import { packUploads, unpackUploads } from '#protocol/uploads.ts';
 import { judgeAnswer, judgeCompleteness } from '#runtime/turn/machine/endpointing/endpointing.ts';
 import { whoAnswered } from '#runtime/turn/machine/opening/answering-machine.ts';
@@ -88,6 +89,11 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
     unpackUploads(Buffer.from(`\0\0\0\x10${text}`)),
     unpackUploads(packUploads([{ head: { type: text }, bytes: Buffer.from(text) }])),
   ],
+  'tools of a server': (text) =>
+    readServerTools([
+      { name: text, inputSchema: { type: 'object' } },
+      { name: 'a', description: text, inputSchema: { type: 'object', title: text } },
+    ]),
   'the name of a stored piece': (text) => [parseSegment(`user-${text}`), parseChunk(text)],
   'a text in a file of an agent': (text) => parseAgentFile(`agent:\n  name: |\n    ${text}`, 'agent.yaml'),
   JSON: (text) => parseJson(z.unknown(), text),

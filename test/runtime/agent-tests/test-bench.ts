@@ -30,6 +30,7 @@ type Model = ReturnType<AgentTestDeps['modelFor']>;
 interface RunOptions {
   readonly config?: Record<string, unknown>;
   readonly tools?: CallPlan['tools'];
+  readonly toolServers?: CallPlan['tool_servers'];
   readonly channel?: CallPlan['channel'];
   readonly storedMocks?: AgentTestJob['stored_mocks'];
   readonly clock?: Clock;
@@ -66,6 +67,7 @@ export async function openTestBench(
       {
         config = {},
         tools = [],
+        toolServers = [],
         channel = 'web_voice',
         storedMocks = [],
         clock = systemClock,
@@ -77,7 +79,7 @@ export async function openTestBench(
         prompt: { system_prompt: 'You take bookings.', first_message_mode: 'off' },
         ...config,
       };
-      const plan = testPlan(sections, { ...WEB, tools, channel });
+      const plan = testPlan(sections, { ...WEB, tools, tool_servers: toolServers, channel });
       const job: AgentTestJob = {
         run_id: 'r1',
         plan,
