@@ -34,6 +34,14 @@ export interface ServerLinkOptions {
   readonly logger: Pick<Logger, 'warn'> | null;
 }
 
+/** Resolves when the signal aborts. */
+function abortOf(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
 /** The link to one server. */
 export class ServerLink {
   readonly #options: ServerLinkOptions;
@@ -79,7 +87,8 @@ export class ServerLink {
    */
   async call(tool: PinnedTool, input: Record<string, unknown>, signal: AbortSignal): Promise<McpAnswer> {
     this.start();
-    if (!this.#connection) await this.#attempt;
+    const attempt = this.#attempt;
+    if (attempt !== null) await Promise.race([attempt, abortOf(signal)]);
     signal.throwIfAborted();
     const connection = this.#connection;
     if (!connection)

@@ -111,12 +111,7 @@ export function createToolRunner(options: ToolRunnerOptions): ToolRunner {
       signal.throwIfAborted();
       return await carryOut(tool, input, { callId: context.call.callId, signal });
     } catch (error) {
-      return {
-        ok: false,
-        output: null,
-        outputTruncated: false,
-        error: timeout.signal.aborted ? messageOf(timeout.signal.reason) : messageOf(error),
-      };
+      return unanswered(messageOf(timeout.signal.aborted ? timeout.signal.reason : error));
     } finally {
       timer.cancel();
     }
@@ -130,19 +125,12 @@ export function createToolRunner(options: ToolRunnerOptions): ToolRunner {
     if (tool.tool_type === 'mcp') return runServed(serverTools, tool, { input, signal: context.signal });
     if (tool.tool_type === 'client' && options.clientTools)
       return options.clientTools.run(tool, input, context);
-    const values = {
-      variables: options.variables(),
-      systemVariables: options.systemVariables,
-      arguments: input,
-    };
-    return runWebhookTool(tool, values, { egress: options.egress, signal: context.signal });
+    const { egress, systemVariables } = options;
+    const values = { variables: options.variables(), systemVariables, arguments: input };
+    return runWebhookTool(tool, values, { egress, signal: context.signal });
   }
 
-  const definitions = offered.map((tool) => ({
-    name: tool.function_name,
-    description: tool.description || tool.name,
-    arguments: tool.arguments,
-  }));
+  const definitions = offered.map(definitionOf);
   return {
     get definitions() {
       return serverTools ? [...definitions, ...serverTools.definitions] : definitions;
@@ -161,6 +149,14 @@ export function createToolRunner(options: ToolRunnerOptions): ToolRunner {
       serverTools?.close();
     },
   };
+}
+
+function definitionOf({ function_name, name, description, arguments: args }: PlannedTool): ToolDefinition {
+  return { name: function_name, description: description || name, arguments: args };
+}
+
+function unanswered(error: string): RawOutcome {
+  return { ok: false, output: null, outputTruncated: false, error };
 }
 
 type RunnableTool = PlannedTool | ServedTool;

@@ -70,7 +70,8 @@ export function buildPlan(
   context: Pick<Context, 'secretBox' | 'clock' | 'tracing' | 'localModels' | 'settings'>,
   input: PlanInput,
 ): CallPlan {
-  const { custom_speech, ...stored } = parsedConfig(input.version.config);
+  // Workers get both sections with their secrets; a worker of an earlier release knows neither.
+  const { custom_speech, tool_servers: _attached, ...stored } = parsedConfig(input.version.config);
   const config = withOverrides(stored, input.overrides);
   return {
     version: CALL_PLAN_VERSION,

@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const thing of opened.splice(0).reverse()) await thing.close();
 });
 
-/** Runs a simulation in which the agent calls the server's tool; returns what was asked of the server, too. */
+/** Runs a simulation in which the agent calls the server's tool; `asked` is what reached the server. */
 async function simulate(tool_mocks: object) {
   const server = await startMcpServer('sessions', [SLOTS]);
   const bench = await openTestBench({

@@ -320,6 +320,10 @@ describe('a tool server', () => {
       plannedServer(`http://127.0.0.1:${silent.port}/mcp`, [SLOTS]),
     ]);
     serverTools.start();
+    const interruption = new AbortController();
+    const interrupted = runner.run(call('desk_slots'), { signal: interruption.signal });
+    interruption.abort(new Error('the caller interrupted'));
+    expect((await interrupted).error).toBe('the caller interrupted');
     const outcome = runner.run(call('desk_slots'), { signal: never() });
     await new Promise((resolve) => setImmediate(resolve));
     await clock.advance(4_999);
