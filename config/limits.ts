@@ -64,6 +64,9 @@ export const LIMITS = {
   serverListBytes: 512 * 1024,
   serverResultBytes: 64 * 1024,
   serverResponseBytes: 2 * 1_048_576,
+  /** All pages of a server's list */
+  serverListAnswerBytes: 1_048_576,
+  serverOpenRequests: 50,
   serverConnectMs: 5_000,
   serverToolSeconds: 300,
   knowledgeSources: 100,

@@ -11,9 +11,11 @@ import type {
   Tool,
 } from '@modelcontextprotocol/client';
 import type { Clock } from '#base/clock.ts';
-import { type EgressGuard, EgressRefused } from '#base/egress.ts';
+import type { EgressGuard } from '#base/egress.ts';
 import { programVersion } from '#base/program-version.ts';
 import { LIMITS } from '#config/limits.ts';
+import { McpFailure } from './mcp-failure.ts';
+import { type Allowance, GuardedRequests, MARK } from './mcp-requests.ts';
 import { type ListedTools, readServerTools, type ServerTool } from './server-tools.ts';
 
 const VERSION = programVersion();
@@ -23,22 +25,8 @@ const LIST_PAGES = 16;
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 /** How long the farewell to a server may take. */
 const CLOSE_MS = 1_000;
-/** Header that names a request inside this file; it is never sent. */
-const MARK = 'x-parley-request';
 /** Characters of a server's error message that are passed on. */
 const ERROR_CHARS = 300;
-
-/** A failure of a connection. Its message names no header and no address and may be shown to tenants. */
-export class McpFailure extends Error {
-  /** False when the server itself refused one request: the next one may succeed on the same connection. */
-  readonly isLost: boolean;
-
-  constructor(message: string, { isLost }: { readonly isLost: boolean }) {
-    super(message);
-    this.name = 'McpFailure';
-    this.isLost = isLost;
-  }
-}
 
 /** A server to connect to. */
 export interface McpServerAddress {
@@ -96,6 +84,7 @@ export async function openMcpConnection(options: McpConnectionOptions): Promise<
   const transport = new library.StreamableHTTPClientTransport(new URL(server.url), {
     fetch: requests.fetch,
     onInsufficientScope: 'throw',
+    reconnectionScheduler: (reconnect, delayMs) => requests.reconnectLater(reconnect, delayMs),
     ...(server.oauth ? { authProvider: credentialsOf(library, server.oauth) } : {}),
   });
   const client = new library.Client(
@@ -111,6 +100,7 @@ export async function openMcpConnection(options: McpConnectionOptions): Promise<
   try {
     await abortable(client.connect(transport, { signal, timeout: NO_TIMEOUT_MS }), signal);
   } catch (error) {
+    requests.end();
     await client.close().catch(() => undefined);
     throw signal.aborted ? signal.reason : failureOf(library, error, requests);
   }
@@ -153,10 +143,11 @@ class OpenConnection implements McpConnection {
     if (!client.getServerCapabilities()?.tools) return { tools: [], refused: [] };
     const raw: unknown[] = [];
     let cursor: string | undefined;
+    const allowance = { bytes: LIMITS.serverListAnswerBytes };
     for (let page = 0; page < LIST_PAGES && raw.length <= LIMITS.listedServerTools; page++) {
       // `client.listTools` would also cache the list and compile schemas of the server's.
       const params = cursor === undefined ? {} : { cursor };
-      const { tools, nextCursor } = await this.#answer(signal, (request) =>
+      const { tools, nextCursor } = await this.#answer(signal, allowance, (request) =>
         client.request({ method: 'tools/list', params }, request),
       );
       raw.push(...tools);
@@ -177,7 +168,7 @@ class OpenConnection implements McpConnection {
       inputSchema: JSON.parse(tool.input_schema) as Tool['inputSchema'],
     };
     const { client } = this.#parts;
-    return this.#answer(signal, (request) =>
+    return this.#answer(signal, { bytes: LIMITS.serverResponseBytes }, (request) =>
       client.callTool(
         { name: tool.name, arguments: input },
         { ...request, onprogress: onProgress, toolDefinition },
@@ -191,18 +182,20 @@ class OpenConnection implements McpConnection {
     const farewell = Promise.allSettled([requests.sent(), transport.terminateSession()]);
     await Promise.race([farewell, clock.sleep(CLOSE_MS, limit.signal).catch(() => undefined)]);
     limit.abort();
+    requests.end();
     await client.close().catch(() => undefined);
   }
 
   /** Sends one request. A response that breaks off ends it at once: the library would wait for ever. */
   async #answer<Value>(
     signal: AbortSignal,
+    allowance: Allowance,
     ask: (request: RequestOptions) => Promise<Value>,
   ): Promise<Value> {
     const { library, requests } = this.#parts;
     const stop = new AbortController();
     requests.takeRefusal();
-    const { mark, broken } = requests.watch();
+    const { mark, broken } = requests.watch(allowance);
     const request: RequestOptions = {
       signal: AbortSignal.any([signal, stop.signal]),
       timeout: NO_TIMEOUT_MS,
@@ -218,98 +211,6 @@ class OpenConnection implements McpConnection {
       requests.unwatch(mark);
     }
   }
-}
-
-/** The connection's HTTP requests. */
-class GuardedRequests {
-  readonly #options: McpConnectionOptions;
-  readonly #unanswered = new Set<Promise<unknown>>();
-  readonly #watched = new Map<string, (error: unknown) => void>();
-  #refusal: McpFailure | null = null;
-  #marks = 0;
-
-  constructor(options: McpConnectionOptions) {
-    this.#options = options;
-  }
-
-  /** A mark for the headers of one request, and a promise that rejects if the body of its answer breaks. */
-  watch(): { readonly mark: string; readonly broken: Promise<never> } {
-    const { promise, reject } = Promise.withResolvers<never>();
-    promise.catch(() => undefined);
-    this.#marks += 1;
-    const mark = String(this.#marks);
-    this.#watched.set(mark, reject);
-    return { mark, broken: promise };
-  }
-
-  unwatch(mark: string): void {
-    this.#watched.delete(mark);
-  }
-
-  /** Why a request got no answer, if one did not since this was last asked. */
-  takeRefusal(): McpFailure | null {
-    const refusal = this.#refusal;
-    this.#refusal = null;
-    return refusal;
-  }
-
-  /** Settles when every request that is on its way has an answer. */
-  sent(): Promise<unknown> {
-    return Promise.allSettled(this.#unanswered);
-  }
-
-  readonly fetch = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
-    const { egress, headers: ours, server } = this.#options;
-    const headers = new Headers(init.headers);
-    const mark = headers.get(MARK) ?? '';
-    headers.delete(MARK);
-    // The server's headers are not for the issuer of tokens.
-    if (new URL(url).origin === new URL(server.url).origin)
-      for (const [name, value] of Object.entries(ours())) if (!headers.has(name)) headers.set(name, value);
-    // The guard returns undici's fetch, whose types differ from the platform's in name only.
-    const send = egress.fetch as unknown as typeof globalThis.fetch;
-    const answer = send(String(url), { ...init, headers: Object.fromEntries(headers) });
-    this.#unanswered.add(answer);
-    try {
-      return this.#limited(await answer, (error) => this.#watched.get(mark)?.(error));
-    } catch (error) {
-      const message = networkText(error);
-      if (message !== null) this.#refusal = new McpFailure(message, { isLost: true });
-      throw error;
-    } finally {
-      this.#unanswered.delete(answer);
-    }
-  };
-
-  /** The same answer, whose body fails beyond the limit without being read further. */
-  #limited(response: Response, onBroken: (error: unknown) => void): Response {
-    if (!response.body) return response;
-    const reader = response.body.getReader();
-    let bytes = 0;
-    const body = new ReadableStream<Uint8Array>({
-      pull: async (controller) => {
-        try {
-          const { value, done } = await reader.read();
-          bytes += value?.byteLength ?? 0;
-          if (bytes > LIMITS.serverResponseBytes) throw tooLong();
-          if (done) controller.close();
-          else controller.enqueue(value);
-        } catch (error) {
-          reader.cancel(error).catch(() => undefined);
-          controller.error(error);
-          onBroken(error);
-        }
-      },
-      cancel: (reason) => reader.cancel(reason),
-    });
-    const { status, statusText } = response;
-    return new Response(body, { status, statusText, headers: [...response.headers] });
-  }
-}
-
-function tooLong(): McpFailure {
-  const message = `the answer is longer than ${LIMITS.serverResponseBytes} bytes`;
-  return new McpFailure(message, { isLost: false });
 }
 
 /** Rejects with the signal's reason as soon as it aborts, whatever the library does. */
@@ -338,15 +239,4 @@ function lossText(library: Library, error: unknown): string {
   if (error instanceof library.SdkHttpError) return `the server answered with HTTP ${error.status}`;
   if (error instanceof library.UnauthorizedError) return 'the server answered with HTTP 401';
   return 'the connection broke, or the server does not speak MCP over streamable HTTP';
-}
-
-/** Words for a request that got no answer; null for an unknown reason, such as an abort. */
-function networkText(error: unknown): string | null {
-  for (const each of [error, error instanceof Error ? error.cause : null]) {
-    if (each instanceof EgressRefused) return each.message;
-    const code = each instanceof Error && 'code' in each ? each.code : null;
-    if (typeof code === 'string' && /^[A-Z][A-Z_]{1,40}$/.test(code))
-      return `the connection failed (${code})`;
-  }
-  return null;
 }

@@ -9,17 +9,16 @@ import type { Logger } from '#base/log.ts';
 import { messageOf } from '#base/message-of.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { PlannedToolServer } from '#protocol/call-plan.ts';
-import {
-  type McpAnswer,
-  type McpConnection,
-  McpFailure,
-  openMcpConnection,
-} from '#protocol/mcp-connection.ts';
+import { type McpAnswer, type McpConnection, openMcpConnection } from '#protocol/mcp-connection.ts';
+import { McpFailure } from '#protocol/mcp-failure.ts';
 
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
-/** A server that changes its list all the time is asked at most once in this time. */
-const RELIST_MS = 1_000;
+/** A changed list is read after this time; the pause grows for a server that changes its list all the time. */
+const FIRST_RELIST_MS = 1_000;
+const LONGEST_RELIST_MS = 30_000;
+/** Lists read with the same pause. */
+const RELISTS_A_STEP = 4;
 
 /** A tool as the plan has it. */
 export type PinnedTool = PlannedToolServer['tools'][number];
@@ -54,6 +53,7 @@ export class ServerLink {
   #unchanged: ReadonlySet<string> | null = null;
   #retry: Timer | null = null;
   #relist: Timer | null = null;
+  #relists = 0;
 
   constructor(options: ServerLinkOptions) {
     this.#options = options;
@@ -149,10 +149,14 @@ export class ServerLink {
         signal: deadline.signal,
         onListChanged: () => this.#onListChanged(),
       });
-      await this.#compare(connection, deadline.signal).catch((error: unknown) => {
+      try {
+        await this.#compare(connection, deadline.signal);
+        // The conversation may have ended since the list came.
+        deadline.signal.throwIfAborted();
+      } catch (error) {
         void connection.close();
         throw error;
-      });
+      }
       this.#failures = 0;
       this.#connection = connection;
     } catch (error) {
@@ -188,7 +192,9 @@ export class ServerLink {
 
   #onListChanged(): void {
     if (this.#relist || this.#closing.signal.aborted) return;
-    this.#relist = this.#options.clock.after(RELIST_MS, () => {
+    const pauseMs = FIRST_RELIST_MS * 2 ** Math.floor(this.#relists / RELISTS_A_STEP);
+    this.#relists += 1;
+    this.#relist = this.#options.clock.after(Math.min(pauseMs, LONGEST_RELIST_MS), () => {
       this.#relist = null;
       const connection = this.#connection;
       if (!connection) return;

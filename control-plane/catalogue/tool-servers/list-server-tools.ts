@@ -1,7 +1,8 @@
 /** Reads the tools of a tenant's MCP server: connects, lists, and ends the connection. */
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
-import { McpFailure, openMcpConnection } from '#protocol/mcp-connection.ts';
+import { openMcpConnection } from '#protocol/mcp-connection.ts';
+import { McpFailure } from '#protocol/mcp-failure.ts';
 import type { ListedTools } from '#protocol/server-tools.ts';
 import { renderHeaders } from '#protocol/tool-template.ts';
 import type { Context } from '../../platform/context.ts';

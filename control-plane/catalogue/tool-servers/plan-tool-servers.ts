@@ -50,7 +50,8 @@ export function openHeaders(
     .map(({ name, kind, value }) => ({ name, value: kind === 'custom' ? value : box.open(value) }));
 }
 
-/** Client credentials with the decrypted secret. */
+/** Client credentials with the decrypted secret; null if it was cleared when the host changed. */
 export function openOauth(box: SecretBox, oauth: PinnedToolServer['oauth']): PlannedToolServer['oauth'] {
-  return oauth && { ...oauth, client_secret: box.open(oauth.client_secret) };
+  if (!oauth || oauth.client_secret === '') return null;
+  return { ...oauth, client_secret: box.open(oauth.client_secret) };
 }

@@ -66,8 +66,8 @@ export async function createToolServer(
 }
 
 /**
- * Changes a server. A new host is another server: header credentials and the tools that were read are
- * cleared. Throws `not_found`, `InvalidRequest`.
+ * Changes a server. A new host is another server: credentials, also the secret for tokens, and the tools that
+ * were read are cleared. Throws `not_found`, `InvalidRequest`.
  */
 export async function patchToolServer(
   context: Context,
@@ -106,9 +106,11 @@ function changesOf(
     ...given,
     ...(isOther ? { tools: [], refused_tools: [], listed_at: null } : {}),
     headers: given.headers ? sealHeaders(secretBox, given.headers, isOther ? [] : server.headers) : kept,
-    ...(given.oauth === undefined
-      ? {}
-      : { oauth: sealedOauth({ secretBox }, given.oauth, server.oauth?.client_secret ?? null) }),
+    oauth:
+      given.oauth === undefined
+        ? // Its tokens would go to the new host.
+          server.oauth && { ...server.oauth, ...(isOther ? { client_secret: '' } : {}) }
+        : sealedOauth({ secretBox }, given.oauth, server.oauth?.client_secret || null),
   };
 }
 

@@ -122,6 +122,9 @@ describe('a tool server', () => {
     const moved = await ask('PATCH', `${BASE}/${id}`, { url: 'https://other.example.com/mcp' });
     expect(moved.body).toMatchObject({ tools: [], listed_at: null });
     expect(moved.body.headers[0].has_secret).toBe(false);
+    expect(moved.body.oauth.has_secret).toBe(false);
+    const elsewhere = await ask('PATCH', `${BASE}/${id}`, { oauth: { ...oauth, client_secret: 'new-one' } });
+    expect(elsewhere.body.oauth.has_secret).toBe(true);
   });
 
   it.each([

@@ -1,0 +1,184 @@
+/**
+ * The HTTP requests of one connection to an MCP server: through the egress guard, with the tenant's headers,
+ * and under limits. A hostile server decides how often it is answered and when a stream is opened again, so
+ * both are bounded here.
+ */
+import type { Clock } from '#base/clock.ts';
+import type { EgressGuard } from '#base/egress.ts';
+import { LIMITS } from '#config/limits.ts';
+import { McpFailure, networkText } from './mcp-failure.ts';
+
+/** Header that names a request inside this process; it is never sent. */
+export const MARK = 'x-parley-request';
+const FIRST_RECONNECT_MS = 1_000;
+const LONGEST_RECONNECT_MS = 30_000;
+/** Streams opened again with the same pause. */
+const RECONNECTS_A_STEP = 8;
+const OPENING_BRACKET = 0x5b;
+const SPACE = 0x20;
+
+/** Bytes that are still read; several requests may share it. */
+export interface Allowance {
+  bytes: number;
+}
+
+/** Options of the requests. */
+export interface GuardedRequestsOptions {
+  readonly server: { readonly url: string };
+  /** Headers of the next request; read at each one, because variables may change. */
+  readonly headers: () => Readonly<Record<string, string>>;
+  readonly egress: Pick<EgressGuard, 'fetch'>;
+  readonly clock: Clock;
+}
+
+interface Watch {
+  readonly allowance: Allowance;
+  readonly onBroken: (error: unknown) => void;
+}
+
+/** The connection's HTTP requests. */
+export class GuardedRequests {
+  readonly #options: GuardedRequestsOptions;
+  readonly #unanswered = new Set<Promise<unknown>>();
+  readonly #watched = new Map<string, Watch>();
+  readonly #ended = new AbortController();
+  #refusal: McpFailure | null = null;
+  #marks = 0;
+  #open = 0;
+  #reconnects = 0;
+
+  constructor(options: GuardedRequestsOptions) {
+    this.#options = options;
+  }
+
+  /** A mark for the headers of one request, and a promise that rejects if the body of its answer breaks. */
+  watch(allowance: Allowance): { readonly mark: string; readonly broken: Promise<never> } {
+    const { promise, reject } = Promise.withResolvers<never>();
+    promise.catch(() => undefined);
+    this.#marks += 1;
+    const mark = String(this.#marks);
+    this.#watched.set(mark, { allowance, onBroken: reject });
+    return { mark, broken: promise };
+  }
+
+  unwatch(mark: string): void {
+    this.#watched.delete(mark);
+  }
+
+  /** Why a request got no answer, if one did not since this was last asked. */
+  takeRefusal(): McpFailure | null {
+    const refusal = this.#refusal;
+    this.#refusal = null;
+    return refusal;
+  }
+
+  /** Settles when every request that is on its way has an answer. */
+  sent(): Promise<unknown> {
+    return Promise.allSettled(this.#unanswered);
+  }
+
+  /** Opens a stream again after `delayMs`, or later: the server names the delay, and may name none. */
+  reconnectLater(reconnect: () => void, delayMs: number): void {
+    const leastMs = FIRST_RECONNECT_MS * 2 ** Math.floor(this.#reconnects / RECONNECTS_A_STEP);
+    this.#reconnects += 1;
+    const waitMs = Math.min(Math.max(delayMs, leastMs), LONGEST_RECONNECT_MS);
+    this.#options.clock.sleep(waitMs, this.#ended.signal).then(reconnect, () => undefined);
+  }
+
+  /** Aborts whatever is open, also requests for tokens, which the library does not abort. */
+  end(): void {
+    this.#ended.abort(new McpFailure('the connection is closed', { isLost: true }));
+  }
+
+  readonly fetch = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
+    if (this.#open >= LIMITS.serverOpenRequests)
+      throw new McpFailure('too many requests to the server are open', { isLost: true });
+    const { egress, headers: ours, server } = this.#options;
+    const headers = new Headers(init.headers);
+    const watch = this.#watched.get(headers.get(MARK) ?? '');
+    headers.delete(MARK);
+    // The server's headers are not for the issuer of tokens.
+    if (new URL(url).origin === new URL(server.url).origin)
+      for (const [name, value] of Object.entries(ours())) if (!headers.has(name)) headers.set(name, value);
+    const signal = AbortSignal.any([this.#ended.signal, ...(init.signal ? [init.signal] : [])]);
+    const release = this.#taken(signal);
+    // The guard returns undici's fetch, whose types differ from the platform's in name only.
+    const send = egress.fetch as unknown as typeof globalThis.fetch;
+    const answer = send(String(url), { ...init, signal, headers: Object.fromEntries(headers) });
+    this.#unanswered.add(answer);
+    try {
+      return limited(await answer, watch ?? null, release);
+    } catch (error) {
+      release();
+      const message = networkText(error);
+      if (message !== null) this.#refusal = new McpFailure(message, { isLost: true });
+      throw error;
+    } finally {
+      this.#unanswered.delete(answer);
+    }
+  };
+
+  /** Counts an open request until the returned function is called, or the request is aborted. */
+  #taken(signal: AbortSignal): () => void {
+    let isOpen = true;
+    this.#open += 1;
+    const release = () => {
+      if (isOpen) this.#open -= 1;
+      isOpen = false;
+      signal.removeEventListener('abort', release);
+    };
+    signal.addEventListener('abort', release, { once: true });
+    return release;
+  }
+}
+
+/** The same answer, whose body fails beyond the limit without being read further. */
+function limited(response: Response, watch: Watch | null, onEnd: () => void): Response {
+  const { status, statusText, body } = response;
+  const headers = [...response.headers] as [string, string][];
+  // The body of a redirect is of no use, and would hold the connection.
+  if (!body || (status >= 300 && status < 400)) {
+    body?.cancel().catch(() => undefined);
+    onEnd();
+    return new Response(null, { status, statusText, headers });
+  }
+  const allowance = watch?.allowance ?? { bytes: LIMITS.serverResponseBytes };
+  const most = allowance.bytes;
+  const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
+  let isBegun = isStream;
+  const reader = body.getReader();
+  const read = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    const { value, done } = await reader.read();
+    if (done) {
+      onEnd();
+      controller.close();
+      return;
+    }
+    allowance.bytes -= value.byteLength;
+    if (allowance.bytes < 0)
+      throw new McpFailure(`the answer is longer than ${most} bytes`, { isLost: false });
+    const first = isBegun ? undefined : value.find((byte: number) => byte > SPACE);
+    isBegun ||= first !== undefined;
+    // All messages of a batch would be handled at once, and one request has one answer.
+    if (first === OPENING_BRACKET)
+      throw new McpFailure('the server answered with a batch', { isLost: false });
+    controller.enqueue(value);
+  };
+  const limitedBody = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      try {
+        await read(controller);
+      } catch (error) {
+        onEnd();
+        reader.cancel(error).catch(() => undefined);
+        controller.error(error);
+        watch?.onBroken(error);
+      }
+    },
+    cancel: (reason) => {
+      onEnd();
+      return reader.cancel(reason);
+    },
+  });
+  return new Response(limitedBody, { status, statusText, headers });
+}
