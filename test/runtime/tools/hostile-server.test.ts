@@ -110,7 +110,8 @@ describe('a hostile tool server', () => {
     });
     const { run } = toolsOf(url);
     expect((await run()).output).toBe('done');
-    expect(held).toBeGreaterThan(0);
+    await vi.waitFor(() => expect(held).toBeGreaterThan(0));
+    await new Promise((resolve) => setTimeout(resolve, 500));
     expect(held).toBeLessThanOrEqual(LIMITS.serverOpenRequests);
   });
 
