@@ -67,6 +67,10 @@ export const LIMITS = {
   /** All pages of a server's list */
   serverListAnswerBytes: 1_048_576,
   serverOpenRequests: 50,
+  /** Parts of one message: blocks, tools and fields near its top, and those further down */
+  serverMessageItems: 2_000,
+  serverMessageParts: 50_000,
+  serverMessageDepth: 200,
   serverConnectMs: 5_000,
   serverToolSeconds: 300,
   knowledgeSources: 100,

@@ -6,6 +6,7 @@
 import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import { LIMITS } from '#config/limits.ts';
+import { AnswerStructure } from './answer-structure.ts';
 import { McpFailure, networkText } from './mcp-failure.ts';
 
 /** Header that names a request inside this process; it is never sent. */
@@ -107,7 +108,9 @@ export class GuardedRequests {
     const answer = send(String(url), { ...init, signal, headers: Object.fromEntries(headers) });
     this.#unanswered.add(answer);
     try {
-      return limited(await answer, watch ?? null, release);
+      // Requests for tokens read any answer as JSON.
+      const mayStream = headers.get('accept')?.includes('text/event-stream') === true;
+      return limited(await answer, { mayStream, watch: watch ?? null, onEnd: release });
     } catch (error) {
       release();
       const message = networkText(error);
@@ -133,7 +136,10 @@ export class GuardedRequests {
 }
 
 /** The same answer, whose body fails beyond the limit without being read further. */
-function limited(response: Response, watch: Watch | null, onEnd: () => void): Response {
+function limited(
+  response: Response,
+  { mayStream, watch, onEnd }: { mayStream: boolean; watch: Watch | null; onEnd: () => void },
+): Response {
   const { status, statusText, body } = response;
   const headers = [...response.headers] as [string, string][];
   // The body of a redirect is of no use, and would hold the connection.
@@ -144,8 +150,10 @@ function limited(response: Response, watch: Watch | null, onEnd: () => void): Re
   }
   const allowance = watch?.allowance ?? { bytes: LIMITS.serverResponseBytes };
   const most = allowance.bytes;
-  const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
-  let isBegun = isStream;
+  const isEventStream =
+    mayStream && /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
+  const structure = new AnswerStructure({ isEventStream });
+  let isBegun = isEventStream;
   const reader = body.getReader();
   const read = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     const { value, done } = await reader.read();
@@ -162,6 +170,8 @@ function limited(response: Response, watch: Watch | null, onEnd: () => void): Re
     // All messages of a batch would be handled at once, and one request has one answer.
     if (first === OPENING_BRACKET)
       throw new McpFailure('the server answered with a batch', { isLost: false });
+    if (!structure.accepts(value))
+      throw new McpFailure('the answer has too many parts or levels', { isLost: false });
     controller.enqueue(value);
   };
   const limitedBody = new ReadableStream<Uint8Array>({

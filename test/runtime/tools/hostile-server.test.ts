@@ -142,6 +142,16 @@ describe('a hostile tool server', () => {
     await expect(toolsOf(url).run()).rejects.toThrow('the server answered with a batch');
   });
 
+  it('that answers with thousands of blocks of no known type is not checked block by block', async () => {
+    const { url } = await startHostile(({ method }) =>
+      method === 'tools/call'
+        ? (response, message) =>
+            result(response, message, { content: Array.from({ length: 150_000 }, () => ({ type: 'x' })) })
+        : null,
+    );
+    await expect(toolsOf(url).run()).rejects.toThrow('the answer has too many parts or levels');
+  });
+
   it('that lists more than a megabyte on its pages together is not read further', async () => {
     const { url, seen } = await startHostile(({ method }) =>
       method === 'tools/list'
