@@ -14,7 +14,7 @@ import { McpFailure } from '#protocol/mcp-failure.ts';
 
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
-/** A changed list is read after this time; the pause grows for a server that changes its list all the time. */
+/** A changed list is read after this time, which grows for a server that changes its list all the time. */
 const FIRST_RELIST_MS = 1_000;
 const LONGEST_RELIST_MS = 30_000;
 /** Lists read with the same pause. */

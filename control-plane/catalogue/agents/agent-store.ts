@@ -8,15 +8,23 @@ import { fault } from '#config/errors.ts';
 import { permittedTools } from '#protocol/server-tools.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
-import type { PinnedToolServer, ToolServerDocument } from '../../platform/store/models/tool-server-model.ts';
+import type { ToolServerDocument } from '../../platform/store/models/tool-server-model.ts';
 import type { PinnedKnowledge } from '../../platform/store/models/version-model.ts';
-import { type AgentSnapshot, type AttachedTool, configHash } from './config-hash.ts';
+import {
+  type AgentSnapshot,
+  type AttachedTool,
+  configHash,
+  type HashedSnapshot,
+  type HashedToolServer,
+} from './config-hash.ts';
 import { checkDraft } from './config-rules.ts';
 import { applySecrets } from './config-secrets.ts';
 import { detachDeleted } from './references.ts';
 
 /** Attempts to apply a change when others modify the same draft. */
 const DRAFT_ATTEMPTS = 10;
+/** Up to half a megabyte of each server that a list of agents has no use for. */
+const UNHASHED = { 'tools.description': 0, 'tools.input_schema': 0, refused_tools: 0 } as const;
 
 /** Finds an agent of a team. Throws `not_found`. */
 export async function findAgent(context: Context, teamId: string, agentId: string): Promise<AgentDocument> {
@@ -80,17 +88,24 @@ export async function patchedDraft(
 
 /** The state that publishing the agent now would freeze. */
 export async function snapshotOf(context: Context, agent: AgentDocument): Promise<AgentSnapshot> {
-  const [snapshot] = await snapshotsOf(context, [agent]);
+  const [snapshot] = await snapshotsOf(context, [agent], (ids) =>
+    attachedServers<AgentSnapshot['toolServers'][number]>(context, ids, {}),
+  );
   if (!snapshot) throw new Error('one agent has one snapshot');
   return snapshot;
 }
 
 /** Hash of each agent's draft, in order; a query for each kind of reference. */
 export async function draftHashes(context: Context, agents: readonly AgentDocument[]): Promise<string[]> {
-  return (await snapshotsOf(context, agents)).map(configHash);
+  const readServers = (ids: readonly string[]) => attachedServers<HashedToolServer>(context, ids, UNHASHED);
+  return (await snapshotsOf(context, agents, readServers)).map(configHash);
 }
 
-async function snapshotsOf(context: Context, agents: readonly AgentDocument[]): Promise<AgentSnapshot[]> {
+async function snapshotsOf<Server extends HashedToolServer>(
+  context: Context,
+  agents: readonly AgentDocument[],
+  readServers: (ids: readonly string[]) => Promise<Server[]>,
+): Promise<(HashedSnapshot & { readonly toolServers: readonly Server[] })[]> {
   const toolIds = [...new Set(agents.flatMap((agent) => agent.config.tools.tool_ids))];
   const sourceIds = [...new Set(agents.flatMap((agent) => agent.config.knowledge_base.knowledge_source_ids))];
   const tools = new Map((await attachedTools(context, toolIds)).map((tool) => [tool.tool_id, tool]));
@@ -98,9 +113,7 @@ async function snapshotsOf(context: Context, agents: readonly AgentDocument[]): 
     (await attachedKnowledge(context, sourceIds)).map((source) => [source.knowledge_source_id, source]),
   );
   const serverIds = [...new Set(agents.flatMap(({ config }) => config.tool_servers?.tool_server_ids ?? []))];
-  const servers = new Map(
-    (await attachedServers(context, serverIds)).map((server) => [server.tool_server_id, server]),
-  );
+  const servers = new Map((await readServers(serverIds)).map((server) => [server.tool_server_id, server]));
   return agents.map(({ config, secrets }) => ({
     config,
     secrets,
@@ -130,20 +143,28 @@ async function attachedTools(context: Context, toolIds: readonly string[]): Prom
   );
 }
 
-async function attachedServers(context: Context, ids: readonly string[]): Promise<PinnedToolServer[]> {
+/** Reads tool servers with their permitted tools, without the fields of a projection. */
+async function attachedServers<Server extends HashedToolServer>(
+  context: Context,
+  ids: readonly string[],
+  without: Readonly<Record<string, 0>>,
+): Promise<Server[]> {
   if (ids.length === 0) return [];
-  const servers = await context.models.toolServers.find({ _id: { $in: ids } }).lean<ToolServerDocument[]>();
+  const servers = await context.models.toolServers
+    .find({ _id: { $in: ids } }, without)
+    .lean<ToolServerDocument[]>();
   return servers.map(
-    ({ _id, name, url, headers, oauth, background_tools, timeout_seconds, tools, allowed_tools }) => ({
-      tool_server_id: _id,
-      name,
-      url,
-      headers,
-      oauth,
-      background_tools,
-      timeout_seconds,
-      tools: permittedTools(tools, allowed_tools),
-    }),
+    ({ _id, name, url, headers, oauth, background_tools, timeout_seconds, tools, allowed_tools }) =>
+      ({
+        tool_server_id: _id,
+        name,
+        url,
+        headers,
+        oauth,
+        background_tools,
+        timeout_seconds,
+        tools: permittedTools(tools, allowed_tools),
+      }) satisfies HashedToolServer as unknown as Server,
   );
 }
 

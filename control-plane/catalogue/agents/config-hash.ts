@@ -21,9 +21,22 @@ export interface AgentSnapshot {
   readonly toolServers: readonly PinnedToolServer[];
 }
 
+/** What the hash reads of a snapshot: a server's tool is known by its own hash. */
+export type HashedSnapshot = Omit<AgentSnapshot, 'toolServers'> & {
+  readonly toolServers: readonly HashedToolServer[];
+};
+/** A tool server without the descriptions and schemas of its tools. */
+export type HashedToolServer = Omit<PinnedToolServer, 'tools'> & {
+  readonly tools: readonly Pick<PinnedToolServer['tools'][number], 'name' | 'hash'>[];
+};
+
 /** `sha256:<hex>` of a snapshot; equal hashes mean that publishing would change nothing. */
-export function configHash(snapshot: AgentSnapshot): string {
-  const { config, secrets, tools, knowledge, toolServers } = snapshot;
+export function configHash(snapshot: HashedSnapshot): string {
+  const { config, secrets, tools, knowledge } = snapshot;
+  const toolServers = snapshot.toolServers.map((server) => ({
+    ...server,
+    tools: server.tools.map(({ name, hash }) => ({ name, hash })),
+  }));
   const hashed = { config, secrets, tools, knowledge, ...(toolServers.length > 0 ? { toolServers } : {}) };
   const hash = createHash('sha256').update(canonicalJson(hashed));
   return `sha256:${hash.digest('hex')}`;

@@ -101,7 +101,12 @@ function registerResource(app: ApiServer, context: Context): void {
       const { teamId } = callerOf(request);
       const filter: Record<string, unknown> = { team_id: teamId };
       if (query.search) filter['name'] = searchPattern(query.search);
-      const { rows, ...page } = await findPage(context.models.toolServers, { filter, query });
+      const { rows, ...page } = await findPage(context.models.toolServers, {
+        filter,
+        query,
+        // The list only counts the tools.
+        without: ['tools.description', 'tools.input_schema', 'refused_tools'],
+      });
       const ids = rows.map((server) => server._id);
       const uses = await countServerUses(context, teamId, ids);
       return {
