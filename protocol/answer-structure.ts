@@ -1,8 +1,8 @@
 /**
  * Bounds the work that the JSON of an MCP server's answer causes. The library checks every part of a message
  * against its schemas, and a part that fits none costs tens of microseconds: two megabytes of such parts
- * would stop all calls of a worker for seconds. Counts the parts of each message while its bytes arrive, in linear
- * time, before anything parses them.
+ * would stop all calls of a worker for seconds. Counts the parts of each message while its bytes arrive, in
+ * linear time, before anything parses them.
  */
 import { LIMITS } from '#config/limits.ts';
 

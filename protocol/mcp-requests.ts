@@ -94,13 +94,13 @@ export class GuardedRequests {
   readonly fetch = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
     if (this.#open >= LIMITS.serverOpenRequests)
       throw new McpFailure('too many requests to the server are open', { isLost: true });
-    const { egress, headers: ours, server } = this.#options;
+    const { egress } = this.#options;
     const headers = new Headers(init.headers);
     const watch = this.#watched.get(headers.get(MARK) ?? '');
     headers.delete(MARK);
-    // The server's headers are not for the issuer of tokens.
-    if (new URL(url).origin === new URL(server.url).origin)
-      for (const [name, value] of Object.entries(ours())) if (!headers.has(name)) headers.set(name, value);
+    // Requests for tokens read any answer as JSON. A tenant's own `accept` is no part of this.
+    const mayStream = headers.get('accept')?.includes('text/event-stream') === true;
+    this.#addOurs(url, headers);
     const signal = AbortSignal.any([this.#ended.signal, ...(init.signal ? [init.signal] : [])]);
     const release = this.#taken(signal);
     // The guard returns undici's fetch, whose types differ from the platform's in name only.
@@ -108,8 +108,6 @@ export class GuardedRequests {
     const answer = send(String(url), { ...init, signal, headers: Object.fromEntries(headers) });
     this.#unanswered.add(answer);
     try {
-      // Requests for tokens read any answer as JSON.
-      const mayStream = headers.get('accept')?.includes('text/event-stream') === true;
       return limited(await answer, { mayStream, watch: watch ?? null, onEnd: release });
     } catch (error) {
       release();
@@ -120,6 +118,20 @@ export class GuardedRequests {
       this.#unanswered.delete(answer);
     }
   };
+
+  /** Adds the server's headers, which are not for the issuer of tokens. */
+  #addOurs(url: string | URL, headers: Headers): void {
+    const { headers: ours, server } = this.#options;
+    if (new URL(url).origin !== new URL(server.url).origin) return;
+    try {
+      for (const [name, value] of Object.entries(ours())) if (!headers.has(name)) headers.set(name, value);
+    } catch {
+      this.#refusal = new McpFailure('the value of a header is too long, or has characters beyond Latin-1', {
+        isLost: true,
+      });
+      throw this.#refusal;
+    }
+  }
 
   /** Counts an open request until the returned function is called, or the request is aborted. */
   #taken(signal: AbortSignal): () => void {

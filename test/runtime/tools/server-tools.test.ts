@@ -357,6 +357,31 @@ describe('a tool server', () => {
     expect(server.headers).toEqual([]);
   });
 
+  it('gets no header with characters that HTTP has not, and the reason says so', async () => {
+    const server = await serve('sessions', [SLOTS]);
+    const planned = plannedServer(server.url, [SLOTS], { headers: [{ name: 'X-Guest', value: 'Łukasz' }] });
+    const warnings: unknown[] = [];
+    const egress = createEgressGuard({ allow: ['127.0.0.1'], clock: systemClock });
+    const tools = new ServerTools({
+      servers: [planned],
+      values: () => ({ variables: {}, systemVariables: testPlan().system_variables }),
+      egress,
+      clock: new ManualClock(),
+      logger: { warn: (fields: unknown) => warnings.push(fields) } as never,
+    });
+    opened.push(
+      () => egress.close(),
+      () => tools.close(),
+    );
+    tools.start();
+    await vi.waitFor(() =>
+      expect(warnings[0]).toMatchObject({
+        reason: 'the value of a header is too long, or has characters beyond Latin-1',
+      }),
+    );
+    expect(server.headers).toEqual([]);
+  });
+
   it('is told the end of its session when the conversation ends', async () => {
     const server = await serve('sessions', [SLOTS]);
     const { runner } = runnerOf([plannedServer(server.url, [SLOTS])]);
