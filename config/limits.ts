@@ -66,6 +66,8 @@ export const LIMITS = {
   serverResponseBytes: 2 * 1_048_576,
   /** All pages of a server's list */
   serverListAnswerBytes: 1_048_576,
+  /** Messages that a server sends unasked, until its stream is opened again */
+  serverStreamBytes: 256 * 1024,
   serverOpenRequests: 50,
   /** Parts of one message: blocks, tools and fields near its top, and those further down */
   serverMessageItems: 2_000,

@@ -15,7 +15,7 @@ import type { EgressGuard } from '#base/egress.ts';
 import { programVersion } from '#base/program-version.ts';
 import { LIMITS } from '#config/limits.ts';
 import { McpFailure } from './mcp-failure.ts';
-import { type Allowance, GuardedRequests, MARK } from './mcp-requests.ts';
+import { Allowance, GuardedRequests, MARK } from './mcp-requests.ts';
 import { type ListedTools, readServerTools, type ServerTool } from './server-tools.ts';
 
 const VERSION = programVersion();
@@ -143,7 +143,7 @@ class OpenConnection implements McpConnection {
     if (!client.getServerCapabilities()?.tools) return { tools: [], refused: [] };
     const raw: unknown[] = [];
     let cursor: string | undefined;
-    const allowance = { bytes: LIMITS.serverListAnswerBytes };
+    const allowance = new Allowance(LIMITS.serverListAnswerBytes);
     for (let page = 0; page < LIST_PAGES && raw.length <= LIMITS.listedServerTools; page++) {
       // `client.listTools` would also cache the list and compile schemas of the server's.
       const params = cursor === undefined ? {} : { cursor };
@@ -168,7 +168,7 @@ class OpenConnection implements McpConnection {
       inputSchema: JSON.parse(tool.input_schema) as Tool['inputSchema'],
     };
     const { client } = this.#parts;
-    return this.#answer(signal, { bytes: LIMITS.serverResponseBytes }, (request) =>
+    return this.#answer(signal, new Allowance(LIMITS.serverResponseBytes), (request) =>
       client.callTool(
         { name: tool.name, arguments: input },
         { ...request, onprogress: onProgress, toolDefinition },

@@ -18,9 +18,21 @@ const RECONNECTS_A_STEP = 8;
 const OPENING_BRACKET = 0x5b;
 const SPACE = 0x20;
 
-/** Bytes that are still read; several requests may share it. */
-export interface Allowance {
-  bytes: number;
+/** Bytes that are read of the answers to one question; its requests share it. */
+export class Allowance {
+  readonly #most: number;
+  #read = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Throws `McpFailure` beyond the limit. */
+  take(bytes: number): void {
+    this.#read += bytes;
+    if (this.#read > this.#most)
+      throw new McpFailure(`the answer is longer than ${this.#most} bytes`, { isLost: false });
+  }
 }
 
 /** Options of the requests. */
@@ -160,8 +172,7 @@ function limited(
     onEnd();
     return new Response(null, { status, statusText, headers });
   }
-  const allowance = watch?.allowance ?? { bytes: LIMITS.serverResponseBytes };
-  const most = allowance.bytes;
+  const allowance = watch?.allowance ?? new Allowance(LIMITS.serverStreamBytes);
   const isEventStream =
     mayStream && /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
   const structure = new AnswerStructure({ isEventStream });
@@ -174,9 +185,7 @@ function limited(
       controller.close();
       return;
     }
-    allowance.bytes -= value.byteLength;
-    if (allowance.bytes < 0)
-      throw new McpFailure(`the answer is longer than ${most} bytes`, { isLost: false });
+    allowance.take(value.byteLength);
     const first = isBegun ? undefined : value.find((byte: number) => byte > SPACE);
     isBegun ||= first !== undefined;
     // All messages of a batch would be handled at once, and one request has one answer.

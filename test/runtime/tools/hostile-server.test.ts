@@ -133,6 +133,21 @@ describe('a hostile tool server', () => {
     await vi.waitFor(() => expect(streams()).toBe(2));
   });
 
+  it('that sends without end on its stream is not read further', async () => {
+    const closed = Promise.withResolvers<void>();
+    const { url } = await startHostile((_message, { method }) =>
+      method === 'GET'
+        ? (response) => {
+            response.on('close', () => closed.resolve());
+            response.writeHead(200, { 'content-type': 'text/event-stream' });
+            response.write(': nothing\n'.repeat(LIMITS.serverStreamBytes / 5));
+          }
+        : null,
+    );
+    toolsOf(url).tools.start();
+    await closed.promise;
+  });
+
   it('that answers with a batch fails before its messages are read', async () => {
     const { url } = await startHostile(({ method }) =>
       method === 'tools/call'
