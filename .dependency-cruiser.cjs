@@ -52,7 +52,7 @@ const layerRules = layers.map((layer) => ({
   severity: 'error',
   from: { path: within(layer) },
   to: {
-    path: within(...layers, 'test', 'bench', 'scripts'),
+    path: within(...layers, 'test', 'bench', 'scripts', 'libraries'),
     pathNot: `^(${[`${layer}/`, ...mayImport[layer]].join('|')})`,
   },
 }));
@@ -130,6 +130,13 @@ module.exports = {
           'bench',
         ),
       },
+    },
+    // They are installed without the product.
+    {
+      name: 'libraries-import-nothing-of-the-product',
+      severity: 'error',
+      from: { path: '^libraries/' },
+      to: { path: within(...layers, 'web', 'test', 'bench', 'scripts', 'node_modules') },
     },
     only('undici-stays-in-its-file', 'undici', 'base/undici.ts'),
     only('mongoose-stays-in-store', 'mongoose', 'control-plane/platform/store/'),

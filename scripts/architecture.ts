@@ -38,6 +38,7 @@ const FOLDERS = [
   'web/client',
   'web/console/src',
   'web/widget',
+  'libraries/typescript/src',
   'main.ts',
 ];
 const MIN_MODULES = 60;

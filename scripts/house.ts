@@ -15,18 +15,18 @@ const LONG_LINES = { aim: 0, limit: 0 };
 const COLUMNS = 110;
 const README_LINES = { aim: 120, limit: 120 };
 const PRODUCT =
-  /^(?:base|config|protocol|media|telephony|runtime|control-plane|processes|cli|caller|web|bench|scripts)\/.*\.tsx?$|^main\.ts$/;
+  /^(?:base|config|protocol|media|telephony|runtime|control-plane|processes|cli|caller|web|bench|scripts|libraries)\/.*\.tsx?$|^main\.ts$/;
 const PROSE = /\.(?:tsx?|md|cjs|yml)$/;
 const FIELD = 'PropertyDefinition';
 /** How a test or a group of tests begins. */
 const TITLED = /^(?:it|test|describe)\w*[.(]/;
 const graphemes = new Intl.Segmenter();
-const GENERATED = 'web/console/src/api/types.ts';
+const GENERATED = /^(?:web\/console\/src\/api\/types\.ts$|libraries\/typescript\/src\/generated\/)/;
 /** Sections and names of documents that are not in the repository. */
 const CITED = /S§|design §|\b[Ss]upplement \d|(?<![\w/.*-])[\w-]+(?:\/[\w-]+)*\.md\b/g;
 /** The only file that knows the operating system, and what the others of the server may not name. */
 const PLATFORM = 'base/platform.ts';
-const SERVER = /^(?!web|bench|scripts)/;
+const SERVER = /^(?!web|bench|scripts|libraries)/;
 const SYSTEM =
   /\/proc\b|\/dev\/|\bprocess\.platform\b|\b(?:os\.)?platform\(\)|\bos\.type\(\)|import \{[^}]*\bplatform\b.*'node:process'|'win32'|\bgetuid\b|\b[gs]etPriority\b|PARLEY_TEST_PLATFORM/;
 
@@ -35,7 +35,7 @@ const names = new Set(files.map((file) => basename(file)));
 const texts = new Map<string, string>();
 /** Files without a formatter that breaks their lines. */
 const unformatted = files.filter((file) => /\.(?:cjs|mjs|sh|yml)$|^\.ci\/|(?:^|\/)Dockerfile$/.test(file));
-const sources = files.filter((file) => /\.tsx?$/.test(file) && file !== GENERATED);
+const sources = files.filter((file) => /\.tsx?$/.test(file) && !GENERATED.test(file));
 const product = sources.filter((file) => PRODUCT.test(file));
 
 /** A node of a syntax tree (ESTree); offsets in UTF-16 units. */

@@ -12,6 +12,7 @@ const PAGES = [
   'docs/**/*.md',
   'deploy/*.md',
   'web/**/README.md',
+  'libraries/*/README.md',
 ];
 const MIN_LINKS = 100;
 

@@ -4,6 +4,7 @@
  *
  * - `parley-0.2.0.tgz`: the npm package. `npx --ignore-scripts ./parley-0.2.0.tgz start` runs it; unpacked,
  *   `npm ci --omit=dev` installs what it needs and builds nothing
+ * - `parley-api-0.2.0.tgz`, `parley_api-0.2.0.tar.gz`: the server libraries for npm and pip
  * - `parley-0.2.0-image.tar`: the container image, if Docker, Podman or Buildah is installed
  * - `parley-0.2.0.spdx.json`: all third-party packages with their licences (SPDX 2.3)
  * - `SHA256SUMS`: checksums of these files
@@ -29,9 +30,13 @@ import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { changelogWith, isLaterVersion } from './changelog.ts';
+import { packPython } from './libraries/pack-python.ts';
+import { versionedFiles } from './libraries/versions.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const OUT = join(ROOT, 'release');
+/** What has the version in it. */
+const VERSIONED = ['package.json', 'package-lock.json', 'libraries'];
 /** Programs that build images from a Dockerfile, and how each saves one to a file. */
 const BUILDERS = [
   { program: 'docker', build: ['build'], save: (tag: string, file: string) => ['save', '-o', file, tag] },
@@ -79,7 +84,7 @@ async function main(): Promise<void> {
   try {
     await writeFiles(currentVersion(), values['no-image']);
   } catch (error) {
-    if (wanted !== undefined) git('checkout', '--quiet', 'HEAD', '--', 'package.json', 'package-lock.json');
+    if (wanted !== undefined) git('checkout', '--quiet', 'HEAD', '--', ...VERSIONED);
     throw error;
   }
   if (wanted !== undefined) commit(wanted);
@@ -89,7 +94,7 @@ async function writeFiles(version: string, hasNoImage: boolean): Promise<void> {
   rmSync(OUT, { recursive: true, force: true });
   mkdirSync(OUT);
   console.log('packing …');
-  const files = [pack(), listPackages(version)];
+  const files = [pack(), packTypescript(), await packPython(OUT, version), listPackages(version)];
   const image = hasNoImage ? null : buildImage(version);
   if (image) files.push(image);
   writeFileSync(join(OUT, 'SHA256SUMS'), await checksums(files));
@@ -106,6 +111,7 @@ function setVersion(wanted: string): void {
     cwd: ROOT,
     stdio: 'ignore',
   });
+  for (const [path, text] of versionedFiles(wanted)) writeFileSync(join(ROOT, path), text);
 }
 
 /** Adds the release to the changelog, commits and tags it. */
@@ -116,7 +122,7 @@ function commit(version: string): void {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const date = new Date().toISOString().slice(0, 10);
   writeFileSync(file, changelogWith(text, { version, date, subjects: subjects.filter(Boolean) }));
-  git('add', 'package.json', 'package-lock.json', 'CHANGELOG.md');
+  git('add', ...VERSIONED, 'CHANGELOG.md');
   git('commit', '--quiet', '-m', `Release ${version}`);
   git('tag', `v${version}`);
   console.log(`committed and tagged as v${version}; push both, then publish the files`);
@@ -128,14 +134,24 @@ function pack(): string {
   const lock = join(ROOT, 'npm-shrinkwrap.json');
   copyFileSync(join(ROOT, 'package-lock.json'), lock);
   try {
-    const [packed] = JSON.parse(npm(ROOT, 'pack', '--json', '--pack-destination', OUT)) as {
-      filename: string;
-    }[];
-    if (!packed) throw new Error('npm pack wrote no file');
-    return join(OUT, packed.filename);
+    return npmPack(ROOT);
   } finally {
     rmSync(lock);
   }
+}
+
+/** Builds and packs the TypeScript library; returns the file. */
+function packTypescript(): string {
+  const folder = join(ROOT, 'libraries/typescript');
+  npm(folder, 'run', '--silent', 'build');
+  return npmPack(folder);
+}
+
+function npmPack(folder: string): string {
+  const packed: unknown = JSON.parse(npm(folder, 'pack', '--json', '--pack-destination', OUT));
+  const [first] = packed as readonly { readonly filename: string }[];
+  if (!first) throw new Error('npm pack wrote no file');
+  return join(OUT, first.filename);
 }
 
 /** Writes the list of third-party packages, those in the built pages included; returns the file. */

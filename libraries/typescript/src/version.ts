@@ -1,0 +1,2 @@
+/** The library's version, which is the product's (`npm run libraries` sets it). */
+export const VERSION = '0.1.0';
