@@ -97,7 +97,10 @@ function declaration(type: NamedType): string {
   if (optional.length === 0) return classOf(`${type.name}(TypedDict)`, required);
   if (required.length === 0) return classOf(`${type.name}(TypedDict, total=False)`, optional);
   const base = `_${type.name}`;
-  return `${classOf(`${base}(TypedDict)`, required)}\n\n\n${classOf(`${type.name}(${base}, total=False)`, optional)}`;
+  return [
+    classOf(`${base}(TypedDict)`, required),
+    classOf(`${type.name}(${base}, total=False)`, optional),
+  ].join('\n\n\n');
 }
 
 /** A type with a field whose name is no name in Python. */
@@ -235,5 +238,6 @@ function docstring(text: string, indent: string): string {
   const short = `${indent}"""${safe}"""`;
   if (short.length <= COLUMNS) return short;
   const [first = '', ...rest] = wrapped(safe, COLUMNS - indent.length - 3);
-  return [`${indent}"""${first}`, ...rest.map((line) => indent + line)].join('\n') + `\n${indent}"""`;
+  const lines = [`"""${first}`, ...rest, '"""'];
+  return lines.map((line) => indent + line).join('\n');
 }

@@ -18,9 +18,9 @@ export interface Failure {
 }
 
 /**
- * Milliseconds until the request is sent again; null if it is not. Waits as long as `Retry-After` says, unless
- * that is longer than `longestRetryAfterMs`, and otherwise longer each time. `random` is from 0 to 1: clients
- * that failed together do not return together.
+ * Milliseconds until the request is sent again; null if it is not. Waits as long as `Retry-After` says,
+ * unless that is longer than `longestRetryAfterMs`, and otherwise longer each time. `random` is from 0 to 1:
+ * clients that failed together do not return together.
  */
 export function retryWaitMs(failure: Failure, random: number, longestRetryAfterMs: number): number | null {
   if (!mayRepeat(failure)) return null;
