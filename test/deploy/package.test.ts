@@ -20,8 +20,8 @@ describe('the npm package of a release', () => {
       env: { ...process.env, npm_config_ignore_scripts: 'true' },
     });
     writeFileSync(join(folder, 'package.json'), '{}');
-    const packed = join(ROOT, 'release', 'parley-0.1.0.tgz');
-    npm(folder, 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', packed);
+    const packed = ['parley-0.1.0.tgz', 'parley-api-0.1.0.tgz'].map((file) => join(ROOT, 'release', file));
+    npm(folder, 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', ...packed);
   }, LIMIT_MS);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -29,6 +29,19 @@ describe('the npm package of a release', () => {
     const has = (path: string) => existsSync(join(folder, 'node_modules', path));
     expect(['parley/web/dist/console/index.html', 'parley/web/dist/widget.js'].filter(has)).toHaveLength(2);
     expect(['vite', 'react', '@mantine/core', 'typescript', 'parley/web/console'].filter(has)).toEqual([]);
+  });
+
+  it('has the server libraries beside it', () => {
+    const program =
+      "import { Parley } from 'parley-api'; console.log(typeof new Parley({ apiKey: 'k' }).agents.list)";
+    const printed = execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: folder });
+    expect(printed.toString()).toBe('function\n');
+    const contents = execFileSync('tar', [
+      'tzf',
+      join(ROOT, 'release', 'parley_api-0.1.0.tar.gz'),
+    ]).toString();
+    for (const name of ['pyproject.toml', 'PKG-INFO', 'parley_api/_generated/resources.py'])
+      expect(contents).toContain(`parley_api-0.1.0/${name}\n`);
   });
 
   it('runs from where it is installed', { timeout: LIMIT_MS }, async () => {

@@ -26,7 +26,8 @@ export function scriptedFetch(...answers: ScriptedAnswer[]): ScriptedFetch {
       const answer = answers[sent.length];
       sent.push({ url, method: init.method ?? '', headers: new Headers(init.headers), body: init.body });
       if (answer === undefined) throw new Error(`request ${sent.length} was not expected`);
-      if (answer === 'lost') throw new TypeError('fetch failed');
+      if (answer === 'lost')
+        throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') });
       if (answer === 'silent') return unanswered(init.signal);
       return answer;
     },

@@ -102,6 +102,12 @@ describe('a request of the TypeScript library', () => {
     expect(sent).toHaveLength(1);
   });
 
+  it('without an answer says why there is none', async () => {
+    const { parley } = client('lost');
+    const error = await failure(parley.agents.get('a', { maxRetries: 0 }));
+    expect(error).toMatchObject({ message: 'no usable answer: connect ECONNREFUSED' });
+  });
+
   it('that creates something is repeated after a 429, which has created nothing', async () => {
     const test = client(refusal(429), Response.json({ agent_id: 'a' }, { status: 201 }));
     const agent = test.parley.agents.create({ name: 'Front desk' });

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from email.message import Message
 from email.utils import parsedate_to_datetime
-from typing import Any, Dict, List, Mapping, Optional, Type
+from typing import Any, Dict, List, Optional, Type
 
 from ._generated.reasons import ErrorReason
 
@@ -24,7 +25,7 @@ class ApiTimeoutError(ApiConnectionError):
 class ApiError(ParleyError):
     """The API answered with an error. docs/errors.md of Parley has every message and reason."""
 
-    def __init__(self, status: int, headers: Mapping[str, str], body: bytes, now: float) -> None:
+    def __init__(self, status: int, headers: Message, body: bytes, now: float) -> None:
         self.status = status
         # The parsed body, or its text if it is not JSON.
         self.body: Any = _parsed(body)
@@ -96,7 +97,7 @@ _CLASSES: Dict[int, Type[ApiError]] = {
 }
 
 
-def error_of(status: int, headers: Mapping[str, str], body: bytes, now: float) -> ApiError:
+def error_of(status: int, headers: Message, body: bytes, now: float) -> ApiError:
     """The error of an answer that is no success; `now` is the wall time in seconds."""
     return _CLASSES.get(status, ServerError if status >= 500 else ApiError)(status, headers, body, now)
 

@@ -175,8 +175,9 @@ export class Transport {
 }
 
 function lost(cause: unknown): ApiConnectionError {
-  const text = cause instanceof Error ? cause.message : String(cause);
-  return new ApiConnectionError(`no usable answer: ${text}`, { cause });
+  // `fetch` says only that it failed; its cause says why.
+  const { message } = cause instanceof Error && cause.cause instanceof Error ? cause.cause : (cause as Error);
+  return new ApiConnectionError(`no usable answer: ${message}`, { cause });
 }
 
 /** A path with its parameters. Throws `TypeError` for one that would name another route. */
