@@ -142,9 +142,15 @@ function pack(): string {
 
 /** Builds and packs the TypeScript library; returns the file. */
 function packTypescript(): string {
-  const folder = join(ROOT, 'libraries/typescript');
-  npm(folder, 'run', '--silent', 'build');
-  return npmPack(folder);
+  const source = join(ROOT, 'libraries/typescript');
+  // Not beside the source, where somebody may be using what was built.
+  const folder = mkdtempSync(join(tmpdir(), 'parley-library-'));
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  execFileSync(process.execPath, [tsc, '-p', source, '--outDir', join(folder, 'dist')], { stdio: 'inherit' });
+  for (const name of ['package.json', 'README.md']) copyFileSync(join(source, name), join(folder, name));
+  const file = npmPack(folder);
+  rmSync(folder, { recursive: true });
+  return file;
 }
 
 function npmPack(folder: string): string {
