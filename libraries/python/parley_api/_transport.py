@@ -19,7 +19,7 @@ from ._retry import Failure, retry_wait
 from ._server_events import ServerEvent, read_events
 from ._texts import text_of
 from ._version import VERSION
-from .errors import ApiConnectionError, ApiTimeoutError, NotFoundError, ParleyError, error_of
+from .errors import ApiConnectionError, ApiTimeoutError, NotFoundError, ParleyError, TooManyRequestsError, error_of
 
 # An answer with `status`, `headers`, `read()`, `readline()` and `close()`; a context manager.
 Answer = http.client.HTTPResponse
@@ -168,12 +168,13 @@ class Transport:
         settings = self._settings
         most = settings.max_retries if options.max_retries is None else options.max_retries
         earlier = 0
+        may_be_done = False
         while True:
             try:
                 return self._attempt(request, options, read)
             except ParleyError as error:
                 # An earlier attempt, whose answer was lost, has deleted it.
-                if earlier > 0 and call.method == "DELETE" and isinstance(error, NotFoundError):
+                if may_be_done and call.method == "DELETE" and isinstance(error, NotFoundError):
                     return b""  # type: ignore[return-value]
                 repeatable = call.is_repeatable or call.takes_key
                 failure = Failure(error, earlier, is_repeatable=repeatable, has_key=call.takes_key)
@@ -182,6 +183,7 @@ class Transport:
                     wait = retry_wait(failure, settings.random(), settings.longest_retry_after)
                 if wait is None:
                     raise
+                may_be_done = may_be_done or not isinstance(error, TooManyRequestsError)
             settings.clock.sleep(wait)
             earlier += 1
 

@@ -85,7 +85,7 @@ class Requests(unittest.TestCase):
         self.assertEqual(keys, ["key-1", "key-1", "key-1", "order-1042"])
 
     def test_that_deletes_succeeds_if_its_first_answer_was_lost_and_the_thing_is_gone(self) -> None:
-        parley, _, _ = client(LOST, refusal(404), refusal(404))
+        parley, _, _ = client(LOST, refusal(404), refusal(429), refusal(404))
         self.assertIsNone(parley.agents.delete("a"))
         with self.assertRaises(NotFoundError):
             parley.agents.delete("b")

@@ -1,6 +1,13 @@
 /** Sends the requests of the resources: address, key, timeout, repetitions, errors. */
 import { type Clock, sleep } from './clock.ts';
-import { ApiConnectionError, ApiError, ApiTimeoutError, errorOf, NotFoundError } from './errors.ts';
+import {
+  ApiConnectionError,
+  ApiError,
+  ApiTimeoutError,
+  errorOf,
+  NotFoundError,
+  TooManyRequestsError,
+} from './errors.ts';
 import { formOf } from './form.ts';
 import { List, type Page } from './list.ts';
 import { retryWaitMs } from './retry.ts';
@@ -134,18 +141,20 @@ export class Transport {
   async #send<T>(request: Prepared, read: (response: Response) => Promise<T>): Promise<T> {
     const { call, options } = request;
     const { clock, random, longestRetryAfterMs, maxRetries } = this.#options;
+    let mayBeDone = false;
     for (let earlier = 0; ; earlier++) {
       try {
         return await this.#attempt(request, read);
       } catch (error) {
         // An earlier attempt, whose answer was lost, has deleted it.
-        if (earlier > 0 && call.method === 'DELETE' && error instanceof NotFoundError)
+        if (mayBeDone && call.method === 'DELETE' && error instanceof NotFoundError)
           return read(new Response(null, { status: 204 }));
         const hasKey = call.takesKey === true;
         const failure = { error, earlier, hasKey, isRepeatable: hasKey || call.isRepeatable === true };
         const isLast = earlier >= (options.maxRetries ?? maxRetries);
         const waitMs = isLast ? null : retryWaitMs(failure, random(), longestRetryAfterMs);
         if (waitMs === null) throw error;
+        mayBeDone ||= !(error instanceof TooManyRequestsError);
         await sleep(clock, waitMs, options.signal);
       }
     }
