@@ -35,6 +35,20 @@ describe('verifyWebhook', () => {
     expect(() => verifyWebhook({ body, signature }, secret, lateBy(0))).toThrow(WebhookError);
   });
 
+  it('accepts any of several secrets, and a header as Node types it', () => {
+    const signature: string | string[] | undefined = [SIGNATURE];
+    const event = verifyWebhook({ body: BODY, signature }, ['the new one', SECRET], lateBy(0));
+    expect(event.event).toBe('call.ended');
+  });
+
+  it.each([
+    ['an empty secret', ''],
+    ['none', []],
+    ['an empty one among several', [SECRET, '']],
+  ])('fails with %s', (_case, secret) => {
+    expect(() => verifyWebhook({ body: BODY, signature: SIGNATURE }, secret, lateBy(0))).toThrow(TypeError);
+  });
+
   it('refuses a request that was sent more than five minutes before or after now', () => {
     const verify = (seconds: number) => () =>
       verifyWebhook({ body: BODY, signature: SIGNATURE }, SECRET, lateBy(seconds));

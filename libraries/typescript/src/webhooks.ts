@@ -11,7 +11,7 @@ const MAX_HEADER_CHARS = 1024;
 /** How a webhook is verified. */
 export interface VerifyOptions {
   /** How far the time of sending may be from now; 300 unless set. */
-  readonly toleranceSeconds?: number;
+  readonly toleranceSeconds?: number | undefined;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -21,23 +21,29 @@ export interface ReceivedWebhook {
   /** The body's bytes, before any parser. */
   readonly body: string | Uint8Array;
   /** The value of the header `X-Service-Webhook-Signature`. */
-  readonly signature: string | null | undefined;
+  readonly signature: string | readonly string[] | null | undefined;
 }
 
-/** The event of a request that Parley has sent. Throws `WebhookError` for any other. */
+/**
+ * The event of a request that Parley has sent. Of several secrets any may have signed it: calls in progress
+ * keep an old one. Throws `WebhookError` for any other request, `TypeError` without a secret.
+ */
 export function verifyWebhook(
   { body, signature }: ReceivedWebhook,
-  secret: string,
+  secret: string | readonly string[],
   { toleranceSeconds = TOLERANCE_SECONDS, now = Date.now }: VerifyOptions = {},
 ): WebhookEvent {
-  if (secret === '') throw new TypeError('the secret is empty');
-  if (!signature || signature.length > MAX_HEADER_CHARS) throw new WebhookError('the signature is missing');
-  const parts = signature.split(',').map((part) => part.trim().split('='));
+  const secrets = [secret].flat();
+  if (secrets.length === 0 || secrets.includes('')) throw new TypeError('the secret is empty');
+  const header = [signature ?? ''].flat().join(',');
+  if (header === '' || header.length > MAX_HEADER_CHARS) throw new WebhookError('the signature is missing');
+  const parts = header.split(',').map((part) => part.trim().split('='));
   const [, time = ''] = parts.find(([name]) => name === 't') ?? [];
-  const expected = createHmac('sha256', secret).update(`${time}.`).update(body).digest();
-  const isSigned = parts.some(
-    ([name, value = '']) => name === 'v1' && isEqual(Buffer.from(value, 'hex'), expected),
-  );
+  const given = parts.flatMap(([name, value = '']) => (name === 'v1' ? [Buffer.from(value, 'hex')] : []));
+  const isSigned = secrets.some((key) => {
+    const expected = createHmac('sha256', key).update(`${time}.`).update(body).digest();
+    return given.some((one) => isEqual(one, expected));
+  });
   if (!isSigned) throw new WebhookError('the signature is wrong');
   const isRecent = /^\d{1,12}$/.test(time) && Math.abs(now() / 1000 - Number(time)) <= toleranceSeconds;
   if (!isRecent) throw new WebhookError('the time of sending is too far from now');
