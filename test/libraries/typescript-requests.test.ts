@@ -139,6 +139,13 @@ describe('a request of the TypeScript library', () => {
     expect(await deleted).toBeUndefined();
   });
 
+  it('that deletes and answers with more than success fails if the thing is gone', async () => {
+    const test = client('lost', refusal(404));
+    const error = failure(test.parley.operator.stopSpeechModelDownload('m'));
+    await test.clock.advance(250);
+    expect(await error).toBeInstanceOf(NotFoundError);
+  });
+
   it('that deletes fails if nothing of that name was there', async () => {
     const test = client(refusal(429), refusal(404));
     const error = failure(test.parley.agents.delete('a'));
@@ -191,15 +198,28 @@ describe('a request of the TypeScript library', () => {
 
   it('for a file goes to its address without the key', async () => {
     const { parley, sent } = client(new Response('sound'));
-    const file = await parley.download('https://bucket.example.com/human.wav?signed');
+    const headers = { range: 'bytes=0-4' };
+    const file = await parley.download('https://bucket.example.com/human.wav?signed', { headers });
     expect(await file.text()).toBe('sound');
-    expect(sent[0]?.headers.get('authorization')).toBeNull();
+    expect(Object.fromEntries(sent[0]?.headers ?? [])).toEqual(headers);
   });
 
   it('without a body is answered by nothing', async () => {
     const { parley, sent } = client(gone());
     expect(await parley.sessions.end('s')).toBeUndefined();
     expect(sent[0]).toMatchObject({ method: 'POST', body: null });
+  });
+});
+
+describe('the key of the TypeScript library', () => {
+  it('is used without the spaces and line breaks around it', async () => {
+    const script = scriptedFetch(Response.json({}));
+    await new Parley({ apiKey: ' pk_1\n', fetch: script.fetch }).account.get();
+    expect(script.sent[0]?.headers.get('authorization')).toBe('Bearer pk_1');
+  });
+
+  it.each(['pk_1\nX-A: b', 'pk_ü', 'pk 1'])('is refused if it is %j, and is not in the message', (apiKey) => {
+    expect(() => new Parley({ apiKey })).toThrow(/^the key has a character that no key has$/);
   });
 });
 
@@ -244,9 +264,19 @@ describe('a list of the TypeScript library', () => {
 });
 
 describe('events of the TypeScript library', () => {
+  const text = (content: string) => new Response(new TextEncoder().encode(content));
+
+  /** The next events of the stream of sessions, after which it is closed. */
+  async function events(parley: Parley, count: number): Promise<ServerEvent[]> {
+    const read: ServerEvent[] = [];
+    for await (const event of parley.events.stream()) if (read.push(event) === count) break;
+    return read;
+  }
+
   it('are whole, however the stream is cut, and comments are left out', async () => {
-    const text = ': here\n\nevent: session\r\ndata: {"name":"é\u2028"}\r\n\r\ndata: 1\n\ndata: 2';
-    const bytes = new TextEncoder().encode(text);
+    const bytes = new TextEncoder().encode(
+      ': here\n\nevent: session\r\ndata: {"name":"é\u2028"}\r\n\r\ndata: 1\n\ndata: 2',
+    );
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
         for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
@@ -254,11 +284,60 @@ describe('events of the TypeScript library', () => {
       },
     });
     const { parley } = client(new Response(body));
-    const events: ServerEvent[] = [];
-    for await (const event of parley.events.stream()) events.push(event);
-    expect(events).toEqual([
+    expect(await events(parley, 2)).toEqual([
       { event: 'session', data: { name: 'é\u2028' } },
       { event: 'message', data: 1 },
     ]);
+  });
+
+  it('go on in a new stream after one that ends or breaks off', async () => {
+    let pulls = 0;
+    const broken = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (pulls++ > 0) controller.error(new TypeError('terminated'));
+        else controller.enqueue(new TextEncoder().encode('data: 2\n\ndata: 3'));
+      },
+    });
+    const test = client(text('data: 1\n\n'), new Response(broken), 'lost', text('data: 4\n\n'));
+    const read = events(test.parley, 3);
+    expect(await countBy([249, 250, 500, 750], test)).toEqual([1, 2, 3, 4]);
+    expect((await read).map(({ data }) => data)).toEqual([1, 2, 4]);
+  });
+
+  it('end with the caller’s signal, also between two streams', async () => {
+    const test = client(text('data: 1\n\n'));
+    const caller = new AbortController();
+    const read = failure(Array.fromAsync(test.parley.events.stream({ signal: caller.signal })));
+    await test.clock.advance(10);
+    caller.abort(new Error('enough'));
+    expect(await read).toMatchObject({ message: 'enough' });
+    expect([test.sent.length, test.clock.pendingTimers]).toEqual([1, 0]);
+  });
+
+  it('close the connection when they are no longer read', async () => {
+    let isOpen = true;
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new TextEncoder().encode('data: 1\n\n')),
+      cancel() {
+        isOpen = false;
+      },
+    });
+    await events(client(new Response(body)).parley, 1);
+    expect(isOpen).toBe(false);
+  });
+
+  it('that are no JSON fail, and are not asked for again', async () => {
+    const { parley, sent } = client(text('data: {\n\n'));
+    expect(await failure(events(parley, 1))).toBeInstanceOf(ApiConnectionError);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('of a synthesis that breaks off fail: a second one would begin anew', async () => {
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.error(new TypeError('terminated')),
+    });
+    const { parley } = client(new Response(body));
+    const speech = parley.speech.synthesizeWithTimestamps({ text: 'Hello' });
+    expect(await failure(Array.fromAsync(speech))).toBeInstanceOf(ApiConnectionError);
   });
 });

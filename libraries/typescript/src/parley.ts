@@ -8,15 +8,15 @@ import { type RequestOptions, Transport } from './transport.ts';
 /** Options of a client. */
 export interface ParleyOptions {
   /** The key of an account; `PARLEY_API_KEY` unless set. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** Where Parley runs; `PARLEY_URL` unless set, or `http://127.0.0.1:8080`. */
-  readonly baseUrl?: string;
+  readonly baseUrl?: string | undefined;
   /** For each attempt; 60,000 unless set. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** How often a request is repeated; twice unless set. */
-  readonly maxRetries?: number;
+  readonly maxRetries?: number | undefined;
   /** A request whose `Retry-After` is longer fails at once; 60,000 unless set. */
-  readonly longestRetryAfterMs?: number;
+  readonly longestRetryAfterMs?: number | undefined;
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   readonly clock?: Clock;
   /** A number from 0 to 1. */
@@ -29,10 +29,12 @@ export interface ParleyOptions {
 export class Parley extends Resources {
   readonly #transport: Transport;
 
-  /** Throws `ParleyError` without a key. */
+  /** Throws `ParleyError` without a key, or for one that cannot be in a header. */
   constructor(options: ParleyOptions = {}) {
-    const apiKey = options.apiKey ?? process.env['PARLEY_API_KEY'];
+    const apiKey = (options.apiKey ?? process.env['PARLEY_API_KEY'])?.trim();
     if (!apiKey) throw new ParleyError('no key: set apiKey or PARLEY_API_KEY');
+    // `fetch` would refuse it with a message that contains the key.
+    if (!/^[!-~]+$/.test(apiKey)) throw new ParleyError('the key has a character that no key has');
     const transport = new Transport({
       apiKey,
       baseUrl: options.baseUrl ?? process.env['PARLEY_URL'] ?? 'http://127.0.0.1:8080',

@@ -14,6 +14,9 @@ import { retryWaitMs } from './retry.ts';
 import { readEvents, type ServerEvent } from './server-events.ts';
 import { VERSION } from './version.ts';
 
+/** Wait before a stream is opened again. */
+const REOPEN_MS = 500;
+
 /** A request of a method. */
 export interface Call {
   readonly method: string;
@@ -30,13 +33,13 @@ export interface Call {
 /** Options of one request. */
 export interface RequestOptions {
   /** Gives up the request, or ends the reading of its answer. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** For each attempt until its answer is read; of a stream until it begins. */
-  readonly timeoutMs?: number;
-  readonly maxRetries?: number;
+  readonly timeoutMs?: number | undefined;
+  readonly maxRetries?: number | undefined;
   /** Your own name for what the request does, such as an order's number; a random one unless set. */
-  readonly idempotencyKey?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly idempotencyKey?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What a transport needs. */
@@ -60,6 +63,8 @@ interface Prepared {
   readonly url: string;
   readonly init: RequestInit;
   readonly options: RequestOptions;
+  /** A repetition that finds nothing has succeeded. */
+  readonly removes?: boolean;
 }
 
 /** Methods of one resource. */
@@ -86,7 +91,8 @@ export class Transport {
 
   /** Throws like `json`. A deletion that was repeated succeeds if the thing is gone. */
   async nothing(call: Call, options: RequestOptions): Promise<void> {
-    await this.#send(this.#prepare(call, options), async (response) => void (await response.text()));
+    const request = { ...this.#prepare(call, options), removes: call.method === 'DELETE' };
+    await this.#send(request, async (response) => void (await response.text()));
   }
 
   /** An answer whose body is still to be read. Throws like `json`. */
@@ -94,15 +100,24 @@ export class Transport {
     return this.#send(this.#prepare(call, options), async (response) => response);
   }
 
-  /** The events of a stream. Throws like `json`, also while it is read. */
+  /**
+   * The events of a stream. One that may be read again has no end: it is opened anew when the API ends it or
+   * the connection is lost. Throws like `json`, also while it is read.
+   */
   async *events(call: Call, options: RequestOptions): AsyncGenerator<ServerEvent> {
-    const { body } = await this.response(call, options);
-    try {
-      if (body) yield* readEvents(body);
-    } catch (error) {
-      options.signal?.throwIfAborted();
-      throw lost(error);
-    }
+    const { clock, random } = this.#options;
+    do {
+      const { body } = await this.response(call, options);
+      try {
+        if (body) yield* readEvents(body);
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        // A stream with an event that cannot be read would have it again.
+        const isFaulty = error instanceof SyntaxError || error instanceof RangeError;
+        if (isFaulty || !call.isRepeatable) throw lost(error);
+      }
+      if (call.isRepeatable) await sleep(clock, REOPEN_MS * (0.5 + random() / 2), options.signal);
+    } while (call.isRepeatable);
   }
 
   /** A paged list, which is read while it is iterated. */
@@ -118,7 +133,8 @@ export class Transport {
   /** A file at an address that needs no key, such as the signed address of a recording. */
   download(url: string, options: RequestOptions): Promise<Response> {
     const call: Call = { method: 'GET', path: url, isRepeatable: true };
-    return this.#send({ call, url, init: { method: 'GET' }, options }, async (response) => response);
+    const init = { method: 'GET', headers: { ...options.headers } };
+    return this.#send({ call, url, init, options }, async (response) => response);
   }
 
   #prepare(call: Call, options: RequestOptions): Prepared {
@@ -147,7 +163,7 @@ export class Transport {
         return await this.#attempt(request, read);
       } catch (error) {
         // An earlier attempt, whose answer was lost, has deleted it.
-        if (mayBeDone && call.method === 'DELETE' && error instanceof NotFoundError)
+        if (mayBeDone && request.removes && error instanceof NotFoundError)
           return read(new Response(null, { status: 204 }));
         const hasKey = call.takesKey === true;
         const failure = { error, earlier, hasKey, isRepeatable: hasKey || call.isRepeatable === true };
