@@ -1,9 +1,11 @@
 """Parley's API for servers in Python: agents, calls, sessions, webhooks."""
 
-from ._generated import types
+from . import types
+from ._generated.reasons import ErrorReason
+from ._pages import Pages
 from ._parley import Parley
 from ._server_events import ServerEvent
-from ._transport import RequestOptions
+from ._transport import Answer, RequestOptions
 from ._version import VERSION as __version__
 from .errors import (
     ApiConnectionError,
@@ -25,16 +27,19 @@ from .webhooks import SIGNATURE_HEADER, verify_webhook
 
 __all__ = [
     "SIGNATURE_HEADER",
+    "Answer",
     "ApiConnectionError",
     "ApiError",
     "ApiTimeoutError",
     "AuthenticationError",
     "BadRequestError",
     "ConflictError",
+    "ErrorReason",
     "ForbiddenError",
     "InvalidRequestError",
     "NotFoundError",
     "OutOfCreditError",
+    "Pages",
     "Parley",
     "ParleyError",
     "RequestOptions",

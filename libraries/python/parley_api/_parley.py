@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import uuid
 from typing import Any, Callable, Optional
 
@@ -19,7 +20,8 @@ class Parley(Resources):
 
     `api_key` is that of an account (`PARLEY_API_KEY` unless given), `base_url` where Parley runs
     (`PARLEY_URL`, or http://127.0.0.1:8080). Times are seconds. A request whose `Retry-After` is longer than
-    `longest_retry_after` fails at once. Raises `ParleyError` without a key.
+    `longest_retry_after` fails at once. Raises `ParleyError` without a key, or for one that no header can
+    have.
     """
 
     def __init__(
@@ -35,9 +37,12 @@ class Parley(Resources):
         random: Callable[[], float] = random.random,
         new_key: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
-        key = api_key or os.environ.get("PARLEY_API_KEY")
+        key = (api_key or os.environ.get("PARLEY_API_KEY") or "").strip()
         if not key:
             raise ParleyError("no key: set api_key or PARLEY_API_KEY")
+        # `http.client` would refuse it with a message that contains the key.
+        if not re.fullmatch(r"[!-~]+", key):
+            raise ParleyError("the key has a character that no key has")
         settings = Settings(
             api_key=key,
             base_url=base_url or os.environ.get("PARLEY_URL") or "http://127.0.0.1:8080",

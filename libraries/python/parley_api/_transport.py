@@ -21,6 +21,8 @@ from ._texts import text_of
 from ._version import VERSION
 from .errors import ApiConnectionError, ApiTimeoutError, NotFoundError, ParleyError, TooManyRequestsError, error_of
 
+# Wait before a stream is opened again, in seconds.
+_REOPEN = 0.5
 # An answer with `status`, `headers`, `read()`, `readline()` and `close()`; a context manager.
 Answer = http.client.HTTPResponse
 T = TypeVar("T")
@@ -66,7 +68,7 @@ class Call:
 class Settings:
     """What a transport needs; times in seconds."""
 
-    api_key: str
+    api_key: str = field(repr=False)
     base_url: str
     timeout: float
     max_retries: int
@@ -108,19 +110,32 @@ class Transport:
 
     def nothing(self, call: Call, options: RequestOptions) -> None:
         """Raises like `json`. A deletion that was repeated succeeds if the thing is gone."""
-        self._send(call, self._prepared(call, options), options, _whole)
+        request = self._prepared(call, options)
+        self._send(call, request, options, _whole, removes=call.method == "DELETE")
 
     def answer(self, call: Call, options: RequestOptions) -> Answer:
         """An answer whose body is still to be read. Raises like `json`."""
         return self._send(call, self._prepared(call, options), options, lambda answer: answer)
 
     def events(self, call: Call, options: RequestOptions) -> Iterator[ServerEvent]:
-        """The events of a stream. Raises like `json`."""
-        with self.answer(call, options) as answer:
-            try:
-                yield from read_events(answer)
-            except (OSError, http.client.HTTPException) as error:
-                raise _lost(error, options.timeout or self._settings.timeout) from error
+        """
+        The events of a stream. One that may be read again has no end: it is opened anew when the API ends it or
+        the connection is lost. Raises like `json`, also while it is read.
+        """
+        settings = self._settings
+        while True:
+            with self.answer(call, options) as answer:
+                try:
+                    yield from read_events(answer)
+                except (OSError, http.client.HTTPException) as error:
+                    if not call.is_repeatable:
+                        raise _lost(error, self._timeout(options)) from error
+                except ValueError as error:
+                    # A stream with an event that cannot be read would have it again.
+                    raise ApiConnectionError(f"no usable answer: {error}") from error
+            if not call.is_repeatable:
+                return
+            settings.clock.sleep(_REOPEN * (0.5 + settings.random() / 2))
 
     def pages(self, call: Call, options: RequestOptions, rows: str) -> Pages[Any, Any]:
         """A paged list, which is read while it is iterated."""
@@ -133,7 +148,8 @@ class Transport:
     def download(self, url: str, options: RequestOptions) -> Answer:
         """A file at an address that needs no key, such as the signed address of a recording."""
         call = Call("GET", url, is_repeatable=True)
-        return self._send(call, urllib.request.Request(url), options, lambda answer: answer)
+        request = urllib.request.Request(url, headers=dict(options.headers))
+        return self._send(call, request, options, lambda answer: answer)
 
     def _prepared(self, call: Call, options: RequestOptions) -> urllib.request.Request:
         settings = self._settings
@@ -147,13 +163,8 @@ class Transport:
         elif call.body is not OMITTED:
             headers["Content-Type"] = "application/json"
             body = json.dumps(call.body).encode()
-        elif call.method != "GET":
-            body = b""
         url = settings.base_url.rstrip("/") + call.path + _query_of(call.query)
         request = urllib.request.Request(url, data=body, headers=headers, method=call.method)
-        if body == b"":
-            # Otherwise urllib declares a form.
-            request.add_unredirected_header("Content-Type", "application/json")
         for name, value in options.headers.items():
             request.add_header(name, value)
         return request
@@ -164,7 +175,10 @@ class Transport:
         request: urllib.request.Request,
         options: RequestOptions,
         read: Callable[[Answer], T],
+        *,
+        removes: bool = False,
     ) -> T:
+        """`removes`: a repetition that finds nothing has succeeded."""
         settings = self._settings
         most = settings.max_retries if options.max_retries is None else options.max_retries
         earlier = 0
@@ -174,7 +188,7 @@ class Transport:
                 return self._attempt(request, options, read)
             except ParleyError as error:
                 # An earlier attempt, whose answer was lost, has deleted it.
-                if may_be_done and call.method == "DELETE" and isinstance(error, NotFoundError):
+                if may_be_done and removes and isinstance(error, NotFoundError):
                     return b""  # type: ignore[return-value]
                 repeatable = call.is_repeatable or call.takes_key
                 failure = Failure(error, earlier, is_repeatable=repeatable, has_key=call.takes_key)
@@ -191,7 +205,7 @@ class Transport:
         self, request: urllib.request.Request, options: RequestOptions, read: Callable[[Answer], T]
     ) -> T:
         settings = self._settings
-        timeout = settings.timeout if options.timeout is None else options.timeout
+        timeout = self._timeout(options)
         try:
             answer = settings.send(request, timeout)
             if 200 <= answer.status < 300:
@@ -200,6 +214,9 @@ class Transport:
         except (OSError, http.client.HTTPException) as error:
             raise _lost(error, timeout) from error
         raise error_of(answer.status, answer.headers, body, settings.clock.wall_time())
+
+    def _timeout(self, options: RequestOptions) -> float:
+        return self._settings.timeout if options.timeout is None else options.timeout
 
 
 def _lost(error: Exception, timeout: float) -> ApiConnectionError:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 import unittest
+from http.client import IncompleteRead
+from typing import Any, List
 from urllib.error import URLError
 
 from parley_api import (
@@ -12,10 +15,13 @@ from parley_api import (
     ApiTimeoutError,
     InvalidRequestError,
     NotFoundError,
+    Parley,
+    ParleyError,
     RequestOptions,
     ServerError,
     TooManyRequestsError,
 )
+from parley_api.types import SessionRow
 
 from .scripted import ScriptedAnswer, client, refusal, success
 
@@ -90,6 +96,11 @@ class Requests(unittest.TestCase):
         with self.assertRaises(NotFoundError):
             parley.agents.delete("b")
 
+    def test_that_deletes_and_answers_with_more_than_success_fails_if_the_thing_is_gone(self) -> None:
+        parley, _, _ = client(LOST, refusal(404))
+        with self.assertRaises(NotFoundError):
+            parley.operator.stop_speech_model_download("m")
+
     def test_without_an_answer_in_time_fails_with_a_timeout(self) -> None:
         parley, sent, _ = client(URLError(socket.timeout()), socket.timeout())
         with self.assertRaises(ApiTimeoutError):
@@ -116,8 +127,16 @@ class Requests(unittest.TestCase):
 
     def test_for_a_file_goes_to_its_address_without_the_key(self) -> None:
         parley, sent, _ = client(ScriptedAnswer(200, b"sound"))
-        self.assertEqual(parley.download("https://bucket.example.com/human.wav?signed").read(), b"sound")
-        self.assertIsNone(sent[0].get_header("Authorization"))
+        options = RequestOptions(headers={"Range": "bytes=0-4"})
+        answer = parley.download("https://bucket.example.com/human.wav?signed", options)
+        self.assertEqual(answer.read(), b"sound")
+        self.assertEqual(sent[0].header_items(), [("Range", "bytes=0-4")])
+
+    def test_without_a_body_declares_none(self) -> None:
+        parley, sent, _ = client(success({}))
+        parley.sessions.end("s")
+        self.assertEqual((sent[0].get_method(), sent[0].data), ("POST", None))
+        self.assertIsNone(sent[0].get_header("Content-type"))
 
     def test_with_files_is_a_form(self) -> None:
         parley, sent, _ = client(success({}, 201))
@@ -133,6 +152,24 @@ class Requests(unittest.TestCase):
                 b"--\r\n",
             ],
         )
+
+
+class Keys(unittest.TestCase):
+    def test_are_used_without_the_spaces_and_line_breaks_around_them(self) -> None:
+        sent: List[Any] = []
+
+        def send(request: Any, _timeout: float) -> Any:
+            sent.append(request)
+            return success({})
+
+        Parley(" pk_1\n", send=send).account.get()
+        self.assertEqual(sent[0].get_header("Authorization"), "Bearer pk_1")
+
+    def test_that_no_header_can_have_are_refused_by_a_message_without_them(self) -> None:
+        for key in ("pk_1\nX-A: b", "pk_ü", "pk 1"):
+            with self.subTest(key=key), self.assertRaises(ParleyError) as caught:
+                Parley(key)
+            self.assertEqual(str(caught.exception), "the key has a character that no key has")
 
 
 class Lists(unittest.TestCase):
@@ -156,11 +193,47 @@ class Lists(unittest.TestCase):
         self.assertTrue(sent[1].full_url.endswith("?page_size=1&page_number=2"))
 
 
+class BrokenAnswer(ScriptedAnswer):
+    """An answer whose connection is lost at the end of what has arrived."""
+
+    def readline(self, size: Any = -1) -> bytes:
+        line = super().readline(size)
+        if not line:
+            raise IncompleteRead(b"")
+        return line
+
+
 class Events(unittest.TestCase):
     def test_are_whole_and_comments_are_left_out(self) -> None:
         stream = ': here\n\nevent: session\r\ndata: {"name":"é\u2028"}\r\n\r\ndata: 1\n\ndata: 2'
         parley, _, _ = client(ScriptedAnswer(200, stream.encode()))
-        self.assertEqual(list(parley.events.stream()), [("session", {"name": "é\u2028"}), ("message", 1)])
+        events = itertools.islice(parley.events.stream(), 2)
+        self.assertEqual(list(events), [("session", {"name": "é\u2028"}), ("message", 1)])
+
+    def test_go_on_in_a_new_stream_after_one_that_ends_or_breaks_off(self) -> None:
+        ended = ScriptedAnswer(200, b"data: 1\n\n")
+        broken = BrokenAnswer(200, b"data: 2\n\ndata: 3\n")
+        parley, _, waits = client(ended, broken, LOST, ScriptedAnswer(200, b"data: 4\n\n"))
+        data = [event.data for event in itertools.islice(parley.events.stream(), 3)]
+        self.assertEqual((data, waits), ([1, 2, 4], [0.25, 0.25, 0.25]))
+        self.assertTrue(ended.closed and broken.closed)
+
+    def test_that_are_no_json_fail_and_are_not_asked_for_again(self) -> None:
+        parley, sent, _ = client(ScriptedAnswer(200, b"data: {\n\n"))
+        with self.assertRaises(ApiConnectionError):
+            next(iter(parley.events.stream()))
+        self.assertEqual(len(sent), 1)
+
+    def test_of_a_synthesis_that_breaks_off_fail(self) -> None:
+        parley, sent, _ = client(BrokenAnswer(200, b""))
+        with self.assertRaises(ApiConnectionError):
+            list(parley.speech.synthesize_with_timestamps(text="Hello"))
+        self.assertEqual(len(sent), 1)
+
+
+class Types(unittest.TestCase):
+    def test_have_a_module(self) -> None:
+        self.assertIn("session_id", SessionRow.__annotations__)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ HEX = hmac.new(SECRET.encode(), b"%d." % SENT + BODY, hashlib.sha256).hexdigest(
 SIGNATURE = f"t={SENT},v1={HEX}"
 
 
-def verified(body: bytes = BODY, signature: object = SIGNATURE, secret: str = SECRET, late: int = 0) -> object:
+def verified(body: bytes = BODY, signature: object = SIGNATURE, secret: object = SECRET, late: int = 0) -> object:
     return verify_webhook(body, signature, secret, now=lambda: SENT + late)  # type: ignore[arg-type]
 
 
@@ -33,7 +33,15 @@ class Webhooks(unittest.TestCase):
                 verified(signature=signature)
         for changed in ({"body": b"{}"}, {"secret": "another"}):
             with self.subTest(changed=changed), self.assertRaises(WebhookError):
-                verified(**changed)  # type: ignore[arg-type]
+                verified(**changed)
+
+    def test_accepts_any_of_several_secrets(self) -> None:
+        self.assertTrue(verified(secret=["the new one", SECRET]))
+
+    def test_fails_with_an_empty_secret_or_none(self) -> None:
+        for secret in ("", [], [SECRET, ""]):
+            with self.subTest(secret=secret), self.assertRaises(ValueError):
+                verified(secret=secret)
 
     def test_refuses_what_was_sent_more_than_five_minutes_before_or_after_now(self) -> None:
         for late in (300, -300):

@@ -29,7 +29,7 @@ export interface ParleyOptions {
 export class Parley extends Resources {
   readonly #transport: Transport;
 
-  /** Throws `ParleyError` without a key, or for one that cannot be in a header. */
+  /** Throws `ParleyError` without a key, or for one that no header can have. */
   constructor(options: ParleyOptions = {}) {
     const apiKey = (options.apiKey ?? process.env['PARLEY_API_KEY'])?.trim();
     if (!apiKey) throw new ParleyError('no key: set apiKey or PARLEY_API_KEY');

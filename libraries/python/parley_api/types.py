@@ -1,0 +1,3 @@
+"""The types of the API: bodies, answers and the payloads of webhooks."""
+
+from ._generated.types import *  # noqa: F403
