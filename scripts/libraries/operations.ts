@@ -77,6 +77,8 @@ const REPEATABLE_POSTS = new Set([
   'POST /v1/agent/erasures',
   'POST /v1/agent/sessions/{session_id}/end',
 ]);
+/** Parameters of paths that are numbers; the API answers 404 to any other text. */
+const NUMBERED = new Set(['version_number']);
 const VERBS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'multipart/form-data';
@@ -178,10 +180,13 @@ function operationOf(route: Route, answer: Answer, shapes: Shapes): Operation {
     verb,
     path,
     text: `${summary}. ${description}`,
-    pathParameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => ({
-      name: parameter,
-      shape: shapes.of(parameters.find((one) => one.name === parameter)?.schema ?? { type: 'string' }, name),
-    })),
+    pathParameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => {
+      const described = parameters.find((one) => one.name === parameter)?.schema ?? { type: 'string' };
+      return {
+        name: parameter,
+        shape: shapes.of(NUMBERED.has(parameter) ? { type: 'integer' } : described, name),
+      };
+    }),
     query: queryOf(parameters, `${name}Query`, shapes),
     body: schema ? shapes.of(schema, `${name}Request`) : null,
     isForm,

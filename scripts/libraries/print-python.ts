@@ -16,25 +16,15 @@ const PLAIN: Readonly<Record<PlainName, string>> = {
   unknown: 'Any',
   bytes: 'File',
 };
-/** Words that are no names in Python, and `self`, which methods have. */
-const RESERVED = new Set([
-  'and',
-  'as',
-  'class',
-  'def',
-  'del',
-  'from',
-  'global',
-  'import',
-  'in',
-  'is',
-  'lambda',
-  'not',
-  'or',
-  'pass',
-  'with',
-  'self',
-]);
+/** Words that are no names in Python. */
+const KEYWORDS = new Set(
+  (
+    'False None True and as assert async await break class continue def del elif else except finally for ' +
+    'from global if import in is lambda nonlocal not or pass raise return try while with yield'
+  ).split(' '),
+);
+/** Parameters that every method has. */
+const TAKEN = new Set(['self', 'options']);
 
 /** The types of the API, as a module. */
 export function pythonTypes({ shapes }: Api): string {
@@ -106,7 +96,8 @@ function declaration(type: NamedType): string {
 /** A type with a field whose name is no name in Python. */
 function functional({ name, fields }: NamedType & { readonly kind: 'object' }): string {
   const entries = fields.map((field) => `    '${field.name}': '${typeOf(field.shape)}',\n`);
-  return `${name} = TypedDict("${name}", {\n${entries.join('')}}, total=False)`;
+  const total = fields.every(({ isRequired }) => isRequired) ? '' : ', total=False';
+  return `${name} = TypedDict("${name}", {\n${entries.join('')}}${total})`;
 }
 
 function classOf(head: string, fields: readonly Field[]): string {
@@ -187,11 +178,11 @@ function givenOf(fields: readonly Field[]): string {
 }
 
 function parameter(name: string): string {
-  return isName(name) ? name : `${name.replace(/\W/g, '_')}_`;
+  return isName(name) && !TAKEN.has(name) ? name : `${name.replace(/\W/g, '_')}_`;
 }
 
 function isName(name: string): boolean {
-  return /^[A-Za-z_]\w*$/.test(name) && !RESERVED.has(name);
+  return /^[A-Za-z_]\w*$/.test(name) && !KEYWORDS.has(name);
 }
 
 function typeOf(shape: Shape, prefix = ''): string {

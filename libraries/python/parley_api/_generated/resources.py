@@ -523,7 +523,7 @@ class Agents(Resource):
     def get_version(
         self,
         agent_id: str,
-        version_number: str,
+        version_number: int,
         *,
         options: RequestOptions = RequestOptions(),
     ) -> api.AgentVersion:

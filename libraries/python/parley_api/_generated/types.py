@@ -178,7 +178,7 @@ Analytics = TypedDict("Analytics", {
     'totals': 'AnalyticsTotals',
     'buckets': 'List[AnalyticsBucket]',
     'agents': 'List[AnalyticsAgent]',
-}, total=False)
+})
 
 
 class BatchCallCounts(TypedDict):
@@ -4850,17 +4850,27 @@ class ToolTestRequest(TypedDict, total=False):
     """
 
 
-VoiceListQuery = TypedDict("VoiceListQuery", {
-    'page_size': 'int',
-    'page_number': 'int',
-    'title': 'str',
-    'tag': 'Union[str, List[str]]',
-    'self': 'bool',
-    'author_id': 'str',
-    'language': 'Union[str, List[str]]',
-    'title_language': 'Union[str, List[str]]',
-    'sort_by': 'Literal["score", "task_count", "created_at"]',
-}, total=False)
+class VoiceListQuery(TypedDict, total=False):
+    page_size: int
+    """Rows per page"""
+    page_number: int
+    """Page to return, counted from 1; offsets beyond 100,000 rows are refused with 400."""
+    title: str
+    """Returns only models whose title contains this text, ignoring case; absent, all."""
+    tag: Union[str, List[str]]
+    """Returns only models with one of these tags; absent, all. Built-in voices have none."""
+    self: bool
+    """True returns only the models of your own team."""
+    author_id: str
+    """Returns only models created by this account; absent, all."""
+    language: Union[str, List[str]]
+    """Only voices that speak this language, or one of these languages (ISO 639-1)."""
+    title_language: Union[str, List[str]]
+    """Accepted for compatibility and ignored."""
+    sort_by: Literal["score", "task_count", "created_at"]
+    """Order of the models, after the built-in voices: `task_count`, most used first; `score` and
+    `created_at`, newest first.
+    """
 
 
 class _VoiceCreateRequest(TypedDict):

@@ -334,7 +334,7 @@ export class Agents extends Resource {
    */
   getVersion(
     agentId: string,
-    versionNumber: string,
+    versionNumber: number,
     options: RequestOptions = {},
   ): Promise<Api.AgentVersion> {
     const call: Call = {
