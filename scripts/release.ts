@@ -148,6 +148,7 @@ function packTypescript(): string {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
   execFileSync(process.execPath, [tsc, '-p', source, '--outDir', join(folder, 'dist')], { stdio: 'inherit' });
   for (const name of ['package.json', 'README.md']) copyFileSync(join(source, name), join(folder, name));
+  copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
   const file = npmPack(folder);
   rmSync(folder, { recursive: true });
   return file;

@@ -18,6 +18,7 @@ export async function packPython(folder: string, version: string): Promise<strin
   const listed = execFileSync('git', ['ls-files'], { cwd: LIBRARY, encoding: 'utf8' }).trim().split('\n');
   for (const path of listed.filter((one) => !one.startsWith('tests/')))
     archive.entry({ name: `${name}/${path}` }, readFileSync(join(LIBRARY, path)));
+  archive.entry({ name: `${name}/LICENSE` }, readFileSync(join(ROOT, 'LICENSE')));
   archive.entry(
     { name: `${name}/PKG-INFO` },
     `Metadata-Version: 2.1\nName: parley-api\nVersion: ${version}\n`,

@@ -40,8 +40,9 @@ describe('the npm package of a release', () => {
       'tzf',
       join(ROOT, 'release', 'parley_api-0.1.0.tar.gz'),
     ]).toString();
-    for (const name of ['pyproject.toml', 'PKG-INFO', 'parley_api/_generated/resources.py'])
+    for (const name of ['pyproject.toml', 'PKG-INFO', 'LICENSE', 'parley_api/_generated/resources.py'])
       expect(contents).toContain(`parley_api-0.1.0/${name}\n`);
+    expect(existsSync(join(folder, 'node_modules/parley-api/LICENSE'))).toBe(true);
   });
 
   it('runs from where it is installed', { timeout: LIMIT_MS }, async () => {
