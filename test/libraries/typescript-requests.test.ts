@@ -266,10 +266,10 @@ describe('a list of the TypeScript library', () => {
 describe('events of the TypeScript library', () => {
   const text = (content: string) => new Response(new TextEncoder().encode(content));
 
-  /** The next events of the stream of sessions, after which it is closed. */
-  async function events(parley: Parley, count: number): Promise<ServerEvent[]> {
+  /** The next events of a stream, after which it is closed. */
+  async function first(count: number, stream: AsyncIterable<ServerEvent>): Promise<ServerEvent[]> {
     const read: ServerEvent[] = [];
-    for await (const event of parley.events.stream()) if (read.push(event) === count) break;
+    for await (const event of stream) if (read.push(event) === count) break;
     return read;
   }
 
@@ -284,7 +284,7 @@ describe('events of the TypeScript library', () => {
       },
     });
     const { parley } = client(new Response(body));
-    expect(await events(parley, 2)).toEqual([
+    expect(await first(2, parley.events.stream())).toEqual([
       { event: 'session', data: { name: 'é\u2028' } },
       { event: 'message', data: 1 },
     ]);
@@ -299,7 +299,7 @@ describe('events of the TypeScript library', () => {
       },
     });
     const test = client(text('data: 1\n\n'), new Response(broken), 'lost', text('data: 4\n\n'));
-    const read = events(test.parley, 3);
+    const read = first(3, test.parley.events.stream());
     expect(await countBy([249, 250, 500, 750], test)).toEqual([1, 2, 3, 4]);
     expect((await read).map(({ data }) => data)).toEqual([1, 2, 4]);
   });
@@ -307,7 +307,7 @@ describe('events of the TypeScript library', () => {
   it('end with the caller’s signal, also between two streams', async () => {
     const test = client(text('data: 1\n\n'));
     const caller = new AbortController();
-    const read = failure(Array.fromAsync(test.parley.events.stream({ signal: caller.signal })));
+    const read = failure(first(2, test.parley.events.stream({ signal: caller.signal })));
     await test.clock.advance(10);
     caller.abort(new Error('enough'));
     expect(await read).toMatchObject({ message: 'enough' });
@@ -322,13 +322,13 @@ describe('events of the TypeScript library', () => {
         isOpen = false;
       },
     });
-    await events(client(new Response(body)).parley, 1);
+    await first(1, client(new Response(body)).parley.events.stream());
     expect(isOpen).toBe(false);
   });
 
   it('that are no JSON fail, and are not asked for again', async () => {
     const { parley, sent } = client(text('data: {\n\n'));
-    expect(await failure(events(parley, 1))).toBeInstanceOf(ApiConnectionError);
+    expect(await failure(first(1, parley.events.stream()))).toBeInstanceOf(ApiConnectionError);
     expect(sent).toHaveLength(1);
   });
 
@@ -338,6 +338,6 @@ describe('events of the TypeScript library', () => {
     });
     const { parley } = client(new Response(body));
     const speech = parley.speech.synthesizeWithTimestamps({ text: 'Hello' });
-    expect(await failure(Array.fromAsync(speech))).toBeInstanceOf(ApiConnectionError);
+    expect(await failure(first(1, speech))).toBeInstanceOf(ApiConnectionError);
   });
 });

@@ -110,7 +110,7 @@ def _retry_after(header: Optional[str], now: float) -> Optional[float]:
         return float(header)
     try:
         return max(0.0, parsedate_to_datetime(header).timestamp() - now)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
