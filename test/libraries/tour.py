@@ -14,10 +14,11 @@ parley = Parley()
 agent = parley.agents.create(name="Front desk")
 agent_id = agent["agent_id"]
 parley.agents.create(name="Kitchen")
-parley.agents.create(name="Bar")
+bar = parley.agents.create(name="Bar")
 config = parley.agents.update_config(agent_id, prompt={"system_prompt": "Be brief."})
 published = parley.agents.publish(agent_id)
 names = sorted(row["name"] for row in parley.agents.list(page_size=2))
+parley.agents.delete(bar["agent_id"])
 menu = parley.knowledge_sources.create(source=("menu.md", b"# Menu"))
 voice = parley.voices.create(
     type="tts",
@@ -58,7 +59,7 @@ def failure(request):
     raise AssertionError("it was found")
 
 
-missing = failure(lambda: parley.agents.get("nowhere"))
+missing = failure(lambda: parley.agents.get(bar["agent_id"]))
 call = {"agent_id": agent_id, "phone_number_id": "nowhere", "to_number": "+12125550123"}
 refused = failure(lambda: parley.phone_calls.create(**call))
 print(

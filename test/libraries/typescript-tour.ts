@@ -25,16 +25,17 @@ export interface TourPlace {
 
 const SECRET = 'a long random string';
 
-/** Creates, publishes, lists, uploads, listens, and receives a webhook. */
+/** Creates, publishes, lists, deletes, uploads, listens, and receives a webhook. */
 export async function tourInTypescript({ url, key, now }: TourPlace): Promise<TourFindings> {
   const parley = new Parley({ baseUrl: url, apiKey: key });
   const agent = await parley.agents.create({ name: 'Front desk' });
   await parley.agents.create({ name: 'Kitchen' });
-  await parley.agents.create({ name: 'Bar' });
+  const bar = await parley.agents.create({ name: 'Bar' });
   const config = await parley.agents.updateConfig(agent.agent_id, { prompt: { system_prompt: 'Be brief.' } });
   const { version_number } = await parley.agents.publish(agent.agent_id);
   const names: string[] = [];
   for await (const { name } of parley.agents.list({ page_size: 2 })) names.push(name);
+  await parley.agents.delete(bar.agent_id);
   const menu = await parley.knowledgeSources.create({ source: new File(['# Menu'], 'menu.md') });
   const voice = await parley.voices.create({
     type: 'tts',
@@ -53,7 +54,7 @@ export async function tourInTypescript({ url, key, now }: TourPlace): Promise<To
     sample: await sample.text(),
     first_event: await firstEvent(parley),
     webhook: (await receivedWebhook(parley, agent.agent_id, now)).event,
-    missing: await missing(parley),
+    missing: await missing(parley, bar.agent_id),
     refused: await refused(parley, agent.agent_id),
   };
 }
@@ -79,14 +80,14 @@ async function receivedWebhook(parley: Parley, agentId: string, now: () => numbe
   return received;
 }
 
-async function missing(parley: Parley): Promise<TourFindings['missing']> {
+async function missing(parley: Parley, agentId: string): Promise<TourFindings['missing']> {
   try {
-    await parley.agents.get('nowhere');
+    await parley.agents.get(agentId);
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
     return { status: error.status, message: error.message, has_request_id: error.requestId !== null };
   }
-  throw new Error('there is an agent nowhere');
+  throw new Error('the agent is still there');
 }
 
 /** The reason for which a call is refused. */
