@@ -77,6 +77,12 @@ const REPEATABLE_POSTS = new Set([
   'POST /v1/agent/erasures',
   'POST /v1/agent/sessions/{session_id}/end',
 ]);
+/** Routes whose bodies and queries name the types that they share with others. */
+const NAMED_FIRST: Readonly<Record<string, string>> = {
+  'GET /v1/agent/audit-log': 'PageQuery',
+  'PATCH /v1/agent/agents/{agent_id}/config': 'AgentConfigChange',
+  'POST /v1/agent/sessions': 'SessionCreateRequest',
+};
 /** Parameters of paths that are numbers; the API answers 404 to any other text. */
 const NUMBERED = new Set(['version_number']);
 const VERBS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -97,6 +103,7 @@ export function readApi(document: ApiDocument): Api {
   const answers = new Map<Route, Answer>();
   for (const route of [...routes].sort((one, other) => turnOf(one) - turnOf(other)))
     answers.set(route, answerOf(route, shapes));
+  for (const route of routes) nameShared(route, shapes);
   const operations = routes.map((route) =>
     operationOf(route, answers.get(route) ?? { kind: 'nothing' }, shapes),
   );
@@ -108,6 +115,14 @@ export function readApi(document: ApiDocument): Api {
 function turnOf({ verb, method }: Route): number {
   if (verb === 'GET') return method === 'get' ? 0 : method.startsWith('get') ? 1 : 2;
   return method === 'create' ? 3 : 4;
+}
+
+function nameShared({ verb, path, described }: Route, shapes: Shapes): void {
+  const name = NAMED_FIRST[`${verb} ${path}`];
+  if (name === undefined) return;
+  const body = described.requestBody?.content?.[JSON_TYPE]?.schema;
+  if (body) shapes.of(body, name);
+  else queryOf(described.parameters ?? [], name, shapes);
 }
 
 /** In an order that does not depend on where the product registers a route. */

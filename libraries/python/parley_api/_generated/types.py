@@ -1107,9 +1107,9 @@ class Test(TypedDict):
     """Time of the last change, RFC 3339 UTC."""
 
 
-class ToolServerHeader(TypedDict):
+class ToolHeader(TypedDict):
     name: str
-    """Name for people to recognise it by."""
+    """Name of the HTTP header."""
     kind: Literal["custom", "authorization_bearer", "authorization_basic"]
     """`custom` values are plain text; the `authorization_` kinds are credentials, which are write-only"""
     value: Union[str, None]
@@ -1118,70 +1118,6 @@ class ToolServerHeader(TypedDict):
     """
     has_secret: bool
     """Whether a credential is stored; false for a `custom` header, whose `value` is shown."""
-
-
-class ToolServerOauth(TypedDict):
-    issuer: str
-    """The only authorisation server that gets the secret"""
-    client_id: str
-    """Id of the client at the issuer"""
-    scope: str
-    """Scopes to ask for, separated by spaces"""
-    has_secret: bool
-    """Whether a secret is stored"""
-
-
-class ToolServerTool(TypedDict):
-    name: str
-    """Name of the tool at its server"""
-    description: str
-    """What the server says about the tool"""
-    input_schema: Dict[str, Any]
-    """JSON schema of the arguments"""
-    hash: str
-    """`sha256:<hex>` of the name, the description and the schema"""
-
-
-class ToolServerRefusedTool(TypedDict):
-    name: str
-    """Name of the tool at its server"""
-    reason: str
-    """The limit that it exceeds"""
-
-
-class ToolServer(TypedDict):
-    tool_server_id: str
-    """Id of the tool server"""
-    workspace_id: str
-    """Workspace of the resource; resources only refer to others of the same workspace"""
-    name: str
-    """Name of the server. Its first 20 characters are put before the names of its tools."""
-    url: str
-    """Address of the server (MCP over streamable HTTP): https, not private, without placeholders"""
-    tool_count: int
-    """Number of tools as last read, permitted or not"""
-    listed_at: Union[str, None]
-    """When the tools were last read; null before the first time"""
-    used_by: int
-    """Number of agents whose draft uses the server"""
-    created_at: str
-    """When it was created, RFC 3339 UTC"""
-    updated_at: str
-    """Time of the last change, RFC 3339 UTC."""
-    headers: List[ToolServerHeader]
-    """Headers of the request, at most 100; a change replaces the whole list"""
-    oauth: Union[ToolServerOauth, None]
-    """Client credentials; null without OAuth"""
-    allowed_tools: Union[List[str], None]
-    """Tools that agents may use; null: every tool"""
-    background_tools: List[str]
-    """Tools whose result comes later in the conversation"""
-    timeout_seconds: int
-    """Seconds to wait for an answer or the next progress; together at most 300"""
-    tools: List[ToolServerTool]
-    """Tools as last read"""
-    refused_tools: List[ToolServerRefusedTool]
-    """Tools over a limit, which agents cannot use"""
 
 
 class ToolMockResponse(TypedDict):
@@ -1234,7 +1170,7 @@ class Tool(TypedDict):
     """Arguments that the model fills in, as text; use them as `{{name}}` in URL, headers and body"""
     body_template: str
     """Body of the request, with `{{name}}` placeholders; not sent with GET. Empty sends no body"""
-    headers: List[ToolServerHeader]
+    headers: List[ToolHeader]
     """Headers of the request, at most 100; a change replaces the whole list"""
     mock_responses: List[ToolMockResponse]
     """Stored responses; agent tests answer with the first one, real calls never use them"""
@@ -1612,13 +1548,6 @@ class AgentConfigKnowledgeBase(TypedDict):
     """Ids of the knowledge sources; an unknown or repeated id is refused. A PATCH replaces the list."""
 
 
-class AgentConfigToolServers(TypedDict):
-    tool_server_ids: List[str]
-    """Ids of the tool servers whose tools the agent may use, at most 10; an unknown or repeated id is
-    refused. A PATCH replaces the list, and an empty one removes the section.
-    """
-
-
 class AgentConfigAnalysisSummary(TypedDict):
     enabled: bool
     """Whether a summary is written after each call."""
@@ -1701,51 +1630,7 @@ class AgentConfigVariables(TypedDict):
     """
 
 
-class AgentConfigCustomSpeechAsr(TypedDict):
-    protocol: Literal["jambonz", "openai"]
-    url: str
-    """Address that the tool calls, http or https, not private; may contain placeholders, which are
-    percent-encoded. Required for webhook tools.
-    """
-    model: str
-    """The recogniser, `<engine>:<model>`, from `asr` of `GET /v1/agent/models`. Empty: the deployment's
-    default.
-    """
-    language: str
-    fallback: bool
-    """What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-    webhook
-    """
-    sample_rate_hz: Literal[8000, 16000]
-    interim_results: bool
-    has_secret: bool
-
-
-class AgentConfigCustomSpeechTts(TypedDict):
-    protocol: Literal["jambonz", "openai"]
-    url: str
-    """Address that the tool calls, http or https, not private; may contain placeholders, which are
-    percent-encoded. Required for webhook tools.
-    """
-    model: str
-    language: str
-    fallback: bool
-    """What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-    webhook
-    """
-    voice: str
-    """The agent's voice and the language it speaks."""
-    sample_rate_hz: Literal[8000, 16000, 22050, 24000]
-    has_secret: bool
-
-
-class AgentConfigCustomSpeech(TypedDict, total=False):
-    asr: AgentConfigCustomSpeechAsr
-    """Speech recognition."""
-    tts: AgentConfigCustomSpeechTts
-
-
-class _AgentConfig(TypedDict):
+class AgentConfig(TypedDict):
     prompt: AgentConfigPrompt
     """What the model is told, and how the conversation begins."""
     voice: AgentConfigVoice
@@ -1778,12 +1663,6 @@ class _AgentConfig(TypedDict):
     """
     updated_at: str
     """Time of the last change, RFC 3339 UTC."""
-
-
-class AgentConfig(_AgentConfig, total=False):
-    tool_servers: AgentConfigToolServers
-    """MCP servers whose tools the agent may use. Absent without any."""
-    custom_speech: AgentConfigCustomSpeech
 
 
 class AgentLimits(TypedDict):
@@ -1822,49 +1701,6 @@ class AgentTestBatch(TypedDict):
     """When it was created, RFC 3339 UTC"""
     finished_at: Union[str, None]
     """When it ended, RFC 3339 UTC; null before"""
-
-
-class AgentToolServersToolServerPinnedTool(TypedDict):
-    name: str
-    """Name of the tool at its server"""
-    hash: str
-    """Hash of the tool as published"""
-
-
-class AgentToolServersToolServerChangesChanged(TypedDict):
-    before: ToolServerTool
-    """The tool as it was"""
-    after: ToolServerTool
-    """The tool as it is now"""
-
-
-class AgentToolServersToolServerChanges(TypedDict):
-    added: List[ToolServerTool]
-    """Tools that are new"""
-    removed: List[ToolServerTool]
-    """Tools that are gone"""
-    changed: List[AgentToolServersToolServerChangesChanged]
-    """Tools with another description or schema"""
-
-
-class AgentToolServersToolServer(TypedDict):
-    tool_server_id: str
-    """Id of the tool server"""
-    name: str
-    """Name of the server when it was published"""
-    listed_at: Union[str, None]
-    """When the tools were last read; null if the server was deleted or has another host"""
-    pinned_tools: List[AgentToolServersToolServerPinnedTool]
-    """Tools that calls may use as long as the server has them unchanged"""
-    changes: AgentToolServersToolServerChanges
-    """Permitted tools as last read, against the pinned ones"""
-
-
-class AgentToolServers(TypedDict):
-    version_number: Union[int, None]
-    """The published version; null before the first"""
-    tool_servers: List[AgentToolServersToolServer]
-    """Its tool servers"""
 
 
 class AgentVersion(TypedDict):
@@ -2624,40 +2460,6 @@ class TestPage(TypedDict):
     """
 
 
-class ToolServerRow(TypedDict):
-    tool_server_id: str
-    """Id of the tool server"""
-    workspace_id: str
-    """Workspace of the resource; resources only refer to others of the same workspace"""
-    name: str
-    """Name of the server. Its first 20 characters are put before the names of its tools."""
-    url: str
-    """Address of the server (MCP over streamable HTTP): https, not private, without placeholders"""
-    tool_count: int
-    """Number of tools as last read, permitted or not"""
-    listed_at: Union[str, None]
-    """When the tools were last read; null before the first time"""
-    used_by: int
-    """Number of agents whose draft uses the server"""
-    created_at: str
-    """When it was created, RFC 3339 UTC"""
-    updated_at: str
-    """Time of the last change, RFC 3339 UTC."""
-
-
-class ToolServerPage(TypedDict):
-    tool_servers: List[ToolServerRow]
-    """MCP servers whose tools the agent may use. Absent without any."""
-    has_more: bool
-    """Whether more rows follow this page"""
-    next_cursor: Union[str, None]
-    """Value of `cursor` for the next page; null on the last page"""
-    total: Union[int, None]
-    """Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
-    up to 100,000
-    """
-
-
 class ToolRow(TypedDict):
     tool_id: str
     """Id of the tool"""
@@ -3031,70 +2833,7 @@ class SpeechTranscribeAnswer(_SpeechTranscribeAnswer, total=False):
     """
 
 
-class ToolServerCreateRefreshAnswer(TypedDict):
-    tool_server_id: str
-    """Id of the tool server"""
-    workspace_id: str
-    """Workspace of the resource; resources only refer to others of the same workspace"""
-    name: str
-    """Name of the server. Its first 20 characters are put before the names of its tools."""
-    url: str
-    """Address of the server (MCP over streamable HTTP): https, not private, without placeholders"""
-    tool_count: int
-    """Number of tools as last read, permitted or not"""
-    listed_at: Union[str, None]
-    """When the tools were last read; null before the first time"""
-    used_by: int
-    """Number of agents whose draft uses the server"""
-    created_at: str
-    """When it was created, RFC 3339 UTC"""
-    updated_at: str
-    """Time of the last change, RFC 3339 UTC."""
-    headers: List[ToolServerHeader]
-    """Headers of the request, at most 100; a change replaces the whole list"""
-    oauth: Union[ToolServerOauth, None]
-    """Client credentials; null without OAuth"""
-    allowed_tools: Union[List[str], None]
-    """Tools that agents may use; null: every tool"""
-    background_tools: List[str]
-    """Tools whose result comes later in the conversation"""
-    timeout_seconds: int
-    """Seconds to wait for an answer or the next progress; together at most 300"""
-    tools: List[ToolServerTool]
-    """Tools as last read"""
-    refused_tools: List[ToolServerRefusedTool]
-    """Tools over a limit, which agents cannot use"""
-    protocol_version: str
-    """Revision of the protocol in which the server answered"""
-    changes: AgentToolServersToolServerChanges
-    """Against the tools as read before"""
-
-
-class AgentSuggestRequest(TypedDict):
-    description: str
-    """What the agent is to do, in a sentence or two"""
-
-
-class AgentListQuery(TypedDict, total=False):
-    cursor: str
-    """The `next_cursor` of the previous page; cannot be combined with `page`"""
-    page: int
-    """Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
-    use `cursor`
-    """
-    page_size: int
-    """Rows per page"""
-    include_total: bool
-    """Whether to fill in `total` without `page` too; with `page` it is always filled in"""
-    search: str
-    """Text to find in the name or description, ignoring case"""
-    include_archived: bool
-    """Whether to include archived agents"""
-    publication_state: Literal["all", "live", "draft"]
-    """Only agents in this state: `live` agents have a published version, `draft` agents have none"""
-
-
-class AgentCreateRequestConfigPrompt(TypedDict, total=False):
+class AgentConfigChangePrompt(TypedDict, total=False):
     system_prompt: str
     """The agent's instructions, at most 4,000 tokens (`o200k_base`). May contain placeholders such as
     `{{name}}` and `{{system.caller_number}}`.
@@ -3111,7 +2850,7 @@ class AgentCreateRequestConfigPrompt(TypedDict, total=False):
     """The model's instruction for its first words with mode `prompt`; may contain placeholders."""
 
 
-class AgentCreateRequestConfigVoice(TypedDict, total=False):
+class AgentConfigChangeVoice(TypedDict, total=False):
     voice_id: str
     """The voice, `<engine>:<voice>`, from `voices` of `GET /v1/agent/models`. `default` or empty: the
     engine's default voice.
@@ -3129,7 +2868,7 @@ class AgentCreateRequestConfigVoice(TypedDict, total=False):
     """Stored without effect: this deployment has no pronunciation dictionaries."""
 
 
-class AgentCreateRequestConfigAsr(TypedDict, total=False):
+class AgentConfigChangeAsr(TypedDict, total=False):
     model: str
     """The recogniser, `<engine>:<model>`, from `asr` of `GET /v1/agent/models`. Empty: the deployment's
     default.
@@ -3144,7 +2883,7 @@ class AgentCreateRequestConfigAsr(TypedDict, total=False):
     """Words and phrases that the recogniser should expect, such as names. A PATCH replaces the list."""
 
 
-class AgentCreateRequestConfigConversationTransferDestinationOnFailure(TypedDict, total=False):
+class AgentConfigChangeConversationTransferDestinationOnFailure(TypedDict, total=False):
     action: Literal["return_to_agent", "end_call"]
     """After a failed transfer, the agent continues with the caller, or the call ends."""
     message: str
@@ -3153,7 +2892,7 @@ class AgentCreateRequestConfigConversationTransferDestinationOnFailure(TypedDict
     """
 
 
-class AgentCreateRequestConfigConversationTransferDestination(TypedDict, total=False):
+class AgentConfigChangeConversationTransferDestination(TypedDict, total=False):
     type: Literal["phone", "sip"]
     """Whether `phone_number` or `sip_uri` is called."""
     label: str
@@ -3189,11 +2928,11 @@ class AgentCreateRequestConfigConversationTransferDestination(TypedDict, total=F
     """Tells the model what to note for the person in a warm transfer; its notes then replace the introduction
     with the caller's number. May contain placeholders.
     """
-    on_failure: AgentCreateRequestConfigConversationTransferDestinationOnFailure
+    on_failure: AgentConfigChangeConversationTransferDestinationOnFailure
     """What happens if the transfer fails because the person is busy, declines or does not answer."""
 
 
-class AgentCreateRequestConfigConversationOutboundVoicemail(TypedDict, total=False):
+class AgentConfigChangeConversationOutboundVoicemail(TypedDict, total=False):
     action: Literal["hangup", "leave_message", "leave_prompt_message"]
     """Hang up, leave `message` as it is, or leave a message that the model writes by `message`."""
     message: str
@@ -3202,14 +2941,14 @@ class AgentCreateRequestConfigConversationOutboundVoicemail(TypedDict, total=Fal
     """
 
 
-class AgentCreateRequestConfigConversationOutbound(TypedDict, total=False):
+class AgentConfigChangeConversationOutbound(TypedDict, total=False):
     amd_enabled: bool
     """Whether outbound calls detect answering machines. If not, the agent greets at once, even a mailbox."""
-    voicemail: AgentCreateRequestConfigConversationOutboundVoicemail
+    voicemail: AgentConfigChangeConversationOutboundVoicemail
     """What a detected answering machine gets."""
 
 
-class AgentCreateRequestConfigConversationKeypadMenu(TypedDict, total=False):
+class AgentConfigChangeConversationKeypadMenu(TypedDict, total=False):
     enabled: bool
     """Whether inbound phone calls begin with the menu. If so, it needs at least one option."""
     prompt: str
@@ -3232,7 +2971,7 @@ class AgentCreateRequestConfigConversationKeypadMenu(TypedDict, total=False):
     """Value of the variable if no attempt led to a choice; the call continues with it."""
 
 
-class AgentCreateRequestConfigConversationKeypadInput(TypedDict, total=False):
+class AgentConfigChangeConversationKeypadInput(TypedDict, total=False):
     enabled: bool
     """Whether keys pressed on a phone during the conversation reach the agent, as a message such as `Keypad
     entry: 1234`.
@@ -3243,7 +2982,7 @@ class AgentCreateRequestConfigConversationKeypadInput(TypedDict, total=False):
     """Pause in seconds after a key that ends the entry."""
 
 
-class AgentCreateRequestConfigConversation(TypedDict, total=False):
+class AgentConfigChangeConversation(TypedDict, total=False):
     max_duration_seconds: int
     """Longest duration of a call in seconds; then the agent says so and hangs up. Previews end after 600 s at
     the latest.
@@ -3286,7 +3025,7 @@ class AgentCreateRequestConfigConversation(TypedDict, total=False):
     """IANA time zone of the dates the agent knows. Empty: the client's, else that of the phone number's
     country if it has only one, else UTC.
     """
-    transfer_destinations: List[AgentCreateRequestConfigConversationTransferDestination]
+    transfer_destinations: List[AgentConfigChangeConversationTransferDestination]
     """People and queues to whom the agent may transfer a phone call; without any it cannot transfer. A PATCH
     replaces the list.
     """
@@ -3294,17 +3033,17 @@ class AgentCreateRequestConfigConversation(TypedDict, total=False):
     """Whether a transfer is held back while the agent's last sentence is a question, until the caller has
     answered.
     """
-    outbound: AgentCreateRequestConfigConversationOutbound
+    outbound: AgentConfigChangeConversationOutbound
     """Outbound phone calls."""
-    keypad_menu: AgentCreateRequestConfigConversationKeypadMenu
+    keypad_menu: AgentConfigChangeConversationKeypadMenu
     """Menu at the start of inbound phone calls, before the agent's first message. The choice fills a
     variable.
     """
-    keypad_input: AgentCreateRequestConfigConversationKeypadInput
+    keypad_input: AgentConfigChangeConversationKeypadInput
     """Keys that callers press on their phone during the conversation."""
 
 
-class AgentCreateRequestConfigToolsSystemTools(TypedDict, total=False):
+class AgentConfigChangeToolsSystemTools(TypedDict, total=False):
     hang_up_call: bool
     """Whether the model may end the call."""
     hang_up_call_farewell_mode: Literal["generated", "fixed", "off"]
@@ -3319,7 +3058,7 @@ class AgentCreateRequestConfigToolsSystemTools(TypedDict, total=False):
     """Whether hanging up is refused while the agent's last sentence is a question; the call then goes on."""
 
 
-class AgentCreateRequestConfigTools(TypedDict, total=False):
+class AgentConfigChangeTools(TypedDict, total=False):
     enabled: bool
     """Whether the agent has tools: those of `tool_ids` and the hang-up tool. Transfers do not depend on it.
     """
@@ -3327,18 +3066,18 @@ class AgentCreateRequestConfigTools(TypedDict, total=False):
     """Ids of the tools that the agent may use; an unknown or repeated id is refused. A PATCH replaces the
     list.
     """
-    system_tools: AgentCreateRequestConfigToolsSystemTools
+    system_tools: AgentConfigChangeToolsSystemTools
     """Built-in tools that act on the call."""
 
 
-class AgentCreateRequestConfigKnowledgeBase(TypedDict, total=False):
+class AgentConfigChangeKnowledgeBase(TypedDict, total=False):
     enabled: bool
     """Whether the agent uses its knowledge sources. Becomes true if sources are sent without it."""
     knowledge_source_ids: List[str]
     """Ids of the knowledge sources; an unknown or repeated id is refused. A PATCH replaces the list."""
 
 
-class AgentCreateRequestConfigAnalysisSummary(TypedDict, total=False):
+class AgentConfigChangeAnalysisSummary(TypedDict, total=False):
     enabled: bool
     """Whether a summary is written after each call."""
     prompt: Union[str, None]
@@ -3349,12 +3088,12 @@ class AgentCreateRequestConfigAnalysisSummary(TypedDict, total=False):
     """Language in which the summary is written, ISO 639-1."""
 
 
-class _AgentCreateRequestConfigAnalysisDataField(TypedDict):
+class _AgentConfigChangeAnalysisDataField(TypedDict):
     name: str
     """Name of the field in the results; unique among the fields."""
 
 
-class AgentCreateRequestConfigAnalysisDataField(_AgentCreateRequestConfigAnalysisDataField, total=False):
+class AgentConfigChangeAnalysisDataField(_AgentConfigChangeAnalysisDataField, total=False):
     type: Literal["boolean", "text", "number", "enum"]
     """Type of the extracted value; one that does not fit becomes null."""
     description: str
@@ -3363,28 +3102,28 @@ class AgentCreateRequestConfigAnalysisDataField(_AgentCreateRequestConfigAnalysi
     """The allowed values: 2 to 20 for type `enum`, none for other types."""
 
 
-class _AgentCreateRequestConfigAnalysisCriteria(TypedDict):
+class _AgentConfigChangeAnalysisCriteria(TypedDict):
     name: str
     """Name of the criterion in the results; unique among the criteria."""
 
 
-class AgentCreateRequestConfigAnalysisCriteria(_AgentCreateRequestConfigAnalysisCriteria, total=False):
+class AgentConfigChangeAnalysisCriteria(_AgentConfigChangeAnalysisCriteria, total=False):
     description: str
     """Tells the model when the criterion is met. Placeholders are not filled."""
 
 
-class AgentCreateRequestConfigAnalysis(TypedDict, total=False):
-    summary: AgentCreateRequestConfigAnalysisSummary
+class AgentConfigChangeAnalysis(TypedDict, total=False):
+    summary: AgentConfigChangeAnalysisSummary
     """Settings of the summary of a call."""
-    data_fields: List[AgentCreateRequestConfigAnalysisDataField]
+    data_fields: List[AgentConfigChangeAnalysisDataField]
     """Values to extract from the transcript of a call. A PATCH replaces the list."""
-    criteria: List[AgentCreateRequestConfigAnalysisCriteria]
+    criteria: List[AgentConfigChangeAnalysisCriteria]
     """Questions about the success of a call, each judged `success`, `failure` or `unknown`. A PATCH replaces
     the list.
     """
 
 
-class AgentCreateRequestConfigGuardrails(TypedDict, total=False):
+class AgentConfigChangeGuardrails(TypedDict, total=False):
     focus: bool
     """Adds the instruction to stay with the task of the system prompt and to lead back to it from unrelated
     questions.
@@ -3395,7 +3134,7 @@ class AgentCreateRequestConfigGuardrails(TypedDict, total=False):
     """
 
 
-class AgentCreateRequestConfigVariables(TypedDict, total=False):
+class AgentConfigChangeVariables(TypedDict, total=False):
     defaults: Dict[str, Union[str, float, bool]]
     """Values of placeholders by name: strings, numbers or booleans, at most 500 and 1 MiB. A PATCH replaces
     them as a whole.
@@ -3406,7 +3145,7 @@ class AgentCreateRequestConfigVariables(TypedDict, total=False):
     """
 
 
-class AgentCreateRequestConfigWebhooksConversationInit(TypedDict, total=False):
+class AgentConfigChangeWebhooksConversationInit(TypedDict, total=False):
     url: str
     """Address that gets the POST; it must be public."""
     secret: Union[str, None]
@@ -3421,12 +3160,12 @@ class AgentCreateRequestConfigWebhooksConversationInit(TypedDict, total=False):
     """Seconds to wait for the answer; then the call goes on without its variables."""
 
 
-class _AgentCreateRequestConfigWebhooksPostCall(TypedDict):
+class _AgentConfigChangeWebhooksPostCall(TypedDict):
     url: str
     """Address that gets every event of a call as a POST; it must be public and may occur once."""
 
 
-class AgentCreateRequestConfigWebhooksPostCall(_AgentCreateRequestConfigWebhooksPostCall, total=False):
+class AgentConfigChangeWebhooksPostCall(_AgentConfigChangeWebhooksPostCall, total=False):
     secret: Union[str, None]
     """Key that signs the requests; write-only. Null or absent keeps the key stored for the same `url`; an
     empty text removes it.
@@ -3435,18 +3174,18 @@ class AgentCreateRequestConfigWebhooksPostCall(_AgentCreateRequestConfigWebhooks
     """Whether a signing key is stored for this `url`. Read-only: the value in a request is not stored."""
 
 
-class AgentCreateRequestConfigWebhooks(TypedDict, total=False):
-    conversation_init: Union[AgentCreateRequestConfigWebhooksConversationInit, None]
+class AgentConfigChangeWebhooks(TypedDict, total=False):
+    conversation_init: Union[AgentConfigChangeWebhooksConversationInit, None]
     """Endpoint that is asked once about each inbound phone call before the agent answers; it can set
     `{{placeholders}}`. Null: none.
     """
-    post_call: Union[List[AgentCreateRequestConfigWebhooksPostCall], AgentCreateRequestConfigWebhooksPostCall, None]
+    post_call: Union[List[AgentConfigChangeWebhooksPostCall], AgentConfigChangeWebhooksPostCall, None]
     """Endpoints that get the events of every call but previews. A PATCH replaces the list; one object counts
     as a list of one, null empties it.
     """
 
 
-class AgentCreateRequestConfigLlmCustom(TypedDict, total=False):
+class AgentConfigChangeLlmCustom(TypedDict, total=False):
     base_url: str
     """Address before `/chat/completions`, which may be included and is cut off. Public and https unless the
     operator allows the host; no query or fragment.
@@ -3463,93 +3202,142 @@ class AgentCreateRequestConfigLlmCustom(TypedDict, total=False):
     """
 
 
-class AgentCreateRequestConfigLlm(TypedDict, total=False):
+class AgentConfigChangeLlm(TypedDict, total=False):
     model: str
     """The language model, `<provider>/<model>`, from `llm` of `GET /v1/agent/models`. Setting it removes
     `custom`; unused while `custom` is set.
     """
-    custom: Union[AgentCreateRequestConfigLlmCustom, None]
+    custom: Union[AgentConfigChangeLlmCustom, None]
     """Your own server with the OpenAI chat completions protocol, used instead of `model`. Null: none. It
     excludes `llm.model` in the same request.
     """
 
 
-class AgentCreateRequestConfigCustomSpeechAsr(TypedDict, total=False):
-    protocol: Literal["jambonz", "openai"]
-    url: str
-    """Address that the tool calls, http or https, not private; may contain placeholders, which are
-    percent-encoded. Required for webhook tools.
-    """
-    model: str
-    """The recogniser, `<engine>:<model>`, from `asr` of `GET /v1/agent/models`. Empty: the deployment's
-    default.
-    """
-    language: str
-    fallback: bool
-    """What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-    webhook
-    """
-    sample_rate_hz: Literal[8000, 16000]
-    interim_results: bool
-    api_key: Union[str, None]
-    """The new API key. It is shown only here and cannot be read again."""
-    has_secret: bool
-
-
-class AgentCreateRequestConfigCustomSpeechTts(TypedDict, total=False):
-    protocol: Literal["jambonz", "openai"]
-    url: str
-    """Address that the tool calls, http or https, not private; may contain placeholders, which are
-    percent-encoded. Required for webhook tools.
-    """
-    model: str
-    language: str
-    fallback: bool
-    """What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-    webhook
-    """
-    voice: str
-    """The agent's voice and the language it speaks."""
-    sample_rate_hz: Literal[8000, 16000, 22050, 24000]
-    api_key: Union[str, None]
-    """The new API key. It is shown only here and cannot be read again."""
-    has_secret: bool
-
-
-class AgentCreateRequestConfigCustomSpeech(TypedDict, total=False):
-    asr: Union[AgentCreateRequestConfigCustomSpeechAsr, None]
-    """Speech recognition."""
-    tts: Union[AgentCreateRequestConfigCustomSpeechTts, None]
-
-
-class AgentCreateRequestConfig(TypedDict, total=False):
-    prompt: AgentCreateRequestConfigPrompt
+class AgentConfigChange(TypedDict, total=False):
+    prompt: AgentConfigChangePrompt
     """What the model is told, and how the conversation begins."""
-    voice: AgentCreateRequestConfigVoice
+    voice: AgentConfigChangeVoice
     """The agent's voice and the language it speaks."""
-    asr: AgentCreateRequestConfigAsr
+    asr: AgentConfigChangeAsr
     """Speech recognition."""
-    conversation: AgentCreateRequestConfigConversation
+    conversation: AgentConfigChangeConversation
     """Turn-taking, silence, duration, recording, transfers, keypad and outbound calls."""
-    tools: AgentCreateRequestConfigTools
+    tools: AgentConfigChangeTools
     """The tools that the model may use."""
-    knowledge_base: AgentCreateRequestConfigKnowledgeBase
+    knowledge_base: AgentConfigChangeKnowledgeBase
     """Documents that the agent answers from. Up to 8 KB in total are part of the prompt; more are searched in
     every turn.
     """
-    analysis: AgentCreateRequestConfigAnalysis
+    analysis: AgentConfigChangeAnalysis
     """What the model extracts from the transcript after a call: a summary, data fields and criteria."""
-    guardrails: AgentCreateRequestConfigGuardrails
+    guardrails: AgentConfigChangeGuardrails
     """Standard instructions that are added to the system prompt. The model may fail to follow them."""
-    variables: AgentCreateRequestConfigVariables
+    variables: AgentConfigChangeVariables
     """Placeholders such as `{{name}}` that have no value from the request or the inbound call webhook."""
-    webhooks: AgentCreateRequestConfigWebhooks
+    webhooks: AgentConfigChangeWebhooks
     """Your endpoints that are told about calls or asked about callers. Previews use none of them."""
-    llm: AgentCreateRequestConfigLlm
+    llm: AgentConfigChangeLlm
     """The language model: one of the deployment, or your own server."""
-    custom_speech: Union[AgentCreateRequestConfigCustomSpeech, None]
-    tool_servers: Union[AgentConfigToolServers, None]
-    """MCP servers whose tools the agent may use. Absent without any."""
+
+
+class PageQuery(TypedDict, total=False):
+    cursor: str
+    """The `next_cursor` of the previous page; cannot be combined with `page`"""
+    page: int
+    """Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
+    use `cursor`
+    """
+    page_size: int
+    """Rows per page"""
+    include_total: bool
+    """Whether to fill in `total` without `page` too; with `page` it is always filled in"""
+
+
+class SessionCreateRequestOverrides(TypedDict, total=False):
+    first_message: str
+    """The agent's first words in this session, said as they are whatever the mode. Excludes
+    `first_message_prompt`; the agent must allow this override.
+    """
+    first_message_prompt: str
+    """The model's instruction for its first words in this session. Excludes `first_message`; needs the
+    permission to override `first_message`.
+    """
+    system_prompt: str
+    """Replaces the agent's system prompt for this session, at most 4,000 tokens (`o200k_base`). The agent
+    must allow this override.
+    """
+    voice_id: str
+    """Replaces `voice.voice_id` for this session; an id of `GET /v1/agent/models`. The agent must allow this
+    override.
+    """
+    language: AgentConfigVoiceSpeakingLanguage
+    """Replaces `voice.speaking_language` for this session (ISO 639-1). The agent must allow this override."""
+
+
+class _SessionCreateRequest(TypedDict):
+    agent_id: str
+    """Id of the agent to talk to; it must be published."""
+
+
+class SessionCreateRequest(_SessionCreateRequest, total=False):
+    name: Union[str, None]
+    """Name of the session in lists; null or absent: none. Not allowed without an API key."""
+    overrides: Union[SessionCreateRequestOverrides, None]
+    """Parts of the configuration replaced for this session; each must be in `overrides_allowed`. Without a
+    key only `language` and `voice_id`
+    """
+    dynamic_variables: Union[Dict[str, Union[str, float, bool]], None]
+    """Values for `{{name}}` placeholders, at most 500 and 1 MiB; variables without a value here get the
+    agent’s default
+    """
+    end_user_id: Union[str, None]
+    """Your id for the user: returned in webhooks, sent to a custom model as `user_id`, and the key for
+    erasing the user’s data
+    """
+    metadata: Union[Dict[str, Any], None]
+    """Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
+    interpreted
+    """
+    llm_extra_body: Union[Dict[str, Any], None]
+    """JSON object, at most 16 KiB, sent with each request to a custom model as `service_extra_body`; neither
+    stored nor returned
+    """
+    tool_events: bool
+    """Whether the client receives the events of starting, completed and failed tool calls"""
+    record_audio: Union[bool, None]
+    """Whether this session is recorded; null or absent: as the agent's `conversation.record_audio` says."""
+    timezone: Union[str, None]
+    """IANA time zone of this session. Null or absent: the agent's, else `client_timezone`, else UTC."""
+    client_timezone: Union[str, None]
+    """IANA time zone of the user’s browser, used if neither request nor agent sets one; an invalid one is
+    ignored
+    """
+    world_context: bool
+    """Whether the model is told the date, the time and the time zone"""
+
+
+class AgentSuggestRequest(TypedDict):
+    description: str
+    """What the agent is to do, in a sentence or two"""
+
+
+class AgentListQuery(TypedDict, total=False):
+    cursor: str
+    """The `next_cursor` of the previous page; cannot be combined with `page`"""
+    page: int
+    """Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
+    use `cursor`
+    """
+    page_size: int
+    """Rows per page"""
+    include_total: bool
+    """Whether to fill in `total` without `page` too; with `page` it is always filled in"""
+    search: str
+    """Text to find in the name or description, ignoring case"""
+    include_archived: bool
+    """Whether to include archived agents"""
+    publication_state: Literal["all", "live", "draft"]
+    """Only agents in this state: `live` agents have a published version, `draft` agents have none"""
 
 
 class _AgentCreateRequest(TypedDict):
@@ -3560,7 +3348,7 @@ class _AgentCreateRequest(TypedDict):
 class AgentCreateRequest(_AgentCreateRequest, total=False):
     description: str
     """Free text for people; agents do not read it."""
-    config: AgentCreateRequestConfig
+    config: AgentConfigChange
     """Sections of the initial draft; whatever is absent gets the default of the deployment"""
 
 
@@ -3585,31 +3373,10 @@ class AgentUpdateRequest(TypedDict, total=False):
     """
 
 
-class AgentCreatePreviewSessionRequestOverrides(TypedDict, total=False):
-    first_message: str
-    """The agent's first words in this session, said as they are whatever the mode. Excludes
-    `first_message_prompt`; the agent must allow this override.
-    """
-    first_message_prompt: str
-    """The model's instruction for its first words in this session. Excludes `first_message`; needs the
-    permission to override `first_message`.
-    """
-    system_prompt: str
-    """Replaces the agent's system prompt for this session, at most 4,000 tokens (`o200k_base`). The agent
-    must allow this override.
-    """
-    voice_id: str
-    """Replaces `voice.voice_id` for this session; an id of `GET /v1/agent/models`. The agent must allow this
-    override.
-    """
-    language: AgentConfigVoiceSpeakingLanguage
-    """Replaces `voice.speaking_language` for this session (ISO 639-1). The agent must allow this override."""
-
-
 class AgentCreatePreviewSessionRequest(TypedDict, total=False):
     name: Union[str, None]
     """Name of the session; null or absent: none."""
-    overrides: Union[AgentCreatePreviewSessionRequestOverrides, None]
+    overrides: Union[SessionCreateRequestOverrides, None]
     """Parts of the draft replaced for this preview only, whatever `overrides_allowed` contains"""
     dynamic_variables: Union[Dict[str, Union[str, float, bool]], None]
     """Values for `{{name}}` placeholders, at most 500 and 1 MiB; variables without a value here get the
@@ -3646,19 +3413,6 @@ class AgentPublishRequest(TypedDict, total=False):
     """Your title of the version; null without one"""
     version_description: Union[str, None]
     """Your description of the version; null without one"""
-
-
-class AgentListTestBatchesQuery(TypedDict, total=False):
-    cursor: str
-    """The `next_cursor` of the previous page; cannot be combined with `page`"""
-    page: int
-    """Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
-    use `cursor`
-    """
-    page_size: int
-    """Rows per page"""
-    include_total: bool
-    """Whether to fill in `total` without `page` too; with `page` it is always filled in"""
 
 
 class AgentRunTestsRequest(TypedDict, total=False):
@@ -3995,7 +3749,7 @@ class PhoneCallCreateRequest(_PhoneCallCreateRequest, total=False):
     """Values for `{{name}}` placeholders, at most 500 and 1 MiB; variables without a value here get the
     agent’s default
     """
-    overrides: Union[AgentCreatePreviewSessionRequestOverrides, None]
+    overrides: Union[SessionCreateRequestOverrides, None]
     """Parts of the configuration replaced for this call only; each must be in the agent’s `overrides_allowed`
     """
     metadata: Union[Dict[str, Any], None]
@@ -4209,48 +3963,6 @@ class SessionListQuery(TypedDict, total=False):
     """Returns only sessions created at or after this time, RFC 3339."""
     created_before: str
     """Returns only sessions created at or before this time, RFC 3339."""
-
-
-class _SessionCreateRequest(TypedDict):
-    agent_id: str
-    """Id of the agent to talk to; it must be published."""
-
-
-class SessionCreateRequest(_SessionCreateRequest, total=False):
-    name: Union[str, None]
-    """Name of the session in lists; null or absent: none. Not allowed without an API key."""
-    overrides: Union[AgentCreatePreviewSessionRequestOverrides, None]
-    """Parts of the configuration replaced for this session; each must be in `overrides_allowed`. Without a
-    key only `language` and `voice_id`
-    """
-    dynamic_variables: Union[Dict[str, Union[str, float, bool]], None]
-    """Values for `{{name}}` placeholders, at most 500 and 1 MiB; variables without a value here get the
-    agent’s default
-    """
-    end_user_id: Union[str, None]
-    """Your id for the user: returned in webhooks, sent to a custom model as `user_id`, and the key for
-    erasing the user’s data
-    """
-    metadata: Union[Dict[str, Any], None]
-    """Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
-    interpreted
-    """
-    llm_extra_body: Union[Dict[str, Any], None]
-    """JSON object, at most 16 KiB, sent with each request to a custom model as `service_extra_body`; neither
-    stored nor returned
-    """
-    tool_events: bool
-    """Whether the client receives the events of starting, completed and failed tool calls"""
-    record_audio: Union[bool, None]
-    """Whether this session is recorded; null or absent: as the agent's `conversation.record_audio` says."""
-    timezone: Union[str, None]
-    """IANA time zone of this session. Null or absent: the agent's, else `client_timezone`, else UTC."""
-    client_timezone: Union[str, None]
-    """IANA time zone of the user’s browser, used if neither request nor agent sets one; an invalid one is
-    ignored
-    """
-    world_context: bool
-    """Whether the model is told the date, the time and the time zone"""
 
 
 class SessionAddParticipantRequest(TypedDict, total=False):
@@ -4669,71 +4381,6 @@ class TestUpdateRequest(TypedDict, total=False):
     """Simulated call, for tests of type `simulation`; absent fields keep their values"""
 
 
-class _ToolServerCreateRequestHeader(TypedDict):
-    name: str
-    """Name for people to recognise it by."""
-
-
-class ToolServerCreateRequestHeader(_ToolServerCreateRequestHeader, total=False):
-    value: str
-    """Value of the header, for credentials with its `Bearer ` or `Basic ` prefix; may contain placeholders. A
-    credential is write-only and reads as null.
-    """
-    kind: Literal["custom", "authorization_bearer", "authorization_basic"]
-    """`custom` values are plain text; the `authorization_` kinds are credentials, which are write-only"""
-
-
-class _ToolServerCreateRequestOauth(TypedDict):
-    issuer: str
-    """The only authorisation server that gets the secret"""
-    client_id: str
-    """Id of the client at the issuer"""
-    client_secret: str
-    """Secret of the client; write-only"""
-
-
-class ToolServerCreateRequestOauth(_ToolServerCreateRequestOauth, total=False):
-    scope: str
-    """Scopes to ask for, separated by spaces"""
-
-
-class _ToolServerCreateRequest(TypedDict):
-    name: str
-    """Name of the server. Its first 20 characters are put before the names of its tools."""
-    url: str
-    """Address of the server (MCP over streamable HTTP): https, not private, without placeholders"""
-
-
-class ToolServerCreateRequest(_ToolServerCreateRequest, total=False):
-    headers: List[ToolServerCreateRequestHeader]
-    """Headers of the request, at most 100; a change replaces the whole list"""
-    oauth: Union[ToolServerCreateRequestOauth, None]
-    """Client credentials (RFC 6749, section 4.4); null without OAuth"""
-    allowed_tools: Union[List[str], None]
-    """Tools that agents may use; null: every tool"""
-    background_tools: List[str]
-    """Tools whose result comes later in the conversation"""
-    timeout_seconds: int
-    """Seconds to wait for an answer or the next progress; together at most 300"""
-
-
-class ToolServerUpdateRequest(TypedDict, total=False):
-    name: str
-    """Name of the server. Its first 20 characters are put before the names of its tools."""
-    url: str
-    """Address of the server (MCP over streamable HTTP): https, not private, without placeholders"""
-    headers: List[ToolServerCreateRequestHeader]
-    """Headers of the request, at most 100; a change replaces the whole list"""
-    oauth: Union[ToolServerCreateRequestOauth, None]
-    """Client credentials (RFC 6749, section 4.4); null without OAuth"""
-    allowed_tools: Union[List[str], None]
-    """Tools that agents may use; null: every tool"""
-    background_tools: List[str]
-    """Tools whose result comes later in the conversation"""
-    timeout_seconds: int
-    """Seconds to wait for an answer or the next progress; together at most 300"""
-
-
 class ToolListQuery(TypedDict, total=False):
     cursor: str
     """The `next_cursor` of the previous page; cannot be combined with `page`"""
@@ -4749,6 +4396,20 @@ class ToolListQuery(TypedDict, total=False):
     """Text to find in the name, ignoring case"""
     agent_id: str
     """Only tools in the draft of this agent."""
+
+
+class _ToolCreateRequestHeader(TypedDict):
+    name: str
+    """Name of the HTTP header."""
+
+
+class ToolCreateRequestHeader(_ToolCreateRequestHeader, total=False):
+    value: str
+    """Value of the header, for credentials with its `Bearer ` or `Basic ` prefix; may contain placeholders. A
+    credential is write-only and reads as null.
+    """
+    kind: Literal["custom", "authorization_bearer", "authorization_basic"]
+    """`custom` values are plain text; the `authorization_` kinds are credentials, which are write-only"""
 
 
 class ToolCreateRequestMockResponse(TypedDict, total=False):
@@ -4776,7 +4437,7 @@ class ToolCreateRequest(_ToolCreateRequest, total=False):
     """`webhook` tools send an HTTP request; `client` tools run in the web client and are not offered in phone
     calls
     """
-    arguments: List[AgentCreateRequestConfigAnalysisCriteria]
+    arguments: List[AgentConfigChangeAnalysisCriteria]
     """Arguments that the model fills in, as text; use them as `{{name}}` in URL, headers and body"""
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     """HTTP method of the request; for webhook tools"""
@@ -4788,7 +4449,7 @@ class ToolCreateRequest(_ToolCreateRequest, total=False):
     """Content type of the body, unless `headers` has one; JSON types escape values inside strings"""
     body_template: str
     """Body of the request, with `{{name}}` placeholders; not sent with GET. Empty sends no body"""
-    headers: List[ToolServerCreateRequestHeader]
+    headers: List[ToolCreateRequestHeader]
     """Headers of the request, at most 100; a change replaces the whole list"""
     timeout_seconds: int
     """Seconds to wait for the tool's answer; more than 120 only with `execution_mode` `background`."""
@@ -4813,7 +4474,7 @@ class ToolUpdateRequest(TypedDict, total=False):
     """
     description: str
     """Tells the model what the tool does and when to use it."""
-    arguments: List[AgentCreateRequestConfigAnalysisCriteria]
+    arguments: List[AgentConfigChangeAnalysisCriteria]
     """Arguments that the model fills in, as text; use them as `{{name}}` in URL, headers and body"""
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     """HTTP method of the request; for webhook tools"""
@@ -4825,7 +4486,7 @@ class ToolUpdateRequest(TypedDict, total=False):
     """Content type of the body, unless `headers` has one; JSON types escape values inside strings"""
     body_template: str
     """Body of the request, with `{{name}}` placeholders; not sent with GET. Empty sends no body"""
-    headers: List[ToolServerCreateRequestHeader]
+    headers: List[ToolCreateRequestHeader]
     """Headers of the request, at most 100; a change replaces the whole list"""
     timeout_seconds: int
     """Seconds to wait for the tool's answer; more than 120 only with `execution_mode` `background`."""

@@ -104,7 +104,7 @@ export class Agents extends Resource {
    */
   updateConfig(
     agentId: string,
-    body: Api.AgentCreateRequestConfig = {},
+    body: Api.AgentConfigChange = {},
     options: RequestOptions = {},
   ): Promise<Api.AgentConfig> {
     const call: Call = {
@@ -202,7 +202,7 @@ export class Agents extends Resource {
    */
   listTestBatches(
     agentId: string,
-    query: Api.AgentListTestBatchesQuery = {},
+    query: Api.PageQuery = {},
     options: RequestOptions = {},
   ): List<Api.AgentTestBatchPage, Api.AgentTestBatch> {
     const call: Call = {
@@ -316,7 +316,7 @@ export class Agents extends Resource {
    */
   listVersions(
     agentId: string,
-    query: Api.AgentListTestBatchesQuery = {},
+    query: Api.PageQuery = {},
     options: RequestOptions = {},
   ): List<Api.AgentVersionPage, Api.AgentVersionRow> {
     const call: Call = {
@@ -381,10 +381,7 @@ export class AuditLog extends Resource {
    * fields but never their values. Calls and test runs are not included. Any account key. Paged by cursor or
    * by page; 400 for both at once.
    */
-  list(
-    query: Api.AgentListTestBatchesQuery = {},
-    options: RequestOptions = {},
-  ): List<Api.AuditLogPage, Api.AuditLog> {
+  list(query: Api.PageQuery = {}, options: RequestOptions = {}): List<Api.AuditLogPage, Api.AuditLog> {
     const call: Call = { method: 'GET', path: '/v1/agent/audit-log', query, isRepeatable: true };
     return this.transport.list(call, options, (page) => page.entries);
   }
@@ -1138,7 +1135,7 @@ export class Sessions extends Resource {
    */
   listDeliveries(
     sessionId: string,
-    query: Api.AgentListTestBatchesQuery = {},
+    query: Api.PageQuery = {},
     options: RequestOptions = {},
   ): List<Api.DeliveryPage, Api.Delivery> {
     const call: Call = {
@@ -1664,7 +1661,7 @@ export class Wallet extends Resource {
    */
   listLedger(
     userId: string,
-    query: Api.AgentListTestBatchesQuery = {},
+    query: Api.PageQuery = {},
     options: RequestOptions = {},
   ): List<Api.WalletLedgerPage, Api.WalletLedger> {
     const call: Call = { method: 'GET', path: route`/wallet/${userId}/ledger`, query, isRepeatable: true };

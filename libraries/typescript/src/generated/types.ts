@@ -1163,8 +1163,8 @@ export interface Test {
   updated_at: string;
 }
 
-export interface ToolServerHeader {
-  /** Name for people to recognise it by. */
+export interface ToolHeader {
+  /** Name of the HTTP header. */
   name: string;
   /** `custom` values are plain text; the `authorization_` kinds are credentials, which are write-only */
   kind: 'custom' | 'authorization_bearer' | 'authorization_basic';
@@ -1175,70 +1175,6 @@ export interface ToolServerHeader {
   value: string | null;
   /** Whether a credential is stored; false for a `custom` header, whose `value` is shown. */
   has_secret: boolean;
-}
-
-export interface ToolServerOauth {
-  /** The only authorisation server that gets the secret */
-  issuer: string;
-  /** Id of the client at the issuer */
-  client_id: string;
-  /** Scopes to ask for, separated by spaces */
-  scope: string;
-  /** Whether a secret is stored */
-  has_secret: boolean;
-}
-
-export interface ToolServerTool {
-  /** Name of the tool at its server */
-  name: string;
-  /** What the server says about the tool */
-  description: string;
-  /** JSON schema of the arguments */
-  input_schema: Record<string, unknown>;
-  /** `sha256:<hex>` of the name, the description and the schema */
-  hash: string;
-}
-
-export interface ToolServerRefusedTool {
-  /** Name of the tool at its server */
-  name: string;
-  /** The limit that it exceeds */
-  reason: string;
-}
-
-export interface ToolServer {
-  /** Id of the tool server */
-  tool_server_id: string;
-  /** Workspace of the resource; resources only refer to others of the same workspace */
-  workspace_id: string;
-  /** Name of the server. Its first 20 characters are put before the names of its tools. */
-  name: string;
-  /** Address of the server (MCP over streamable HTTP): https, not private, without placeholders */
-  url: string;
-  /** Number of tools as last read, permitted or not */
-  tool_count: number;
-  /** When the tools were last read; null before the first time */
-  listed_at: string | null;
-  /** Number of agents whose draft uses the server */
-  used_by: number;
-  /** When it was created, RFC 3339 UTC */
-  created_at: string;
-  /** Time of the last change, RFC 3339 UTC. */
-  updated_at: string;
-  /** Headers of the request, at most 100; a change replaces the whole list */
-  headers: ToolServerHeader[];
-  /** Client credentials; null without OAuth */
-  oauth: ToolServerOauth | null;
-  /** Tools that agents may use; null: every tool */
-  allowed_tools: string[] | null;
-  /** Tools whose result comes later in the conversation */
-  background_tools: string[];
-  /** Seconds to wait for an answer or the next progress; together at most 300 */
-  timeout_seconds: number;
-  /** Tools as last read */
-  tools: ToolServerTool[];
-  /** Tools over a limit, which agents cannot use */
-  refused_tools: ToolServerRefusedTool[];
 }
 
 export interface ToolMockResponse {
@@ -1296,7 +1232,7 @@ export interface Tool {
   /** Body of the request, with `{{name}}` placeholders; not sent with GET. Empty sends no body */
   body_template: string;
   /** Headers of the request, at most 100; a change replaces the whole list */
-  headers: ToolServerHeader[];
+  headers: ToolHeader[];
   /** Stored responses; agent tests answer with the first one, real calls never use them */
   mock_responses: ToolMockResponse[];
   /** Whether the reply waits for the result of a client tool; ignored for webhook tools */
@@ -1764,14 +1700,6 @@ export interface AgentConfigKnowledgeBase {
   knowledge_source_ids: string[];
 }
 
-export interface AgentConfigToolServers {
-  /**
-   * Ids of the tool servers whose tools the agent may use, at most 10; an unknown or repeated id is refused.
-   * A PATCH replaces the list, and an empty one removes the section.
-   */
-  tool_server_ids: string[];
-}
-
 export interface AgentConfigAnalysisSummary {
   /** Whether a summary is written after each call. */
   enabled: boolean;
@@ -1861,55 +1789,6 @@ export interface AgentConfigVariables {
   on_missing: 'keep' | 'empty' | 'reject';
 }
 
-export interface AgentConfigCustomSpeechAsr {
-  protocol: 'jambonz' | 'openai';
-  /**
-   * Address that the tool calls, http or https, not private; may contain placeholders, which are
-   * percent-encoded. Required for webhook tools.
-   */
-  url: string;
-  /**
-   * The recogniser, `<engine>:<model>`, from `asr` of `GET /v1/agent/models`. Empty: the deployment's
-   * default.
-   */
-  model: string;
-  language: string;
-  /**
-   * What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-   * webhook
-   */
-  fallback: boolean;
-  sample_rate_hz: 8000 | 16000;
-  interim_results: boolean;
-  has_secret: boolean;
-}
-
-export interface AgentConfigCustomSpeechTts {
-  protocol: 'jambonz' | 'openai';
-  /**
-   * Address that the tool calls, http or https, not private; may contain placeholders, which are
-   * percent-encoded. Required for webhook tools.
-   */
-  url: string;
-  model: string;
-  language: string;
-  /**
-   * What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-   * webhook
-   */
-  fallback: boolean;
-  /** The agent's voice and the language it speaks. */
-  voice: string;
-  sample_rate_hz: 8000 | 16000 | 22050 | 24000;
-  has_secret: boolean;
-}
-
-export interface AgentConfigCustomSpeech {
-  /** Speech recognition. */
-  asr?: AgentConfigCustomSpeechAsr | undefined;
-  tts?: AgentConfigCustomSpeechTts | undefined;
-}
-
 export interface AgentConfig {
   /** What the model is told, and how the conversation begins. */
   prompt: AgentConfigPrompt;
@@ -1928,8 +1807,6 @@ export interface AgentConfig {
    * every turn.
    */
   knowledge_base: AgentConfigKnowledgeBase;
-  /** MCP servers whose tools the agent may use. Absent without any. */
-  tool_servers?: AgentConfigToolServers | undefined;
   /** What the model extracts from the transcript after a call: a summary, data fields and criteria. */
   analysis: AgentConfigAnalysis;
   /** Standard instructions that are added to the system prompt. The model may fail to follow them. */
@@ -1938,7 +1815,6 @@ export interface AgentConfig {
   llm: AgentConfigLlm;
   /** Placeholders such as `{{name}}` that have no value from the request or the inbound call webhook. */
   variables: AgentConfigVariables;
-  custom_speech?: AgentConfigCustomSpeech | undefined;
   /** Id of the agent. */
   agent_id: string;
   /**
@@ -1987,49 +1863,6 @@ export interface AgentTestBatch {
   created_at: string;
   /** When it ended, RFC 3339 UTC; null before */
   finished_at: string | null;
-}
-
-export interface AgentToolServersToolServerPinnedTool {
-  /** Name of the tool at its server */
-  name: string;
-  /** Hash of the tool as published */
-  hash: string;
-}
-
-export interface AgentToolServersToolServerChangesChanged {
-  /** The tool as it was */
-  before: ToolServerTool;
-  /** The tool as it is now */
-  after: ToolServerTool;
-}
-
-export interface AgentToolServersToolServerChanges {
-  /** Tools that are new */
-  added: ToolServerTool[];
-  /** Tools that are gone */
-  removed: ToolServerTool[];
-  /** Tools with another description or schema */
-  changed: AgentToolServersToolServerChangesChanged[];
-}
-
-export interface AgentToolServersToolServer {
-  /** Id of the tool server */
-  tool_server_id: string;
-  /** Name of the server when it was published */
-  name: string;
-  /** When the tools were last read; null if the server was deleted or has another host */
-  listed_at: string | null;
-  /** Tools that calls may use as long as the server has them unchanged */
-  pinned_tools: AgentToolServersToolServerPinnedTool[];
-  /** Permitted tools as last read, against the pinned ones */
-  changes: AgentToolServersToolServerChanges;
-}
-
-export interface AgentToolServers {
-  /** The published version; null before the first */
-  version_number: number | null;
-  /** Its tool servers */
-  tool_servers: AgentToolServersToolServer[];
 }
 
 export interface AgentVersion {
@@ -2821,41 +2654,6 @@ export interface TestPage {
   total: number | null;
 }
 
-export interface ToolServerRow {
-  /** Id of the tool server */
-  tool_server_id: string;
-  /** Workspace of the resource; resources only refer to others of the same workspace */
-  workspace_id: string;
-  /** Name of the server. Its first 20 characters are put before the names of its tools. */
-  name: string;
-  /** Address of the server (MCP over streamable HTTP): https, not private, without placeholders */
-  url: string;
-  /** Number of tools as last read, permitted or not */
-  tool_count: number;
-  /** When the tools were last read; null before the first time */
-  listed_at: string | null;
-  /** Number of agents whose draft uses the server */
-  used_by: number;
-  /** When it was created, RFC 3339 UTC */
-  created_at: string;
-  /** Time of the last change, RFC 3339 UTC. */
-  updated_at: string;
-}
-
-export interface ToolServerPage {
-  /** MCP servers whose tools the agent may use. Absent without any. */
-  tool_servers: ToolServerRow[];
-  /** Whether more rows follow this page */
-  has_more: boolean;
-  /** Value of `cursor` for the next page; null on the last page */
-  next_cursor: string | null;
-  /**
-   * Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
-   * up to 100,000
-   */
-  total: number | null;
-}
-
 export interface ToolRow {
   /** Id of the tool */
   tool_id: string;
@@ -3244,71 +3042,7 @@ export interface SpeechTranscribeAnswer {
   speaker_turns?: SpeechTranscribeAnswerSpeakerTurn[] | undefined;
 }
 
-export interface ToolServerCreateRefreshAnswer {
-  /** Id of the tool server */
-  tool_server_id: string;
-  /** Workspace of the resource; resources only refer to others of the same workspace */
-  workspace_id: string;
-  /** Name of the server. Its first 20 characters are put before the names of its tools. */
-  name: string;
-  /** Address of the server (MCP over streamable HTTP): https, not private, without placeholders */
-  url: string;
-  /** Number of tools as last read, permitted or not */
-  tool_count: number;
-  /** When the tools were last read; null before the first time */
-  listed_at: string | null;
-  /** Number of agents whose draft uses the server */
-  used_by: number;
-  /** When it was created, RFC 3339 UTC */
-  created_at: string;
-  /** Time of the last change, RFC 3339 UTC. */
-  updated_at: string;
-  /** Headers of the request, at most 100; a change replaces the whole list */
-  headers: ToolServerHeader[];
-  /** Client credentials; null without OAuth */
-  oauth: ToolServerOauth | null;
-  /** Tools that agents may use; null: every tool */
-  allowed_tools: string[] | null;
-  /** Tools whose result comes later in the conversation */
-  background_tools: string[];
-  /** Seconds to wait for an answer or the next progress; together at most 300 */
-  timeout_seconds: number;
-  /** Tools as last read */
-  tools: ToolServerTool[];
-  /** Tools over a limit, which agents cannot use */
-  refused_tools: ToolServerRefusedTool[];
-  /** Revision of the protocol in which the server answered */
-  protocol_version: string;
-  /** Against the tools as read before */
-  changes: AgentToolServersToolServerChanges;
-}
-
-export interface AgentSuggestRequest {
-  /** What the agent is to do, in a sentence or two */
-  description: string;
-}
-
-export interface AgentListQuery {
-  /** The `next_cursor` of the previous page; cannot be combined with `page` */
-  cursor?: string | undefined;
-  /**
-   * Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
-   * use `cursor`
-   */
-  page?: number | undefined;
-  /** Rows per page */
-  page_size?: number | undefined;
-  /** Whether to fill in `total` without `page` too; with `page` it is always filled in */
-  include_total?: boolean | undefined;
-  /** Text to find in the name or description, ignoring case */
-  search?: string | undefined;
-  /** Whether to include archived agents */
-  include_archived?: boolean | undefined;
-  /** Only agents in this state: `live` agents have a published version, `draft` agents have none */
-  publication_state?: 'all' | 'live' | 'draft' | undefined;
-}
-
-export interface AgentCreateRequestConfigPrompt {
+export interface AgentConfigChangePrompt {
   /**
    * The agent's instructions, at most 4,000 tokens (`o200k_base`). May contain placeholders such as
    * `{{name}}` and `{{system.caller_number}}`.
@@ -3328,7 +3062,7 @@ export interface AgentCreateRequestConfigPrompt {
   first_message_prompt?: string | undefined;
 }
 
-export interface AgentCreateRequestConfigVoice {
+export interface AgentConfigChangeVoice {
   /**
    * The voice, `<engine>:<voice>`, from `voices` of `GET /v1/agent/models`. `default` or empty: the engine's
    * default voice.
@@ -3349,7 +3083,7 @@ export interface AgentCreateRequestConfigVoice {
   pronunciation_dictionary_ids?: string[] | undefined;
 }
 
-export interface AgentCreateRequestConfigAsr {
+export interface AgentConfigChangeAsr {
   /**
    * The recogniser, `<engine>:<model>`, from `asr` of `GET /v1/agent/models`. Empty: the deployment's
    * default.
@@ -3366,7 +3100,7 @@ export interface AgentCreateRequestConfigAsr {
   keyterms?: string[] | undefined;
 }
 
-export interface AgentCreateRequestConfigConversationTransferDestinationOnFailure {
+export interface AgentConfigChangeConversationTransferDestinationOnFailure {
   /** After a failed transfer, the agent continues with the caller, or the call ends. */
   action?: 'return_to_agent' | 'end_call' | undefined;
   /**
@@ -3376,7 +3110,7 @@ export interface AgentCreateRequestConfigConversationTransferDestinationOnFailur
   message?: string | undefined;
 }
 
-export interface AgentCreateRequestConfigConversationTransferDestination {
+export interface AgentConfigChangeConversationTransferDestination {
   /** Whether `phone_number` or `sip_uri` is called. */
   type?: 'phone' | 'sip' | undefined;
   /**
@@ -3421,10 +3155,10 @@ export interface AgentCreateRequestConfigConversationTransferDestination {
    */
   warm_briefing_instructions?: string | undefined;
   /** What happens if the transfer fails because the person is busy, declines or does not answer. */
-  on_failure?: AgentCreateRequestConfigConversationTransferDestinationOnFailure | undefined;
+  on_failure?: AgentConfigChangeConversationTransferDestinationOnFailure | undefined;
 }
 
-export interface AgentCreateRequestConfigConversationOutboundVoicemail {
+export interface AgentConfigChangeConversationOutboundVoicemail {
   /** Hang up, leave `message` as it is, or leave a message that the model writes by `message`. */
   action?: 'hangup' | 'leave_message' | 'leave_prompt_message' | undefined;
   /**
@@ -3434,14 +3168,14 @@ export interface AgentCreateRequestConfigConversationOutboundVoicemail {
   message?: string | undefined;
 }
 
-export interface AgentCreateRequestConfigConversationOutbound {
+export interface AgentConfigChangeConversationOutbound {
   /** Whether outbound calls detect answering machines. If not, the agent greets at once, even a mailbox. */
   amd_enabled?: boolean | undefined;
   /** What a detected answering machine gets. */
-  voicemail?: AgentCreateRequestConfigConversationOutboundVoicemail | undefined;
+  voicemail?: AgentConfigChangeConversationOutboundVoicemail | undefined;
 }
 
-export interface AgentCreateRequestConfigConversationKeypadMenu {
+export interface AgentConfigChangeConversationKeypadMenu {
   /** Whether inbound phone calls begin with the menu. If so, it needs at least one option. */
   enabled?: boolean | undefined;
   /** What the menu says; may contain placeholders. Empty: it reads the options. */
@@ -3465,7 +3199,7 @@ export interface AgentCreateRequestConfigConversationKeypadMenu {
   fallback_value?: string | undefined;
 }
 
-export interface AgentCreateRequestConfigConversationKeypadInput {
+export interface AgentConfigChangeConversationKeypadInput {
   /**
    * Whether keys pressed on a phone during the conversation reach the agent, as a message such as `Keypad
    * entry: 1234`.
@@ -3477,7 +3211,7 @@ export interface AgentCreateRequestConfigConversationKeypadInput {
   inter_digit_timeout_seconds?: number | undefined;
 }
 
-export interface AgentCreateRequestConfigConversation {
+export interface AgentConfigChangeConversation {
   /**
    * Longest duration of a call in seconds; then the agent says so and hangs up. Previews end after 600 s at
    * the latest.
@@ -3532,23 +3266,23 @@ export interface AgentCreateRequestConfigConversation {
    * People and queues to whom the agent may transfer a phone call; without any it cannot transfer. A PATCH
    * replaces the list.
    */
-  transfer_destinations?: AgentCreateRequestConfigConversationTransferDestination[] | undefined;
+  transfer_destinations?: AgentConfigChangeConversationTransferDestination[] | undefined;
   /**
    * Whether a transfer is held back while the agent's last sentence is a question, until the caller has
    * answered.
    */
   transfer_refuse_questions?: boolean | undefined;
   /** Outbound phone calls. */
-  outbound?: AgentCreateRequestConfigConversationOutbound | undefined;
+  outbound?: AgentConfigChangeConversationOutbound | undefined;
   /**
    * Menu at the start of inbound phone calls, before the agent's first message. The choice fills a variable.
    */
-  keypad_menu?: AgentCreateRequestConfigConversationKeypadMenu | undefined;
+  keypad_menu?: AgentConfigChangeConversationKeypadMenu | undefined;
   /** Keys that callers press on their phone during the conversation. */
-  keypad_input?: AgentCreateRequestConfigConversationKeypadInput | undefined;
+  keypad_input?: AgentConfigChangeConversationKeypadInput | undefined;
 }
 
-export interface AgentCreateRequestConfigToolsSystemTools {
+export interface AgentConfigChangeToolsSystemTools {
   /** Whether the model may end the call. */
   hang_up_call?: boolean | undefined;
   /**
@@ -3565,7 +3299,7 @@ export interface AgentCreateRequestConfigToolsSystemTools {
   hang_up_call_refuse_questions?: boolean | undefined;
 }
 
-export interface AgentCreateRequestConfigTools {
+export interface AgentConfigChangeTools {
   /**
    * Whether the agent has tools: those of `tool_ids` and the hang-up tool. Transfers do not depend on it.
    */
@@ -3576,17 +3310,17 @@ export interface AgentCreateRequestConfigTools {
    */
   tool_ids?: string[] | undefined;
   /** Built-in tools that act on the call. */
-  system_tools?: AgentCreateRequestConfigToolsSystemTools | undefined;
+  system_tools?: AgentConfigChangeToolsSystemTools | undefined;
 }
 
-export interface AgentCreateRequestConfigKnowledgeBase {
+export interface AgentConfigChangeKnowledgeBase {
   /** Whether the agent uses its knowledge sources. Becomes true if sources are sent without it. */
   enabled?: boolean | undefined;
   /** Ids of the knowledge sources; an unknown or repeated id is refused. A PATCH replaces the list. */
   knowledge_source_ids?: string[] | undefined;
 }
 
-export interface AgentCreateRequestConfigAnalysisSummary {
+export interface AgentConfigChangeAnalysisSummary {
   /** Whether a summary is written after each call. */
   enabled?: boolean | undefined;
   /**
@@ -3598,7 +3332,7 @@ export interface AgentCreateRequestConfigAnalysisSummary {
   language?: AgentConfigVoiceSpeakingLanguage | undefined;
 }
 
-export interface AgentCreateRequestConfigAnalysisDataField {
+export interface AgentConfigChangeAnalysisDataField {
   /** Name of the field in the results; unique among the fields. */
   name: string;
   /** Type of the extracted value; one that does not fit becomes null. */
@@ -3609,26 +3343,26 @@ export interface AgentCreateRequestConfigAnalysisDataField {
   enum_options?: string[] | undefined;
 }
 
-export interface AgentCreateRequestConfigAnalysisCriteria {
+export interface AgentConfigChangeAnalysisCriteria {
   /** Name of the criterion in the results; unique among the criteria. */
   name: string;
   /** Tells the model when the criterion is met. Placeholders are not filled. */
   description?: string | undefined;
 }
 
-export interface AgentCreateRequestConfigAnalysis {
+export interface AgentConfigChangeAnalysis {
   /** Settings of the summary of a call. */
-  summary?: AgentCreateRequestConfigAnalysisSummary | undefined;
+  summary?: AgentConfigChangeAnalysisSummary | undefined;
   /** Values to extract from the transcript of a call. A PATCH replaces the list. */
-  data_fields?: AgentCreateRequestConfigAnalysisDataField[] | undefined;
+  data_fields?: AgentConfigChangeAnalysisDataField[] | undefined;
   /**
    * Questions about the success of a call, each judged `success`, `failure` or `unknown`. A PATCH replaces
    * the list.
    */
-  criteria?: AgentCreateRequestConfigAnalysisCriteria[] | undefined;
+  criteria?: AgentConfigChangeAnalysisCriteria[] | undefined;
 }
 
-export interface AgentCreateRequestConfigGuardrails {
+export interface AgentConfigChangeGuardrails {
   /**
    * Adds the instruction to stay with the task of the system prompt and to lead back to it from unrelated
    * questions.
@@ -3641,7 +3375,7 @@ export interface AgentCreateRequestConfigGuardrails {
   manipulation?: boolean | undefined;
 }
 
-export interface AgentCreateRequestConfigVariables {
+export interface AgentConfigChangeVariables {
   /**
    * Values of placeholders by name: strings, numbers or booleans, at most 500 and 1 MiB. A PATCH replaces
    * them as a whole.
@@ -3654,7 +3388,7 @@ export interface AgentCreateRequestConfigVariables {
   on_missing?: 'keep' | 'empty' | 'reject' | undefined;
 }
 
-export interface AgentCreateRequestConfigWebhooksConversationInit {
+export interface AgentConfigChangeWebhooksConversationInit {
   /** Address that gets the POST; it must be public. */
   url?: string | undefined;
   /**
@@ -3671,7 +3405,7 @@ export interface AgentCreateRequestConfigWebhooksConversationInit {
   timeout_seconds?: number | undefined;
 }
 
-export interface AgentCreateRequestConfigWebhooksPostCall {
+export interface AgentConfigChangeWebhooksPostCall {
   /** Address that gets every event of a call as a POST; it must be public and may occur once. */
   url: string;
   /**
@@ -3683,20 +3417,20 @@ export interface AgentCreateRequestConfigWebhooksPostCall {
   has_secret?: boolean | undefined;
 }
 
-export interface AgentCreateRequestConfigWebhooks {
+export interface AgentConfigChangeWebhooks {
   /**
    * Endpoint that is asked once about each inbound phone call before the agent answers; it can set
    * `{{placeholders}}`. Null: none.
    */
-  conversation_init?: AgentCreateRequestConfigWebhooksConversationInit | null | undefined;
+  conversation_init?: AgentConfigChangeWebhooksConversationInit | null | undefined;
   /**
    * Endpoints that get the events of every call but previews. A PATCH replaces the list; one object counts
    * as a list of one, null empties it.
    */
-  post_call?: AgentCreateRequestConfigWebhooksPostCall[] | AgentCreateRequestConfigWebhooksPostCall | null | undefined;
+  post_call?: AgentConfigChangeWebhooksPostCall[] | AgentConfigChangeWebhooksPostCall | null | undefined;
 }
 
-export interface AgentCreateRequestConfigLlmCustom {
+export interface AgentConfigChangeLlmCustom {
   /**
    * Address before `/chat/completions`, which may be included and is cut off. Public and https unless the
    * operator allows the host; no query or fragment.
@@ -3716,7 +3450,7 @@ export interface AgentCreateRequestConfigLlmCustom {
   has_secret?: boolean | undefined;
 }
 
-export interface AgentCreateRequestConfigLlm {
+export interface AgentConfigChangeLlm {
   /**
    * The language model, `<provider>/<model>`, from `llm` of `GET /v1/agent/models`. Setting it removes
    * `custom`; unused while `custom` is set.
@@ -3726,91 +3460,144 @@ export interface AgentCreateRequestConfigLlm {
    * Your own server with the OpenAI chat completions protocol, used instead of `model`. Null: none. It
    * excludes `llm.model` in the same request.
    */
-  custom?: AgentCreateRequestConfigLlmCustom | null | undefined;
+  custom?: AgentConfigChangeLlmCustom | null | undefined;
 }
 
-export interface AgentCreateRequestConfigCustomSpeechAsr {
-  protocol?: 'jambonz' | 'openai' | undefined;
-  /**
-   * Address that the tool calls, http or https, not private; may contain placeholders, which are
-   * percent-encoded. Required for webhook tools.
-   */
-  url?: string | undefined;
-  /**
-   * The recogniser, `<engine>:<model>`, from `asr` of `GET /v1/agent/models`. Empty: the deployment's
-   * default.
-   */
-  model?: string | undefined;
-  language?: string | undefined;
-  /**
-   * What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-   * webhook
-   */
-  fallback?: boolean | undefined;
-  sample_rate_hz?: 8000 | 16000 | undefined;
-  interim_results?: boolean | undefined;
-  /** The new API key. It is shown only here and cannot be read again. */
-  api_key?: string | null | undefined;
-  has_secret?: boolean | undefined;
-}
-
-export interface AgentCreateRequestConfigCustomSpeechTts {
-  protocol?: 'jambonz' | 'openai' | undefined;
-  /**
-   * Address that the tool calls, http or https, not private; may contain placeholders, which are
-   * percent-encoded. Required for webhook tools.
-   */
-  url?: string | undefined;
-  model?: string | undefined;
-  language?: string | undefined;
-  /**
-   * What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-   * webhook
-   */
-  fallback?: boolean | undefined;
-  /** The agent's voice and the language it speaks. */
-  voice?: string | undefined;
-  sample_rate_hz?: 8000 | 16000 | 22050 | 24000 | undefined;
-  /** The new API key. It is shown only here and cannot be read again. */
-  api_key?: string | null | undefined;
-  has_secret?: boolean | undefined;
-}
-
-export interface AgentCreateRequestConfigCustomSpeech {
-  /** Speech recognition. */
-  asr?: AgentCreateRequestConfigCustomSpeechAsr | null | undefined;
-  tts?: AgentCreateRequestConfigCustomSpeechTts | null | undefined;
-}
-
-export interface AgentCreateRequestConfig {
+export interface AgentConfigChange {
   /** What the model is told, and how the conversation begins. */
-  prompt?: AgentCreateRequestConfigPrompt | undefined;
+  prompt?: AgentConfigChangePrompt | undefined;
   /** The agent's voice and the language it speaks. */
-  voice?: AgentCreateRequestConfigVoice | undefined;
+  voice?: AgentConfigChangeVoice | undefined;
   /** Speech recognition. */
-  asr?: AgentCreateRequestConfigAsr | undefined;
+  asr?: AgentConfigChangeAsr | undefined;
   /** Turn-taking, silence, duration, recording, transfers, keypad and outbound calls. */
-  conversation?: AgentCreateRequestConfigConversation | undefined;
+  conversation?: AgentConfigChangeConversation | undefined;
   /** The tools that the model may use. */
-  tools?: AgentCreateRequestConfigTools | undefined;
+  tools?: AgentConfigChangeTools | undefined;
   /**
    * Documents that the agent answers from. Up to 8 KB in total are part of the prompt; more are searched in
    * every turn.
    */
-  knowledge_base?: AgentCreateRequestConfigKnowledgeBase | undefined;
+  knowledge_base?: AgentConfigChangeKnowledgeBase | undefined;
   /** What the model extracts from the transcript after a call: a summary, data fields and criteria. */
-  analysis?: AgentCreateRequestConfigAnalysis | undefined;
+  analysis?: AgentConfigChangeAnalysis | undefined;
   /** Standard instructions that are added to the system prompt. The model may fail to follow them. */
-  guardrails?: AgentCreateRequestConfigGuardrails | undefined;
+  guardrails?: AgentConfigChangeGuardrails | undefined;
   /** Placeholders such as `{{name}}` that have no value from the request or the inbound call webhook. */
-  variables?: AgentCreateRequestConfigVariables | undefined;
+  variables?: AgentConfigChangeVariables | undefined;
   /** Your endpoints that are told about calls or asked about callers. Previews use none of them. */
-  webhooks?: AgentCreateRequestConfigWebhooks | undefined;
+  webhooks?: AgentConfigChangeWebhooks | undefined;
   /** The language model: one of the deployment, or your own server. */
-  llm?: AgentCreateRequestConfigLlm | undefined;
-  custom_speech?: AgentCreateRequestConfigCustomSpeech | null | undefined;
-  /** MCP servers whose tools the agent may use. Absent without any. */
-  tool_servers?: AgentConfigToolServers | null | undefined;
+  llm?: AgentConfigChangeLlm | undefined;
+}
+
+export interface PageQuery {
+  /** The `next_cursor` of the previous page; cannot be combined with `page` */
+  cursor?: string | undefined;
+  /**
+   * Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
+   * use `cursor`
+   */
+  page?: number | undefined;
+  /** Rows per page */
+  page_size?: number | undefined;
+  /** Whether to fill in `total` without `page` too; with `page` it is always filled in */
+  include_total?: boolean | undefined;
+}
+
+export interface SessionCreateRequestOverrides {
+  /**
+   * The agent's first words in this session, said as they are whatever the mode. Excludes
+   * `first_message_prompt`; the agent must allow this override.
+   */
+  first_message?: string | undefined;
+  /**
+   * The model's instruction for its first words in this session. Excludes `first_message`; needs the
+   * permission to override `first_message`.
+   */
+  first_message_prompt?: string | undefined;
+  /**
+   * Replaces the agent's system prompt for this session, at most 4,000 tokens (`o200k_base`). The agent must
+   * allow this override.
+   */
+  system_prompt?: string | undefined;
+  /**
+   * Replaces `voice.voice_id` for this session; an id of `GET /v1/agent/models`. The agent must allow this
+   * override.
+   */
+  voice_id?: string | undefined;
+  /** Replaces `voice.speaking_language` for this session (ISO 639-1). The agent must allow this override. */
+  language?: AgentConfigVoiceSpeakingLanguage | undefined;
+}
+
+export interface SessionCreateRequest {
+  /** Id of the agent to talk to; it must be published. */
+  agent_id: string;
+  /** Name of the session in lists; null or absent: none. Not allowed without an API key. */
+  name?: string | null | undefined;
+  /**
+   * Parts of the configuration replaced for this session; each must be in `overrides_allowed`. Without a key
+   * only `language` and `voice_id`
+   */
+  overrides?: SessionCreateRequestOverrides | null | undefined;
+  /**
+   * Values for `{{name}}` placeholders, at most 500 and 1 MiB; variables without a value here get the
+   * agent’s default
+   */
+  dynamic_variables?: Record<string, string | number | boolean> | null | undefined;
+  /**
+   * Your id for the user: returned in webhooks, sent to a custom model as `user_id`, and the key for erasing
+   * the user’s data
+   */
+  end_user_id?: string | null | undefined;
+  /**
+   * Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
+   * interpreted
+   */
+  metadata?: Record<string, unknown> | null | undefined;
+  /**
+   * JSON object, at most 16 KiB, sent with each request to a custom model as `service_extra_body`; neither
+   * stored nor returned
+   */
+  llm_extra_body?: Record<string, unknown> | null | undefined;
+  /** Whether the client receives the events of starting, completed and failed tool calls */
+  tool_events?: boolean | undefined;
+  /** Whether this session is recorded; null or absent: as the agent's `conversation.record_audio` says. */
+  record_audio?: boolean | null | undefined;
+  /** IANA time zone of this session. Null or absent: the agent's, else `client_timezone`, else UTC. */
+  timezone?: string | null | undefined;
+  /**
+   * IANA time zone of the user’s browser, used if neither request nor agent sets one; an invalid one is
+   * ignored
+   */
+  client_timezone?: string | null | undefined;
+  /** Whether the model is told the date, the time and the time zone */
+  world_context?: boolean | undefined;
+}
+
+export interface AgentSuggestRequest {
+  /** What the agent is to do, in a sentence or two */
+  description: string;
+}
+
+export interface AgentListQuery {
+  /** The `next_cursor` of the previous page; cannot be combined with `page` */
+  cursor?: string | undefined;
+  /**
+   * Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
+   * use `cursor`
+   */
+  page?: number | undefined;
+  /** Rows per page */
+  page_size?: number | undefined;
+  /** Whether to fill in `total` without `page` too; with `page` it is always filled in */
+  include_total?: boolean | undefined;
+  /** Text to find in the name or description, ignoring case */
+  search?: string | undefined;
+  /** Whether to include archived agents */
+  include_archived?: boolean | undefined;
+  /** Only agents in this state: `live` agents have a published version, `draft` agents have none */
+  publication_state?: 'all' | 'live' | 'draft' | undefined;
 }
 
 export interface AgentCreateRequest {
@@ -3819,7 +3606,7 @@ export interface AgentCreateRequest {
   /** Free text for people; agents do not read it. */
   description?: string | undefined;
   /** Sections of the initial draft; whatever is absent gets the default of the deployment */
-  config?: AgentCreateRequestConfig | undefined;
+  config?: AgentConfigChange | undefined;
 }
 
 export interface AgentUpdateRequest {
@@ -3846,36 +3633,11 @@ export interface AgentUpdateRequest {
   overrides_allowed?: ('first_message' | 'system_prompt' | 'voice_id' | 'language')[] | undefined;
 }
 
-export interface AgentCreatePreviewSessionRequestOverrides {
-  /**
-   * The agent's first words in this session, said as they are whatever the mode. Excludes
-   * `first_message_prompt`; the agent must allow this override.
-   */
-  first_message?: string | undefined;
-  /**
-   * The model's instruction for its first words in this session. Excludes `first_message`; needs the
-   * permission to override `first_message`.
-   */
-  first_message_prompt?: string | undefined;
-  /**
-   * Replaces the agent's system prompt for this session, at most 4,000 tokens (`o200k_base`). The agent must
-   * allow this override.
-   */
-  system_prompt?: string | undefined;
-  /**
-   * Replaces `voice.voice_id` for this session; an id of `GET /v1/agent/models`. The agent must allow this
-   * override.
-   */
-  voice_id?: string | undefined;
-  /** Replaces `voice.speaking_language` for this session (ISO 639-1). The agent must allow this override. */
-  language?: AgentConfigVoiceSpeakingLanguage | undefined;
-}
-
 export interface AgentCreatePreviewSessionRequest {
   /** Name of the session; null or absent: none. */
   name?: string | null | undefined;
   /** Parts of the draft replaced for this preview only, whatever `overrides_allowed` contains */
-  overrides?: AgentCreatePreviewSessionRequestOverrides | null | undefined;
+  overrides?: SessionCreateRequestOverrides | null | undefined;
   /**
    * Values for `{{name}}` placeholders, at most 500 and 1 MiB; variables without a value here get the
    * agent’s default
@@ -3916,20 +3678,6 @@ export interface AgentPublishRequest {
   version_title?: string | null | undefined;
   /** Your description of the version; null without one */
   version_description?: string | null | undefined;
-}
-
-export interface AgentListTestBatchesQuery {
-  /** The `next_cursor` of the previous page; cannot be combined with `page` */
-  cursor?: string | undefined;
-  /**
-   * Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
-   * use `cursor`
-   */
-  page?: number | undefined;
-  /** Rows per page */
-  page_size?: number | undefined;
-  /** Whether to fill in `total` without `page` too; with `page` it is always filled in */
-  include_total?: boolean | undefined;
 }
 
 export interface AgentRunTestsRequest {
@@ -4269,7 +4017,7 @@ export interface PhoneCallCreateRequest {
   /**
    * Parts of the configuration replaced for this call only; each must be in the agent’s `overrides_allowed`
    */
-  overrides?: AgentCreatePreviewSessionRequestOverrides | null | undefined;
+  overrides?: SessionCreateRequestOverrides | null | undefined;
   /**
    * Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
    * interpreted
@@ -4498,51 +4246,6 @@ export interface SessionListQuery {
   created_after?: string | undefined;
   /** Returns only sessions created at or before this time, RFC 3339. */
   created_before?: string | undefined;
-}
-
-export interface SessionCreateRequest {
-  /** Id of the agent to talk to; it must be published. */
-  agent_id: string;
-  /** Name of the session in lists; null or absent: none. Not allowed without an API key. */
-  name?: string | null | undefined;
-  /**
-   * Parts of the configuration replaced for this session; each must be in `overrides_allowed`. Without a key
-   * only `language` and `voice_id`
-   */
-  overrides?: AgentCreatePreviewSessionRequestOverrides | null | undefined;
-  /**
-   * Values for `{{name}}` placeholders, at most 500 and 1 MiB; variables without a value here get the
-   * agent’s default
-   */
-  dynamic_variables?: Record<string, string | number | boolean> | null | undefined;
-  /**
-   * Your id for the user: returned in webhooks, sent to a custom model as `user_id`, and the key for erasing
-   * the user’s data
-   */
-  end_user_id?: string | null | undefined;
-  /**
-   * Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
-   * interpreted
-   */
-  metadata?: Record<string, unknown> | null | undefined;
-  /**
-   * JSON object, at most 16 KiB, sent with each request to a custom model as `service_extra_body`; neither
-   * stored nor returned
-   */
-  llm_extra_body?: Record<string, unknown> | null | undefined;
-  /** Whether the client receives the events of starting, completed and failed tool calls */
-  tool_events?: boolean | undefined;
-  /** Whether this session is recorded; null or absent: as the agent's `conversation.record_audio` says. */
-  record_audio?: boolean | null | undefined;
-  /** IANA time zone of this session. Null or absent: the agent's, else `client_timezone`, else UTC. */
-  timezone?: string | null | undefined;
-  /**
-   * IANA time zone of the user’s browser, used if neither request nor agent sets one; an invalid one is
-   * ignored
-   */
-  client_timezone?: string | null | undefined;
-  /** Whether the model is told the date, the time and the time zone */
-  world_context?: boolean | undefined;
 }
 
 export interface SessionAddParticipantRequest {
@@ -4962,63 +4665,6 @@ export interface TestUpdateRequest {
   simulation?: TestUpdateRequestSimulation | undefined;
 }
 
-export interface ToolServerCreateRequestHeader {
-  /** Name for people to recognise it by. */
-  name: string;
-  /**
-   * Value of the header, for credentials with its `Bearer ` or `Basic ` prefix; may contain placeholders. A
-   * credential is write-only and reads as null.
-   */
-  value?: string | undefined;
-  /** `custom` values are plain text; the `authorization_` kinds are credentials, which are write-only */
-  kind?: 'custom' | 'authorization_bearer' | 'authorization_basic' | undefined;
-}
-
-export interface ToolServerCreateRequestOauth {
-  /** The only authorisation server that gets the secret */
-  issuer: string;
-  /** Id of the client at the issuer */
-  client_id: string;
-  /** Secret of the client; write-only */
-  client_secret: string;
-  /** Scopes to ask for, separated by spaces */
-  scope?: string | undefined;
-}
-
-export interface ToolServerCreateRequest {
-  /** Name of the server. Its first 20 characters are put before the names of its tools. */
-  name: string;
-  /** Address of the server (MCP over streamable HTTP): https, not private, without placeholders */
-  url: string;
-  /** Headers of the request, at most 100; a change replaces the whole list */
-  headers?: ToolServerCreateRequestHeader[] | undefined;
-  /** Client credentials (RFC 6749, section 4.4); null without OAuth */
-  oauth?: ToolServerCreateRequestOauth | null | undefined;
-  /** Tools that agents may use; null: every tool */
-  allowed_tools?: string[] | null | undefined;
-  /** Tools whose result comes later in the conversation */
-  background_tools?: string[] | undefined;
-  /** Seconds to wait for an answer or the next progress; together at most 300 */
-  timeout_seconds?: number | undefined;
-}
-
-export interface ToolServerUpdateRequest {
-  /** Name of the server. Its first 20 characters are put before the names of its tools. */
-  name?: string | undefined;
-  /** Address of the server (MCP over streamable HTTP): https, not private, without placeholders */
-  url?: string | undefined;
-  /** Headers of the request, at most 100; a change replaces the whole list */
-  headers?: ToolServerCreateRequestHeader[] | undefined;
-  /** Client credentials (RFC 6749, section 4.4); null without OAuth */
-  oauth?: ToolServerCreateRequestOauth | null | undefined;
-  /** Tools that agents may use; null: every tool */
-  allowed_tools?: string[] | null | undefined;
-  /** Tools whose result comes later in the conversation */
-  background_tools?: string[] | undefined;
-  /** Seconds to wait for an answer or the next progress; together at most 300 */
-  timeout_seconds?: number | undefined;
-}
-
 export interface ToolListQuery {
   /** The `next_cursor` of the previous page; cannot be combined with `page` */
   cursor?: string | undefined;
@@ -5035,6 +4681,18 @@ export interface ToolListQuery {
   search?: string | undefined;
   /** Only tools in the draft of this agent. */
   agent_id?: string | undefined;
+}
+
+export interface ToolCreateRequestHeader {
+  /** Name of the HTTP header. */
+  name: string;
+  /**
+   * Value of the header, for credentials with its `Bearer ` or `Basic ` prefix; may contain placeholders. A
+   * credential is write-only and reads as null.
+   */
+  value?: string | undefined;
+  /** `custom` values are plain text; the `authorization_` kinds are credentials, which are write-only */
+  kind?: 'custom' | 'authorization_bearer' | 'authorization_basic' | undefined;
 }
 
 export interface ToolCreateRequestMockResponse {
@@ -5062,7 +4720,7 @@ export interface ToolCreateRequest {
    */
   tool_type?: 'webhook' | 'client' | undefined;
   /** Arguments that the model fills in, as text; use them as `{{name}}` in URL, headers and body */
-  arguments?: AgentCreateRequestConfigAnalysisCriteria[] | undefined;
+  arguments?: AgentConfigChangeAnalysisCriteria[] | undefined;
   /** HTTP method of the request; for webhook tools */
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | undefined;
   /**
@@ -5075,7 +4733,7 @@ export interface ToolCreateRequest {
   /** Body of the request, with `{{name}}` placeholders; not sent with GET. Empty sends no body */
   body_template?: string | undefined;
   /** Headers of the request, at most 100; a change replaces the whole list */
-  headers?: ToolServerCreateRequestHeader[] | undefined;
+  headers?: ToolCreateRequestHeader[] | undefined;
   /** Seconds to wait for the tool's answer; more than 120 only with `execution_mode` `background`. */
   timeout_seconds?: number | undefined;
   /**
@@ -5103,7 +4761,7 @@ export interface ToolUpdateRequest {
   /** Tells the model what the tool does and when to use it. */
   description?: string | undefined;
   /** Arguments that the model fills in, as text; use them as `{{name}}` in URL, headers and body */
-  arguments?: AgentCreateRequestConfigAnalysisCriteria[] | undefined;
+  arguments?: AgentConfigChangeAnalysisCriteria[] | undefined;
   /** HTTP method of the request; for webhook tools */
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | undefined;
   /**
@@ -5116,7 +4774,7 @@ export interface ToolUpdateRequest {
   /** Body of the request, with `{{name}}` placeholders; not sent with GET. Empty sends no body */
   body_template?: string | undefined;
   /** Headers of the request, at most 100; a change replaces the whole list */
-  headers?: ToolServerCreateRequestHeader[] | undefined;
+  headers?: ToolCreateRequestHeader[] | undefined;
   /** Seconds to wait for the tool's answer; more than 120 only with `execution_mode` `background`. */
   timeout_seconds?: number | undefined;
   /**
