@@ -203,6 +203,8 @@ class Agents(Resource):
         variables: api.AgentConfigChangeVariables = OMITTED,
         webhooks: api.AgentConfigChangeWebhooks = OMITTED,
         llm: api.AgentConfigChangeLlm = OMITTED,
+        custom_speech: Union[api.AgentConfigChangeCustomSpeech, None] = OMITTED,
+        tool_servers: Union[api.AgentConfigToolServers, None] = OMITTED,
         options: RequestOptions = RequestOptions(),
     ) -> api.AgentConfig:
         """Change an agent's draft configuration. Applies a partial change and returns the whole draft.
@@ -225,6 +227,8 @@ class Agents(Resource):
                 "variables": variables,
                 "webhooks": webhooks,
                 "llm": llm,
+                "custom_speech": custom_speech,
+                "tool_servers": tool_servers,
             }),
             is_repeatable=True,
         )
@@ -471,6 +475,23 @@ class Agents(Resource):
             is_repeatable=True,
         )
         return self._transport.nothing(call, options)
+
+    def get_tool_servers(
+        self,
+        agent_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentToolServers:
+        """Compare an agent's pinned tools with its servers. Returns the tool servers of the published version
+        with their pinned tools, and how the tools as last read differ from them. Does not connect: refresh
+        a server first. Any account key. 404 for an unknown agent.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/agents/{}/tool-servers", agent_id),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
 
     def list_versions(
         self,
@@ -2419,6 +2440,151 @@ class Tests(Resource):
         return self._transport.nothing(call, options)
 
 
+class ToolServers(Resource):
+    """Methods of `parley.tool_servers`."""
+
+    def list(
+        self,
+        *,
+        cursor: str = OMITTED,
+        page: int = OMITTED,
+        page_size: int = OMITTED,
+        include_total: bool = OMITTED,
+        search: str = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> Pages[api.ToolServerPage, api.ToolServerRow]:
+        """List tool servers. Lists the team's MCP servers in short form, newest first. Any account key. Paged
+        by cursor or by page; 400 for both at once.
+        """
+        call = Call(
+            "GET",
+            "/v1/agent/tool-servers",
+            query=given({
+                "cursor": cursor,
+                "page": page,
+                "page_size": page_size,
+                "include_total": include_total,
+                "search": search,
+            }),
+            is_repeatable=True,
+        )
+        return self._transport.pages(call, options, "tool_servers")
+
+    def create(
+        self,
+        *,
+        name: str,
+        url: str,
+        headers: List[api.ToolServerCreateRequestHeader] = OMITTED,
+        oauth: Union[api.ToolServerCreateRequestOauth, None] = OMITTED,
+        allowed_tools: Union[List[str], None] = OMITTED,
+        background_tools: List[str] = OMITTED,
+        timeout_seconds: int = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.ToolServer:
+        """Create a tool server. Creates an MCP server whose tools agents may use, without connecting to it;
+        refresh reads its tools. Account key with beta access, otherwise 403. Not idempotent. 403
+        quota_reached at the team's limit of tool servers; 422 for a private or invalid URL or other
+        invalid fields.
+        """
+        call = Call(
+            "POST",
+            "/v1/agent/tool-servers",
+            body=given({
+                "name": name,
+                "url": url,
+                "headers": headers,
+                "oauth": oauth,
+                "allowed_tools": allowed_tools,
+                "background_tools": background_tools,
+                "timeout_seconds": timeout_seconds,
+            }),
+        )
+        return self._transport.json(call, options)
+
+    def get(
+        self,
+        tool_server_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.ToolServer:
+        """Read a tool server. Returns the server with its tools as last read; credentials are never returned.
+        Any account key. 404 if it is missing or belongs to another team.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/tool-servers/{}", tool_server_id),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+    def update(
+        self,
+        tool_server_id: str,
+        *,
+        name: str = OMITTED,
+        url: str = OMITTED,
+        headers: List[api.ToolServerCreateRequestHeader] = OMITTED,
+        oauth: Union[api.ToolServerCreateRequestOauth, None] = OMITTED,
+        allowed_tools: Union[List[str], None] = OMITTED,
+        background_tools: List[str] = OMITTED,
+        timeout_seconds: int = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.ToolServer:
+        """Change a tool server. Applies a partial change; lists are replaced. A url on another host clears
+        the credential headers, the OAuth secret and the tools that were read. Agents use the change after
+        their next publication. Any account key. 404; 422 for invalid fields.
+        """
+        call = Call(
+            "PATCH",
+            route("/v1/agent/tool-servers/{}", tool_server_id),
+            body=given({
+                "name": name,
+                "url": url,
+                "headers": headers,
+                "oauth": oauth,
+                "allowed_tools": allowed_tools,
+                "background_tools": background_tools,
+                "timeout_seconds": timeout_seconds,
+            }),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+    def delete(
+        self,
+        tool_server_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> None:
+        """Delete a tool server. Deletes the server; published versions keep what they pinned. Any account
+        key. 404; 409 while an agent's draft uses it.
+        """
+        call = Call(
+            "DELETE",
+            route("/v1/agent/tool-servers/{}", tool_server_id),
+            is_repeatable=True,
+        )
+        return self._transport.nothing(call, options)
+
+    def create_refresh(
+        self,
+        tool_server_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.ToolServerCreateRefreshAnswer:
+        """Read a tool server's tools. Connects to the server, stores its tools with their schemas and hashes,
+        and tells what has changed since the last reading. Any account key. 404; 409 if the server was
+        changed meanwhile; 429 too_many_at_once or too_many_a_minute; 502 tool_server_failed with the
+        reason.
+        """
+        call = Call(
+            "POST",
+            route("/v1/agent/tool-servers/{}/refresh", tool_server_id),
+        )
+        return self._transport.json(call, options)
+
+
 class Tools(Resource):
     """Methods of `parley.tools`."""
 
@@ -2463,7 +2629,7 @@ class Tools(Resource):
         url: str = OMITTED,
         content_type: str = OMITTED,
         body_template: str = OMITTED,
-        headers: List[api.ToolCreateRequestHeader] = OMITTED,
+        headers: List[api.ToolServerCreateRequestHeader] = OMITTED,
         timeout_seconds: int = OMITTED,
         error_handling: Literal["passthrough", "hide"] = OMITTED,
         mock_responses: List[api.ToolCreateRequestMockResponse] = OMITTED,
@@ -2524,7 +2690,7 @@ class Tools(Resource):
         url: str = OMITTED,
         content_type: str = OMITTED,
         body_template: str = OMITTED,
-        headers: List[api.ToolCreateRequestHeader] = OMITTED,
+        headers: List[api.ToolServerCreateRequestHeader] = OMITTED,
         timeout_seconds: int = OMITTED,
         error_handling: Literal["passthrough", "hide"] = OMITTED,
         mock_responses: List[api.ToolCreateRequestMockResponse] = OMITTED,
@@ -2884,6 +3050,7 @@ class Resources:
         self.speech = Speech(transport)
         self.test_runs = TestRuns(transport)
         self.tests = Tests(transport)
+        self.tool_servers = ToolServers(transport)
         self.tools = Tools(transport)
         self.voices = Voices(transport)
         self.wallet = Wallet(transport)

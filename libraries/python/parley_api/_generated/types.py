@@ -1107,9 +1107,9 @@ class Test(TypedDict):
     """Time of the last change, RFC 3339 UTC."""
 
 
-class ToolHeader(TypedDict):
+class ToolServerHeader(TypedDict):
     name: str
-    """Name of the HTTP header."""
+    """Name for people to recognise it by."""
     kind: Literal["custom", "authorization_bearer", "authorization_basic"]
     """`custom` values are plain text; the `authorization_` kinds are credentials, which are write-only"""
     value: Union[str, None]
@@ -1118,6 +1118,70 @@ class ToolHeader(TypedDict):
     """
     has_secret: bool
     """Whether a credential is stored; false for a `custom` header, whose `value` is shown."""
+
+
+class ToolServerOauth(TypedDict):
+    issuer: str
+    """The only authorisation server that gets the secret"""
+    client_id: str
+    """Id of the client at the issuer"""
+    scope: str
+    """Scopes to ask for, separated by spaces"""
+    has_secret: bool
+    """Whether a secret is stored"""
+
+
+class ToolServerTool(TypedDict):
+    name: str
+    """Name of the tool at its server"""
+    description: str
+    """What the server says about the tool"""
+    input_schema: Dict[str, Any]
+    """JSON schema of the arguments"""
+    hash: str
+    """`sha256:<hex>` of the name, the description and the schema"""
+
+
+class ToolServerRefusedTool(TypedDict):
+    name: str
+    """Name of the tool at its server"""
+    reason: str
+    """The limit that it exceeds"""
+
+
+class ToolServer(TypedDict):
+    tool_server_id: str
+    """Id of the tool server"""
+    workspace_id: str
+    """Workspace of the resource; resources only refer to others of the same workspace"""
+    name: str
+    """Name of the server. Its first 20 characters are put before the names of its tools."""
+    url: str
+    """Address of the server (MCP over streamable HTTP): https, not private, without placeholders"""
+    tool_count: int
+    """Number of tools as last read, permitted or not"""
+    listed_at: Union[str, None]
+    """When the tools were last read; null before the first time"""
+    used_by: int
+    """Number of agents whose draft uses the server"""
+    created_at: str
+    """When it was created, RFC 3339 UTC"""
+    updated_at: str
+    """Time of the last change, RFC 3339 UTC."""
+    headers: List[ToolServerHeader]
+    """Headers of the request, at most 100; a change replaces the whole list"""
+    oauth: Union[ToolServerOauth, None]
+    """Client credentials; null without OAuth"""
+    allowed_tools: Union[List[str], None]
+    """Tools that agents may use; null: every tool"""
+    background_tools: List[str]
+    """Tools whose result comes later in the conversation"""
+    timeout_seconds: int
+    """Seconds to wait for an answer or the next progress; together at most 300"""
+    tools: List[ToolServerTool]
+    """Tools as last read"""
+    refused_tools: List[ToolServerRefusedTool]
+    """Tools over a limit, which agents cannot use"""
 
 
 class ToolMockResponse(TypedDict):
@@ -1170,7 +1234,7 @@ class Tool(TypedDict):
     """Arguments that the model fills in, as text; use them as `{{name}}` in URL, headers and body"""
     body_template: str
     """Body of the request, with `{{name}}` placeholders; not sent with GET. Empty sends no body"""
-    headers: List[ToolHeader]
+    headers: List[ToolServerHeader]
     """Headers of the request, at most 100; a change replaces the whole list"""
     mock_responses: List[ToolMockResponse]
     """Stored responses; agent tests answer with the first one, real calls never use them"""
@@ -1548,6 +1612,13 @@ class AgentConfigKnowledgeBase(TypedDict):
     """Ids of the knowledge sources; an unknown or repeated id is refused. A PATCH replaces the list."""
 
 
+class AgentConfigToolServers(TypedDict):
+    tool_server_ids: List[str]
+    """Ids of the tool servers whose tools the agent may use, at most 10; an unknown or repeated id is
+    refused. A PATCH replaces the list, and an empty one removes the section.
+    """
+
+
 class AgentConfigAnalysisSummary(TypedDict):
     enabled: bool
     """Whether a summary is written after each call."""
@@ -1630,7 +1701,51 @@ class AgentConfigVariables(TypedDict):
     """
 
 
-class AgentConfig(TypedDict):
+class AgentConfigCustomSpeechAsr(TypedDict):
+    protocol: Literal["jambonz", "openai"]
+    url: str
+    """Address that the tool calls, http or https, not private; may contain placeholders, which are
+    percent-encoded. Required for webhook tools.
+    """
+    model: str
+    """The recogniser, `<engine>:<model>`, from `asr` of `GET /v1/agent/models`. Empty: the deployment's
+    default.
+    """
+    language: str
+    fallback: bool
+    """What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
+    webhook
+    """
+    sample_rate_hz: Literal[8000, 16000]
+    interim_results: bool
+    has_secret: bool
+
+
+class AgentConfigCustomSpeechTts(TypedDict):
+    protocol: Literal["jambonz", "openai"]
+    url: str
+    """Address that the tool calls, http or https, not private; may contain placeholders, which are
+    percent-encoded. Required for webhook tools.
+    """
+    model: str
+    language: str
+    fallback: bool
+    """What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
+    webhook
+    """
+    voice: str
+    """The agent's voice and the language it speaks."""
+    sample_rate_hz: Literal[8000, 16000, 22050, 24000]
+    has_secret: bool
+
+
+class AgentConfigCustomSpeech(TypedDict, total=False):
+    asr: AgentConfigCustomSpeechAsr
+    """Speech recognition."""
+    tts: AgentConfigCustomSpeechTts
+
+
+class _AgentConfig(TypedDict):
     prompt: AgentConfigPrompt
     """What the model is told, and how the conversation begins."""
     voice: AgentConfigVoice
@@ -1663,6 +1778,12 @@ class AgentConfig(TypedDict):
     """
     updated_at: str
     """Time of the last change, RFC 3339 UTC."""
+
+
+class AgentConfig(_AgentConfig, total=False):
+    tool_servers: AgentConfigToolServers
+    """MCP servers whose tools the agent may use. Absent without any."""
+    custom_speech: AgentConfigCustomSpeech
 
 
 class AgentLimits(TypedDict):
@@ -1701,6 +1822,49 @@ class AgentTestBatch(TypedDict):
     """When it was created, RFC 3339 UTC"""
     finished_at: Union[str, None]
     """When it ended, RFC 3339 UTC; null before"""
+
+
+class AgentToolServersToolServerPinnedTool(TypedDict):
+    name: str
+    """Name of the tool at its server"""
+    hash: str
+    """Hash of the tool as published"""
+
+
+class AgentToolServersToolServerChangesChanged(TypedDict):
+    before: ToolServerTool
+    """The tool as it was"""
+    after: ToolServerTool
+    """The tool as it is now"""
+
+
+class AgentToolServersToolServerChanges(TypedDict):
+    added: List[ToolServerTool]
+    """Tools that are new"""
+    removed: List[ToolServerTool]
+    """Tools that are gone"""
+    changed: List[AgentToolServersToolServerChangesChanged]
+    """Tools with another description or schema"""
+
+
+class AgentToolServersToolServer(TypedDict):
+    tool_server_id: str
+    """Id of the tool server"""
+    name: str
+    """Name of the server when it was published"""
+    listed_at: Union[str, None]
+    """When the tools were last read; null if the server was deleted or has another host"""
+    pinned_tools: List[AgentToolServersToolServerPinnedTool]
+    """Tools that calls may use as long as the server has them unchanged"""
+    changes: AgentToolServersToolServerChanges
+    """Permitted tools as last read, against the pinned ones"""
+
+
+class AgentToolServers(TypedDict):
+    version_number: Union[int, None]
+    """The published version; null before the first"""
+    tool_servers: List[AgentToolServersToolServer]
+    """Its tool servers"""
 
 
 class AgentVersion(TypedDict):
@@ -2460,6 +2624,40 @@ class TestPage(TypedDict):
     """
 
 
+class ToolServerRow(TypedDict):
+    tool_server_id: str
+    """Id of the tool server"""
+    workspace_id: str
+    """Workspace of the resource; resources only refer to others of the same workspace"""
+    name: str
+    """Name of the server. Its first 20 characters are put before the names of its tools."""
+    url: str
+    """Address of the server (MCP over streamable HTTP): https, not private, without placeholders"""
+    tool_count: int
+    """Number of tools as last read, permitted or not"""
+    listed_at: Union[str, None]
+    """When the tools were last read; null before the first time"""
+    used_by: int
+    """Number of agents whose draft uses the server"""
+    created_at: str
+    """When it was created, RFC 3339 UTC"""
+    updated_at: str
+    """Time of the last change, RFC 3339 UTC."""
+
+
+class ToolServerPage(TypedDict):
+    tool_servers: List[ToolServerRow]
+    """MCP servers whose tools the agent may use. Absent without any."""
+    has_more: bool
+    """Whether more rows follow this page"""
+    next_cursor: Union[str, None]
+    """Value of `cursor` for the next page; null on the last page"""
+    total: Union[int, None]
+    """Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
+    up to 100,000
+    """
+
+
 class ToolRow(TypedDict):
     tool_id: str
     """Id of the tool"""
@@ -2831,6 +3029,45 @@ class SpeechTranscribeAnswer(_SpeechTranscribeAnswer, total=False):
     """Text by speaker, with `transcribe-1-pro` and times only; empty if the engine does not tell speakers
     apart.
     """
+
+
+class ToolServerCreateRefreshAnswer(TypedDict):
+    tool_server_id: str
+    """Id of the tool server"""
+    workspace_id: str
+    """Workspace of the resource; resources only refer to others of the same workspace"""
+    name: str
+    """Name of the server. Its first 20 characters are put before the names of its tools."""
+    url: str
+    """Address of the server (MCP over streamable HTTP): https, not private, without placeholders"""
+    tool_count: int
+    """Number of tools as last read, permitted or not"""
+    listed_at: Union[str, None]
+    """When the tools were last read; null before the first time"""
+    used_by: int
+    """Number of agents whose draft uses the server"""
+    created_at: str
+    """When it was created, RFC 3339 UTC"""
+    updated_at: str
+    """Time of the last change, RFC 3339 UTC."""
+    headers: List[ToolServerHeader]
+    """Headers of the request, at most 100; a change replaces the whole list"""
+    oauth: Union[ToolServerOauth, None]
+    """Client credentials; null without OAuth"""
+    allowed_tools: Union[List[str], None]
+    """Tools that agents may use; null: every tool"""
+    background_tools: List[str]
+    """Tools whose result comes later in the conversation"""
+    timeout_seconds: int
+    """Seconds to wait for an answer or the next progress; together at most 300"""
+    tools: List[ToolServerTool]
+    """Tools as last read"""
+    refused_tools: List[ToolServerRefusedTool]
+    """Tools over a limit, which agents cannot use"""
+    protocol_version: str
+    """Revision of the protocol in which the server answered"""
+    changes: AgentToolServersToolServerChanges
+    """Against the tools as read before"""
 
 
 class AgentConfigChangePrompt(TypedDict, total=False):
@@ -3213,6 +3450,54 @@ class AgentConfigChangeLlm(TypedDict, total=False):
     """
 
 
+class AgentConfigChangeCustomSpeechAsr(TypedDict, total=False):
+    protocol: Literal["jambonz", "openai"]
+    url: str
+    """Address that the tool calls, http or https, not private; may contain placeholders, which are
+    percent-encoded. Required for webhook tools.
+    """
+    model: str
+    """The recogniser, `<engine>:<model>`, from `asr` of `GET /v1/agent/models`. Empty: the deployment's
+    default.
+    """
+    language: str
+    fallback: bool
+    """What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
+    webhook
+    """
+    sample_rate_hz: Literal[8000, 16000]
+    interim_results: bool
+    api_key: Union[str, None]
+    """The new API key. It is shown only here and cannot be read again."""
+    has_secret: bool
+
+
+class AgentConfigChangeCustomSpeechTts(TypedDict, total=False):
+    protocol: Literal["jambonz", "openai"]
+    url: str
+    """Address that the tool calls, http or https, not private; may contain placeholders, which are
+    percent-encoded. Required for webhook tools.
+    """
+    model: str
+    language: str
+    fallback: bool
+    """What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
+    webhook
+    """
+    voice: str
+    """The agent's voice and the language it speaks."""
+    sample_rate_hz: Literal[8000, 16000, 22050, 24000]
+    api_key: Union[str, None]
+    """The new API key. It is shown only here and cannot be read again."""
+    has_secret: bool
+
+
+class AgentConfigChangeCustomSpeech(TypedDict, total=False):
+    asr: Union[AgentConfigChangeCustomSpeechAsr, None]
+    """Speech recognition."""
+    tts: Union[AgentConfigChangeCustomSpeechTts, None]
+
+
 class AgentConfigChange(TypedDict, total=False):
     prompt: AgentConfigChangePrompt
     """What the model is told, and how the conversation begins."""
@@ -3238,6 +3523,9 @@ class AgentConfigChange(TypedDict, total=False):
     """Your endpoints that are told about calls or asked about callers. Previews use none of them."""
     llm: AgentConfigChangeLlm
     """The language model: one of the deployment, or your own server."""
+    custom_speech: Union[AgentConfigChangeCustomSpeech, None]
+    tool_servers: Union[AgentConfigToolServers, None]
+    """MCP servers whose tools the agent may use. Absent without any."""
 
 
 class PageQuery(TypedDict, total=False):
@@ -4381,6 +4669,71 @@ class TestUpdateRequest(TypedDict, total=False):
     """Simulated call, for tests of type `simulation`; absent fields keep their values"""
 
 
+class _ToolServerCreateRequestHeader(TypedDict):
+    name: str
+    """Name for people to recognise it by."""
+
+
+class ToolServerCreateRequestHeader(_ToolServerCreateRequestHeader, total=False):
+    value: str
+    """Value of the header, for credentials with its `Bearer ` or `Basic ` prefix; may contain placeholders. A
+    credential is write-only and reads as null.
+    """
+    kind: Literal["custom", "authorization_bearer", "authorization_basic"]
+    """`custom` values are plain text; the `authorization_` kinds are credentials, which are write-only"""
+
+
+class _ToolServerCreateRequestOauth(TypedDict):
+    issuer: str
+    """The only authorisation server that gets the secret"""
+    client_id: str
+    """Id of the client at the issuer"""
+    client_secret: str
+    """Secret of the client; write-only"""
+
+
+class ToolServerCreateRequestOauth(_ToolServerCreateRequestOauth, total=False):
+    scope: str
+    """Scopes to ask for, separated by spaces"""
+
+
+class _ToolServerCreateRequest(TypedDict):
+    name: str
+    """Name of the server. Its first 20 characters are put before the names of its tools."""
+    url: str
+    """Address of the server (MCP over streamable HTTP): https, not private, without placeholders"""
+
+
+class ToolServerCreateRequest(_ToolServerCreateRequest, total=False):
+    headers: List[ToolServerCreateRequestHeader]
+    """Headers of the request, at most 100; a change replaces the whole list"""
+    oauth: Union[ToolServerCreateRequestOauth, None]
+    """Client credentials (RFC 6749, section 4.4); null without OAuth"""
+    allowed_tools: Union[List[str], None]
+    """Tools that agents may use; null: every tool"""
+    background_tools: List[str]
+    """Tools whose result comes later in the conversation"""
+    timeout_seconds: int
+    """Seconds to wait for an answer or the next progress; together at most 300"""
+
+
+class ToolServerUpdateRequest(TypedDict, total=False):
+    name: str
+    """Name of the server. Its first 20 characters are put before the names of its tools."""
+    url: str
+    """Address of the server (MCP over streamable HTTP): https, not private, without placeholders"""
+    headers: List[ToolServerCreateRequestHeader]
+    """Headers of the request, at most 100; a change replaces the whole list"""
+    oauth: Union[ToolServerCreateRequestOauth, None]
+    """Client credentials (RFC 6749, section 4.4); null without OAuth"""
+    allowed_tools: Union[List[str], None]
+    """Tools that agents may use; null: every tool"""
+    background_tools: List[str]
+    """Tools whose result comes later in the conversation"""
+    timeout_seconds: int
+    """Seconds to wait for an answer or the next progress; together at most 300"""
+
+
 class ToolListQuery(TypedDict, total=False):
     cursor: str
     """The `next_cursor` of the previous page; cannot be combined with `page`"""
@@ -4396,20 +4749,6 @@ class ToolListQuery(TypedDict, total=False):
     """Text to find in the name, ignoring case"""
     agent_id: str
     """Only tools in the draft of this agent."""
-
-
-class _ToolCreateRequestHeader(TypedDict):
-    name: str
-    """Name of the HTTP header."""
-
-
-class ToolCreateRequestHeader(_ToolCreateRequestHeader, total=False):
-    value: str
-    """Value of the header, for credentials with its `Bearer ` or `Basic ` prefix; may contain placeholders. A
-    credential is write-only and reads as null.
-    """
-    kind: Literal["custom", "authorization_bearer", "authorization_basic"]
-    """`custom` values are plain text; the `authorization_` kinds are credentials, which are write-only"""
 
 
 class ToolCreateRequestMockResponse(TypedDict, total=False):
@@ -4449,7 +4788,7 @@ class ToolCreateRequest(_ToolCreateRequest, total=False):
     """Content type of the body, unless `headers` has one; JSON types escape values inside strings"""
     body_template: str
     """Body of the request, with `{{name}}` placeholders; not sent with GET. Empty sends no body"""
-    headers: List[ToolCreateRequestHeader]
+    headers: List[ToolServerCreateRequestHeader]
     """Headers of the request, at most 100; a change replaces the whole list"""
     timeout_seconds: int
     """Seconds to wait for the tool's answer; more than 120 only with `execution_mode` `background`."""
@@ -4486,7 +4825,7 @@ class ToolUpdateRequest(TypedDict, total=False):
     """Content type of the body, unless `headers` has one; JSON types escape values inside strings"""
     body_template: str
     """Body of the request, with `{{name}}` placeholders; not sent with GET. Empty sends no body"""
-    headers: List[ToolCreateRequestHeader]
+    headers: List[ToolServerCreateRequestHeader]
     """Headers of the request, at most 100; a change replaces the whole list"""
     timeout_seconds: int
     """Seconds to wait for the tool's answer; more than 120 only with `execution_mode` `background`."""

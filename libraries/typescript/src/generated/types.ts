@@ -1163,8 +1163,8 @@ export interface Test {
   updated_at: string;
 }
 
-export interface ToolHeader {
-  /** Name of the HTTP header. */
+export interface ToolServerHeader {
+  /** Name for people to recognise it by. */
   name: string;
   /** `custom` values are plain text; the `authorization_` kinds are credentials, which are write-only */
   kind: 'custom' | 'authorization_bearer' | 'authorization_basic';
@@ -1175,6 +1175,70 @@ export interface ToolHeader {
   value: string | null;
   /** Whether a credential is stored; false for a `custom` header, whose `value` is shown. */
   has_secret: boolean;
+}
+
+export interface ToolServerOauth {
+  /** The only authorisation server that gets the secret */
+  issuer: string;
+  /** Id of the client at the issuer */
+  client_id: string;
+  /** Scopes to ask for, separated by spaces */
+  scope: string;
+  /** Whether a secret is stored */
+  has_secret: boolean;
+}
+
+export interface ToolServerTool {
+  /** Name of the tool at its server */
+  name: string;
+  /** What the server says about the tool */
+  description: string;
+  /** JSON schema of the arguments */
+  input_schema: Record<string, unknown>;
+  /** `sha256:<hex>` of the name, the description and the schema */
+  hash: string;
+}
+
+export interface ToolServerRefusedTool {
+  /** Name of the tool at its server */
+  name: string;
+  /** The limit that it exceeds */
+  reason: string;
+}
+
+export interface ToolServer {
+  /** Id of the tool server */
+  tool_server_id: string;
+  /** Workspace of the resource; resources only refer to others of the same workspace */
+  workspace_id: string;
+  /** Name of the server. Its first 20 characters are put before the names of its tools. */
+  name: string;
+  /** Address of the server (MCP over streamable HTTP): https, not private, without placeholders */
+  url: string;
+  /** Number of tools as last read, permitted or not */
+  tool_count: number;
+  /** When the tools were last read; null before the first time */
+  listed_at: string | null;
+  /** Number of agents whose draft uses the server */
+  used_by: number;
+  /** When it was created, RFC 3339 UTC */
+  created_at: string;
+  /** Time of the last change, RFC 3339 UTC. */
+  updated_at: string;
+  /** Headers of the request, at most 100; a change replaces the whole list */
+  headers: ToolServerHeader[];
+  /** Client credentials; null without OAuth */
+  oauth: ToolServerOauth | null;
+  /** Tools that agents may use; null: every tool */
+  allowed_tools: string[] | null;
+  /** Tools whose result comes later in the conversation */
+  background_tools: string[];
+  /** Seconds to wait for an answer or the next progress; together at most 300 */
+  timeout_seconds: number;
+  /** Tools as last read */
+  tools: ToolServerTool[];
+  /** Tools over a limit, which agents cannot use */
+  refused_tools: ToolServerRefusedTool[];
 }
 
 export interface ToolMockResponse {
@@ -1232,7 +1296,7 @@ export interface Tool {
   /** Body of the request, with `{{name}}` placeholders; not sent with GET. Empty sends no body */
   body_template: string;
   /** Headers of the request, at most 100; a change replaces the whole list */
-  headers: ToolHeader[];
+  headers: ToolServerHeader[];
   /** Stored responses; agent tests answer with the first one, real calls never use them */
   mock_responses: ToolMockResponse[];
   /** Whether the reply waits for the result of a client tool; ignored for webhook tools */
@@ -1700,6 +1764,14 @@ export interface AgentConfigKnowledgeBase {
   knowledge_source_ids: string[];
 }
 
+export interface AgentConfigToolServers {
+  /**
+   * Ids of the tool servers whose tools the agent may use, at most 10; an unknown or repeated id is refused.
+   * A PATCH replaces the list, and an empty one removes the section.
+   */
+  tool_server_ids: string[];
+}
+
 export interface AgentConfigAnalysisSummary {
   /** Whether a summary is written after each call. */
   enabled: boolean;
@@ -1789,6 +1861,55 @@ export interface AgentConfigVariables {
   on_missing: 'keep' | 'empty' | 'reject';
 }
 
+export interface AgentConfigCustomSpeechAsr {
+  protocol: 'jambonz' | 'openai';
+  /**
+   * Address that the tool calls, http or https, not private; may contain placeholders, which are
+   * percent-encoded. Required for webhook tools.
+   */
+  url: string;
+  /**
+   * The recogniser, `<engine>:<model>`, from `asr` of `GET /v1/agent/models`. Empty: the deployment's
+   * default.
+   */
+  model: string;
+  language: string;
+  /**
+   * What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
+   * webhook
+   */
+  fallback: boolean;
+  sample_rate_hz: 8000 | 16000;
+  interim_results: boolean;
+  has_secret: boolean;
+}
+
+export interface AgentConfigCustomSpeechTts {
+  protocol: 'jambonz' | 'openai';
+  /**
+   * Address that the tool calls, http or https, not private; may contain placeholders, which are
+   * percent-encoded. Required for webhook tools.
+   */
+  url: string;
+  model: string;
+  language: string;
+  /**
+   * What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
+   * webhook
+   */
+  fallback: boolean;
+  /** The agent's voice and the language it speaks. */
+  voice: string;
+  sample_rate_hz: 8000 | 16000 | 22050 | 24000;
+  has_secret: boolean;
+}
+
+export interface AgentConfigCustomSpeech {
+  /** Speech recognition. */
+  asr?: AgentConfigCustomSpeechAsr | undefined;
+  tts?: AgentConfigCustomSpeechTts | undefined;
+}
+
 export interface AgentConfig {
   /** What the model is told, and how the conversation begins. */
   prompt: AgentConfigPrompt;
@@ -1807,6 +1928,8 @@ export interface AgentConfig {
    * every turn.
    */
   knowledge_base: AgentConfigKnowledgeBase;
+  /** MCP servers whose tools the agent may use. Absent without any. */
+  tool_servers?: AgentConfigToolServers | undefined;
   /** What the model extracts from the transcript after a call: a summary, data fields and criteria. */
   analysis: AgentConfigAnalysis;
   /** Standard instructions that are added to the system prompt. The model may fail to follow them. */
@@ -1815,6 +1938,7 @@ export interface AgentConfig {
   llm: AgentConfigLlm;
   /** Placeholders such as `{{name}}` that have no value from the request or the inbound call webhook. */
   variables: AgentConfigVariables;
+  custom_speech?: AgentConfigCustomSpeech | undefined;
   /** Id of the agent. */
   agent_id: string;
   /**
@@ -1863,6 +1987,49 @@ export interface AgentTestBatch {
   created_at: string;
   /** When it ended, RFC 3339 UTC; null before */
   finished_at: string | null;
+}
+
+export interface AgentToolServersToolServerPinnedTool {
+  /** Name of the tool at its server */
+  name: string;
+  /** Hash of the tool as published */
+  hash: string;
+}
+
+export interface AgentToolServersToolServerChangesChanged {
+  /** The tool as it was */
+  before: ToolServerTool;
+  /** The tool as it is now */
+  after: ToolServerTool;
+}
+
+export interface AgentToolServersToolServerChanges {
+  /** Tools that are new */
+  added: ToolServerTool[];
+  /** Tools that are gone */
+  removed: ToolServerTool[];
+  /** Tools with another description or schema */
+  changed: AgentToolServersToolServerChangesChanged[];
+}
+
+export interface AgentToolServersToolServer {
+  /** Id of the tool server */
+  tool_server_id: string;
+  /** Name of the server when it was published */
+  name: string;
+  /** When the tools were last read; null if the server was deleted or has another host */
+  listed_at: string | null;
+  /** Tools that calls may use as long as the server has them unchanged */
+  pinned_tools: AgentToolServersToolServerPinnedTool[];
+  /** Permitted tools as last read, against the pinned ones */
+  changes: AgentToolServersToolServerChanges;
+}
+
+export interface AgentToolServers {
+  /** The published version; null before the first */
+  version_number: number | null;
+  /** Its tool servers */
+  tool_servers: AgentToolServersToolServer[];
 }
 
 export interface AgentVersion {
@@ -2654,6 +2821,41 @@ export interface TestPage {
   total: number | null;
 }
 
+export interface ToolServerRow {
+  /** Id of the tool server */
+  tool_server_id: string;
+  /** Workspace of the resource; resources only refer to others of the same workspace */
+  workspace_id: string;
+  /** Name of the server. Its first 20 characters are put before the names of its tools. */
+  name: string;
+  /** Address of the server (MCP over streamable HTTP): https, not private, without placeholders */
+  url: string;
+  /** Number of tools as last read, permitted or not */
+  tool_count: number;
+  /** When the tools were last read; null before the first time */
+  listed_at: string | null;
+  /** Number of agents whose draft uses the server */
+  used_by: number;
+  /** When it was created, RFC 3339 UTC */
+  created_at: string;
+  /** Time of the last change, RFC 3339 UTC. */
+  updated_at: string;
+}
+
+export interface ToolServerPage {
+  /** MCP servers whose tools the agent may use. Absent without any. */
+  tool_servers: ToolServerRow[];
+  /** Whether more rows follow this page */
+  has_more: boolean;
+  /** Value of `cursor` for the next page; null on the last page */
+  next_cursor: string | null;
+  /**
+   * Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
+   * up to 100,000
+   */
+  total: number | null;
+}
+
 export interface ToolRow {
   /** Id of the tool */
   tool_id: string;
@@ -3040,6 +3242,45 @@ export interface SpeechTranscribeAnswer {
    * apart.
    */
   speaker_turns?: SpeechTranscribeAnswerSpeakerTurn[] | undefined;
+}
+
+export interface ToolServerCreateRefreshAnswer {
+  /** Id of the tool server */
+  tool_server_id: string;
+  /** Workspace of the resource; resources only refer to others of the same workspace */
+  workspace_id: string;
+  /** Name of the server. Its first 20 characters are put before the names of its tools. */
+  name: string;
+  /** Address of the server (MCP over streamable HTTP): https, not private, without placeholders */
+  url: string;
+  /** Number of tools as last read, permitted or not */
+  tool_count: number;
+  /** When the tools were last read; null before the first time */
+  listed_at: string | null;
+  /** Number of agents whose draft uses the server */
+  used_by: number;
+  /** When it was created, RFC 3339 UTC */
+  created_at: string;
+  /** Time of the last change, RFC 3339 UTC. */
+  updated_at: string;
+  /** Headers of the request, at most 100; a change replaces the whole list */
+  headers: ToolServerHeader[];
+  /** Client credentials; null without OAuth */
+  oauth: ToolServerOauth | null;
+  /** Tools that agents may use; null: every tool */
+  allowed_tools: string[] | null;
+  /** Tools whose result comes later in the conversation */
+  background_tools: string[];
+  /** Seconds to wait for an answer or the next progress; together at most 300 */
+  timeout_seconds: number;
+  /** Tools as last read */
+  tools: ToolServerTool[];
+  /** Tools over a limit, which agents cannot use */
+  refused_tools: ToolServerRefusedTool[];
+  /** Revision of the protocol in which the server answered */
+  protocol_version: string;
+  /** Against the tools as read before */
+  changes: AgentToolServersToolServerChanges;
 }
 
 export interface AgentConfigChangePrompt {
@@ -3463,6 +3704,59 @@ export interface AgentConfigChangeLlm {
   custom?: AgentConfigChangeLlmCustom | null | undefined;
 }
 
+export interface AgentConfigChangeCustomSpeechAsr {
+  protocol?: 'jambonz' | 'openai' | undefined;
+  /**
+   * Address that the tool calls, http or https, not private; may contain placeholders, which are
+   * percent-encoded. Required for webhook tools.
+   */
+  url?: string | undefined;
+  /**
+   * The recogniser, `<engine>:<model>`, from `asr` of `GET /v1/agent/models`. Empty: the deployment's
+   * default.
+   */
+  model?: string | undefined;
+  language?: string | undefined;
+  /**
+   * What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
+   * webhook
+   */
+  fallback?: boolean | undefined;
+  sample_rate_hz?: 8000 | 16000 | undefined;
+  interim_results?: boolean | undefined;
+  /** The new API key. It is shown only here and cannot be read again. */
+  api_key?: string | null | undefined;
+  has_secret?: boolean | undefined;
+}
+
+export interface AgentConfigChangeCustomSpeechTts {
+  protocol?: 'jambonz' | 'openai' | undefined;
+  /**
+   * Address that the tool calls, http or https, not private; may contain placeholders, which are
+   * percent-encoded. Required for webhook tools.
+   */
+  url?: string | undefined;
+  model?: string | undefined;
+  language?: string | undefined;
+  /**
+   * What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
+   * webhook
+   */
+  fallback?: boolean | undefined;
+  /** The agent's voice and the language it speaks. */
+  voice?: string | undefined;
+  sample_rate_hz?: 8000 | 16000 | 22050 | 24000 | undefined;
+  /** The new API key. It is shown only here and cannot be read again. */
+  api_key?: string | null | undefined;
+  has_secret?: boolean | undefined;
+}
+
+export interface AgentConfigChangeCustomSpeech {
+  /** Speech recognition. */
+  asr?: AgentConfigChangeCustomSpeechAsr | null | undefined;
+  tts?: AgentConfigChangeCustomSpeechTts | null | undefined;
+}
+
 export interface AgentConfigChange {
   /** What the model is told, and how the conversation begins. */
   prompt?: AgentConfigChangePrompt | undefined;
@@ -3489,6 +3783,9 @@ export interface AgentConfigChange {
   webhooks?: AgentConfigChangeWebhooks | undefined;
   /** The language model: one of the deployment, or your own server. */
   llm?: AgentConfigChangeLlm | undefined;
+  custom_speech?: AgentConfigChangeCustomSpeech | null | undefined;
+  /** MCP servers whose tools the agent may use. Absent without any. */
+  tool_servers?: AgentConfigToolServers | null | undefined;
 }
 
 export interface PageQuery {
@@ -4665,6 +4962,63 @@ export interface TestUpdateRequest {
   simulation?: TestUpdateRequestSimulation | undefined;
 }
 
+export interface ToolServerCreateRequestHeader {
+  /** Name for people to recognise it by. */
+  name: string;
+  /**
+   * Value of the header, for credentials with its `Bearer ` or `Basic ` prefix; may contain placeholders. A
+   * credential is write-only and reads as null.
+   */
+  value?: string | undefined;
+  /** `custom` values are plain text; the `authorization_` kinds are credentials, which are write-only */
+  kind?: 'custom' | 'authorization_bearer' | 'authorization_basic' | undefined;
+}
+
+export interface ToolServerCreateRequestOauth {
+  /** The only authorisation server that gets the secret */
+  issuer: string;
+  /** Id of the client at the issuer */
+  client_id: string;
+  /** Secret of the client; write-only */
+  client_secret: string;
+  /** Scopes to ask for, separated by spaces */
+  scope?: string | undefined;
+}
+
+export interface ToolServerCreateRequest {
+  /** Name of the server. Its first 20 characters are put before the names of its tools. */
+  name: string;
+  /** Address of the server (MCP over streamable HTTP): https, not private, without placeholders */
+  url: string;
+  /** Headers of the request, at most 100; a change replaces the whole list */
+  headers?: ToolServerCreateRequestHeader[] | undefined;
+  /** Client credentials (RFC 6749, section 4.4); null without OAuth */
+  oauth?: ToolServerCreateRequestOauth | null | undefined;
+  /** Tools that agents may use; null: every tool */
+  allowed_tools?: string[] | null | undefined;
+  /** Tools whose result comes later in the conversation */
+  background_tools?: string[] | undefined;
+  /** Seconds to wait for an answer or the next progress; together at most 300 */
+  timeout_seconds?: number | undefined;
+}
+
+export interface ToolServerUpdateRequest {
+  /** Name of the server. Its first 20 characters are put before the names of its tools. */
+  name?: string | undefined;
+  /** Address of the server (MCP over streamable HTTP): https, not private, without placeholders */
+  url?: string | undefined;
+  /** Headers of the request, at most 100; a change replaces the whole list */
+  headers?: ToolServerCreateRequestHeader[] | undefined;
+  /** Client credentials (RFC 6749, section 4.4); null without OAuth */
+  oauth?: ToolServerCreateRequestOauth | null | undefined;
+  /** Tools that agents may use; null: every tool */
+  allowed_tools?: string[] | null | undefined;
+  /** Tools whose result comes later in the conversation */
+  background_tools?: string[] | undefined;
+  /** Seconds to wait for an answer or the next progress; together at most 300 */
+  timeout_seconds?: number | undefined;
+}
+
 export interface ToolListQuery {
   /** The `next_cursor` of the previous page; cannot be combined with `page` */
   cursor?: string | undefined;
@@ -4681,18 +5035,6 @@ export interface ToolListQuery {
   search?: string | undefined;
   /** Only tools in the draft of this agent. */
   agent_id?: string | undefined;
-}
-
-export interface ToolCreateRequestHeader {
-  /** Name of the HTTP header. */
-  name: string;
-  /**
-   * Value of the header, for credentials with its `Bearer ` or `Basic ` prefix; may contain placeholders. A
-   * credential is write-only and reads as null.
-   */
-  value?: string | undefined;
-  /** `custom` values are plain text; the `authorization_` kinds are credentials, which are write-only */
-  kind?: 'custom' | 'authorization_bearer' | 'authorization_basic' | undefined;
 }
 
 export interface ToolCreateRequestMockResponse {
@@ -4733,7 +5075,7 @@ export interface ToolCreateRequest {
   /** Body of the request, with `{{name}}` placeholders; not sent with GET. Empty sends no body */
   body_template?: string | undefined;
   /** Headers of the request, at most 100; a change replaces the whole list */
-  headers?: ToolCreateRequestHeader[] | undefined;
+  headers?: ToolServerCreateRequestHeader[] | undefined;
   /** Seconds to wait for the tool's answer; more than 120 only with `execution_mode` `background`. */
   timeout_seconds?: number | undefined;
   /**
@@ -4774,7 +5116,7 @@ export interface ToolUpdateRequest {
   /** Body of the request, with `{{name}}` placeholders; not sent with GET. Empty sends no body */
   body_template?: string | undefined;
   /** Headers of the request, at most 100; a change replaces the whole list */
-  headers?: ToolCreateRequestHeader[] | undefined;
+  headers?: ToolServerCreateRequestHeader[] | undefined;
   /** Seconds to wait for the tool's answer; more than 120 only with `execution_mode` `background`. */
   timeout_seconds?: number | undefined;
   /**
