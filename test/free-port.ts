@@ -18,11 +18,11 @@ export async function freeUdpPort(): Promise<number> {
   return port;
 }
 
-/** A port of 127.0.0.1 that is currently free for UDP and TCP. */
+/** A currently free UDP and TCP port of 127.0.0.1, like `freeTcpPort` outside the ephemeral range. */
 export async function freeSipPort(): Promise<number> {
   for (;;) {
-    const port = await freeUdpPort();
-    if (await isFree(port)) return port;
+    const port = await freeTcpPort();
+    if (await isFreeForUdp(port)) return port;
   }
 }
 
@@ -35,6 +35,14 @@ export async function freeTcpPort(): Promise<number> {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
     if (await isFree(port)) return port;
   }
+}
+
+function isFreeForUdp(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createSocket('udp4');
+    socket.once('error', () => resolve(false));
+    socket.bind(port, '127.0.0.1', () => socket.close(() => resolve(true)));
+  });
 }
 
 function isFree(port: number): Promise<boolean> {

@@ -1703,46 +1703,55 @@ class AgentConfigVariables(TypedDict):
 
 class AgentConfigCustomSpeechAsr(TypedDict):
     protocol: Literal["jambonz", "openai"]
+    """`jambonz`: the custom speech API of jambonz; `openai`: the audio routes of OpenAI's API"""
     url: str
-    """Address that the tool calls, http or https, not private; may contain placeholders, which are
-    percent-encoded. Required for webhook tools.
+    """Address of the server, `wss` and public; with `openai` its base address, `https`, such as
+    `https://speech.example.com/v1`
     """
     model: str
-    """The recogniser, `<engine>:<model>`, from `asr` of `GET /v1/agent/models`. Empty: the deployment's
-    default.
-    """
+    """Name of the model. Empty: `whisper-1` with `openai`, none with `jambonz`"""
     language: str
+    """Sent instead of the language that the agent speaks, such as `en-GB`; empty: that language"""
     fallback: bool
-    """What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-    webhook
-    """
+    """Whether the platform's engine takes over while the server fails"""
     sample_rate_hz: Literal[8000, 16000]
+    """Rate of the audio sent with `jambonz`, Hz"""
     interim_results: bool
+    """Whether the server sends interim results. Without them, interruptions do not wait for words."""
     has_secret: bool
+    """Whether an API key is stored. Read-only: the value in a request is not stored, so that a configuration
+    that was read can be sent back.
+    """
 
 
 class AgentConfigCustomSpeechTts(TypedDict):
     protocol: Literal["jambonz", "openai"]
+    """`jambonz`: the custom speech API of jambonz; `openai`: the audio routes of OpenAI's API"""
     url: str
-    """Address that the tool calls, http or https, not private; may contain placeholders, which are
-    percent-encoded. Required for webhook tools.
+    """Address of the server, `https` and public; with `openai` its base address, `https`, such as
+    `https://speech.example.com/v1`
     """
     model: str
+    """Name of the model. Empty: `tts-1` with `openai`, none with `jambonz`"""
     language: str
+    """Sent instead of the language that the agent speaks, such as `en-GB`; empty: that language"""
     fallback: bool
-    """What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-    webhook
-    """
+    """Whether the platform's engine takes over while the server fails"""
     voice: str
-    """The agent's voice and the language it speaks."""
+    """Name of the voice. Empty: `alloy` with `openai`, none with `jambonz`"""
     sample_rate_hz: Literal[8000, 16000, 22050, 24000]
+    """Rate of the server's audio if its content type names none, Hz"""
     has_secret: bool
+    """Whether an API key is stored. Read-only: the value in a request is not stored, so that a configuration
+    that was read can be sent back.
+    """
 
 
 class AgentConfigCustomSpeech(TypedDict, total=False):
     asr: AgentConfigCustomSpeechAsr
-    """Speech recognition."""
+    """The recogniser, used instead of the platform's. Absent: the platform's; null removes it."""
     tts: AgentConfigCustomSpeechTts
+    """The voice, used instead of the platform's. Absent: the platform's; null removes it."""
 
 
 class _AgentConfig(TypedDict):
@@ -1784,6 +1793,7 @@ class AgentConfig(_AgentConfig, total=False):
     tool_servers: AgentConfigToolServers
     """MCP servers whose tools the agent may use. Absent without any."""
     custom_speech: AgentConfigCustomSpeech
+    """A recogniser or a voice on a server of yours. Absent without any; null removes it."""
 
 
 class AgentLimits(TypedDict):
@@ -3452,50 +3462,63 @@ class AgentConfigChangeLlm(TypedDict, total=False):
 
 class AgentConfigChangeCustomSpeechAsr(TypedDict, total=False):
     protocol: Literal["jambonz", "openai"]
+    """`jambonz`: the custom speech API of jambonz; `openai`: the audio routes of OpenAI's API"""
     url: str
-    """Address that the tool calls, http or https, not private; may contain placeholders, which are
-    percent-encoded. Required for webhook tools.
+    """Address of the server, `wss` and public; with `openai` its base address, `https`, such as
+    `https://speech.example.com/v1`
     """
     model: str
-    """The recogniser, `<engine>:<model>`, from `asr` of `GET /v1/agent/models`. Empty: the deployment's
-    default.
-    """
+    """Name of the model. Empty: `whisper-1` with `openai`, none with `jambonz`"""
     language: str
+    """Sent instead of the language that the agent speaks, such as `en-GB`; empty: that language"""
     fallback: bool
-    """What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-    webhook
-    """
+    """Whether the platform's engine takes over while the server fails"""
     sample_rate_hz: Literal[8000, 16000]
+    """Rate of the audio sent with `jambonz`, Hz"""
     interim_results: bool
+    """Whether the server sends interim results. Without them, interruptions do not wait for words."""
     api_key: Union[str, None]
-    """The new API key. It is shown only here and cannot be read again."""
+    """Sent to the server as a bearer token, at most 4,096 ASCII characters without spaces; stored encrypted,
+    never returned. Null deletes it.
+    """
     has_secret: bool
+    """Whether an API key is stored. Read-only: the value in a request is not stored, so that a configuration
+    that was read can be sent back.
+    """
 
 
 class AgentConfigChangeCustomSpeechTts(TypedDict, total=False):
     protocol: Literal["jambonz", "openai"]
+    """`jambonz`: the custom speech API of jambonz; `openai`: the audio routes of OpenAI's API"""
     url: str
-    """Address that the tool calls, http or https, not private; may contain placeholders, which are
-    percent-encoded. Required for webhook tools.
+    """Address of the server, `https` and public; with `openai` its base address, `https`, such as
+    `https://speech.example.com/v1`
     """
     model: str
+    """Name of the model. Empty: `tts-1` with `openai`, none with `jambonz`"""
     language: str
+    """Sent instead of the language that the agent speaks, such as `en-GB`; empty: that language"""
     fallback: bool
-    """What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-    webhook
-    """
+    """Whether the platform's engine takes over while the server fails"""
     voice: str
-    """The agent's voice and the language it speaks."""
+    """Name of the voice. Empty: `alloy` with `openai`, none with `jambonz`"""
     sample_rate_hz: Literal[8000, 16000, 22050, 24000]
+    """Rate of the server's audio if its content type names none, Hz"""
     api_key: Union[str, None]
-    """The new API key. It is shown only here and cannot be read again."""
+    """Sent to the server as a bearer token, at most 4,096 ASCII characters without spaces; stored encrypted,
+    never returned. Null deletes it.
+    """
     has_secret: bool
+    """Whether an API key is stored. Read-only: the value in a request is not stored, so that a configuration
+    that was read can be sent back.
+    """
 
 
 class AgentConfigChangeCustomSpeech(TypedDict, total=False):
     asr: Union[AgentConfigChangeCustomSpeechAsr, None]
-    """Speech recognition."""
+    """The recogniser, used instead of the platform's. Absent: the platform's; null removes it."""
     tts: Union[AgentConfigChangeCustomSpeechTts, None]
+    """The voice, used instead of the platform's. Absent: the platform's; null removes it."""
 
 
 class AgentConfigChange(TypedDict, total=False):
@@ -3524,6 +3547,7 @@ class AgentConfigChange(TypedDict, total=False):
     llm: AgentConfigChangeLlm
     """The language model: one of the deployment, or your own server."""
     custom_speech: Union[AgentConfigChangeCustomSpeech, None]
+    """A recogniser or a voice on a server of yours. Absent without any; null removes it."""
     tool_servers: Union[AgentConfigToolServers, None]
     """MCP servers whose tools the agent may use. Absent without any."""
 

@@ -1862,51 +1862,59 @@ export interface AgentConfigVariables {
 }
 
 export interface AgentConfigCustomSpeechAsr {
+  /** `jambonz`: the custom speech API of jambonz; `openai`: the audio routes of OpenAI's API */
   protocol: 'jambonz' | 'openai';
   /**
-   * Address that the tool calls, http or https, not private; may contain placeholders, which are
-   * percent-encoded. Required for webhook tools.
+   * Address of the server, `wss` and public; with `openai` its base address, `https`, such as
+   * `https://speech.example.com/v1`
    */
   url: string;
-  /**
-   * The recogniser, `<engine>:<model>`, from `asr` of `GET /v1/agent/models`. Empty: the deployment's
-   * default.
-   */
+  /** Name of the model. Empty: `whisper-1` with `openai`, none with `jambonz` */
   model: string;
+  /** Sent instead of the language that the agent speaks, such as `en-GB`; empty: that language */
   language: string;
-  /**
-   * What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-   * webhook
-   */
+  /** Whether the platform's engine takes over while the server fails */
   fallback: boolean;
+  /** Rate of the audio sent with `jambonz`, Hz */
   sample_rate_hz: 8000 | 16000;
+  /** Whether the server sends interim results. Without them, interruptions do not wait for words. */
   interim_results: boolean;
+  /**
+   * Whether an API key is stored. Read-only: the value in a request is not stored, so that a configuration
+   * that was read can be sent back.
+   */
   has_secret: boolean;
 }
 
 export interface AgentConfigCustomSpeechTts {
+  /** `jambonz`: the custom speech API of jambonz; `openai`: the audio routes of OpenAI's API */
   protocol: 'jambonz' | 'openai';
   /**
-   * Address that the tool calls, http or https, not private; may contain placeholders, which are
-   * percent-encoded. Required for webhook tools.
+   * Address of the server, `https` and public; with `openai` its base address, `https`, such as
+   * `https://speech.example.com/v1`
    */
   url: string;
+  /** Name of the model. Empty: `tts-1` with `openai`, none with `jambonz` */
   model: string;
+  /** Sent instead of the language that the agent speaks, such as `en-GB`; empty: that language */
   language: string;
-  /**
-   * What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-   * webhook
-   */
+  /** Whether the platform's engine takes over while the server fails */
   fallback: boolean;
-  /** The agent's voice and the language it speaks. */
+  /** Name of the voice. Empty: `alloy` with `openai`, none with `jambonz` */
   voice: string;
+  /** Rate of the server's audio if its content type names none, Hz */
   sample_rate_hz: 8000 | 16000 | 22050 | 24000;
+  /**
+   * Whether an API key is stored. Read-only: the value in a request is not stored, so that a configuration
+   * that was read can be sent back.
+   */
   has_secret: boolean;
 }
 
 export interface AgentConfigCustomSpeech {
-  /** Speech recognition. */
+  /** The recogniser, used instead of the platform's. Absent: the platform's; null removes it. */
   asr?: AgentConfigCustomSpeechAsr | undefined;
+  /** The voice, used instead of the platform's. Absent: the platform's; null removes it. */
   tts?: AgentConfigCustomSpeechTts | undefined;
 }
 
@@ -1938,6 +1946,7 @@ export interface AgentConfig {
   llm: AgentConfigLlm;
   /** Placeholders such as `{{name}}` that have no value from the request or the inbound call webhook. */
   variables: AgentConfigVariables;
+  /** A recogniser or a voice on a server of yours. Absent without any; null removes it. */
   custom_speech?: AgentConfigCustomSpeech | undefined;
   /** Id of the agent. */
   agent_id: string;
@@ -3705,55 +3714,69 @@ export interface AgentConfigChangeLlm {
 }
 
 export interface AgentConfigChangeCustomSpeechAsr {
+  /** `jambonz`: the custom speech API of jambonz; `openai`: the audio routes of OpenAI's API */
   protocol?: 'jambonz' | 'openai' | undefined;
   /**
-   * Address that the tool calls, http or https, not private; may contain placeholders, which are
-   * percent-encoded. Required for webhook tools.
+   * Address of the server, `wss` and public; with `openai` its base address, `https`, such as
+   * `https://speech.example.com/v1`
    */
   url?: string | undefined;
-  /**
-   * The recogniser, `<engine>:<model>`, from `asr` of `GET /v1/agent/models`. Empty: the deployment's
-   * default.
-   */
+  /** Name of the model. Empty: `whisper-1` with `openai`, none with `jambonz` */
   model?: string | undefined;
+  /** Sent instead of the language that the agent speaks, such as `en-GB`; empty: that language */
   language?: string | undefined;
-  /**
-   * What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-   * webhook
-   */
+  /** Whether the platform's engine takes over while the server fails */
   fallback?: boolean | undefined;
+  /** Rate of the audio sent with `jambonz`, Hz */
   sample_rate_hz?: 8000 | 16000 | undefined;
+  /** Whether the server sends interim results. Without them, interruptions do not wait for words. */
   interim_results?: boolean | undefined;
-  /** The new API key. It is shown only here and cannot be read again. */
+  /**
+   * Sent to the server as a bearer token, at most 4,096 ASCII characters without spaces; stored encrypted,
+   * never returned. Null deletes it.
+   */
   api_key?: string | null | undefined;
+  /**
+   * Whether an API key is stored. Read-only: the value in a request is not stored, so that a configuration
+   * that was read can be sent back.
+   */
   has_secret?: boolean | undefined;
 }
 
 export interface AgentConfigChangeCustomSpeechTts {
+  /** `jambonz`: the custom speech API of jambonz; `openai`: the audio routes of OpenAI's API */
   protocol?: 'jambonz' | 'openai' | undefined;
   /**
-   * Address that the tool calls, http or https, not private; may contain placeholders, which are
-   * percent-encoded. Required for webhook tools.
+   * Address of the server, `https` and public; with `openai` its base address, `https`, such as
+   * `https://speech.example.com/v1`
    */
   url?: string | undefined;
+  /** Name of the model. Empty: `tts-1` with `openai`, none with `jambonz` */
   model?: string | undefined;
+  /** Sent instead of the language that the agent speaks, such as `en-GB`; empty: that language */
   language?: string | undefined;
-  /**
-   * What happens to a call without a mock: `error` leaves it unanswered and fails the run, `real` calls the
-   * webhook
-   */
+  /** Whether the platform's engine takes over while the server fails */
   fallback?: boolean | undefined;
-  /** The agent's voice and the language it speaks. */
+  /** Name of the voice. Empty: `alloy` with `openai`, none with `jambonz` */
   voice?: string | undefined;
+  /** Rate of the server's audio if its content type names none, Hz */
   sample_rate_hz?: 8000 | 16000 | 22050 | 24000 | undefined;
-  /** The new API key. It is shown only here and cannot be read again. */
+  /**
+   * Sent to the server as a bearer token, at most 4,096 ASCII characters without spaces; stored encrypted,
+   * never returned. Null deletes it.
+   */
   api_key?: string | null | undefined;
+  /**
+   * Whether an API key is stored. Read-only: the value in a request is not stored, so that a configuration
+   * that was read can be sent back.
+   */
   has_secret?: boolean | undefined;
 }
 
 export interface AgentConfigChangeCustomSpeech {
-  /** Speech recognition. */
+  /** The recogniser, used instead of the platform's. Absent: the platform's; null removes it. */
   asr?: AgentConfigChangeCustomSpeechAsr | null | undefined;
+  /** The voice, used instead of the platform's. Absent: the platform's; null removes it. */
   tts?: AgentConfigChangeCustomSpeechTts | null | undefined;
 }
 
@@ -3783,6 +3806,7 @@ export interface AgentConfigChange {
   webhooks?: AgentConfigChangeWebhooks | undefined;
   /** The language model: one of the deployment, or your own server. */
   llm?: AgentConfigChangeLlm | undefined;
+  /** A recogniser or a voice on a server of yours. Absent without any; null removes it. */
   custom_speech?: AgentConfigChangeCustomSpeech | null | undefined;
   /** MCP servers whose tools the agent may use. Absent without any. */
   tool_servers?: AgentConfigToolServers | null | undefined;
