@@ -21,7 +21,7 @@ export interface AgentSnapshot {
   readonly toolServers: readonly PinnedToolServer[];
 }
 
-/** What the hash reads of a snapshot: a server's tool is known by its own hash. */
+/** The parts of a snapshot that the hash reads: a server's tool is known by its own hash. */
 export type HashedSnapshot = Omit<AgentSnapshot, 'toolServers'> & {
   readonly toolServers: readonly HashedToolServer[];
 };

@@ -115,7 +115,7 @@ function pinnedServers({ toolServers }: AgentSnapshot): Pick<VersionDocument, 't
   return toolServers.length > 0 ? { tool_servers: [...toolServers] } : {};
 }
 
-/** What a publication pins must have been read before, and fit a model's request. */
+/** Tools that a publication pins must have been read before, and fit a model's request. */
 async function refuseUnreadServers(context: Context, { toolServers }: AgentSnapshot): Promise<void> {
   if (toolServers.length === 0) return;
   const unread = await context.models.toolServers

@@ -14,7 +14,7 @@ const NO_CALL = { variables: {}, systemVariables: {}, arguments: {} };
 /** A person waits here, and no caller. */
 const READ_MS = 2 * LIMITS.serverConnectMs;
 
-/** What a server says about itself. */
+/** A server's description of itself. */
 export interface ServerReading extends ListedTools {
   readonly protocolVersion: string;
 }

@@ -18,7 +18,7 @@ const LEASE_MS = 60_000;
 /** Calls that are counted together: those of one team and about the same time share their sums. */
 const BATCH = 100;
 const TOLD_EVERY = 100_000;
-/** The time noted with calls of earlier releases: while they are counted, nobody reads the sums. */
+/** The time noted with calls of earlier releases: no question reads the sums while they are counted. */
 const LONG_AGO = new Date(0);
 /** Later than any call. */
 const END_OF_TIME = new Date('9999-12-31T00:00:00Z');

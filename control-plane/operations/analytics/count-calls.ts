@@ -27,7 +27,7 @@ export const RECENT_MS = 20_000;
 /** Sums that are stored at the same time: the embedded database stores those of one moment together. */
 const AT_ONCE = 20;
 
-/** What places a session among the sums; never changes. */
+/** The fields that place a session among the sums; they never change. */
 export type CallPlace = Pick<SessionDocument, '_id' | 'team_id' | 'agent_id' | 'created_at'>;
 
 /** A session with what its sums are made of. */
@@ -37,7 +37,7 @@ const COUNTABLE_FIELDS = { ...COUNTED_FIELDS, team_id: 1, is_listed: 1, counted_
 
 type Parts = Pick<Context, 'models' | 'clock'>;
 
-/** What a change may set. */
+/** The fields that a change may set. */
 type Counts = Omit<CallCountDocument, '_id' | 'rev'>;
 
 interface Change {

@@ -15,7 +15,7 @@ export class ApiConnectionError extends ParleyError {}
 /** No answer arrived in time. */
 export class ApiTimeoutError extends ApiConnectionError {}
 
-/** What the API says about a refused request. */
+/** The API's explanation of a refused request. */
 export interface Refusal {
   readonly status: number;
   readonly message: string;
