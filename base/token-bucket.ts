@@ -35,6 +35,13 @@ export class TokenBucket {
     return this.has(amount) ? 0 : Math.ceil(((amount - this.#tokens) * 1_000) / this.#allowance.perSecond);
   }
 
+  /** Takes an amount if it is available; false, without taking it, otherwise. */
+  tryTake(amount: number): boolean {
+    if (!this.has(amount)) return false;
+    this.take(amount);
+    return true;
+  }
+
   /** Takes an amount; may go below zero. */
   take(amount: number): void {
     this.#tokens -= amount;

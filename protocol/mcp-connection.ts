@@ -15,7 +15,7 @@ import type { EgressGuard } from '#base/egress.ts';
 import { programVersion } from '#base/program-version.ts';
 import { LIMITS } from '#config/limits.ts';
 import { McpFailure } from './mcp-failure.ts';
-import { Allowance, GuardedRequests, MARK } from './mcp-requests.ts';
+import { GuardedRequests, MARK, ReadLimit } from './mcp-requests.ts';
 import { type ListedTools, readServerTools, type ServerTool } from './server-tools.ts';
 
 const VERSION = programVersion();
@@ -143,11 +143,11 @@ class OpenConnection implements McpConnection {
     if (!client.getServerCapabilities()?.tools) return { tools: [], refused: [] };
     const raw: unknown[] = [];
     let cursor: string | undefined;
-    const allowance = new Allowance(LIMITS.serverListAnswerBytes);
+    const limit = new ReadLimit(LIMITS.serverListAnswerBytes);
     for (let page = 0; page < LIST_PAGES && raw.length <= LIMITS.listedServerTools; page++) {
       // `client.listTools` would also cache the list and compile schemas of the server's.
       const params = cursor === undefined ? {} : { cursor };
-      const { tools, nextCursor } = await this.#answer(signal, allowance, (request) =>
+      const { tools, nextCursor } = await this.#answer(signal, limit, (request) =>
         client.request({ method: 'tools/list', params }, request),
       );
       raw.push(...tools);
@@ -168,7 +168,7 @@ class OpenConnection implements McpConnection {
       inputSchema: JSON.parse(tool.input_schema) as Tool['inputSchema'],
     };
     const { client } = this.#parts;
-    return this.#answer(signal, new Allowance(LIMITS.serverResponseBytes), (request) =>
+    return this.#answer(signal, new ReadLimit(LIMITS.serverResponseBytes), (request) =>
       client.callTool(
         { name: tool.name, arguments: input },
         { ...request, onprogress: onProgress, toolDefinition },
@@ -189,13 +189,13 @@ class OpenConnection implements McpConnection {
   /** Sends one request. A response that breaks off ends it at once: the library would wait for ever. */
   async #answer<Value>(
     signal: AbortSignal,
-    allowance: Allowance,
+    limit: ReadLimit,
     ask: (request: RequestOptions) => Promise<Value>,
   ): Promise<Value> {
     const { library, requests } = this.#parts;
     const stop = new AbortController();
     requests.takeRefusal();
-    const { mark, broken } = requests.watch(allowance);
+    const { mark, broken } = requests.watch(limit);
     const request: RequestOptions = {
       signal: AbortSignal.any([signal, stop.signal]),
       timeout: NO_TIMEOUT_MS,

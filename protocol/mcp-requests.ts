@@ -19,7 +19,7 @@ const OPENING_BRACKET = 0x5b;
 const SPACE = 0x20;
 
 /** Bytes that are read of the answers to one question; its requests share it. */
-export class Allowance {
+export class ReadLimit {
   readonly #most: number;
   #read = 0;
 
@@ -45,7 +45,7 @@ export interface GuardedRequestsOptions {
 }
 
 interface Watch {
-  readonly allowance: Allowance;
+  readonly limit: ReadLimit;
   readonly onBroken: (error: unknown) => void;
 }
 
@@ -65,12 +65,12 @@ export class GuardedRequests {
   }
 
   /** A mark for the headers of one request, and a promise that rejects if the body of its answer breaks. */
-  watch(allowance: Allowance): { readonly mark: string; readonly broken: Promise<never> } {
+  watch(limit: ReadLimit): { readonly mark: string; readonly broken: Promise<never> } {
     const { promise, reject } = Promise.withResolvers<never>();
     promise.catch(() => undefined);
     this.#marks += 1;
     const mark = String(this.#marks);
-    this.#watched.set(mark, { allowance, onBroken: reject });
+    this.#watched.set(mark, { limit, onBroken: reject });
     return { mark, broken: promise };
   }
 
@@ -172,7 +172,7 @@ function limited(
     onEnd();
     return new Response(null, { status, statusText, headers });
   }
-  const allowance = watch?.allowance ?? new Allowance(LIMITS.serverStreamBytes);
+  const limit = watch?.limit ?? new ReadLimit(LIMITS.serverStreamBytes);
   const isEventStream =
     mayStream && /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
   const structure = new AnswerStructure({ isEventStream });
@@ -185,7 +185,7 @@ function limited(
       controller.close();
       return;
     }
-    allowance.take(value.byteLength);
+    limit.take(value.byteLength);
     const first = isBegun ? undefined : value.find((byte: number) => byte > SPACE);
     isBegun ||= first !== undefined;
     // All messages of a batch would be handled at once, and one request has one answer.

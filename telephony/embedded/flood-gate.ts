@@ -22,9 +22,7 @@ export class FloodGate {
   /** Returns false if the request must be dropped without an answer. */
   lets(address: string): boolean {
     const bucket = this.#buckets.get(address) ?? this.#open(address);
-    if (!bucket.has(1)) return false;
-    bucket.take(1);
-    return true;
+    return bucket.tryTake(1);
   }
 
   #open(address: string): TokenBucket {

@@ -21,11 +21,10 @@ export function askWorkers(core: Core, transaction: ServerTransaction): void {
     return;
   }
   const workers = [...core.apps].filter(({ verbs }) => verbs.has('invite'));
-  if (workers.length === 0 || !core.questions.has(1)) {
+  if (workers.length === 0 || !core.questions.tryTake(1)) {
     reply(core, transaction, 503, RETRY_LATER);
     return;
   }
-  core.questions.take(1);
   core.asked.set(transaction, { workers: new Set(workers), isDoubtful: false });
   for (const worker of workers) hand(core, transaction, worker, null);
 }

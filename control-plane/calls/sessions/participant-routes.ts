@@ -18,6 +18,7 @@ import type {
   SessionParticipant,
   SessionWorker,
 } from '../../platform/store/models/session-model.ts';
+import { isRunning, RUNNING_STATUSES } from '../../platform/store/session-status.ts';
 import { offerBody } from './create-session-routes.ts';
 import { findSession } from './find-session.ts';
 import { loadSessionHead } from './session-store.ts';
@@ -154,7 +155,7 @@ function registerChanges(app: ApiServer, context: Context): void {
       if (!participant) throw fault('not_found');
       await context.models.sessions.updateOne({ _id: sessionId }, { $pull: { participants: { id } } });
       // If the call has ended, the colleague is already disconnected.
-      if (isRunning(session))
+      if (isAtWorker(session))
         await context.dispatch
           .changeParticipant(session.worker.instance_id, keyOf(session), id, 'leave')
           .catch(ignoreNotFound);
@@ -238,19 +239,19 @@ async function keepParticipant(
   participant: SessionParticipant,
 ): Promise<void> {
   const { matchedCount } = await context.models.sessions.updateOne(
-    { _id: session._id, status: { $in: ['active', 'unknown'] } },
+    { _id: session._id, status: { $in: [...RUNNING_STATUSES] } },
     { $push: { participants: participant } },
   );
   if (matchedCount === 0) throw fault('session_ended');
 }
 
-function isRunning(session: SessionHead): session is RunningSession {
-  return (session.status === 'active' || session.status === 'unknown') && session.worker !== null;
+function isAtWorker(session: SessionHead): session is RunningSession {
+  return isRunning(session.status) && session.worker !== null;
 }
 
 /** Throws `call_not_running` before the caller has joined and `session_ended` after the end. */
 function runningSession(session: SessionHead | SessionDocument | null): RunningSession {
-  if (session && isRunning(session)) return session;
+  if (session && isAtWorker(session)) return session;
   throw fault(session?.status === 'pending' ? 'call_not_running' : 'session_ended');
 }
 

@@ -13,6 +13,7 @@ import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { isRunning } from '../../platform/store/session-status.ts';
 import { readPlan } from '../sessions/new-session.ts';
 import { sealerOf } from '../sessions/session-store.ts';
 
@@ -45,10 +46,9 @@ export async function runningCall(
   session: SessionDocument,
   diedAt: Date | null,
 ): Promise<LostCall | null> {
-  const isRunning = session.status === 'active' || session.status === 'unknown';
   // Its caller was served until the death: a session may be `unknown` while its call goes on.
   const lostAt = diedAt ?? (session.status === 'unknown' ? session.status_at : now(context));
-  if (!isRunning || context.clock.wallTime() - lostAt.getTime() > LOST_FOR_MS) return null;
+  if (!isRunning(session.status) || context.clock.wallTime() - lostAt.getTime() > LOST_FOR_MS) return null;
   const plan = await planWithKnowledge(context, session);
   if (!plan) return null;
   if (session.channel === 'web_voice') return { plan, dialog: null, person: null, lostAt };

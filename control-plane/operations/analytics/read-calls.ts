@@ -13,10 +13,10 @@ import {
 } from '../../platform/store/models/call-count-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
-import { ENDED_STATUSES } from '../../platform/store/session-status.ts';
+import { ENDED_STATUSES, RUNNING_STATUSES } from '../../platform/store/session-status.ts';
 import { areCountsComplete } from './call-counter.ts';
 import { RECENT_MS } from './count-calls.ts';
-import { COUNTED_FIELDS, COUNTED_LIVE, type CountedCall, Summary } from './summarise-calls.ts';
+import { COUNTED_FIELDS, type CountedCall, Summary } from './summarise-calls.ts';
 
 /** Calls that the sums lack and that are kept in memory; with more, sessions are read instead. */
 const MAX_UNCOUNTED = 10_000;
@@ -132,7 +132,7 @@ async function readUncounted(
   const range = { team_id: teamId, created_at: { $gte: new Date(fromMs), $lt: new Date(toMs) } };
   const uncounted = new Map<string, Uncounted>();
   // First those in progress: one that ends meanwhile is found a second time, and replaced.
-  const live = { ...range, status: { $in: [...COUNTED_LIVE] }, is_listed: true };
+  const live = { ...range, status: { $in: [...RUNNING_STATUSES] }, is_listed: true };
   for (const filter of [live, { ...range, uncounted: true }]) {
     const found = await readStored<SessionDocument, Found>(models.sessions, filter, {
       projection: { ...COUNTED_FIELDS, counted_turns: 1 },
@@ -196,7 +196,7 @@ async function addSessions(
     ...(agentId === undefined ? {} : { agent_id: agentId }),
     created_at: { $gte: new Date(fromMs), $lt: new Date(toMs) },
     is_listed: true,
-    status: { $in: [...COUNTED_LIVE, ...ENDED_STATUSES] },
+    status: { $in: [...RUNNING_STATUSES, ...ENDED_STATUSES] },
   };
   const calls = models.sessions.collection
     .find(filter as never, { projection: COUNTED_FIELDS })

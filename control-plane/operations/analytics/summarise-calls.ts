@@ -4,6 +4,7 @@
  */
 import type { CallCountDocument, StoredSums } from '../../platform/store/models/call-count-model.ts';
 import { type StoredStatus, toBuffer } from '../../platform/store/models/session-model.ts';
+import { isRunning } from '../../platform/store/session-status.ts';
 
 /** The counted fields of a call. */
 export interface CountedCall {
@@ -30,9 +31,6 @@ export const COUNTED_FIELDS = {
   billing: 1,
   'turns.total_ms': 1,
 } as const;
-
-/** Statuses of calls that are counted before they end. Stored sums have none of these. */
-export const COUNTED_LIVE = ['active', 'unknown'] as const satisfies readonly StoredStatus[];
 
 /**
  * Percentiles of the caller's wait from end of speech to the agent's first audio, ms; null without a turn.
@@ -124,7 +122,7 @@ export class Tally {
   #addCall(call: CountedCall): void {
     this.#calls += 1;
     if (call.started_at) this.#answered += 1;
-    if (call.status === 'active' || call.status === 'unknown') this.#live += 1;
+    if (isRunning(call.status)) this.#live += 1;
     this.#seconds += call.duration_seconds ?? 0;
     this.#costMicros += costOf(call.billing);
     if (call.end_reason) this.#addReason(call.end_reason, 1);

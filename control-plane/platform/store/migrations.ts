@@ -34,7 +34,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: 'metadata as text', run: async () => undefined },
   // The indexes are replaced beside the running traffic, as all are (`build-indexes.ts`).
   { version: 4, name: 'partial indexes of batch rows', run: async () => undefined },
-  // Older calls are counted beside the running traffic. An older release would end calls that nobody counts.
+  // Older calls are counted beside the running traffic. An older release would end calls without their mark.
   { version: 5, name: 'counts of ended calls', run: async () => undefined },
 ];
 

@@ -6,18 +6,18 @@
 import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
 import { parseJson } from '#base/parse-json.ts';
+import { TokenBucket } from '#base/token-bucket.ts';
 import { SpeechError } from '../speech.ts';
 import { VendorSocket, type VendorSocketOptions } from '../vendors/connection/vendor-socket.ts';
-import { Allowance } from './allowance.ts';
 
 /** Most bytes of one message: a minute of speech is a thousand. */
 const MAX_MESSAGE_BYTES = 32 * 1_024;
 const MAX_TEXT_CHARS = 5_000;
 const MAX_ALTERNATIVES = 32;
 /** Messages of any kind accepted at once, and in each second after that. */
-const MESSAGES = { atOnce: 200, perSecond: 50 };
+const MESSAGES = { burst: 200, perSecond: 50 };
 /** The same for bytes, which count frames without a message, too. */
-const BYTES = { atOnce: 2 ** 20, perSecond: 128 * 1_024 };
+const BYTES = { burst: 2 ** 20, perSecond: 128 * 1_024 };
 /** Most results held back. */
 const MAX_HELD = 50;
 /** The server may have several final results after `stop`; after this pause it has none, ms. */
@@ -72,13 +72,13 @@ export class JambonzConnection {
   constructor(options: ConnectionOptions) {
     const { clock, socket, start } = options;
     this.#options = options;
-    const messages = new Allowance(clock, MESSAGES);
-    const bytes = new Allowance(clock, BYTES);
+    const messages = new TokenBucket(clock, MESSAGES);
+    const bytes = new TokenBucket(clock, BYTES);
     this.#socket = new VendorSocket({
       ...socket,
       clock,
       maxMessageBytes: MAX_MESSAGE_BYTES,
-      admits: (read) => messages.take(read.messages) && bytes.take(read.bytes),
+      admits: (read) => messages.tryTake(read.messages) && bytes.tryTake(read.bytes),
       categoryOfClose: (code) => {
         this.#closeCode = code;
         return null;
