@@ -100,8 +100,8 @@ export function activityWriter(fd: number | null): (what: string) => void {
 }
 
 /**
- * Notes the time of a sign of life. False if `fd` is null or cannot be written to: the supervisor must be
- * told otherwise.
+ * Notes a sign of life of this time, ms. False if `fd` is null or cannot be written to: the supervisor must
+ * be told otherwise.
  */
 export function noteAlive(fd: number | null, nowMs: number): boolean {
   if (fd === null) return false;

@@ -8,6 +8,7 @@ import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { platformWarning } from '#base/platform.ts';
 import { activityDescriptor, activityWriter, aliveDescriptor, noteAlive } from './activity-file.ts';
+import { giveSignsOfLife } from './signs-of-life.ts';
 import type { ChildMessage, SupervisorMessage, WorkerDeath } from './supervisor.ts';
 
 /** The services of a running process. */
@@ -20,11 +21,15 @@ export interface ManagedProcess {
   drain(): Promise<void>;
   /** Releases everything. Idempotent. */
   close(): Promise<void>;
+  /**
+   * Whether it has no work that a hang would interrupt at once, so that it gives fewer signs of life. Absent:
+   * it always may have.
+   */
+  isAtRest?(): boolean;
   /** The supervisor reports the end of a worker's process (control plane only). */
   workerDied?(death: WorkerDeath): void;
 }
 
-const ALIVE_MS = 500;
 /**
  * A terminal sends Ctrl-C to the whole group and people press it twice: a repetition this soon counts as the
  * same signal.
@@ -42,16 +47,20 @@ export async function runProcess(
   const isSupervised = process.send !== undefined;
   const alive = aliveDescriptor(process.env);
   const report = (message: ChildMessage) => process.send?.(message, () => undefined);
+  let running: ManagedProcess | null = null;
   if (isSupervised) {
     process.on('disconnect', () => process.exit(1));
-    systemClock.every(ALIVE_MS, () => {
-      if (!noteAlive(alive, systemClock.now())) report({ type: 'alive' });
+    // Messages are not dated: those of a process at rest come as often as of one that works.
+    const isAtRest = () => alive !== null && (running?.isAtRest?.() ?? false);
+    giveSignsOfLife(systemClock, isAtRest, (atMs) => {
+      if (!noteAlive(alive, atMs)) report({ type: 'alive' });
     });
   }
   if (platformWarning !== null) logger.warn(platformWarning);
   // An unhandled rejection must not end every call of the process.
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
   const services = await start(activityWriter(activityDescriptor(process.env)));
+  running = services;
   // Now, because a killed process would save nothing; after the first start there is nothing to write.
   flushCompileCache();
   let drained: Promise<void> | null = null;

@@ -143,6 +143,8 @@ async function compose(
   return {
     facts: { outlivesDrain: true, demoNumber: server.seeded.demoNumber, ...started },
     lines: startLines({ ...started, url: publicAddress.url, file: credentials.file, hasOthers }),
+    // It may hang for longer than others, so that signs every second are enough.
+    isAtRest: () => true,
     workerDied: ({ instanceId, ...death }) => {
       hub.workerDied(instanceId, death).catch((error: unknown) => {
         logger.error({ err: error, instanceId }, 'failed to settle the sessions of a dead worker');

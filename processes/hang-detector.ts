@@ -8,7 +8,7 @@
  * perhaps the whole machine was paused: a process that is not at fault has given its sign of life before
  * several samples. One that hangs is found nearly as soon although each sample is late.
  */
-const MOST_PER_SAMPLE_MS = 800;
+const MOST_PER_SAMPLE_MS = 1_300;
 
 /** How long a process has given no sign of life although it had CPU time. */
 export class HangDetector {
@@ -21,21 +21,21 @@ export class HangDetector {
     this.#countedMs = nowMs;
   }
 
-  /** Records a sign of life, given at this time. */
+  /** Records a sign of life of this time. If it is still to come, the process does not hang until then. */
   alive(atMs: number): void {
     this.#hungMs = 0;
     this.#countedMs = Math.max(this.#countedMs, atMs);
   }
 
   /**
-   * Takes a sample, every half second; `waitedMs` is the total time its main thread has waited for CPU.
-   * Returns how long it has hung, ms.
+   * Takes a sample, every second, and every half second of a process that seems to hang; `waitedMs` is the
+   * total time its main thread has waited for CPU. Returns how long it has hung, ms.
    */
   sample(nowMs: number, waitedMs: number | null): number {
     const waited = waitedMs === null || this.#waitedMs === null ? 0 : waitedMs - this.#waitedMs;
     const passedMs = nowMs - this.#countedMs - waited;
     this.#hungMs += Math.min(MOST_PER_SAMPLE_MS, Math.max(0, passedMs));
-    this.#countedMs = nowMs;
+    this.#countedMs = Math.max(this.#countedMs, nowMs);
     this.#waitedMs = waitedMs;
     return this.#hungMs;
   }

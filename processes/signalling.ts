@@ -64,6 +64,7 @@ export async function runSignallingProcess(settings: Settings): Promise<void> {
           `TCP${server.tlsPort === null ? '' : `; port ${server.tlsPort}, TLS`}`,
         ...describeHealth(health),
       ],
+      isAtRest: () => server.metrics().dialogs === 0,
       drain: async () => undefined,
       async close() {
         stopGivingWay();

@@ -55,7 +55,9 @@ export interface WorkerDeath {
  * for it.
  */
 const HANG_MS: Readonly<Record<Role, number>> = { 'control-plane': 5_000, signalling: 2_000, worker: 2_000 };
-const CHECK_MS = 500;
+const CHECK_MS = 1_000;
+/** Until the next check while a process seems to hang. */
+const CHECK_AGAIN_MS = 500;
 const BACKOFF_FIRST_MS = 100;
 const BACKOFF_MAX_MS = 5_000;
 /** A process that ran this long is restarted with the shortest backoff. */
@@ -127,6 +129,7 @@ export class Supervisor {
   readonly #children: Child[] = [];
   readonly #deadWorkers: DeadWorker[] = [];
   readonly #timers = new Set<Timer>();
+  #nextCheck: Timer | null = null;
   #isStopping = false;
 
   constructor(deps: SupervisorDeps) {
@@ -175,7 +178,7 @@ export class Supervisor {
     await this.#ended(ofRole('worker'), drainMs + GOODBYE_MS);
     for (const child of [...ofRole('signalling'), ...ofRole('control-plane')]) child.process?.kill('SIGTERM');
     await this.#ended([...ofRole('signalling'), ...ofRole('control-plane')], 10_000);
-    for (const timer of this.#timers) timer.cancel();
+    for (const timer of [...this.#timers, this.#nextCheck]) timer?.cancel();
   }
 
   /** Kills everything at once. */
@@ -262,6 +265,13 @@ export class Supervisor {
     for (const child of this.#children) if (child.process) void this.#judge(child, child.process);
   }
 
+  #checkAgain(): void {
+    this.#nextCheck ??= this.#deps.clock.after(CHECK_AGAIN_MS, () => {
+      this.#nextCheck = null;
+      this.#check();
+    });
+  }
+
   /** Messages waiting to be read are read first: the event loop reads them before it comes back here. */
   async #judge(child: Child, process: ChildProcess): Promise<void> {
     const { clock, logger, processorWaitMs: readWaitMs = processorWaitMs } = this.#deps;
@@ -273,6 +283,7 @@ export class Supervisor {
     child.aliveMs = aliveMs;
     const waitedMs = process.pid === undefined ? null : readWaitMs(process.pid);
     const hungMs = child.hangDetector.sample(clock.now(), waitedMs);
+    if (hungMs > CHECK_AGAIN_MS) this.#checkAgain();
     if (hungMs < (child.isReady ? HANG_MS[child.spec.role] : START_TIMEOUT_MS)) return;
     const doing = (file && readActivity(file.fd)) ?? 'unknown work';
     logger.error(

@@ -120,14 +120,13 @@ async function compose(
   });
   const others = watchOthers(settings, { worker, recordings }, { clock, logger, root, instanceId });
   health?.serve(healthOf({ worker, ...recordings, meters: metrics.meters, clock }));
-  const isConnected = await connected(worker, sip);
+  const reached = { ...link, isConnected: await connected(worker, sip) };
+  const relays = describeRelays(settings);
   const warming = clock.after(WARM_UP_AFTER_MS, () => warmUp.begin(worker.kinds));
   return {
     facts: { engines: speech.describe() },
-    lines: [
-      ...describeWork(speech.describe(), worker.kinds, { ...link, isConnected }),
-      ...[...describeRelays(settings), ...describeHealth(health)],
-    ],
+    lines: describeWork(speech.describe(), worker.kinds, reached).concat(relays, describeHealth(health)),
+    isAtRest: () => worker.isIdle,
     drain: () => worker.drain(),
     async close() {
       for (const timer of [warming, others]) timer?.cancel();

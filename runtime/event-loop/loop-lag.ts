@@ -11,12 +11,12 @@ interface Sampling {
 const BUSY: Sampling = { resolutionMs: 10, percentile: 95 };
 /**
  * Without jobs: few samples, because each wakes the thread. One late sample in a second is still no lag: of
- * ten, the 90th percentile is the second latest.
+ * two, the median is the earlier one.
  */
-const IDLE: Sampling = { resolutionMs: 100, percentile: 90 };
+const IDLE: Sampling = { resolutionMs: 500, percentile: 50 };
 
 /**
- * The 95th percentile of the delay since the previous call, without jobs the 90th, in ms. `isBusy`: whether
+ * The 95th percentile of the delay since the previous call, without jobs the median, in ms. `isBusy`: whether
  * jobs run; sets the interval of the samples until the next call.
  */
 export type LagMeter = (isBusy: boolean) => number;

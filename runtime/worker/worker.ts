@@ -182,6 +182,11 @@ export class Worker {
     };
   }
 
+  /** Whether it has no job, not even a reserved one. */
+  get isIdle(): boolean {
+    return this.#jobs.size === 0;
+  }
+
   /** The kinds of jobs this worker accepts. */
   get kinds(): WorkerIdentity['kinds'] {
     return this.#deps.identity.kinds;

@@ -55,6 +55,8 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
+      // As `npm start` sets it.
+      NODE_COMPILE_CACHE: 'node_modules/.cache/parley',
       PORT: '0',
       SIP_PORT: '0',
       HOST: '127.0.0.1',

@@ -21,6 +21,8 @@ import { postDelivery } from './post-delivery.ts';
 const LEASE_MS = LIMITS.webhookAttemptMs + 10_000;
 /** Maximum delay until deliveries of other processes are noticed. */
 const MAX_SLEEP_MS = 5_000;
+/** Without other processes: each new delivery wakes this loop, but for one whose write seemed to fail. */
+const ALONE_MAX_SLEEP_MS = 60_000;
 
 /** An attempt that begins. */
 interface Begun {
@@ -166,14 +168,15 @@ async function allEnded<Result>(work: readonly Promise<Result>[]): Promise<Resul
   return Promise.all(work);
 }
 
-/** Time until the next delivery that becomes due after `since`, ms; at most `MAX_SLEEP_MS`. */
-async function untilNextDue({ models, clock }: Context, since: Date): Promise<number> {
+/** Time until the next pass: when the next delivery after `since` becomes due, or the longest sleep; ms. */
+async function untilNextDue({ models, clock, storeWrites }: Context, since: Date): Promise<number> {
   const [next] = await readStored<DeliveryDocument, Pick<DeliveryDocument, 'next_at'>>(
     models.deliveries,
     { state: 'pending', next_at: { $gt: since } },
     { projection: { next_at: 1 }, sort: { next_at: 1 }, limit: 1 },
   );
-  return next ? Math.min(Math.max(next.next_at.getTime() - clock.wallTime(), 1), MAX_SLEEP_MS) : MAX_SLEEP_MS;
+  const longestMs = storeWrites ? ALONE_MAX_SLEEP_MS : MAX_SLEEP_MS;
+  return next ? Math.min(Math.max(next.next_at.getTime() - clock.wallTime(), 1), longestMs) : longestMs;
 }
 
 /** Teams with a pending delivery; one index lookup per team. */

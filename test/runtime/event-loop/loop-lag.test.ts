@@ -9,16 +9,16 @@ function standFor(ms: number): void {
 }
 
 it.each([
-  [true, 250],
-  [false, 190],
+  [true, 750],
+  [false, 290],
 ])(
-  'a loop blocked since the last reading reports the complete block as its delay (busy: %s)',
+  'a loop blocked since the last reading reports all that exceeds its interval as delay (busy: %s)',
   (isBusy, leastMs) => {
     const lagMs = startLagMeter();
     lagMs(isBusy);
     standFor(200);
     lagMs(isBusy);
-    standFor(300);
+    standFor(800);
     expect(lagMs(isBusy)).toBeGreaterThan(leastMs);
   },
 );
@@ -45,7 +45,7 @@ it('while jobs run, short blocks are seen', async () => {
 
 it.each([
   { isBusy: true, resolutionMs: 10, samples: 100, late: 4 },
-  { isBusy: false, resolutionMs: 100, samples: 10, late: 1 },
+  { isBusy: false, resolutionMs: 500, samples: 2, late: 1 },
 ])('of the $samples samples in a second, $late may be late (busy: $isBusy)', (second) => {
   const monitor = ({ resolution = 0 } = {}) => {
     const delays = createHistogram();
@@ -66,7 +66,7 @@ it('without jobs the thread is woken seldom, so that a block among few turns is 
   lagMs(true);
   lagMs(false);
   await sleep(150);
-  standFor(400);
+  standFor(1_000);
   await sleep(300);
   expect(lagMs(false)).toBeGreaterThan(200);
 });
