@@ -44,7 +44,7 @@ class ThreadPacker implements Packer {
   }
 
   pack({ head, bytes }: Upload<PlainHead>, firstSample: number): Promise<Uint8Array> {
-    if (head.type === 'flight_log') return zip(bytes);
+    if (head.type === 'flight_log') return zipped(bytes);
     const samples = new Int16Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.byteLength / 2));
     const { promise, resolve } = Promise.withResolvers<Uint8Array>();
     const encode = (onLost: () => void) => {
@@ -100,6 +100,11 @@ class ThreadPacker implements Packer {
     this.#waiting.clear();
     for (const { onLost } of lost) onLost();
   }
+}
+
+/** Node compresses into a block of 64 KiB: a view of it would keep all of it for some hundred bytes. */
+async function zipped(bytes: Uint8Array): Promise<Uint8Array> {
+  return Uint8Array.from(await zip(bytes));
 }
 
 function startPackingThread(): PackingThread {

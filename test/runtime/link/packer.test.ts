@@ -51,13 +51,15 @@ describe('the packer', () => {
     );
   });
 
-  it('compresses flight logs with gzip', async () => {
+  it('compresses flight logs with gzip, and keeps no more memory than they need', async () => {
     packer = createPacker();
     const piece = {
       head: { type: 'flight_log', ...OF_SESSION, chunk: 0 } as const,
       bytes: Buffer.from('lines'),
     };
-    expect(String(gunzipSync(await packer.pack(piece, 0)))).toBe('lines');
+    const packed = await packer.pack(piece, 0);
+    expect(String(gunzipSync(packed))).toBe('lines');
+    expect(packed.buffer.byteLength).toBe(packed.byteLength);
   });
 
   it('says that a piece cannot be compressed, on this thread neither, without ending the process', async () => {
