@@ -13,7 +13,7 @@ import { cpuSeconds, type Process, residentBytes } from '#test/journeys/process-
 import type { Product } from '#test/journeys/product.ts';
 import { type CallSpan, type CpuCost, type CpuSample, cpuCost } from './cpu-cost.ts';
 import type { TimedSample } from './figures.ts';
-import { type CoresTaken, watchCores } from './load-cpu.ts';
+import { type CoresTaken, type ThreadShare, watchCores, watchThreads } from './load-cpu.ts';
 import { type MachineStalls, watchStalls } from './machine-stalls.ts';
 import { HEARD_LINE } from './stand-ins.ts';
 
@@ -45,6 +45,8 @@ export interface LoadResult {
   readonly stalls: MachineStalls | null;
   readonly cpu: CpuCost;
   readonly cores: CoresTaken;
+  /** Of the product, from the first call to the end of the last. */
+  readonly threads: readonly ThreadShare[];
   /** Peak resident memory of all processes during the calls. */
   readonly residentBytes: number;
 }
@@ -80,6 +82,7 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   const idlePerSecond = await idleCpu(processes);
   const watch = await watchStalls();
   const stopWatchingCores = watchCores(processes);
+  const stopWatchingThreads = watchThreads(processes);
   sample();
   const sampling = setInterval(sample, SAMPLE_MS);
   const records = await Promise.all(
@@ -92,7 +95,7 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   );
   clearInterval(sampling);
   sample();
-  const cores = stopWatchingCores();
+  const [cores, threads] = [stopWatchingCores(), stopWatchingThreads()];
   const stalls = await watch.stop();
   const datagramsOf = byOwnPort(await capture.stop());
   const measured = records.map(({ record }) => {
@@ -114,6 +117,7 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
     stalls,
     cpu: cpuCost(samples, spans, idlePerSecond),
     cores,
+    threads,
     residentBytes: peakBytes,
   };
 }

@@ -2,7 +2,8 @@
  * Measures the CPU that each part uses during a load of calls: the product, the callers, the vendors'
  * stand-ins, the capture and the probes. All of them run on one machine.
  */
-import { cpuSeconds, type Process, processTree } from '#test/journeys/process-tree.ts';
+import { basename } from 'node:path';
+import { cpuSeconds, type Process, processTree, threadUses } from '#test/journeys/process-tree.ts';
 
 /** Average number of cores used by each part. */
 export type CoresTaken = Readonly<Record<'product' | 'callers' | 'stand-ins' | 'capture' | 'probes', number>>;
@@ -24,6 +25,39 @@ export function watchCores(product: readonly Process[]): () => CoresTaken {
     const after = mapValues(parties, cpuSeconds);
     return mapValues(after, (used, party) => (used - before.seconds[party]) / seconds);
   };
+}
+
+/** CPU of the threads of one name in one process. */
+export interface ThreadShare {
+  readonly name: string;
+  /** Average number of cores. */
+  readonly cores: number;
+  /** Of these, in the kernel: sockets, files and waking other threads. */
+  readonly kernelCores: number;
+}
+
+/** Starts watching the product's threads; call the returned function to stop. The busiest come first. */
+export function watchThreads(product: readonly Process[]): () => ThreadShare[] {
+  const before = new Map(threadUses(product).map((use) => [`${use.pid}/${use.id}`, use]));
+  const startedMs = performance.now();
+  return () => {
+    const seconds = (performance.now() - startedMs) / 1_000;
+    const names = new Map(product.map(({ pid, commandLine }) => [pid, roleOf(commandLine)]));
+    const groups = Map.groupBy(threadUses(product), ({ pid, name }) => `${names.get(pid)}: ${name}`);
+    return [...groups]
+      .map(([name, uses]): ThreadShare => {
+        const used = (of: 'seconds' | 'kernelSeconds') =>
+          uses.reduce((sum, use) => sum + use[of] - (before.get(`${use.pid}/${use.id}`)?.[of] ?? 0), 0) /
+          seconds;
+        return { name, cores: used('seconds'), kernelCores: used('kernelSeconds') };
+      })
+      .sort((one, other) => other.cores - one.cores);
+  };
+}
+
+/** The role of a process, or its program. */
+function roleOf(commandLine: string): string {
+  return basename(commandLine.split(' ').at(-1) ?? '', '-entry.ts');
 }
 
 function mapValues<Key extends string, From, To>(

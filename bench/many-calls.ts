@@ -43,6 +43,7 @@ async function run(loads: readonly number[]): Promise<void> {
         printTroubles(result);
         printLogged(product.log.slice(logged));
         console.log(`  cores taken: ${coresOf(result)}`);
+        console.log(`  of the product’s, by thread (in the kernel):\n${threadsOf(result)}`);
         const ofLoad = [lostFigure(result), ...callFigures(result)];
         console.log(`\n${toText(ofLoad)}\n`);
         figures.push(...ofLoad);
@@ -74,6 +75,14 @@ function coresOf({ cores }: LoadResult): string {
   return Object.entries(cores)
     .map(([party, taken]) => `${party} ${taken.toFixed(2)}`)
     .join(', ');
+}
+
+/** The threads that take at least one in a hundred of what the product takes. */
+function threadsOf({ threads, cores }: LoadResult): string {
+  return threads
+    .filter((thread) => thread.cores >= cores.product / 100)
+    .map((thread) => `    ${thread.cores.toFixed(3)} (${thread.kernelCores.toFixed(3)})  ${thread.name}`)
+    .join('\n');
 }
 
 const named = process.argv.slice(2).map(Number);

@@ -40,6 +40,30 @@ export function cpuSeconds(processes: readonly Process[]): number {
   }, 0);
 }
 
+/** CPU time of a thread, seconds. */
+export interface ThreadUse {
+  readonly pid: number;
+  readonly id: string;
+  /** Of a pool, all threads have the same name. */
+  readonly name: string;
+  readonly seconds: number;
+  /** Of these, in the kernel. */
+  readonly kernelSeconds: number;
+}
+
+/** The threads of these processes and what each has used so far. */
+export function threadUses(processes: readonly Process[]): ThreadUse[] {
+  return processes.flatMap(({ pid }) =>
+    threadsOf(pid).map((id) => {
+      const [user = 0, kernel = 0] = (fieldsOf(`/proc/${pid}/task/${id}/stat`) ?? [])
+        .slice(11, 13)
+        .map((ticks) => Number(ticks) / TICKS_PER_SECOND);
+      const name = read(`/proc/${pid}/task/${id}/comm`)?.trim() ?? '';
+      return { pid, id, name, seconds: user + kernel, kernelSeconds: kernel };
+    }),
+  );
+}
+
 /** How often the threads of these processes have waited for something so far, and were woken up by it. */
 export function wakeUps(processes: readonly Process[]): number {
   const files = processes.flatMap(({ pid }) =>
@@ -105,7 +129,11 @@ function threadsOf(pid: number): readonly string[] {
 
 /** Fields of /proc/<pid>/stat from the state on (proc(5): field 3 is index 0). */
 function statOf(pid: number): readonly string[] | undefined {
-  const stat = read(`/proc/${pid}/stat`);
+  return fieldsOf(`/proc/${pid}/stat`);
+}
+
+function fieldsOf(path: string): readonly string[] | undefined {
+  const stat = read(path);
   // The name in parentheses may contain spaces.
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 }

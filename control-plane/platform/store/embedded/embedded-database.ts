@@ -113,7 +113,10 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
 }
 
 const startOwnThread: StartThread = (workerData, { onReady, onError, onExit }) => {
-  const thread = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData });
+  const thread = new Worker(new URL('./writer-thread.ts', import.meta.url), {
+    name: 'store-writer',
+    workerData,
+  });
   thread.on('error', onError);
   thread.on('exit', onExit);
   thread.on('message', ({ url }: WriterReady) => onReady(url));

@@ -11,6 +11,7 @@ await serveStore(options, parentPort, startReader, () => parentPort?.close());
 
 function startReader() {
   const thread = new Worker(new URL('./reader-thread.ts', import.meta.url), {
+    name: 'store-reader',
     workerData: { file: options.file, preloadMs: options.preloadMs } satisfies ReaderOptions,
   });
   // If the reader crashes, this thread exits too, and then the process.
