@@ -20,7 +20,7 @@ export interface Clock {
   wallTime(): number;
   /** Calls `callback` once after `ms`. */
   after(ms: number, callback: () => void): Timer;
-  /** Calls `callback` every `ms` until cancelled. The first call may come up to half a second later. */
+  /** Calls `callback` every `ms` until cancelled. The first call may come up to a second later. */
   every(ms: number, callback: () => void): Timer;
   /** Resolves after `ms`; rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

@@ -1,7 +1,8 @@
 /**
  * Repeated timers that fire together: those of one thread whose intervals are whole half-seconds are due on
- * the half-seconds since its start, so that an idle thread wakes up once for all of them. Each thread counts
- * from its own start, so that those of a machine do not all wake up at once.
+ * the half-seconds since its start, those of whole seconds on the seconds, so that an idle thread wakes up
+ * once for all of them. Each thread counts from its own start, so that those of a machine do not all wake up
+ * at once.
  */
 import { AsyncResource } from 'node:async_hooks';
 
@@ -17,6 +18,7 @@ interface SingleTimers {
 }
 
 const GRID_MS = 500;
+const WHOLE_MS = 1_000;
 /**
  * Node’s timers count whole milliseconds and may fire a little early. A tick that is due so soon counts as
  * due; the time of the next one is computed from when it was due, so that none fires twice.
@@ -48,11 +50,12 @@ export class SharedTicks {
   }
 
   /**
-   * As `Clock.every`; the first call comes up to half a second later. Where each call comes late, the next
-   * one follows no later than with a timer of its own, and up to half a second earlier.
+   * As `Clock.every`; the first call comes up to a second later. Where each call comes late, the next one
+   * follows no later than with a timer of its own, and up to half a second earlier.
    */
   every(everyMs: number, callback: () => void): Timer {
-    const dueMs = this.#gridAt(this.#clock.now() + everyMs - EARLY_MS, Math.ceil);
+    const stepMs = everyMs % WHOLE_MS === 0 ? WHOLE_MS : GRID_MS;
+    const dueMs = this.#gridAt(this.#clock.now() + everyMs - EARLY_MS, Math.ceil, stepMs);
     // A tick runs in the async context of the code that asked for it, whichever code set the common timer.
     const tick = { everyMs, callback: AsyncResource.bind(callback), dueMs };
     this.#ticks.add(tick);
@@ -66,8 +69,8 @@ export class SharedTicks {
   }
 
   /** The time at which ticks may be due that is before or after this one. */
-  #gridAt(ms: number, round: (steps: number) => number): number {
-    return this.#originMs + round((ms - this.#originMs) / GRID_MS) * GRID_MS;
+  #gridAt(ms: number, round: (steps: number) => number, stepMs = GRID_MS): number {
+    return this.#originMs + round((ms - this.#originMs) / stepMs) * stepMs;
   }
 
   #setTimer(): void {

@@ -19,7 +19,7 @@ import { openSpeechEngines, type SpeechEngines, type SpeechEnginesOptions } from
 import { announcedModels } from '#media/speech/models/announced-models.ts';
 import { ModelDownloads } from '#media/speech/models/model-downloads.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
-import type { JobKind } from '#protocol/worker-link.ts';
+import { HEARTBEAT_MS, type JobKind } from '#protocol/worker-link.ts';
 import { startLagMeter } from '#runtime/event-loop/loop-lag.ts';
 import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
 import { SpeakingLease } from '#runtime/link/speaking-lease.ts';
@@ -114,7 +114,7 @@ async function compose(
     phone: signalling && { signalling, clock, logger, media, egress, ...phoneSettings(settings) },
     tracing,
     drainMs: settings.DRAIN_SECONDS * 1000,
-    loopLagMs: startLagMeter(),
+    loopLagMs: startLagMeter(HEARTBEAT_MS),
     onSpeechModels: announcedModels({ downloads, prepare: speech.prepare, logger }),
     onRooms: () => warmUp.addRooms(),
   });

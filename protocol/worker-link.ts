@@ -24,6 +24,8 @@ import {
 } from './session-record.ts';
 
 export const WORKER_LINK_VERSION = 1;
+/** Interval of a worker's heartbeats, ms. */
+export const HEARTBEAT_MS = 1_000;
 
 const ms = z.number();
 /** Kinds of jobs. */

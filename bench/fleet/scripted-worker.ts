@@ -6,7 +6,12 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import type { AnalysisResult, SessionItem } from '#protocol/session-record.ts';
-import type { ControlMessage, DurableReport, ReportedDialog } from '#protocol/worker-link.ts';
+import {
+  type ControlMessage,
+  type DurableReport,
+  HEARTBEAT_MS,
+  type ReportedDialog,
+} from '#protocol/worker-link.ts';
 import { startLagMeter } from '#runtime/event-loop/loop-lag.ts';
 import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
 import { KeptPieces } from '#runtime/link/kept-pieces.ts';
@@ -103,7 +108,7 @@ export class ScriptedWorker {
       jobs: this.#jobs,
       client: this.#client,
       phone: { signalling: { isConnected: true } },
-      loopLagMs: startLagMeter(),
+      loopLagMs: startLagMeter(HEARTBEAT_MS),
     });
   }
 

@@ -1,49 +1,45 @@
 /** Event-loop delay of this thread, sent with each heartbeat; above a limit the worker declines new calls. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** The interval of the samples, and the percentile of their delays that is reported. */
-interface Sampling {
-  readonly resolutionMs: number;
-  readonly percentile: number;
-}
-
-/** While jobs run. */
-const BUSY: Sampling = { resolutionMs: 10, percentile: 95 };
-/**
- * Without jobs: few samples, because each wakes the thread. One late sample in a second is still no lag: of
- * two, the median is the earlier one.
- */
-const IDLE: Sampling = { resolutionMs: 500, percentile: 50 };
+/** Interval of the samples while jobs run, ms. */
+const RESOLUTION_MS = 10;
+/** Of the delays since the previous reading while jobs run. */
+const PERCENTILE = 95;
 
 /**
- * The 95th percentile of the delay since the previous call, without jobs the median, in ms. `isBusy`: whether
- * jobs run; sets the interval of the samples until the next call.
+ * The delay of the event loop, ms, read once per heartbeat. While jobs run, the 95th percentile of the delays
+ * since the previous reading. `isBusy`: whether jobs run; sets what is measured until the next reading.
  */
 export type LagMeter = (isBusy: boolean) => number;
 
-/** Starts a meter that is not busy yet; `monitor` starts to sample the event loop. */
-export function startLagMeter(monitor: typeof monitorEventLoopDelay = monitorEventLoopDelay): LagMeter {
-  const start = ({ resolutionMs }: Sampling) => {
-    const started = monitor({ resolution: resolutionMs });
-    started.enable();
-    return started;
-  };
-  let sampling = IDLE;
-  let lag = start(sampling);
+/**
+ * Starts a meter that is not busy yet. Without jobs nothing wakes the thread to measure it: the delay is what
+ * both of the last two readings, due every `everyMs`, were late. One late reading is no lag. `monitor` starts
+ * to sample the event loop.
+ */
+export function startLagMeter(
+  everyMs: number,
+  monitor: typeof monitorEventLoopDelay = monitorEventLoopDelay,
+): LagMeter {
+  let samples: ReturnType<typeof monitorEventLoopDelay> | null = null;
   let askedMs = performance.now();
+  let earlierMs = 0;
+  const read = (sinceMs: number): number => {
+    if (samples === null) return Math.min(earlierMs, sinceMs - everyMs);
+    // A loop that turned only once in this period yields no sample.
+    return (samples.count === 0 ? sinceMs : samples.percentile(PERCENTILE) / 1e6) - RESOLUTION_MS;
+  };
   return (isBusy) => {
     const nowMs = performance.now();
-    // A loop that turned only once in this period yields no sample.
-    const lateMs = lag.count === 0 ? nowMs - askedMs : lag.percentile(sampling.percentile) / 1e6;
-    const delayMs = Math.max(0, lateMs - sampling.resolutionMs);
+    const sinceMs = nowMs - askedMs;
+    const delayMs = Math.max(0, read(sinceMs));
     askedMs = nowMs;
-    lag.reset();
-    const wanted = isBusy ? BUSY : IDLE;
-    if (wanted !== sampling) {
-      lag.disable();
-      sampling = wanted;
-      lag = start(sampling);
-    }
+    earlierMs = sinceMs - everyMs;
+    samples?.reset();
+    if (isBusy === (samples !== null)) return delayMs;
+    samples?.disable();
+    samples = isBusy ? monitor({ resolution: RESOLUTION_MS }) : null;
+    samples?.enable();
     return delayMs;
   };
 }

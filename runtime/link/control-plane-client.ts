@@ -11,6 +11,7 @@ import {
   type ControlMessage,
   controlMessage,
   type DurableReport,
+  HEARTBEAT_MS,
   type JobKind,
   type ReportEnvelope,
   WORKER_LINK_VERSION,
@@ -23,7 +24,6 @@ import { keyOf } from './session-key.ts';
 import type { SpeakingLease } from './speaking-lease.ts';
 import type { Spool } from './spool.ts';
 
-const HEARTBEAT_MS = 1_000;
 /** The control plane answers heartbeats with pings; longer silence means a dead connection. */
 const SILENCE_MS = 6_000;
 /** Most reports of one session resent at once. */

@@ -31,7 +31,19 @@ describe('the repeated timers of one thread', () => {
     const slow = every(1_000);
     await clock.advance(2_677);
     expect(fast.times).toEqual([1_000, 1_500, 2_000, 2_500, 3_000]);
-    expect(slow.times).toEqual([1_500, 2_500]);
+    expect(slow.times).toEqual([2_000, 3_000]);
+    expect(wakeUps()).toBe(5);
+  });
+
+  it('of whole seconds fire together on the seconds, so that a thread without others wakes once for them', async () => {
+    const { clock, every, wakeUps } = ticking();
+    await clock.advance(123);
+    const one = every(1_000);
+    await clock.advance(600);
+    const other = every(2_000);
+    await clock.advance(5_277);
+    expect(one.times).toEqual([2_000, 3_000, 4_000, 5_000, 6_000]);
+    expect(other.times).toEqual([3_000, 5_000]);
     expect(wakeUps()).toBe(5);
   });
 

@@ -82,6 +82,12 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
       else silence = watch();
     });
   let silence = watch();
+  let wasPinged = false;
+  /** By the ping the worker detects a dead connection. Without calls every second one is enough. */
+  const answerHeartbeat = (calls: number) => {
+    wasPinged = calls > 0 || !wasPinged;
+    if (wasPinged && socket.readyState === socket.OPEN) socket.ping();
+  };
   socket.on('ping', (data) => {
     lastHeardMs = clock.now();
     if (worker && options.isListed) worker.keepPing(data);
@@ -94,8 +100,7 @@ export function openWorkerConnection(socket: WebSocket, options: WorkerConnectio
     if (!message) logger.warn('dropped an invalid message from a worker');
     else if (worker) {
       worker.take(message);
-      // By the ping the worker detects a dead connection.
-      if (message.type === 'heartbeat' && socket.readyState === socket.OPEN) socket.ping();
+      if (message.type === 'heartbeat') answerHeartbeat(message.calls);
       options.onMessage(worker, message);
     } else if (message.type === 'register') {
       worker = new SocketWorker(socket, { clock, silentMs }, message);

@@ -8,23 +8,20 @@ function standFor(ms: number): void {
   while (performance.now() < untilMs);
 }
 
-it.each([
-  [true, 750],
-  [false, 290],
-])(
-  'a loop blocked since the last reading reports all that exceeds its interval as delay (busy: %s)',
-  (isBusy, leastMs) => {
-    const lagMs = startLagMeter();
-    lagMs(isBusy);
-    standFor(200);
-    lagMs(isBusy);
-    standFor(800);
-    expect(lagMs(isBusy)).toBeGreaterThan(leastMs);
-  },
-);
+/** Interval of the readings. */
+const EVERY_MS = 200;
+
+it('while jobs run, a loop blocked since the last reading reports the complete block as its delay', () => {
+  const lagMs = startLagMeter(EVERY_MS);
+  lagMs(true);
+  standFor(200);
+  lagMs(true);
+  standFor(300);
+  expect(lagMs(true)).toBeGreaterThan(250);
+});
 
 it('while jobs run, one block among many turns is no delay', async () => {
-  const lagMs = startLagMeter();
+  const lagMs = startLagMeter(EVERY_MS);
   lagMs(true);
   await sleep(150);
   standFor(400);
@@ -33,7 +30,7 @@ it('while jobs run, one block among many turns is no delay', async () => {
 });
 
 it('while jobs run, short blocks are seen', async () => {
-  const lagMs = startLagMeter();
+  const lagMs = startLagMeter(EVERY_MS);
   lagMs(true);
   for (let block = 0; block < 10; block++) {
     standFor(40);
@@ -43,30 +40,36 @@ it('while jobs run, short blocks are seen', async () => {
   expect(lagMs(true)).toBeGreaterThan(25);
 });
 
-it.each([
-  { isBusy: true, resolutionMs: 10, samples: 100, late: 4 },
-  { isBusy: false, resolutionMs: 500, samples: 2, late: 1 },
-])('of the $samples samples in a second, $late may be late (busy: $isBusy)', (second) => {
+it('while jobs run, four of a hundred samples may be late', () => {
   const monitor = ({ resolution = 0 } = {}) => {
     const delays = createHistogram();
-    const isAsked = resolution === second.resolutionMs;
-    for (let sample = 0; isAsked && sample < second.samples; sample++)
-      delays.record((resolution + (sample < second.late ? 400 : 0)) * 1_000_000);
+    for (let sample = 0; sample < 100; sample++)
+      delays.record((resolution + (sample < 4 ? 400 : 0)) * 1_000_000);
     const meter: unknown = Object.assign(delays, { enable: () => true, disable: () => true });
     return meter as ReturnType<typeof monitorEventLoopDelay>;
   };
-  const lagMs = startLagMeter(monitor);
-  // The idle samples of the start, if it is busy; they are read here.
-  if (second.isBusy) lagMs(true);
-  expect(lagMs(second.isBusy)).toBeLessThan(1);
+  const lagMs = startLagMeter(EVERY_MS, monitor);
+  lagMs(true);
+  expect(lagMs(true)).toBeLessThan(1);
 });
 
-it('without jobs the thread is woken seldom, so that a block among few turns is the delay', async () => {
-  const lagMs = startLagMeter();
-  lagMs(true);
+it('without jobs, nothing wakes the thread', () => {
+  const started: unknown[] = [];
+  const lagMs = startLagMeter(EVERY_MS, (options) => {
+    started.push(options);
+    throw new Error('no samples are wanted');
+  });
   lagMs(false);
-  await sleep(150);
-  standFor(1_000);
-  await sleep(300);
-  expect(lagMs(false)).toBeGreaterThan(200);
+  expect(started).toEqual([]);
+});
+
+it('without jobs, one late reading is no delay, and two are', () => {
+  const lagMs = startLagMeter(EVERY_MS);
+  lagMs(false);
+  standFor(EVERY_MS + 300);
+  expect(lagMs(false)).toBe(0);
+  standFor(EVERY_MS + 200);
+  expect(lagMs(false)).toBeGreaterThan(150);
+  standFor(EVERY_MS);
+  expect(lagMs(false)).toBeLessThan(150);
 });

@@ -103,17 +103,22 @@ describe('a ping of a worker', () => {
 });
 
 describe('the watch of a link', () => {
-  it('answers each heartbeat with a ping, by which the worker knows that it is heard', async () => {
+  it.each([
+    { load: 'with calls each', calls: 3, expected: [1, 2, 3, 4] },
+    { load: 'without calls every second', calls: 0, expected: [1, 1, 2, 2] },
+  ])('answers $load heartbeat with a ping, by which the worker knows that it is heard', async (load) => {
     const worker = await connect(false);
     let pings = 0;
     client.on('ping', () => {
       pings += 1;
     });
-    for (let count = 1; count <= 3; count++) {
-      client.send(JSON.stringify(HEARTBEAT));
+    const counted: number[] = [];
+    for (const _ of load.expected) {
+      client.send(JSON.stringify({ ...HEARTBEAT, calls: load.calls }));
       await settled(worker);
-      expect(pings).toBe(count);
+      counted.push(pings);
     }
+    expect(counted).toEqual(load.expected);
   });
 
   it('closes a link as soon as it has been silent for too long, and wakes only to look for that', async () => {
