@@ -23,6 +23,7 @@ import { whoAnswered } from '#runtime/turn/machine/opening/answering-machine.ts'
 import { withoutCues } from '#runtime/turn/text/cues.ts';
 import { expectationOf } from '#runtime/turn/text/expectation.ts';
 import { normalised } from '#runtime/turn/text/normalised.ts';
+import { argumentsOfSchema, slotsOf } from '#runtime/turn/text/tool-slots.ts';
 import { soundsOf } from '#runtime/turn/text/word-sounds.ts';
 import { toFault, toTwilioFailure } from '#telephony/carriers/twilio-failure.ts';
 import { decodeBencode } from '#telephony/relay/bencode.ts';
@@ -112,7 +113,20 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
     judgeAnswer(text, { kind: 'yes_no', isOffer: false }, 'en'),
     judgeAnswer(text, { kind: 'phone' }, 'en'),
     judgeAnswer(`${text}at gmail dot`, { kind: 'email' }, 'en'),
+    judgeAnswer(`${text}quatre-vingt`, { kind: 'phone' }, 'fr'),
+    judgeAnswer(`may ${text}`, { kind: 'birth' }, 'en'),
+    judgeAnswer(text, { kind: 'spelling', names: [text.slice(0, 400)] }, 'en'),
+    judgeAnswer(text, { kind: 'code', lengths: [8] }, 'en'),
   ],
+  'arguments of tools': (text) =>
+    slotsOf(
+      [
+        { name: text, description: `${text} digits` },
+        { name: 'a', description: '', schema: { pattern: `^\\d{4}${text}`, title: text, enum: [text, 'b'] } },
+        ...argumentsOfSchema({ properties: { [text]: { pattern: text } } }),
+      ],
+      'en',
+    ),
   'what a reply expects': (text) => [expectationOf(`${text}?`, 'en'), expectationOf(`or ${text}?`, 'de')],
   'how a word sounds': soundsOf,
 };

@@ -8,8 +8,10 @@ import type { Recognizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { type TurnSettings, turnSettings } from '#protocol/conversation-settings.ts';
 import type { ChatMessage } from '../../llm/llm.ts';
+import type { Slot } from '../text/expectation.ts';
 import type { KeypadMenu } from '../text/keypad.ts';
 import { type Phrases, phrasesFor } from '../text/phrases.ts';
+import { argumentsOfSchema, slotsOf } from '../text/tool-slots.ts';
 import { type TransferRules, transferRules } from './ending/transfer-rules.ts';
 
 /**
@@ -50,6 +52,8 @@ export interface TurnConfig extends TurnSettings {
   /** Null, or absent from older logs, without an opt-out. */
   readonly optOut?: OptOut | null;
   readonly language: string;
+  /** Arguments of the agent's tools that its questions may ask for; absent without any. */
+  readonly slots?: readonly Slot[];
   readonly phrases: Phrases;
   readonly hangUpFarewell: { readonly mode: 'generated' | 'fixed' | 'off'; readonly message: string };
   readonly hangUpRefuseQuestions: boolean;
@@ -93,6 +97,7 @@ export function turnConfig(
     disclosure: render(plan.outreach?.disclosure ?? '').trim(),
     optOut: plan.outreach?.opt_out ?? null,
     language: voice.speaking_language,
+    ...slotsIn(plan),
     phrases: phrasesFor(voice.speaking_language),
     ...turnSettings(conversation),
     // The limit of this call: a preview has a lower one than its agent.
@@ -126,6 +131,15 @@ export function turnConfig(
     },
     generationCapMs: GENERATION_CAP_MS,
   };
+}
+
+function slotsIn({ config, tools, tool_servers }: CallPlan): Pick<TurnConfig, 'slots'> {
+  const own = tools.flatMap((tool) => tool.arguments);
+  const served = tool_servers.flatMap((server) =>
+    server.tools.flatMap((tool) => argumentsOfSchema(JSON.parse(tool.input_schema))),
+  );
+  const slots = slotsOf([...own, ...served], config.voice.speaking_language);
+  return slots.length > 0 ? { slots } : {};
 }
 
 /** Texts that contain variables. */

@@ -12,7 +12,7 @@ import type { TurnConfig, VariableTexts } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
 /** Increase when equal inputs would give different effects; a flight log names the version that wrote it. */
-export const TURN_MACHINE_VERSION = 17;
+export const TURN_MACHINE_VERSION = 18;
 
 /** The caller's speech until it is taken as a turn, including pauses. */
 export interface Speech {
@@ -348,10 +348,10 @@ export function initialState(config: TurnConfig): TurnState {
 }
 
 /** The answer that the agent's last question on the previous worker asks for. A hold line may follow it. */
-function lastAsked({ language, resumed }: TurnConfig): Expectation | null {
+function lastAsked({ language, resumed, slots = [] }: TurnConfig): Expectation | null {
   for (const { role, content } of resumed?.history.toReversed() ?? []) {
     if (role !== 'assistant') return null;
-    const expects = expectationOf(content, language);
+    const expects = expectationOf(content, language, { slots });
     if (expects !== null) return expects;
   }
   return null;

@@ -79,14 +79,8 @@ const REPEATS: ReadonlyMap<string, number> = new Map([
   ['doppio', 1],
 ]);
 
-/** Digits that a word adds to a dictated number; 0 ends the number. */
-export function digitCount(word: string, language: string): number {
-  if (digitOf(word, language) !== null) return 1;
-  if (isNumeral(word)) return word.replace(/\D/g, '').length;
-  const letters = [...word];
-  // Digit words written without spaces.
-  if (letters.length > 1 && letters.every((letter) => digitOf(letter, language) !== null))
-    return letters.length;
+/** How often a word such as "double" repeats what follows it; 0 for other words. */
+export function repeatsAfter(word: string): number {
   return REPEATS.get(word) ?? 0;
 }
 

@@ -4,8 +4,9 @@
  */
 import { digitOf } from './digit-words.ts';
 import type { QuestionTexts } from './languages/language-texts.ts';
-import { bare, normalised } from './normalised.ts';
+import { bare, bareWords, normalised } from './normalised.ts';
 import { questionTextsFor } from './phrases.ts';
+import { namesIn } from './spelled-letters.ts';
 
 /** The kind of answer that a reply asks for. */
 export type Expectation =
@@ -15,7 +16,31 @@ export type Expectation =
   | { readonly kind: 'phone' }
   /** Numbers of digits that may be complete, ascending. */
   | { readonly kind: 'digits'; readonly lengths: readonly number[] }
-  | { readonly kind: 'email' | 'spelling' | 'full_name' | 'birth' };
+  /** Letters and digits; numbers of both that may be complete, ascending. */
+  | { readonly kind: 'code'; readonly lengths: readonly number[] }
+  /** Names that were said before, without accents. */
+  | { readonly kind: 'spelling'; readonly names: readonly string[] }
+  | { readonly kind: 'email' | 'full_name' | 'birth' };
+
+/** An argument of the agent's tools, which a question may ask for. */
+export interface Slot {
+  /** Phrases that name it in a question, in the form in which words are compared. */
+  readonly names: readonly string[];
+  readonly expects: Expectation;
+}
+
+/** Besides the reply, by which an expectation is judged. */
+export interface ReplyContext {
+  /** What the caller said before it. */
+  readonly said?: string;
+  readonly slots?: readonly Slot[];
+}
+
+interface Asker {
+  readonly language: string;
+  readonly texts: QuestionTexts;
+  readonly slots: readonly Slot[];
+}
 
 /** Characters at the end of the reply that are searched. */
 const SEARCHED_CHARS = 400;
@@ -26,18 +51,26 @@ const OPTION_WORDS = 4;
 const MOST_OPTIONS = 6;
 
 /** The answer that a reply expects; null: any, several, or unknown. */
-export function expectationOf(reply: string, language: string): Expectation | null {
+export function expectationOf(
+  reply: string,
+  language: string,
+  { said = '', slots = [] }: ReplyContext = {},
+): Expectation | null {
   const texts = questionTextsFor(language);
   if (texts === null) return null;
-  const sentence = onlyQuestion(reply.slice(-SEARCHED_CHARS).replaceAll('’', "'"), texts, language);
+  const asker: Asker = { language, texts, slots };
+  const sentence = onlyQuestion(reply.slice(-SEARCHED_CHARS).replaceAll('’', "'"), asker);
   if (sentence === null) return null;
   const words = ` ${normalised(sentence)} `;
   const isQuestion = asks(sentence);
   if ((!isQuestion && !hasOne(words, texts.requests)) || hasOne(words, texts.several)) return null;
   // A number or an address in the question is read back, and the answer to that is yes or no.
   const readsBack = sentence.replace(/\D/g, '').length >= READ_BACK_DIGITS || sentence.includes('@');
-  const things = readsBack && isQuestion ? [] : thingsIn(words, texts, language);
-  if (things.length > 0) return theOne(things, { words, isQuestion }, texts, language);
+  const things = readsBack && isQuestion ? [] : thingsIn(words, asker);
+  if (things.length > 0) {
+    const expects = theOne(things, { words, isQuestion }, asker);
+    return expects?.kind === 'spelling' ? { ...expects, names: namesSaid(reply, said) } : expects;
+  }
   const options = optionsOf(sentence, texts);
   const isOpen = hasOne(words, texts.open);
   const isOffer = hasOne(words, texts.offers);
@@ -49,34 +82,34 @@ export function expectationOf(reply: string, language: string): Expectation | nu
  * The last question, if at most one sentence follows it; otherwise the last sentence. Null if the reply asks
  * for anything besides.
  */
-function onlyQuestion(reply: string, texts: QuestionTexts, language: string): string | null {
+function onlyQuestion(reply: string, asker: Asker): string | null {
   const [last = '', before = '', ...earlier] = reply
     .trim()
     .split(/(?<=[.!?])\s+/)
     .reverse();
   const isBefore = !asks(last) && asks(before);
   const preceding = isBefore ? earlier : [before, ...earlier];
-  if (preceding.some((sentence) => asks(sentence) || requestsThing(sentence, texts, language))) return null;
+  if (preceding.some((sentence) => asks(sentence) || requestsThing(sentence, asker))) return null;
   if (!isBefore) return last;
-  return goesOn(last, texts, language) ? null : before;
+  return goesOn(last, asker) ? null : before;
 }
 
 function asks(sentence: string): boolean {
   return /\?["')\]]?$/.test(sentence.trim());
 }
 
-function requestsThing(sentence: string, texts: QuestionTexts, language: string): boolean {
+function requestsThing(sentence: string, asker: Asker): boolean {
   const words = ` ${normalised(sentence)} `;
-  return hasOne(words, texts.requests) && thingsIn(words, texts, language).length > 0;
+  return hasOne(words, asker.texts.requests) && thingsIn(words, asker).length > 0;
 }
 
 /** The sentence after a question changes it: "Please also tell me your phone number." */
-function goesOn(sentence: string, texts: QuestionTexts, language: string): boolean {
+function goesOn(sentence: string, asker: Asker): boolean {
   const words = ` ${normalised(sentence)} `;
-  const { open, or, requests, several } = texts;
+  const { open, or, requests, several } = asker.texts;
   return (
     [open, or, requests, several].some((phrases) => hasOne(words, phrases)) ||
-    thingsIn(words, texts, language).length > 0
+    thingsIn(words, asker).length > 0
   );
 }
 
@@ -86,7 +119,7 @@ interface Thing {
   readonly name: string;
 }
 
-function thingsIn(words: string, texts: QuestionTexts, language: string): readonly Thing[] {
+function thingsIn(words: string, { language, slots, texts }: Asker): readonly Thing[] {
   const named = (phrases: string, expects: Expectation): Thing[] => {
     const name = phrases.split('|').find((phrase) => words.includes(` ${phrase} `));
     return name === undefined ? [] : [{ expects, name }];
@@ -97,14 +130,34 @@ function thingsIn(words: string, texts: QuestionTexts, language: string): readon
     ...named(texts.phone, { kind: 'phone' }),
     ...(number ? [{ expects: { kind: 'digits' as const, lengths: number[1] }, name: number[0] }] : []),
   ];
-  return [
+  const things = [
     // "The last four digits of your phone number."
     ...(counted.length > 0 ? counted : numbers),
-    ...named(texts.spelling, { kind: 'spelling' }),
+    ...named(texts.spelling, { kind: 'spelling', names: [] }),
     ...named(texts.email, { kind: 'email' }),
     ...named(texts.fullName, { kind: 'full_name' }),
     ...named(texts.birth, { kind: 'birth' }),
   ];
+  return things.length > 0 ? things : slotsIn(words, slots);
+}
+
+/** The arguments that are named; of two names the longer, so that "order" is not in "order number". */
+function slotsIn(words: string, slots: readonly Slot[]): readonly Thing[] {
+  const named = slots.flatMap(({ names, expects }): readonly Thing[] => {
+    const name = names.filter((each) => words.includes(` ${each} `)).sort((a, b) => b.length - a.length)[0];
+    return name === undefined ? [] : [{ expects, name }];
+  });
+  const apart = named.filter(
+    ({ name }, index) =>
+      !named.some((other, at) => at !== index && other.name !== name && other.name.includes(name)),
+  );
+  return apart.filter(({ name }, index) => apart.findIndex((other) => other.name === name) === index);
+}
+
+/** Words that may be the name to be spelled: capitalised ones of the reply, and all that the caller said. */
+function namesSaid(reply: string, said: string): readonly string[] {
+  const capitalised = reply.split(/\s+/).filter((word) => /^[^\p{L}]?\p{Lu}/u.test(word));
+  return [...namesIn([...capitalised, ...bareWords(said.slice(-SEARCHED_CHARS))])];
 }
 
 /** "The last four digits", "les quatre derniers chiffres". */
@@ -123,8 +176,7 @@ function countedDigits(words: string, texts: QuestionTexts, language: string): r
 function theOne(
   things: readonly Thing[],
   { words, isQuestion }: { readonly words: string; readonly isQuestion: boolean },
-  texts: QuestionTexts,
-  language: string,
+  { language, texts }: Asker,
 ): Expectation | null {
   const [thing] = things;
   if (thing === undefined || things.length > 1 || hasOne(words, texts.about)) return null;

@@ -8,10 +8,12 @@ import { toCardinal as cs } from 'n2words/cs-CZ';
 import { toCardinal as da } from 'n2words/da-DK';
 import { toCardinal as de } from 'n2words/de-DE';
 import { toCardinal as el } from 'n2words/el-GR';
+import { toCardinal as en } from 'n2words/en-US';
 import { toCardinal as es } from 'n2words/es-ES';
 import { toCardinal as fa } from 'n2words/fa-IR';
 import { toCardinal as fi } from 'n2words/fi-FI';
 import { toCardinal as tl } from 'n2words/fil-PH';
+import { toCardinal as frBelgian } from 'n2words/fr-BE';
 import { toCardinal as fr } from 'n2words/fr-FR';
 import { toCardinal as gu } from 'n2words/gu-IN';
 import { toCardinal as he } from 'n2words/he-IL';
@@ -91,6 +93,15 @@ const CARDINALS: Readonly<Record<string, (value: string) => string>> = {
   vi,
   zh,
 };
+
+/** All usual words of a whole number, also in English and in Belgian French; empty for other languages. */
+export function cardinalWords(value: number, language: string): readonly string[] {
+  const written = String(value);
+  if (language === 'en') return [en(written)];
+  const words = numberWords(written, language);
+  if (words === null) return [];
+  return language === 'fr' ? [words, frBelgian(written)] : [words];
+}
 
 /** The words of a number, `value` with a decimal point; null for languages without number words. */
 export function numberWords(value: string, language: string): string | null {

@@ -85,7 +85,7 @@ describe('the record of a turn', () => {
     expect(latencyOf("What's your phone number?", '555 123 4567')).toMatchObject({
       endpoint_rule: 'as_expected',
       expectation: 'expected 7 to 10 digits, has 10',
-      endpoint_ms: 325,
+      endpoint_ms: 275,
     });
     expect(latencyOf("What's your phone number?", '555 123')).toMatchObject({
       endpoint_rule: 'short_of_expected',

@@ -4,7 +4,6 @@
  * that counts as finished. Waits are counted from the end of speech.
  */
 import { compileLinearPattern } from '#base/linear-pattern.ts';
-import { digitCount } from '../../text/digit-words.ts';
 import type { Expectation } from '../../text/expectation.ts';
 import {
   answersNo,
@@ -15,9 +14,12 @@ import {
   MAIL_WORDS,
 } from '../../text/grammar-cues.ts';
 import { bareWords } from '../../text/normalised.ts';
-import type { TurnConfig } from '../turn-config.ts';
+import { numberGroups } from '../../text/spoken-numbers.ts';
+import { JUDGE_AFTER_MS, type TurnConfig } from '../turn-config.ts';
 import { USUAL_PAUSE_MS } from '../turn-state.ts';
-import { type Fit, fitOf, type Judgement, USUALLY_GOES_ON } from './expected-answer.ts';
+import { type Fit, USUALLY_GOES_ON } from './answer-fit.ts';
+import { fitOf, type Judgement } from './expected-answer.ts';
+import { spellsNameBefore } from './expected-spelling.ts';
 
 /** Scores from these up count as finished. */
 const FINISHED_FROM = { eager: 0.25, balanced: 0.5, relaxed: 0.75 } as const satisfies Record<
@@ -29,8 +31,6 @@ const FINISHED_FROM = { eager: 0.25, balanced: 0.5, relaxed: 0.75 } as const sat
 const INCOMPLETE_FACTOR = 2.5;
 /** The same for an answer that lacks a part of what was asked for. */
 const SHORT_ANSWER_FACTOR = 3.5;
-/** Smallest value of `response_wait_ms`: no answer comes sooner. */
-const SHORTEST_WAIT_MS = 300;
 /** Of `response_wait_ms`: who sets it high wants patience in every case. */
 const LEAST_SHARE = 0.5;
 /** How much the share of callers who go on counts. */
@@ -69,6 +69,9 @@ export function judgeAnswer(text: string, expects: Expectation | null, language:
   if (!fit) return judgement;
   if (fit.goesOn !== null && fit.goesOn < USUALLY_GOES_ON)
     return UNFINISHED.has(judgement.rule) ? judgement : { rule: 'as_expected', score: 1, fit };
+  // A number of one of several lengths: no more is known than after any words.
+  if (fit.goesOn === USUALLY_GOES_ON)
+    return judgement.rule === 'half_number' ? { rule: 'plain', score: 0.6, fit } : judgement;
   return judgement.rule === 'local_number' ? judgement : { rule: 'short_of_expected', score: 0, fit };
 }
 
@@ -76,22 +79,30 @@ export function judgeAnswer(text: string, expects: Expectation | null, language:
 export function judgeCompleteness(text: string, language: string): Judgement {
   const trimmed = text.trim();
   const tokens = bareWords(trimmed);
+  const number = numberAtEnd(tokens, language);
   return (
     halfEmail(trimmed.slice(-MAIL_CHARS).toLowerCase().replace(/\s/g, ' '), tokens) ??
-    dictated(trimmed, tokens, language) ??
+    dictated(trimmed, number) ??
     spelling(tokens) ??
-    ending(trimmed, tokens, language)
+    ending(trimmed, tokens, number, language)
   );
 }
 
-function ending(text: string, tokens: readonly string[], language: string): Judgement {
+function ending(
+  text: string,
+  tokens: readonly string[],
+  number: NumberAtEnd,
+  language: string,
+): Judgement {
   const last = tokens.at(-1) ?? '';
   if (endsSentence(text)) return { rule: 'punctuation', score: 0.9 };
   if (/(\.\.\.|…|-|–)$/.test(text) || endsHesitating(last, language))
     return { rule: 'hesitation', score: 0.2 };
   // "No" answers by itself, though it leaves "yo no" open.
   const isAnswer = tokens.length === 1 && answersNo(last, language);
-  if (endsHanging(last, language) && !isAnswer) return { rule: 'hanging_word', score: 0.15 };
+  // "Un" ends a number in French, though it leaves other words open.
+  const isOpen = endsHanging(last, language) && number.groups < 2;
+  if (isOpen && !isAnswer) return { rule: 'hanging_word', score: 0.15 };
   if (/[,;:،、]$/.test(text)) return { rule: 'comma', score: 0.3 };
   return { rule: 'plain', score: 0.6 };
 }
@@ -100,26 +111,46 @@ function endsSentence(text: string): boolean {
   return /[.!?。！？؟।]["')\]]*$/u.test(text) && !/(\.\.\.|…)$/.test(text);
 }
 
+/** The number that a text ends in. */
+interface NumberAtEnd {
+  readonly digits: number;
+  readonly groups: number;
+  /** Some of it are numbers from ten in words, which could also be counts. */
+  readonly hasCounts: boolean;
+  readonly startsWithZero: boolean;
+}
+
+/** Words at the end in which numbers and spelled names are looked for. */
+const READ_TOKENS = 40;
+
+function numberAtEnd(tokens: readonly string[], language: string): NumberAtEnd {
+  const groups = numberGroups(tokens.slice(-READ_TOKENS), language);
+  const first = groups.findLastIndex(({ digits }) => digits === '') + 1;
+  const number = groups.slice(first);
+  return {
+    digits: number.reduce((sum, { digits }) => sum + digits.replace('+', '').length, 0),
+    groups: number.length,
+    hasCounts: number.some(({ isCount }) => isCount),
+    startsWithZero: number[0]?.digits.startsWith('0') ?? false,
+  };
+}
+
 /**
  * Matches the end of a dictated number: three or more digits of an unusual length, or a number that may be
- * complete without an area code.
+ * complete without an area code. "Twenty twenty five" and "twelve thirty" are none.
  */
-function dictated(text: string, tokens: readonly string[], language: string): Judgement | null {
-  let digits = 0;
-  let groups = 0;
-  for (let index = tokens.length - 1; index >= 0; index--) {
-    const token = tokens[index] ?? '';
-    const count = digitCount(token, language);
-    if (count === 0) break;
-    digits += count;
-    groups += 1;
-  }
+function dictated(text: string, { digits, groups, hasCounts, startsWithZero }: NumberAtEnd): Judgement | null {
   const isOneFigure = groups === 1 && digits <= 4;
-  if (digits < SHORTEST_DICTATION || isOneFigure || WHOLE_NUMBER_DIGITS.has(digits)) return null;
+  const isOfCounts = hasCounts && (groups < COUNT_GROUPS || (digits < COUNT_DIGITS && !startsWithZero));
+  if (digits < SHORTEST_DICTATION || isOneFigure || isOfCounts || WHOLE_NUMBER_DIGITS.has(digits)) return null;
   return digits === LOCAL_NUMBER_DIGITS && endsSentence(text)
     ? { rule: 'local_number', score: 0.6 }
     : { rule: 'half_number', score: 0.1 };
 }
+
+/** Fewer numbers in words, or of fewer digits, are a date or an hour. */
+const COUNT_GROUPS = 3;
+const COUNT_DIGITS = 5;
 
 /** Characters at the end of the text that are searched for a dictated address. */
 const MAIL_CHARS = 1_000;
@@ -143,11 +174,10 @@ function halfEmail(text: string, tokens: readonly string[]): Judgement | null {
 const LETTER =
   /^(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])\p{L}$/u;
 
-/** Matches single letters at the end: a name being spelled. */
+/** Matches single letters at the end: a name being spelled, unless it was said before and they are all of it. */
 function spelling(tokens: readonly string[]): Judgement | null {
-  return LETTER.test(tokens.at(-1) ?? '') && LETTER.test(tokens.at(-2) ?? '')
-    ? { rule: 'spelling', score: 0.1 }
-    : null;
+  if (!LETTER.test(tokens.at(-1) ?? '') || !LETTER.test(tokens.at(-2) ?? '')) return null;
+  return spellsNameBefore(tokens.slice(-READ_TOKENS)) ? { rule: 'plain', score: 0.6 } : { rule: 'spelling', score: 0.1 };
 }
 
 /** Wait from the end of speech until the turn is taken, in ms. */
@@ -162,16 +192,15 @@ export function waitMs(judgement: Judgement, config: TurnConfig, pauseMs: number
 }
 
 /**
- * Wait after the answer that was asked for: between half of `response_wait_ms`, or the shortest wait that can
- * be set, and all of it; the longer the more callers go on after it. An agent with one wait for everything
- * keeps it.
+ * Wait after the answer that was asked for: between half of `response_wait_ms`, or the time of the judgement,
+ * and all of it; the longer the more callers go on after it. An agent with one wait for everything keeps it.
  */
 function answerWaitMs({ goesOn }: Fit, config: TurnConfig, learned: number): number {
   const { eagerness, responseMaxWaitMs, responseWaitMs } = config;
   if (goesOn === null || (responseMaxWaitMs !== null && responseMaxWaitMs <= responseWaitMs))
     return responseWaitMs;
   const share = Math.min(1, (goesOn / USUALLY_GOES_ON) * PATIENCE[eagerness] * learned);
-  const sharedMs = SHORTEST_WAIT_MS + Math.max(0, responseWaitMs - SHORTEST_WAIT_MS) * share;
+  const sharedMs = JUDGE_AFTER_MS + (responseWaitMs - JUDGE_AFTER_MS) * share;
   return Math.round(Math.max(sharedMs, responseWaitMs * LEAST_SHARE));
 }
 

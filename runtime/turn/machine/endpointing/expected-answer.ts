@@ -3,22 +3,16 @@
  * show it; everything else is judged as without an expectation. Linear in the words, of which it reads 400
  * characters at most.
  */
-import { digitCount, digitOf, isNumeral } from '../../text/digit-words.ts';
-import { type Expectation, hasOne, lengthsBy } from '../../text/expectation.ts';
-import { endsHesitating, isFiller, MAIL_AT, MAIL_DOT } from '../../text/grammar-cues.ts';
+import { type Expectation, hasOne } from '../../text/expectation.ts';
+import { endsHesitating, MAIL_AT, MAIL_DOT } from '../../text/grammar-cues.ts';
 import type { QuestionTexts } from '../../text/languages/language-texts.ts';
 import { phrasesOf } from '../../text/made-of-phrases.ts';
 import { bare, bareWords, normalised } from '../../text/normalised.ts';
-import { numberWords } from '../../text/number-words.ts';
-import { questionTextsFor, symbolsFor } from '../../text/phrases.ts';
-
-/** The caller's words against what was expected. */
-export interface Fit {
-  /** Share of callers who say more after such words; null: more must follow. */
-  readonly goesOn: number | null;
-  /** For the record: "expected 10 digits, has 6". */
-  readonly note: string;
-}
+import { questionTextsFor } from '../../text/phrases.ts';
+import { type Fit, GOES_ON, SHORT_ANSWER_WORDS, withoutCourtesy } from './answer-fit.ts';
+import { birthFit } from './expected-date.ts';
+import { codeFit, numberFit } from './expected-number.ts';
+import { spellingFit } from './expected-spelling.ts';
 
 /** How complete a turn looks, and the rule that says so. */
 export interface Judgement {
@@ -41,25 +35,6 @@ export interface Judgement {
 
 /** Longer words are no short answer. */
 const READ_CHARS = 400;
-/** Words of a named option, with those around it: "I think the window, please". */
-const OPTION_ANSWER_WORDS = 5;
-
-/** Share of callers who go on after any words that look finished. */
-export const USUALLY_GOES_ON = 0.2;
-/**
- * The same after an answer that was asked for, cautious estimates: a whole number is hardly ever continued,
- * and neither is "that's correct". "Yes" and "yes, please" are not such answers: they may announce one.
- */
-const GOES_ON = {
-  number: 0.02,
-  surely: 0.04,
-  email: 0.08,
-  option: 0.08,
-  noMore: 0.08,
-  /** One word of a full name: some callers have no other, or give no other. */
-  oneName: 0.5,
-} as const;
-
 /** Judges words against the expectation; null: nothing can be said. */
 export function fitOf(text: string, expectation: Expectation, language: string): Fit | null {
   const texts = questionTextsFor(language);
@@ -75,17 +50,19 @@ export function fitOf(text: string, expectation: Expectation, language: string):
     case 'choice':
       return option(tokens, expectation.options, texts);
     case 'phone':
-      return number(tokens, null, texts, language);
+      return numberFit(tokens, null, texts, language);
     case 'digits':
-      return number(tokens, expectation.lengths, texts, language);
+      return numberFit(tokens, expectation.lengths, texts, language);
+    case 'code':
+      return codeFit(tokens, expectation.lengths, texts, language);
     case 'email':
       return address(said.toLowerCase(), texts, language);
     case 'spelling':
-      return spelledName(tokens);
+      return spellingFit(tokens, expectation.names, texts);
     case 'full_name':
       return fullName(tokens, texts, language);
     case 'birth':
-      return birthDate(tokens);
+      return birthFit(withoutCourtesy(tokens, texts), language);
     default:
       return expectation satisfies never;
   }
@@ -138,105 +115,12 @@ function answersOf(texts: QuestionTexts): Answers {
 
 function option(tokens: readonly string[], options: readonly string[], texts: QuestionTexts): Fit | null {
   const words = withoutCourtesy(tokens, texts);
-  if (words.length > OPTION_ANSWER_WORDS || !options.includes(words.at(-1) ?? '')) return null;
+  if (words.length > SHORT_ANSWER_WORDS || !options.includes(words.at(-1) ?? '')) return null;
   // "Yes, inside" may answer another question.
   if (hasOne(` ${words.join(' ')} `, texts.yes)) return null;
   const named = new Set(words.filter((word) => options.includes(word)));
   // "Pickup delivery" corrects itself and may do so again.
   return named.size === 1 ? { goesOn: GOES_ON.option, note: 'expected one of the options, has it' } : null;
-}
-
-/** `lengths` null: those of a phone number with its first digits. */
-function number(
-  tokens: readonly string[],
-  lengths: readonly number[] | null,
-  texts: QuestionTexts,
-  language: string,
-): Fit | null {
-  const words = withoutCourtesy(tokens, texts);
-  const digits = dictatedDigits(words, language);
-  if (digits === '' || digits.startsWith('+') || digits.startsWith('00')) return null;
-  const whole = lengths ?? phoneLengths(digits, texts);
-  const [least, most] = [whole[0], whole.at(-1)];
-  if (least === undefined || most === undefined) return null;
-  // "Double" announces a digit.
-  const isAnnounced = digits.endsWith('?');
-  const spoken = [...digits].findLastIndex((digit) => digit !== '?') + 1;
-  const note = `expected ${least === most ? most : `${least} to ${most}`} digits, has ${spoken}`;
-  if (isAnnounced) return { goesOn: null, note };
-  // With other digits before them, these may correct, or be another number.
-  const all = words.reduce((sum, token) => sum + digitCount(token, language), 0);
-  if (digits.length === most && all === most && !isFiller(words.at(-1) ?? ''))
-    return { goesOn: GOES_ON.number, note };
-  // "I have one", "room 204" and "the one ending in 4567" begin nothing.
-  return all < least && isDictated(words, texts, language) ? { goesOn: null, note } : null;
-}
-
-/** Only digits, after "it's" or "my number is" at most. */
-function isDictated(words: readonly string[], texts: QuestionTexts, language: string): boolean {
-  const isDigits = (word: string) => isFiller(word) || digitCount(word, language) > 0;
-  const first = words.findIndex(isDigits);
-  const before = ` ${words.slice(0, first).join(' ')} `;
-  return (
-    words.slice(first).every(isDigits) &&
-    (first === 0 || texts.begins.split('|').some((phrase) => before.endsWith(` ${phrase} `)))
-  );
-}
-
-/**
- * The digits at the end; `?` is one that is still to be named, as after "double". Sounds of hesitation may
- * interrupt them. Empty after words such as "thirty", whose digits are not counted, and for an international
- * number.
- */
-function dictatedDigits(tokens: readonly string[], language: string): string {
-  let digits = '';
-  const plus = symbolsFor(language).plus;
-  for (const token of tokens.toReversed()) {
-    const count = digitCount(token, language);
-    if (token === plus || largeNumbers(language).has(token)) return '';
-    if (count === 0 && !isFiller(token)) break;
-    if (count > 0) digits = writtenDigits(token, language, (digits[0] ?? '?').repeat(count)) + digits;
-  }
-  return digits;
-}
-
-/** The digits of a digit word, of several written as one word, or of a numeral; otherwise `repeated`. */
-function writtenDigits(token: string, language: string, repeated: string): string {
-  const digit = digitOf(token, language);
-  if (digit !== null) return digit;
-  if (isNumeral(token)) return token.replace(/[^\d+]/g, '');
-  const letters = [...token].map((letter) => digitOf(letter, language));
-  return letters.includes(null) ? repeated : letters.join('');
-}
-
-const LARGE_NUMBERS = new Map<string, ReadonlySet<string>>([
-  [
-    'en',
-    new Set(
-      (
-        'ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty ' +
-        'forty fifty sixty seventy eighty ninety hundred thousand'
-      ).split(' '),
-    ),
-  ],
-]);
-
-/** Words of the numbers from ten. */
-function largeNumbers(language: string): ReadonlySet<string> {
-  const known = LARGE_NUMBERS.get(language);
-  if (known) return known;
-  const words = new Set<string>();
-  for (let value = 10; value <= 100; value++)
-    for (const word of (numberWords(String(value), language) ?? '').split(' '))
-      if (digitOf(word, language) === null) words.add(word);
-  LARGE_NUMBERS.set(language, words);
-  return words;
-}
-
-function phoneLengths(digits: string, texts: QuestionTexts): readonly number[] {
-  const fitting = lengthsBy(texts.phoneLengths).filter(([beginning]) => digits.startsWith(beginning));
-  const longest = fitting.toSorted(([a], [b]) => b.length - a.length)[0];
-  return longest?.[1] ?? [];
 }
 
 /** Domains that end an address. */
@@ -274,16 +158,10 @@ function address(said: string, texts: QuestionTexts, language: string): Fit | nu
       ? { goesOn: null, note: 'expected an e-mail address, has no domain' }
       : null;
   const isOpen = WITH_COUNTRY.has(language) && TAKES_COUNTRY.test(domain) && !TAKES_NONE.test(domain);
-  return ENDS_DOMAIN.test(domain) && (isRounded || !isOpen)
-    ? { goesOn: GOES_ON.email, note: 'expected an e-mail address, has it' }
-    : null;
-}
-
-function spelledName(tokens: readonly string[]): Fit | null {
-  const letters = tokens.filter((token) => /^\p{L}$/u.test(token)).length;
-  return letters === tokens.length && letters < 3
-    ? { goesOn: null, note: `expected a spelled name, has ${letters === 1 ? 'one letter' : 'two letters'}` }
-    : null;
+  if (!ENDS_DOMAIN.test(domain) || (isOpen && !isRounded)) return null;
+  const isClosed = isRounded || !TAKES_COUNTRY.test(domain) || TAKES_NONE.test(domain);
+  const goesOn = isClosed ? GOES_ON.closedEmail : GOES_ON.email;
+  return { goesOn, note: 'expected an e-mail address, has it' };
 }
 
 function fullName(tokens: readonly string[], texts: QuestionTexts, language: string): Fit | null {
@@ -291,30 +169,4 @@ function fullName(tokens: readonly string[], texts: QuestionTexts, language: str
   const isName = only.length > 1 && !answersOf(texts).kindOf.has(only) && !endsHesitating(only, language);
   if (tokens.length > 1 || !isName) return null;
   return { goesOn: GOES_ON.oneName, note: 'expected a full name, has one word' };
-}
-
-/** Only dates in numerals: a recogniser that writes words leaves their order open. */
-function birthDate(tokens: readonly string[]): Fit | null {
-  const numerals = tokens.flatMap((token) => token.match(/\d+/g) ?? []);
-  const digits = numerals.join('').length;
-  if (numerals.length === 0) return null;
-  const endsInYear = /(19|20)\d\d$/.test(tokens.at(-1) ?? '');
-  if (endsInYear && digits > 4) return { goesOn: GOES_ON.number, note: 'expected a date of birth, has it' };
-  // "March 5 85" and "5.3.85" have one of two digits.
-  const hasPlaceForYear = numerals.length > 2 || (numerals.length === 2 && tokens.length > 2);
-  return !endsInYear && !hasPlaceForYear && digits <= 4 && tokens.length <= OPTION_ANSWER_WORDS
-    ? { goesOn: null, note: 'expected a date of birth, has no year' }
-    : null;
-}
-
-function withoutCourtesy(tokens: readonly string[], texts: QuestionTexts): readonly string[] {
-  const courtesies = texts.courtesy.split('|').map((phrase) => phrase.split(' '));
-  let end = tokens.length;
-  for (;;) {
-    const courtesy = courtesies.find((words) =>
-      words.every((word, index) => tokens[end - words.length + index] === word),
-    );
-    if (courtesy === undefined) return tokens.slice(0, end);
-    end -= courtesy.length;
-  }
 }

@@ -206,7 +206,10 @@ export function recordHeard(draft: Draft, utterance: Utterance, heard: string): 
     });
   if (text === '') return;
   draft.lastSaid = { text, endMs: draft.atMs };
-  if (!leavesQuestionOpen(draft, utterance, text)) draft.expects = expectationOf(text, draft.config.language);
+  if (!leavesQuestionOpen(draft, utterance, text)) {
+    const { language, slots = [] } = draft.config;
+    draft.expects = expectationOf(text, language, { said: answer?.turn.text ?? '', slots });
+  }
   recordMessage(draft, {
     role: 'assistant',
     content: text,

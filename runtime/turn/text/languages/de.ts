@@ -56,7 +56,8 @@ export const de = {
     or: 'oder',
     requests: 'bitte|nennen sie|sagen sie|ich brauche|brauche ich',
     phone: 'telefonnummer|handynummer|mobilnummer|rufnummer|rückrufnummer',
-    phoneLengths: '0=8,12',
+    // Mobile numbers have one length for each beginning.
+    phoneLengths: '015=8,12|016=8,11|01609=8,12|017=8,11|0176=8,12|0=8,12',
     numbers: '',
     digits: 'ziffern|stellen',
     email: 'e-mail|email|e-mail-adresse|email-adresse|mailadresse|e-mailadresse|emailadresse',
@@ -77,5 +78,6 @@ export const de = {
       'ohne|moment|doch',
     leads: 'und|die|der|das|ihre|ihr|ihren|dann|noch|letzten|ersten|vollständiger|voller',
     begins: 'das ist|es ist|ist|die|lautet|ja|klar|gerne',
+    asIn: 'wie',
   },
 } satisfies LanguageTexts;

@@ -87,5 +87,6 @@ export const en = {
       'nothing|none|without|wait|actually|mean',
     leads: 'a|an|and|the|your|so|okay|ok|great|perfect|now|then|first|last|current|best|mobile|home',
     begins: "it's|it is|that's|that is|is|number's|yes|sure|okay|ok",
+    asIn: 'as in|for|like',
   },
 } satisfies LanguageTexts;

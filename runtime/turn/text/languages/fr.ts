@@ -76,5 +76,6 @@ export const fr = {
       'aucune|jamais|sans|attendez',
     leads: 'et|le|la|les|votre|vos|un|une|derniers|premiers',
     begins: "c'est|c'est le|est|est le|oui|le",
+    asIn: 'comme',
   },
 } satisfies LanguageTexts;

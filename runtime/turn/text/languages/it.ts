@@ -74,5 +74,6 @@ export const it = {
       'aspetti|aspetta',
     leads: 'e|il|la|lo|i|gli|le|suo|sua|un|una|ultime|prime',
     begins: 'è|è il|sì|certo|il',
+    asIn: 'di|come',
   },
 } satisfies LanguageTexts;

@@ -66,6 +66,8 @@ export interface QuestionTexts {
   readonly leads: string;
   /** Callers say these before a number that they were asked for: "my number is". */
   readonly begins: string;
+  /** Between a spelled letter and its example: "as in". */
+  readonly asIn: string;
 }
 
 /** Lines and keywords of the consultation before a warm transfer. Keywords are separated by `|`. */

@@ -61,5 +61,6 @@ export const nl = {
     otherwise: 'pardon|sorry|wat|waarom|hoe|wie|hallo|nog|niet|geen|niets|nooit|zonder|wacht|herhalen',
     leads: 'en|de|het|uw|je|jouw|een|laatste|eerste|volledige',
     begins: 'het is|dat is|is|ja|zeker',
+    asIn: 'van|als in',
   },
 } satisfies LanguageTexts;

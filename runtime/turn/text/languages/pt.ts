@@ -53,7 +53,7 @@ export const pt = {
     or: 'ou',
     requests: 'por favor|diga|me diga|preciso|informe',
     phone: 'número de telefone|telefone|número de telemóvel|telemóvel|número de celular|celular',
-    phoneLengths: '351=8,12|55=8,13|=8,11',
+    phoneLengths: '351=8,12|55=8,13|2=8,9,11|9=8,9,11|=8,11',
     numbers: 'cep=8',
     digits: 'dígitos|algarismos',
     email: 'e-mail|email|correio eletrônico|correio eletrónico',
@@ -74,5 +74,6 @@ export const pt = {
       'espere|espera',
     leads: 'e|o|a|os|as|seu|sua|um|uma|últimos|primeiros|teu|tua',
     begins: 'é|é o|sim|claro|o',
+    asIn: 'de|como',
   },
 } satisfies LanguageTexts;

@@ -1,0 +1,55 @@
+/** How well the caller's words fit what the agent asked for, and the words that every answer may have around it. */
+import type { QuestionTexts } from '../../text/languages/language-texts.ts';
+
+/** The caller's words against what was expected. */
+export interface Fit {
+  /** Share of callers who say more after such words; null: more must follow. */
+  readonly goesOn: number | null;
+  /** For the record: "expected 10 digits, has 6". */
+  readonly note: string;
+}
+
+/** Share of callers who go on after any words that look finished. */
+export const USUALLY_GOES_ON = 0.2;
+
+/**
+ * The same after an answer that was asked for, cautious estimates: a whole number is hardly ever continued,
+ * and neither is "that's correct". "Yes" and "yes, please" are not such answers: they may announce one.
+ */
+export const GOES_ON = {
+  number: 0.02,
+  surely: 0.04,
+  /** An address after which no country follows. */
+  closedEmail: 0.04,
+  email: 0.08,
+  /** "Ann, A N N" may have another letter, which is why callers spell. */
+  spelled: 0.08,
+  /** "Nineteen eighty" may have another digit. */
+  date: 0.08,
+  option: 0.08,
+  noMore: 0.08,
+  /** One word of a full name: some callers have no other, or give no other. */
+  oneName: 0.5,
+} as const;
+
+/** Words of a short answer with those around it: "I think the window, please". */
+export const SHORT_ANSWER_WORDS = 5;
+
+/** The words without "please" and "thank you" at their end. */
+export function withoutCourtesy(tokens: readonly string[], texts: QuestionTexts): readonly string[] {
+  const courtesies = texts.courtesy.split('|').map((phrase) => phrase.split(' '));
+  let end = tokens.length;
+  for (;;) {
+    const courtesy = courtesies.find((words) =>
+      words.every((word, index) => tokens[end - words.length + index] === word),
+    );
+    if (courtesy === undefined) return tokens.slice(0, end);
+    end -= courtesy.length;
+  }
+}
+
+/** Words that callers say before what they were asked for: "my number is". */
+export function announcesAnswer(words: readonly string[], texts: QuestionTexts): boolean {
+  const before = ` ${words.join(' ')} `;
+  return words.length === 0 || texts.begins.split('|').some((phrase) => before.endsWith(` ${phrase} `));
+}
