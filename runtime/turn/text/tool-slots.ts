@@ -1,7 +1,7 @@
 /**
  * The answers that an agent's questions expect, read from the arguments of its tools: "8 digits" in a
- * description, or `pattern`, `format` and `enum` of a JSON schema. A question asks for an argument if it names
- * it. Descriptions and schemas are texts of others: of each a limited part is read, in linear time.
+ * description, or `pattern`, `format` and `enum` of a JSON schema. A question asks for an argument if it
+ * names it. Descriptions and schemas are texts of others: of each a limited part is read, in linear time.
  */
 import { z } from 'zod';
 import type { Expectation, Slot } from './expectation.ts';
@@ -148,9 +148,11 @@ interface Code {
   readonly isDigits: boolean;
 }
 
-/** One character of a pattern and how often it occurs. */
-const PART =
-  /(?:(?<digit>\\d|\[[\d-]+\])|(?<letter>\\w|\[[A-Za-z\d-]+\])|(?<literal>[A-Za-z\d])|(?<mark>\\?[-/ ]|\\s))(?:\{(?<from>\d{1,2})(?:,(?<to>\d{1,2}))?\}|(?<optional>\?))?/y;
+/** One character of a pattern, or a mark between characters. */
+const CHARACTER =
+  /(?<digit>\\d|\[[\d-]+\])|(?<letter>\\w|\[[A-Za-z\d-]+\])|(?<fixed>[A-Za-z\d])|(?<mark>\\?[-/ ]|\\s)/y;
+/** How often it occurs. */
+const TIMES = /\{(?<from>\d{1,2})(?:,(?<to>\d{1,2}))?\}|\?/y;
 
 /**
  * How many characters a pattern permits, such as `^[A-Z]{2}\d{6}$`; null if it is not a plain sequence. Fixed
@@ -159,23 +161,34 @@ const PART =
 function codeOf(pattern: string): Code | null {
   const sequence = pattern.replace(/^\^/, '').replace(/\$$/, '');
   let code: Code = { least: 0, most: 0, isDigits: true };
-  PART.lastIndex = 0;
-  while (PART.lastIndex < sequence.length) {
-    const groups = PART.exec(sequence)?.groups;
-    if (groups === undefined) return null;
-    code = extended(code, groups);
+  for (let at = 0; at < sequence.length; ) {
+    const character = matchAt(CHARACTER, sequence, at);
+    if (character === null) return null;
+    at += character[0].length;
+    const times = matchAt(TIMES, sequence, at);
+    at += times?.[0].length ?? 0;
+    code = extended(code, character.groups ?? {}, times);
   }
   return code;
 }
 
-function extended({ isDigits, least, most }: Code, part: Record<string, string | undefined>): Code {
-  if (part['mark'] !== undefined) return { isDigits, least, most };
-  const from = part['optional'] === undefined ? Number(part['from'] ?? 1) : 0;
-  const to = part['optional'] === undefined ? Number(part['to'] ?? from) : 1;
-  const isFixed = part['literal'] !== undefined;
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+function extended(
+  { isDigits, least, most }: Code,
+  { digit, fixed, mark }: Record<string, string | undefined>,
+  times: RegExpExecArray | null,
+): Code {
+  if (mark !== undefined) return { isDigits, least, most };
+  const isOptional = times?.[0] === '?';
+  const from = isOptional ? 0 : Number(times?.groups?.['from'] ?? 1);
+  const to = isOptional ? 1 : Number(times?.groups?.['to'] ?? from);
   return {
-    isDigits: isDigits && (part['digit'] !== undefined || (isFixed && /\d/.test(part['literal'] ?? ''))),
-    least: least + (isFixed ? 0 : from),
+    isDigits: isDigits && (digit !== undefined || /^\d$/.test(fixed ?? '')),
+    least: least + (fixed === undefined ? from : 0),
     most: most + to,
   };
 }

@@ -1,4 +1,4 @@
-/** How well the caller's words fit what the agent asked for, and the words that every answer may have around it. */
+/** How well the caller's words fit what the agent asked for, and words that any answer may have around it. */
 import type { QuestionTexts } from '../../text/languages/language-texts.ts';
 
 /** The caller's words against what was expected. */

@@ -174,7 +174,7 @@ function halfEmail(text: string, tokens: readonly string[]): Judgement | null {
 const LETTER =
   /^(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])\p{L}$/u;
 
-/** Matches single letters at the end: a name being spelled, unless it was said before and they are all of it. */
+/** Matches single letters at the end: a name being spelled, unless they are all of a name before them. */
 function spelling(tokens: readonly string[]): Judgement | null {
   if (!LETTER.test(tokens.at(-1) ?? '') || !LETTER.test(tokens.at(-2) ?? '')) return null;
   return spellsNameBefore(tokens.slice(-READ_TOKENS)) ? { rule: 'plain', score: 0.6 } : { rule: 'spelling', score: 0.1 };

@@ -1,4 +1,4 @@
-/** How complete are the caller's words for a number or a code that the agent asked for? Linear in the words. */
+/** How complete are the caller's words for a number or a code that the agent asked for? Linear in them. */
 import { lengthsBy } from '../../text/expectation.ts';
 import type { QuestionTexts } from '../../text/languages/language-texts.ts';
 import { symbolsFor } from '../../text/phrases.ts';

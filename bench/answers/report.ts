@@ -1,0 +1,131 @@
+/** Sums up the answers as figures, as a table in docs/measuring.md, and as a plot. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { quantile } from '#caller/statistics.ts';
+import type { Answered } from './callers.ts';
+import { plotOf } from './plot.ts';
+
+const DOCUMENT = new URL('../../docs/measuring.md', import.meta.url);
+const IMAGES = new URL('../../docs/images/answers/', import.meta.url);
+const RESULTS = new URL('./results.json', import.meta.url);
+const [BEGIN, END] = ['<!-- answers: written by npm run scenes:answers -->', '<!-- end of answers -->'];
+
+/** Answers that rules were written against, and answers on which nothing was tuned. */
+export const SETS = ['tuning', 'heldBack'] as const;
+export type Set = (typeof SETS)[number];
+const TITLES: Readonly<Record<Set, string>> = { tuning: 'tuning', heldBack: 'held back' };
+
+/** All answers of a set, by `response_wait_ms`. */
+export type Figures = Readonly<Record<Set, readonly { readonly waitMs: number; readonly answers: readonly Answered[] }[]>>;
+
+/** Sums of some answers. Waits in ms, from the end of the answer to the first sound. */
+export interface Sums {
+  readonly turns: number;
+  readonly cutOffPer100: number;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+}
+
+/** One setting's sums: of all answers, by language, and by kind. */
+export interface Point extends Sums {
+  readonly waitMs: number;
+  readonly languages: Readonly<Record<string, Sums>>;
+  readonly kinds: Readonly<Record<string, Sums>>;
+}
+
+/** By set; `before` are those of the version to compare with. */
+export interface Results {
+  readonly before?: Readonly<Record<Set, readonly Point[]>>;
+  readonly after?: Readonly<Record<Set, readonly Point[]>>;
+}
+
+/** The figures of the last run, if there was one. */
+export function readResults(): Results {
+  return existsSync(RESULTS) ? (JSON.parse(readFileSync(RESULTS, 'utf8')) as Results) : {};
+}
+
+/** Writes the sums, and returns them. */
+export function writeResults(results: {
+  readonly before?: Results['before'] | Figures;
+  readonly after?: Results['after'] | Figures;
+}): Results {
+  const written = Object.fromEntries(
+    Object.entries(results).map(([version, figures]) => [
+      version,
+      Object.fromEntries(SETS.map((set) => [set, figures[set].map(pointOf)])),
+    ]),
+  ) as Results;
+  writeFileSync(RESULTS, `${JSON.stringify(written, null, 1)}\n`);
+  return written;
+}
+
+function pointOf(
+  point: Point | { readonly waitMs: number; readonly answers: readonly Answered[] },
+): Point {
+  if (!('answers' in point)) return point;
+  const { answers, waitMs } = point;
+  const by = (key: 'language' | 'kind') =>
+    Object.fromEntries(
+      [...new globalThis.Set(answers.map((answer) => answer[key]))].map((value) => [
+        value,
+        sumsOf(answers.filter((answer) => answer[key] === value)),
+      ]),
+    );
+  return { waitMs, ...sumsOf(answers), languages: by('language'), kinds: by('kind') };
+}
+
+function sumsOf(answers: readonly Answered[]): Sums {
+  const waits = answers.flatMap(({ waitMs }) => (waitMs === null ? [] : [waitMs]));
+  const cut = answers.filter(({ isCutOff }) => isCutOff).length;
+  return {
+    turns: answers.length,
+    cutOffPer100: Math.round((1_000 * cut) / answers.length) / 10,
+    p50Ms: Math.round(quantile(waits, 0.5)),
+    p95Ms: Math.round(quantile(waits, 0.95)),
+  };
+}
+
+/** Rows of all languages and kinds at one setting, before and after. */
+export function tableOf({ after, before }: Results, waitMs: number): string {
+  const at = (version: Results['after'], set: Set) => version?.[set].find((point) => point.waitMs === waitMs);
+  const rows = SETS.flatMap((set) => {
+    const [was, is] = [at(before, set), at(after, set)];
+    const shown = is ?? was;
+    if (shown === undefined) return [];
+    const row = (name: string, of: (point: Point) => Sums | undefined) => [
+      `${name}, ${TITLES[set]}`,
+      ...[was, is].flatMap((point) => cellsOf(point === undefined ? undefined : of(point))),
+    ];
+    return [
+      row('all', (point) => point),
+      ...Object.keys(shown.languages).map((name) => row(`\`${name}\``, (point) => point.languages[name])),
+      ...Object.keys(shown.kinds).map((name) => row(name, (point) => point.kinds[name])),
+    ];
+  });
+  const head = ['Answers', 'cut off before', 'p50 before', 'p95 before', 'cut off', 'p50', 'p95'];
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function cellsOf(sums: Sums | undefined): readonly string[] {
+  return sums === undefined ? ['', '', ''] : [String(sums.cutOffPer100), String(sums.p50Ms), String(sums.p95Ms)];
+}
+
+/** Writes the table and the plot. */
+export function writeReport(results: Results, waitMs: number): void {
+  mkdirSync(IMAGES, { recursive: true });
+  const lines = (['before', 'after'] as const).flatMap((version) =>
+    SETS.map((set) => ({
+      name: `${version}, ${TITLES[set]}`,
+      isAfter: version === 'after',
+      isDashed: set === 'tuning',
+      points: (results[version]?.[set] ?? []).map(({ cutOffPer100, p50Ms }) => ({ x: p50Ms, y: cutOffPer100 })),
+    })),
+  );
+  const title = 'Callers cut off, of 100 answers, against the median wait for the agent’s first sound, ms';
+  writeFileSync(new URL('cut-offs.svg', IMAGES), plotOf(title, lines));
+  const document = readFileSync(DOCUMENT, 'utf8');
+  const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
+  if (begin < 0 || end < begin) throw new Error(`docs/measuring.md must hold the lines ${BEGIN} and ${END}`);
+  const text = `${tableOf(results, waitMs)}\n\n![Cut-offs against waits](images/answers/cut-offs.svg)`;
+  writeFileSync(DOCUMENT, `${document.slice(0, begin)}${BEGIN}\n\n${text}\n\n${document.slice(end)}`);
+}
