@@ -29,6 +29,11 @@ describe('completeness of a turn', () => {
     ['my email is john at\u00a0gmail dot\u00a0com', 'plain'],
     ['my email is anna at gmail dot com', 'plain'],
     ['it is spelled s m i', 'spelling'],
+    ['my name is Smith, s m i t h', 'plain'],
+    ['my name is Smith, s m i', 'spelling'],
+    ['seven twenty thirty four', 'half_number'],
+    ['at twelve thirty', 'plain'],
+    ['in nineteen eighty five', 'plain'],
     ['Ich hätte gern einen Tisch und', 'plain'],
   ])('of "%s" is judged by the rule %s', (text, rule) => {
     expect(judgeCompleteness(text, 'en').rule).toBe(rule);
@@ -45,6 +50,11 @@ describe('completeness of a turn', () => {
     ['zh', '我 想 订 一 张 桌 子', 'plain'],
     ['de', 'meine Nummer ist null eins sieben', 'half_number'],
     ['ar', 'رقمي خمسة خمسة خمسة', 'half_number'],
+    ['fr', 'zéro six douze', 'half_number'],
+    ['fr', 'zéro six douze trente-quatre cinquante-six vingt et un', 'plain'],
+    ['fr', 'une table à dix-neuf heures trente', 'plain'],
+    ['es', 'seiscientos doce treinta y cuatro cincuenta y seis', 'half_number'],
+    ['de', 'im Jahr zweitausendfünfundzwanzig', 'plain'],
     ['zh', '我的号码是 五五五 五五', 'half_number'],
     ['en', 'my number is five double five one', 'half_number'],
     ['en', 'a table for two to four people', 'plain'],
