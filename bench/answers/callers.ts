@@ -3,9 +3,10 @@
  * product's; the recogniser gives its interim words 120 ms after a pause begins and its final ones 80 ms
  * after they are requested, the model and the voice answer at once.
  */
-import { createRandom, type Random } from '#test/simulation/random.ts';
-import { TurnScript } from '#test/runtime/turn/turn-script.ts';
+
 import { phrasesFor } from '#runtime/turn/text/phrases.ts';
+import { TurnScript } from '#test/runtime/turn/turn-script.ts';
+import { createRandom, type Random } from '#test/simulation/random.ts';
 import type { Kind } from './catalogue.ts';
 
 /** Pauses within answers are log-normal: many short, few long. */

@@ -56,7 +56,11 @@ export const ANSWERS: Readonly<Record<string, Answers>> = {
   },
   de: {
     tuning: [
-      ['number', 'Wie ist Ihre Telefonnummer?', 'null eins fünf eins | zwölf vierunddreißig | sechsundfünfzig achtundsiebzig'],
+      [
+        'number',
+        'Wie ist Ihre Telefonnummer?',
+        'null eins fünf eins | zwölf vierunddreißig | sechsundfünfzig achtundsiebzig',
+      ],
       ['number', 'Wie ist Ihre Handynummer?', '0171 | 234 | 5678'],
       ['number', 'Nennen Sie bitte die letzten vier Ziffern.', 'einundzwanzig | vierzig'],
       ['email', 'Wie lautet Ihre E-Mail-Adresse?', 'anna at | web punkt de'],
@@ -69,21 +73,33 @@ export const ANSWERS: Readonly<Record<string, Answers>> = {
       ['open', 'Wie kann ich Ihnen helfen?', 'Ich möchte einen Tisch reservieren.'],
     ],
     heldBack: [
-      ['number', 'Ihre Rufnummer, bitte?', 'null eins sieben sechs | neun acht sieben sechs | fünf vier drei zwei'],
+      [
+        'number',
+        'Ihre Rufnummer, bitte?',
+        'null eins sieben sechs | neun acht sieben sechs | fünf vier drei zwei',
+      ],
       ['number', 'Wie lauten die letzten sechs Ziffern?', 'elf | zweiundzwanzig | dreiunddreißig'],
       ['email', 'Ihre E-Mail-Adresse, bitte?', 'jan punkt vogel at | posteo punkt de'],
       ['spelling', 'Buchstabieren Sie bitte Ihren Namen.', 'Vogel, V wie Viktor, O G | E L'],
       ['date', 'Und Ihr Geburtsdatum?', 'der erste Mai | zweitausendzwei'],
       ['yes', 'Stimmt das so?', 'das stimmt'],
       ['option', 'Innen oder draußen?', 'lieber draußen'],
-      ['hesitation', 'Was kann ich für Sie tun?', 'Meine Bestellung ist nicht da und | ich brauche sie am Freitag'],
+      [
+        'hesitation',
+        'Was kann ich für Sie tun?',
+        'Meine Bestellung ist nicht da und | ich brauche sie am Freitag',
+      ],
       ['trailing', 'Was kann ich für Sie tun?', 'Ich wollte fragen äh | wann Sie öffnen'],
       ['open', 'Was kann ich für Sie tun?', 'Mein Paket ist nicht angekommen.'],
     ],
   },
   fr: {
     tuning: [
-      ['number', 'Quel est votre numéro de téléphone ?', 'zéro six | douze trente-quatre | cinquante-six soixante-dix-huit'],
+      [
+        'number',
+        'Quel est votre numéro de téléphone ?',
+        'zéro six | douze trente-quatre | cinquante-six soixante-dix-huit',
+      ],
       ['number', 'Quel est votre numéro de portable ?', '06 12 | 34 56 78'],
       ['number', 'Quels sont les quatre derniers chiffres ?', 'vingt et un | quarante'],
       ['email', 'Quel est votre e-mail ?', 'anne arobase | orange point fr'],
@@ -97,20 +113,32 @@ export const ANSWERS: Readonly<Record<string, Answers>> = {
     ],
     heldBack: [
       ['number', 'Votre numéro de téléphone ?', 'zéro sept | quatre-vingt-un quatorze | trois vingt-deux'],
-      ['number', 'Votre numéro de téléphone ?', 'zéro un quarante-quatre | soixante et onze | quatre-vingt-dix-neuf vingt et un'],
+      [
+        'number',
+        'Votre numéro de téléphone ?',
+        'zéro un quarante-quatre | soixante et onze | quatre-vingt-dix-neuf vingt et un',
+      ],
       ['email', 'Votre adresse e-mail ?', 'jean arobase | laposte point net'],
       ['spelling', "Épelez votre nom, s'il vous plaît.", 'Duval, D comme Daniel, U V | A L'],
       ['date', 'Votre date de naissance ?', 'premier mai | deux mille deux'],
       ['yes', 'Cela vous convient ?', 'parfait'],
       ['option', 'En salle ou en terrasse ?', 'en terrasse, merci'],
-      ['hesitation', 'Que puis-je faire pour vous ?', "Ma commande n'est pas arrivée et | j'en ai besoin vendredi"],
+      [
+        'hesitation',
+        'Que puis-je faire pour vous ?',
+        "Ma commande n'est pas arrivée et | j'en ai besoin vendredi",
+      ],
       ['trailing', 'Que puis-je faire pour vous ?', "C'est au sujet de euh | ma facture"],
       ['open', 'Que puis-je faire pour vous ?', "Mon colis n'est pas arrivé."],
     ],
   },
   es: {
     tuning: [
-      ['number', '¿Cuál es su número de teléfono?', 'seiscientos doce | treinta y cuatro | cincuenta y seis | setenta y ocho'],
+      [
+        'number',
+        '¿Cuál es su número de teléfono?',
+        'seiscientos doce | treinta y cuatro | cincuenta y seis | setenta y ocho',
+      ],
       ['number', '¿Cuál es su teléfono?', '55 | 1234 | 5678'],
       ['number', '¿Cuáles son los últimos cuatro dígitos?', 'veintiuno | cuarenta'],
       ['email', '¿Cuál es su correo?', 'ana arroba | ejemplo punto es'],
@@ -123,7 +151,11 @@ export const ANSWERS: Readonly<Record<string, Answers>> = {
       ['open', '¿En qué puedo ayudarle?', 'Quiero reservar una mesa.'],
     ],
     heldBack: [
-      ['number', '¿Su número de móvil, por favor?', 'seis ocho siete | cuarenta y uno | diecinueve | noventa'],
+      [
+        'number',
+        '¿Su número de móvil, por favor?',
+        'seis ocho siete | cuarenta y uno | diecinueve | noventa',
+      ],
       ['number', '¿Su teléfono?', 'nueve uno cinco | tres dos uno | cero seis cuatro'],
       ['email', '¿Su correo electrónico?', 'luis arroba | correo punto es'],
       ['spelling', '¿Me puede deletrear su apellido?', 'Vidal, V I D | A L'],
@@ -137,7 +169,11 @@ export const ANSWERS: Readonly<Record<string, Answers>> = {
   },
   it: {
     tuning: [
-      ['number', 'Qual è il suo numero di telefono?', 'trecentoquarantasette | dodici trentaquattro | cinquecentosessantasette'],
+      [
+        'number',
+        'Qual è il suo numero di telefono?',
+        'trecentoquarantasette | dodici trentaquattro | cinquecentosessantasette',
+      ],
       ['number', 'Qual è il suo numero di cellulare?', '347 | 123 | 4567'],
       ['number', 'Quali sono le ultime quattro cifre?', 'ventuno | quaranta'],
       ['email', 'Qual è la sua email?', 'anna chiocciola | libero punto it'],
@@ -191,7 +227,11 @@ export const ANSWERS: Readonly<Record<string, Answers>> = {
   },
   pt: {
     tuning: [
-      ['number', 'Qual é o seu número de telefone?', 'nove um dois | trinta e quatro | cinquenta e seis | setenta e oito'],
+      [
+        'number',
+        'Qual é o seu número de telefone?',
+        'nove um dois | trinta e quatro | cinquenta e seis | setenta e oito',
+      ],
       ['number', 'Qual é o seu celular?', '11 | 98765 | 4321'],
       ['number', 'Quais são os últimos quatro dígitos?', 'vinte e um | quarenta'],
       ['email', 'Qual é o seu e-mail?', 'ana arroba | sapo ponto pt'],

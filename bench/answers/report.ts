@@ -11,11 +11,13 @@ const [BEGIN, END] = ['<!-- answers: written by npm run scenes:answers -->', '<!
 
 /** Answers that rules were written against, and answers on which nothing was tuned. */
 export const SETS = ['tuning', 'heldBack'] as const;
-export type Set = (typeof SETS)[number];
-const TITLES: Readonly<Record<Set, string>> = { tuning: 'tuning', heldBack: 'held back' };
+export type AnswerSet = (typeof SETS)[number];
+const TITLES: Readonly<Record<AnswerSet, string>> = { tuning: 'tuning', heldBack: 'held back' };
 
 /** All answers of a set, by `response_wait_ms`. */
-export type Figures = Readonly<Record<Set, readonly { readonly waitMs: number; readonly answers: readonly Answered[] }[]>>;
+export type Figures = Readonly<
+  Record<AnswerSet, readonly { readonly waitMs: number; readonly answers: readonly Answered[] }[]>
+>;
 
 /** Sums of some answers. Waits in ms, from the end of the answer to the first sound. */
 export interface Sums {
@@ -34,8 +36,8 @@ export interface Point extends Sums {
 
 /** By set; `before` are those of the version to compare with. */
 export interface Results {
-  readonly before?: Readonly<Record<Set, readonly Point[]>>;
-  readonly after?: Readonly<Record<Set, readonly Point[]>>;
+  readonly before?: Readonly<Record<AnswerSet, readonly Point[]>>;
+  readonly after?: Readonly<Record<AnswerSet, readonly Point[]>>;
 }
 
 /** The figures of the last run, if there was one. */
@@ -51,21 +53,19 @@ export function writeResults(results: {
   const written = Object.fromEntries(
     Object.entries(results).map(([version, figures]) => [
       version,
-      Object.fromEntries(SETS.map((set) => [set, figures[set].map(pointOf)])),
+      Object.fromEntries(SETS.map((set) => [set, (figures?.[set] ?? []).map(pointOf)])),
     ]),
   ) as Results;
   writeFileSync(RESULTS, `${JSON.stringify(written, null, 1)}\n`);
   return written;
 }
 
-function pointOf(
-  point: Point | { readonly waitMs: number; readonly answers: readonly Answered[] },
-): Point {
+function pointOf(point: Point | { readonly waitMs: number; readonly answers: readonly Answered[] }): Point {
   if (!('answers' in point)) return point;
   const { answers, waitMs } = point;
   const by = (key: 'language' | 'kind') =>
     Object.fromEntries(
-      [...new globalThis.Set(answers.map((answer) => answer[key]))].map((value) => [
+      [...new Set(answers.map((answer) => answer[key]))].map((value) => [
         value,
         sumsOf(answers.filter((answer) => answer[key] === value)),
       ]),
@@ -86,7 +86,8 @@ function sumsOf(answers: readonly Answered[]): Sums {
 
 /** Rows of all languages and kinds at one setting, before and after. */
 export function tableOf({ after, before }: Results, waitMs: number): string {
-  const at = (version: Results['after'], set: Set) => version?.[set].find((point) => point.waitMs === waitMs);
+  const at = (version: Results['after'], set: AnswerSet) =>
+    version?.[set].find((point) => point.waitMs === waitMs);
   const rows = SETS.flatMap((set) => {
     const [was, is] = [at(before, set), at(after, set)];
     const shown = is ?? was;
@@ -107,7 +108,9 @@ export function tableOf({ after, before }: Results, waitMs: number): string {
 }
 
 function cellsOf(sums: Sums | undefined): readonly string[] {
-  return sums === undefined ? ['', '', ''] : [String(sums.cutOffPer100), String(sums.p50Ms), String(sums.p95Ms)];
+  return sums === undefined
+    ? ['', '', '']
+    : [String(sums.cutOffPer100), String(sums.p50Ms), String(sums.p95Ms)];
 }
 
 /** Writes the table and the plot. */
@@ -118,7 +121,10 @@ export function writeReport(results: Results, waitMs: number): void {
       name: `${version}, ${TITLES[set]}`,
       isAfter: version === 'after',
       isDashed: set === 'tuning',
-      points: (results[version]?.[set] ?? []).map(({ cutOffPer100, p50Ms }) => ({ x: p50Ms, y: cutOffPer100 })),
+      points: (results[version]?.[set] ?? []).map(({ cutOffPer100, p50Ms }) => ({
+        x: p50Ms,
+        y: cutOffPer100,
+      })),
     })),
   );
   const title = 'Callers cut off, of 100 answers, against the median wait for the agent’s first sound, ms';

@@ -16,6 +16,8 @@ const LONG =
 
 /** Settings that vary between scenes. */
 export interface SceneAgent {
+  /** The agent's first words; absent: those of every scene. */
+  readonly greeting?: string;
   readonly reply: string;
   readonly conversation: Readonly<Record<string, unknown>>;
   readonly voice: string;
@@ -27,7 +29,7 @@ export interface SceneAgent {
 export interface SceneCase {
   /** Name in the report. */
   readonly name: string;
-  readonly group: 'turns' | 'interruptions' | 'noises' | 'lines' | 'echo' | 'settings';
+  readonly group: 'turns' | 'answers' | 'interruptions' | 'noises' | 'lines' | 'echo' | 'settings';
   readonly over: 'phone' | 'web';
   readonly agent: SceneAgent;
   readonly scene: Omit<SceneFile, 'name' | 'seed'>;
@@ -55,6 +57,9 @@ const withSettings = (conversation: Readonly<Record<string, unknown>>, reply = S
   ...plain(reply),
   conversation: { response_wait_ms: RESPONSE_WAIT_MS, ...conversation },
 });
+
+/** An agent that begins with a question. */
+const asking = (question: string): SceneAgent => ({ ...plain(), greeting: question });
 
 type Steps = SceneFile['steps'];
 const asked = (...steps: Steps): Steps => [GREETING, { do: 'pause', ms: [100, 400] }, ...steps, HEAR_OUT];
@@ -111,6 +116,31 @@ const turns: SceneCase[] = [
   }),
   phone('a resumed question', 'turns', plain(), {
     steps: twoParts('Do you have a table', 350, 'for two people tonight?'),
+  }),
+];
+
+const PHONE_NUMBER = "What's your phone number?";
+const answers: SceneCase[] = [
+  phone('asked for a phone number', 'answers', asking(PHONE_NUMBER), {
+    steps: asked({ do: 'say', text: 'five five five one two three four five six seven.' }),
+  }),
+  phone('asked for a phone number, half-said', 'answers', asking(PHONE_NUMBER), {
+    steps: twoParts('five five five', 900, 'one two three four five six seven.'),
+  }),
+  phone('asked for a phone number, in tens', 'answers', asking(PHONE_NUMBER), {
+    steps: twoParts('five five five twelve', 900, 'thirty four fifty six seven.'),
+  }),
+  phone('asked to spell a name', 'answers', asking('How do you spell Smith?'), {
+    steps: twoParts('S M I', 800, 'T H.'),
+  }),
+  phone('asked for a date of birth', 'answers', asking("What's your date of birth?"), {
+    steps: twoParts('The fifth of March', 900, 'nineteen eighty five.'),
+  }),
+  phone('asked whether it is correct', 'answers', asking('The table is for two. Is that correct?'), {
+    steps: asked({ do: 'say', text: 'Yes, that is correct.' }),
+  }),
+  phone('asked which of two', 'answers', asking('Is that for pickup or delivery?'), {
+    steps: asked({ do: 'say', text: 'Delivery.' }),
   }),
 ];
 
@@ -235,6 +265,7 @@ const settings: SceneCase[] = [
 /** All scenes. */
 export const SCENES: readonly SceneCase[] = [
   ...turns,
+  ...answers,
   ...interruptions,
   ...noises,
   ...lines,

@@ -148,7 +148,7 @@ async function createAgent(product: Product, { agent }: SceneCase, name: string)
   await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
     prompt: {
       first_message_mode: 'fixed',
-      first_message: GREETING_TEXT,
+      first_message: agent.greeting ?? GREETING_TEXT,
       system_prompt: `${REPLY_MARK}${agent.reply}${REPLY_MARK}`,
     },
     conversation: agent.conversation,

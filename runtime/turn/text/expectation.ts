@@ -67,15 +67,17 @@ export function expectationOf(
   // A number or an address in the question is read back, and the answer to that is yes or no.
   const readsBack = sentence.replace(/\D/g, '').length >= READ_BACK_DIGITS || sentence.includes('@');
   const things = readsBack && isQuestion ? [] : thingsIn(words, asker);
-  if (things.length > 0) {
-    const expects = theOne(things, { words, isQuestion }, asker);
-    return expects?.kind === 'spelling' ? { ...expects, names: namesSaid(reply, said) } : expects;
-  }
+  if (things.length === 0) return yesNoOrChoice(sentence, words, texts);
+  const expects = theOne(things, { words, isQuestion }, asker);
+  return expects?.kind === 'spelling' ? { ...expects, names: namesSaid(reply, said) } : expects;
+}
+
+function yesNoOrChoice(sentence: string, words: string, texts: QuestionTexts): Expectation | null {
   const options = optionsOf(sentence, texts);
   const isOpen = hasOne(words, texts.open);
   const isOffer = hasOne(words, texts.offers);
   if (options !== null) return isOpen || isOffer || isJoint(words, texts) ? null : choice(options, texts);
-  return isQuestion && !isOpen ? { kind: 'yes_no', isOffer } : null;
+  return asks(sentence) && !isOpen ? { kind: 'yes_no', isOffer } : null;
 }
 
 /**

@@ -122,9 +122,12 @@ function readCounts(language: string, writing: Writing): Counts {
 
 function unitsOf(language: string): ReadonlyMap<string, string> {
   return new Map(
-    (DIGITS[language] ?? '').split(' ').flatMap((variants, digit) =>
-      variants.split('|').map((word): [string, string] => [foldedWord(word), String(digit)]),
-    ).filter(([, digit]) => digit !== '0'),
+    (DIGITS[language] ?? '')
+      .split(' ')
+      .flatMap((variants, digit) =>
+        variants.split('|').map((word): [string, string] => [foldedWord(word), String(digit)]),
+      )
+      .filter(([, digit]) => digit !== '0'),
   );
 }
 
@@ -141,7 +144,12 @@ function stemsOf(hundreds: ReadonlyMap<string, string>): readonly (readonly [str
   return [...hundreds]
     .flatMap(([words, digits]): (readonly [string, string])[] => {
       const first = digits[0] ?? '';
-      return words.endsWith('cento') ? [[words, first], [words.slice(0, -1), first]] : [[words, first]];
+      return words.endsWith('cento')
+        ? [
+            [words, first],
+            [words.slice(0, -1), first],
+          ]
+        : [[words, first]];
     })
     .sort(([a], [b]) => b.length - a.length);
 }

@@ -36,10 +36,11 @@ interface Words {
 export function numberGroups(tokens: readonly string[], language: string): readonly NumberGroup[] {
   const written = tokens.flatMap(splitAtHyphens);
   const words: Words = { written, folded: written.map(foldedWord), language };
+  const shortest = shortestReading(words);
   const groups: NumberGroup[] = [];
   let repeats = 0;
   for (let at = 0; at < written.length; ) {
-    const { group, length } = groupAt(words, at);
+    const { group, length } = shortest[at] ?? singleAt(words, at);
     at += length;
     const announced = group.digits === '' ? repeatsAfter(group.words) : 0;
     repeats += announced;
@@ -67,51 +68,89 @@ function splitAtHyphens(token: string): readonly string[] {
   return token.includes('-') && !isNumeral(token) ? token.split('-').filter((part) => part !== '') : [token];
 }
 
-function groupAt(words: Words, at: number): { readonly length: number; readonly group: NumberGroup } {
-  const count = hundredsAt(words, at) ?? tensAt(words, at) ?? compoundAt(words, at);
-  if (count !== null) {
-    const said = words.written.slice(at, at + count.length).join(' ');
-    const group = { digits: count.digits, words: said, isFiller: false, isCount: true };
-    return { length: count.length, group };
+interface Step {
+  readonly group: NumberGroup;
+  /** Words that it takes. */
+  readonly length: number;
+}
+
+/** A word that is read as a number is worth more digits than are ever dictated. */
+const OTHER_WORD_COST = 1_000;
+
+/**
+ * From each word, the first step of the reading with the fewest other words, and then the fewest digits; of
+ * equal ones that of more words.
+ */
+function shortestReading(words: Words): readonly Step[] {
+  const count = words.written.length;
+  const costFrom = new Array<number>(count + 1).fill(0);
+  const steps = new Array<Step>(count);
+  for (let at = count - 1; at >= 0; at--) {
+    let best = singleAt(words, at);
+    let least = (best.group.digits.length || OTHER_WORD_COST) + (costFrom[at + 1] ?? 0);
+    for (const { digits, length } of countsAt(words, at)) {
+      const cost = digits.length + (costFrom[at + length] ?? 0);
+      if (cost > least || (cost === least && length < best.length)) continue;
+      const said = words.written.slice(at, at + length).join(' ');
+      best = { length, group: { digits, words: said, isFiller: false, isCount: true } };
+      least = cost;
+    }
+    steps[at] = best;
+    costFrom[at] = least;
   }
-  const word = words.written[at] ?? '';
-  const digits = writtenDigits(word, words.language);
+  return steps;
+}
+
+function singleAt({ language, written }: Words, at: number): Step {
+  const word = written[at] ?? '';
+  const digits = writtenDigits(word, language);
   return { length: 1, group: { digits, words: word, isFiller: isFiller(word), isCount: false } };
+}
+
+/** All numbers from ten that begin at a word. */
+function countsAt(words: Words, at: number): readonly Reading[] {
+  const { hundreds, tens } = countsOf(words.language);
+  const compound = compoundAt(words, at);
+  return [
+    ...phrasesAt(words, at, tens),
+    ...phrasesAt(words, at, hundreds).flatMap((hundred) => withRest(words, at, hundred)),
+    ...(compound === null ? [] : [compound]),
+  ];
 }
 
 /**
  * "Trois cent", "trois cent douze", "one hundred and five". Where "and" is said before a unit, a unit without
  * it is a digit of its own: "eight hundred five five five".
  */
-function hundredsAt(words: Words, at: number): Reading | null {
-  const { hundreds, joins, units } = countsOf(words.language);
-  const hundred = longestOf(words, at, hundreds);
-  if (hundred === null) return null;
+function withRest(words: Words, at: number, hundred: Reading): readonly Reading[] {
+  const { joins, tens, units } = countsOf(words.language);
   const next = at + hundred.length;
   const joinWords = joins.has(words.folded[next] ?? '') ? 1 : 0;
   const unit = joins.size === joinWords ? units.get(words.folded[next + joinWords] ?? '') : undefined;
-  const below =
-    tensAt(words, next + joinWords) ?? (unit === undefined ? null : { digits: unit, length: 1 });
-  if (below === null) return hundred;
-  const digits = (hundred.digits[0] ?? '') + below.digits.padStart(2, '0');
-  return { digits, length: hundred.length + joinWords + below.length };
+  const rests = [
+    ...phrasesAt(words, next + joinWords, tens),
+    ...(unit === undefined ? [] : [{ digits: unit, length: 1 }]),
+  ];
+  const first = hundred.digits[0] ?? '';
+  const whole = rests.map(({ digits, length }) => ({
+    digits: first + digits.padStart(2, '0'),
+    length: hundred.length + joinWords + length,
+  }));
+  return [hundred, ...whole];
 }
 
-function tensAt(words: Words, at: number): Reading | null {
-  return longestOf(words, at, countsOf(words.language).tens);
-}
-
-/** The longest phrase of `phrases` at a place. */
-function longestOf(
+/** The phrases of `phrases` that begin at a word. */
+function phrasesAt(
   { folded, language }: Words,
   at: number,
   phrases: ReadonlyMap<string, string>,
-): Reading | null {
+): readonly Reading[] {
+  const found: Reading[] = [];
   for (let length = Math.min(countsOf(language).longest, folded.length - at); length > 0; length--) {
     const digits = phrases.get(folded.slice(at, at + length).join(' '));
-    if (digits !== undefined) return { digits, length };
+    if (digits !== undefined) found.push({ digits, length });
   }
-  return null;
+  return found;
 }
 
 /** Hundreds in one word: "dreihundertzwölf", "trecentoquarantasette". */

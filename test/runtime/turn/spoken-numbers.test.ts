@@ -53,28 +53,34 @@ describe('a dictated number', () => {
       }
   });
 
-  it.each(LANGUAGES)('in %s: pairs in a row are never more digits than were said, nor other pairs', (language) => {
-    const pair = fc.integer({ min: 10, max: 99 });
-    fc.assert(
-      fc.property(fc.array(pair, { minLength: 1, maxLength: 5 }), (pairs) => {
-        const said = pairs.map((value) => cardinalWords(value, language)[0] ?? '');
-        // A pause is a comma in most transcripts, and changes nothing.
-        for (const text of [said.join(' '), said.join(', ')]) {
-          const digits = read(text, language).replaceAll(' ', '');
-          expect(digits.length).toBeLessThanOrEqual(2 * pairs.length);
-          if (pairs.every((value) => value % 10 !== 0)) expect(digits).toBe(pairs.join(''));
-        }
-      }),
-      { seed: 17, numRuns: 300 },
-    );
-  });
+  it.each(LANGUAGES)(
+    'in %s: pairs in a row are never more digits than were said, nor other pairs',
+    (language) => {
+      const pair = fc.integer({ min: 10, max: 99 });
+      fc.assert(
+        fc.property(fc.array(pair, { minLength: 1, maxLength: 5 }), (pairs) => {
+          const said = pairs.map((value) => cardinalWords(value, language)[0] ?? '');
+          // A pause is a comma in most transcripts, and changes nothing.
+          for (const text of [said.join(' '), said.join(', ')]) {
+            const digits = read(text, language).replaceAll(' ', '');
+            expect(digits.length).toBeLessThanOrEqual(2 * pairs.length);
+            if (pairs.every((value) => value % 10 !== 0)) expect(digits).toBe(pairs.join(''));
+          }
+        }),
+        { seed: 17, numRuns: 300 },
+      );
+    },
+  );
 
   it.each(LANGUAGES)('in %s: words that are no numbers stay as they are', (language) => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: fc.constantFrom(...'abcdefgh'), minLength: 7, maxLength: 9 })), (words) => {
-        expect(numberGroups(words, language).map((group) => group.words)).toEqual(words);
-        expect(numberGroups(words, language).every(({ digits }) => digits === '')).toBe(true);
-      }),
+      fc.property(
+        fc.array(fc.string({ unit: fc.constantFrom(...'abcdefgh'), minLength: 7, maxLength: 9 })),
+        (words) => {
+          expect(numberGroups(words, language).map((group) => group.words)).toEqual(words);
+          expect(numberGroups(words, language).every(({ digits }) => digits === '')).toBe(true);
+        },
+      ),
       { seed: 17, numRuns: 200 },
     );
   });

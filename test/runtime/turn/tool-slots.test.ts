@@ -82,7 +82,12 @@ describe('an argument of a tool', () => {
   it('is read from the schema of a server, whatever else that contains', () => {
     const schema = {
       type: 'object',
-      properties: { ticket: { type: 'string', pattern: '^\\d{5}$' }, odd: 7, none: null, list: { enum: [1, 2] } },
+      properties: {
+        ticket: { type: 'string', pattern: '^\\d{5}$' },
+        odd: 7,
+        none: null,
+        list: { enum: [1, 2] },
+      },
     };
     expect(slotsOf(argumentsOfSchema(schema), 'en')).toEqual([
       { names: ['ticket'], expects: { kind: 'digits', lengths: [5] } },

@@ -88,12 +88,7 @@ export function judgeCompleteness(text: string, language: string): Judgement {
   );
 }
 
-function ending(
-  text: string,
-  tokens: readonly string[],
-  number: NumberAtEnd,
-  language: string,
-): Judgement {
+function ending(text: string, tokens: readonly string[], number: NumberAtEnd, language: string): Judgement {
   const last = tokens.at(-1) ?? '';
   if (endsSentence(text)) return { rule: 'punctuation', score: 0.9 };
   if (/(\.\.\.|…|-|–)$/.test(text) || endsHesitating(last, language))
@@ -139,10 +134,14 @@ function numberAtEnd(tokens: readonly string[], language: string): NumberAtEnd {
  * Matches the end of a dictated number: three or more digits of an unusual length, or a number that may be
  * complete without an area code. "Twenty twenty five" and "twelve thirty" are none.
  */
-function dictated(text: string, { digits, groups, hasCounts, startsWithZero }: NumberAtEnd): Judgement | null {
+function dictated(
+  text: string,
+  { digits, groups, hasCounts, startsWithZero }: NumberAtEnd,
+): Judgement | null {
   const isOneFigure = groups === 1 && digits <= 4;
   const isOfCounts = hasCounts && (groups < COUNT_GROUPS || (digits < COUNT_DIGITS && !startsWithZero));
-  if (digits < SHORTEST_DICTATION || isOneFigure || isOfCounts || WHOLE_NUMBER_DIGITS.has(digits)) return null;
+  if (digits < SHORTEST_DICTATION || isOneFigure || isOfCounts || WHOLE_NUMBER_DIGITS.has(digits))
+    return null;
   return digits === LOCAL_NUMBER_DIGITS && endsSentence(text)
     ? { rule: 'local_number', score: 0.6 }
     : { rule: 'half_number', score: 0.1 };
@@ -177,7 +176,9 @@ const LETTER =
 /** Matches single letters at the end: a name being spelled, unless they are all of a name before them. */
 function spelling(tokens: readonly string[]): Judgement | null {
   if (!LETTER.test(tokens.at(-1) ?? '') || !LETTER.test(tokens.at(-2) ?? '')) return null;
-  return spellsNameBefore(tokens.slice(-READ_TOKENS)) ? { rule: 'plain', score: 0.6 } : { rule: 'spelling', score: 0.1 };
+  return spellsNameBefore(tokens.slice(-READ_TOKENS))
+    ? { rule: 'plain', score: 0.6 }
+    : { rule: 'spelling', score: 0.1 };
 }
 
 /** Wait from the end of speech until the turn is taken, in ms. */
