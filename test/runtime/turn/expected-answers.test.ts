@@ -44,7 +44,7 @@ describe('the wait after an answer', () => {
     ["What's your email address?", 'anna at example dot com dot au', 550, 275],
     ["What's your phone number?", '555 123 4567, thank you.', 550, 275],
     ["What's your date of birth?", 'March 5th, 1985.', 550, 275],
-    ["What's your date of birth?", 'the fifth of March nineteen eighty-five', 550, 340],
+    ["What's your date of birth?", 'the fifth of March nineteen eighty-five', 550, 275],
     ["What's your phone number?", 'two oh six twelve thirty-four oh one nine', 550, 275],
     ['Could you spell your last name?', 'Smith, S M I T H', 550, 340],
     ['How do you spell Kowalski?', 'K as in Kilo, O W A L S K I', 1_375, 340],

@@ -25,7 +25,7 @@ export const GOES_ON = {
   /** "Ann, A N N" may have another letter, which is why callers spell. */
   spelled: 0.08,
   /** "Nineteen eighty" may have another digit. */
-  date: 0.08,
+  date: 0.04,
   option: 0.08,
   noMore: 0.08,
   /** One word of a full name: some callers have no other, or give no other. */

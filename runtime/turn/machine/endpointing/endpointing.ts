@@ -54,13 +54,11 @@ const LOCAL_NUMBER_DIGITS = 7;
 /** Fewer digits are an answer, such as a count or an hour. */
 const SHORTEST_DICTATION = 3;
 
-/** Words with these endings are unfinished whatever they contain. */
-const UNFINISHED: ReadonlySet<Judgement['rule']> = new Set([
-  'comma',
-  'hesitation',
-  'hanging_word',
-  'half_email',
-]);
+/**
+ * Words with these endings are unfinished whatever they contain. An answer may end in a word that leaves other
+ * words open: "punto es", "yes, it is".
+ */
+const UNFINISHED: ReadonlySet<Judgement['rule']> = new Set(['comma', 'hesitation', 'half_email']);
 
 /** Judges a transcript, as an answer to what the agent expects, or else by itself. */
 export function judgeAnswer(text: string, expects: Expectation | null, language: string): Judgement {

@@ -51,7 +51,7 @@ export const es = {
     or: 'o|u',
     requests: 'por favor|dígame|deme|necesito|indíqueme',
     phone: 'número de teléfono|teléfono|número de móvil|número de celular|número de contacto',
-    phoneLengths: '6=8,9,10|7=8,9,10|8=8,9,10|9=8,9,11',
+    phoneLengths: '6=8,9,10|7=8,9,10|8=8,9,10|9=8,9,11|0=10,11|=8,10',
     numbers: '',
     digits: 'dígitos|cifras',
     email: 'correo|correo electrónico|email|e-mail',
