@@ -106,9 +106,9 @@ describe('the wait for more words', () => {
     },
   );
 
-  it('after an incomplete turn lasts response_max_wait_ms, or 2.5 × response_wait_ms if that is null', () => {
+  it('after an incomplete turn lasts response_max_wait_ms, or 3 × response_wait_ms if that is null', () => {
     expect(takenAfter('book a table and', { responseWaitMs: 500, responseMaxWaitMs: 4_000 })).toBe(4_000);
-    expect(takenAfter('book a table and', { responseWaitMs: 500, responseMaxWaitMs: null })).toBe(1_250);
+    expect(takenAfter('book a table and', { responseWaitMs: 500, responseMaxWaitMs: null })).toBe(1_500);
     expect(takenAfter('book a table and', { responseWaitMs: 500, responseMaxWaitMs: 0 })).toBe(500);
   });
 
@@ -121,9 +121,9 @@ describe('the wait for more words', () => {
   });
 
   it.each([
-    [1_200, 'longer', 1_875],
-    [300, 'shorter', 938],
-    [240, 'unchanged, because words have such gaps inside them', 1_250],
+    [1_200, 'longer', 2_250],
+    [300, 'shorter', 1_125],
+    [240, 'unchanged, because words have such gaps inside them', 1_500],
   ])('after an incomplete turn adapts to pauses of %i ms inside turns and is %s', (pauseMs, _, waitMs) => {
     const script = TurnScript.listening({ responseMaxWaitMs: null });
     for (const text of ['my name and', 'my street and', 'my address and']) {

@@ -34,7 +34,7 @@ describe('when the agent answers', () => {
   it.each([
     [0, 550],
     [4_000, 4_000],
-    [null, 1_375],
+    [null, 1_650],
   ])('response_max_wait_ms %s: an unfinished turn ends after %i ms', (max, wait) => {
     expect(answeredAfter('book a table and', { response_max_wait_ms: max })).toBe(wait);
   });

@@ -1640,7 +1640,7 @@ export interface AgentConfigConversation {
    */
   eagerness: 'relaxed' | 'balanced' | 'eager';
   /**
-   * Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: about 2.5 ×
+   * Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 3.5 ×
    * `response_wait_ms`, adapted to the caller, at most 4 s.
    */
   response_max_wait_ms: number | null;
@@ -3478,7 +3478,7 @@ export interface AgentConfigChangeConversation {
    */
   eagerness?: 'relaxed' | 'balanced' | 'eager' | undefined;
   /**
-   * Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: about 2.5 ×
+   * Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 3.5 ×
    * `response_wait_ms`, adapted to the caller, at most 4 s.
    */
   response_max_wait_ms?: number | null | undefined;
@@ -4594,7 +4594,7 @@ export interface SessionReplayRequestConversation {
    */
   response_wait_ms?: number | undefined;
   /**
-   * Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: about 2.5 ×
+   * Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 3.5 ×
    * `response_wait_ms`, adapted to the caller, at most 4 s.
    */
   response_max_wait_ms?: number | null | undefined;

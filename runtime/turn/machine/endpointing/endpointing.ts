@@ -29,6 +29,8 @@ const FINISHED_FROM = { eager: 0.25, balanced: 0.5, relaxed: 0.75 } as const sat
 
 /** Wait for an incomplete turn when `response_max_wait_ms` is null, in units of `response_wait_ms`. */
 const INCOMPLETE_FACTOR = 2.5;
+/** The same after a hesitation or a word that leaves the sentence open: nearly all callers go on. */
+const OPEN_FACTOR = 3;
 /** The same for an answer that lacks a part of what was asked for. */
 const SHORT_ANSWER_FACTOR = 3.5;
 /** Of `response_wait_ms`: who sets it high wants patience in every case. */
@@ -186,8 +188,12 @@ export function waitMs(judgement: Judgement, config: TurnConfig, pauseMs: number
   if (judgement.score >= FINISHED_FROM[config.eagerness])
     return judgement.fit ? answerWaitMs(judgement.fit, config, learned) : responseWaitMs;
   if (responseMaxWaitMs !== null) return Math.max(responseWaitMs, responseMaxWaitMs);
-  const factor = judgement.fit?.goesOn === null ? SHORT_ANSWER_FACTOR : INCOMPLETE_FACTOR;
-  return Math.min(LONGEST_WAIT_MS, Math.max(responseWaitMs, responseWaitMs * factor * learned));
+  return Math.min(LONGEST_WAIT_MS, Math.max(responseWaitMs, responseWaitMs * factorOf(judgement) * learned));
+}
+
+function factorOf({ fit, rule }: Judgement): number {
+  if (fit?.goesOn === null) return SHORT_ANSWER_FACTOR;
+  return rule === 'hesitation' || rule === 'hanging_word' ? OPEN_FACTOR : INCOMPLETE_FACTOR;
 }
 
 /**
