@@ -17,6 +17,8 @@ export interface Counts {
   readonly stems: readonly (readonly [string, string])[];
   /** Words between the hundreds and the rest. */
   readonly joins: ReadonlySet<string>;
+  /** First words of tens and hundreds. */
+  readonly firstWords: ReadonlySet<string>;
   /** Words of the longest phrase. */
   readonly longest: number;
 }
@@ -92,6 +94,7 @@ const NONE: Counts = {
   hundreds: new Map(),
   stems: [],
   joins: new Set(),
+  firstWords: new Set(),
   longest: 0,
 };
 
@@ -110,13 +113,15 @@ function readCounts(language: string, writing: Writing): Counts {
   for (let value = 10; value < 100; value++) addForms(tens, value, language, writing);
   const hundreds = new Map<string, string>();
   for (let value = 100; value < 1_000; value += 100) addForms(hundreds, value, language, writing);
+  const phrases = [...tens.keys(), ...hundreds.keys()].map((words) => words.split(' '));
   return {
     units: unitsOf(language),
     tens,
     hundreds,
     stems: writing.isCompound ? stemsOf(hundreds) : [],
     joins: new Set(writing.joins === '' ? [] : [writing.joins]),
-    longest: Math.max(...[...tens.keys(), ...hundreds.keys()].map((words) => words.split(' ').length)),
+    firstWords: new Set(phrases.map(([first = '']) => first)),
+    longest: Math.max(...phrases.map((words) => words.length)),
   };
 }
 

@@ -109,12 +109,11 @@ function singleAt({ language, written }: Words, at: number): Step {
 
 /** All numbers from ten that begin at a word. */
 function countsAt(words: Words, at: number): readonly Reading[] {
-  const { hundreds, tens } = countsOf(words.language);
-  const compound = compoundAt(words, at);
+  const { firstWords, hundreds, tens } = countsOf(words.language);
+  if (!firstWords.has(words.folded[at] ?? '')) return compoundAt(words, at);
   return [
     ...phrasesAt(words, at, tens),
     ...phrasesAt(words, at, hundreds).flatMap((hundred) => withRest(words, at, hundred)),
-    ...(compound === null ? [] : [compound]),
   ];
 }
 
@@ -154,16 +153,16 @@ function phrasesAt(
 }
 
 /** Hundreds in one word: "dreihundertzwölf", "trecentoquarantasette". */
-function compoundAt({ folded, language }: Words, at: number): Reading | null {
+function compoundAt({ folded, language }: Words, at: number): readonly Reading[] {
   const { stems, tens, units } = countsOf(language);
   const word = folded[at] ?? '';
   for (const [stem, hundred] of stems) {
     if (!word.startsWith(stem)) continue;
     const rest = word.slice(stem.length);
     const below = tens.get(rest) ?? units.get(rest);
-    if (below !== undefined) return { digits: hundred + below.padStart(2, '0'), length: 1 };
+    if (below !== undefined) return [{ digits: hundred + below.padStart(2, '0'), length: 1 }];
   }
-  return null;
+  return [];
 }
 
 /** The digits of a digit word, of several written as one word, or of a numeral, with its plus; else empty. */

@@ -57,8 +57,8 @@ const LOCAL_NUMBER_DIGITS = 7;
 const SHORTEST_DICTATION = 3;
 
 /**
- * Words with these endings are unfinished whatever they contain. An answer may end in a word that leaves other
- * words open: "punto es", "yes, it is".
+ * Words with these endings are unfinished whatever they contain. An answer may end in a word that leaves
+ * others open: "punto es", "yes, it is".
  */
 const UNFINISHED: ReadonlySet<Judgement['rule']> = new Set(['comma', 'hesitation', 'half_email']);
 
@@ -117,9 +117,13 @@ interface NumberAtEnd {
 
 /** Words at the end in which numbers and spelled names are looked for. */
 const READ_TOKENS = 40;
+/** "Deux cent quatre-vingt dix neuf" has as many words. */
+const LONGEST_COUNT_TOKENS = 6;
 
 function numberAtEnd(tokens: readonly string[], language: string): NumberAtEnd {
-  const groups = numberGroups(tokens.slice(-READ_TOKENS), language);
+  // Most turns do not end in a number, which their last words show.
+  const isNumber = numberGroups(tokens.slice(-LONGEST_COUNT_TOKENS), language).at(-1)?.digits !== '';
+  const groups = isNumber ? numberGroups(tokens.slice(-READ_TOKENS), language) : [];
   const first = groups.findLastIndex(({ digits }) => digits === '') + 1;
   const number = groups.slice(first);
   return {
