@@ -42,8 +42,10 @@ export interface Answered {
 export function answer(exchange: Exchange, seed: number, responseWaitMs: number): Answered {
   const { breaths, kind, language, question } = exchange;
   const random = createRandom(seed);
-  const settings = { language, phrases: phrasesFor(language), responseWaitMs, responseMaxWaitMs: null };
+  const settings = { language, phrases: phrasesFor(language), responseMaxWaitMs: null };
   const script = TurnScript.speaking(question, settings);
+  // The caller's first words are taken at the usual time, whatever the setting is.
+  script.state = { ...script.state, config: { ...script.state.config, responseWaitMs } };
   script.take({ type: 'playout.finished', replyId: 'r1', heard: question }).after(400);
   for (const [index, text] of breaths.entries()) {
     const isLast = index === breaths.length - 1;
