@@ -23,9 +23,9 @@ describe('callers who answer what the agent asked, of answers that no rule was t
     expect(answers.filter(({ isCutOff }) => isCutOff).length).toBeLessThanOrEqual(answers.length / 20);
   });
 
-  it.each(Object.keys(ANSWERS))('in %s: half of them are answered sooner than other words', (language) => {
+  it.each(Object.keys(ANSWERS))('in %s: two of five are answered sooner than other words', (language) => {
     const waits = answersIn(language).flatMap(({ waitMs }) => waitMs ?? []);
     const sooner = waits.filter((waitMs) => waitMs < DEFAULT_WAIT_MS);
-    expect(sooner.length).toBeGreaterThan(waits.length / 2);
+    expect(sooner.length).toBeGreaterThan(0.4 * waits.length);
   });
 });
