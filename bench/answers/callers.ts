@@ -6,12 +6,11 @@
 
 import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { TurnScript } from '#test/runtime/turn/turn-script.ts';
-import { createRandom, type Random } from '#test/simulation/random.ts';
+import { createRandom, logNormal } from '#test/simulation/random.ts';
 import type { Kind } from './catalogue.ts';
 
-/** Pauses within answers are log-normal: many short, few long. */
+/** Of pauses within answers. */
 const PAUSE_MEDIAN_MS = 600;
-const PAUSE_SIGMA = 0.55;
 const WORD_MS = 280;
 const INTERIM_MS = 120;
 const FINALISED_MS = 280;
@@ -49,7 +48,7 @@ export function answer(exchange: Exchange, seed: number, responseWaitMs: number)
   script.take({ type: 'playout.finished', replyId: 'r1', heard: question }).after(400);
   for (const [index, text] of breaths.entries()) {
     const isLast = index === breaths.length - 1;
-    const pauseMs = isLast ? LONGEST_MS : Math.min(LONGEST_MS, pause(random));
+    const pauseMs = isLast ? LONGEST_MS : Math.min(LONGEST_MS, logNormal(random, PAUSE_MEDIAN_MS));
     const before = script.all('generate').length;
     const endMs = say(script, text, pauseMs);
     const takenMs = script.all('generate')[before]?.atMs ?? Number.POSITIVE_INFINITY;
@@ -71,9 +70,4 @@ function say(script: TurnScript, text: string, pauseMs: number): number {
   script.at(endMs + Math.min(FINALISED_MS, pauseMs - 1)).take({ type: 'transcript.final', text });
   script.at(endMs + pauseMs);
   return endMs;
-}
-
-function pause(random: Random): number {
-  const normal = Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
-  return PAUSE_MEDIAN_MS * Math.exp(PAUSE_SIGMA * normal);
 }

@@ -5,7 +5,7 @@
  * seed, so that both meet the same callers.
  */
 import { TurnScript } from '../runtime/turn/turn-script.ts';
-import { createRandom, type Random } from './random.ts';
+import { createRandom, logNormal, type Random } from './random.ts';
 
 /** Words that a caller says between two pauses. */
 interface Breath {
@@ -203,10 +203,4 @@ function breathe(random: Random, texts: readonly string[], medianMs = 600): Pick
       gapMs: index === texts.length - 1 ? Number.POSITIVE_INFINITY : logNormal(random, medianMs),
     })),
   };
-}
-
-/** Pauses of speakers are distributed so: many short, few long. */
-function logNormal(random: Random, median: number): number {
-  const normal = Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
-  return median * Math.exp(0.55 * normal);
 }

@@ -29,3 +29,9 @@ export function createRandom(seed: number): Random {
     fork: () => createRandom(Math.floor(next() * 4_294_967_296)),
   };
 }
+
+/** Pauses of speakers are distributed so: many short, few long. */
+export function logNormal(random: Random, median: number): number {
+  const normal = Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
+  return median * Math.exp(0.55 * normal);
+}

@@ -29,7 +29,7 @@ export interface Slot {
   readonly expects: Expectation;
 }
 
-/** Besides the reply, by which an expectation is judged. */
+/** Facts besides the reply, by which an expectation is judged. */
 export interface ReplyContext {
   /** What the caller said before it. */
   readonly said?: string;
@@ -69,6 +69,8 @@ export function expectationOf(
   const things = readsBack && isQuestion ? [] : thingsIn(words, asker);
   if (things.length === 0) return yesNoOrChoice(sentence, words, texts);
   const expects = theOne(things, { words, isQuestion }, asker);
+  // "Is that your member number?" is about an argument of a tool, and asks for yes or no.
+  if (expects === null && things.every(({ isSlot }) => isSlot)) return yesNoOrChoice(sentence, words, texts);
   return expects?.kind === 'spelling' ? { ...expects, names: namesSaid(reply, said) } : expects;
 }
 
@@ -119,11 +121,13 @@ function goesOn(sentence: string, asker: Asker): boolean {
 interface Thing {
   readonly expects: Expectation;
   readonly name: string;
+  /** Known from a tool only. */
+  readonly isSlot?: boolean;
 }
 
 function thingsIn(words: string, { language, slots, texts }: Asker): readonly Thing[] {
   const named = (phrases: string, expects: Expectation): Thing[] => {
-    const name = phrases.split('|').find((phrase) => words.includes(` ${phrase} `));
+    const name = longestIn(words, phrases.split('|'));
     return name === undefined ? [] : [{ expects, name }];
   };
   const number = lengthsBy(texts.numbers).find(([name]) => words.includes(` ${name} `));
@@ -143,11 +147,16 @@ function thingsIn(words: string, { language, slots, texts }: Asker): readonly Th
   return things.length > 0 ? things : slotsIn(words, slots);
 }
 
+/** "Email address" rather than "email": the words before the name are looked at. */
+function longestIn(words: string, names: readonly string[]): string | undefined {
+  return names.filter((name) => words.includes(` ${name} `)).sort((a, b) => b.length - a.length)[0];
+}
+
 /** The arguments that are named; of two names the longer, so that "order" is not in "order number". */
 function slotsIn(words: string, slots: readonly Slot[]): readonly Thing[] {
   const named = slots.flatMap(({ names, expects }): readonly Thing[] => {
-    const name = names.filter((each) => words.includes(` ${each} `)).sort((a, b) => b.length - a.length)[0];
-    return name === undefined ? [] : [{ expects, name }];
+    const name = longestIn(words, names);
+    return name === undefined ? [] : [{ expects, name, isSlot: true }];
   });
   const apart = named.filter(
     ({ name }, index) =>

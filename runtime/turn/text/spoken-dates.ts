@@ -6,7 +6,7 @@ import { cardinalWords } from './number-words.ts';
 const [FIRST_YEAR, LAST_YEAR] = [1_900, 2_039];
 
 const MONTHS = new Map<string, ReadonlySet<string>>();
-const YEARS = new Map<string, ReadonlySet<string>>();
+const YEARS = new Map<string, ReadonlyMap<string, number>>();
 
 /** The names of the months in lower case, with and without accents. */
 export function monthsOf(language: string): ReadonlySet<string> {
@@ -19,25 +19,27 @@ export function monthsOf(language: string): ReadonlySet<string> {
   return months;
 }
 
-/** True if the words end in a year that is said in words: "nineteen eighty five", "dos mil cinco". */
-export function yearEndsAt(tokens: readonly string[], language: string): boolean {
+/** The year in words that the words end in: "nineteen eighty five", "dos mil cinco"; null without one. */
+export function yearAtEnd(tokens: readonly string[], language: string): number | null {
   const years = yearsOf(language);
   const words = tokens.flatMap((token) => token.split('-'));
   // Spaces do not count: recognisers write "millenovecento ottantacinque" in one, two or three words.
-  for (let from = Math.max(0, words.length - MOST_WORDS); from < words.length; from++)
-    if (years.has(joined(words.slice(from).join(' ')))) return true;
-  return false;
+  for (let from = Math.max(0, words.length - MOST_WORDS); from < words.length; from++) {
+    const year = years.get(joined(words.slice(from).join(' ')));
+    if (year !== undefined) return year;
+  }
+  return null;
 }
 
 /** "Mil novecentos e noventa e cinco", "deux mille vingt et un". */
 const MOST_WORDS = 8;
 
-function yearsOf(language: string): ReadonlySet<string> {
+function yearsOf(language: string): ReadonlyMap<string, number> {
   const known = YEARS.get(language);
   if (known) return known;
-  const years = new Set<string>();
+  const years = new Map<string, number>();
   for (let year = FIRST_YEAR; year <= LAST_YEAR; year++)
-    for (const words of yearWords(year, language)) years.add(joined(words));
+    for (const words of yearWords(year, language)) years.set(joined(words), year);
   YEARS.set(language, years);
   return years;
 }

@@ -17,6 +17,8 @@ export interface ToolArgument {
   readonly schema?: unknown;
 }
 
+/** Of all tools; the others are not read. */
+const MOST_ARGUMENTS = 400;
 const MOST_SLOTS = 40;
 const READ_CHARS = 200;
 const NAME_WORDS = 4;
@@ -58,6 +60,7 @@ export function slotsOf(args: readonly ToolArgument[], language: string): readon
   const texts = questionTextsFor(language);
   if (texts === null) return [];
   return args
+    .slice(0, MOST_ARGUMENTS)
     .flatMap((argument): readonly Slot[] => {
       const parsed = property.safeParse(argument.schema ?? {});
       const schema: Property = parsed.success ? parsed.data : {};
@@ -73,6 +76,8 @@ function expectsBySchema({ enum: values, format, pattern }: Property): Expectati
   if (values !== undefined) return choiceOf(values);
   if (format === 'email') return { kind: 'email' };
   if (format === 'phone' || format === 'tel') return { kind: 'phone' };
+  // A date is written in digits and said in words.
+  if (format !== undefined) return null;
   const code = pattern === undefined ? null : codeOf(pattern);
   if (code === null) return null;
   const lengths = range(code.least, code.most);
@@ -94,15 +99,24 @@ function range(least: number, most: number): readonly number[] | null {
   return Array.from({ length: most - least + 1 }, (_, index) => least + index);
 }
 
+/** A number after these is a bound: "up to 8 digits", "mindestens 6 Ziffern". */
+const BOUNDS = new Set(
+  (
+    'to most least than max maximum min minimum zu höchstens mindestens maximal plus moins hasta máximo ' +
+    'mínimo más menos massimo minimo almeno maximaal minimaal tot até mais'
+  ).split(' '),
+);
+
 /** "8 digits", "8-digit", "6 to 8 digits", in English and the agent's language. */
 function expectsByDescription(description: string, { digits }: QuestionTexts): Expectation | null {
   const units = new Set(`${digits}|digits|digit`.split('|'));
   const tokens = bareWords(description.replace(/[-–]/g, ' '));
   const at = tokens.findIndex((token) => units.has(token));
-  const numbers = tokens
-    .slice(Math.max(0, at - NUMBER_WORDS), Math.max(0, at))
-    .filter((token) => /^\d{1,2}$/.test(token))
-    .map(Number);
+  const before = tokens.slice(Math.max(0, at - NUMBER_WORDS), Math.max(0, at));
+  const isNumber = (token: string) => /^\d{1,2}$/.test(token);
+  const numbers = before.filter(isNumber).map(Number);
+  const first = Math.max(0, before.findIndex(isNumber));
+  if (before.slice(0, first).some((token) => BOUNDS.has(token))) return null;
   const [least, most = least] = numbers;
   if (least === undefined || most === undefined || numbers.length > 2) return null;
   const lengths = range(least, most);

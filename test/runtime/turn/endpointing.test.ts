@@ -31,6 +31,7 @@ describe('completeness of a turn', () => {
     ['it is spelled s m i', 'spelling'],
     ['my name is Smith, s m i t h', 'plain'],
     ['my name is Smith, s m i', 'spelling'],
+    ['my name is Smith, s m i t h,', 'spelling'],
     ['seven twenty thirty four', 'half_number'],
     ['at twelve thirty', 'plain'],
     ['in nineteen eighty five', 'plain'],

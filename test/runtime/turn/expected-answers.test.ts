@@ -27,11 +27,11 @@ const OPEN = 'Tell me about it.';
 
 describe('the wait after an answer', () => {
   it.each([
-    ['Is that correct?', 'Yes, that is correct.', 550, 275],
+    ['Is that correct?', 'Yes, that is correct.', 550, 340],
     ['Is there anything else I can help you with?', 'No.', 550, 340],
-    ['Is there anything else I can help you with?', 'No, thank you.', 550, 275],
+    ['Is there anything else I can help you with?', 'No, thank you.', 550, 340],
     ['Is there anything else I can help you with?', 'no', 550, 340],
-    ['Is there anything else I can help you with?', "That's all, thank you very much.", 550, 275],
+    ['Is there anything else I can help you with?', "That's all, thank you very much.", 550, 340],
     ['Can you confirm the last four digits of your card?', '44 12', 1_375, 275],
     ['Is that for pickup or delivery?', 'Delivery, please.', 550, 340],
     ["What's your phone number?", 'five five five one two three four five six seven', 550, 275],
@@ -140,6 +140,12 @@ describe('the wait after an answer', () => {
     ["What's your phone number with the country code?", '33 612 345 67'],
     ["What's your phone number?", '49 171 12345'],
     ["What's your phone number?", 'three seven one two nine one two three four five'],
+    ["What's your date of birth?", 'March fifth nineteen eighty'],
+    ["What's your date of birth?", 'March fifth two thousand'],
+    ["What's your date of birth?", 'may I speak to your colleague'],
+    ['Please tell me the six digit code.', '1 2 3 4 5 6,'],
+    ['How do you spell Smith?', 'S M I T H,'],
+    ['Would you like to sit in or out?', 'I would like to sit in'],
     ['Would you like to book a table?', 'Absolutely.'],
     ['Please hold while I check your email.', "I'm at reception"],
     ['How can I help you?', 'I would like to book a table.'],
@@ -179,6 +185,16 @@ describe('the settings bound the wait', () => {
     const changes = { eagerness, responseWaitMs: 900 };
     expect(wait('Is that for pickup or delivery?', 'Delivery.', changes)).toBe(ms);
   });
+
+  it.each(['eager', 'balanced', 'relaxed'] as const)(
+    'eagerness %s: a number of a possible length waits response_wait_ms, as others may be longer',
+    (eagerness) => {
+      const expects = { kind: 'digits', lengths: [4, 5, 6] } as const;
+      const config = { ...asked(OPEN).state.config, ...DEFAULTS, eagerness };
+      const isFinished = eagerness !== 'relaxed';
+      expect(waitMs(judgeAnswer('1 2 3 4 5', expects, 'en'), config, 450)).toBe(isFinished ? 550 : 1_031.25);
+    },
+  );
 
   it('eagerness relaxed: a yes without punctuation is unfinished, as any other words are', () => {
     expect(wait('Would you like a window seat?', 'yes', { eagerness: 'relaxed' })).toBe(1_375);
@@ -252,7 +268,7 @@ describe('the settings bound the wait', () => {
     script.answer(heard).take({ type: 'playout.finished', replyId: 'r1', heard }).voice(300);
     const endMs = script.nowMs;
     script.take({ type: 'transcript.final', text: 'Correct.' }).after(2_000);
-    expect(Math.round((script.last('generate')?.atMs ?? 0) - endMs)).toBe(305);
+    expect(Math.round((script.last('generate')?.atMs ?? 0) - endMs)).toBe(410);
   });
 });
 
@@ -340,11 +356,19 @@ describe('what a reply expects', () => {
     ['fr', 'Votre date de naissance ?', 'le cinq mars', 'expected a date of birth, has no year'],
     ['fr', 'Votre date de naissance ?', 'cinq mars mille neuf cent deux', 'expected a date of birth, has it'],
     ['de', 'Ihr Geburtsdatum?', 'fünfter März neunzehnhundertfünf', 'expected a date of birth, has it'],
-    ['de', 'Ihre Handynummer?', '0171 234 5678', 'expected 8 to 11 digits, has 11'],
+    [
+      'de',
+      'Buchstabieren Sie bitte den Namen.',
+      'Vogel, V wie Viktor, O G',
+      'expected a spelled name, has 3 of 5 letters',
+    ],
+    ['it', 'Il suo indirizzo email?', 'luca chiocciola', 'expected an e-mail address, has no domain'],
+    ['de', 'Ihre Handynummer?', '0171 234 5678', 'expected 11 digits, has 11'],
     ['nl', 'Uw geboortedatum?', 'vijf maart negentien vijfentachtig', 'expected a date of birth, has it'],
     ['it', 'La sua data di nascita?', 'cinque marzo duemilacinque', 'expected a date of birth, has it'],
     ['pt', 'A sua data de nascimento?', 'um de maio de dois mil e dois', 'expected a date of birth, has it'],
     ['es', '¿Su fecha de nacimiento?', 'el cinco de marzo', 'expected a date of birth, has no year'],
+    ['es', '¿Su número de teléfono?', '34 612 34 56 7', 'expected 8 to 11 digits, has 10'],
     ['es', '¿Su número de teléfono?', '6641234567, por favor', 'expected 8 to 10 digits, has 10'],
     ['es', '¿Le reservo la mesa?', 'No, por favor.', undefined],
     ['es', '¿Cuál es su correo?', 'ana arroba ejemplo punto com', undefined],

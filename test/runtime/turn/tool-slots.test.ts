@@ -35,6 +35,23 @@ describe('an argument of a tool', () => {
     expect(expected(question)).toEqual(expectation);
   });
 
+  it('leaves a question about it to be answered with yes or no, or with an option', () => {
+    expect(expected('Is that your member number?')).toEqual({ kind: 'yes_no', isOffer: false });
+    expect(expected('The small or the large size?')).toEqual({ kind: 'choice', options: ['small', 'size'] });
+  });
+
+  it.each(['up to 8 digits', 'at least 6 digits', 'a maximum of 8 digits'])(
+    'may have a bound, which is no length: %s',
+    (description) => {
+      expect(slotsOf([{ name: 'member_number', description }], 'en')).toEqual([]);
+    },
+  );
+
+  it('may be a date, which is written in digits and said in words', () => {
+    const schema = { format: 'date', pattern: '^\\d{4}-\\d{2}-\\d{2}$' };
+    expect(slotsOf([{ name: 'arrival', description: '', schema }], 'en')).toEqual([]);
+  });
+
   it('is named in the language of the agent', () => {
     expect(expected('Wie lautet Ihre Kundennummer?', 'de')).toEqual({ kind: 'digits', lengths: [7] });
   });

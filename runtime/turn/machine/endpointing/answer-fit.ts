@@ -13,21 +13,20 @@ export interface Fit {
 export const USUALLY_GOES_ON = 0.2;
 
 /**
- * The same after an answer that was asked for, cautious estimates: a whole number is hardly ever continued,
- * and neither is "that's correct". "Yes" and "yes, please" are not such answers: they may announce one.
+ * The same after an answer that was asked for, cautious estimates: a whole number is hardly ever continued.
+ * "Yes" and "yes, please" are not such answers: they may announce one.
  */
 export const GOES_ON = {
   number: 0.02,
-  surely: 0.04,
+  /** "That's correct", and "no" where more help is offered. Reservations follow soon after such words. */
+  yesOrNo: 0.08,
   /** An address after which no country follows. */
   closedEmail: 0.04,
   email: 0.08,
   /** "Ann, A N N" may have another letter, which is why callers spell. */
   spelled: 0.08,
-  /** "Nineteen eighty" may have another digit. */
   date: 0.04,
   option: 0.08,
-  noMore: 0.08,
   /** One word of a full name: some callers have no other, or give no other. */
   oneName: 0.5,
 } as const;

@@ -68,7 +68,9 @@ export function judgeAnswer(text: string, expects: Expectation | null, language:
   const fit = expects && fitOf(text, expects, language);
   if (!fit) return judgement;
   if (fit.goesOn !== null && fit.goesOn < USUALLY_GOES_ON)
-    return UNFINISHED.has(judgement.rule) ? judgement : { rule: 'as_expected', score: 1, fit };
+    return UNFINISHED.has(judgement.rule) || endsInComma(text)
+      ? judgement
+      : { rule: 'as_expected', score: 1, fit };
   // A number of one of several lengths: no more is known than after any words.
   if (fit.goesOn === USUALLY_GOES_ON)
     return judgement.rule === 'half_number' ? { rule: 'plain', score: 0.6, fit } : judgement;
@@ -83,7 +85,7 @@ export function judgeCompleteness(text: string, language: string): Judgement {
   return (
     halfEmail(trimmed.slice(-MAIL_CHARS).toLowerCase().replace(/\s/g, ' '), tokens) ??
     dictated(trimmed, number) ??
-    spelling(tokens) ??
+    spelling(trimmed, tokens) ??
     ending(trimmed, tokens, number, language)
   );
 }
@@ -98,8 +100,12 @@ function ending(text: string, tokens: readonly string[], number: NumberAtEnd, la
   // "Un" ends a number in French, though it leaves other words open.
   const isOpen = endsHanging(last, language) && number.groups < 2;
   if (isOpen && !isAnswer) return { rule: 'hanging_word', score: 0.15 };
-  if (/[,;:،、]$/.test(text)) return { rule: 'comma', score: 0.3 };
+  if (endsInComma(text)) return { rule: 'comma', score: 0.3 };
   return { rule: 'plain', score: 0.6 };
+}
+
+function endsInComma(text: string): boolean {
+  return /[,;:،、]$/.test(text.trimEnd());
 }
 
 function endsSentence(text: string): boolean {
@@ -178,9 +184,9 @@ const LETTER =
   /^(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])\p{L}$/u;
 
 /** Matches single letters at the end: a name being spelled, unless they are all of a name before them. */
-function spelling(tokens: readonly string[]): Judgement | null {
+function spelling(text: string, tokens: readonly string[]): Judgement | null {
   if (!LETTER.test(tokens.at(-1) ?? '') || !LETTER.test(tokens.at(-2) ?? '')) return null;
-  return spellsNameBefore(tokens.slice(-READ_TOKENS))
+  return spellsNameBefore(tokens.slice(-READ_TOKENS)) && !endsInComma(text)
     ? { rule: 'plain', score: 0.6 }
     : { rule: 'spelling', score: 0.1 };
 }
@@ -206,8 +212,8 @@ function factorOf({ fit, rule }: Judgement): number {
  */
 function answerWaitMs({ goesOn }: Fit, config: TurnConfig, learned: number): number {
   const { eagerness, responseMaxWaitMs, responseWaitMs } = config;
-  if (goesOn === null || (responseMaxWaitMs !== null && responseMaxWaitMs <= responseWaitMs))
-    return responseWaitMs;
+  const isOneWait = responseMaxWaitMs !== null && responseMaxWaitMs <= responseWaitMs;
+  if (isOneWait || goesOn === null || goesOn >= USUALLY_GOES_ON) return responseWaitMs;
   const share = Math.min(1, (goesOn / USUALLY_GOES_ON) * PATIENCE[eagerness] * learned);
   const sharedMs = JUDGE_AFTER_MS + (responseWaitMs - JUDGE_AFTER_MS) * share;
   return Math.round(Math.max(sharedMs, responseWaitMs * LEAST_SHARE));

@@ -4,11 +4,12 @@
  * characters at most.
  */
 import { type Expectation, hasOne } from '../../text/expectation.ts';
-import { endsHesitating, MAIL_AT, MAIL_DOT } from '../../text/grammar-cues.ts';
+import { endsHanging, endsHesitating, MAIL_AT, MAIL_DOT } from '../../text/grammar-cues.ts';
 import type { QuestionTexts } from '../../text/languages/language-texts.ts';
 import { phrasesOf } from '../../text/made-of-phrases.ts';
 import { bare, bareWords, normalised } from '../../text/normalised.ts';
 import { questionTextsFor } from '../../text/phrases.ts';
+import { spelledLetters } from '../../text/spelled-letters.ts';
 import { type Fit, GOES_ON, SHORT_ANSWER_WORDS, withoutCourtesy } from './answer-fit.ts';
 import { birthFit } from './expected-date.ts';
 import { codeFit, numberFit } from './expected-number.ts';
@@ -35,6 +36,7 @@ export interface Judgement {
 
 /** Longer words are no short answer. */
 const READ_CHARS = 400;
+
 /** Judges words against the expectation; null: nothing can be said. */
 export function fitOf(text: string, expectation: Expectation, language: string): Fit | null {
   const texts = questionTextsFor(language);
@@ -43,12 +45,13 @@ export function fitOf(text: string, expectation: Expectation, language: string):
   const tokens = bareWords(said);
   // A caller who asks back does not answer.
   if (tokens.length === 0 || said.trimEnd().endsWith('?')) return null;
-  if (expectation.kind !== 'yes_no' && isOtherwise(tokens, texts)) return null;
+  if (expectation.kind !== 'yes_no' && isOtherwise(withoutExamples(tokens, expectation, texts), texts))
+    return null;
   switch (expectation.kind) {
     case 'yes_no':
       return yesOrNo(said, expectation.isOffer, texts);
     case 'choice':
-      return option(tokens, expectation.options, texts);
+      return option(tokens, expectation.options, texts, language);
     case 'phone':
       return numberFit(tokens, null, texts, language);
     case 'digits':
@@ -68,6 +71,16 @@ export function fitOf(text: string, expectation: Expectation, language: string):
   }
 }
 
+/** "V wie Viktor" asks nothing, though "wie" does. */
+function withoutExamples(
+  tokens: readonly string[],
+  { kind }: Expectation,
+  { asIn }: QuestionTexts,
+): readonly string[] {
+  const isSpelled = kind === 'spelling' || kind === 'code';
+  return isSpelled ? spelledLetters(tokens, asIn).map(({ word }) => word) : tokens;
+}
+
 /** Denies, corrects or asks back: "no, 4", "not delivery", "pardon". */
 function isOtherwise(tokens: readonly string[], texts: QuestionTexts): boolean {
   const words = ` ${tokens.join(' ')} `;
@@ -84,11 +97,9 @@ function yesOrNo(said: string, isOffer: boolean, texts: QuestionTexts): Fit | nu
   const isNo = kinds.has('no') || (isOffer && kinds.has('closing'));
   // "No, right" and "thanks" are neither.
   if (isYes === isNo || (isYes && isOffer)) return null;
-  const fits = (goesOn: number) => ({ goesOn, note: 'expected yes or no, has it' });
   // A no is often explained, with a courtesy as without one, but not where more help is declined.
-  const isRounded = kinds.has('surely') || kinds.has('closing') || (kinds.has('courtesy') && isOffer);
-  if (isRounded) return fits(GOES_ON.surely);
-  return isOffer ? fits(GOES_ON.noMore) : null;
+  const isRounded = isOffer || kinds.has('surely') || kinds.has('closing');
+  return isRounded ? { goesOn: GOES_ON.yesOrNo, note: 'expected yes or no, has it' } : null;
 }
 
 type AnswerKind = 'yes' | 'surely' | 'no' | 'closing' | 'courtesy';
@@ -113,9 +124,17 @@ function answersOf(texts: QuestionTexts): Answers {
   return { answers, kindOf };
 }
 
-function option(tokens: readonly string[], options: readonly string[], texts: QuestionTexts): Fit | null {
+function option(
+  tokens: readonly string[],
+  options: readonly string[],
+  texts: QuestionTexts,
+  language: string,
+): Fit | null {
   const words = withoutCourtesy(tokens, texts);
-  if (words.length > SHORT_ANSWER_WORDS || !options.includes(words.at(-1) ?? '')) return null;
+  const last = words.at(-1) ?? '';
+  if (words.length > SHORT_ANSWER_WORDS || !options.includes(last)) return null;
+  // "I would like to sit in" may go on, though "in" is one of "in or out".
+  if (words.length > 1 && endsHanging(last, language)) return null;
   // "Yes, inside" may answer another question.
   if (hasOne(` ${words.join(' ')} `, texts.yes)) return null;
   const named = new Set(words.filter((word) => options.includes(word)));

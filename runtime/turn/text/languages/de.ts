@@ -57,7 +57,7 @@ export const de = {
     requests: 'bitte|nennen sie|sagen sie|ich brauche|brauche ich',
     phone: 'telefonnummer|handynummer|mobilnummer|rufnummer|rückrufnummer',
     // Mobile numbers have one length for each beginning.
-    phoneLengths: '015=8,12|016=8,11|01609=8,12|017=8,11|0176=8,12|0=8,12',
+    phoneLengths: '015=12|016=11|01609=12|017=11|0176=12|0=8,12',
     numbers: '',
     digits: 'ziffern|stellen',
     email: 'e-mail|email|e-mail-adresse|email-adresse|mailadresse|e-mailadresse|emailadresse',

@@ -51,7 +51,10 @@ export const es = {
     or: 'o|u',
     requests: 'por favor|dígame|deme|necesito|indíqueme',
     phone: 'número de teléfono|teléfono|número de móvil|número de celular|número de contacto',
-    phoneLengths: '6=8,9,10|7=8,9,10|8=8,9,10|9=8,9,11|0=10,11|=8,10',
+    // Codes of countries, which callers say without "plus", make a number longer.
+    phoneLengths:
+      '6=8,9,10|7=8,9,10|8=8,9,10|9=8,9,11|0=10,11|34=8,10,11|51=8,10,11|52=8,10,12|54=8,10,13|' +
+      '56=8,10,11|57=8,10,12|=8,10',
     numbers: '',
     digits: 'dígitos|cifras',
     email: 'correo|correo electrónico|email|e-mail',
