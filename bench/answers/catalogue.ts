@@ -3,7 +3,7 @@
  * within an answer. Rules are written against the first set of each language; nothing is tuned on the second.
  */
 
-/** What a caller answers with. */
+/** Kind of an answer. */
 export type Kind =
   | 'number'
   | 'email'
