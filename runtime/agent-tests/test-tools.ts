@@ -14,6 +14,7 @@ import {
   toolMocks,
 } from '#protocol/agent-test.ts';
 import type { PlannedTool } from '#protocol/call-plan.ts';
+import type { McpTokens } from '#protocol/mcp-tokens.ts';
 import type { ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
 import { shownCalls } from '#runtime/tools/hidden-failure.ts';
 import { ServerTools } from '#runtime/tools/server-tools.ts';
@@ -44,12 +45,14 @@ export interface TestTools {
   close(): void;
 }
 
+/** What tools that are really called need. */
+interface OutsideTools {
+  readonly egress: EgressGuard;
+  readonly serverTokens: McpTokens;
+}
+
 /** Creates the tools of a job. */
-export function createTestTools(
-  job: AgentTestJob,
-  of: { readonly egress: EgressGuard },
-  context: TestContext,
-): TestTools {
+export function createTestTools(job: AgentTestJob, of: OutsideTools, context: TestContext): TestTools {
   return new MockedTools(job, of, context);
 }
 
@@ -80,7 +83,7 @@ class MockedTools implements TestTools {
   readonly #tools: ReadonlyMap<string, NamedTool>;
   readonly #gaps = new Map<string, Gap>();
 
-  constructor(job: AgentTestJob, of: { readonly egress: EgressGuard }, context: TestContext) {
+  constructor(job: AgentTestJob, of: OutsideTools, context: TestContext) {
     const { plan } = job;
     const tools = plan.tools.map((tool) => ({
       ...tool,
@@ -104,6 +107,7 @@ class MockedTools implements TestTools {
         servers: plan.tool_servers,
         values: () => ({ variables: plan.variables, systemVariables: plan.system_variables }),
         egress: of.egress,
+        tokens: of.serverTokens,
         clock: context.clock,
         logger: null,
       }),
