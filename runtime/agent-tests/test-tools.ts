@@ -9,6 +9,7 @@ import { LIMITS } from '#config/limits.ts';
 import {
   type AgentTestJob,
   type AgentTestResult,
+  serverToolId,
   type ToolMock,
   type ToolMocks,
   toolMocks,
@@ -65,7 +66,7 @@ type NamedTool = Pick<PlannedTool, 'tool_id' | 'function_name' | 'name' | 'error
 function namedServerTools({ tool_servers }: AgentTestJob['plan']): NamedTool[] {
   return tool_servers.flatMap(({ tool_server_id, tools }) =>
     tools.map(({ name, function_name }) => ({
-      tool_id: `${tool_server_id}/${name}`,
+      tool_id: serverToolId(tool_server_id, name),
       function_name,
       name,
       error_handling: 'passthrough' as const,

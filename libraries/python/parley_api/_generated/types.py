@@ -967,7 +967,7 @@ class TestReferencedTool(TypedDict):
     """Tool id, as in `GET /v1/agent/agents/{agent_id}/test-tools`; `_hang_up_call` for hanging up"""
     name: str
     """Name of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`."""
-    type: Literal["webhook", "client", "integration"]
+    type: Literal["webhook", "client", "integration", "mcp"]
     """Kind of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`."""
     description: str
     """Description of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`."""
@@ -4502,7 +4502,7 @@ class TestListQuery(TypedDict, total=False):
 class _TestCreateRequestReferencedTool(TypedDict):
     id: str
     """Tool id, as in `GET /v1/agent/agents/{agent_id}/test-tools`; `_hang_up_call` for hanging up"""
-    type: Literal["webhook", "client", "integration"]
+    type: Literal["webhook", "client", "integration", "mcp"]
     """Kind of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`."""
 
 

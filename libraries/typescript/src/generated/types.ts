@@ -1018,7 +1018,7 @@ export interface TestReferencedTool {
   /** Name of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`. */
   name: string;
   /** Kind of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`. */
-  type: 'webhook' | 'client' | 'integration';
+  type: 'webhook' | 'client' | 'integration' | 'mcp';
   /** Description of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`. */
   description: string;
 }
@@ -4809,7 +4809,7 @@ export interface TestCreateRequestReferencedTool {
   /** Name of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`. */
   name?: string | undefined;
   /** Kind of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`. */
-  type: 'webhook' | 'client' | 'integration';
+  type: 'webhook' | 'client' | 'integration' | 'mcp';
   /** Description of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`. */
   description?: string | undefined;
 }

@@ -237,7 +237,7 @@ export type AgentTest = {
   referenced_tool: {
     id: string;
     name: string;
-    type: "webhook" | "client" | "integration";
+    type: "webhook" | "client" | "integration" | "mcp";
     description: string;
   } | null;
   tool_parameters: {
@@ -1035,7 +1035,7 @@ export type TestTools = {
   tools: {
     id: string;
     name: string;
-    type: "webhook" | "client" | "integration";
+    type: "webhook" | "client" | "integration" | "mcp";
     description: string;
   }[];
 };
