@@ -15,9 +15,12 @@ import { caughtInSimulation } from './run-defect.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const COPIED = [
+  'base',
   'config',
+  'protocol',
   'media',
   'telephony',
+  'caller',
   'runtime',
   'control-plane',
   'docs',
@@ -26,7 +29,12 @@ const COPIED = [
   'tsconfig.json',
   'vitest.config.ts',
 ];
-const LOOP_TESTS = ['test/runtime/turn', 'test/runtime/calls/call', 'test/simulation/orderings.test.ts'];
+const LOOP_TESTS = [
+  'test/runtime/turn',
+  'test/runtime/calls/call',
+  'test/runtime/tools',
+  'test/simulation/orderings.test.ts',
+];
 
 const { values } = parseArgs({
   options: { calls: { type: 'string', default: '300' }, only: { type: 'string' } },
@@ -59,7 +67,7 @@ async function caughtByLoopTests(defect: Defect): Promise<string | null> {
   try {
     for (const path of COPIED) await cp(join(ROOT, path), join(copy, path), { recursive: true });
     await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-    const path = join(copy, 'runtime/turn/machine', defect.file);
+    const path = join(copy, 'runtime', defect.file);
     await writeFile(
       path,
       (await readFile(path, 'utf8')).replace(placeOf(defect), () => defect.replace),
