@@ -1796,6 +1796,22 @@ class AgentConfig(_AgentConfig, total=False):
     """A recogniser or a voice on a server of yours. Absent without any; null removes it."""
 
 
+class AgentDraftChangesChange(TypedDict):
+    path: str
+    """The setting, such as `conversation.response_wait_ms`"""
+    published: Union[str, None]
+    """Its published value as text or JSON; null if absent"""
+    draft: Union[str, None]
+    """Its value in the draft as text or JSON; null if absent"""
+
+
+class AgentDraftChanges(TypedDict):
+    version_number: Union[int, None]
+    """The newest published version; null before the first"""
+    changes: List[AgentDraftChangesChange]
+    """Settings that differ; all of the draft before the first publication"""
+
+
 class AgentLimits(TypedDict):
     daily_cap: Union[str, None]
     """Most the agent’s calls may cost per UTC day, USD as a decimal string; null for no cap. Calls in

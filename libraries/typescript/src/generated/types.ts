@@ -1959,6 +1959,22 @@ export interface AgentConfig {
   updated_at: string;
 }
 
+export interface AgentDraftChangesChange {
+  /** The setting, such as `conversation.response_wait_ms` */
+  path: string;
+  /** Its published value as text or JSON; null if absent */
+  published: string | null;
+  /** Its value in the draft as text or JSON; null if absent */
+  draft: string | null;
+}
+
+export interface AgentDraftChanges {
+  /** The newest published version; null before the first */
+  version_number: number | null;
+  /** Settings that differ; all of the draft before the first publication */
+  changes: AgentDraftChangesChange[];
+}
+
 export interface AgentLimits {
   /**
    * Most the agent’s calls may cost per UTC day, USD as a decimal string; null for no cap. Calls in progress
