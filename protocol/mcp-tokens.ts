@@ -13,14 +13,18 @@ import { McpFailure } from './mcp-failure.ts';
 const MARGIN_MS = 30_000;
 /** Of a token whose life is shorter than the margin, this share is used. */
 const USED_SHARE = 0.5;
+/** The request that a token was asked for sends it, even if its issuer says that its life is over. */
+const SHORTEST_USE_MS = 1_000;
 /** Life of a token whose issuer names none, and the longest that is believed. */
 const UNNAMED_LIFE_MS = 3_600_000;
 const LONGEST_LIFE_MS = 86_400_000;
-/** A server that refuses a token so young would refuse the next one too. */
+/** A server that refuses a token so young would refuse the next one too: its issuer is not asked again. */
 const YOUNG_MS = 30_000;
 
 /** A server to connect to. */
 export interface McpServerAddress {
+  /** Tokens are kept for this server only, which belongs to one account. */
+  readonly tool_server_id: string;
   readonly url: string;
   /** Client credentials (RFC 6749 §4.4), sent to this issuer only. */
   readonly oauth: {
@@ -58,23 +62,16 @@ export class McpTokens {
   }
 
   /** The tokens of one connection: sent with each request, and renewed once when the server refuses one. */
-  providerFor(library: Library, { url, oauth }: McpServerAddress): AuthProvider | null {
+  providerFor(library: Library, server: McpServerAddress): AuthProvider | null {
+    const { oauth } = server;
     if (!oauth) return null;
-    const key = keyOf(url, oauth);
-    let used: string | undefined;
+    const key = keyOf(server, oauth);
     return {
-      token: async () => {
-        used = this.#valid(key)?.value;
-        return used;
-      },
+      token: async () => this.#valid(key)?.value,
       onUnauthorized: async ({ response, serverUrl, fetchFn }) => {
         const current = this.#valid(key);
-        // Another connection has renewed it meanwhile.
-        if (current && current.value !== used) return;
-        if (current && this.#clock.now() - current.grantedAtMs < YOUNG_MS)
-          throw new McpFailure('the server refuses the token that its issuer has just given', {
-            isLost: true,
-          });
+        // Sent once more, since another request may have renewed it while this one was on its way.
+        if (current && this.#clock.now() - current.grantedAtMs < YOUNG_MS) return;
         this.#kept.delete(key);
         const named = library.extractWWWAuthenticateParams(response);
         await this.#renewOnce(key, async () => {
@@ -132,12 +129,13 @@ export class McpTokens {
 function usedMs(expiresInSeconds: number | undefined): number {
   if (expiresInSeconds === undefined || !Number.isFinite(expiresInSeconds)) return UNNAMED_LIFE_MS;
   const lifeMs = Math.min(Math.max(0, expiresInSeconds * 1_000), LONGEST_LIFE_MS);
-  return Math.max(lifeMs - MARGIN_MS, lifeMs * USED_SHARE);
+  return Math.max(lifeMs - MARGIN_MS, lifeMs * USED_SHARE, SHORTEST_USE_MS);
 }
 
 /** The server is part of it: a token is granted for one resource (RFC 8707). The secret is only hashed. */
-function keyOf(url: string, { issuer, client_id, client_secret, scope }: Credentials): string {
+function keyOf({ tool_server_id, url }: McpServerAddress, oauth: Credentials): string {
+  const { issuer, client_id, client_secret, scope } = oauth;
   return createHash('sha256')
-    .update(JSON.stringify([url, issuer, client_id, client_secret, scope]))
+    .update(JSON.stringify([tool_server_id, url, issuer, client_id, client_secret, scope]))
     .digest('hex');
 }

@@ -31,7 +31,11 @@ export async function listServerTools(
   const headers = renderHeaders(openHeaders(secretBox, server.headers), NO_CALL);
   try {
     const connection = await openMcpConnection({
-      server: { url: server.url, oauth: openOauth(secretBox, server.oauth) },
+      server: {
+        tool_server_id: server._id,
+        url: server.url,
+        oauth: openOauth(secretBox, server.oauth),
+      },
       headers: () => headers,
       egress,
       // A person tests the credentials: a kept token would hide that they are wrong.

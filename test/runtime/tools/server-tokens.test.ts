@@ -109,6 +109,15 @@ describe('OAuth of a tool server', () => {
     expect(issuer.asked).toHaveLength(2);
   });
 
+  it.each([0, -1, undefined])('uses a token whose life is given as %s', async (life) => {
+    const { issuer, clock, open } = await openStage();
+    issuer.expires_in = life;
+    expect((await open().use()).error).toBeNull();
+    await clock.advance(LIFE_SECONDS * 1_000);
+    expect((await open().use()).error).toBeNull();
+    expect(issuer.asked).toHaveLength(life === undefined ? 1 : 2);
+  });
+
   it('asks once for calls that begin at the same time', async () => {
     const { issuer, open } = await openStage();
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => open().use()));
@@ -132,6 +141,24 @@ describe('OAuth of a tool server', () => {
     server.oauth = { token: 'never granted', issuer: issuer.base };
     for (let call = 0; call < 3; call++) expect((await open().use()).status).toBe('failed');
     expect(issuer.asked).toHaveLength(1);
+  });
+
+  it('asks once for calls of one conversation that the server refuses at the same time', async () => {
+    const { server, issuer, clock, open } = await openStage();
+    const conversation = open();
+    expect((await conversation.use()).error).toBeNull();
+    await clock.advance(60_000);
+    replaceToken(server, issuer);
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => conversation.use()));
+    expect(outcomes.map(({ error }) => error)).toEqual(Array(10).fill(null));
+    expect(issuer.asked).toHaveLength(2);
+  });
+
+  it('uses no token of another account’s server, although address and credentials are the same', async () => {
+    const { issuer, open } = await openStage();
+    await open().use();
+    expect((await open({ tool_server_id: 'of another account' }).use()).error).toBeNull();
+    expect(issuer.asked).toHaveLength(2);
   });
 
   it('asks with other credentials for another token', async () => {
