@@ -9,6 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';
 import type { EverythingServer } from '#test/fakes/everything-server.ts';
+import { itNeeds } from '#test/needs.ts';
+import { transcribe } from './ear.ts';
 import type { Product } from './product.ts';
 
 /** Ports of the caller. */
@@ -18,13 +20,24 @@ const FROM = '+15557650656';
 const SLOW_WAIT_MS = 2_000;
 const MENDED_WAIT_MS = 400;
 
+const SPOKEN = 'the sum of two and three is five';
+/** Sentences for the ear, which hears one of them in each utterance. */
+const CANDIDATES = [
+  'hello this is bella vista how can i help you',
+  SPOKEN,
+  'the sum of two and three is nine',
+  'the sum of seven and three is ten',
+  'the tool cannot be reached at the moment',
+];
+
 /** What the assistant works with. */
 export interface AssistantStage {
   product: Product;
   everything: EverythingServer;
-  /** What the callers say, and the name of the tool that answers it. */
+  /** What the callers say, the name of the tool that answers it, and its answer. */
   asked: string;
   tool: string;
+  answer: string;
 }
 
 /** A turn’s latency as a session has it. */
@@ -37,7 +50,7 @@ interface Turn {
 export function describeAssistant(stage: AssistantStage): void {
   describe('an assistant with the official client', { timeout: 240_000 }, () => {
     let client: Client;
-    const made = { agentId: '', serverId: '', number: '', slow: 0 };
+    const made = { agentId: '', serverId: '', number: '', slow: 0, heard: new Int16Array() };
 
     beforeAll(async () => {
       client = new Client({ name: 'assistant', version: '1' });
@@ -64,11 +77,13 @@ export function describeAssistant(stage: AssistantStage): void {
     const phone = async (): Promise<Turn> => {
       const scene = prepareScene({
         name: 'question',
-        steps: [{ do: 'listen' }, { do: 'say', text: stage.asked }, { do: 'listen', quiet_ms: 2_000 }],
+        steps: [{ do: 'listen' }, { do: 'say', text: stage.asked }, { do: 'listen', quiet_ms: 1_500 }],
       });
       const before = (await call('list_sessions', { caller_number: FROM })).sessions.length;
       const target = stage.product.sipAddress(made.number);
-      await new PhoneCaller({ ports: PORTS, from: FROM }).call({ target, scene });
+      const { heard, outcome } = await new PhoneCaller({ ports: PORTS, from: FROM }).call({ target, scene });
+      expect(outcome).toEqual({ type: 'answered', endedBy: 'caller' });
+      made.heard = heard;
       const sessions = async () => (await call('list_sessions', { caller_number: FROM })).sessions;
       await stage.product.until('the call is over', async () => {
         const [newest, ...others] = await sessions();
@@ -77,7 +92,8 @@ export function describeAssistant(stage: AssistantStage): void {
       const [{ session_id }] = await sessions();
       const session = await call('get_session_with_its_timeline', { session_id });
       const tools = session.items.filter(({ type }: { type: string }) => type === 'tool_result');
-      expect(tools).toMatchObject([{ tool_name: stage.tool, tool_source: 'mcp', status: 'completed' }]);
+      const { tool: tool_name, answer: output } = stage;
+      expect(tools).toMatchObject([{ tool_name, tool_source: 'mcp', status: 'completed', output }]);
       expect(session.turns).toHaveLength(1);
       return session.turns[0];
     };
@@ -161,6 +177,10 @@ export function describeAssistant(stage: AssistantStage): void {
       await call('change_agent_draft_configuration', { agent_id, body });
       await call('publish_agent_draft', { agent_id, confirm: true });
       expect((await phone()).total_ms).toBeLessThan(made.slow);
+    });
+
+    itNeeds(['pocketsphinx_continuous'])('and its caller has heard what the tool answered', async () => {
+      expect(await transcribe(made.heard, CANDIDATES)).toContain(SPOKEN);
     });
   });
 }
