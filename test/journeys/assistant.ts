@@ -50,7 +50,9 @@ interface Turn {
 export function describeAssistant(stage: AssistantStage): void {
   describe('an assistant with the official client', { timeout: 240_000 }, () => {
     let client: Client;
-    const made = { agentId: '', serverId: '', number: '', slow: 0, heard: new Int16Array() };
+    const made = { agentId: '', serverId: '', number: '', slow: 0 };
+    /** What the last caller heard. */
+    let heard: Int16Array;
 
     beforeAll(async () => {
       client = new Client({ name: 'assistant', version: '1' });
@@ -81,9 +83,9 @@ export function describeAssistant(stage: AssistantStage): void {
       });
       const before = (await call('list_sessions', { caller_number: FROM })).sessions.length;
       const target = stage.product.sipAddress(made.number);
-      const { heard, outcome } = await new PhoneCaller({ ports: PORTS, from: FROM }).call({ target, scene });
-      expect(outcome).toEqual({ type: 'answered', endedBy: 'caller' });
-      made.heard = heard;
+      const record = await new PhoneCaller({ ports: PORTS, from: FROM }).call({ target, scene });
+      expect(record.outcome).toEqual({ type: 'answered', endedBy: 'caller' });
+      heard = record.heard;
       const sessions = async () => (await call('list_sessions', { caller_number: FROM })).sessions;
       await stage.product.until('the call is over', async () => {
         const [newest, ...others] = await sessions();
@@ -180,7 +182,7 @@ export function describeAssistant(stage: AssistantStage): void {
     });
 
     itNeeds(['pocketsphinx_continuous'])('and its caller has heard what the tool answered', async () => {
-      expect(await transcribe(made.heard, CANDIDATES)).toContain(SPOKEN);
+      expect(await transcribe(heard, CANDIDATES)).toContain(SPOKEN);
     });
   });
 }
