@@ -219,7 +219,7 @@ async function storedSession(): Promise<SessionDocument> {
   if (stored?.status !== 'completed') throw new Error('the session to copy has not ended');
   // As of an earlier release: what is copied is counted from the stored sessions.
   const { uncounted: _, ...session } = stored;
-  return { ...session, analysis: { ...stored.analysis, state: 'skipped' } };
+  return { ...session, analysis: { ...stored.analysis, state: 'skipped' }, due: 0 };
 }
 
 /** Inserts copies directly into the store, newest first, one second apart. */

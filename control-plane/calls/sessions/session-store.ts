@@ -15,6 +15,7 @@ import {
   toBuffer,
   WITHOUT_LISTS,
 } from '../../platform/store/models/session-model.ts';
+import { dueUpdate } from '../../platform/store/session-due.ts';
 import { hasEnded, isLive } from '../../platform/store/session-status.ts';
 import { identityOf, payloadOf } from '../outbox/payload.ts';
 import { measureQuality } from './measure-quality.ts';
@@ -106,6 +107,7 @@ export async function changeNewSession(
     const guarded = { _id: draft._id, ...guardOf(draft) };
     const { matchedCount } = await context.models.sessions.collection.updateOne(guarded as never, {
       $set: change.set,
+      ...dueUpdate(draft, { ...draft, ...change.set }, false),
     });
     const stored = { ...draft, ...change.set };
     if (matchedCount === 1) {
@@ -137,6 +139,7 @@ export async function storeChange(
           ),
         }
       : {}),
+    ...dueUpdate(session, { ...session, ...set }, outbox.length > 0),
   };
   const stored = await context.models.sessions
     .findOneAndUpdate({ _id: session._id, ...guardOf(session) }, update, { returnDocument: 'after' })

@@ -8,6 +8,7 @@ import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recordi
 import type { Context } from '../../platform/context.ts';
 import { inBatches } from '../../platform/store/in-batches.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { OUTBOX_DONE } from '../../platform/store/session-due.ts';
 import { settleAll } from './settle-all.ts';
 
 /** How many records an erasure deleted, by kind. */
@@ -32,6 +33,9 @@ const NOTHING: ErasureCounts = {
   attachments: 0,
   deliveries: 0,
 };
+
+/** Partial indexes on strings serve only queries that state the type. */
+const TEXT = { $type: 'string' } as const;
 
 /** Every personal field of a session, empty. */
 const FORGOTTEN = {
@@ -60,18 +64,17 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
   // The caller number belongs to the person in both directions, and is stored as the carrier sent it.
   const numbers = person.phoneNumber === undefined ? [] : formsOf(person.phoneNumber);
   const isTheirs = (field: 'caller_number' | 'to_number') => [
-    ...(person.endUserId === undefined ? [] : [{ team_id: teamId, end_user_id: person.endUserId }]),
-    ...(numbers.length === 0 ? [] : [{ team_id: teamId, [field]: { $in: numbers, $type: 'string' } }]),
+    ...(person.endUserId === undefined
+      ? []
+      : [{ team_id: teamId, end_user_id: { $eq: person.endUserId, ...TEXT } }]),
+    ...(numbers.length === 0 ? [] : [{ team_id: teamId, [field]: { $in: numbers, ...TEXT } }]),
   ];
-  const theirs = { $or: isTheirs('caller_number') };
-  const sessions = await context.models.sessions
-    .find(theirs, { caller_number: 1 })
-    .lean<Pick<SessionDocument, '_id' | 'caller_number'>[]>();
+  const sessions = await sessionsOf(context, isTheirs('caller_number'));
   const called = sessions.flatMap(({ caller_number: number }) => spellingsOf(number ?? ''));
   await eraseRefusals(context, teamId, [...numbers, ...called]);
   const ids = sessions.map(({ _id }) => _id);
   await inBatches(context.clock, ids, (some) =>
-    context.models.sessions.updateMany({ _id: { $in: some } }, { $set: FORGOTTEN }),
+    context.models.sessions.updateMany({ _id: { $in: some } }, { $set: FORGOTTEN, ...OUTBOX_DONE }),
   );
   let total = NOTHING;
   for (let first = 0; first < ids.length; first += AT_ONCE)
@@ -79,6 +82,17 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
   await eraseRows(context, { $or: isTheirs('to_number') });
   return total;
 }
+
+/** The sessions that meet one of these conditions, one query for each: each has an index. */
+async function sessionsOf({ models }: Parts, conditions: readonly object[]): Promise<Theirs[]> {
+  const found = new Map<string, Theirs>();
+  for (const condition of conditions)
+    for (const session of await models.sessions.find(condition, { caller_number: 1 }).lean<Theirs[]>())
+      found.set(session._id, session);
+  return [...found.values()];
+}
+
+type Theirs = Pick<SessionDocument, '_id' | 'caller_number'>;
 
 /** A number as carriers write it: with its plus, without, and after the international prefix. */
 function formsOf(phoneNumber: string): string[] {

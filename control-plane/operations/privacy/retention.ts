@@ -16,6 +16,7 @@ import {
   type RetentionDays,
   type RetentionKind,
 } from '../../platform/store/models/privacy-model.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import type { UserDocument } from '../../platform/store/models/user-model.ts';
 import { settleAll } from './settle-all.ts';
 
@@ -159,35 +160,63 @@ async function removeExpired(
   }
 }
 
-async function removeEnded(
-  context: Parts,
-  job: { settings: PrivacyDocument; kind: OfSession; done: Date; until: Date; renew: () => Promise<unknown> },
-): Promise<void> {
-  const { settings, kind, until } = job;
-  const note = (done: Date) =>
-    context.models.privacy.updateOne({ _id: settings._id }, { $set: { [`done.${kind}`]: done } });
-  let rest: object = { ended_at: { $gt: job.done, $lte: until } };
+/** What is to be removed of a team's sessions. */
+interface Removal {
+  readonly settings: PrivacyDocument;
+  readonly kind: OfSession;
+  readonly done: Date;
+  readonly until: Date;
+  readonly renew: () => Promise<unknown>;
+}
+
+/**
+ * Reads the sessions in the order of their creation, because the list of a team has an index of that. Those
+ * that ended later than others of their time are found again in the next pass: it begins at the first of
+ * them.
+ */
+async function removeEnded(context: Parts, job: Removal): Promise<void> {
+  const { settings, kind, done, until } = job;
+  let from = settings.from?.[kind] ?? new Date(0);
+  let isKept = false;
+  const note = (set: Partial<Record<'done' | 'from', Date>>) =>
+    context.models.privacy.updateOne(
+      { _id: settings._id },
+      { $set: Object.fromEntries(Object.entries(set).map(([field, at]) => [`${field}.${kind}`, at])) },
+    );
+  let rest: object = { created_at: { $gte: from, $lte: until } };
   for (;;) {
-    const ended = await context.models.sessions
-      .find({ team_id: settings._id, ...rest }, { ended_at: 1 })
-      .sort({ ended_at: 1, _id: 1 })
+    await job.renew();
+    const page = await context.models.sessions
+      .find({ team_id: settings._id, ...rest }, { created_at: 1, ended_at: 1 })
+      .sort({ created_at: 1, _id: 1 })
       .limit(PAGE)
-      .lean<{ _id: string; ended_at: Date }[]>();
-    const ids = ended.map(({ _id }) => _id);
+      .lean<Aged[]>();
+    const ids = page.filter((session) => isBetween(session, done, until)).map(({ _id }) => _id);
     for (let first = 0; first < ids.length; first += AT_ONCE) {
       await job.renew();
       await REMOVERS[kind](context, ids.slice(first, first + AT_ONCE));
     }
-    const last = ended.at(-1);
-    if (!last || ended.length < PAGE) break;
+    const last = page.at(-1);
+    const kept = page.find(({ ended_at: at }) => at === null || at > until);
+    if (!isKept) from = kept?.created_at ?? last?.created_at ?? from;
+    isKept ||= kept !== undefined;
+    if (!last || page.length < PAGE) break;
     rest = {
-      ended_at: { $gte: last.ended_at, $lte: until },
-      $or: [{ ended_at: { $gt: last.ended_at } }, { _id: { $gt: last._id } }],
+      created_at: { $gte: last.created_at, $lte: until },
+      $or: [{ created_at: { $gt: last.created_at } }, { _id: { $gt: last._id } }],
     };
-    // Other sessions may have ended in the same millisecond.
-    await note(new Date(last.ended_at.getTime() - 1));
+    await note({ from });
   }
-  await note(until);
+  await note({ done: until, from: isKept ? from : until });
+}
+
+type Aged = Pick<SessionDocument, '_id' | 'created_at' | 'ended_at'>;
+
+/** Whether a session became due between the last pass and this one. */
+function isBetween({ created_at: created, ended_at: ended }: Aged, done: Date, until: Date): boolean {
+  if (ended === null || ended > until) return false;
+  // The clock of its worker may have been slow.
+  return ended > done || created > done;
 }
 
 /**
