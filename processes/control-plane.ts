@@ -42,6 +42,7 @@ import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runne
 import { startBatchRunner } from '#control-plane/jobs/batch-calls/batch-runner.ts';
 import { createCallJobs } from '#control-plane/jobs/create-call-jobs.ts';
 import { startCallCounter } from '#control-plane/operations/analytics/call-counter.ts';
+import { startArchive } from '#control-plane/operations/archive/archive-sessions.ts';
 import { startRetention } from '#control-plane/operations/privacy/retention.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import { createFirstAttempts } from '#control-plane/platform/background/first-attempts.ts';
@@ -252,6 +253,7 @@ function startBackgroundWork(context: Context, kind: Database['kind']): readonly
     startNumberMaintenance(context),
     startRoomReconciliation(context),
     startRetention(context),
+    startArchive(context),
     startCallCounter(context),
     startStoringHeld(context),
     ...(kind === 'mongodb' ? [startIndexBuilds(context)] : []),

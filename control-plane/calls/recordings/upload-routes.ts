@@ -19,6 +19,7 @@ import { workersOnly } from '../../platform/http/internal-access.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import type { PrivacyDocument } from '../../platform/store/models/privacy-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { findSessions } from '../../platform/store/session-archive.ts';
 import { addressOf, deleteStored, eraseStored, putStored } from './recording-store.ts';
 import { type Chunk, plainStoredAs, type Segment, storedAs, UPLOADS_END_MS } from './stored-pieces.ts';
 
@@ -228,6 +229,6 @@ async function findOwners(
   { models }: Pick<Context, 'models'>,
   sessionIds: readonly string[],
 ): Promise<Map<string, Owner>> {
-  const owners = await models.sessions.find({ _id: { $in: sessionIds } }, OWNER_FIELDS).lean<Owner[]>();
+  const owners = await findSessions<Owner>({ models }, sessionIds, OWNER_FIELDS);
   return new Map(owners.map((owner) => [owner._id, owner]));
 }

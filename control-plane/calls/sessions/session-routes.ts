@@ -7,7 +7,7 @@ import { type Context, now } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery, numberFilter } from '../../platform/http/lists.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { findPage } from '../../platform/store/find-page.ts';
+import { findSessionPage } from '../../platform/store/find-session-page.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import {
   DIRECTIONS,
@@ -75,7 +75,7 @@ function registerHistory(app: ApiServer, context: Context): void {
     },
     async (request) => {
       const { query } = request;
-      const { rows, ...page } = await findPage(context.models.sessions, {
+      const { rows, ...page } = await findSessionPage(context, {
         filter: sessionsFilter(callerOf(request).teamId, query),
         query,
         without: DETAIL_FIELDS,

@@ -12,6 +12,7 @@ import { type Context, now } from '../../platform/context.ts';
 import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
 import { type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
+import { findSessions } from '../../platform/store/session-archive.ts';
 import { promoteNext } from '../outbox/relay.ts';
 import { payloadContext, sealerOf } from '../sessions/session-store.ts';
 import { DeliveryScheduler } from './delivery-scheduler.ts';
@@ -275,9 +276,9 @@ async function keysOf(
 ): Promise<SessionKeys> {
   const ids = [...new Set(deliveries.map((delivery) => delivery.session_id))];
   if (ids.length === 0) return new Map();
-  const sessions = await models.sessions
-    .find({ _id: { $in: ids } }, { wrapped_key: 1 })
-    .lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
+  const sessions = await findSessions<Pick<SessionDocument, '_id' | 'wrapped_key'>>({ models }, ids, {
+    wrapped_key: 1,
+  });
   return new Map(sessions.map((session) => [session._id, session]));
 }
 

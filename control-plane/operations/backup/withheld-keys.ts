@@ -8,6 +8,7 @@ import type { DataKeys } from '../../platform/secrets/secret-box.ts';
 import { DEPLOYMENT_KEYS, opensCheck } from '../../platform/store/deployment-key.ts';
 import type { Document } from '../../platform/store/embedded/bson-values.ts';
 import { decode } from '../../platform/store/embedded/bson-values.ts';
+import type { Collection as StoredCollection } from '../../platform/store/embedded/catalogue.ts';
 import { beginReplacement, replaceDocument, type Store } from '../../platform/store/embedded/documents.ts';
 import { openReadOnlyStore, openStore } from '../../platform/store/embedded/store.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../platform/store/json-text.ts';
@@ -24,6 +25,8 @@ const UNKNOWN = {
   metadata: '{}',
 } as const;
 const CONTEXT = 'withheld';
+/** Sessions, and the months of their archive. */
+const SESSIONS = /^sessions(_\d{4}_\d{2})?$/;
 const ROWS_AT_ONCE = 500;
 
 /** Removes the keys from a copy. */
@@ -73,6 +76,7 @@ export function keysIn(file: string): WrappedKeys {
     for (const { session } of sessionsIn(store)) {
       const wrapped = bytesOf(session['wrapped_key']);
       if (wrapped) keys.set(String(session['_id']), wrapped);
+      else keys.delete(String(session['_id']));
     }
   } finally {
     store.sqlite.close();
@@ -101,7 +105,7 @@ export function hasDeploymentKey(file: string, deploymentKey: Buffer): boolean {
   const store = openReadOnlyStore(file);
   try {
     store.catalogue.refresh();
-    for (const { document } of documentsIn(store, DEPLOYMENT_KEYS))
+    for (const { document } of documentsIn(store, (name) => name === DEPLOYMENT_KEYS))
       return opensCheck(deploymentKey, String(document['check']));
     return false;
   } finally {
@@ -110,12 +114,18 @@ export function hasDeploymentKey(file: string, deploymentKey: Buffer): boolean {
 }
 
 function* sessionsIn(store: Store) {
-  for (const { document, ...found } of documentsIn(store, 'sessions')) yield { ...found, session: document };
+  for (const { document, ...found } of documentsIn(store, (name) => SESSIONS.test(name)))
+    yield { ...found, session: document };
 }
 
-function* documentsIn(store: Store, name: string) {
-  const collection = store.catalogue.all().find(({ namespace }) => namespace.endsWith(`.${name}`));
-  if (!collection) return;
+function* documentsIn(store: Store, isWanted: (name: string) => boolean) {
+  const found = store.catalogue.all().filter(({ namespace }) => isWanted(namespace.replace(/^[^.]*\./, '')));
+  // The archive first: a session counts more than its copy there.
+  for (const collection of found.sort((a, b) => b.namespace.length - a.namespace.length))
+    yield* everyDocument(store, collection);
+}
+
+function* everyDocument(store: Store, collection: StoredCollection) {
   for (let after = 0; ; ) {
     const rows = store.sqlite.all(
       `SELECT rid, doc FROM ${collection.table} WHERE rid>? ORDER BY rid LIMIT ?`,

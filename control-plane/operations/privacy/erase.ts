@@ -8,6 +8,11 @@ import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recordi
 import type { Context } from '../../platform/context.ts';
 import { inBatches } from '../../platform/store/in-batches.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import {
+  archivedMonths,
+  type SessionCollection,
+  updateEverywhere,
+} from '../../platform/store/session-archive.ts';
 import { OUTBOX_DONE } from '../../platform/store/session-due.ts';
 import { settleAll } from './settle-all.ts';
 
@@ -74,7 +79,7 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
   await eraseRefusals(context, teamId, [...numbers, ...called]);
   const ids = sessions.map(({ _id }) => _id);
   await inBatches(context.clock, ids, (some) =>
-    context.models.sessions.updateMany({ _id: { $in: some } }, { $set: FORGOTTEN, ...OUTBOX_DONE }),
+    updateEverywhere(context, some, { $set: FORGOTTEN, ...OUTBOX_DONE }),
   );
   let total = NOTHING;
   for (let first = 0; first < ids.length; first += AT_ONCE)
@@ -84,11 +89,17 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
 }
 
 /** The sessions that meet one of these conditions, one query for each: each has an index. */
-async function sessionsOf({ models }: Parts, conditions: readonly object[]): Promise<Theirs[]> {
+async function sessionsOf(context: Parts, conditions: readonly object[]): Promise<Theirs[]> {
   const found = new Map<string, Theirs>();
-  for (const condition of conditions)
-    for (const session of await models.sessions.find(condition, { caller_number: 1 }).lean<Theirs[]>())
-      found.set(session._id, session);
+  const findIn = async ({ collection }: { readonly collection: SessionCollection }) => {
+    for (const condition of conditions)
+      for (const session of (await collection
+        .find(condition as never, { projection: { caller_number: 1 } })
+        .toArray()) as unknown as Theirs[])
+        found.set(session._id, session);
+  };
+  await findIn(context.models.sessions);
+  for (const month of await archivedMonths(context)) await findIn(month);
   return [...found.values()];
 }
 
@@ -141,10 +152,7 @@ async function removeSessions(
     models.sessionAttachments.deleteMany(theirs).then(({ deletedCount }) => deletedCount),
     models.deliveries.deleteMany(theirs).then(({ deletedCount }) => deletedCount),
   ]);
-  await models.sessions.updateMany(
-    { _id: { $in: ids } },
-    { $set: { end_user_id: null, caller_number: null } },
-  );
+  await updateEverywhere({ models }, ids, { $set: { end_user_id: null, caller_number: null } });
   return {
     sessions: ids.length,
     recording_segments: segments,

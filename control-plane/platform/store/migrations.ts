@@ -53,6 +53,8 @@ export const MIGRATIONS: readonly Migration[] = [
         await sessions.updateMany(which, { $bit: { due: { or: DUE_BITS[due] } } });
     },
   },
+  // An older release would not find the sessions that were archived.
+  { version: 7, name: 'archive of sessions', run: async () => undefined },
 ];
 
 interface AppliedMigration {

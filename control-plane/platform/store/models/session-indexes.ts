@@ -9,6 +9,8 @@ interface SessionIndex {
   /** It has only the sessions that match this. */
   readonly only?: Readonly<Record<string, object | boolean>>;
   readonly serves: string;
+  /** Whether archived sessions need it, too; true unless stated otherwise. */
+  readonly ofEnded?: false;
 }
 
 const NEWEST_FIRST = { created_at: -1, _id: -1 } as const;
@@ -48,11 +50,13 @@ export const SESSION_INDEXES: readonly SessionIndex[] = [
   {
     key: { due: 1, status: 1, expires_at: 1 },
     only: { due: { $gt: 0 } },
+    ofEnded: false,
     serves: 'what is in progress or still to be done, of all teams: sweeper, workers, analyses, metrics',
   },
   {
     key: { uncounted: 1, team_id: 1, created_at: 1 },
     only: { uncounted: true },
+    ofEnded: false,
     serves: 'ended calls that the sums of the statistics lack',
   },
 ];

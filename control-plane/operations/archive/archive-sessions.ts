@@ -1,0 +1,258 @@
+/**
+ * Moves sessions with which there is nothing left to do to the archive, once they are older than
+ * `ARCHIVE_SESSIONS_DAYS`: an hourly job of one replica at a time (a lease in the store), in small batches
+ * with pauses. It may be killed at any moment: a session is copied, and then deleted if nothing has changed
+ * it meanwhile.
+ */
+import type { Meters } from '#base/meters.ts';
+import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
+import { type Context, now } from '../../platform/context.ts';
+import { PAUSE_FACTOR } from '../../platform/store/in-batches.ts';
+import { leaseHolder, takeLease } from '../../platform/store/lease.ts';
+import type { SessionArchiveDocument } from '../../platform/store/models/session-archive-model.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import type { UserDocument } from '../../platform/store/models/user-model.ts';
+import {
+  ANNOUNCED_MS,
+  ARCHIVE_STATE,
+  asCopied,
+  createMonthIndexes,
+  type Month,
+  monthNamed,
+  monthOf,
+} from '../../platform/store/session-archive.ts';
+import { ENDED_STATUSES } from '../../platform/store/session-status.ts';
+
+const TICK_MS = 60_000;
+const PASS_EVERY_MS = 60 * 60 * 1_000;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+/** Renewed before each batch. */
+const LEASE_MS = 5 * 60 * 1_000;
+const PAGE = 100;
+/** Sessions moved at once; one may have a transcript of some hundred kB. */
+const BATCH = 20;
+
+type Parts = Pick<Context, 'models' | 'clock' | 'logger'>;
+
+/** Starts archiving in this replica: at once, then every hour; does nothing without the setting. */
+export function startArchive(context: Context): BackgroundLoop {
+  const { metrics, settings, clock } = context;
+  const days = settings.ARCHIVE_SESSIONS_DAYS;
+  const archiver = new Archiver(context, leaseHolder(settings), addArchiveMetrics(metrics.meters));
+  let nextMs = clock.now();
+  const loop = startBackgroundLoop(context, { name: 'archive', everyMs: TICK_MS }, async () => {
+    if (days === undefined || clock.now() < nextMs) return;
+    const isComplete = await archiver.archive(cutoff(clock.wallTime(), days));
+    nextMs = clock.now() + (isComplete ? PASS_EVERY_MS : ANNOUNCED_MS);
+  });
+  return {
+    ...loop,
+    close() {
+      archiver.stop();
+      return loop.close();
+    },
+  };
+}
+
+/** To the hour: the same while it is announced. */
+function cutoff(wallTime: number, days: number): Date {
+  return new Date(Math.floor((wallTime - days * DAY_MS) / PASS_EVERY_MS) * PASS_EVERY_MS);
+}
+
+/** Adds the metric; returns what counts archived sessions. */
+export function addArchiveMetrics(meters: Meters): (sessions: number) => void {
+  const counter = meters.counter({
+    name: 'parley_sessions_archived_total',
+    help: 'Sessions that this replica has moved to the archive (ARCHIVE_SESSIONS_DAYS).',
+  });
+  return (sessions) => counter.inc({}, sessions);
+}
+
+/** Another replica archives. */
+class LeaseLost extends Error {}
+
+/** Archives the sessions of a store. */
+export class Archiver {
+  readonly #context: Parts;
+  readonly #holder: string;
+  readonly #onArchived: (sessions: number) => void;
+  #isStopped = false;
+
+  /** `holder` identifies the replica; `onArchived` is called after each batch. */
+  constructor(context: Parts, holder: string, onArchived: (sessions: number) => void = () => undefined) {
+    this.#context = context;
+    this.#holder = holder;
+    this.#onArchived = onArchived;
+  }
+
+  /**
+   * Archives all finished sessions that were created before this time, unless another replica does. False if
+   * some have to wait for `ANNOUNCED_MS`.
+   */
+  async archive(before: Date): Promise<boolean> {
+    const { clock, logger, models } = this.#context;
+    const startMs = clock.now();
+    await models.sessionArchives.updateOne(
+      ARCHIVE_STATE,
+      { $setOnInsert: { since: null, lease_by: null, lease_until: null } },
+      { upsert: true },
+    );
+    let moved = 0;
+    try {
+      const until = await this.#announce(before);
+      let isComplete = until?.getTime() === before.getTime();
+      const count = (sessions: number) => {
+        moved += sessions;
+        this.#onArchived(sessions);
+      };
+      if (until && !(await this.#pass(until, count))) isComplete = false;
+      await this.#release();
+      return isComplete;
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error;
+      return true;
+    } finally {
+      if (moved > 0) logger.info({ moved, tookMs: clock.now() - startMs }, 'sessions are archived');
+    }
+  }
+
+  /** Ends `archive` after the batch that is being moved. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /**
+   * Announces the time, unless a later one is. Returns until when sessions may be moved now: the time itself,
+   * or null while it is new.
+   */
+  async #announce(before: Date): Promise<Date | null> {
+    const state = await this.#renew();
+    const at = now(this.#context);
+    if (state.before && state.before >= before && state.since)
+      return at.getTime() - state.since.getTime() >= ANNOUNCED_MS ? before : null;
+    const { sessionArchives } = this.#context.models;
+    await sessionArchives.updateOne(ARCHIVE_STATE, { $set: { before, since: at } });
+    return null;
+  }
+
+  /** One pass over all teams; false if a month was announced in it: its sessions are moved later. */
+  async #pass(before: Date, onMoved: (sessions: number) => void): Promise<boolean> {
+    let isComplete = true;
+    for (let after = ''; !this.#isStopped; ) {
+      await this.#renew();
+      const users = await this.#context.models.users
+        .find({ _id: { $gt: after } }, { team_id: 1 })
+        .sort({ _id: 1 })
+        .limit(PAGE)
+        .lean<Pick<UserDocument, '_id' | 'team_id'>[]>();
+      for (const { team_id: teamId } of users)
+        if (!(await this.#moveOf(teamId, before, onMoved))) isComplete = false;
+      after = users.at(-1)?._id ?? '';
+      if (users.length < PAGE) break;
+    }
+    return isComplete;
+  }
+
+  async #moveOf(teamId: string, before: Date, onMoved: (sessions: number) => void): Promise<boolean> {
+    const { sessions } = this.#context.models;
+    let isComplete = true;
+    let rest: object = { created_at: { $lt: before } };
+    while (!this.#isStopped) {
+      const startMs = this.#context.clock.now();
+      const page = (await sessions.collection
+        .find({ team_id: teamId, ...rest } as never, { sort: { created_at: 1, _id: 1 }, limit: BATCH })
+        .toArray()) as unknown as SessionDocument[];
+      for (const [name, group] of byMonth(page.filter(isFinished))) {
+        await this.#renew();
+        const month = await this.#announced(name);
+        if (month) onMoved(await moveSessions(this.#context, month, group));
+        else isComplete = false;
+      }
+      const last = page.at(-1);
+      if (!last || page.length < BATCH) break;
+      rest = {
+        created_at: { $gte: last.created_at, $lt: before },
+        $or: [{ created_at: { $gt: last.created_at } }, { _id: { $gt: last._id } }],
+      };
+      await this.#pause(startMs);
+    }
+    return isComplete;
+  }
+
+  /** The month, once every replica knows it. */
+  async #announced(name: string): Promise<Month | null> {
+    const { sessionArchives } = this.#context.models;
+    const at = now(this.#context);
+    const known = await sessionArchives.findOne({ _id: name }).lean<SessionArchiveDocument>();
+    const month = monthNamed(this.#context, name);
+    if (known?.since) return at.getTime() - known.since.getTime() >= ANNOUNCED_MS ? month : null;
+    await createMonthIndexes(month);
+    await sessionArchives.updateOne(
+      { _id: name },
+      { $setOnInsert: { since: at, lease_by: null, lease_until: null } },
+      { upsert: true },
+    );
+    return null;
+  }
+
+  async #renew(): Promise<SessionArchiveDocument> {
+    const leased = { model: this.#context.models.sessionArchives, filter: ARCHIVE_STATE };
+    const state = await takeLease(this.#context, leased, { holder: this.#holder, ms: LEASE_MS });
+    if (!state) throw new LeaseLost();
+    return state;
+  }
+
+  async #release(): Promise<void> {
+    const { sessionArchives } = this.#context.models;
+    await sessionArchives.updateOne(
+      { ...ARCHIVE_STATE, lease_by: this.#holder },
+      { $set: { lease_until: null } },
+    );
+  }
+
+  async #pause(startMs: number): Promise<void> {
+    const { clock } = this.#context;
+    const tookMs = clock.now() - startMs;
+    if (tookMs > 0) await clock.sleep(PAUSE_FACTOR * tookMs);
+  }
+}
+
+/**
+ * Copies sessions to their month, and deletes those that are still as they were copied; the other copies are
+ * taken back. Returns how many were moved.
+ */
+export async function moveSessions(
+  { models }: Pick<Context, 'models'>,
+  { collection }: Month,
+  group: readonly SessionDocument[],
+): Promise<number> {
+  const ids = group.map(({ _id }) => _id);
+  await collection.bulkWrite(
+    group.map((session) => ({
+      replaceOne: { filter: { _id: session._id }, replacement: session, upsert: true },
+    })) as never,
+    { ordered: false },
+  );
+  const deletions = group.map((session) => ({ deleteOne: { filter: asCopied(session) } }));
+  await models.sessions.collection.bulkWrite(deletions as never, { ordered: false });
+  const left = await models.sessions.collection
+    .find({ _id: { $in: ids } } as never, { projection: { _id: 1 } })
+    .toArray();
+  if (left.length > 0) await collection.deleteMany({ _id: { $in: left.map(({ _id }) => _id) } } as never);
+  return group.length - left.length;
+}
+
+/** Nothing is left to do: ended, settled, reported, analysed, and in the sums if they are to have it. */
+function isFinished({ status, due = 0, uncounted, is_listed, counted_turns }: SessionDocument): boolean {
+  const hasEnded = (ENDED_STATUSES as readonly string[]).includes(status);
+  return hasEnded && due === 0 && uncounted !== true && (!is_listed || counted_turns !== undefined);
+}
+
+function byMonth(sessions: readonly SessionDocument[]): Map<string, SessionDocument[]> {
+  const months = new Map<string, SessionDocument[]>();
+  for (const session of sessions) {
+    const name = monthOf(session.created_at);
+    months.set(name, [...(months.get(name) ?? []), session]);
+  }
+  return months;
+}
