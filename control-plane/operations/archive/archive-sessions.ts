@@ -4,6 +4,7 @@
  * with pauses. It may be killed at any moment: a session is copied, and then deleted if nothing has changed
  * it meanwhile.
  */
+import { randomUUID } from 'node:crypto';
 import type { Meters } from '#base/meters.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
@@ -67,6 +68,20 @@ export function addArchiveMetrics(meters: Meters): (sessions: number) => void {
   });
   return (sessions) => counter.inc({}, sessions);
 }
+
+/** What decides whether a session moves, and where to. */
+const STATE_FIELDS = {
+  status: 1,
+  due: 1,
+  uncounted: 1,
+  is_listed: 1,
+  counted_turns: 1,
+  created_at: 1,
+} as const;
+type SessionState = Pick<SessionDocument, '_id' | keyof typeof STATE_FIELDS>;
+
+/** A session in the archive, and which process made the copy, each time anew. */
+type ArchivedSession = SessionDocument & { readonly copied_as?: string };
 
 /** Another replica archives. */
 class LeaseLost extends Error {}
@@ -160,12 +175,16 @@ export class Archiver {
     while (!this.#isStopped) {
       const startMs = this.#context.clock.now();
       const page = (await sessions.collection
-        .find({ team_id: teamId, ...rest } as never, { sort: { created_at: 1, _id: 1 }, limit: BATCH })
-        .toArray()) as unknown as SessionDocument[];
-      for (const [name, group] of byMonth(page.filter(isFinished))) {
+        .find({ team_id: teamId, ...rest } as never, {
+          projection: STATE_FIELDS,
+          sort: { created_at: 1, _id: 1 },
+          limit: BATCH,
+        })
+        .toArray()) as unknown as SessionState[];
+      for (const [name, ids] of byMonth(page.filter(isFinished))) {
         await this.#renew();
         const month = await this.#announced(name);
-        if (month) onMoved(await moveSessions(this.#context, month, group));
+        if (month) onMoved(await moveSessions(this.#context, month, ids));
         else isComplete = false;
       }
       const last = page.at(-1);
@@ -218,41 +237,60 @@ export class Archiver {
 }
 
 /**
- * Copies sessions to their month, and deletes those that are still as they were copied; the other copies are
- * taken back. Returns how many were moved.
+ * Copies finished sessions to their month, and deletes those that are still as they were copied; the other
+ * copies are taken back. Returns how many were moved. A process that was held up for longer than its lease may
+ * do this beside another: each replaces or takes back only copies that are as it has read or made them. Throws
+ * the duplicate key error of a copy that another process has made meanwhile.
  */
 export async function moveSessions(
   { models }: Pick<Context, 'models'>,
   { collection }: Month,
-  group: readonly SessionDocument[],
+  ids: readonly string[],
 ): Promise<number> {
-  const ids = group.map(({ _id }) => _id);
+  const { collection: sessions } = models.sessions;
+  const those = { _id: { $in: ids } } as never;
+  // The earlier copies first: a session that is read afterwards is not older than its copy.
+  const copies = (await collection.find(those).toArray()) as unknown as ArchivedSession[];
+  const earlier = new Map(copies.map((copy) => [copy._id, copy]));
+  const group = ((await sessions.find(those).toArray()) as unknown as SessionDocument[]).filter(isFinished);
+  if (group.length === 0) return 0;
+  const copied_as = randomUUID();
   await collection.bulkWrite(
     group.map((session) => ({
-      replaceOne: { filter: { _id: session._id }, replacement: session, upsert: true },
+      replaceOne: {
+        filter: earlierCopy(session._id, earlier.get(session._id)),
+        replacement: { ...session, copied_as },
+        upsert: true,
+      },
     })) as never,
     { ordered: false },
   );
   const deletions = group.map((session) => ({ deleteOne: { filter: asCopied(session) } }));
-  await models.sessions.collection.bulkWrite(deletions as never, { ordered: false });
-  const left = await models.sessions.collection
-    .find({ _id: { $in: ids } } as never, { projection: { _id: 1 } })
-    .toArray();
-  if (left.length > 0) await collection.deleteMany({ _id: { $in: left.map(({ _id }) => _id) } } as never);
-  return group.length - left.length;
+  await sessions.bulkWrite(deletions as never, { ordered: false });
+  const kept = await sessions.find(those, { projection: { _id: 1 } }).toArray();
+  const left = new Set(kept.map(({ _id }) => String(_id)));
+  if (left.size > 0) await collection.deleteMany({ _id: { $in: [...left] }, copied_as } as never);
+  return group.filter(({ _id }) => !left.has(_id)).length;
+}
+
+/** Matches the copy as it was read; nothing, so that one is inserted, if there was none. */
+function earlierCopy(_id: string, copy: ArchivedSession | undefined): object {
+  if (!copy) return { _id, copied_as: '' };
+  return { ...asCopied(copy), copied_as: copy.copied_as ?? null };
 }
 
 /** Nothing is left to do: ended, settled, reported, analysed, and in the sums if they are to have it. */
-function isFinished({ status, due = 0, uncounted, is_listed, counted_turns }: SessionDocument): boolean {
+function isFinished({ status, due = 0, uncounted, is_listed, counted_turns }: SessionState): boolean {
   const hasEnded = (ENDED_STATUSES as readonly string[]).includes(status);
   return hasEnded && due === 0 && uncounted !== true && (!is_listed || counted_turns !== undefined);
 }
 
-function byMonth(sessions: readonly SessionDocument[]): Map<string, SessionDocument[]> {
-  const months = new Map<string, SessionDocument[]>();
-  for (const session of sessions) {
-    const name = monthOf(session.created_at);
-    months.set(name, [...(months.get(name) ?? []), session]);
+/** The ids of the sessions of each month. */
+function byMonth(sessions: readonly SessionState[]): Map<string, string[]> {
+  const months = new Map<string, string[]>();
+  for (const { _id, created_at } of sessions) {
+    const name = monthOf(created_at);
+    months.set(name, [...(months.get(name) ?? []), _id]);
   }
   return months;
 }

@@ -183,14 +183,15 @@ async function removeEnded(context: Parts, job: Removal): Promise<void> {
       { _id: settings._id },
       { $set: Object.fromEntries(Object.entries(set).map(([field, at]) => [`${field}.${kind}`, at])) },
     );
+  const since = settings.archived?.[kind] ?? new Date(0);
   const from = await removeFrom(context, job, {
     collection: context.models.sessions.collection,
-    from: settings.from?.[kind] ?? new Date(0),
+    // A session that was put back may be older than those that were never archived.
+    from: settings.archived?.[kind] ?? settings.from?.[kind] ?? new Date(0),
     note: (at) => note({ from: at }),
   });
   let archived = from;
   for (const { collection, endMs } of await archivedMonths(context)) {
-    const since = settings.archived?.[kind] ?? new Date(0);
     if (endMs <= since.getTime()) continue;
     const kept = await removeFrom(context, job, { collection, from: since, note: async () => undefined });
     if (kept < archived) archived = kept;

@@ -173,6 +173,8 @@ export function asCopied(session: SessionDocument): object {
     due: { $not: { $gt: 0 } },
     uncounted: { $ne: true },
     turns: lengthOf(turns),
+    // An analysis that is repeated without a worker leaves the rest as it was.
+    'analysis.at': session.analysis.at,
     ...Object.fromEntries(
       Object.entries(erasable(session)).map(([field, value]) => [field, conditionOf(value)]),
     ),

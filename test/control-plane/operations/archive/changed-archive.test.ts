@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { moveSessions } from '#control-plane/operations/archive/archive-sessions.ts';
 import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
-import { ANNOUNCED_MS, archivedMonths } from '#control-plane/platform/store/session-archive.ts';
+import {
+  ANNOUNCED_MS,
+  archivedMonths,
+  monthNamed,
+  monthOf,
+  restoreArchived,
+} from '#control-plane/platform/store/session-archive.ts';
 import { LATENCY } from '../../calls/settlement/test-sessions.ts';
 import { DAY_MS, openTestArchive, type TestArchive } from './archived-calls.ts';
 
@@ -30,6 +37,19 @@ async function copiesOf(id: string) {
     [models.sessions, ...months].map(({ collection }) => collection.findOne({ _id: id } as never)),
   );
   return found.filter((copy) => copy !== null);
+}
+
+/** The collection of this month, the same for all who ask. */
+const thisMonth = () => monthNamed(api.context, monthOf(new Date(api.clock.wallTime())));
+
+/** Runs `others` when an archiving process is about to write to the month, as if it was held up. */
+function heldUpBefore(name: 'bulkWrite' | 'deleteMany', others: () => Promise<unknown>): void {
+  const { collection } = thisMonth();
+  const send = collection[name].bind(collection) as (...parameters: unknown[]) => never;
+  vi.spyOn(collection, name).mockImplementationOnce((async (...parameters: unknown[]) => {
+    await others();
+    return send(...parameters);
+  }) as never);
 }
 
 /** Runs `change` after the sessions were copied, before they are deleted. */
@@ -94,6 +114,32 @@ describe('a session that is changed while it is archived', () => {
   });
 });
 
+describe('an archiving process that is held up for longer than its lease', () => {
+  const move = (id: string) => moveSessions(api.context, thisMonth(), [id]);
+
+  it('does not replace what another has moved, and a person has had erased since', async () => {
+    const id = await api.finished('erased');
+    await api.archive(1_000);
+    await api.context.models.sessionArchives.create({ _id: thisMonth().name, since: new Date(0) });
+    heldUpBefore('bulkWrite', async () => {
+      expect(await move(id)).toBe(1);
+      expect((await erase({ end_user_id: 'erased' })).body.sessions).toBe(1);
+    });
+    await expect(move(id)).rejects.toThrow('duplicate key');
+    expect(await copiesOf(id)).toMatchObject([{ wrapped_key: null, end_user_id: null }]);
+  });
+
+  it('does not take back the copy of another', async () => {
+    const id = await api.finished();
+    const { sessions, sessionArchives } = api.context.models;
+    await sessionArchives.create({ _id: thisMonth().name, since: new Date(0) });
+    beforeDeletion(() => sessions.updateOne({ _id: id }, { $inc: { last_seq: 1 } }));
+    heldUpBefore('deleteMany', async () => expect(await move(id)).toBe(1));
+    await move(id);
+    expect(await api.places()).toEqual({ sessions: [], archive: [id] });
+  });
+});
+
 describe('erasure, retention and backup', () => {
   it.each([
     ['the id of the team', { end_user_id: 'erased' }],
@@ -124,6 +170,24 @@ describe('erasure, retention and backup', () => {
     expect(await kept()).toEqual(ids.slice(0, 3));
     expect(removed.mock.calls).toHaveLength(1);
     removed.mockRestore();
+  });
+
+  it('remove what expires after it was put back among the sessions', async () => {
+    const tracks = [{ role: 'user', segments: 1, rate_hz: 8_000, started_at: '', duration_ms: 1 }] as never;
+    const at = (index: number) => new Date(api.clock.wallTime() - index * 5 * DAY_MS);
+    // A long call: it was created before others that are due already, and is not due itself.
+    const long = { created_at: at(4), ended_at: at(3), tracks };
+    const [, oldest = ''] = await api.copies(2, 0, (index) => (index === 1 ? long : {}));
+    await api.archive(12);
+    await api.request('PATCH', '/v1/agent/privacy', { key: api.user().key, body: { recordings_days: 18 } });
+    await enforceRetention(api.context, 'replica');
+    await restoreArchived(api.context, oldest);
+    // As after an attempt to archive it again, whose copy was taken back.
+    for (const { collection } of await archivedMonths(api.context))
+      await collection.deleteOne({ _id: oldest } as never);
+    await api.clock.advance(5 * DAY_MS);
+    await enforceRetention(api.context, 'replica');
+    expect(await copiesOf(oldest)).toMatchObject([{ tracks: [] }]);
   });
 
   it('have the keys of archived sessions', async () => {
