@@ -25,6 +25,7 @@ import { type Chunk, plainStoredAs, type Segment, storedAs, UPLOADS_END_MS } fro
 
 /** A full request plus the largest object: a minute of noise at 48 kHz is 5.8 MB. */
 const MAX_UPLOAD_BYTES = 8 * 1024 * 1024;
+const DAY_MS = 24 * 60 * 60 * 1_000;
 
 type Answer = z.output<typeof uploadAnswer>;
 
@@ -128,9 +129,15 @@ async function isExpired(
   kind: 'recordings' | 'flight_logs',
 ): Promise<boolean> {
   if (!endedAt || clock.wallTime() < endedAt.getTime() + UPLOADS_END_MS) return false;
-  const settings = await models.privacy.findById(teamId, { done: 1 }).lean<Pick<PrivacyDocument, 'done'>>();
-  const done = settings?.done[kind];
-  return done !== undefined && done >= endedAt;
+  const days = `${kind}_days` as const;
+  const settings = await models.privacy
+    .findById(teamId, { done: 1, [days]: 1 })
+    .lean<Pick<PrivacyDocument, 'done' | typeof days>>();
+  if (!settings) return false;
+  const { done, [days]: kept } = settings;
+  // A pass notes what it has done once it is complete: it may have been at this call already.
+  const keptMs = (kept ?? Number.POSITIVE_INFINITY) * DAY_MS;
+  return endedAt.getTime() + keptMs <= clock.wallTime() || (done[kind] ?? new Date(0)) >= endedAt;
 }
 
 /** Addresses of the objects that are wanted. */
