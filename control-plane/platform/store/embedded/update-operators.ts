@@ -92,7 +92,8 @@ const BITWISE: Readonly<Record<string, (left: number, right: number) => number>>
 function bitwise({ place, operand, path }: OperatorInput): void {
   if (!isDocument(operand) || Object.keys(operand).length === 0)
     throw new StoreError('BadValue', `The $bit modifier needs operations and integers: ${path}`);
-  const current = place.read() ?? 0;
+  const read = place.read();
+  const current = read === undefined ? 0 : read;
   if (!isInt32(current))
     throw new StoreError('BadValue', `Cannot apply $bit to a value of non-integral type at '${path}'`);
   place.write(
