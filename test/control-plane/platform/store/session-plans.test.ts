@@ -59,7 +59,6 @@ const BY_ID = [
   'calls/sessions/participant-routes.ts',
   'calls/sessions/place-session.ts',
   'calls/sessions/session-store.ts',
-  'jobs/batch-calls/batch-runner.ts',
   'operations/analytics/count-calls.ts',
   'operations/events/event-routes.ts',
   'platform/store/session-archive.ts',
