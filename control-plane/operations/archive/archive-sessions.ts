@@ -18,6 +18,7 @@ import {
   ARCHIVE_STATE,
   asCopied,
   createMonthIndexes,
+  eraseAs,
   type Month,
   monthNamed,
   monthOf,
@@ -252,7 +253,13 @@ export async function moveSessions(
   // The earlier copies first: a session that is read afterwards is not older than its copy.
   const copies = (await collection.find(those).toArray()) as unknown as ArchivedSession[];
   const earlier = new Map(copies.map((copy) => [copy._id, copy]));
-  const group = ((await sessions.find(those).toArray()) as unknown as SessionDocument[]).filter(isFinished);
+  const found = (await sessions.find(those).toArray()) as unknown as SessionDocument[];
+  const erased = copies.filter(({ _id, wrapped_key }) => wrapped_key === null && hasKey(found, _id));
+  // A process that was putting them back was killed before it noticed the erasure. They move next time.
+  for (const copy of erased) await eraseAs({ models }, copy);
+  const group = found.filter(
+    (session) => isFinished(session) && !erased.some(({ _id }) => _id === session._id),
+  );
   if (group.length === 0) return 0;
   const copied_as = randomUUID();
   await collection.bulkWrite(
@@ -271,6 +278,10 @@ export async function moveSessions(
   const left = new Set(kept.map(({ _id }) => String(_id)));
   if (left.size > 0) await collection.deleteMany({ _id: { $in: [...left] }, copied_as } as never);
   return group.filter(({ _id }) => !left.has(_id)).length;
+}
+
+function hasKey(sessions: readonly SessionDocument[], id: string): boolean {
+  return sessions.some(({ _id, wrapped_key }) => _id === id && wrapped_key !== null);
 }
 
 /** Matches the copy as it was read; nothing, so that one is inserted, if there was none. */

@@ -10,6 +10,7 @@ import { isDuplicateKey } from './duplicate-key.ts';
 import { SESSION_INDEXES } from './models/session-indexes.ts';
 import type { SessionDocument } from './models/session-model.ts';
 import type { Models } from './models.ts';
+import { OUTBOX_DONE } from './session-due.ts';
 
 const MONTH = /^\d{4}-\d{2}$/;
 /** A replica may know the months as they were this long ago. */
@@ -155,9 +156,24 @@ export async function restoreArchived(parts: Parts, id: string): Promise<void> {
     // What was erased in the archive since it was read must not be here.
     if (await month.collection.findOne(asCopied(archived) as never, { projection: { _id: 1 } })) return;
     const newer = (await month.collection.findOne({ _id: id } as never)) as SessionDocument | null;
-    if (newer) await collection.updateOne({ _id: id } as never, { $set: erasable(newer) } as never);
+    if (newer) await eraseAs(parts, newer);
     return;
   }
+}
+
+/** Erases of a session what an erasure or the retention has emptied in its archived copy. */
+export async function eraseAs({ models }: Parts, copy: SessionDocument): Promise<void> {
+  const { outbox: _, ...fields } = erasable(copy);
+  // Unless it is erased the session may be newer: only what is empty is taken, and its events stay.
+  const update =
+    copy.wrapped_key === null
+      ? { $set: erasable(copy), ...OUTBOX_DONE }
+      : { $set: Object.fromEntries(Object.entries(fields).filter(([, value]) => isEmpty(value))) };
+  await models.sessions.collection.updateOne({ _id: copy._id } as never, update as never);
+}
+
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) ? value.length === 0 : (value ?? null) === null;
 }
 
 /**

@@ -94,6 +94,40 @@ describe('an archived session that is changed', () => {
   });
 });
 
+describe('a session that was put back by a process that was killed', () => {
+  it('is erased by the next pass, if its person was erased at that moment', async () => {
+    const id = await api.finished('erased');
+    await api.archive();
+    const [unerased] = await copiesOf(id);
+    await erase({ end_user_id: 'erased' });
+    await api.context.models.sessions.collection.insertOne(unerased as never);
+    await api.archive();
+    const copies = await copiesOf(id);
+    expect(copies.length).toBeGreaterThan(0);
+    for (const copy of copies) expect(copy).toMatchObject({ wrapped_key: null, end_user_id: null });
+  });
+});
+
+describe('a session that two put back', () => {
+  it('keeps the events of a change that came first, and nothing that retention has removed', async () => {
+    const id = await api.finished();
+    await api.archive();
+    const { collection } = api.context.models.sessions;
+    const tracks = { $set: { tracks: [{ role: 'user' }] } };
+    await thisMonth().collection.updateOne({ _id: id } as never, tracks as never);
+    const [archived] = await copiesOf(id);
+    const event = { id: `${id}:call.analyzed`, event: 'call.analyzed', rank: 3, payload: Buffer.alloc(1) };
+    const send = collection.insertOne.bind(collection);
+    vi.spyOn(collection, 'insertOne').mockImplementationOnce((async (copy: never) => {
+      await send({ ...archived, outbox: [event] } as never);
+      await thisMonth().collection.updateOne({ _id: id } as never, { $set: { tracks: [] } } as never);
+      return send(copy);
+    }) as never);
+    await restoreArchived(api.context, id);
+    expect((await copiesOf(id))[0]).toMatchObject({ outbox: [{ id: event.id }], tracks: [] });
+  });
+});
+
 describe('a session that is changed while it is archived', () => {
   it('by a report stays among the sessions', async () => {
     const id = await api.finished();
