@@ -239,9 +239,9 @@ export class Archiver {
 
 /**
  * Copies finished sessions to their month, and deletes those that are still as they were copied; the other
- * copies are taken back. Returns how many were moved. A process that was held up for longer than its lease may
- * do this beside another: each replaces or takes back only copies that are as it has read or made them. Throws
- * the duplicate key error of a copy that another process has made meanwhile.
+ * copies are taken back. Returns how many were moved. A process that was held up for longer than its lease
+ * may do this beside another: each replaces or takes back only copies that are as it has read or made them.
+ * Throws the duplicate key error of a copy that another process has made meanwhile.
  */
 export async function moveSessions(
   { models }: Pick<Context, 'models'>,
