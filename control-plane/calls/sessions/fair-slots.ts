@@ -17,6 +17,8 @@ const STORED_AFTER_MS = 10_000;
  */
 const TALLY_MS = { fresh: 1_000, usable: 5_000 };
 const RETRY_SECONDS = 10;
+/** Old placements are looked for so seldom: a busy process has thousands of young ones. */
+const FORGET_EVERY_MS = 1_000;
 
 type Parts = Pick<Context, 'dispatch' | 'models' | 'clock'>;
 
@@ -41,7 +43,10 @@ interface Tally {
 /** Slot data of this process; tallies are keyed by the set of workers they cover. */
 interface SlotBook {
   readonly placing: Map<string, PendingPlacement>;
+  /** Those of them that no worker has accepted yet. */
+  readonly asking: Set<PendingPlacement>;
   readonly tallies: Map<string, Tally>;
+  forgottenMs: number;
 }
 
 const bookOf = new WeakMap<Context['models'], SlotBook>();
@@ -51,32 +56,35 @@ const bookOf = new WeakMap<Context['models'], SlotBook>();
  * because nothing has been stored or charged yet; it reserves nothing.
  */
 export async function requireShare(context: Parts, kind: JobOffer['kind'], account: Account): Promise<void> {
-  const book = openBook(context);
-  await refuseLastTenth(context, book, { kind, account, others: [...book.placing.values()] });
+  await refuseLastTenth(context, openBook(context), { kind, account });
 }
 
 /** Places a session of this account. Throws `share_of_workers` and whatever `Dispatch.place` throws. */
 export async function placeFairly(context: Parts, offer: JobOffer, account: Account): Promise<Placement> {
   const book = openBook(context);
-  const { placing } = book;
-  const others = [...placing.values()];
+  const { placing, asking } = book;
   const own: PendingPlacement = { userId: account.user_id, takenMs: null };
   placing.set(offer.sessionId, own);
+  asking.add(own);
   try {
-    await refuseLastTenth(context, book, { kind: offer.kind, account, others, own });
+    await refuseLastTenth(context, book, { kind: offer.kind, account, own });
     const placement = await context.dispatch.place(offer);
     own.takenMs = context.clock.now();
     return placement;
   } catch (error) {
     placing.delete(offer.sessionId);
     throw error;
+  } finally {
+    asking.delete(own);
   }
 }
 
 function openBook({ models, clock }: Parts): SlotBook {
   const book = bookOf.get(models) ?? {
     placing: new Map<string, PendingPlacement>(),
+    asking: new Set<PendingPlacement>(),
     tallies: new Map<string, Tally>(),
+    forgottenMs: clock.now(),
   };
   bookOf.set(models, book);
   forgetOldEntries(book, clock.now());
@@ -86,39 +94,41 @@ function openBook({ models, clock }: Parts): SlotBook {
 interface SlotRequest {
   readonly kind: JobOffer['kind'];
   readonly account: Account;
-  /** Other sessions being placed at the time of this request. */
-  readonly others: readonly PendingPlacement[];
-  /** Its own entry among them, once it has one. */
+  /** Its own entry in the book, once it has one. */
   readonly own?: PendingPlacement;
 }
 
 async function refuseLastTenth(
   context: Parts,
   book: SlotBook,
-  { kind, account, others, own }: SlotRequest,
+  { kind, account, own }: SlotRequest,
 ): Promise<void> {
   const { capacity, free, instanceIds } = context.dispatch.slots(kind);
-  const asking = others.filter(({ takenMs }) => takenMs === null).length;
+  const others = book.asking.size - (own ? 1 : 0);
   // An account without any slot is never refused.
-  if (!isLastTenth({ capacity, free }, asking) || !(await holdsAny(context, account, others))) return;
+  if (!isLastTenth({ capacity, free }, others) || !(await holdsAny(context, book, account, own))) return;
   const { held, accounts } = await heldSlots(context, book, { instanceIds, except: own });
   if (!mayTakeLast(account.user_id, held, accounts))
     throw fault('share_of_workers', { seconds: RETRY_SECONDS });
 }
 
-function forgetOldEntries({ placing, tallies }: SlotBook, nowMs: number): void {
+function forgetOldEntries(book: SlotBook, nowMs: number): void {
+  const { placing, tallies } = book;
+  for (const [workers, { atMs }] of tallies) if (nowMs - atMs >= TALLY_MS.usable) tallies.delete(workers);
+  if (nowMs - book.forgottenMs < FORGET_EVERY_MS) return;
+  book.forgottenMs = nowMs;
   for (const [id, { takenMs }] of placing)
     if (takenMs !== null && nowMs - takenMs > STORED_AFTER_MS + TALLY_MS.usable) placing.delete(id);
-  for (const [workers, { atMs }] of tallies) if (nowMs - atMs >= TALLY_MS.usable) tallies.delete(workers);
 }
 
 /** The count is answered from the index without reading sessions. */
 async function holdsAny(
   { models }: Parts,
+  { placing }: SlotBook,
   { user_id: userId, team_id }: Account,
-  placing: readonly PendingPlacement[],
+  own: PendingPlacement | undefined,
 ): Promise<boolean> {
-  if (placing.some((other) => other.userId === userId)) return true;
+  if ([...placing.values()].some((other) => other !== own && other.userId === userId)) return true;
   return (await models.sessions.countDocuments({ team_id, status: { $in: [...LIVE_STATUSES] } })) > 0;
 }
 
