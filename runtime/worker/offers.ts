@@ -133,7 +133,9 @@ export class Offers {
 
   #refusalOf({ kind }: Offer): 'unsupported' | 'draining' | 'full' | null {
     const { identity, jobs, phone } = this.#deps;
-    if (!identity.kinds.includes(kind) || (kind === 'phone' && phone?.signalling.isConnected !== true))
+    // Not a kind of its own in a registration (protocol/worker-link.ts).
+    const listed = kind === 'text_turn' ? 'agent_test' : kind;
+    if (!identity.kinds.includes(listed) || (kind === 'phone' && phone?.signalling.isConnected !== true))
       return 'unsupported';
     if (this.#isDraining && kind !== 'analysis') return 'draining';
     return jobs.size >= identity.capacity ? 'full' : null;

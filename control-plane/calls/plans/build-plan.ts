@@ -4,7 +4,12 @@
  */
 import { type AgentConfig, agentConfig, type Variables } from '#config/agent-config.ts';
 import { callTraceparent } from '#config/tracing.ts';
-import { CALL_PLAN_VERSION, type CallPlan, type SystemVariables } from '#protocol/call-plan.ts';
+import {
+  CALL_PLAN_VERSION,
+  type CallChannel,
+  type CallPlan,
+  type SystemVariables,
+} from '#protocol/call-plan.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { planToolServers } from '../../catalogue/tool-servers/plan-tool-servers.ts';
 import { planTools } from '../../catalogue/tools/plan-tools.ts';
@@ -33,7 +38,7 @@ export interface PlanInput {
   readonly version: Pick<VersionDocument, 'config' | 'secrets' | 'tools' | 'tool_servers'>;
   /** Contents of the knowledge attached to the version (`planKnowledge`). */
   readonly knowledge: CallPlan['knowledge'];
-  readonly channel: SystemVariables['channel'];
+  readonly channel: CallChannel;
   readonly transport: CallPlan['transport'];
   readonly timezone: string | null;
   /** As supplied by the carrier. */
@@ -72,7 +77,7 @@ export function buildPlan(
 ): CallPlan {
   // Workers get both sections with their secrets; a worker of an earlier release knows neither.
   const { custom_speech, tool_servers: _attached, ...stored } = parsedConfig(input.version.config);
-  const config = withOverrides(stored, input.overrides);
+  const config = withOverrides(withoutExtraEvents(stored), input.overrides);
   return {
     version: CALL_PLAN_VERSION,
     session_id: input.sessionId,
@@ -100,6 +105,13 @@ export function buildPlan(
     outreach: input.outreach ?? null,
     transport: input.transport,
   };
+}
+
+/** Workers send no webhooks, and one of an earlier release refuses a field that it does not know. */
+function withoutExtraEvents<Config extends Pick<AgentConfig, 'webhooks'>>(config: Config): Config {
+  const { webhooks } = config;
+  const post_call = webhooks.post_call.map(({ url, has_secret }) => ({ url, has_secret }));
+  return { ...config, webhooks: { ...webhooks, post_call } };
 }
 
 /** The engines on the owner's servers, with their keys. */

@@ -278,7 +278,14 @@ async function keysOf(
   const sessions = await models.sessions
     .find({ _id: { $in: ids } }, { wrapped_key: 1 })
     .lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
-  return new Map(sessions.map((session) => [session._id, session]));
+  const found = new Map(sessions.map((session) => [session._id, session]));
+  const others = ids.filter((id) => !found.has(id));
+  if (others.length === 0) return found;
+  const written = await models.textSessions
+    .find({ _id: { $in: others } }, { wrapped_key: 1 })
+    .lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
+  for (const session of written) found.set(session._id, session);
+  return found;
 }
 
 /**

@@ -25,7 +25,7 @@ import type { SessionDocument } from '../../platform/store/models/session-model.
 import { isLostForGood } from '../../platform/store/worker-losses.ts';
 
 /** A model call over a long transcript, with a margin. */
-const DEADLINE_MS = 120_000;
+export const ANALYSIS_DEADLINE_MS = 120_000;
 /** Retry interval while no worker is free, and for runs queued by other processes. */
 const TICK_MS = 2_000;
 const BATCH = 200;
@@ -47,7 +47,7 @@ export function startAnalysisRunner(context: Context): BackgroundLoop {
 async function placeQueued(context: Context): Promise<void> {
   const overdue = await sessionsIn(context, {
     'analysis.state': 'running',
-    'analysis.at': { $lte: new Date(context.clock.wallTime() - DEADLINE_MS) },
+    'analysis.at': { $lte: new Date(context.clock.wallTime() - ANALYSIS_DEADLINE_MS) },
   });
   for (const { _id } of overdue)
     await changeSession(context, _id, { type: 'analysis.lost', at: now(context), loss: 'silent' });
@@ -105,7 +105,8 @@ async function finish(context: Context, session: SessionDocument, result: Analys
   else if (change) context.workSignals.notify('analysis');
 }
 
-function hasNothingToDo({ config }: CallPlan, items: readonly SessionItem[]): boolean {
+/** True for a conversation without a word of its person, and without any analysis switched on. */
+export function hasNothingToDo({ config }: CallPlan, items: readonly SessionItem[]): boolean {
   const { summary, data_fields: dataFields, criteria } = config.analysis;
   const isDisabled = !summary.enabled && dataFields.length === 0 && criteria.length === 0;
   return (
@@ -114,7 +115,8 @@ function hasNothingToDo({ config }: CallPlan, items: readonly SessionItem[]): bo
   );
 }
 
-function emptyResult(status: 'skipped' | 'error', error: string | null): AnalysisResult {
+/** A result without findings. */
+export function emptyResult(status: 'skipped' | 'error', error: string | null): AnalysisResult {
   return { status, summary: null, data: [], criteria_results: [], error };
 }
 

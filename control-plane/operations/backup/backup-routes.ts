@@ -12,17 +12,18 @@ import { type SessionDocument, toBuffer } from '../../platform/store/models/sess
 import { packBackup } from './pack-backup.ts';
 
 /**
- * One line per session: its id, and its key in base64; null if it was erased, as opposed to a session this
- * deployment never had.
+ * One line per session, of calls and in writing: its id, and its key in base64; null if it was erased, as
+ * opposed to a session this deployment never had.
  */
 async function* keyLines({ models }: Context): AsyncGenerator<string> {
-  const all = models.sessions
-    .find({}, { wrapped_key: 1 })
-    .lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
-  for await (const { _id, wrapped_key } of all.cursor()) {
-    const key = wrapped_key ? toBuffer(wrapped_key).toString('base64') : null;
-    yield `${JSON.stringify({ session_id: _id, wrapped_key: key })}\n`;
-  }
+  type Keyed = Pick<SessionDocument, '_id' | 'wrapped_key'>;
+  const calls = models.sessions.find({}, { wrapped_key: 1 }).lean<Keyed[]>();
+  const written = models.textSessions.find({}, { wrapped_key: 1 }).lean<Keyed[]>();
+  for (const all of [calls, written])
+    for await (const { _id, wrapped_key } of all.cursor()) {
+      const key = wrapped_key ? toBuffer(wrapped_key).toString('base64') : null;
+      yield `${JSON.stringify({ session_id: _id, wrapped_key: key })}\n`;
+    }
 }
 
 /** Registers the backup. */

@@ -8,6 +8,7 @@ import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recordi
 import type { Context } from '../../platform/context.ts';
 import { inBatches } from '../../platform/store/in-batches.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { eraseTexts } from './erase-texts.ts';
 import { settleAll } from './settle-all.ts';
 
 /** How many records an erasure deleted, by kind. */
@@ -18,6 +19,8 @@ export interface ErasureCounts {
   /** Plans and large timeline entries. */
   readonly attachments: number;
   readonly deliveries: number;
+  /** Absent if there were none. */
+  readonly text_sessions?: number;
 }
 
 type Parts = Pick<Context, 'models' | 'blobs' | 'held' | 'clock'>;
@@ -77,7 +80,10 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
   for (let first = 0; first < ids.length; first += AT_ONCE)
     total = sum(total, await removeSessions(context, ids.slice(first, first + AT_ONCE)));
   await eraseRows(context, { $or: isTheirs('to_number') });
-  return total;
+  const written = await eraseTexts(context, teamId, { endUserId: person.endUserId });
+  if (written.text_sessions === 0) return total;
+  const { attachments, deliveries, text_sessions } = written;
+  return { ...sum(total, { ...NOTHING, attachments, deliveries }), text_sessions };
 }
 
 /** A number as carriers write it: with its plus, without, and after the international prefix. */

@@ -27,6 +27,7 @@ import { defineRefusals } from './models/refusal-model.ts';
 import { defineReplicas } from './models/replica-model.ts';
 import { defineSessionAttachments, defineSessions } from './models/session-model.ts';
 import { defineSpending } from './models/spending-model.ts';
+import { defineTextSessions, defineTextTurns } from './models/text-session-model.ts';
 import { defineTools } from './models/tool-model.ts';
 import { defineToolServers } from './models/tool-server-model.ts';
 import { defineUsers } from './models/user-model.ts';
@@ -68,6 +69,8 @@ export function defineModels(
     batchCalls: defineBatchCalls(connection),
     batchRows: defineBatchRows(connection),
     doNotCall: defineDoNotCall(connection),
+    textSessions: defineTextSessions(connection),
+    textTurns: defineTextTurns(connection),
     callCounts: defineCallCounts(connection),
     callCountStates: defineCallCountStates(connection),
   };

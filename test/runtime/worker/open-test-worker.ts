@@ -167,6 +167,7 @@ export class TestWorker {
             knowledge: null,
           };
         },
+        knowledgeFor: () => null,
         modelFor: () => {
           throw new Error('the model is unavailable');
         },

@@ -136,6 +136,7 @@ export type AgentConfig = {
     post_call: {
       url: string;
       has_secret: boolean;
+      extra_events?: ("text_session.ended" | "text_session.analyzed")[];
     }[];
   };
   knowledge_base: {
@@ -1210,6 +1211,7 @@ export type Version = {
       post_call: {
         url: string;
         has_secret: boolean;
+        extra_events?: ("text_session.ended" | "text_session.analyzed")[];
       }[];
     };
     knowledge_base: {
