@@ -20,4 +20,5 @@ export const priceSettings = {
   PRICE_TTS_PER_MILLION_BYTES: price.prefault('15.00'),
   PRICE_ASR_PER_HOUR: price.prefault('0.36'),
   PRICE_TEXT_PER_MESSAGE: price.prefault('0.01'),
+  PRICE_SMS_PER_MESSAGE: price.prefault('0.01'),
 };

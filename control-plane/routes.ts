@@ -35,6 +35,7 @@ import { registerTestRoutes } from './jobs/agent-tests/test-routes.ts';
 import { registerAnalysisRoutes } from './jobs/analysis/analysis-routes.ts';
 import { registerBatchCallRoutes } from './jobs/batch-calls/batch-routes.ts';
 import { registerDoNotCallRoutes } from './jobs/batch-calls/do-not-call-routes.ts';
+import { registerSmsRoutes } from './jobs/sms/sms-routes.ts';
 import { registerTextMessageRoutes } from './jobs/text-sessions/text-message-routes.ts';
 import { registerTextSessionRoutes } from './jobs/text-sessions/text-session-routes.ts';
 import { registerTextSocketRoutes } from './jobs/text-sessions/text-socket-routes.ts';
@@ -90,6 +91,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerTextSessionRoutes(app, context);
   registerTextMessageRoutes(app, context);
   registerTextSocketRoutes(app, context);
+  await registerSmsRoutes(app, context);
   await registerBatchCallRoutes(app, context);
   registerDoNotCallRoutes(app, context);
   registerDeliveryRoutes(app, context);

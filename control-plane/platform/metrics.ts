@@ -104,6 +104,11 @@ function createCallMetrics(meters: Meters) {
       help: 'Ended text sessions.',
       labels: { reason: ['client', 'agent', 'idle', 'message_limit'] },
     }),
+    smsMessages: meters.counter({
+      name: 'parley_sms_messages_total',
+      help: 'Text messages: received for an agent, ignored, sent, and what became of the sent ones.',
+      labels: { outcome: ['received', 'ignored', 'sent', 'delivered', 'failed'] },
+    }),
     dials: meters.counter({
       name: 'parley_dials_total',
       help: 'Outbound dials by their outcome.',

@@ -71,6 +71,7 @@ export function stablePrompt(
     guardrails.manipulation ? MANIPULATION : '',
     plan.tool_servers.length > 0 ? TOOL_ANSWERS : '',
     knowledgePart(plan),
+    earlierPart(plan),
     plan.world_context ? dayLine(plan) : '',
   ];
   return parts.filter((part) => part !== '').join('\n\n');
@@ -88,6 +89,14 @@ export function systemMessages(
   if (plan.world_context)
     messages.push({ role: 'system', content: timeLine(plan.system_variables.timezone, atMs) });
   return messages;
+}
+
+/** The person's words are material, not instructions. */
+function earlierPart({ earlier_texts: texts }: CallPlan): string {
+  return texts === undefined
+    ? ''
+    : `Before this call you and the same person wrote text messages. Go on from there, and do not ask again \
+for what they have told you:\n\n${texts}`;
 }
 
 /** Attached sources of up to 8 KB in total are included whole. */

@@ -54,6 +54,8 @@ export interface PlanInput {
   readonly isPreview: boolean;
   /** The model that plays the caller of an agent test. */
   readonly simulatedUserModel?: string | null;
+  /** What caller and agent have written to each other before. */
+  readonly earlierTexts?: string | null;
   /** Set for phone calls only. */
   readonly transfer?: CallPlan['transfer'];
   /** Set for batch calls only. */
@@ -90,6 +92,7 @@ export function buildPlan(
     first_message_override: input.overrides.first_message ?? null,
     ...plannedTools(context, input.version, config),
     knowledge: input.knowledge,
+    ...(input.earlierTexts ? { earlier_texts: input.earlierTexts } : {}),
     llm_api_key: openSecret(context, config.llm.custom === null ? null : input.version.secrets.llm_api_key),
     ...speechOf(context, custom_speech, input.version.secrets),
     local_models: localModelsOf(context, [config.llm.model, input.simulatedUserModel]),

@@ -140,7 +140,8 @@ function turnOf(
   },
 ): TextTurnDocument {
   const at = now(context);
-  const price = context.settings.PRICE_TEXT_PER_MESSAGE;
+  const { PRICE_TEXT_PER_MESSAGE, PRICE_SMS_PER_MESSAGE } = context.settings;
+  const price = PRICE_TEXT_PER_MESSAGE + (session.medium === 'sms' ? PRICE_SMS_PER_MESSAGE : 0);
   return {
     _id: newId(),
     session_id: session._id,

@@ -24,6 +24,9 @@ export const textSessionRecord = z.object({
   end_reason: z.enum(['client', 'agent', 'idle', 'message_limit']).nullable(),
   continued_from: z.string().nullable(),
   end_user_id: z.string().nullable(),
+  /** The person's number and that of the agent; only of a conversation by SMS. */
+  caller_number: z.string().optional(),
+  dialed_number: z.string().optional(),
   metadata: z.record(z.string(), z.unknown()),
   message_count: z.number().int(),
   created_at: timestamp,
@@ -64,6 +67,7 @@ export function toTextSessionRecord(session: TextSessionDocument): z.output<type
     end_reason: session.end_reason,
     continued_from: session.continued_from,
     end_user_id: session.end_user_id,
+    ...(session.sms ? { caller_number: session.sms.person, dialed_number: session.sms.own } : {}),
     metadata: fromJsonText(session.metadata),
     message_count: session.turns,
     created_at: session.created_at.toISOString(),

@@ -25,6 +25,8 @@ export interface TextSessionInput {
   readonly version: VersionDocument;
   readonly payer: Payer;
   readonly medium: TextMedium;
+  /** The numbers of a conversation by SMS. */
+  readonly sms?: NonNullable<TextSessionDocument['sms']>;
   readonly request: TextSessionRequest;
 }
 
@@ -49,7 +51,7 @@ export async function createTextSession(
   context: Context,
   input: TextSessionInput,
 ): Promise<TextSessionDocument> {
-  const { agent, version, payer, medium, request } = input;
+  const { agent, version, payer, medium, sms, request } = input;
   await requireMessages(context, input);
   const earlier = await earlierContext(context, agent, request.continue_session_id ?? null);
   const sessionId = newId();
@@ -72,6 +74,7 @@ export async function createTextSession(
     end_reason: null,
     continued_from: earlier?.sessionId ?? null,
     end_user_id: endUserId,
+    ...(sms && { sms }),
     metadata: toJsonText(request.metadata ?? {}),
     turns: 0,
     created_at: at,
@@ -148,7 +151,7 @@ async function requireMessages(context: Context, { agent, payer }: TextSessionIn
 function planOf(
   context: Context,
   sessionId: string,
-  { agent, version, medium, request }: TextSessionInput,
+  { agent, version, medium, sms, request }: TextSessionInput,
 ): CallPlan {
   const plan = buildPlan(context, {
     sessionId,
@@ -161,10 +164,10 @@ function planOf(
       requested: request.timezone ?? null,
       agent: version.config.conversation.timezone,
       client: request.client_timezone ?? null,
-      phoneNumber: '',
+      phoneNumber: sms?.person ?? '',
     }),
-    callerNumber: '',
-    dialedNumber: '',
+    callerNumber: sms?.person ?? '',
+    dialedNumber: sms?.own ?? '',
     overrides: request.overrides ?? {},
     variables: request.dynamic_variables ?? {},
     endUserId: request.end_user_id ?? null,

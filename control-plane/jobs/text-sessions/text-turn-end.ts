@@ -14,6 +14,7 @@ import {
   type TextSessionDocument,
   type TextTurnDocument,
 } from '../../platform/store/models/text-session-model.ts';
+import { queueSms } from './queue-sms.ts';
 import { returnCharge } from './text-charge.ts';
 import { endTextSession, idleFrom } from './text-session-store.ts';
 import { publishTurnOver } from './text-turn-news.ts';
@@ -60,6 +61,7 @@ export async function finishTurn(
 export async function settleTurn(context: Context, turn: TextTurnDocument): Promise<void> {
   const { textSessions, textTurns } = context.models;
   if (turn.status === 'failed') await returnCharge(context, turn);
+  else await replyBySms(context, turn);
   const session = await textSessions
     .findOneAndUpdate(
       { _id: turn.session_id, status: 'active' },
@@ -76,6 +78,16 @@ export async function settleTurn(context: Context, turn: TextTurnDocument): Prom
   );
   if (modifiedCount > 0) context.metrics.textTurns.inc({ outcome: turn.status });
   publishTurnOver(context, turn._id);
+}
+
+/** Sends the answer of a conversation by SMS. */
+async function replyBySms(context: Context, turn: TextTurnDocument): Promise<void> {
+  const session = await context.models.textSessions.findById(turn.session_id).lean<TextSessionDocument>();
+  const text = session?.sms && openText(sessionSealer(context, session), turn.reply, 'reply');
+  if (!session?.sms || !text) return;
+  const { number_id, person } = session.sms;
+  const { team_id } = session;
+  await queueSms(context, { id: turn._id, number_id, team_id, person, session_id: session._id, text });
 }
 
 /** Nothing is kept of a session that was erased meanwhile. */

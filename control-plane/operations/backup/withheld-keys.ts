@@ -21,7 +21,7 @@ export type WrappedKeys = ReadonlyMap<string, Uint8Array>;
  */
 const UNKNOWN = {
   sessions: { name: null, caller_number: null, sip_call_id: null, end_user_id: null, metadata: '{}' },
-  text_sessions: { end_user_id: null, metadata: '{}' },
+  text_sessions: { end_user_id: null, sms: null, metadata: '{}' },
 } as const;
 type Sessions = keyof typeof UNKNOWN;
 const CONTEXT = 'withheld';

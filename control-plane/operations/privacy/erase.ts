@@ -80,7 +80,7 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
   for (let first = 0; first < ids.length; first += AT_ONCE)
     total = sum(total, await removeSessions(context, ids.slice(first, first + AT_ONCE)));
   await eraseRows(context, { $or: isTheirs('to_number') });
-  const written = await eraseTexts(context, teamId, { endUserId: person.endUserId });
+  const written = await eraseTexts(context, teamId, { endUserId: person.endUserId, numbers });
   if (written.text_sessions === 0) return total;
   const { attachments, deliveries, text_sessions } = written;
   return { ...sum(total, { ...NOTHING, attachments, deliveries }), text_sessions };

@@ -154,7 +154,10 @@ async function removeExpired(
   if (batchesUntil) await removeBatchCalls(context, settings._id, batchesUntil);
   const writtenUntil = cutoff(context, settings.transcripts_days);
   await renew();
-  if (writtenUntil) await removeTextSessions(context, settings._id, writtenUntil);
+  if (writtenUntil) {
+    await removeTextSessions(context, settings._id, writtenUntil);
+    await removeMessages(context, settings._id, writtenUntil);
+  }
   for (const kind of ['recordings', 'transcripts', 'flight_logs'] as const) {
     const until = cutoff(context, settings[`${kind}_days`]);
     const done = settings.done[kind] ?? new Date(0);
@@ -225,6 +228,12 @@ async function removeBatchCalls(context: Parts, teamId: string, until: Date): Pr
       .lean<{ _id: string }[]>();
   for (let page = await finished(); page.length > 0; page = await finished())
     for (const { _id } of page) await removeBatch(context, { _id, team_id: teamId });
+}
+
+/** Text messages that were handled or sent. */
+async function removeMessages({ models }: Parts, teamId: string, until: Date): Promise<void> {
+  const over = { $in: ['handled', 'sent', 'delivered', 'failed'] as const };
+  await models.smsMessages.deleteMany({ team_id: teamId, created_at: { $lte: until }, state: over });
 }
 
 /** The contents of ended text sessions; the key last, so that an interrupted deletion is found again. */

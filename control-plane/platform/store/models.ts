@@ -26,6 +26,7 @@ import { definePrivacy } from './models/privacy-model.ts';
 import { defineRefusals } from './models/refusal-model.ts';
 import { defineReplicas } from './models/replica-model.ts';
 import { defineSessionAttachments, defineSessions } from './models/session-model.ts';
+import { defineSmsMessages, defineSmsThreads } from './models/sms-model.ts';
 import { defineSpending } from './models/spending-model.ts';
 import { defineTextSessions, defineTextTurns } from './models/text-session-model.ts';
 import { defineTools } from './models/tool-model.ts';
@@ -71,6 +72,8 @@ export function defineModels(
     doNotCall: defineDoNotCall(connection),
     textSessions: defineTextSessions(connection),
     textTurns: defineTextTurns(connection),
+    smsMessages: defineSmsMessages(connection),
+    smsThreads: defineSmsThreads(connection),
     callCounts: defineCallCounts(connection),
     callCountStates: defineCallCountStates(connection),
   };

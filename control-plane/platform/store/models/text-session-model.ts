@@ -31,6 +31,8 @@ export interface TextSessionDocument {
   /** Id of the session whose context it has taken over; null without one. */
   continued_from: string | null;
   end_user_id: string | null;
+  /** The numbers of a conversation by SMS; null or absent without any. */
+  sms?: { number_id: string; person: string; own: string } | null;
   /** Supplied by the client that created the session. */
   metadata: JsonText;
   /** Number of the newest turn. */
@@ -122,6 +124,7 @@ export const defineTextSessions = modelOf<TextSessionDocument>('TextSession', ()
       end_reason: optionalText,
       continued_from: optionalText,
       end_user_id: optionalText,
+      sms: { type: Schema.Types.Mixed },
       metadata: { type: Schema.Types.Mixed, default: '{}' },
       turns: { type: Number, default: 0 },
       created_at: { type: Date, required: true },
@@ -139,6 +142,7 @@ export const defineTextSessions = modelOf<TextSessionDocument>('TextSession', ()
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
   for (const field of ['agent_id', 'status', 'end_user_id'])
     schema.index({ team_id: 1, [field]: 1, created_at: -1, _id: -1 });
+  schema.index({ team_id: 1, 'sms.person': 1 });
   schema.index({ user_id: 1, status: 1 });
   schema.index({ status: 1, idle_at: 1 });
   schema.index({ team_id: 1, ended_at: 1 });

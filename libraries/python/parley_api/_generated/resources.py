@@ -1570,6 +1570,7 @@ class PhoneNumbers(Resource):
         agent_id: Union[str, None] = OMITTED,
         transfer_caller_id: Literal["agent_number", "original_caller"] = OMITTED,
         retry_caller_id_sync: bool = OMITTED,
+        sms: Union[api.PhoneNumberUpdateRequestSms, None] = OMITTED,
         options: RequestOptions = RequestOptions(),
     ) -> api.PhoneNumber:
         """Change a phone number. Changes the label, the caller ID of transfers or the agent that answers;
@@ -1584,6 +1585,7 @@ class PhoneNumbers(Resource):
                 "agent_id": agent_id,
                 "transfer_caller_id": transfer_caller_id,
                 "retry_caller_id_sync": retry_caller_id_sync,
+                "sms": sms,
             }),
             is_repeatable=True,
         )

@@ -362,7 +362,16 @@ class Models(TypedDict):
     """Voices of the speech engine that agents can use"""
 
 
-class PhoneNumber(TypedDict):
+class PhoneNumberSms(TypedDict):
+    agent_id: str
+    """The agent that answers calls to the number; null: none, so callers get a busy signal."""
+    continue_minutes: int
+    """How long the agent remembers: a conversation by SMS or phone goes on with the last one of the same
+    person if that ended at most so many minutes ago; 0: never
+    """
+
+
+class _PhoneNumber(TypedDict):
     phone_number_id: str
     """Id of the phone number; for a batch, the number it calls from."""
     workspace_id: str
@@ -421,6 +430,11 @@ class PhoneNumber(TypedDict):
     """When it was created, RFC 3339 UTC"""
     updated_at: str
     """Time of the last change, RFC 3339 UTC."""
+
+
+class PhoneNumber(_PhoneNumber, total=False):
+    sms: PhoneNumberSms
+    """Who answers text messages to the number; absent without an agent for messages"""
 
 
 class Privacy(TypedDict):
@@ -1107,7 +1121,7 @@ class Test(TypedDict):
     """Time of the last change, RFC 3339 UTC."""
 
 
-class TextSession(TypedDict):
+class _TextSession(TypedDict):
     text_session_id: str
     """Id of the text session"""
     agent_id: str
@@ -1151,6 +1165,13 @@ class TextSession(TypedDict):
     """
     analysis: Union[SessionAnalysis, None]
     """The analysis of the ended conversation; null before its end"""
+
+
+class TextSession(_TextSession, total=False):
+    caller_number: str
+    """Only sessions with this number as the other party, E.164; bare digits get a leading `+`"""
+    dialed_number: str
+    """The agent's number; only of a conversation by SMS"""
 
 
 class ToolServerHeader(TypedDict):
@@ -2685,7 +2706,7 @@ class TestPage(TypedDict):
     """
 
 
-class TextSessionRow(TypedDict):
+class _TextSessionRow(TypedDict):
     text_session_id: str
     """Id of the text session"""
     agent_id: str
@@ -2721,6 +2742,13 @@ class TextSessionRow(TypedDict):
     """When the session ends unless something is written before, RFC 3339 UTC"""
     ended_at: Union[str, None]
     """When the session ended, RFC 3339 UTC; null before"""
+
+
+class TextSessionRow(_TextSessionRow, total=False):
+    caller_number: str
+    """Only sessions with this number as the other party, E.164; bare digits get a leading `+`"""
+    dialed_number: str
+    """The agent's number; only of a conversation by SMS"""
 
 
 class TextSessionPage(TypedDict):
@@ -4301,6 +4329,18 @@ class PhoneNumberCreateRequestSip(_PhoneNumberCreateRequestSip, total=False):
     """
 
 
+class _PhoneNumberUpdateRequestSms(TypedDict):
+    agent_id: str
+    """The agent that answers calls to the number; null: none, so callers get a busy signal."""
+
+
+class PhoneNumberUpdateRequestSms(_PhoneNumberUpdateRequestSms, total=False):
+    continue_minutes: int
+    """How long the agent remembers: a conversation by SMS or phone goes on with the last one of the same
+    person if that ended at most so many minutes ago; 0: never
+    """
+
+
 class PhoneNumberUpdateRequest(TypedDict, total=False):
     label: str
     """Name of the number in lists; may be empty."""
@@ -4312,6 +4352,10 @@ class PhoneNumberUpdateRequest(TypedDict, total=False):
     """
     retry_caller_id_sync: bool
     """Accepted for compatibility; has no effect, because there is nothing to synchronise."""
+    sms: Union[PhoneNumberUpdateRequestSms, None]
+    """Who answers text messages to the number, which must be one bought from a carrier that has them; null:
+    no agent
+    """
 
 
 class PhoneNumberSetSipConfigRequest(TypedDict, total=False):

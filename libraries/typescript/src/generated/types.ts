@@ -378,6 +378,16 @@ export interface Models {
   voices: ModelsVoice[];
 }
 
+export interface PhoneNumberSms {
+  /** The agent that answers calls to the number; null: none, so callers get a busy signal. */
+  agent_id: string;
+  /**
+   * How long the agent remembers: a conversation by SMS or phone goes on with the last one of the same
+   * person if that ended at most so many minutes ago; 0: never
+   */
+  continue_minutes: number;
+}
+
 export interface PhoneNumber {
   /** Id of the phone number; for a batch, the number it calls from. */
   phone_number_id: string;
@@ -440,6 +450,8 @@ export interface PhoneNumber {
    * to 1,024 printable ASCII characters.
    */
   termination_headers: Record<string, string>;
+  /** Who answers text messages to the number; absent without an agent for messages */
+  sms?: PhoneNumberSms | undefined;
   /** When it was created, RFC 3339 UTC */
   created_at: string;
   /** Time of the last change, RFC 3339 UTC. */
@@ -1190,6 +1202,10 @@ export interface TextSession {
    * the user’s data
    */
   end_user_id: string | null;
+  /** Only sessions with this number as the other party, E.164; bare digits get a leading `+` */
+  caller_number?: string | undefined;
+  /** The agent's number; only of a conversation by SMS */
+  dialed_number?: string | undefined;
   /**
    * Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
    * interpreted
@@ -2907,6 +2923,10 @@ export interface TextSessionRow {
   continued_from: string | null;
   /** Your id for the user; null without one */
   end_user_id: string | null;
+  /** Only sessions with this number as the other party, E.164; bare digits get a leading `+` */
+  caller_number?: string | undefined;
+  /** The agent's number; only of a conversation by SMS */
+  dialed_number?: string | undefined;
   /**
    * Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
    * interpreted
@@ -4586,6 +4606,16 @@ export interface PhoneNumberCreateRequestSip {
   termination_headers?: Record<string, string> | undefined;
 }
 
+export interface PhoneNumberUpdateRequestSms {
+  /** The agent that answers calls to the number; null: none, so callers get a busy signal. */
+  agent_id: string;
+  /**
+   * How long the agent remembers: a conversation by SMS or phone goes on with the last one of the same
+   * person if that ended at most so many minutes ago; 0: never
+   */
+  continue_minutes?: number | undefined;
+}
+
 export interface PhoneNumberUpdateRequest {
   /** Name of the number in lists; may be empty. */
   label?: string | undefined;
@@ -4597,6 +4627,11 @@ export interface PhoneNumberUpdateRequest {
   transfer_caller_id?: 'agent_number' | 'original_caller' | undefined;
   /** Accepted for compatibility; has no effect, because there is nothing to synchronise. */
   retry_caller_id_sync?: boolean | undefined;
+  /**
+   * Who answers text messages to the number, which must be one bought from a carrier that has them; null: no
+   * agent
+   */
+  sms?: PhoneNumberUpdateRequestSms | null | undefined;
 }
 
 export interface PhoneNumberSetSipConfigRequest {

@@ -644,6 +644,10 @@ export type PhoneNumber = {
   termination_transport: "auto" | "udp" | "tcp" | "tls" | null;
   termination_auth_username: string | null;
   termination_headers: Record<string, string>;
+  sms?: {
+    agent_id: string;
+    continue_minutes: number;
+  };
   created_at: string;
   updated_at: string;
 };
