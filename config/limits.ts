@@ -106,6 +106,8 @@ export const LIMITS = {
   textSessionTurns: 500,
   textWaitingTurns: 8,
   textHistoryBytes: 512 * 1024,
+  /** our choice: what is read of a text session at once, by its API and its analysis */
+  textTimelineBytes: 8 * 1_048_576,
   /** our choice: connections of an account's text sessions to one replica */
   textSockets: 1_000,
   recordingUrlSeconds: 900,

@@ -13,13 +13,12 @@ type Parts = Pick<Context, 'models' | 'dataKeys'>;
 
 const items = z.array(sessionItem);
 
-/** Everything that was written and done so far, oldest first; empty once the session is erased. */
+/**
+ * What was written and done so far, oldest first; the newest of it if it is very long, and nothing once the
+ * session is erased.
+ */
 export async function readTextItems(context: Parts, session: TextSessionDocument): Promise<SessionItem[]> {
-  const turns = await context.models.textTurns
-    .find({ session_id: session._id })
-    .sort({ number: 1 })
-    .limit(LIMITS.textSessionTurns)
-    .lean<TextTurnDocument[]>();
+  const turns = await newestTurns(context, { session_id: session._id }, LIMITS.textTimelineBytes);
   const sealer = sessionSealer(context, session);
   return turns.flatMap((turn) => {
     const stored = openJson(sealer, turn.items, 'items', items);
@@ -39,23 +38,35 @@ export async function readTold(
   before: number,
 ): Promise<SessionItem[]> {
   const earlier = { session_id: session._id, number: { $lt: before }, status: 'answered' as const };
-  const sizes = await context.models.textTurns
-    .find(earlier, { number: 1, items_bytes: 1 })
-    .sort({ number: -1 })
-    .limit(LIMITS.textSessionTurns)
-    .lean<Pick<TextTurnDocument, 'number' | 'items_bytes'>[]>();
-  let bytes = 0;
-  const tooOld = sizes.findIndex((turn) => {
-    bytes += turn.items_bytes;
-    return bytes > LIMITS.textHistoryBytes;
-  });
-  const first = (tooOld === -1 ? sizes : sizes.slice(0, tooOld)).at(-1)?.number ?? before;
-  const turns = await context.models.textTurns
-    .find({ ...earlier, number: { $gte: first, $lt: before } })
-    .sort({ number: 1 })
-    .lean<TextTurnDocument[]>();
+  const turns = await newestTurns(context, earlier, LIMITS.textHistoryBytes);
   const sealer = sessionSealer(context, session);
   return turns.flatMap((turn) => openJson(sealer, turn.items, 'items', items) ?? []);
+}
+
+/**
+ * The newest turns whose items fit together, oldest first; at least the newest one. Their sizes are read
+ * before they are.
+ */
+async function newestTurns(
+  { models }: Parts,
+  filter: Readonly<Record<string, unknown>>,
+  mostBytes: number,
+): Promise<TextTurnDocument[]> {
+  const sizes = await models.textTurns
+    .find(filter, { number: 1, items_bytes: 1 })
+    .sort({ number: -1 })
+    .limit(LIMITS.textSessionTurns)
+    .lean<Pick<TextTurnDocument, '_id' | 'items_bytes'>[]>();
+  let bytes = 0;
+  const tooOld = sizes.findIndex((turn, index) => {
+    bytes += turn.items_bytes;
+    return index > 0 && bytes > mostBytes;
+  });
+  const ids = (tooOld === -1 ? sizes : sizes.slice(0, tooOld)).map(({ _id }) => _id);
+  return models.textTurns
+    .find({ _id: { $in: ids } })
+    .sort({ number: 1 })
+    .lean<TextTurnDocument[]>();
 }
 
 /** A person's message as an item. */

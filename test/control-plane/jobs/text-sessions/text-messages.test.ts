@@ -257,6 +257,22 @@ describe('the life of a text session', () => {
     expect((await api.get('/v1/agent/sessions')).sessions).toEqual([]);
   });
 
+  it('of more than 8 MiB shows its newest turns, and tells the model at least the last one', async () => {
+    const id = await api.create();
+    const large = 'x'.repeat(450_000);
+    for (let turn = 1; turn <= 10; turn++) {
+      const sent = api.send(id, `${turn}`);
+      await turns(turn);
+      await api.finish(answer(large));
+      await sent;
+    }
+    const { items } = await api.get(`/v1/agent/text-sessions/${id}`);
+    expect(items.length).toBeGreaterThan(14);
+    expect(items.length).toBeLessThan(20);
+    expect(items.at(-2).content).toBe('10');
+    expect(api.dispatch.textTurns.at(-1)?.job.items).toMatchObject([{ content: '9' }, {}]);
+  });
+
   it('goes on with the context of an earlier text session of the same agent', async () => {
     const agentId = await api.publishAgent(api.user);
     const first = await api.create({ end_user_id: 'u-9' }, agentId);
