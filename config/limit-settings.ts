@@ -44,6 +44,7 @@ export const limitSettings = {
   LIMIT_TEXT_TURNS: count.default(20),
   LIMIT_TEXT_MESSAGES_PER_MINUTE: count.default(600),
   LIMIT_TEXT_SESSIONS: count.default(1_000),
+  LIMIT_SMS_PER_PERSON: count.default(100),
   LIMIT_STORED_BYTES: count.default(500_000_000),
   LIMIT_STORED_BYTES_UNPAID: count.default(50_000_000),
   LIMIT_AGENTS: count.default(1_000),

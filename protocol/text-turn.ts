@@ -39,7 +39,7 @@ export type TextTurnUsage = z.output<typeof textTurnUsage>;
 
 /** The result of a turn. */
 export const textTurnResult = z.object({
-  /** Empty if the agent has said nothing, and after a failure. */
+  /** Empty if the agent has said nothing. After a failure an apology, to be sent by SMS, or empty. */
   reply: z.string(),
   /** What happened in the turn, without the message it answers. */
   items: z.array(sessionItem),

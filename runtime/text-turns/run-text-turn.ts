@@ -14,6 +14,7 @@ import type { CallKnowledge } from '../knowledge/knowledge-search.ts';
 import { type LanguageModel, ModelError } from '../llm/llm.ts';
 import { shownItems } from '../tools/hidden-failure.ts';
 import { historyOf } from '../turn/loop/failover-config.ts';
+import { phrasesFor } from '../turn/text/phrases.ts';
 import type { TextContext } from './ask-model.ts';
 import { createBlockingRunner } from './blocking-tools.ts';
 import { DeltaBatches } from './delta-batches.ts';
@@ -23,7 +24,7 @@ import { watchedModel } from './watched-model.ts';
 
 /** Longest turn. The control plane gives up later. */
 const TURN_MS = 4 * 60_000;
-/** A reader waits longer than a caller, and the index is built for this turn. */
+/** A reader waits longer than a caller, and the index may have to be built first. */
 const KNOWLEDGE_MS = 3_000;
 /** Longer queries do not find more. */
 const QUERY_CHARS = 400;
@@ -129,7 +130,10 @@ class TextTurn {
       created_at: isoNow(this.#deps.clock),
     };
     const items = [...this.#retrievals, ...this.#tools.items, failure];
-    return { reply: '', items, has_ended: false, error, usage: this.#usage };
+    const { medium, plan } = this.#job;
+    // A client has an error to show; a person who waits for a text message has nothing.
+    const reply = medium === 'sms' ? phrasesFor(plan.config.voice.speaking_language).trouble : '';
+    return { reply, items, has_ended: false, error, usage: this.#usage };
   }
 
   close(): void {

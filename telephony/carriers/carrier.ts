@@ -77,8 +77,13 @@ export interface CarrierMessages {
   readMessage(request: CarrierRequest): ReceivedText;
   /** Throws `Fault('callback_not_genuine')` if the request is not the carrier's. */
   readStatus(request: CarrierRequest): SentTextStatus;
-  /** Sets where messages to a number are sent; null: nowhere. Throws as `Carrier` does. */
-  deliverTo(carrierNumberId: string, url: string | null): Promise<void>;
+  /**
+   * Has the messages to a number sent to `url`. Throws as `Carrier` does, and `conflict` if they go elsewhere,
+   * unless that is replaced.
+   */
+  deliverTo(carrierNumberId: string, url: string, options: { readonly replace: boolean }): Promise<void>;
+  /** Has none sent to `url` any more; messages that go elsewhere still do. Throws as `Carrier` does. */
+  stopDelivery(carrierNumberId: string, url: string): Promise<void>;
   send(text: OutgoingText): Promise<SendOutcome>;
   /** A message with this text, sent since then. Throws if the carrier cannot be asked. */
   findSent(

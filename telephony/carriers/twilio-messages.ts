@@ -30,6 +30,14 @@ const reported = z.object({
 const created = z.object({ sid: z.string().min(1) });
 const listed = z.array(z.object({ sid: z.string().min(1), body: z.string().nullish() }));
 
+const delivery = z.object({ smsUrl: z.string().nullish(), smsApplicationSid: z.string().nullish() });
+
+/** Numbers that were bought in its console send their messages there. */
+const DEMO = 'https://demo.twilio.com/';
+/** Without the address: it may contain a secret of the operator. */
+const ELSEWHERE =
+  'Twilio sends the messages of this number elsewhere: set sms.replace to true to have them sent here instead';
+
 /** Twilio's words for the fate of a message. */
 const FATES: Readonly<Record<string, 'delivered' | 'failed'>> = {
   delivered: 'delivered',
@@ -68,10 +76,16 @@ export function createTwilioMessages(client: Client, authToken: string): Carrier
         error: ErrorCode === undefined ? null : `Twilio error ${ErrorCode}`,
       };
     },
-    deliverTo: async (carrierNumberId, url) => {
-      await ask(() =>
-        client.incomingPhoneNumbers(carrierNumberId).update({ smsUrl: url ?? '', smsMethod: 'POST' }),
-      );
+    deliverTo: async (carrierNumberId, url, { replace }) => {
+      const number = client.incomingPhoneNumbers(carrierNumberId);
+      const target = await targetOf(client, carrierNumberId);
+      if (target !== null && target !== url && !replace) throw fault('conflict', { detail: ELSEWHERE });
+      // An application would take precedence over the URL.
+      await ask(() => number.update({ smsUrl: url, smsMethod: 'POST', smsApplicationSid: '' }));
+    },
+    stopDelivery: async (carrierNumberId, url) => {
+      if ((await targetOf(client, carrierNumberId)) === url)
+        await ask(() => client.incomingPhoneNumbers(carrierNumberId).update({ smsUrl: '' }));
     },
     send: (text) => send(client, text),
     findSent: async ({ from, to, text, since }) => {
@@ -82,6 +96,15 @@ export function createTwilioMessages(client: Client, authToken: string): Carrier
       return found ? { carrierMessageId: found.sid } : null;
     },
   };
+}
+
+/** Where messages to a number go: a URL or an application; null if nowhere. */
+async function targetOf(client: Client, carrierNumberId: string): Promise<string | null> {
+  const { smsUrl, smsApplicationSid } = await ask(async () =>
+    delivery.parse(await client.incomingPhoneNumbers(carrierNumberId).fetch()),
+  );
+  const target = smsApplicationSid || smsUrl || '';
+  return target === '' || target.startsWith(DEMO) ? null : target;
 }
 
 async function send(client: Client, text: OutgoingText) {

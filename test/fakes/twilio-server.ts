@@ -201,7 +201,12 @@ function offer(state: State, { response, url, id, parent }: Exchange): void {
   });
 }
 
-function listOwned(state: State, { response, url }: Exchange): void {
+function listOwned(state: State, { response, url, id }: Exchange): void {
+  const one = state.owned.find((row) => row['sid'] === id);
+  if (one) {
+    send(response, 200, one);
+    return;
+  }
   const wanted = url.searchParams.get('PhoneNumber') ?? '';
   const found = state.owned.filter((row) => row['phone_number']?.includes(wanted));
   const { page, next } = paged(found, url);
@@ -230,7 +235,11 @@ function sell(state: State, response: ServerResponse, form: Readonly<Record<stri
 /** Sets where messages to a number go. */
 function redirect(state: State, { response, url, id, form }: Exchange): void {
   const index = state.owned.findIndex((row) => row['sid'] === id);
-  const changed = { ...state.owned[index], sms_url: form['SmsUrl'] ?? null };
+  const changed = {
+    ...state.owned[index],
+    sms_url: form['SmsUrl'] ?? null,
+    sms_application_sid: form['SmsApplicationSid'] ?? state.owned[index]?.['sms_application_sid'] ?? '',
+  };
   if (index < 0) refuse(response, 404, notFound(url));
   else {
     state.owned.splice(index, 1, changed);

@@ -66,6 +66,8 @@ export const numberCreate = z.discriminatedUnion('provider', [
 const smsInput = z.strictObject({
   agent_id: z.string().max(64),
   continue_minutes: z.number().int().min(0).max(10_080).default(1_440),
+  /** Not stored. */
+  replace: z.boolean().default(false),
 });
 
 /** Body of an update; a null `agent_id` unbinds the number. */

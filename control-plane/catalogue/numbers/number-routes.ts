@@ -174,10 +174,13 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
       const number = await findNumber(context, teamId, request.params.phone_number_id);
       await requireAgent(context, teamId, change.agent_id ?? null);
       await requireAgent(context, teamId, sms?.agent_id ?? null);
-      if (sms) await receiveMessages(context, number);
-      const changed = await changeNumber(context, number, { ...change, ...(sms && { sms }) });
-      if (sms !== null) return toNumberRecord(changed);
-      return toNumberRecord(await removeSms(context, changed));
+      if (!sms) {
+        const changed = await changeNumber(context, number, change);
+        return toNumberRecord(sms === null ? await removeSms(context, changed) : changed);
+      }
+      const { replace, ...kept } = sms;
+      await receiveMessages(context, number, { replace });
+      return toNumberRecord(await changeNumber(context, number, { ...change, sms: kept }));
     },
   );
 

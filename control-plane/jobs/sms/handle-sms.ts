@@ -28,6 +28,7 @@ const PASSING = new Set([
 ]);
 /** A message that could not become a turn for so long is given up. */
 const TRIES_MS = 10 * 60_000;
+const DAY_MS = 24 * 60 * 60_000;
 
 /** Handles the waiting messages of one person to one number. */
 export async function handleThread(
@@ -80,10 +81,26 @@ async function handle(context: Context, threadId: string, message: SmsMessageDoc
   }
   const text = context.secretBox.open(message.text, 'sms');
   const keyword = message.answered_keyword ?? keywordOf(text);
-  if (keyword) await obey(context, { thread, message, agentName: agent.name }, keyword);
-  else if (thread.stopped_at !== null) await markHandled(context, message, 'the person wants no messages');
+  const isTooMany = await exceedsLimit(context, message);
+  if (keyword) {
+    const isAnswered = message.answered_keyword !== null || isTooMany;
+    await obey(context, { thread, message, agentName: agent.name, isAnswered }, keyword);
+  } else if (thread.stopped_at !== null) await markHandled(context, message, 'the person wants no messages');
+  else if (isTooMany) await markHandled(context, message, 'too many messages of the person in 24 hours');
   else return converse(context, { thread, message, agent, number, sms: number.sms, text });
   return true;
+}
+
+/** Two machines that answer each other would go on for ever. */
+async function exceedsLimit(
+  { models, settings, clock }: Context,
+  { number_id, person }: SmsMessageDocument,
+): Promise<boolean> {
+  const limit = settings.LIMIT_SMS_PER_PERSON;
+  if (limit === Number.POSITIVE_INFINITY) return false;
+  const since = new Date(clock.wallTime() - DAY_MS);
+  const handled = { number_id, person, state: 'handled' as const, created_at: { $gte: since } };
+  return (await models.smsMessages.countDocuments(handled).limit(limit)) >= limit;
 }
 
 async function obey(
@@ -92,20 +109,19 @@ async function obey(
     thread,
     message,
     agentName,
+    isAnswered,
   }: {
     readonly thread: SmsThreadDocument;
     readonly message: SmsMessageDocument;
     readonly agentName: string;
+    /** No answer is due. */
+    readonly isAnswered: boolean;
   },
   keyword: Keyword,
 ): Promise<void> {
   const { smsThreads } = context.models;
-  if (keyword === 'STOP') {
-    await smsThreads.updateOne({ _id: thread._id }, { $set: { stopped_at: now(context) } });
-    if (thread.session_id !== null) await endTextSession(context, thread.session_id, 'client');
-  } else if (keyword === 'START')
-    await smsThreads.updateOne({ _id: thread._id }, { $set: { stopped_at: null } });
-  if (message.answered_keyword === null)
+  // First, so that a repetition after a crash still finds the person not yet stopped. A stop has one answer.
+  if (!isAnswered && (keyword !== 'STOP' || thread.stopped_at === null))
     await queueSms(context, {
       id: message._id,
       number_id: message.number_id,
@@ -114,6 +130,11 @@ async function obey(
       session_id: null,
       text: keywordAnswer(keyword, agentName),
     });
+  if (keyword === 'STOP') {
+    await smsThreads.updateOne({ _id: thread._id }, { $set: { stopped_at: now(context) } });
+    if (thread.session_id !== null) await endTextSession(context, thread.session_id, 'client');
+  } else if (keyword === 'START')
+    await smsThreads.updateOne({ _id: thread._id }, { $set: { stopped_at: null } });
   await markHandled(context, message, keyword);
 }
 
@@ -166,7 +187,7 @@ async function sessionOf(
   const known = thread.session_id
     ? await textSessions.findById(thread.session_id).lean<TextSessionDocument>()
     : null;
-  if (known && (known.status === 'active' || (await textTurns.exists({ session_id: known._id, key }))))
+  if (known && (isOpen(known) || (await textTurns.exists({ session_id: known._id, key }))))
     if (known.agent_id === agent._id) return known;
   const version = await newestVersion(context, agent._id);
   if (!version || agent.status === 'archived') return null;
@@ -184,6 +205,11 @@ async function sessionOf(
   });
   await smsThreads.updateOne({ _id: thread._id }, { $set: { session_id: session._id } });
   return session;
+}
+
+/** It takes another message. */
+function isOpen({ status, wrapped_key, turns }: TextSessionDocument): boolean {
+  return status === 'active' && wrapped_key !== null && turns < LIMITS.textSessionTurns;
 }
 
 async function markHandled(

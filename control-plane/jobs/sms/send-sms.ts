@@ -7,7 +7,10 @@ import { type Context, now } from '../../platform/context.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
 import type { SmsMessageDocument, SmsThreadDocument } from '../../platform/store/models/sms-model.ts';
 
-const MOST_ATTEMPTS = 5;
+/** With the delays between them, ten minutes. */
+const MOST_ATTEMPTS = 8;
+/** Before the second attempt; doubled before each further one. */
+const RETRY_MS = 5_000;
 /** An attempt takes less; then it was interrupted. */
 const ATTEMPT_MS = 60_000;
 const BATCH = 100;
@@ -27,7 +30,8 @@ export async function sendDue(context: Context): Promise<void> {
   const people = Map.groupBy(due, ({ number_id, person }) => `${number_id}:${person}`);
   await Promise.all(
     [...people.values()].map(async (theirs) => {
-      for (const message of theirs) if (!(await send(context, message))) return;
+      for (const message of theirs)
+        if (message.state_at > now(context) || !(await send(context, message))) return;
     }),
   );
 }
@@ -78,8 +82,11 @@ async function settle(
   // It may have been sent: it stays, and is looked for.
   if (result.outcome === 'unknown') return false;
   const isOver = result.outcome === 'refused' || attempts >= MOST_ATTEMPTS;
-  const change = isOver ? { state: 'failed' as const, text: null } : { state: 'due' as const };
-  await smsMessages.updateOne(mine, { $set: { ...change, state_at: at, note: result.error } });
+  const again = new Date(at.getTime() + RETRY_MS * 2 ** (attempts - 1));
+  const change = isOver
+    ? { state: 'failed' as const, state_at: at, text: null }
+    : { state: 'due' as const, state_at: again };
+  await smsMessages.updateOne(mine, { $set: { ...change, note: result.error } });
   if (isOver) {
     context.metrics.smsMessages.inc({ outcome: 'failed' });
     context.logger.warn({ smsId: _id, cause: result.error }, 'a text message could not be sent');

@@ -34,5 +34,10 @@ async function handleReceived(context: Context, holder: string): Promise<void> {
     .limit(BATCH)
     .lean<Pick<SmsMessageDocument, 'number_id' | 'person' | 'team_id'>[]>();
   const threads = Map.groupBy(received, ({ number_id, person }) => `${number_id}:${person}`);
-  for (const [first] of threads.values()) if (first) await handleThread(context, holder, first);
+  for (const [first] of threads.values())
+    if (first)
+      // Messages of other people do not wait for one that cannot be handled.
+      await handleThread(context, holder, first).catch((error: unknown) =>
+        context.logger.error({ err: error, numberId: first.number_id }, 'failed to handle text messages'),
+      );
 }

@@ -63,13 +63,16 @@ function carrierRequest(
   return { url: `${publicAddress.url}${url}`, headers, form };
 }
 
-/** Stores a message to a number with an agent for messages; any other is dropped and logged. */
+/**
+ * Stores a person's message to a number with an agent for messages; any other is dropped and logged. Short
+ * codes belong to machines.
+ */
 async function receive(context: Context, message: ReceivedText): Promise<void> {
   const [number] = await findCalledNumbers(context, message.to);
   if (!number?.sms || !isE164(message.from)) {
     context.logger.warn(
       { carrierMessageId: message.carrierMessageId },
-      'dropped a text message: its number has no agent for messages',
+      'dropped a text message: its number has no agent for messages, or it is from no telephone number',
     );
     return;
   }

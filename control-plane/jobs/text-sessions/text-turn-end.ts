@@ -61,7 +61,7 @@ export async function finishTurn(
 export async function settleTurn(context: Context, turn: TextTurnDocument): Promise<void> {
   const { textSessions, textTurns } = context.models;
   if (turn.status === 'failed') await returnCharge(context, turn);
-  else await replyBySms(context, turn);
+  if (!(await repeatsFailure(context, turn))) await replyBySms(context, turn);
   const session = await textSessions
     .findOneAndUpdate(
       { _id: turn.session_id, status: 'active' },
@@ -80,7 +80,20 @@ export async function settleTurn(context: Context, turn: TextTurnDocument): Prom
   publishTurnOver(context, turn._id);
 }
 
-/** Sends the answer of a conversation by SMS. */
+/** True for a failure after a failure: one apology is enough. */
+async function repeatsFailure(
+  { models }: Context,
+  { session_id, number, status }: TextTurnDocument,
+): Promise<boolean> {
+  if (status !== 'failed') return false;
+  const before = await models.textTurns
+    .findOne({ session_id, number: { $lt: number } }, { status: 1 })
+    .sort({ number: -1 })
+    .lean<Pick<TextTurnDocument, 'status'>>();
+  return before?.status === 'failed';
+}
+
+/** Sends the answer of a conversation by SMS, or the apology for none. */
 async function replyBySms(context: Context, turn: TextTurnDocument): Promise<void> {
   const session = await context.models.textSessions.findById(turn.session_id).lean<TextSessionDocument>();
   const text = session?.sms && openText(sessionSealer(context, session), turn.reply, 'reply');

@@ -105,11 +105,35 @@ describe('text messages', () => {
     expect(await messages().findSent({ ...text, text: 'another', since })).toBeNull();
   });
 
-  it('to a number are sent where the deployment wants them, or nowhere', async () => {
+  it('to a number are sent where the deployment wants them until it wants none', async () => {
     const { carrierNumberId } = await carrier.buy(NUMBER);
-    await messages().deliverTo(carrierNumberId, url);
+    await messages().deliverTo(carrierNumberId, url, { replace: false });
+    await messages().deliverTo(carrierNumberId, url, { replace: false });
     expect(twilio.owned).toMatchObject([{ sms_url: url }]);
-    await messages().deliverTo(carrierNumberId, null);
+    await messages().stopDelivery(carrierNumberId, url);
     expect(twilio.owned).toMatchObject([{ sms_url: '' }]);
+  });
+
+  it.each([
+    { sms_url: 'https://desk.example.com/sms' },
+    { sms_url: '', sms_application_sid: `AP${'1'.repeat(32)}` },
+  ])('to a number that go elsewhere, $sms_url, still do unless that is to be replaced', async (elsewhere) => {
+    const { carrierNumberId } = await carrier.buy(NUMBER);
+    twilio.owned.splice(0, 1, { ...twilio.owned[0], ...elsewhere });
+    await expect(messages().deliverTo(carrierNumberId, url, { replace: false })).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('sms.replace'),
+    });
+    await messages().stopDelivery(carrierNumberId, url);
+    expect(twilio.owned).toMatchObject([elsewhere]);
+    await messages().deliverTo(carrierNumberId, url, { replace: true });
+    expect(twilio.owned).toMatchObject([{ sms_url: url, sms_application_sid: '' }]);
+  });
+
+  it('to a number with Twilio’s own example go nowhere yet', async () => {
+    const { carrierNumberId } = await carrier.buy(NUMBER);
+    twilio.owned.splice(0, 1, { ...twilio.owned[0], sms_url: 'https://demo.twilio.com/welcome/sms/reply' });
+    await messages().deliverTo(carrierNumberId, url, { replace: false });
+    expect(twilio.owned).toMatchObject([{ sms_url: url }]);
   });
 });

@@ -19,6 +19,7 @@ export interface SmsMessageDocument {
    * carrier may have it.
    */
   state: 'received' | 'handled' | 'due' | 'sending' | 'sent' | 'delivered' | 'failed';
+  /** Since when; of a message that is due, from when on it is sent. */
   state_at: Date;
   created_at: Date;
   /** Sealed; null once it is no longer needed. */

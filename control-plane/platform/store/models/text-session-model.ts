@@ -84,7 +84,7 @@ export interface TextTurnDocument {
   items: StoredBytes | null;
   /** Size of `items` before they were sealed. */
   items_bytes: number;
-  /** Sealed reply. */
+  /** Sealed reply; of a failed turn the apology for it. */
   reply: StoredBytes | null;
   /** Why there is no answer. */
   error: string | null;

@@ -56,12 +56,14 @@ const idle = async () => {
   for (let quiet = 0; quiet < 2; ) {
     for (const loop of loops) await loop.idle();
     const isBusy =
-      (await smsMessages.exists({ state: { $in: ['received', 'due'] } })) ??
+      (await smsMessages.exists({ $or: [{ state: 'received' }, dueNow()] })) ??
       (await textTurns.exists({ $or: [{ status: 'queued' }, { is_unsettled: true }] }));
     quiet = isBusy === null ? quiet + 1 : 0;
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
 };
+
+const dueNow = () => ({ state: 'due' as const, state_at: { $lte: new Date(api.clock.wallTime()) } });
 
 let lastSid = 0;
 /** Twilio delivers a message, signed by its own package. */
@@ -83,9 +85,9 @@ async function deliver(path: string, form: Record<string, string>) {
 }
 
 /** The agent answers the newest turn. */
-async function answers(reply: string): Promise<void> {
+async function answers(reply: string, error: string | null = null): Promise<void> {
   const { key } = api.dispatch.textTurns.at(-1) ?? { key: { sessionId: '', epoch: 0 } };
-  const report = { type: 'text_turn' as const, result: answer(reply) };
+  const report = { type: 'text_turn' as const, result: { ...answer(reply), error } };
   await api.sink.apply([{ session_id: key.sessionId, epoch: key.epoch, seq: 1, report }], 'worker-1');
   await idle();
 }
@@ -215,6 +217,41 @@ describe('a text message', () => {
     expect(await api.context.models.smsMessages.countDocuments({})).toBe(0);
   });
 
+  it('that cannot be answered gets one apology, and the next one none until there was an answer', async () => {
+    for (const [body, reply, error] of [
+      ['Hello?', 'Sorry', 'The model failed'],
+      ['Hello??', 'Sorry', 'The model failed'],
+      ['Hello???', 'Good day!', null],
+    ] as const) {
+      await arrives(body);
+      await answers(reply, error);
+    }
+    expect(sent()).toEqual(['Sorry', 'Good day!']);
+    const [turn] = await api.context.models.textTurns.find({}).sort({ number: 1 }).lean();
+    expect(turn?.billing).toBe('returned');
+  });
+
+  it('stays without an answer beyond the day’s limit of its person: machines answer each other for ever', async () => {
+    api.context.settings.LIMIT_SMS_PER_PERSON = 2;
+    for (const body of ['One', 'Two', 'Three', 'HELP']) {
+      await arrives(body);
+      if (body !== 'HELP' && body !== 'Three') await answers(`${body}!`);
+    }
+    expect(sent()).toEqual(['One!', 'Two!']);
+    await api.clock.advance(25 * 60 * 60_000);
+    await idle();
+    await arrives('Tomorrow');
+    expect(api.dispatch.textTurns).toHaveLength(3);
+  });
+
+  it('to an agent that was deleted is dropped', async () => {
+    await api.request('DELETE', `/v1/agent/agents/${agentId}`, { key: user.key });
+    const number = await request('GET', `/v1/agent/phone-numbers/${numberId}`);
+    expect(number.body).not.toHaveProperty('sms');
+    await arrives('Hello?');
+    expect(api.dispatch.textTurns).toEqual([]);
+  });
+
   it('of a person without credit on the account stays without an answer, and costs nothing', async () => {
     const before = await api.balance(user.userId);
     await api.context.ledger.post({ userId: user.userId, key: 'x', kind: 'adjust', amountMicros: -before });
@@ -264,9 +301,10 @@ describe('a call after text messages', () => {
 describe('a keyword', () => {
   beforeEach(() => bind());
 
-  it('STOP ends the conversation: nothing more is sent until START', async () => {
+  it('STOP ends the conversation: after one confirmation nothing is sent until START', async () => {
     await arrives('Hello?');
     await arrives(' stop. ');
+    await arrives('STOP');
     await answers('Good day!');
     expect(sent()).toEqual([expect.stringContaining('no more messages')]);
     await arrives('Are you there?');
@@ -315,8 +353,20 @@ describe('an answer on its way', () => {
     expect(sent()).toEqual([]);
     await api.clock.advance(62_000);
     await idle();
-    await api.clock.advance(2_000);
+    await api.clock.advance(5_000);
     await idle();
+    expect(sent()).toEqual(['Good day!']);
+  });
+
+  it('is not lost while the carrier takes nothing for some minutes', async () => {
+    await arrives('Hello?');
+    twilio.troubles['POST Messages'] = Array.from({ length: 5 }, () => ({ status: 429 }));
+    await answers('Good day!');
+    expect(sent()).toEqual([]);
+    for (let minute = 0; minute < 30; minute++) {
+      await api.clock.advance(10_000);
+      await idle();
+    }
     expect(sent()).toEqual(['Good day!']);
   });
 
