@@ -212,8 +212,8 @@ export class ConnectedWorkers implements OwnWorkers {
         { sessionId: offer.sessionId, server: offer.route?.server },
         'no worker of this replica is connected to the SIP server of a call',
       );
-    // An analysis stays queued, so it is not logged; a call is refused.
-    if (offer.kind !== 'analysis' && candidates.length > 0)
+    // An analysis or a text turn stays queued, so it is not logged; a call is refused.
+    if (offer.kind !== 'analysis' && offer.kind !== 'text_turn' && candidates.length > 0)
       this.#logger.warn(
         { sessionId: offer.sessionId, kind: offer.kind, refusals: refusalsOf(verdicts) },
         'no worker accepted a job',

@@ -108,7 +108,8 @@ export async function endTextSession(
   const at = now(context);
   const ended = await context.models.textSessions
     .findOneAndUpdate(
-      { _id: sessionId, status: 'active' },
+      // A message may have come while it was found idle.
+      { _id: sessionId, status: 'active', ...(reason === 'idle' && { idle_at: { $lte: at } }) },
       {
         $set: {
           status: 'ended',

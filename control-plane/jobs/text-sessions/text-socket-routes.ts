@@ -54,6 +54,10 @@ async function admit(
     refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
     return null;
   }
+  const path = (request.url ?? '').split('?', 1)[0] ?? '';
+  const sessionId = path.slice(PREFIX.length, -'/ws'.length).slice(0, 64);
+  const session = await findTextSession(context, caller.teamId, sessionId);
+  // After all that waits, so that those that come at once are counted.
   const limit = LIMITS.textSockets;
   if ((open.get(caller.teamId) ?? 0) >= limit)
     throw fault('too_many_at_once', {
@@ -62,8 +66,7 @@ async function admit(
       remedy: 'close one',
       seconds: RETRY_SECONDS,
     });
-  const path = (request.url ?? '').split('?', 1)[0] ?? '';
-  return findTextSession(context, caller.teamId, path.slice(PREFIX.length, -'/ws'.length).slice(0, 64));
+  return session;
 }
 
 function leave(open: Map<string, number>, teamId: string): void {

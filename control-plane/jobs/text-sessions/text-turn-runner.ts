@@ -7,6 +7,7 @@ import { Fault } from '#config/errors.ts';
 import type { TextTurnResult } from '#protocol/text-turn.ts';
 import type { DurableReport, ReportEnvelope } from '#protocol/worker-link.ts';
 import { type Context, now } from '../../platform/context.ts';
+import type { Placement } from '../../platform/dispatch.ts';
 import type { ReportOutcome } from '../../platform/report-sink.ts';
 import {
   OPEN_TURNS,
@@ -90,8 +91,10 @@ export async function settleAndGoOn(context: Context, turn: TextTurnDocument): P
 }
 
 async function isBehind({ models }: Context, { session_id, number }: TextTurnDocument): Promise<boolean> {
-  const earlier = { session_id, number: { $lt: number }, status: { $in: [...OPEN_TURNS] } };
-  return (await models.textTurns.exists(earlier)) !== null;
+  const earlier = { number: { $lt: number }, status: { $in: [...OPEN_TURNS] } };
+  // A later one can run: messages that are sent at once are not stored in the order of their numbers.
+  const ahead = { session_id, $or: [earlier, { status: 'running' as const }] };
+  return (await models.textTurns.exists(ahead)) !== null;
 }
 
 /** Why a turn cannot be answered; null if it can be. */
@@ -123,8 +126,9 @@ async function place(
     return true;
   }
   const key = { sessionId: turn._id, epoch: turn.epoch + 1 };
+  let placement: Placement | null = null;
   try {
-    const placement = await context.dispatch.place({ ...key, kind: 'text_turn', sipCallId: null });
+    placement = await context.dispatch.place({ ...key, kind: 'text_turn', sipCallId: null });
     const { modifiedCount } = await context.models.textTurns.updateOne(
       { _id: turn._id, status: 'queued', epoch: turn.epoch },
       {
@@ -141,11 +145,13 @@ async function place(
     return true;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    // The turn was marked as started but never assigned, so it is queued again.
-    await context.models.textTurns.updateOne(
-      { _id: turn._id, status: 'running', epoch: key.epoch },
-      { $set: requeuedFields(context) },
-    );
+    // If it was marked as started, it was never assigned, so it is queued again; not if another replica has
+    // started the same attempt meanwhile.
+    if (placement)
+      await context.models.textTurns.updateOne(
+        { _id: turn._id, status: 'running', epoch: key.epoch, instance_id: placement.instanceId },
+        { $set: requeuedFields(context) },
+      );
     return false;
   }
 }
