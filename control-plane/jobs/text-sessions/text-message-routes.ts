@@ -21,6 +21,12 @@ const EVENT_STREAM = 'text/event-stream';
 
 /** Registers the route. */
 export function registerTextMessageRoutes(app: ApiServer, context: Context): void {
+  const stopping = new AbortController();
+  // A turn takes minutes, and goes on without this process.
+  app.addHook('preClose', (done) => {
+    stopping.abort(fault('draining'));
+    done();
+  });
   app.post(
     '/v1/agent/text-sessions/:text_session_id/messages',
     {
@@ -42,11 +48,11 @@ export function registerTextMessageRoutes(app: ApiServer, context: Context): voi
         isStreamed,
       });
       if (isStreamed) {
-        await streamAnswer(context, reply, { session, turn });
+        await streamAnswer(context, reply, { session, turn, stopping: stopping.signal });
         return reply;
       }
       const over = await awaitTurn(context, turn._id, {
-        signal: clientSignal(reply),
+        signal: AbortSignal.any([clientSignal(reply), stopping.signal]),
         onReady: () => beginTurn(context, turn),
       });
       return answerOf(context, session, over);

@@ -19,7 +19,16 @@ const MAX_UNREAD_BYTES = 1_048_576;
 export async function streamAnswer(
   context: Context,
   reply: FastifyReply,
-  { session, turn }: { readonly session: TextSessionDocument; readonly turn: TextTurnDocument },
+  {
+    session,
+    turn,
+    stopping,
+  }: {
+    readonly session: TextSessionDocument;
+    readonly turn: TextTurnDocument;
+    /** Aborts when this process ends. */
+    readonly stopping: AbortSignal;
+  },
 ): Promise<void> {
   const { raw: response } = reply;
   reply.hijack();
@@ -42,7 +51,7 @@ export async function streamAnswer(
   const heartbeat = context.clock.every(HEARTBEAT_MS, () => send(': here\n\n'));
   try {
     const over = awaitTurn(context, turn._id, {
-      signal: gone.signal,
+      signal: AbortSignal.any([gone.signal, stopping]),
       onEvent: (told: TextTurnEvent) => {
         const { type, ...data } = toClientEvent(told);
         event(type, data);

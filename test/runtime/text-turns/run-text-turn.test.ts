@@ -10,6 +10,7 @@ import type { TextTurnEvent, TextTurnJob, TextTurnResult } from '#protocol/text-
 import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
 import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
 import { runTextTurn } from '#runtime/text-turns/run-text-turn.ts';
+import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { listenLocally } from '#test/fakes/local-server.ts';
 import {
   type ChatScript,
@@ -234,5 +235,14 @@ describe('a turn of a text session', () => {
     const result = await bench.run();
     expect(result).toMatchObject({ reply: '', has_ended: false, error: expect.stringContaining('400') });
     expect(result.items).toMatchObject([{ type: 'llm.endpoint_error' }]);
+  });
+
+  it('by SMS, where no client can show an error, it has an apology in the language of the agent', async () => {
+    const bench = await openBench([{ ...say(''), refusal: 400 }], { voice: { speaking_language: 'de' } });
+    const result = await bench.run({ medium: 'sms' });
+    expect(result).toMatchObject({
+      reply: phrasesFor('de').trouble,
+      error: expect.stringContaining('400'),
+    });
   });
 });

@@ -204,7 +204,7 @@ export class TestWorker {
     return { sessionId, epoch: 1 };
   }
 
-  offer(sessionId: string, kind: 'web' | 'phone' | 'analysis' = 'web') {
+  offer(sessionId: string, kind: JobKind = 'web') {
     return {
       ...this.session(sessionId),
       kind,

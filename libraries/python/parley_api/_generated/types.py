@@ -4339,6 +4339,10 @@ class PhoneNumberUpdateRequestSms(_PhoneNumberUpdateRequestSms, total=False):
     """How long the agent remembers: a conversation by SMS or phone goes on with the last one of the same
     person if that ended at most so many minutes ago; 0: never
     """
+    replace: bool
+    """True: the number’s messages, which the carrier sends elsewhere now, are sent here instead; otherwise
+    409. Not stored.
+    """
 
 
 class PhoneNumberUpdateRequest(TypedDict, total=False):

@@ -4614,6 +4614,11 @@ export interface PhoneNumberUpdateRequestSms {
    * person if that ended at most so many minutes ago; 0: never
    */
   continue_minutes?: number | undefined;
+  /**
+   * True: the number’s messages, which the carrier sends elsewhere now, are sent here instead; otherwise
+   * 409. Not stored.
+   */
+  replace?: boolean | undefined;
 }
 
 export interface PhoneNumberUpdateRequest {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTextSessions } from '#control-plane/jobs/text-sessions/text-session-loop.ts';
+import { startTurn } from '#control-plane/jobs/text-sessions/text-turn-runner.ts';
 import { answer, openTextSessions, type TextSessions } from './open-text-sessions.ts';
 
 let api: TextSessions;
@@ -60,6 +61,27 @@ describe('a message that finds no worker', () => {
     await api.placed(1);
     await api.finish(answer('Here I am'));
     expect((await sent).body.reply).toBe('Here I am');
+  });
+});
+
+describe('a turn that two replicas start at once', () => {
+  it('is left to the one that has placed it by the one that finds no worker', async () => {
+    api.dispatch.room = 0;
+    const sent = api.send(await api.create(), 'Book it');
+    while ((await api.context.models.textTurns.countDocuments({ billing: 'paid' })) === 0)
+      await api.loop.idle();
+    const { place } = api.dispatch;
+    api.dispatch.place = async (offer) => {
+      const placed = { status: 'running' as const, epoch: 1, instance_id: 'worker-2' };
+      await api.context.models.textTurns.updateMany({}, { $set: placed });
+      return place.call(api.dispatch, offer);
+    };
+    expect(await startTurn(api.context, (await only())._id)).toBe(false);
+    const { _id, status, epoch } = await only();
+    expect(status).toBe('running');
+    const report = { type: 'text_turn' as const, result: answer('Booked.') };
+    await api.sink.apply([{ session_id: _id, epoch, seq: 1, report }], 'worker-2');
+    expect((await sent).body.reply).toBe('Booked.');
   });
 });
 

@@ -71,6 +71,14 @@ describe('an answer as a stream', () => {
     expect(events).toEqual([['error', expect.objectContaining({ status: 502, reason: 'text_turn_failed' })]]);
   });
 
+  it('is not waited for by a process that stops: the client asks again with its key', async () => {
+    const response = stream(await api.create(), { content: 'Hello?', stream: true });
+    await api.placed(1);
+    await response;
+    await api.app.close();
+    expect(eventsIn(await (await response).text())).toMatchObject([['error', { status: 503 }]]);
+  });
+
   it('a refusal before the stream is an ordinary error', async () => {
     const id = await api.create();
     await api.request('POST', `/v1/agent/text-sessions/${id}/end`, { key: api.user.key });
