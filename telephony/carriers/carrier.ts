@@ -78,8 +78,8 @@ export interface CarrierMessages {
   /** Throws `Fault('callback_not_genuine')` if the request is not the carrier's. */
   readStatus(request: CarrierRequest): SentTextStatus;
   /**
-   * Has the messages to a number sent to `url`. Throws as `Carrier` does, and `conflict` if they go elsewhere,
-   * unless that is replaced.
+   * Has the messages to a number sent to `url`. Throws as `Carrier` does, and `conflict` if they go
+   * elsewhere, unless that is replaced.
    */
   deliverTo(carrierNumberId: string, url: string, options: { readonly replace: boolean }): Promise<void>;
   /** Has none sent to `url` any more; messages that go elsewhere still do. Throws as `Carrier` does. */

@@ -36,7 +36,7 @@ const delivery = z.object({ smsUrl: z.string().nullish(), smsApplicationSid: z.s
 const DEMO = 'https://demo.twilio.com/';
 /** Without the address: it may contain a secret of the operator. */
 const ELSEWHERE =
-  'Twilio sends the messages of this number elsewhere: set sms.replace to true to have them sent here instead';
+  'Twilio sends the messages of this number elsewhere: set sms.replace to true to have them sent here';
 
 /** Twilio's words for the fate of a message. */
 const FATES: Readonly<Record<string, 'delivered' | 'failed'>> = {

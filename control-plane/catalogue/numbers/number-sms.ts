@@ -24,8 +24,8 @@ export async function receiveMessages(
 }
 
 /**
- * Removes the agent for messages, then has the carrier send none here any more; also if an earlier removal has
- * failed half-way.
+ * Removes the agent for messages, then has the carrier send none here any more; also if an earlier removal
+ * has failed half-way.
  */
 export async function removeSms(context: Context, number: NumberDocument): Promise<NumberDocument> {
   if (number.provider !== 'managed' || number.carrier_number_id === '') return number;
