@@ -134,7 +134,7 @@ async function requireMessages(context: Context, { agent, payer }: TextSessionIn
   const { PRICE_TEXT_PER_MESSAGE: price, LIMIT_TEXT_SESSIONS: limit } = context.settings;
   await requireDailyCaps(context, { agent, payer });
   const balance = (await context.ledger.newest(payer.userId))?.balanceMicros ?? 0;
-  if (balance < price) throw fault('out_of_credit');
+  if (price > 0 && balance < price) throw fault('out_of_credit');
   if (limit === Number.POSITIVE_INFINITY) return;
   const active = await context.models.textSessions
     .countDocuments({ user_id: payer.userId, status: 'active' })
