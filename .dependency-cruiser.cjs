@@ -146,7 +146,7 @@ module.exports = {
     only('wrtc-stays-in-webrtc-leg', '@roamhq/wrtc', 'media/webrtc/webrtc-leg.ts'),
     only('rtc-node-stays-in-media-livekit', '@livekit/rtc-node', 'media/livekit/.*|caller/room-caller.ts'),
     only('opentelemetry-stays-in-tracing', '@opentelemetry', 'config/tracing.ts'),
-    only('mcp-client-stays-in-its-file', '@modelcontextprotocol/client', 'protocol/mcp-connection.ts'),
+    only('mcp-client-stays-in-place', '@modelcontextprotocol/client', 'protocol/mcp-(connection|tokens).ts'),
     only('livekit-server-sdk-stays-in-rooms', 'livekit-server-sdk', 'control-plane/platform/open-rooms.ts'),
   ],
   options: {

@@ -9,7 +9,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 const OWN_PROCESS = [
   'test/{journeys,simulation,fleet-simulation,fleet-scene,operator-scene,deploy,hostile}/**/*.test.ts',
-  'test/media/{thread,livekit}/**/*.test.ts',
+  'test/{media/{thread,livekit},vendor-libraries}/**/*.test.ts',
 ];
 /** Tests that take long however short their files are. */
 const LONG = /\/test\/(?:journeys\/|fleet-simulation\/|deploy\/image)/;
@@ -17,7 +17,7 @@ const LONG_BYTES = 12_000;
 /** The end of an import from a file beside the importing one. */
 const FROM = "} from './";
 /** Tests whose programs CI still builds while the others run. */
-const LAST = /\/test\/deploy\/(?:chart|monitoring)/;
+const LAST = /\/test\/(?:deploy\/(?:chart|monitoring)|vendor-libraries\/)/;
 
 /** Size of a test file with that of the tests it imports, which share its product. */
 function sizeWithParts(file: string): number {

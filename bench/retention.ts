@@ -50,7 +50,7 @@ async function seed(): Promise<string[]> {
   for (let tenant = 0; tenant < TENANTS; tenant++) {
     const user = await api.createUser();
     const ids = Array.from({ length: sessions / TENANTS }, (_, index) => `session-${tenant}-${index}`);
-    const rows = ids.map((_id) => ({ _id, team_id: user.teamId, ended_at: LONG_AGO }));
+    const rows = ids.map((_id) => ({ _id, team_id: user.teamId, created_at: LONG_AGO, ended_at: LONG_AGO }));
     await api.context.models.sessions.collection.insertMany(rows as never[]);
     for (const id of ids) {
       for (let index = 0; index < OBJECTS.recording; index++) keys.push(`${recordingPrefix(id)}${index}`);

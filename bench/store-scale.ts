@@ -1,20 +1,26 @@
 /**
  * `npm run bench:store-scale [sessions]`: creates, reads, lists and summarises sessions while a million of
- * them (or the given number) are stored. Compares all but the summaries with a bare route: Fastify and
- * mongoose on the same collection of the same store, without validation, billing or key. Server and callers
- * share one process.
+ * them (or the given number) are stored, half of them in the archive, over the year before. Compares all but
+ * the summaries with a bare route: Fastify and mongoose on the same collection of the same store, without
+ * validation, billing or key. Server and callers share one process.
  */
 import Fastify from 'fastify';
 import { quantile } from '#caller/statistics.ts';
 import { CallCounter } from '#control-plane/operations/analytics/call-counter.ts';
 import { encodeCursor } from '#control-plane/platform/http/lists.ts';
 import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
+import { createMonthIndexes, monthNamed, monthOf } from '#control-plane/platform/store/session-archive.ts';
 import { LATENCY } from '#test/control-plane/calls/settlement/test-sessions.ts';
 import { openTestCalls } from '#test/control-plane/test-calls.ts';
 import { fdatasyncP50Ms } from './disk.ts';
 import { type Figure, judge, toText } from './figures.ts';
 
 const SEED_BATCH = 2_000;
+/** Batches on their way to the store: it stores one while the next is made. */
+const SEED_AT_ONCE = 3;
+/** This share of the sessions is archived, over this time before the others. */
+const ARCHIVED_SHARE = 0.5;
+const ARCHIVED_MS = 365 * 86_400_000;
 const PROGRESS_MS = 10_000;
 const MIB = 1_048_576;
 const CALLERS = 8;
@@ -31,6 +37,10 @@ const TIMES_BARE = 4;
 const TIMES_BARE_CREATE = 10;
 /** Limit for a deep page, as a multiple of the first page. */
 const TIMES_FIRST = 1.5;
+/** Limit for a read of an archived session, as a multiple of a bare read: it asks up to thirteen months. */
+const TIMES_BARE_ARCHIVED = 3 * TIMES_BARE;
+/** Limit for a page of the archive, as a multiple of the first page: it reads ids, then sessions. */
+const TIMES_FIRST_ARCHIVED = 4;
 /** Limit for statistics of all sessions. */
 const SUMMARY_MS = 1_000;
 /** Latencies of the turns of a session, ms: each has others. */
@@ -39,6 +49,7 @@ const SHORTEST_MS = 300;
 const LATENCIES = 2_500;
 
 const sessions = Number(process.argv[2] ?? 1_000_000);
+const recent = sessions - Math.floor(sessions * ARCHIVED_SHARE);
 const diskMs = fdatasyncP50Ms();
 const api = await openTestCalls({ STARTING_CREDIT: '1000000.00', LIMIT_UNJOINED_SESSIONS: '1000000' });
 const { models } = api.context;
@@ -46,6 +57,7 @@ const user = await api.createUser();
 const agentId = await api.publishAgent(user);
 const template = await storedSession();
 const newestMs = template.created_at.getTime();
+const announced = new Set<string>();
 const seededMs = await seed();
 console.log(
   `${sessions} sessions stored in ${(seededMs / 1000).toFixed(0)} s, ` +
@@ -75,7 +87,8 @@ const bareUrl = await bare.listen({ host: '127.0.0.1', port: 0 });
 const url = await api.app.listen({ host: '127.0.0.1', port: 0 });
 
 const authorization = { authorization: `Bearer ${user.key}` };
-const someId = () => idOf(Math.floor(Math.random() * sessions));
+const someId = () => idOf(Math.floor(Math.random() * recent));
+const someArchivedId = () => idOf(recent + Math.floor(Math.random() * (sessions - recent)));
 const list = (parameters = '') => get(`${url}/v1/agent/sessions?page_size=20${parameters}`);
 const at = (depth: number) =>
   `&cursor=${encodeURIComponent(encodeCursor({ at: createdAt(depth), id: idOf(depth) }))}`;
@@ -107,11 +120,26 @@ await compare('list of an agent, first page', TIMES_BARE, {
   measured: () => list(`&agent_id=${agentId}`),
   reference: () => get(`${bareUrl}/sessions`),
 });
+await compare('read archived session', TIMES_BARE_ARCHIVED, {
+  measured: () => get(`${url}/v1/agent/sessions/${someArchivedId()}`),
+  reference: () => get(`${bareUrl}/sessions/${someId()}`),
+});
 for (const share of [0.5, 0.99]) {
-  const depth = Math.floor(sessions * share);
+  const depth = Math.floor(recent * share);
   await compare(`list, page after ${depth} rows, against the first`, TIMES_FIRST, {
     measured: () => list(at(depth)),
     reference: () => list(),
+  });
+}
+for (const [what, parameters] of [
+  ['', ''],
+  [' of a caller', '&caller_number=%2B15550100077'],
+  [' of two statuses', '&status=completed,failed'],
+] as const) {
+  const depth = recent + Math.floor((sessions - recent) / 2);
+  await compare(`list${what}, archived page after ${depth} rows, against the first`, TIMES_FIRST_ARCHIVED, {
+    measured: () => list(`${parameters}${at(depth)}`),
+    reference: () => list(parameters),
   });
 }
 for (const [interval, days] of [
@@ -219,36 +247,79 @@ async function storedSession(): Promise<SessionDocument> {
   if (stored?.status !== 'completed') throw new Error('the session to copy has not ended');
   // As of an earlier release: what is copied is counted from the stored sessions.
   const { uncounted: _, ...session } = stored;
-  return { ...session, analysis: { ...stored.analysis, state: 'skipped' } };
+  return { ...session, analysis: { ...stored.analysis, state: 'skipped' }, due: 0 };
 }
 
-/** Inserts copies directly into the store, newest first, one second apart. */
+/** Inserts copies directly into the store, newest first, the older ones into the months of the archive. */
 async function seed(): Promise<number> {
   const beganMs = performance.now();
   let toldMs = beganMs;
+  const stored: Promise<unknown>[] = [];
   for (let first = 0; first < sessions; first += SEED_BATCH) {
-    const copies = Array.from({ length: Math.min(SEED_BATCH, sessions - first) }, (_, index) => ({
-      ...template,
-      _id: idOf(first + index),
-      wrapped_key: api.context.dataKeys.create(idOf(first + index)).wrappedKey,
-      created_at: createdAt(first + index),
-      turns: Array.from({ length: TURNS }, (_, turn) => ({
-        ...LATENCY,
-        total_ms: SHORTEST_MS + (((first + index) * TURNS + turn) % LATENCIES),
-      })),
-      ...((first + index) % RARE_EVERY === 0 ? RARE : {}),
-    }));
-    await models.sessions.collection.insertMany(copies as never[]);
+    const copies = Array.from({ length: Math.min(SEED_BATCH, sessions - first) }, (_, index) =>
+      copy(first + index),
+    );
+    for (const [collection, some] of await placesOf(copies, first))
+      stored.push(collection.insertMany(some as never[]));
+    if (stored.length > SEED_AT_ONCE) await stored.shift();
     if (performance.now() - toldMs < PROGRESS_MS) continue;
     toldMs = performance.now();
-    const stored = first + copies.length;
-    const perSecond = Math.round(stored / ((toldMs - beganMs) / 1_000));
+    const perSecond = Math.round((first + copies.length) / ((toldMs - beganMs) / 1_000));
     console.log(
-      `${stored} of ${sessions} stored, ${perSecond} per s, ` +
+      `${first + copies.length} of ${sessions} stored, ${perSecond} per s, ` +
         `${Math.round(process.memoryUsage.rss() / MIB)} MiB resident`,
     );
   }
+  await Promise.all(stored);
+  const before = createdAt(recent - 1);
+  await models.sessionArchives.create({
+    _id: 'state',
+    since: before,
+    before,
+    lease_by: null,
+    lease_until: null,
+  });
   return performance.now() - beganMs;
+}
+
+function copy(index: number): SessionDocument {
+  return {
+    ...template,
+    _id: idOf(index),
+    wrapped_key: api.context.dataKeys.create(idOf(index)).wrappedKey,
+    created_at: createdAt(index),
+    turns: Array.from({ length: TURNS }, (_, turn) => ({
+      ...LATENCY,
+      total_ms: SHORTEST_MS + ((index * TURNS + turn) % LATENCIES),
+    })),
+    ...(index < recent ? {} : { counted_turns: TURNS }),
+    ...(index % RARE_EVERY === 0 ? (RARE as Partial<SessionDocument>) : {}),
+  };
+}
+
+/** The collections of these sessions, which begin with this index; announces their months. */
+async function placesOf(
+  copies: readonly SessionDocument[],
+  first: number,
+): Promise<[typeof models.sessions.collection, SessionDocument[]][]> {
+  const places = new Map<string, SessionDocument[]>();
+  for (const [index, session] of copies.entries()) {
+    const name = first + index < recent ? '' : monthOf(session.created_at);
+    const some = places.get(name) ?? [];
+    places.set(name, some);
+    some.push(session);
+  }
+  for (const name of places.keys()) {
+    if (name === '' || announced.has(name)) continue;
+    announced.add(name);
+    await createMonthIndexes(monthNamed(api.context, name));
+    const since = new Date(newestMs);
+    await models.sessionArchives.create({ _id: name, since, lease_by: null, lease_until: null });
+  }
+  return [...places].map(([name, some]) => [
+    name === '' ? models.sessions.collection : monthNamed(api.context, name).collection,
+    some,
+  ]);
 }
 
 function idOf(index: number): string {
@@ -256,5 +327,6 @@ function idOf(index: number): string {
 }
 
 function createdAt(index: number): Date {
-  return new Date(newestMs - index * 1_000);
+  const archivedMs = (Math.max(0, index - recent) * ARCHIVED_MS) / Math.max(1, sessions - recent);
+  return new Date(newestMs - Math.min(index, recent) * 1_000 - Math.floor(archivedMs));
 }

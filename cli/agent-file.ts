@@ -1,7 +1,7 @@
 /**
- * An agent as one YAML file: its profile, its draft, and its tools and knowledge, by name instead of by id
- * (docs/operations.md). A file never contains a secret: it says `has_secret`, or names an environment
- * variable as `${NAME}`.
+ * An agent as one YAML file: its profile, its draft, its tools and knowledge, and the names of its tool
+ * servers, by name instead of by id (docs/operations.md). A file never contains a secret: it says
+ * `has_secret`, or names an environment variable as `${NAME}`.
  */
 import { createTwoFilesPatch } from 'diff';
 import { CST, isNode, isScalar, Lexer, LineCounter, parseDocument, stringify, visit } from 'yaml';
@@ -37,6 +37,7 @@ const agentFile = z.strictObject({
     .looseObject({
       tools: z.looseObject({ tools: z.array(z.string()).optional() }).optional(),
       knowledge_base: z.looseObject({ sources: z.array(z.string()).optional() }).optional(),
+      tool_servers: z.strictObject({ servers: z.array(z.string()) }).optional(),
       webhooks: z
         .looseObject({
           conversation_init: endpoint.nullable().optional(),
@@ -241,7 +242,10 @@ export function overlay(
   const full: AgentFile = {
     parley: 1,
     agent: merge(stored.agent, filled.agent) as AgentFile['agent'],
-    config: merge(stored.config, filled.config) as AgentFile['config'],
+    config: withoutNoServers(
+      merge(stored.config, filled.config) as AgentFile['config'],
+      stored.config?.tool_servers !== undefined,
+    ),
     tools: byName(stored.tools, filled.tools),
     knowledge: byName(stored.knowledge, filled.knowledge),
   };
@@ -259,6 +263,12 @@ export function overlay(
     if (isGiven || isKept) holder['has_secret'] = true;
   });
   return { full, wanted, missing };
+}
+
+/** An empty list of tool servers, which the API does not show, is no change to an agent without any. */
+function withoutNoServers(config: AgentFile['config'], hadServers: boolean): AgentFile['config'] {
+  const { tool_servers: named, ...others } = config;
+  return named && (hadServers || named.servers.length > 0) ? config : others;
 }
 
 /** The stored secret, with its address. */

@@ -27,13 +27,14 @@ const TOOL = [
 ];
 const KNOWLEDGE = ['name', 'description', 'file_name', 'content'];
 
-/** A draft with its tools and knowledge, and the id of each name. */
+/** A draft with its tools, knowledge and tool servers, and the id of each name. */
 export interface StoredAgent {
   /** Null if there is no such agent. */
   readonly agentId: string | null;
   readonly file: StoredFile;
   readonly toolIds: ReadonlyMap<string, string>;
   readonly sourceIds: ReadonlyMap<string, string>;
+  readonly serverIds: ReadonlyMap<string, string>;
 }
 
 /** The agent with an id or a name. Throws `CommandError` if there is none, or several of that name. */
@@ -60,7 +61,7 @@ async function findAgentsByName(api: Api, idOrName: string): Promise<string[]> {
 
 /** Reads an agent with everything it uses. */
 export async function readAgent(api: Api, agentId: string): Promise<AgentFile> {
-  return (await readStored(api, { agentId, tools: [], knowledge: [] })).file as AgentFile;
+  return (await readStored(api, { agentId, tools: [], knowledge: [], servers: [] })).file as AgentFile;
 }
 
 /**
@@ -71,6 +72,7 @@ export async function readTarget(api: Api, file: AgentFile, idOrName?: string): 
   const wanted = {
     tools: [...file.tools.map(({ name }) => name), ...(file.config.tools?.tools ?? [])],
     knowledge: [...file.knowledge.map(({ name }) => name), ...(file.config.knowledge_base?.sources ?? [])],
+    servers: file.config.tool_servers?.servers ?? [],
   };
   const isNew = idOrName === undefined && (await findAgentsByName(api, file.agent.name)).length === 0;
   return readStored(api, {
@@ -85,6 +87,7 @@ async function readStored(
     readonly agentId: string | null;
     readonly tools: readonly string[];
     readonly knowledge: readonly string[];
+    readonly servers: readonly string[];
   },
 ): Promise<StoredAgent> {
   const { agentId } = wanted;
@@ -94,14 +97,7 @@ async function readStored(
         api.get(`/v1/agent/agents/${agentId}/config`),
       ])
     : [null, null];
-  // Tool servers belong to a deployment and are not in a file.
-  const {
-    agent_id: _id,
-    config_hash: _hash,
-    updated_at: _at,
-    tool_servers: _servers,
-    ...config
-  } = stored ?? {};
+  const { agent_id: _id, config_hash: _hash, updated_at: _at, tool_servers, ...config } = stored ?? {};
   const tools = await readNamed(
     api,
     { path: '/v1/agent/tools', rows: 'tools', idField: 'tool_id', fields: TOOL },
@@ -119,7 +115,8 @@ async function readStored(
     config.knowledge_base?.knowledge_source_ids ?? [],
     wanted.knowledge,
   );
-  const known = { agentId, toolIds: tools.ids, sourceIds: knowledge.ids };
+  const servers = await findServers(api, tool_servers?.tool_server_ids ?? [], wanted.servers);
+  const known = { agentId, toolIds: tools.ids, sourceIds: knowledge.ids, serverIds: servers.ids };
   const used = {
     tools: tools.records.map((tool: Json) => ({ ...tool, headers: tool.headers.map(shownHeader) })),
     knowledge: knowledge.records,
@@ -134,6 +131,7 @@ async function readStored(
       ...config,
       tools: { ...toolSettings, tools: tools.attached },
       knowledge_base: { ...knowledgeSettings, sources: knowledge.attached },
+      ...(tool_servers ? { tool_servers: { servers: servers.attached } } : {}),
       webhooks: {
         conversation_init:
           config.webhooks.conversation_init && withoutFalse(config.webhooks.conversation_init),
@@ -164,6 +162,29 @@ async function readNamed(
   attachedIds: readonly string[],
   names: readonly string[],
 ) {
+  const { ids, attached } = await findNamed(api, { path, rows, idField }, attachedIds, names);
+  // Attached objects in the agent's order, then those that only the file defines.
+  const ordered = [...new Set([...attached, ...ids.keys()])];
+  const records = await Promise.all(
+    ordered.map(async (name) => pick(await api.get(`${path}/${ids.get(name)}`), fields) as Json),
+  );
+  return { ids, attached, records };
+}
+
+/** The tool servers with these ids and names. They belong to a deployment: a file has their names only. */
+async function findServers(api: Api, attachedIds: readonly string[], names: readonly string[]) {
+  if (attachedIds.length === 0 && names.length === 0) return { ids: new Map<string, string>(), attached: [] };
+  const servers = { path: '/v1/agent/tool-servers', rows: 'tool_servers', idField: 'tool_server_id' };
+  return findNamed(api, servers, attachedIds, names);
+}
+
+/** The ids of these names, and the names of these ids. Throws `CommandError` if a name is ambiguous. */
+async function findNamed(
+  api: Api,
+  { path, rows, idField }: Omit<Kind, 'fields'>,
+  attachedIds: readonly string[],
+  names: readonly string[],
+) {
   const ids = new Map<string, string>();
   const nameOf = new Map<string, string>();
   for await (const row of api.list(path, rows)) {
@@ -176,13 +197,7 @@ async function readNamed(
       );
     ids.set(row.name, row[idField]);
   }
-  const attached = attachedIds.flatMap((id) => nameOf.get(id) ?? []);
-  // Attached objects in the agent's order, then those that only the file defines.
-  const ordered = [...new Set([...attached, ...ids.keys()])];
-  const records = await Promise.all(
-    ordered.map(async (name) => pick(await api.get(`${path}/${ids.get(name)}`), fields) as Json),
-  );
-  return { ids, attached, records };
+  return { ids, attached: attachedIds.flatMap((id) => nameOf.get(id) ?? []) };
 }
 
 /**
@@ -194,6 +209,8 @@ export async function applyFile(
   stored: StoredAgent,
   { full, wanted }: { readonly full: AgentFile; readonly wanted: AgentFile },
 ): Promise<string> {
+  // Before anything changes: no import creates a tool server.
+  full.config.tool_servers?.servers.forEach(serverId(stored.serverIds));
   const sourceIds = new Map(stored.sourceIds);
   for (const source of full.knowledge) {
     const before = stored.file.knowledge.find(({ name }) => name === source.name);
@@ -216,7 +233,10 @@ export async function applyFile(
       .agent_id;
   if (!isSame(stored.file.agent, wanted.agent)) await api.patch(`/v1/agent/agents/${agentId}`, full.agent);
   if (!isSame(withoutSecrets(full.config), full.config) || !isSame(stored.file.config, wanted.config)) {
-    await api.patch(`/v1/agent/agents/${agentId}/config`, configPatch(full.config, { toolIds, sourceIds }));
+    await api.patch(
+      `/v1/agent/agents/${agentId}/config`,
+      configPatch(full.config, { ...stored, toolIds, sourceIds }),
+    );
   }
   return agentId;
 }
@@ -268,7 +288,7 @@ function namesSecret(tool: AgentFile['tools'][number]): boolean {
 /** A draft's patch with ids for names. Throws `CommandError` for an unknown name. */
 function configPatch(
   config: AgentFile['config'],
-  known: { readonly toolIds: ReadonlyMap<string, string>; readonly sourceIds: ReadonlyMap<string, string> },
+  known: Pick<StoredAgent, 'toolIds' | 'sourceIds' | 'serverIds'>,
 ): Json {
   const idOf = (kind: string, ids: ReadonlyMap<string, string>) => (name: string) => {
     const id = ids.get(name);
@@ -276,7 +296,7 @@ function configPatch(
       throw new CommandError(`the agent uses the ${kind} “${name}”, which is neither in the file nor stored`);
     return id;
   };
-  const { tools, knowledge_base, ...rest } = config;
+  const { tools, knowledge_base, tool_servers, ...rest } = config;
   const { tools: toolNames, ...toolSettings } = tools ?? {};
   const { sources, ...knowledgeSettings } = knowledge_base ?? {};
   return {
@@ -289,6 +309,22 @@ function configPatch(
       ...knowledgeSettings,
       ...(sources ? { knowledge_source_ids: sources.map(idOf('knowledge source', known.sourceIds)) } : {}),
     },
+    ...(tool_servers
+      ? { tool_servers: { tool_server_ids: tool_servers.servers.map(serverId(known.serverIds)) } }
+      : {}),
+  };
+}
+
+/** Finds a tool server, which no import creates. Throws `CommandError` for an unknown one. */
+function serverId(ids: ReadonlyMap<string, string>) {
+  return (name: string): string => {
+    const id = ids.get(name);
+    if (id === undefined)
+      throw new CommandError(
+        `the agent uses the tool server “${name}”, which is not stored here: create it first, since a file ` +
+          'has only its name',
+      );
+    return id;
   };
 }
 

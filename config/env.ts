@@ -261,6 +261,7 @@ const environmentSchema = z.object({
   PUBLIC_RATE_PER_IP: count.default(10),
   ...limitSettings,
   SESSION_JOIN_SECONDS: count.default(60),
+  ARCHIVE_SESSIONS_DAYS: count.optional(),
   WORKER_MAX_CALLS: count.optional(),
   CONTROL_PLANE_URL: httpUrl.optional(),
   WORKER_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),

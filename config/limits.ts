@@ -69,6 +69,9 @@ export const LIMITS = {
   /** Messages that a server sends unasked, until its stream is opened again */
   serverStreamBytes: 256 * 1024,
   serverOpenRequests: 50,
+  serverTokenChars: 16 * 1024,
+  /** By each process */
+  serverTokensKept: 2_000,
   /** Parts of one message: blocks, tools and fields near its top, and those further down */
   serverMessageItems: 2_000,
   serverMessageParts: 50_000,

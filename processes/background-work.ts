@@ -9,6 +9,7 @@ import { startBatchRunner } from '#control-plane/jobs/batch-calls/batch-runner.t
 import { startSms } from '#control-plane/jobs/sms/sms-loop.ts';
 import { startTextSessions } from '#control-plane/jobs/text-sessions/text-session-loop.ts';
 import { startCallCounter } from '#control-plane/operations/analytics/call-counter.ts';
+import { startArchive } from '#control-plane/operations/archive/archive-sessions.ts';
 import { startRetention } from '#control-plane/operations/privacy/retention.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import { startIndexBuilds } from '#control-plane/platform/background/index-builds.ts';
@@ -27,6 +28,7 @@ export function startBackgroundWork(context: Context, kind: Database['kind']): r
     startNumberMaintenance(context),
     startRoomReconciliation(context),
     startRetention(context),
+    startArchive(context),
     startCallCounter(context),
     startStoringHeld(context),
     ...(kind === 'mongodb' ? [startIndexBuilds(context)] : []),

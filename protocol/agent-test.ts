@@ -17,10 +17,18 @@ const MOCK_RESULT_BYTES = 16 * 1024;
 const turn = z.strictObject({ role: z.enum(['agent', 'user']), text: z.string().min(1).max(2_000) });
 const example = z.string().min(1).max(400);
 
+/** Sources of tools in tests; `integration` is hanging up, `mcp` a tool of a server. */
+export const testToolType = z.enum(['webhook', 'client', 'integration', 'mcp']);
+
+/** A tool of a server, which has no id of its own, in tests. */
+export function serverToolId(serverId: string, toolName: string): string {
+  return `${serverId}/${toolName}`;
+}
+
 const referencedTool = z.strictObject({
-  id: z.string().min(1).max(64),
+  id: z.string().min(1).max(200),
   name: z.string().max(200).default(''),
-  type: z.enum(['webhook', 'client', 'integration']),
+  type: testToolType,
   description: z.string().max(LIMITS.toolDescriptionChars).default(''),
 });
 

@@ -16,6 +16,7 @@ import { programVersion } from '#base/program-version.ts';
 import { LIMITS } from '#config/limits.ts';
 import { McpFailure } from './mcp-failure.ts';
 import { GuardedRequests, MARK, ReadLimit } from './mcp-requests.ts';
+import type { McpServerAddress, McpTokens } from './mcp-tokens.ts';
 import { type ListedTools, readServerTools, type ServerTool } from './server-tools.ts';
 
 const VERSION = programVersion();
@@ -28,24 +29,14 @@ const CLOSE_MS = 1_000;
 /** Characters of a server's error message that are passed on. */
 const ERROR_CHARS = 300;
 
-/** A server to connect to. */
-export interface McpServerAddress {
-  readonly url: string;
-  /** Client credentials (RFC 6749 §4.4), sent to this issuer only. */
-  readonly oauth: {
-    readonly issuer: string;
-    readonly client_id: string;
-    readonly client_secret: string;
-    readonly scope: string;
-  } | null;
-}
-
 /** Options of a connection. */
 export interface McpConnectionOptions {
   readonly server: McpServerAddress;
   /** Headers of the next request; read at each one, because variables may change. */
   readonly headers: () => Readonly<Record<string, string>>;
   readonly egress: Pick<EgressGuard, 'fetch'>;
+  /** Tokens of servers with OAuth, shared by the process. */
+  readonly tokens: McpTokens;
   readonly clock: Clock;
   /** Ends the attempt to connect. */
   readonly signal: AbortSignal;
@@ -77,15 +68,15 @@ export interface McpConnection {
 
 /** Connects. Throws `McpFailure`, or the signal's reason. */
 export async function openMcpConnection(options: McpConnectionOptions): Promise<McpConnection> {
-  // Loaded by those who use tool servers only.
-  const library = await import('@modelcontextprotocol/client');
+  const library = await loaded();
   const requests = new GuardedRequests(options);
-  const { server, signal, onListChanged, clock } = options;
+  const { server, signal, onListChanged, clock, tokens } = options;
+  const authProvider = tokens.providerFor(library, server);
   const transport = new library.StreamableHTTPClientTransport(new URL(server.url), {
     fetch: requests.fetch,
     onInsufficientScope: 'throw',
     reconnectionScheduler: (reconnect, delayMs) => requests.reconnectLater(reconnect, delayMs),
-    ...(server.oauth ? { authProvider: credentialsOf(library, server.oauth) } : {}),
+    ...(authProvider ? { authProvider } : {}),
   });
   const client = new library.Client(
     { name: 'parley', version: VERSION },
@@ -107,19 +98,15 @@ export async function openMcpConnection(options: McpConnectionOptions): Promise<
   return new OpenConnection({ library, client, transport, requests, clock });
 }
 
-function credentialsOf(
-  { ClientCredentialsProvider }: Library,
-  { issuer, client_id, client_secret, scope }: NonNullable<McpServerAddress['oauth']>,
-) {
-  return new ClientCredentialsProvider({
-    expectedIssuer: issuer,
-    clientId: client_id,
-    clientSecret: client_secret,
-    ...(scope === '' ? {} : { scope }),
-  });
-}
-
 type Library = typeof import('@modelcontextprotocol/client');
+
+let loading: Promise<Library> | null = null;
+
+/** The library, for those who use tool servers only; the module loader is asked once. */
+function loaded(): Promise<Library> {
+  loading ??= import('@modelcontextprotocol/client');
+  return loading;
+}
 
 interface Parts {
   readonly library: Library;

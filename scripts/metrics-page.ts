@@ -6,6 +6,7 @@ import { systemClock } from '#base/clock.ts';
 import { type MeterFacts, Meters } from '#base/meters.ts';
 import { addHeldMetrics } from '#control-plane/calls/recordings/store-silent.ts';
 import { addWorkerMetrics } from '#control-plane/calls/workers/worker-metrics.ts';
+import { addArchiveMetrics } from '#control-plane/operations/archive/archive-sessions.ts';
 import { addStateMetrics } from '#control-plane/operations/health/state-metrics.ts';
 import { addRetentionMetrics } from '#control-plane/operations/privacy/retention.ts';
 import type { Context } from '#control-plane/platform/context.ts';
@@ -78,6 +79,7 @@ function ofControlPlane(): readonly MeterFacts[] {
   addWorkerMetrics(metrics.meters, { describe: () => [], isStopping: false });
   addStateMetrics({ ...absent<Context>(), metrics });
   addRetentionMetrics(metrics.meters, () => 0);
+  addArchiveMetrics(metrics.meters);
   addHeldMetrics(metrics.meters, () => 0);
   return metrics.meters.describe();
 }

@@ -14,6 +14,7 @@ import {
   testError,
 } from '#protocol/agent-test.ts';
 import { isHangUpCall } from '#protocol/hang-up-call.ts';
+import type { McpTokens } from '#protocol/mcp-tokens.ts';
 import { type LanguageModel, ModelError, type ToolCall } from '#runtime/llm/llm.ts';
 import type { TextContext } from '../text-turns/ask-model.ts';
 import { type AgentReply, createTextAgent, type TextAgent } from '../text-turns/text-agent.ts';
@@ -31,6 +32,7 @@ export interface AgentTestDeps {
   /** Creates a model: the agent's own, which also judges, or the one that plays the caller. */
   modelFor(llm: AgentConfig['llm']): LanguageModel;
   readonly egress: EgressGuard;
+  readonly serverTokens: McpTokens;
   readonly clock: Clock;
 }
 
@@ -44,7 +46,7 @@ export async function runAgentTest(job: AgentTestJob, deps: AgentTestDeps): Prom
   const end = new AbortController();
   const timer = deps.clock.after(RUN_MS, () => end.abort(new TestTimeout()));
   const context: TextContext = { plan: job.plan, clock: deps.clock, signal: end.signal };
-  const tools = createTestTools(job, { egress: deps.egress }, context);
+  const tools = createTestTools(job, deps, context);
   try {
     const agent = createTextAgent(model, tools, context);
     const { simulation, test_type } = job.test;

@@ -8,11 +8,13 @@ import type { EgressGuard } from '#base/egress.ts';
 import {
   type AgentTestJob,
   type AgentTestResult,
+  serverToolId,
   type ToolMock,
   type ToolMocks,
   toolMocks,
 } from '#protocol/agent-test.ts';
 import type { PlannedTool } from '#protocol/call-plan.ts';
+import type { McpTokens } from '#protocol/mcp-tokens.ts';
 import type { ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
 import { shownCalls } from '#runtime/tools/hidden-failure.ts';
 import { type ToolRunner, worded } from '#runtime/tools/tool-runner.ts';
@@ -43,12 +45,14 @@ export interface TestTools {
   close(): void;
 }
 
+/** What tools that are really called need. */
+interface OutsideTools {
+  readonly egress: EgressGuard;
+  readonly serverTokens: McpTokens;
+}
+
 /** Creates the tools of a job. */
-export function createTestTools(
-  job: AgentTestJob,
-  of: { readonly egress: EgressGuard },
-  context: TextContext,
-): TestTools {
+export function createTestTools(job: AgentTestJob, of: OutsideTools, context: TextContext): TestTools {
   return new MockedTools(job, of, context);
 }
 
@@ -61,7 +65,7 @@ type NamedTool = Pick<PlannedTool, 'tool_id' | 'function_name' | 'name' | 'error
 function namedServerTools({ tool_servers }: AgentTestJob['plan']): NamedTool[] {
   return tool_servers.flatMap(({ tool_server_id, tools }) =>
     tools.map(({ name, function_name }) => ({
-      tool_id: `${tool_server_id}/${name}`,
+      tool_id: serverToolId(tool_server_id, name),
       function_name,
       name,
       error_handling: 'passthrough' as const,
@@ -79,7 +83,7 @@ class MockedTools implements TestTools {
   readonly #tools: ReadonlyMap<string, NamedTool>;
   readonly #gaps = new Map<string, Gap>();
 
-  constructor(job: AgentTestJob, of: { readonly egress: EgressGuard }, context: TextContext) {
+  constructor(job: AgentTestJob, of: OutsideTools, context: TextContext) {
     const { plan } = job;
     const tools = blockingTools(plan);
     this.#storedMocks = job.stored_mocks;
@@ -93,6 +97,7 @@ class MockedTools implements TestTools {
         plan.channel === 'web_voice'
           ? { run: () => Promise.reject(new Error(NO_MOCK)), settle: () => undefined }
           : null,
+      serverTokens: of.serverTokens,
     });
     const named: NamedTool[] = [...tools, ...namedServerTools(plan)];
     this.#tools = new Map(named.map((tool) => [tool.function_name, tool]));

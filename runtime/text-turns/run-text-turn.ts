@@ -6,6 +6,7 @@ import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
+import type { McpTokens } from '#protocol/mcp-tokens.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { TextTurnEvent, TextTurnJob, TextTurnResult, TextTurnUsage } from '#protocol/text-turn.ts';
 import { isoNow } from '../calls/wall-time.ts';
@@ -34,6 +35,8 @@ export interface TextTurnDeps {
   modelFor(plan: CallPlan): LanguageModel;
   openKnowledge(plan: CallPlan, budgetMs: number): CallKnowledge | null;
   readonly egress: EgressGuard;
+  /** Of the tool servers. */
+  readonly serverTokens: McpTokens;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
   /** Called while the agent writes, if somebody reads it. */
@@ -70,8 +73,8 @@ class TextTurn {
 
   constructor(job: TextTurnJob, deps: TextTurnDeps) {
     const { plan, number, is_streamed: isStreamed } = job;
-    const { clock, egress, logger } = deps;
-    const runner = createBlockingRunner(plan, { egress, clock, logger, clientTools: null });
+    const { clock, egress, serverTokens, logger } = deps;
+    const runner = createBlockingRunner(plan, { egress, serverTokens, clock, logger, clientTools: null });
     const timer = clock.after(TURN_MS, () => this.#end.abort(new TurnTimeout()));
     const onEvent = isStreamed ? deps.onEvent : () => undefined;
     this.#job = job;

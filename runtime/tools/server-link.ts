@@ -11,6 +11,7 @@ import { LIMITS } from '#config/limits.ts';
 import type { PlannedToolServer } from '#protocol/call-plan.ts';
 import { type McpAnswer, type McpConnection, openMcpConnection } from '#protocol/mcp-connection.ts';
 import { McpFailure } from '#protocol/mcp-failure.ts';
+import type { McpTokens } from '#protocol/mcp-tokens.ts';
 
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
@@ -29,6 +30,7 @@ export interface ServerLinkOptions {
   /** The server's headers with placeholders filled. */
   readonly headers: () => Readonly<Record<string, string>>;
   readonly egress: Pick<EgressGuard, 'fetch'>;
+  readonly tokens: McpTokens;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'> | null;
 }
@@ -138,13 +140,14 @@ export class ServerLink {
   }
 
   async #connect(): Promise<void> {
-    const { server, headers, egress, clock, logger } = this.#options;
+    const { server, headers, egress, tokens, clock, logger } = this.#options;
     const deadline = this.#deadline();
     try {
       const connection = await openMcpConnection({
         server,
         headers,
         egress,
+        tokens,
         clock,
         signal: deadline.signal,
         onListChanged: () => this.#onListChanged(),

@@ -7,6 +7,7 @@ import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { PlannedToolServer } from '#protocol/call-plan.ts';
+import type { McpTokens } from '#protocol/mcp-tokens.ts';
 import { renderHeaders, type TemplateValues } from '#protocol/tool-template.ts';
 import type { ToolDefinition } from '#runtime/llm/llm.ts';
 import type { RawOutcome } from './raw-outcome.ts';
@@ -29,6 +30,8 @@ export interface ServerToolsOptions {
   /** Values for placeholders in headers, read at every request. */
   readonly values: () => Omit<TemplateValues, 'arguments'>;
   readonly egress: Pick<EgressGuard, 'fetch'>;
+  /** Tokens of servers with OAuth, shared with other conversations. */
+  readonly tokens: McpTokens;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'> | null;
 }
@@ -45,10 +48,10 @@ export class ServerTools {
   readonly #links: readonly ServerLink[];
   readonly #entries = new Map<string, Entry>();
 
-  constructor({ servers, values, egress, clock, logger }: ServerToolsOptions) {
+  constructor({ servers, values, ...parts }: ServerToolsOptions) {
     this.#links = servers.map((server) => {
       const headers = () => renderHeaders(server.headers, { ...values(), arguments: {} });
-      const link = new ServerLink({ server, headers, egress, clock, logger });
+      const link = new ServerLink({ server, headers, ...parts });
       for (const tool of server.tools) this.#entries.set(tool.function_name, entryOf(link, tool));
       return link;
     });

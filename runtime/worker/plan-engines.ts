@@ -8,6 +8,7 @@ import { CustomSpeech } from '#media/speech/custom/custom-speech.ts';
 import type { OwnEngine, SpeechEngines } from '#media/speech/engines.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
+import { McpTokens } from '#protocol/mcp-tokens.ts';
 import type { CallDeps, ToolsLink } from '../calls/call.ts';
 import type { CallKnowledge, KnowledgeSearch } from '../knowledge/knowledge-search.ts';
 import { createLanguageModel } from '../llm/create-language-model.ts';
@@ -41,9 +42,12 @@ export interface PlanEnginesDeps {
 export class PlanEngines {
   readonly #deps: PlanEnginesDeps;
   readonly #customSpeech: CustomSpeech;
+  /** Tokens of tool servers, kept from call to call. */
+  readonly serverTokens: McpTokens;
 
   constructor(deps: PlanEnginesDeps) {
     this.#deps = deps;
+    this.serverTokens = new McpTokens(deps.clock);
     this.#customSpeech = new CustomSpeech({ egress: deps.egress, clock: deps.vendorClock });
   }
 
@@ -86,8 +90,9 @@ export class PlanEngines {
     const clientTools = plan.channel === 'web_voice' ? createClientTools((event) => link.send(event)) : null;
     const { tool_servers: servers, system_variables: systemVariables } = plan;
     const values = () => ({ variables: link.variables(), systemVariables });
+    const { serverTokens: tokens } = this;
     const serverTools =
-      servers.length === 0 ? null : new ServerTools({ servers, values, egress, clock, logger });
+      servers.length === 0 ? null : new ServerTools({ servers, values, egress, tokens, clock, logger });
     // While the phone rings; no greeting waits for it.
     serverTools?.start();
     const runner = createToolRunner({

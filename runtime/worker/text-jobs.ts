@@ -25,7 +25,7 @@ export interface TextJobsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly egress: EgressGuard;
-  readonly engines: Pick<PlanEngines, 'modelFor' | 'knowledgeFor'>;
+  readonly engines: Pick<PlanEngines, 'modelFor' | 'knowledgeFor' | 'serverTokens'>;
   /** Null: tracing is off. */
   readonly tracing: Tracing | null;
   /** Live events are sent here. */
@@ -91,6 +91,7 @@ export class TextJobs {
         modelFor: (plan) => engines.modelFor(plan),
         openKnowledge: (plan, budgetMs) => engines.knowledgeFor(plan, budgetMs),
         egress,
+        serverTokens: engines.serverTokens,
         clock,
         logger,
         onEvent: (event) => client.send({ type: 'live', ...session, event }),
@@ -118,10 +119,11 @@ export class TextJobs {
 
   async #testAgent({ plan, ...test }: AgentTestJob): Promise<MeteredResult> {
     const { clock, egress, engines, logger } = this.#deps;
+    const { serverTokens } = engines;
     const modelFor = (llm: CallPlan['config']['llm']) =>
       engines.modelFor({ ...plan, config: { ...plan.config, llm } });
     try {
-      return await runMeteredTest({ plan, ...test }, { modelFor, egress, clock });
+      return await runMeteredTest({ plan, ...test }, { modelFor, egress, serverTokens, clock });
     } catch (error) {
       logger.warn({ err: error, runId: test.run_id }, 'agent test failed');
       return { result: testError('The test was interrupted by an internal error'), costMicros: 0 };

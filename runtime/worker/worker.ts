@@ -71,7 +71,7 @@ export interface WorkerDeps {
   /** Runs work under a session's name; absent: work has no name. */
   readonly within?: ((sessionId: string) => Within) | undefined;
   readonly media: LegFactory;
-  readonly engines: Pick<PlanEngines, 'forCall' | 'modelFor' | 'knowledgeFor'>;
+  readonly engines: Pick<PlanEngines, 'forCall' | 'modelFor' | 'knowledgeFor' | 'serverTokens'>;
   /** Absent: interruptions are not counted. */
   readonly interruptions?: WorkerMetrics['interruptions'];
   readonly egress: EgressGuard;

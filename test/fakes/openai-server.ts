@@ -30,7 +30,7 @@ export function say(text: string): ChatScript {
 }
 
 /** A tool call, preceded by `text` if any. */
-export function callTool(name: string, args: Readonly<Record<string, string>>, text = ''): ChatScript {
+export function callTool(name: string, args: Readonly<Record<string, unknown>>, text = ''): ChatScript {
   return { ...say(text), toolCalls: [{ name, arguments: JSON.stringify(args) }] };
 }
 

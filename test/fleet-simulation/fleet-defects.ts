@@ -73,14 +73,14 @@ export const FLEET_DEFECTS: readonly Defect[] = [
     name: 'event-not-repeated',
     breaks: 'an event whose hand-over failed is never sent',
     file: `${SETTLEMENT}/sweep.ts`,
-    find: "find(context, { 'outbox.at': { $lte: before } })",
+    find: "find(context, { ...dueIn('outbox'), 'outbox.at': { $lte: before } })",
     replace: "find(context, { 'outbox.at': null, _id: null })",
   },
   {
     name: 'creation-not-undone',
     breaks: 'a call whose creation was cut short keeps its charge',
     file: `${SETTLEMENT}/sweep.ts`,
-    find: "find(context, { status: 'creating', status_at: { $lte: before } })",
+    find: "findLive(context, { status: 'creating', status_at: { $lte: before } })",
     replace: "find(context, { status: 'never' })",
   },
   {

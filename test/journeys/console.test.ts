@@ -359,6 +359,11 @@ async function everyPage(): Promise<string[]> {
     url: 'https://example.com/orders',
     arguments: [{ name: 'order' }],
   });
+  const server = await product.ask('POST', '/v1/agent/tool-servers', {
+    name: 'Calendar',
+    url: 'https://tools.example.com/mcp',
+    headers: [{ name: 'Authorization', kind: 'authorization_bearer', value: 'Bearer secret' }],
+  });
   const tabs = [
     'prompt',
     'voice',
@@ -376,6 +381,8 @@ async function everyPage(): Promise<string[]> {
     ...tabs.map((tab) => `/agents/${agents[0].agent_id}/${tab}`),
     '/tools',
     `/tools/${tool.tool_id}`,
+    '/tool-servers',
+    `/tool-servers/${server.tool_server_id}`,
     '/knowledge',
     '/numbers',
     '/calls',

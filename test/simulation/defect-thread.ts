@@ -1,26 +1,28 @@
 /**
- * One thread with one defect in the turn loop: runs simulated calls until one of them violates an invariant.
- * Its message is what caught the defect, or null.
+ * One thread with one defect: runs simulated calls until one of them violates an invariant. Its message is
+ * what caught the defect, or null.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { DEFECTS } from './defects.ts';
+import { DEFECTS, isOfToolServers } from './defects.ts';
 import { seedDefect } from './seed-defect.ts';
 
 const { name, calls } = workerData as { readonly name: string; readonly calls: number };
 const defect = DEFECTS.find((candidate) => candidate.name === name);
 if (!defect) throw new Error(`there is no defect ${name}`);
 
-seedDefect(defect, `/runtime/turn/machine/${defect.file}`);
+seedDefect(defect, `/runtime/${defect.file}`);
+const hasServer = isOfToolServers(defect);
 
-const [{ simulateCall }, { violations }] = await Promise.all([
+const [{ simulateCall }, { violations }, { simulateScene }] = await Promise.all([
   import('./simulate-call.ts'),
   import('./invariants.ts'),
+  import('./tool-server-scenes.ts'),
 ]);
 parentPort?.postMessage(await caughtBy());
 
 async function caughtBy(): Promise<string | null> {
   for (let seed = 1; seed <= calls; seed++) {
-    const [first] = violations(await simulateCall(seed));
+    const [first] = hasServer ? (await simulateScene(seed)).violations : violations(await simulateCall(seed));
     if (first !== undefined) return `seed ${seed}: ${first}`;
   }
   return null;

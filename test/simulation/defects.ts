@@ -1,25 +1,33 @@
 /**
- * Seeded defects of the turn loop: each is a plausible fault, written as a patch of one file; the tests of
- * the loop must catch them all.
+ * Seeded defects of the turn loop and of the tool servers: each is a plausible fault, written as a patch of
+ * one file; simulated calls and the tests of that code must catch them all.
  */
+import { TOOL_SERVER_DEFECTS } from './tool-server-defects.ts';
 
 /** One defect. `find` occurs exactly once in `file`, whatever its line breaks. */
 export interface Defect {
   readonly name: string;
   readonly breaks: string;
-  /** Relative to runtime/turn/machine. */
+  /** Relative to runtime. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
 }
 
-const LIST: readonly (readonly [
+const TOOLS = 'tools';
+
+/** A defect in short. */
+export type DefectRow = readonly [
   name: string,
   breaks: string,
+  /** Relative to the folder of the list. */
   file: string,
   find: string,
   replace: string,
-])[] = [
+];
+
+/** Of runtime/turn/machine. */
+const LIST: readonly DefectRow[] = [
   [
     'no-progress-watch',
     'an answer may hang for ever',
@@ -349,13 +357,25 @@ const LIST: readonly (readonly [
 ];
 
 /** All seeded defects. */
-export const DEFECTS: readonly Defect[] = LIST.map(([name, breaks, file, find, replace]) => ({
-  name,
-  breaks,
-  file,
-  find,
-  replace,
-}));
+export const DEFECTS: readonly Defect[] = [
+  ...defectsIn('turn/machine', LIST),
+  ...defectsIn(TOOLS, TOOL_SERVER_DEFECTS),
+];
+
+/** Whether only calls with a tool server can show it. */
+export function isOfToolServers({ file }: Pick<Defect, 'file'>): boolean {
+  return file.startsWith(`${TOOLS}/`);
+}
+
+function defectsIn(folder: string, rows: readonly DefectRow[]): Defect[] {
+  return rows.map(([name, breaks, file, find, replace]) => ({
+    name,
+    breaks,
+    file: `${folder}/${file}`,
+    find,
+    replace,
+  }));
+}
 
 /** Matches the location of a defect, whatever line breaks the formatter has used. */
 export function placeOf({ find }: Pick<Defect, 'find'>): RegExp {

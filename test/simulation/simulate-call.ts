@@ -10,6 +10,7 @@ import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';
 import { hedgedModel } from '#runtime/llm/hedged-model.ts';
 import type { Effect } from '#runtime/turn/machine/turn-effects.ts';
 import { createRandom, type Random } from './random.ts';
+import { ServedTools } from './served-tools.ts';
 import { type CallerAct, startSimulatedCaller } from './simulated-caller.ts';
 import { SIMULATED_EPOCH_MS, SimulatedClock } from './simulated-clock.ts';
 import {
@@ -21,6 +22,7 @@ import {
 import { createSpokenWords, type PlayedReply, SimulatedLeg } from './simulated-leg.ts';
 import { type Outage, SimulatedLine } from './simulated-line.ts';
 import { simulatedPlan } from './simulated-plan.ts';
+import type { ToolServerScene } from './simulated-tool-server.ts';
 import { StepInvariants } from './step-invariants.ts';
 
 /** The result of a simulated call. */
@@ -43,6 +45,10 @@ export interface SimulatedCall {
    * successor.
    */
   readonly takeover: TakenOver | null;
+  /** Whether the agent speaks first. */
+  readonly isGreeted: boolean;
+  /** Null without a tool server. */
+  readonly served: ServedTools | null;
 }
 
 /** A call whose worker died and which another worker continued. */
@@ -70,7 +76,14 @@ export interface Given {
   readonly diesAfterSteps?: number;
   /** False: steps are not checked, to measure the cost of the checks. */
   readonly isChecked?: boolean;
+  /** The agent has a tool server, which does this to the call. */
+  readonly toolServer?: ToolServerScene;
 }
+
+/** Makes the server's draws independent of the call's. */
+const SERVER_SEEDS = 0x70_01;
+/** After a call with a tool server, for the farewell to it, ms. */
+const FAREWELL_MS = 2_000;
 
 /** Time a call then spends without a worker, ms. */
 const WITHOUT_WORKER_MS = [200, 4_000] as const;
@@ -82,6 +95,11 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
   const words = createSpokenWords();
   const plan = simulatedPlan(random);
   if (given.isSpeculative !== undefined) plan.config.conversation.speculative_response = given.isSpeculative;
+  const served =
+    given.toolServer === undefined
+      ? null
+      : new ServedTools(given.toolServer, { clock: world, random: createRandom(seed ^ SERVER_SEEDS) });
+  if (served) plan.tool_servers = [served.server.planned];
   const isWeb = plan.channel === 'web_voice';
   const line = new SimulatedLine({
     clock: world,
@@ -107,14 +125,16 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
   const stepViolations: string[] = [];
   let endedMs: number | null = null;
   const { hang_up_call: canHangUp } = plan.config.tools.system_tools;
-  const model = createSimulatedModel({
+  const written = createSimulatedModel({
     clock: world,
     random: random.fork(),
     faults,
     canHangUp,
     canTransfer: plan.transfer !== null,
+    served: served?.names ?? [],
     firstTokenMs: given.firstTokenMs ?? null,
   });
+  const model = served?.watched(written) ?? written;
   const outages = random.fork();
   const shared = {
     plan,
@@ -129,10 +149,6 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     }),
     model: random.chance(0.5) ? hedgedModel(model, null, { clock: world, vendors: NO_VENDOR_METERS }) : model,
     knowledge: random.chance(0.3) ? simulatedKnowledge(world, random.fork()) : null,
-    createTools: () => ({
-      runner: createSimulatedTools({ clock: world, random: random.fork() }),
-      settle: null,
-    }),
     saveRecording: () => undefined,
     placeCall: simulatedPhones(world, random.fork()),
   };
@@ -153,6 +169,10 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
       ...shared,
       clock: worker.clock,
       failoverState,
+      createTools: () => {
+        const tools = createSimulatedTools({ clock: world, random: random.fork() });
+        return { runner: served?.beside(tools, { plan, clock: worker.clock }) ?? tools, settle: null };
+      },
       report: (report) => {
         if (worker.isAlive) worker.reports.push(report);
       },
@@ -209,6 +229,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
 
   let current = startWorker(null);
   current.call.attach(line.open());
+  await served?.connecting();
   const acts = startSimulatedCaller({
     clock: world,
     random: random.fork(),
@@ -218,6 +239,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     untilMs: random.between(10_000, 70_000),
   });
   await world.run(() => endedMs !== null, GIVE_UP_MS);
+  if (served) await world.run(() => false, world.now() + FAREWELL_MS);
   const { clock, effects, flightLog, reports } = current;
   return {
     seed,
@@ -234,6 +256,8 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     pendingTimers: clock.pending(),
     endedMs,
     takeover,
+    isGreeted: plan.config.prompt.first_message_mode !== 'off',
+    served,
   };
 }
 

@@ -2,7 +2,8 @@
  * `npm run simulate -- --calls 10000 [--from 1]` runs simulated calls on every processor and prints those
  * that violate an invariant. `npm run simulate -- --seed 17` shows one call as a timeline: each input of the
  * turn machine and its effects. With `--dies-after 40` its worker dies after that many steps, and the
- * continuation on the next worker is shown.
+ * continuation on the next worker is shown; with `--tool-server dead` its agent has a tool server, which does
+ * that to the call.
  */
 import { parseArgs } from 'node:util';
 import { isMainThread } from 'node:worker_threads';
@@ -11,8 +12,10 @@ import { readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import { gapsOf } from './gaps.ts';
 import { violations } from './invariants.ts';
 import { type Batch, runBatches, serveBatches } from './run-batches.ts';
-import { type Given, simulateCall } from './simulate-call.ts';
+import { type Given, type SimulatedCall, simulateCall } from './simulate-call.ts';
+import { TOOL_SERVER_SCENES, type ToolServerScene } from './simulated-tool-server.ts';
 import { type AnsweredTwice, answeredTwice, FIRST_TOKEN_MS, medianSaving } from './speculation.ts';
+import { sceneOf, simulateScene } from './tool-server-scenes.ts';
 
 /** Calls a thread gets at a time. */
 const BATCH = 100;
@@ -23,6 +26,8 @@ const PROGRESS = 1_000;
  * hundred turns to compare.
  */
 const TWICE = 5;
+/** Number of calls per batch that are repeated with a tool server: every scene once. */
+const WITH_SERVER = TOOL_SERVER_SCENES.length;
 
 /** The result of a batch. */
 interface Found {
@@ -42,14 +47,18 @@ async function main(): Promise<void> {
       from: { type: 'string', default: '1' },
       seed: { type: 'string' },
       'dies-after': { type: 'string' },
+      'tool-server': { type: 'string' },
     },
   });
-  const diesAfterSteps = values['dies-after'];
+  const { 'dies-after': diesAfterSteps, 'tool-server': scene } = values;
+  const toolServer = TOOL_SERVER_SCENES.find((each) => each === scene);
+  if (scene !== undefined && !toolServer)
+    throw new Error(`there is no scene ${scene}; there are: ${TOOL_SERVER_SCENES.join(', ')}`);
   if (values.seed !== undefined)
-    await show(
-      Number(values.seed),
-      diesAfterSteps === undefined ? {} : { diesAfterSteps: Number(diesAfterSteps) },
-    );
+    await show(Number(values.seed), {
+      ...(diesAfterSteps === undefined ? {} : { diesAfterSteps: Number(diesAfterSteps) }),
+      ...(toolServer ? { toolServer } : {}),
+    });
   else await runAll(Number(values.from), Number(values.calls));
 }
 
@@ -64,6 +73,11 @@ async function runBatch({ from, runs }: Batch): Promise<Found> {
       ...gapsOf(call).flatMap(({ awaitedMs, isExcused }) => (isExcused ? [] : [awaitedMs])),
     );
   }
+  for (let seed = from; seed < from + Math.min(WITH_SERVER, runs); seed++)
+    for (const violation of (await simulateScene(seed)).violations)
+      found.failures.push(
+        `${violation}\n    npm run simulate -- --seed ${seed} --tool-server ${sceneOf(seed)}`,
+      );
   for (let seed = from; seed < from + Math.min(TWICE, runs); seed++)
     found.answered.push(...(await answeredTwice(seed)));
   return found;
@@ -111,7 +125,11 @@ async function show(seed: number, given: Given): Promise<void> {
   }
   for (const { replyId, startedMs, words } of call.played)
     console.log(`played ${replyId} from ${startedMs}: ${words.join(' ')}`);
-  const broken = violations(call);
+  const broken = await brokenBy(call, given.toolServer);
   console.log(broken.length === 0 ? 'every invariant held' : broken.join('\n'));
   process.exitCode = broken.length === 0 ? 0 : 1;
+}
+
+async function brokenBy(call: SimulatedCall, scene: ToolServerScene | undefined): Promise<readonly string[]> {
+  return scene === undefined ? violations(call) : (await simulateScene(call.seed, scene)).violations;
 }

@@ -20,6 +20,8 @@ const VOCABULARY =
     ' ',
   );
 
+const OTHER_INPUT = '{"farewell":"So long.","destination":"Sales"}';
+
 /** Questions whose answers the callers know. */
 const QUESTIONS = [
   'Is that right?',
@@ -74,13 +76,16 @@ export function createSimulatedModel(options: {
   faults: number;
   canHangUp: boolean;
   canTransfer: boolean;
+  /** Tools of a server, which it calls whether they are offered or not. */
+  served: readonly string[];
   /** ms; null: random for each request. */
   firstTokenMs: number | null;
 }): LanguageModel {
-  const { clock, random, faults, canHangUp, canTransfer, firstTokenMs } = options;
+  const { clock, random, faults, canHangUp, canTransfer, firstTokenMs, served } = options;
   let calls = 0;
 
   function toolToCall(): string | null {
+    if (served.length > 0 && random.chance(0.5)) return random.pick(served);
     if (random.chance(0.2)) return random.pick(['look_up', 'look_up', 'notify', 'remember', 'invented']);
     if (canHangUp && random.chance(0.08)) return '_hang_up_call';
     return canTransfer && random.chance(0.1) ? '_transfer_call' : null;
@@ -90,11 +95,11 @@ export function createSimulatedModel(options: {
     const toolName = toolToCall();
     if (!toolName) return;
     // Some models make the same call twice in one reply.
-    for (let left = random.chance(0.1) ? 2 : 1; left > 0; left--)
-      yield {
-        type: 'tool_call',
-        call: { callId: `c${++calls}`, toolName, input: '{"farewell":"So long.","destination":"Sales"}' },
-      };
+    for (let left = random.chance(0.1) ? 2 : 1; left > 0; left--) {
+      const callId = `c${++calls}`;
+      const input = served.includes(toolName) ? JSON.stringify({ call: callId }) : OTHER_INPUT;
+      yield { type: 'tool_call', call: { callId, toolName, input } };
+    }
   }
 
   async function* sentences(breaks: boolean, signal: AbortSignal): AsyncGenerator<ChatDelta> {

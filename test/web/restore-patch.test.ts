@@ -26,9 +26,15 @@ function snapshot(custom_speech?: AgentConfig['custom_speech']): AgentConfig {
 
 describe('the PATCH that restores a version', () => {
   it('removes custom speech, or the part of it, that the version does not have', () => {
-    expect(restorePatch(snapshot())).toEqual({ llm: { model: 'm', custom: null }, custom_speech: null });
+    expect(restorePatch(snapshot())).toMatchObject({ custom_speech: null });
     expect(restorePatch(snapshot({ asr: server }))).toMatchObject({
       custom_speech: { asr: server, tts: null },
     });
+  });
+
+  it('removes tool servers that the version does not have', () => {
+    const servers = { tool_server_ids: ['s'] };
+    expect(restorePatch(snapshot())).toMatchObject({ tool_servers: null });
+    expect(restorePatch({ ...snapshot(), tool_servers: servers })).toMatchObject({ tool_servers: servers });
   });
 });

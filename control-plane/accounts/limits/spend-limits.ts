@@ -8,7 +8,7 @@ import type { Context } from '../../platform/context.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { LedgerDocument } from '../../platform/store/models/ledger-model.ts';
 import type { SpendLimits, UserDocument } from '../../platform/store/models/user-model.ts';
-import { UNDER_WAY_STATUSES } from '../../platform/store/session-status.ts';
+import { DIRECTIONS, UNDER_WAY_STATUSES } from '../../platform/store/session-status.ts';
 import { type CountedSessions, holdingPlaces } from './session-places.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -44,13 +44,13 @@ export async function withinLimits<Created>(
   const counted = [
     ...callsOf(context, {
       id: agentCalls(agent._id),
-      whose: { agent_id: agent._id },
+      whose: { team_id: agent.team_id, agent_id: agent._id },
       of: 'agent',
       limit: agent.limits?.concurrent_calls,
     }),
     ...callsOf(context, {
       id: accountCalls(owner),
-      whose: { user_id: owner },
+      whose: { team_id: agent.team_id, user_id: owner },
       of: 'account',
       limit: account?.concurrent_calls,
     }),
@@ -98,10 +98,9 @@ function callsOf(
 ): CountedSessions[] {
   const { id, whose, of, limit } = counting;
   if (limit === null || limit === undefined) return [];
-  const earlier = async () =>
-    (
-      await models.sessions.find({ ...whose, status: { $in: [...UNDER_WAY_STATUSES] } }, { _id: 1 }).lean()
-    ).map(({ _id }) => _id);
+  // Both directions, so that the index of an agent, which has all its past calls, fits less.
+  const live = { ...whose, status: { $in: [...UNDER_WAY_STATUSES] }, direction: { $in: [...DIRECTIONS] } };
+  const earlier = async () => (await models.sessions.find(live, { _id: 1 }).lean()).map(({ _id }) => _id);
   return [
     {
       id,

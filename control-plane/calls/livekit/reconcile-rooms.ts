@@ -8,6 +8,7 @@ import { type BackgroundLoop, startBackgroundLoop } from '../../platform/backgro
 import { type Context, now } from '../../platform/context.ts';
 import { callerIdentity, type Rooms, roomsOf, sessionOfRoom } from '../../platform/rooms.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { dueIn } from '../../platform/store/session-due.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
 import { type ServedFacts, servedUntil } from '../sessions/served-until.ts';
 import { changeSession } from '../sessions/session-store.ts';
@@ -78,7 +79,7 @@ async function endAbandonedSessions(
   const lostBefore = new Date(now(context).getTime() - GRACE_MS);
   const lost = await context.models.sessions
     .find(
-      { status: 'unknown', room: { $ne: null }, status_at: { $lte: lostBefore } },
+      { ...dueIn('live'), status: 'unknown', room: { $ne: null }, status_at: { $lte: lostBefore } },
       { _id: 1, room: 1, status: 1, status_at: 1, last_seq: 1, takeovers: 1 },
     )
     .limit(BATCH)

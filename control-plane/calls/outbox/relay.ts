@@ -7,6 +7,7 @@ import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import { insertDocuments } from '../../platform/store/insert-documents.ts';
 import type { DeliveryDocument, DeliveryState } from '../../platform/store/models/delivery-model.ts';
 import type { OutboxEvent, SessionDocument } from '../../platform/store/models/session-model.ts';
+import { OUTBOX_DONE } from '../../platform/store/session-due.ts';
 import { HandOver } from './hand-over.ts';
 import { isFirstEvent } from './payload.ts';
 
@@ -58,10 +59,19 @@ export async function relayOutbox(
  * contains its key, with which nothing may be sent any more.
  */
 async function emptyOutbox({ models }: Parts, { _id, outbox }: SessionDocument): Promise<boolean> {
-  const relayed = { $pull: { outbox: { id: { $in: outbox.map(({ id }) => id) } } } };
+  const ids = outbox.map(({ id }) => id);
+  const relayed = { $pull: { outbox: { id: { $in: ids } } } };
   const unerased = { _id, wrapped_key: { $ne: null } };
-  const { matchedCount } = await models.sessions.collection.updateOne(unerased as never, relayed as never);
-  return matchedCount === 1;
+  // An event that has come meanwhile is still due.
+  const alone = { ...unerased, outbox: { $not: { $elemMatch: { id: { $nin: ids } } } } };
+  for (const [filter, update] of [
+    [alone, { ...relayed, ...OUTBOX_DONE }],
+    [unerased, relayed],
+  ]) {
+    const { matchedCount } = await models.sessions.collection.updateOne(filter as never, update as never);
+    if (matchedCount === 1) return true;
+  }
+  return false;
 }
 
 /**

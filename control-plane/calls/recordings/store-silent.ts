@@ -6,6 +6,7 @@ import type { Upload } from '#protocol/uploads.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import type { Context } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { findSessions } from '../../platform/store/session-archive.ts';
 import { deleteStored, storeHeld } from './recording-store.ts';
 import type { Chunk, Segment } from './stored-pieces.ts';
 
@@ -98,6 +99,6 @@ async function store(context: Parts, session: Owner, uploads: readonly Upload[])
 
 /** Those whose key exists. */
 async function keptSessions({ models }: Parts, ids: readonly string[]): Promise<Map<string, Owner>> {
-  const sessions = await models.sessions.find({ _id: { $in: ids } }, { wrapped_key: 1 }).lean<Owner[]>();
+  const sessions = await findSessions<Owner>({ models }, ids, { wrapped_key: 1 });
   return new Map(sessions.filter((session) => session.wrapped_key).map((session) => [session._id, session]));
 }

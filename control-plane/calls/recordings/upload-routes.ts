@@ -19,11 +19,13 @@ import { workersOnly } from '../../platform/http/internal-access.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import type { PrivacyDocument } from '../../platform/store/models/privacy-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { findSessions } from '../../platform/store/session-archive.ts';
 import { addressOf, deleteStored, eraseStored, putStored } from './recording-store.ts';
 import { type Chunk, plainStoredAs, type Segment, storedAs, UPLOADS_END_MS } from './stored-pieces.ts';
 
 /** A full request plus the largest object: a minute of noise at 48 kHz is 5.8 MB. */
 const MAX_UPLOAD_BYTES = 8 * 1024 * 1024;
+const DAY_MS = 24 * 60 * 60 * 1_000;
 
 type Answer = z.output<typeof uploadAnswer>;
 
@@ -127,9 +129,15 @@ async function isExpired(
   kind: 'recordings' | 'flight_logs',
 ): Promise<boolean> {
   if (!endedAt || clock.wallTime() < endedAt.getTime() + UPLOADS_END_MS) return false;
-  const settings = await models.privacy.findById(teamId, { done: 1 }).lean<Pick<PrivacyDocument, 'done'>>();
-  const done = settings?.done[kind];
-  return done !== undefined && done >= endedAt;
+  const days = `${kind}_days` as const;
+  const settings = await models.privacy
+    .findById(teamId, { done: 1, [days]: 1 })
+    .lean<Pick<PrivacyDocument, 'done' | typeof days>>();
+  if (!settings) return false;
+  const { done, [days]: kept } = settings;
+  // A pass notes what it has done once it is complete: it may have been at this call already.
+  const keptMs = (kept ?? Number.POSITIVE_INFINITY) * DAY_MS;
+  return endedAt.getTime() + keptMs <= clock.wallTime() || (done[kind] ?? new Date(0)) >= endedAt;
 }
 
 /** Addresses of the objects that are wanted. */
@@ -228,6 +236,6 @@ async function findOwners(
   { models }: Pick<Context, 'models'>,
   sessionIds: readonly string[],
 ): Promise<Map<string, Owner>> {
-  const owners = await models.sessions.find({ _id: { $in: sessionIds } }, OWNER_FIELDS).lean<Owner[]>();
+  const owners = await findSessions<Owner>({ models }, sessionIds, OWNER_FIELDS);
   return new Map(owners.map((owner) => [owner._id, owner]));
 }

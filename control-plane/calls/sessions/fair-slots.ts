@@ -2,7 +2,9 @@
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import type { JobOffer, Placement } from '../../platform/dispatch.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { outsideRequest, waitForDatabase } from '../../platform/store/request-wait.ts';
+import { dueIn } from '../../platform/store/session-due.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
 import { isLastTenth, mayTakeLast } from '../workers/slots.ts';
 
@@ -17,6 +19,9 @@ const TALLY_MS = { fresh: 1_000, usable: 5_000 };
 const RETRY_SECONDS = 10;
 
 type Parts = Pick<Context, 'dispatch' | 'models' | 'clock'>;
+
+/** An account and its own team. */
+type Account = Pick<SessionDocument, 'user_id' | 'team_id'>;
 
 /** A session this process is placing or has just placed. */
 interface PendingPlacement {
@@ -45,20 +50,20 @@ const bookOf = new WeakMap<Context['models'], SlotBook>();
  * Throws `share_of_workers` when a session of this account would be refused now. Cheaper than `placeFairly`
  * because nothing has been stored or charged yet; it reserves nothing.
  */
-export async function requireShare(context: Parts, kind: JobOffer['kind'], userId: string): Promise<void> {
+export async function requireShare(context: Parts, kind: JobOffer['kind'], account: Account): Promise<void> {
   const book = openBook(context);
-  await refuseLastTenth(context, book, { kind, userId, others: [...book.placing.values()] });
+  await refuseLastTenth(context, book, { kind, account, others: [...book.placing.values()] });
 }
 
 /** Places a session of this account. Throws `share_of_workers` and whatever `Dispatch.place` throws. */
-export async function placeFairly(context: Parts, offer: JobOffer, userId: string): Promise<Placement> {
+export async function placeFairly(context: Parts, offer: JobOffer, account: Account): Promise<Placement> {
   const book = openBook(context);
   const { placing } = book;
   const others = [...placing.values()];
-  const own: PendingPlacement = { userId, takenMs: null };
+  const own: PendingPlacement = { userId: account.user_id, takenMs: null };
   placing.set(offer.sessionId, own);
   try {
-    await refuseLastTenth(context, book, { kind: offer.kind, userId, others, own });
+    await refuseLastTenth(context, book, { kind: offer.kind, account, others, own });
     const placement = await context.dispatch.place(offer);
     own.takenMs = context.clock.now();
     return placement;
@@ -80,7 +85,7 @@ function openBook({ models, clock }: Parts): SlotBook {
 
 interface SlotRequest {
   readonly kind: JobOffer['kind'];
-  readonly userId: string;
+  readonly account: Account;
   /** Other sessions being placed at the time of this request. */
   readonly others: readonly PendingPlacement[];
   /** Its own entry among them, once it has one. */
@@ -90,14 +95,15 @@ interface SlotRequest {
 async function refuseLastTenth(
   context: Parts,
   book: SlotBook,
-  { kind, userId, others, own }: SlotRequest,
+  { kind, account, others, own }: SlotRequest,
 ): Promise<void> {
   const { capacity, free, instanceIds } = context.dispatch.slots(kind);
   const asking = others.filter(({ takenMs }) => takenMs === null).length;
   // An account without any slot is never refused.
-  if (!isLastTenth({ capacity, free }, asking) || !(await holdsAny(context, userId, others))) return;
+  if (!isLastTenth({ capacity, free }, asking) || !(await holdsAny(context, account, others))) return;
   const { held, accounts } = await heldSlots(context, book, { instanceIds, except: own });
-  if (!mayTakeLast(userId, held, accounts)) throw fault('share_of_workers', { seconds: RETRY_SECONDS });
+  if (!mayTakeLast(account.user_id, held, accounts))
+    throw fault('share_of_workers', { seconds: RETRY_SECONDS });
 }
 
 function forgetOldEntries({ placing, tallies }: SlotBook, nowMs: number): void {
@@ -109,11 +115,11 @@ function forgetOldEntries({ placing, tallies }: SlotBook, nowMs: number): void {
 /** The count is answered from the index without reading sessions. */
 async function holdsAny(
   { models }: Parts,
-  userId: string,
+  { user_id: userId, team_id }: Account,
   placing: readonly PendingPlacement[],
 ): Promise<boolean> {
   if (placing.some((other) => other.userId === userId)) return true;
-  return (await models.sessions.countDocuments({ user_id: userId, status: { $in: [...LIVE_STATUSES] } })) > 0;
+  return (await models.sessions.countDocuments({ team_id, status: { $in: [...LIVE_STATUSES] } })) > 0;
 }
 
 /** Which slots to count: those on these workers and those being placed, except one. */
@@ -187,6 +193,7 @@ async function countStored(
     models.sessions.aggregate<{ _id: string; slots: number }>([
       {
         $match: {
+          ...dueIn('live'),
           'worker.instance_id': { $in: instanceIds },
           status: { $in: [...LIVE_STATUSES] },
           _id: { $nin: leftOut },

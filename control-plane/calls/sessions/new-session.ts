@@ -9,6 +9,7 @@ import {
   toBuffer,
 } from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { DUE_BITS } from '../../platform/store/session-due.ts';
 import { openingBilling } from './charge.ts';
 import { sealerOf } from './session-store.ts';
 import { attach } from './timeline.ts';
@@ -97,6 +98,7 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
     token_hash: input.tokenHash,
     room: input.room ?? null,
     participants: [],
+    due: DUE_BITS.live,
   };
 }
 

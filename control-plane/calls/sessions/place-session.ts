@@ -47,11 +47,11 @@ export async function placeSession(
   const { kind, plan, route } = job;
   const offer = { sessionId: draft._id, epoch: draft.epoch + 1, kind, sipCallId: draft.sip_call_id, route };
   // Checked before anything is stored: a later refusal costs eight database commands.
-  await requireShare(context, kind, draft.user_id);
+  await requireShare(context, kind, draft);
   await insertDocument(context.models.sessions, draft);
   const [held, accepted] = await Promise.allSettled([
     postHold(context, draft),
-    placeFairly(context, offer, draft.user_id),
+    placeFairly(context, offer, draft),
   ]);
   if (accepted.status === 'rejected') {
     if (held.status === 'rejected') throw held.reason;

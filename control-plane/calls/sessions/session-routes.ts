@@ -7,9 +7,15 @@ import { type Context, now } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery, numberFilter } from '../../platform/http/lists.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { findPage } from '../../platform/store/find-page.ts';
+import { findSessionPage } from '../../platform/store/find-session-page.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
-import { isLive } from '../../platform/store/session-status.ts';
+import {
+  DIRECTIONS,
+  ENDED_STATUSES,
+  hasEnded,
+  isLive,
+  RUNNING_STATUSES,
+} from '../../platform/store/session-status.ts';
 import { runFollowUps } from './after-session-change.ts';
 import { createWebSession, webSessionRecord } from './create-session.ts';
 import { findPreview, findSession } from './find-session.ts';
@@ -46,6 +52,11 @@ const sessionsQuery = z.strictObject({
   created_before: z.iso.datetime({ offset: true }).optional(),
 });
 
+type SessionsQuery = z.output<typeof sessionsQuery>;
+
+/** Statuses of a list that asks for none. */
+const LISTED = [...RUNNING_STATUSES, ...ENDED_STATUSES];
+
 /** Registers the routes for existing sessions and for previews. */
 export function registerSessionRoutes(app: ApiServer, context: Context): void {
   registerHistory(app, context);
@@ -64,7 +75,7 @@ function registerHistory(app: ApiServer, context: Context): void {
     },
     async (request) => {
       const { query } = request;
-      const { rows, ...page } = await findPage(context.models.sessions, {
+      const { rows, ...page } = await findSessionPage(context, {
         filter: sessionsFilter(callerOf(request).teamId, query),
         query,
         without: DETAIL_FIELDS,
@@ -181,22 +192,47 @@ function tellWorker(context: Context, instanceId: string, send: () => void): voi
 /** MongoDB uses a partial index on strings only if the query states the type. */
 const TEXT = { $type: 'string' } as const;
 
-function sessionsFilter(teamId: string, query: z.output<typeof sessionsQuery>): Record<string, unknown> {
-  const number = query.caller_number;
+function sessionsFilter(teamId: string, query: SessionsQuery): Record<string, unknown> {
+  const { agent_id, caller_number: number, sip_call_id } = query;
   const created = {
     ...(query.created_after === undefined ? {} : { $gte: new Date(query.created_after) }),
     ...(query.created_before === undefined ? {} : { $lte: new Date(query.created_before) }),
   };
+  const hasOwnIndex = agent_id !== undefined || number !== undefined || sip_call_id !== undefined;
+  const ofKind = query.status ?? query.end_reason ?? query.direction;
   return {
     team_id: teamId,
     is_listed: true,
-    // Expressed as an exclusion, so that the status index is used only when a status is requested.
-    status: query.status === undefined ? { $nin: ['creating', 'pending'] } : { $in: query.status },
-    ...(query.agent_id === undefined ? {} : { agent_id: query.agent_id }),
-    ...(query.end_reason === undefined ? {} : { end_reason: { $in: query.end_reason, ...TEXT } }),
-    ...(query.direction === undefined ? {} : { direction: query.direction }),
+    ...(ofKind === undefined || hasOwnIndex ? kindFilter(query) : kindsFilter(query)),
+    ...(agent_id === undefined ? {} : { agent_id }),
     ...(number === undefined ? {} : { caller_number: { $eq: numberFilter(number), ...TEXT } }),
-    ...(query.sip_call_id === undefined ? {} : { sip_call_id: query.sip_call_id }),
+    ...(sip_call_id === undefined ? {} : { sip_call_id: { $eq: sip_call_id, ...TEXT } }),
     ...(Object.keys(created).length === 0 ? {} : { created_at: created }),
+  };
+}
+
+/** Status, direction and end reason as they are asked for. */
+function kindFilter({ status, direction, end_reason }: SessionsQuery): Record<string, unknown> {
+  return {
+    // Expressed as an exclusion, so that the index of kinds is not used: its order is another one.
+    status: status === undefined ? { $nin: ['creating', 'pending'] } : { $in: status },
+    ...(direction === undefined ? {} : { direction }),
+    ...(end_reason === undefined ? {} : { end_reason: { $in: end_reason } }),
+  };
+}
+
+/**
+ * The same, with every value of all three named: the sessions of each combination are in one place of the
+ * index, newest first, and a page merges the places. What is asked for may be one session in a thousand.
+ */
+function kindsFilter({ status = LISTED, direction, end_reason }: SessionsQuery): Record<string, unknown> {
+  const reasons = [
+    ...(status.some(hasEnded) ? endReason.options : []),
+    ...(status.some(isLive) ? [null] : []),
+  ];
+  return {
+    status: { $in: status },
+    direction: { $in: direction === undefined ? [...DIRECTIONS] : [direction] },
+    end_reason: { $in: end_reason ?? reasons },
   };
 }

@@ -15,6 +15,8 @@ import {
   toBuffer,
   WITHOUT_LISTS,
 } from '../../platform/store/models/session-model.ts';
+import { findOneSession, restoreArchived } from '../../platform/store/session-archive.ts';
+import { dueUpdate } from '../../platform/store/session-due.ts';
 import { hasEnded, isLive } from '../../platform/store/session-status.ts';
 import { identityOf, payloadOf } from '../outbox/payload.ts';
 import { measureQuality } from './measure-quality.ts';
@@ -37,12 +39,12 @@ export type SessionParts = Pick<
   'models' | 'clock' | 'coordination' | 'dataKeys' | 'metrics' | 'tracing' | 'reported'
 >;
 
-/** Reads a session without its growing lists. */
+/** Reads a session without its growing lists, archived or not. */
 export function loadSessionHead(
   context: Pick<Context, 'models'>,
   sessionId: string,
 ): Promise<SessionHead | null> {
-  return context.models.sessions.findById(sessionId, WITHOUT_LISTS).lean<SessionHead>();
+  return findOneSession(context, { _id: sessionId }, WITHOUT_LISTS);
 }
 
 /** A session without its growing lists. */
@@ -51,12 +53,12 @@ export function headOf(session: SessionDocument): SessionHead {
   return head;
 }
 
-/** Reads a stored session. */
+/** Reads a stored session, archived or not. */
 export function loadSession(
   context: Pick<Context, 'models'>,
   sessionId: string,
 ): Promise<SessionDocument | null> {
-  return context.models.sessions.findById(sessionId).lean<SessionDocument>();
+  return findOneSession(context, { _id: sessionId });
 }
 
 /**
@@ -106,6 +108,7 @@ export async function changeNewSession(
     const guarded = { _id: draft._id, ...guardOf(draft) };
     const { matchedCount } = await context.models.sessions.collection.updateOne(guarded as never, {
       $set: change.set,
+      ...dueUpdate(draft, { ...draft, ...change.set }, false),
     });
     const stored = { ...draft, ...change.set };
     if (matchedCount === 1) {
@@ -137,11 +140,12 @@ export async function storeChange(
           ),
         }
       : {}),
+    ...dueUpdate(session, { ...session, ...set }, outbox.length > 0),
   };
   const stored = await context.models.sessions
     .findOneAndUpdate({ _id: session._id, ...guardOf(session) }, update, { returnDocument: 'after' })
     .lean<SessionDocument>();
-  if (!stored) return null;
+  if (!stored) return missed(context, session);
   publishSessionChange(context, stored);
   context.reported.refresh(headOf(stored));
   if (session.started_at === null && stored.started_at !== null) countJoin(context, stored);
@@ -194,10 +198,16 @@ export async function storeAddition(
     ...(isLive(session.status) ? guardOf(session) : guardOfEnded(session)),
   };
   const { matchedCount } = await context.models.sessions.collection.updateOne(guarded as never, update);
-  if (matchedCount === 0) return null;
+  if (matchedCount === 0) return missed(context, session);
   const stored = { ...session, ...changed };
   publishSessionChange(context, stored);
   return stored;
+}
+
+/** A session may have been archived: it can be changed again after this. */
+async function missed(context: Pick<Context, 'models'>, { _id, status }: SessionHead): Promise<null> {
+  if (hasEnded(status)) await restoreArchived(context, _id);
+  return null;
 }
 
 /** The mark of a listed call that ends, or gets a turn afterwards: the sums of the statistics lack it. */

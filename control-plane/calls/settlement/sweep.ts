@@ -9,7 +9,8 @@ import { agentIdentity, callerIdentity } from '../../platform/rooms.ts';
 import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
 import { type SessionDocument, WITHOUT_LISTS } from '../../platform/store/models/session-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
-import { LIVE_STATUSES, UNDER_WAY_STATUSES } from '../../platform/store/session-status.ts';
+import { dueIn } from '../../platform/store/session-due.ts';
+import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
 import { listedWorkers } from '../../platform/store/worker-sightings.ts';
 import { promoteNext, relayOutbox } from '../outbox/relay.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
@@ -63,9 +64,7 @@ export function startSweeper(context: Context, heartbeat: HeartbeatFile): Backgr
 async function isAnythingOpen({ models }: Context): Promise<boolean> {
   const { sessions, deliveries } = models;
   const open = await Promise.all([
-    sessions.exists({ status: { $in: [...UNDER_WAY_STATUSES] } }),
-    sessions.exists({ 'billing.state': 'settle_due' }),
-    sessions.exists({ 'outbox.at': { $gt: new Date(0) } }),
+    sessions.exists(dueIn('live', 'settlement', 'outbox')),
     deliveries.exists({ state: 'queued' }),
   ]);
   return open.some((found) => found !== null);
@@ -89,21 +88,23 @@ export async function sweep(context: Context, options: SweepOptions): Promise<bo
   const wallTime = context.clock.wallTime();
   const before = new Date(wallTime - options.graceMs);
   await giveUpRemaining(context);
-  for (const session of await find(context, { status: 'creating', status_at: { $lte: before } }))
+  for (const session of await findLive(context, { status: 'creating', status_at: { $lte: before } }))
     await voidHold(context, session);
-  await endUnjoined(context, await find(context, { status: 'pending', expires_at: { $lte: now(context) } }));
+  const unjoined = { status: 'pending', expires_at: { $lte: now(context) } };
+  await endUnjoined(context, await findLive(context, unjoined));
   for (const session of await find(context, {
+    ...dueIn('settlement'),
     'billing.state': 'settle_due',
     'billing.at': { $lte: before },
   }))
     await settleSession(context, session);
-  for (const { _id } of await find(context, { 'outbox.at': { $lte: before } })) {
+  for (const { _id } of await find(context, { ...dueIn('outbox'), 'outbox.at': { $lte: before } })) {
     const session = await loadSession(context, _id);
     if (session) await relayOutbox(context, session);
   }
   await promoteStranded(context, before);
   if (wallTime - options.startedAtMs >= UNKNOWN_MS) {
-    const unseen = await find(context, {
+    const unseen = await findLive(context, {
       status: 'unknown',
       status_at: { $lte: new Date(wallTime - UNKNOWN_MS) },
       // The replica that is connected to the worker marks the session active again.
@@ -123,7 +124,7 @@ export async function sweep(context: Context, options: SweepOptions): Promise<bo
 async function markActiveUnknown(context: Context, lastBeat: Date | null): Promise<void> {
   const at = new Date(Math.min(now(context).getTime(), lastBeat?.getTime() ?? Number.POSITIVE_INFINITY));
   for (;;) {
-    const active = await find(context, { status: 'active' });
+    const active = await findLive(context, { status: 'active' });
     if (active.length === 0) return;
     for (const { _id } of active) await changeSession(context, _id, { type: 'link.lost', at });
   }
@@ -189,12 +190,13 @@ async function endPending(
 async function endEarlierRuns(context: Context): Promise<number> {
   const { SUPERVISOR_RUN, MONGODB_URL } = context.settings;
   if (SUPERVISOR_RUN === undefined || MONGODB_URL !== undefined) return 0;
-  const orphans = await find(context, {
+  const orphans = await findLive(context, {
     status: { $in: [...LIVE_STATUSES] },
     'worker.supervisor_run': { $nin: [null, SUPERVISOR_RUN] },
   });
   await Promise.all(orphans.map(({ _id, epoch }) => placeAgainOrGiveUp(context, _id, epoch)));
   const analyses = await find(context, {
+    ...dueIn('analysing'),
     'analysis.state': 'running',
     'worker.supervisor_run': { $nin: [null, SUPERVISOR_RUN] },
   });
@@ -212,6 +214,10 @@ async function promoteStranded(context: Context, before: Date): Promise<void> {
   );
   for (const { session_id, url } of queued) await promoteNext(context, session_id, url);
   if (queued.length > 0) context.workSignals.notify('deliveries');
+}
+
+function findLive(context: Context, filter: Record<string, unknown>): Promise<SessionDocument[]> {
+  return find(context, { ...dueIn('live'), ...filter });
 }
 
 function find(context: Context, filter: Record<string, unknown>): Promise<SessionDocument[]> {

@@ -7,6 +7,7 @@ import type { SessionKey } from '../../platform/dispatch.ts';
 import type { HandedOverCall, ReturnLink } from '../../platform/report-sink.ts';
 import type { SessionDocument, SessionHead } from '../../platform/store/models/session-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
+import { dueIn } from '../../platform/store/session-due.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
 import { isLostForGood, lossOf } from '../../platform/store/worker-losses.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
@@ -37,7 +38,7 @@ export async function workerLost(context: Context, instanceId: string, at = now(
 export async function workersHeard(context: Context, instanceIds: readonly string[]): Promise<void> {
   const doubted = await readStored<SessionDocument, Pick<SessionDocument, '_id'>>(
     context.models.sessions,
-    { 'worker.instance_id': { $in: instanceIds }, status: 'unknown' },
+    { ...dueIn('live'), 'worker.instance_id': { $in: instanceIds }, status: 'unknown' },
     { projection: { _id: 1 } },
   );
   for (const { _id } of doubted)
@@ -113,7 +114,10 @@ export async function workerDead(
   // Only when none is under way any more: the caller tries again.
   for (const session of settled) if (session.status === 'rejected') throw session.reason;
   const analyses = await context.models.sessions
-    .find({ 'worker.instance_id': instanceId, status: 'completed', 'analysis.state': 'running' }, { _id: 1 })
+    .find(
+      { ...dueIn('analysing'), 'worker.instance_id': instanceId, 'analysis.state': 'running' },
+      { _id: 1 },
+    )
     .lean();
   for (const { _id } of analyses)
     await changeSession(context, _id, {
@@ -264,7 +268,7 @@ function sessionsOf(
   instanceId: string,
   statuses: SessionDocument['status'][],
 ): Promise<(StoredKey & Pick<SessionDocument, 'died_epochs' | 'status_at'>)[]> {
-  const filter = { 'worker.instance_id': instanceId, status: { $in: statuses } };
+  const filter = { ...dueIn('live'), 'worker.instance_id': instanceId, status: { $in: statuses } };
   const fields = { _id: 1, epoch: 1, died_epochs: 1, status_at: 1 };
   return context.models.sessions.find(filter, fields).lean();
 }

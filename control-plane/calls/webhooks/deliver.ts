@@ -12,6 +12,7 @@ import { type Context, now } from '../../platform/context.ts';
 import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
 import { type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
+import { findSessions } from '../../platform/store/session-archive.ts';
 import { promoteNext } from '../outbox/relay.ts';
 import { payloadContext, sealerOf } from '../sessions/session-store.ts';
 import { DeliveryScheduler } from './delivery-scheduler.ts';
@@ -275,16 +276,12 @@ async function keysOf(
 ): Promise<SessionKeys> {
   const ids = [...new Set(deliveries.map((delivery) => delivery.session_id))];
   if (ids.length === 0) return new Map();
-  const sessions = await models.sessions
-    .find({ _id: { $in: ids } }, { wrapped_key: 1 })
-    .lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
-  const found = new Map(sessions.map((session) => [session._id, session]));
+  type Keyed = Pick<SessionDocument, '_id' | 'wrapped_key'>;
+  const written = await models.textSessions.find({ _id: { $in: ids } }, { wrapped_key: 1 }).lean<Keyed[]>();
+  const found = new Map(written.map((session) => [session._id, session]));
   const others = ids.filter((id) => !found.has(id));
-  if (others.length === 0) return found;
-  const written = await models.textSessions
-    .find({ _id: { $in: others } }, { wrapped_key: 1 })
-    .lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
-  for (const session of written) found.set(session._id, session);
+  for (const session of await findSessions<Keyed>({ models }, others, { wrapped_key: 1 }))
+    found.set(session._id, session);
   return found;
 }
 

@@ -7,6 +7,7 @@ import type { Clock } from '#base/clock.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import type { Context } from '../../platform/context.ts';
 import type { ReportSink } from '../../platform/report-sink.ts';
+import { dueIn } from '../../platform/store/session-due.ts';
 import { WorkerSightings } from '../../platform/store/worker-sightings.ts';
 import type { ConnectedWorkers } from './connected-workers.ts';
 import type { WorkerDispatch } from './worker-dispatch.ts';
@@ -35,7 +36,8 @@ export function startLinkWatch(context: Context, deps: LinkWatchDeps): Backgroun
     await sink.workersHeard(workers.settledIds());
     const lookedMs = clock.now();
     const { workers: seen, listedAt } = await sightings.look();
-    const wanted = (await models.sessions.distinct('worker.instance_id', { status: 'active' })) as string[];
+    const active = { ...dueIn('live'), status: 'active' } as const;
+    const wanted = (await models.sessions.distinct('worker.instance_id', active)) as string[];
     const missing = wanted.filter((id) => !seen.has(id) && !dispatch.isConnected(id));
     absences.note({ seen: wanted.filter((id) => seen.has(id)), missing, lookedMs }, clock.now());
     for (const absence of absences.long()) {

@@ -1,6 +1,7 @@
 /** An agent's draft, its publication and versions, and the models and voices offered here. */
 import { z } from 'zod';
 import { waitAtMost } from '#base/wait-at-most.ts';
+import { agentConfig } from '#config/agent-config.ts';
 import { agentConfigPatch } from '#config/agent-config-patch.ts';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
@@ -18,6 +19,8 @@ import {
   versionSummary,
 } from './agent-record.ts';
 import { draftHashes, findAgent, patchDraft } from './agent-store.ts';
+import { draftChanges } from './draft-changes.ts';
+import { newestVersion } from './newest-version.ts';
 import { publishAgent } from './publish.ts';
 
 /** The list of models waits this long for the search that it starts. */
@@ -45,6 +48,19 @@ const modelsRecord = z.object({
   voices: z.array(
     z.object({ id: z.string(), name: z.string(), languages: z.array(z.string()), default: z.boolean() }),
   ),
+});
+
+const draftChangesRecord = z.object({
+  version_number: z.number().int().nullable().describe('The newest published version; null before the first'),
+  changes: z
+    .array(
+      z.object({
+        path: z.string().describe('The setting, such as `conversation.response_wait_ms`'),
+        published: z.string().nullable().describe('Its published value as text or JSON; null if absent'),
+        draft: z.string().nullable().describe('Its value in the draft as text or JSON; null if absent'),
+      }),
+    )
+    .describe('Settings that differ; all of the draft before the first publication'),
 });
 
 /** Registers the configuration and version routes. */
@@ -75,6 +91,23 @@ function registerDraft(app: ApiServer, context: Context): void {
     '/v1/agent/agents/:agent_id/config',
     { schema: { tags: ['agents'], params: agentPath, response: { 200: configRecord } } },
     async (request) => record(await findAgent(context, callerOf(request).teamId, request.params.agent_id)),
+  );
+
+  app.get(
+    '/v1/agent/agents/:agent_id/draft-changes',
+    { schema: { tags: ['agents'], params: agentPath, response: { 200: draftChangesRecord } } },
+    async (request) => {
+      const agent = await findAgent(context, callerOf(request).teamId, request.params.agent_id);
+      const version = await newestVersion(context, agent._id);
+      return {
+        version_number: version?.version_number ?? null,
+        // With the defaults of settings that are newer than the version.
+        changes: draftChanges(
+          version ? agentConfig.parse(version.config) : {},
+          agentConfig.parse(agent.config),
+        ),
+      };
+    },
   );
 
   app.patch(

@@ -3,6 +3,7 @@ import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import { openMcpConnection } from '#protocol/mcp-connection.ts';
 import { McpFailure } from '#protocol/mcp-failure.ts';
+import { McpTokens } from '#protocol/mcp-tokens.ts';
 import type { ListedTools } from '#protocol/server-tools.ts';
 import { renderHeaders } from '#protocol/tool-template.ts';
 import type { Context } from '../../platform/context.ts';
@@ -30,9 +31,15 @@ export async function listServerTools(
   const headers = renderHeaders(openHeaders(secretBox, server.headers), NO_CALL);
   try {
     const connection = await openMcpConnection({
-      server: { url: server.url, oauth: openOauth(secretBox, server.oauth) },
+      server: {
+        tool_server_id: server._id,
+        url: server.url,
+        oauth: openOauth(secretBox, server.oauth),
+      },
       headers: () => headers,
       egress,
+      // A person tests the credentials: a kept token would hide that they are wrong.
+      tokens: new McpTokens(clock),
       clock,
       signal: deadline.signal,
     });

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
+import { serverToolId, testToolType } from '#protocol/agent-test.ts';
 import { HANG_UP_CALL } from '#protocol/hang-up-call.ts';
 import { findAgent, snapshotOf } from '../../catalogue/agents/agent-store.ts';
 import type { Context } from '../../platform/context.ts';
@@ -52,7 +53,7 @@ const testTools = z.object({
     z.object({
       id: z.string(),
       name: z.string(),
-      type: z.enum(['webhook', 'client', 'integration']),
+      type: testToolType,
       description: z.string(),
     }),
   ),
@@ -165,17 +166,26 @@ function registerBatches(app: ApiServer, context: Context): void {
   );
 }
 
-/** The draft's tools, and hanging up if the agent may. */
+/** The draft's tools, those of its servers, and hanging up if the agent may. */
 async function toolsOf(context: Context, agent: AgentDocument): Promise<z.output<typeof testTools>['tools']> {
   const { enabled, system_tools } = agent.config.tools;
   if (!enabled) return [];
-  const { tools } = await snapshotOf(context, agent);
-  const attached = tools.map(({ tool_id, name, tool_type, description }) => ({
+  const { tools, toolServers } = await snapshotOf(context, agent);
+  const own = tools.map(({ tool_id, name, tool_type, description }) => ({
     id: tool_id,
     name,
     type: tool_type,
     description,
   }));
+  const served = toolServers.flatMap((server) =>
+    server.tools.map(({ name, description }) => ({
+      id: serverToolId(server.tool_server_id, name),
+      name,
+      type: 'mcp' as const,
+      description: description.slice(0, LIMITS.toolDescriptionChars),
+    })),
+  );
+  const attached = [...own, ...served];
   if (!system_tools.hang_up_call) return attached;
   return [
     ...attached,

@@ -140,23 +140,10 @@ async function agentProblems(
   );
 }
 
-async function toolProblems(
-  { models }: Context,
-  { teamId, workspaceId }: TestOwner,
-  test: TestInput,
-): Promise<Problem[]> {
+async function toolProblems({ models }: Context, owner: TestOwner, test: TestInput): Promise<Problem[]> {
   const referenced = test.referenced_tool;
   if (referenced === null) return [];
-  const isKnown =
-    referenced.type === 'integration'
-      ? referenced.id === HANG_UP_CALL
-      : await models.tools.exists({
-          _id: referenced.id,
-          team_id: teamId,
-          workspace_id: workspaceId,
-          tool_type: referenced.type,
-        });
-  return isKnown
+  return (await isKnownTool(models, owner, referenced))
     ? []
     : [
         {
@@ -164,4 +151,17 @@ async function toolProblems(
           text: 'unknown tool; see GET /v1/agent/agents/{agent_id}/test-tools',
         },
       ];
+}
+
+async function isKnownTool(
+  models: Context['models'],
+  { teamId, workspaceId }: TestOwner,
+  { id, type }: NonNullable<TestInput['referenced_tool']>,
+): Promise<boolean> {
+  if (type === 'integration') return id === HANG_UP_CALL;
+  const owned = { team_id: teamId, workspace_id: workspaceId };
+  if (type !== 'mcp') return (await models.tools.exists({ ...owned, _id: id, tool_type: type })) !== null;
+  const [serverId = '', ...name] = id.split('/');
+  const server = { ...owned, _id: serverId, 'tools.name': name.join('/') };
+  return (await models.toolServers.exists(server)) !== null;
 }

@@ -22,6 +22,7 @@ import { applyAnalysis } from '../../calls/settlement/settle-call.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { dueIn } from '../../platform/store/session-due.ts';
 import { isLostForGood } from '../../platform/store/worker-losses.ts';
 
 /** A model call over a long transcript, with a margin. */
@@ -29,11 +30,11 @@ export const ANALYSIS_DEADLINE_MS = 120_000;
 /** Retry interval while no worker is free, and for runs queued by other processes. */
 const TICK_MS = 2_000;
 const BATCH = 200;
+const QUEUED = { ...dueIn('analysis'), status: 'completed', 'analysis.state': 'queued' };
 
 /** Starts the runner of a process, which places queued analyses in the background. */
 export function startAnalysisRunner(context: Context): BackgroundLoop {
-  const isDone = async () =>
-    (await context.models.sessions.exists({ 'analysis.state': { $in: ['queued', 'running'] } })) === null;
+  const isDone = async () => (await context.models.sessions.exists(dueIn('analysis', 'analysing'))) === null;
   const options = {
     name: 'analysis',
     everyMs: TICK_MS,
@@ -46,12 +47,14 @@ export function startAnalysisRunner(context: Context): BackgroundLoop {
 
 async function placeQueued(context: Context): Promise<void> {
   const overdue = await sessionsIn(context, {
+    ...dueIn('analysing'),
+    status: 'completed',
     'analysis.state': 'running',
     'analysis.at': { $lte: new Date(context.clock.wallTime() - ANALYSIS_DEADLINE_MS) },
   });
   for (const { _id } of overdue)
     await changeSession(context, _id, { type: 'analysis.lost', at: now(context), loss: 'silent' });
-  for (const { _id } of await sessionsIn(context, { 'analysis.state': 'queued' })) {
+  for (const { _id } of await sessionsIn(context, QUEUED)) {
     const session = await loadSession(context, _id);
     if (session?.analysis.state !== 'queued') continue;
     if (!(await analyse(context, session))) return;
@@ -120,13 +123,14 @@ export function emptyResult(status: 'skipped' | 'error', error: string | null): 
   return { status, summary: null, data: [], criteria_results: [], error };
 }
 
+/** The oldest calls first, in the order of the index. */
 function sessionsIn(
   context: Context,
   filter: Record<string, unknown>,
 ): Promise<Pick<SessionDocument, '_id'>[]> {
   return context.models.sessions
     .find(filter, { _id: 1 })
-    .sort({ 'analysis.at': 1 })
+    .sort({ expires_at: 1 })
     .limit(BATCH)
     .lean<Pick<SessionDocument, '_id'>[]>();
 }

@@ -10,6 +10,7 @@ import { type Context, now } from '../../platform/context.ts';
 import { leaseHolder, takeLease } from '../../platform/store/lease.ts';
 import type { BatchCallDocument, BatchRowDocument } from '../../platform/store/models/batch-call-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { findSessions } from '../../platform/store/session-archive.ts';
 import { zonesOf } from './batch-record.ts';
 import { afterAttempt, freeSlots, outcomeOf } from './batch-rules.ts';
 import { cancelRows, countsOf, removeBatch } from './batch-store.ts';
@@ -101,9 +102,10 @@ async function settleCalls(context: Context, batch: BatchCallDocument): Promise<
   for (const row of rows.filter(({ is_placed }) => !is_placed)) await recover(context, row);
   const placed = rows.filter(({ is_placed }) => is_placed);
   const ids = placed.map(({ session_id }) => session_id ?? '');
-  const sessions = await context.models.sessions
-    .find({ _id: { $in: ids } }, { status: 1, dial_status: 1 })
-    .lean<Pick<SessionDocument, '_id' | 'status' | 'dial_status'>[]>();
+  const sessions = await findSessions<Pick<SessionDocument, '_id' | 'status' | 'dial_status'>>(context, ids, {
+    status: 1,
+    dial_status: 1,
+  });
   const byId = new Map(sessions.map((session) => [session._id, session]));
   for (const row of placed) await settleRow(context, batch, row, byId.get(row.session_id ?? '') ?? null);
 }

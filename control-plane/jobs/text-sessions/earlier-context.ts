@@ -7,8 +7,8 @@ import { readEarlierItems } from '../../calls/texts/text-session-parts.ts';
 import { readTextItems } from '../../calls/texts/text-timeline.ts';
 import type { Context } from '../../platform/context.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
-import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import type { TextSessionDocument } from '../../platform/store/models/text-session-model.ts';
+import { findOneSession } from '../../platform/store/session-archive.ts';
 
 /** Half of what a model is told: the new session needs room for itself. */
 const MOST_BYTES = LIMITS.textHistoryBytes / 2;
@@ -32,9 +32,7 @@ export async function earlierContext(
 ): Promise<EarlierContext | null> {
   if (sessionId === null) return null;
   const theirs = { _id: sessionId, team_id, agent_id: agentId };
-  const call = await context.models.sessions
-    .findOne({ ...theirs, is_preview: false, status: { $ne: 'creating' } })
-    .lean<SessionDocument>();
+  const call = await findOneSession(context, { ...theirs, is_preview: false, status: { $ne: 'creating' } });
   if (call)
     return { sessionId, endUserId: call.end_user_id, items: newest(await readTimeline(context, call)) };
   const written = await context.models.textSessions.findOne(theirs).lean<TextSessionDocument>();

@@ -13,6 +13,7 @@ import {
 } from '../../platform/store/models/call-count-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
+import { archivedMonths, type SessionCollection } from '../../platform/store/session-archive.ts';
 import { ENDED_STATUSES, RUNNING_STATUSES } from '../../platform/store/session-status.ts';
 import { areCountsComplete } from './call-counter.ts';
 import { RECENT_MS } from './count-calls.ts';
@@ -182,7 +183,7 @@ async function addSums(
 
 /** Adds the calls of a piece from their sessions, the newest first; true if there are more than the limit. */
 async function addSessions(
-  { models }: Parts,
+  context: Parts,
   { teamId, agentId }: Question,
   {
     fromMs,
@@ -198,14 +199,25 @@ async function addSessions(
     is_listed: true,
     status: { $in: [...RUNNING_STATUSES, ...ENDED_STATUSES] },
   };
-  const calls = models.sessions.collection
-    .find(filter as never, { projection: COUNTED_FIELDS })
-    .sort({ created_at: -1, _id: -1 });
   let left = maxSessions;
-  for await (const call of calls) {
-    left -= 1;
-    if (left < 0) return true;
-    summary.addCall(call as unknown as CountedCall);
-  }
+  const seen = new Set<string>();
+  const read = async (collection: SessionCollection) => {
+    const calls = collection
+      .find(filter as never, { projection: COUNTED_FIELDS })
+      .sort({ created_at: -1, _id: -1 });
+    for await (const found of calls) {
+      const call = found as unknown as CountedCall & Pick<SessionDocument, '_id'>;
+      if (seen.has(call._id)) continue;
+      left -= 1;
+      if (left < 0) return true;
+      seen.add(call._id);
+      summary.addCall(call);
+    }
+    return false;
+  };
+  if (await read(context.models.sessions.collection)) return true;
+  // Afterwards: what is archived meanwhile is found there.
+  for (const { startMs, endMs, collection } of await archivedMonths(context))
+    if (startMs < toMs && endMs > fromMs && (await read(collection))) return true;
   return false;
 }

@@ -9,21 +9,49 @@ import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
+import { archivedMonths, type SessionCollection } from '../../platform/store/session-archive.ts';
 import { packBackup } from './pack-backup.ts';
+
+const AT_ONCE = 500;
+
+type Keyed = Pick<SessionDocument, '_id' | 'wrapped_key'>;
 
 /**
  * One line per session, of calls and in writing: its id, and its key in base64; null if it was erased, as
  * opposed to a session this deployment never had.
  */
 async function* keyLines({ models }: Context): AsyncGenerator<string> {
-  type Keyed = Pick<SessionDocument, '_id' | 'wrapped_key'>;
-  const calls = models.sessions.find({}, { wrapped_key: 1 }).lean<Keyed[]>();
-  const written = models.textSessions.find({}, { wrapped_key: 1 }).lean<Keyed[]>();
-  for (const all of [calls, written])
-    for await (const { _id, wrapped_key } of all.cursor()) {
-      const key = wrapped_key ? toBuffer(wrapped_key).toString('base64') : null;
-      yield `${JSON.stringify({ session_id: _id, wrapped_key: key })}\n`;
+  const { collection: sessions } = models.sessions;
+  for (const collection of [sessions, models.textSessions.collection])
+    for await (const session of keysIn(collection)) yield lineOf(session);
+  for (const { collection } of await archivedMonths({ models })) {
+    let some: Keyed[] = [];
+    for await (const session of keysIn(collection)) {
+      some.push(session);
+      if (some.length < AT_ONCE) continue;
+      for (const each of await withoutHidden(sessions, some)) yield lineOf(each);
+      some = [];
     }
+    for (const each of await withoutHidden(sessions, some)) yield lineOf(each);
+  }
+}
+
+async function* keysIn(collection: SessionCollection): AsyncGenerator<Keyed> {
+  for await (const found of collection.find({}, { projection: { wrapped_key: 1 } }))
+    yield found as unknown as Keyed;
+}
+
+/** Those of an archive that are not among the sessions, too. */
+async function withoutHidden(sessions: SessionCollection, archived: readonly Keyed[]): Promise<Keyed[]> {
+  const ids = archived.map(({ _id }) => _id);
+  const hiding = await sessions.find({ _id: { $in: ids } } as never, { projection: { _id: 1 } }).toArray();
+  const hidden = new Set(hiding.map(({ _id }) => String(_id)));
+  return archived.filter(({ _id }) => !hidden.has(_id));
+}
+
+function lineOf({ _id, wrapped_key }: Keyed): string {
+  const key = wrapped_key ? toBuffer(wrapped_key).toString('base64') : null;
+  return `${JSON.stringify({ session_id: _id, wrapped_key: key })}\n`;
 }
 
 /** Registers the backup. */

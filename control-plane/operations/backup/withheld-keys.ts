@@ -8,6 +8,7 @@ import type { DataKeys } from '../../platform/secrets/secret-box.ts';
 import { DEPLOYMENT_KEYS, opensCheck } from '../../platform/store/deployment-key.ts';
 import type { Document } from '../../platform/store/embedded/bson-values.ts';
 import { decode } from '../../platform/store/embedded/bson-values.ts';
+import type { Collection as StoredCollection } from '../../platform/store/embedded/catalogue.ts';
 import { beginReplacement, replaceDocument, type Store } from '../../platform/store/embedded/documents.ts';
 import { openReadOnlyStore, openStore } from '../../platform/store/embedded/store.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../platform/store/json-text.ts';
@@ -25,6 +26,8 @@ const UNKNOWN = {
 } as const;
 type Sessions = keyof typeof UNKNOWN;
 const CONTEXT = 'withheld';
+/** Sessions, and the months of their archive. */
+const SESSIONS = /^sessions(_\d{4}_\d{2})?$/;
 const ROWS_AT_ONCE = 500;
 
 /** Removes the keys from a copy. */
@@ -75,6 +78,7 @@ export function keysIn(file: string): WrappedKeys {
     for (const { session } of sessionsIn(store)) {
       const wrapped = bytesOf(session['wrapped_key']);
       if (wrapped) keys.set(String(session['_id']), wrapped);
+      else keys.delete(String(session['_id']));
     }
   } finally {
     store.sqlite.close();
@@ -103,7 +107,7 @@ export function hasDeploymentKey(file: string, deploymentKey: Buffer): boolean {
   const store = openReadOnlyStore(file);
   try {
     store.catalogue.refresh();
-    for (const { document } of documentsIn(store, DEPLOYMENT_KEYS))
+    for (const { document } of documentsIn(store, (name) => name === DEPLOYMENT_KEYS))
       return opensCheck(deploymentKey, String(document['check']));
     return false;
   } finally {
@@ -112,14 +116,20 @@ export function hasDeploymentKey(file: string, deploymentKey: Buffer): boolean {
 }
 
 function* sessionsIn(store: Store) {
+  const isOf = { sessions: SESSIONS, text_sessions: /^text_sessions$/ };
   for (const kind of Object.keys(UNKNOWN) as Sessions[])
-    for (const { document, ...found } of documentsIn(store, kind))
+    for (const { document, ...found } of documentsIn(store, (name) => isOf[kind].test(name)))
       yield { ...found, kind, session: document };
 }
 
-function* documentsIn(store: Store, name: string) {
-  const collection = store.catalogue.all().find(({ namespace }) => namespace.endsWith(`.${name}`));
-  if (!collection) return;
+function* documentsIn(store: Store, isWanted: (name: string) => boolean) {
+  const found = store.catalogue.all().filter(({ namespace }) => isWanted(namespace.replace(/^[^.]*\./, '')));
+  // The archive first: a session counts more than its copy there.
+  for (const collection of found.sort((a, b) => b.namespace.length - a.namespace.length))
+    yield* everyDocument(store, collection);
+}
+
+function* everyDocument(store: Store, collection: StoredCollection) {
   for (let after = 0; ; ) {
     const rows = store.sqlite.all(
       `SELECT rid, doc FROM ${collection.table} WHERE rid>? ORDER BY rid LIMIT ?`,

@@ -8,6 +8,8 @@ import { waitAtMost } from '#base/wait-at-most.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Models } from '../../platform/store/models.ts';
 import { outsideRequest } from '../../platform/store/request-wait.ts';
+import { dueIn } from '../../platform/store/session-due.ts';
+import { ENDED_STATUSES, UNDER_WAY_STATUSES } from '../../platform/store/session-status.ts';
 
 /** Age at which a reading is repeated. */
 const FRESH_MS = 10_000;
@@ -17,6 +19,11 @@ const WAIT_MS = 3_000;
 const MOST_COUNTED = 10_000;
 
 const STATUSES = ['creating', 'pending', 'active', 'unknown'] as const;
+/** Named so that sessions come in the order of the index. */
+const ANY_STATUS = { $in: [...UNDER_WAY_STATUSES, ...ENDED_STATUSES] };
+/** Of sessions, calls created first: they have waited longest, unless their analysis is repeated. */
+const FIRST = 20;
+
 const QUEUES = ['webhooks', 'outbox', 'settlements', 'analyses', 'test_runs'] as const;
 
 interface Backlog {
@@ -121,17 +128,19 @@ function freshState(context: Parts): () => Promise<StoredState | null> {
 /** Each query uses an index. One after the other: calls go first. */
 async function readState({ models }: Pick<Parts, 'models'>): Promise<StoredState> {
   const sessions: Record<string, number> = {};
-  for (const status of STATUSES) sessions[status] = await models.sessions.countDocuments({ status });
+  for (const status of STATUSES)
+    sessions[status] = await models.sessions.countDocuments({ ...dueIn('live'), status });
   const backlogs: Record<string, Backlog> = {};
   for (const queue of QUEUES) {
-    const { model, waiting, due, since } = queuesOf(models)[queue];
-    const [oldest] = await model
+    const { model, waiting, due, since, order = since } = queuesOf(models)[queue];
+    const first = await model
       .find(due ?? waiting, { [since]: 1 })
-      .sort({ [since]: 1 })
-      .limit(1)
+      .sort({ [order]: 1 })
+      .limit(order === since ? 1 : FIRST)
       .lean();
     const items = await model.countDocuments(waiting, { limit: MOST_COUNTED });
-    backlogs[queue] = { items, oldestAt: oldest ? dateAt(oldest, since) : null };
+    const times = first.flatMap((item) => dateAt(item, since)?.getTime() ?? []);
+    backlogs[queue] = { items, oldestAt: times.length > 0 ? new Date(Math.min(...times)) : null };
   }
   return { sessions, backlogs } as unknown as StoredState;
 }
@@ -144,6 +153,8 @@ interface StoredQueue {
   readonly due?: Record<string, unknown>;
   /** The field that says since when. */
   readonly since: string;
+  /** The field that orders the index, if that is another one: the oldest is among the first. */
+  readonly order?: string;
 }
 
 function queuesOf({ sessions, deliveries, testRuns }: Models): Record<(typeof QUEUES)[number], StoredQueue> {
@@ -155,9 +166,24 @@ function queuesOf({ sessions, deliveries, testRuns }: Models): Record<(typeof QU
       due: { state: 'pending' },
       since: 'next_at',
     },
-    outbox: { model: sessions, waiting: { 'outbox.at': { $gt: new Date(0) } }, since: 'outbox.at' },
-    settlements: { model: sessions, waiting: { 'billing.state': 'settle_due' }, since: 'billing.at' },
-    analyses: { model: sessions, waiting: { 'analysis.state': 'queued' }, since: 'analysis.at' },
+    outbox: {
+      model: sessions,
+      waiting: { ...dueIn('outbox'), status: ANY_STATUS, 'outbox.at': { $gt: new Date(0) } },
+      since: 'outbox.at',
+      order: 'expires_at',
+    },
+    settlements: {
+      model: sessions,
+      waiting: { ...dueIn('settlement'), status: ANY_STATUS },
+      since: 'billing.at',
+      order: 'expires_at',
+    },
+    analyses: {
+      model: sessions,
+      waiting: { ...dueIn('analysis'), status: ANY_STATUS },
+      since: 'analysis.at',
+      order: 'expires_at',
+    },
     test_runs: { model: testRuns as never, waiting: { status: 'queued' }, since: 'status_at' },
   };
 }

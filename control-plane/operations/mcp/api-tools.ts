@@ -43,6 +43,8 @@ export interface ApiTool {
   /** With `{name}` for each path parameter. */
   readonly path: string;
   readonly query: readonly string[];
+  /** Whether a repeated call with the same `idempotency_key` acts once. */
+  readonly isIdempotent: boolean;
   readonly body: 'json' | 'form' | null;
   /** Whether a call needs `confirm: true`. */
   readonly isConfirmed: boolean;
@@ -89,6 +91,11 @@ const CONFIRM = {
   description: 'true once the person who gave you the task has agreed to exactly this call.',
 };
 
+const IDEMPOTENCY_KEY = {
+  type: 'string',
+  description: 'Any text of your own. A repeated call with the same text and body acts once within 24 hours.',
+};
+
 /** Address of the resource with the whole schema of a tool's body. */
 export function schemaUri(tool: string): string {
   return `parley://schemas/${tool}`;
@@ -116,11 +123,15 @@ function toolOf(method: Method, path: string, operation: Operation): ApiTool | n
   const name = nameOf(summary);
   const body = bodyOf(operation);
   const parameters = (operation.parameters ?? []).filter((each) => each.in === 'path' || each.in === 'query');
+  const isIdempotent = (operation.parameters ?? []).some(
+    (each) => each.in === 'header' && each.name === 'idempotency-key',
+  );
   const isConfirmed = method !== 'GET' && !UNCONFIRMED.has(route);
   const need = isConfirmed ? ['Needs `confirm: true`.'] : [];
   const properties = {
     ...Object.fromEntries(parameters.map((each) => [each.name, described(each)])),
     ...(body && { body: outlineOf(body.schema, `Whole schema: ${schemaUri(name)}`) }),
+    ...(isIdempotent && { idempotency_key: IDEMPOTENCY_KEY }),
     ...(isConfirmed && { confirm: CONFIRM }),
   };
   return {
@@ -143,6 +154,7 @@ function toolOf(method: Method, path: string, operation: Operation): ApiTool | n
     method,
     path,
     query: parameters.filter((each) => each.in === 'query').map((each) => each.name),
+    isIdempotent,
     body: body?.encoding ?? null,
     isConfirmed,
   };

@@ -42,10 +42,12 @@ export async function callTool(
     return failed(
       `Not done: ${problem ?? `every parameter in ${tool.path} must be a text that is not empty.`}`,
     );
+  const { headers, ...body } = await bodyOf(tool, input);
   const { status, retryAfter, text } = await ask({
     method: tool.method,
     url,
-    ...(await bodyOf(tool, input)),
+    headers: { ...headers, ...idempotencyOf(tool, input) },
+    ...body,
   });
   const shown = shorten(text);
   if (status < 400) return { content: [{ type: 'text', text: shown || 'Done.' }], isError: false };
@@ -62,7 +64,9 @@ function problemOf({ isConfirmed, title, known }: ApiTool, input: Readonly<Recor
     );
   const unknown = Object.keys(input).find((name) => !known.includes(name));
   if (unknown !== undefined) return `there is no parameter ${unknown}; there are: ${known.join(', ')}.`;
-  const { body = {} } = input;
+  const { body = {}, idempotency_key = '' } = input;
+  if (typeof idempotency_key !== 'string' || /[^\x20-\x7e]/.test(idempotency_key))
+    return 'idempotency_key must be a text of printable ASCII.';
   return typeof body === 'object' && body !== null ? null : 'body must be an object.';
 }
 
@@ -81,6 +85,12 @@ function urlOf({ path, query }: ApiTool, input: Readonly<Record<string, unknown>
   const given = query.filter((name) => input[name] !== undefined && input[name] !== null);
   const search = new URLSearchParams(Object.fromEntries(given.map((name) => [name, String(input[name])])));
   return search.size === 0 ? parts.join('/') : `${parts.join('/')}?${search}`;
+}
+
+/** Printable ASCII, as headers want it. */
+function idempotencyOf({ isIdempotent }: ApiTool, input: Readonly<Record<string, unknown>>) {
+  const { idempotency_key: key } = input;
+  return isIdempotent && typeof key === 'string' ? { 'idempotency-key': key } : {};
 }
 
 async function bodyOf(

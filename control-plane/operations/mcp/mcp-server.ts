@@ -8,6 +8,7 @@ import {
   ResourceNotFoundError,
   Server,
 } from '@modelcontextprotocol/server';
+import { AGENT_TEMPLATES, type AgentTemplate } from '#protocol/agent-templates.ts';
 import { type ApiTool, schemaUri } from './api-tools.ts';
 import { type AskApi, callTool } from './call-tool.ts';
 import type { DocPage } from './doc-pages.ts';
@@ -20,6 +21,7 @@ const INSTRUCTIONS = [
 ].join(' ');
 
 const DOCS = 'parley://';
+const TEMPLATES = 'parley://templates/';
 const TRANSCRIPT = /^parley:\/\/sessions\/([\w-]{1,64})\/transcript$/;
 
 /** The tools and documentation pages of the server. */
@@ -60,12 +62,21 @@ function offerResources(
   ask: AskApi,
 ): void {
   server.setRequestHandler('resources/list', () => ({
-    resources: [...pages.values()].map(({ path, title }) => ({
-      uri: `${DOCS}${path}`,
-      name: path,
-      title,
-      mimeType: 'text/markdown',
-    })),
+    resources: [
+      ...[...pages.values()].map(({ path, title }) => ({
+        uri: `${DOCS}${path}`,
+        name: path,
+        title,
+        mimeType: 'text/markdown',
+      })),
+      ...AGENT_TEMPLATES.map(({ id, title, description }) => ({
+        uri: `${TEMPLATES}${id}`,
+        name: `template ${id}`,
+        title,
+        description,
+        mimeType: 'application/json',
+      })),
+    ],
   }));
   server.setRequestHandler('resources/templates/list', () => ({
     resourceTemplates: [
@@ -86,6 +97,8 @@ function offerResources(
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
     const page = uri.startsWith(DOCS) ? pages.get(uri.slice(DOCS.length)) : undefined;
     if (page) return { contents: [{ uri, mimeType: 'text/markdown', text: page.text }] };
+    const template = AGENT_TEMPLATES.find(({ id }) => uri === `${TEMPLATES}${id}`);
+    if (template) return { contents: [{ uri, mimeType: 'application/json', text: bodiesOf(template) }] };
     const tool = tools.find(({ name }) => uri === schemaUri(name));
     if (tool) {
       const text = JSON.stringify(tool.bodySchema);
@@ -97,6 +110,11 @@ function offerResources(
     if (answer.status !== 200) throw new ResourceNotFoundError(uri, answer.text);
     return { contents: [{ uri, mimeType: 'text/plain', text: transcriptOf(JSON.parse(answer.text)) }] };
   });
+}
+
+/** A template as the bodies of the calls that create its agent and its tests. */
+function bodiesOf({ title, description, config, tests }: AgentTemplate): string {
+  return JSON.stringify({ create_agent: { name: title, description, config }, create_agent_test: tests });
 }
 
 function offerPrompts(server: Server): void {

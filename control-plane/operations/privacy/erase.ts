@@ -8,6 +8,12 @@ import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recordi
 import type { Context } from '../../platform/context.ts';
 import { inBatches } from '../../platform/store/in-batches.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import {
+  archivedMonths,
+  type SessionCollection,
+  updateEverywhere,
+} from '../../platform/store/session-archive.ts';
+import { OUTBOX_DONE } from '../../platform/store/session-due.ts';
 import { eraseTexts } from './erase-texts.ts';
 import { settleAll } from './settle-all.ts';
 
@@ -36,6 +42,9 @@ const NOTHING: ErasureCounts = {
   deliveries: 0,
 };
 
+/** Partial indexes on strings serve only queries that state the type. */
+const TEXT = { $type: 'string' } as const;
+
 /** Every personal field of a session, empty. */
 const FORGOTTEN = {
   wrapped_key: null,
@@ -63,18 +72,17 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
   // The caller number belongs to the person in both directions, and is stored as the carrier sent it.
   const numbers = person.phoneNumber === undefined ? [] : formsOf(person.phoneNumber);
   const isTheirs = (field: 'caller_number' | 'to_number') => [
-    ...(person.endUserId === undefined ? [] : [{ team_id: teamId, end_user_id: person.endUserId }]),
-    ...(numbers.length === 0 ? [] : [{ team_id: teamId, [field]: { $in: numbers, $type: 'string' } }]),
+    ...(person.endUserId === undefined
+      ? []
+      : [{ team_id: teamId, end_user_id: { $eq: person.endUserId, ...TEXT } }]),
+    ...(numbers.length === 0 ? [] : [{ team_id: teamId, [field]: { $in: numbers, ...TEXT } }]),
   ];
-  const theirs = { $or: isTheirs('caller_number') };
-  const sessions = await context.models.sessions
-    .find(theirs, { caller_number: 1 })
-    .lean<Pick<SessionDocument, '_id' | 'caller_number'>[]>();
+  const sessions = await sessionsOf(context, isTheirs('caller_number'));
   const called = sessions.flatMap(({ caller_number: number }) => spellingsOf(number ?? ''));
   await eraseRefusals(context, teamId, [...numbers, ...called]);
   const ids = sessions.map(({ _id }) => _id);
   await inBatches(context.clock, ids, (some) =>
-    context.models.sessions.updateMany({ _id: { $in: some } }, { $set: FORGOTTEN }),
+    updateEverywhere(context, some, { $set: FORGOTTEN, ...OUTBOX_DONE }),
   );
   let total = NOTHING;
   for (let first = 0; first < ids.length; first += AT_ONCE)
@@ -85,6 +93,23 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
   const { attachments, deliveries, text_sessions } = written;
   return { ...sum(total, { ...NOTHING, attachments, deliveries }), text_sessions };
 }
+
+/** The sessions that meet one of these conditions, one query for each: each has an index. */
+async function sessionsOf(context: Parts, conditions: readonly object[]): Promise<Theirs[]> {
+  const found = new Map<string, Theirs>();
+  const findIn = async ({ collection }: { readonly collection: SessionCollection }) => {
+    for (const condition of conditions)
+      for (const session of (await collection
+        .find(condition as never, { projection: { caller_number: 1 } })
+        .toArray()) as unknown as Theirs[])
+        found.set(session._id, session);
+  };
+  await findIn(context.models.sessions);
+  for (const month of await archivedMonths(context)) await findIn(month);
+  return [...found.values()];
+}
+
+type Theirs = Pick<SessionDocument, '_id' | 'caller_number'>;
 
 /** A number as carriers write it: with its plus, without, and after the international prefix. */
 function formsOf(phoneNumber: string): string[] {
@@ -133,10 +158,7 @@ async function removeSessions(
     models.sessionAttachments.deleteMany(theirs).then(({ deletedCount }) => deletedCount),
     models.deliveries.deleteMany(theirs).then(({ deletedCount }) => deletedCount),
   ]);
-  await models.sessions.updateMany(
-    { _id: { $in: ids } },
-    { $set: { end_user_id: null, caller_number: null } },
-  );
+  await updateEverywhere({ models }, ids, { $set: { end_user_id: null, caller_number: null } });
   return {
     sessions: ids.length,
     recording_segments: segments,

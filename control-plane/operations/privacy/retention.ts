@@ -16,7 +16,13 @@ import {
   type RetentionDays,
   type RetentionKind,
 } from '../../platform/store/models/privacy-model.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import type { UserDocument } from '../../platform/store/models/user-model.ts';
+import {
+  archivedMonths,
+  type SessionCollection,
+  updateEverywhere,
+} from '../../platform/store/session-archive.ts';
 import { settleAll } from './settle-all.ts';
 
 const TICK_MS = 60 * 60 * 1000;
@@ -37,16 +43,13 @@ type OfSession = Exclude<RetentionKind, 'deliveries' | 'test_runs' | 'batch_call
 const REMOVERS: Readonly<Record<OfSession, (context: Parts, ids: readonly string[]) => Promise<void>>> = {
   recordings: async ({ models, blobs, clock }, ids) => {
     await settleAll(ids.map((id) => blobs.deletePrefix(recordingPrefix(id))));
-    await inBatches(clock, ids, (some) =>
-      models.sessions.updateMany({ _id: { $in: some } }, { $set: { tracks: [] } }),
-    );
+    await inBatches(clock, ids, (some) => updateEverywhere({ models }, some, { $set: { tracks: [] } }));
   },
   transcripts: ({ models, clock }, ids) =>
     inBatches(clock, ids, async (some) => {
-      await models.sessions.updateMany(
-        { _id: { $in: some } },
-        { $set: { timeline: [], dialog: null, person: null, sip_headers: null, 'analysis.result': null } },
-      );
+      await updateEverywhere({ models }, some, {
+        $set: { timeline: [], dialog: null, person: null, sip_headers: null, 'analysis.result': null },
+      });
       await models.sessionAttachments.deleteMany({ session_id: { $in: some } });
     }),
   flight_logs: async ({ blobs }, ids) => {
@@ -165,35 +168,88 @@ async function removeExpired(
   }
 }
 
-async function removeEnded(
-  context: Parts,
-  job: { settings: PrivacyDocument; kind: OfSession; done: Date; until: Date; renew: () => Promise<unknown> },
-): Promise<void> {
+/** What is to be removed of a team's sessions. */
+interface Removal {
+  readonly settings: PrivacyDocument;
+  readonly kind: OfSession;
+  readonly done: Date;
+  readonly until: Date;
+  readonly renew: () => Promise<unknown>;
+}
+
+/**
+ * Reads the sessions in the order of their creation, because the list of a team has an index of that. Those
+ * that ended later than others of their time are found again in the next pass: it begins at the first of
+ * them. The archive comes second: what is moved meanwhile is there.
+ */
+async function removeEnded(context: Parts, job: Removal): Promise<void> {
   const { settings, kind, until } = job;
-  const note = (done: Date) =>
-    context.models.privacy.updateOne({ _id: settings._id }, { $set: { [`done.${kind}`]: done } });
-  let rest: object = { ended_at: { $gt: job.done, $lte: until } };
+  const note = (set: Partial<Record<'done' | 'from' | 'archived', Date>>) =>
+    context.models.privacy.updateOne(
+      { _id: settings._id },
+      { $set: Object.fromEntries(Object.entries(set).map(([field, at]) => [`${field}.${kind}`, at])) },
+    );
+  const since = settings.archived?.[kind] ?? new Date(0);
+  const from = await removeFrom(context, job, {
+    collection: context.models.sessions.collection,
+    // A session that was put back may be older than those that were never archived.
+    from: settings.archived?.[kind] ?? settings.from?.[kind] ?? new Date(0),
+    note: (at) => note({ from: at }),
+  });
+  let archived = from;
+  for (const { collection, endMs } of await archivedMonths(context)) {
+    if (endMs <= since.getTime()) continue;
+    const kept = await removeFrom(context, job, { collection, from: since, note: async () => undefined });
+    if (kept < archived) archived = kept;
+  }
+  await note({ done: until, from, archived });
+}
+
+/** Where sessions are, and from when on they are to be looked at. */
+interface Place {
+  readonly collection: SessionCollection;
+  readonly from: Date;
+  /** Notes that all sessions before this time are done. */
+  note(at: Date): Promise<unknown>;
+}
+
+/** Returns from when on the next pass is to look again. */
+async function removeFrom(context: Parts, job: Removal, { collection, from, note }: Place): Promise<Date> {
+  const { settings, kind, done, until } = job;
+  let kept: Date | null = null;
+  let rest: object = { created_at: { $gte: from, $lte: until } };
   for (;;) {
-    const ended = await context.models.sessions
-      .find({ team_id: settings._id, ...rest }, { ended_at: 1 })
-      .sort({ ended_at: 1, _id: 1 })
-      .limit(PAGE)
-      .lean<{ _id: string; ended_at: Date }[]>();
-    const ids = ended.map(({ _id }) => _id);
+    await job.renew();
+    const page = (await collection
+      .find({ team_id: settings._id, ...rest } as never, {
+        projection: { created_at: 1, ended_at: 1 },
+        sort: { created_at: 1, _id: 1 },
+        limit: PAGE,
+      })
+      .toArray()) as unknown as Aged[];
+    const ids = page.filter((session) => isBetween(session, done, until)).map(({ _id }) => _id);
     for (let first = 0; first < ids.length; first += AT_ONCE) {
       await job.renew();
       await REMOVERS[kind](context, ids.slice(first, first + AT_ONCE));
     }
-    const last = ended.at(-1);
-    if (!last || ended.length < PAGE) break;
+    kept ??= page.find(({ ended_at: at }) => at === null || at > until)?.created_at ?? null;
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return kept ?? until;
     rest = {
-      ended_at: { $gte: last.ended_at, $lte: until },
-      $or: [{ ended_at: { $gt: last.ended_at } }, { _id: { $gt: last._id } }],
+      created_at: { $gte: last.created_at, $lte: until },
+      $or: [{ created_at: { $gt: last.created_at } }, { _id: { $gt: last._id } }],
     };
-    // Other sessions may have ended in the same millisecond.
-    await note(new Date(last.ended_at.getTime() - 1));
+    await note(kept ?? last.created_at);
   }
-  await note(until);
+}
+
+type Aged = Pick<SessionDocument, '_id' | 'created_at' | 'ended_at'>;
+
+/** Whether a session became due between the last pass and this one. */
+function isBetween({ created_at: created, ended_at: ended }: Aged, done: Date, until: Date): boolean {
+  if (ended === null || ended > until) return false;
+  // The clock of its worker may have been slow.
+  return ended > done || created > done;
 }
 
 /**

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import mongoose, { type Collection } from 'mongoose';
 import { isDatabaseAway } from './database-away.ts';
 import { RETIRED_ROW_INDEXES } from './models/batch-call-model.ts';
+import { RETIRED_SESSION_INDEXES } from './models/session-indexes.ts';
 import type { Models } from './models.ts';
 
 /** Error codes: the index exists with other options, or under another name. */
@@ -42,7 +43,10 @@ export async function buildIndexes(
     const chosen = wanted.filter(({ unique = false }) => which === 'all' || unique === (which === 'unique'));
     if (chosen.length > 0) await ensureIndexes(collection, chosen, wanted);
   }
-  if (which !== 'unique') await dropIndexes(models.batchRows.collection, RETIRED_ROW_INDEXES);
+  if (which === 'unique') return;
+  // Those that replace them are there.
+  await dropIndexes(models.batchRows.collection, RETIRED_ROW_INDEXES);
+  await dropIndexes(models.sessions.collection, RETIRED_SESSION_INDEXES);
 }
 
 type IndexedCollection = Pick<Collection, 'createIndexes' | 'dropIndex' | 'listIndexes'>;

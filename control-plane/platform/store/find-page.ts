@@ -59,7 +59,7 @@ export async function findPage<Row extends { _id: string }>(
 }
 
 /** The outer bound lets the index scan start at the cursor instead of the newest row. */
-function rowsAfter(timeField: string, after: Position): Record<string, unknown> {
+export function rowsAfter(timeField: string, after: Position): Record<string, unknown> {
   return {
     [timeField]: { $lte: after.at },
     $or: [{ [timeField]: { $lt: after.at } }, { _id: { $lt: after.id } }],

@@ -5,6 +5,7 @@
 import type { Connection } from 'mongoose';
 import { dropIndexes } from './build-indexes.ts';
 import { isDuplicateKey } from './duplicate-key.ts';
+import { DUE_BITS } from './session-due.ts';
 
 /**
  * One migration. It must be idempotent: it may be interrupted and repeated, or run on two replicas at once.
@@ -36,6 +37,24 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, name: 'partial indexes of batch rows', run: async () => undefined },
   // Older calls are counted beside the running traffic. An older release would end calls without their mark.
   { version: 5, name: 'counts of ended calls', run: async () => undefined },
+  {
+    version: 6,
+    name: 'what is due in sessions',
+    // The indexes that find these are still there: they are dropped once those of this release are built.
+    run: async (connection) => {
+      const sessions = connection.collection('sessions');
+      for (const [due, which] of [
+        ['live', { status: { $in: ['creating', 'pending', 'active', 'unknown'] } }],
+        ['settlement', { 'billing.state': 'settle_due' }],
+        ['outbox', { 'outbox.at': { $gt: new Date(0) } }],
+        ['analysis', { 'analysis.state': 'queued' }],
+        ['analysing', { 'analysis.state': 'running' }],
+      ] as const)
+        await sessions.updateMany(which, { $bit: { due: { or: DUE_BITS[due] } } });
+    },
+  },
+  // An older release would not find the sessions that were archived.
+  { version: 7, name: 'archive of sessions', run: async () => undefined },
 ];
 
 interface AppliedMigration {

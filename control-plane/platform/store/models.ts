@@ -25,6 +25,7 @@ import { definePlaces } from './models/place-model.ts';
 import { definePrivacy } from './models/privacy-model.ts';
 import { defineRefusals } from './models/refusal-model.ts';
 import { defineReplicas } from './models/replica-model.ts';
+import { defineSessionArchives } from './models/session-archive-model.ts';
 import { defineSessionAttachments, defineSessions } from './models/session-model.ts';
 import { defineSmsMessages, defineSmsThreads } from './models/sms-model.ts';
 import { defineSpending } from './models/spending-model.ts';
@@ -56,6 +57,7 @@ export function defineModels(
     spending: defineSpending(connection),
     ledger: defineLedger(connection),
     sessions: defineSessions(connection),
+    sessionArchives: defineSessionArchives(connection),
     sessionAttachments: defineSessionAttachments(connection),
     deliveries: defineDeliveries(connection),
     privacy: definePrivacy(connection),

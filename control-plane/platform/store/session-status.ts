@@ -8,6 +8,9 @@ export const RUNNING_STATUSES = ['active', 'unknown'] as const satisfies readonl
 /** Statuses of a session that counts as a call in progress, including while it is being created. */
 export const UNDER_WAY_STATUSES = ['creating', ...LIVE_STATUSES] as const satisfies readonly StoredStatus[];
 
+/** Both directions of a call. */
+export const DIRECTIONS = ['inbound', 'outbound'] as const satisfies readonly SessionDocument['direction'][];
+
 /** True until the session has ended. */
 export function isLive(status: SessionDocument['status']): boolean {
   return (LIVE_STATUSES as readonly StoredStatus[]).includes(status);
@@ -16,6 +19,11 @@ export function isLive(status: SessionDocument['status']): boolean {
 /** True while a conversation has begun and not ended. */
 export function isRunning(status: SessionDocument['status']): boolean {
   return (RUNNING_STATUSES as readonly StoredStatus[]).includes(status);
+}
+
+/** True until the session has ended, including while it is being created. */
+export function isUnderWay(status: SessionDocument['status']): boolean {
+  return (UNDER_WAY_STATUSES as readonly StoredStatus[]).includes(status);
 }
 
 /** Statuses of a session that has ended. */

@@ -3,6 +3,7 @@ import { systemClock } from '#base/clock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { costOf } from '#config/language-models.ts';
 import { testDefinition } from '#protocol/agent-test.ts';
+import { McpTokens } from '#protocol/mcp-tokens.ts';
 import { runMeteredTest } from '#runtime/agent-tests/metered-test.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
 import { testPlan } from '../test-plan.ts';
@@ -36,7 +37,12 @@ it('security 16: a run reports its model cost at list price, and assumes a high 
       return model.stream(request);
     },
   });
-  const { costMicros } = await runMeteredTest(job, { modelFor, egress, clock: systemClock });
+  const { costMicros } = await runMeteredTest(job, {
+    modelFor,
+    egress,
+    serverTokens: new McpTokens(systemClock),
+    clock: systemClock,
+  });
   await egress.close();
   expect(asked).toBeGreaterThan(1);
   expect(costMicros).toBe(asked * 2_800);

@@ -47,6 +47,19 @@ describe('a tool of an MCP server in an agent test', () => {
     expect(asked).toContain('tools/call');
   });
 
+  it('is found by a test of the choice of a tool', async () => {
+    const bench = await openTestBench({ agent: [callTool('desk_slots', { day: 'Friday' })] });
+    opened.push(bench);
+    const test = {
+      test_type: 'tool',
+      conversation: [{ role: 'user', text: 'What is free on Friday?' }],
+      referenced_tool: { id: 'server/slots', type: 'mcp' },
+      tool_parameters: [{ name: 'day', value: 'Friday' }],
+    };
+    const toolServers = [plannedServer('http://127.0.0.1:1/mcp', [SLOTS])];
+    expect((await bench.run(test, { toolServers })).status).toBe('passed');
+  });
+
   it('is a gap without a mock', async () => {
     const { gaps, asked } = await simulate({});
     expect(gaps).toEqual([{ tool_name: 'desk_slots', source: 'missing', calls: 1 }]);

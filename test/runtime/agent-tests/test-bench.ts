@@ -9,6 +9,7 @@ import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
 import { type AgentTestJob, type AgentTestResult, testDefinition } from '#protocol/agent-test.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
+import { McpTokens } from '#protocol/mcp-tokens.ts';
 import { type AgentTestDeps, runAgentTest } from '#runtime/agent-tests/run-agent-test.ts';
 import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
 import { type ChatScript, type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
@@ -96,7 +97,7 @@ export async function openTestBench(
             logger,
           }),
         );
-      return runAgentTest(job, { modelFor, egress, clock });
+      return runAgentTest(job, { modelFor, egress, serverTokens: new McpTokens(clock), clock });
     },
     close: async () => {
       await server.close();

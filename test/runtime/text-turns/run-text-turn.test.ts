@@ -5,6 +5,7 @@ import { createEgressGuard } from '#base/egress.ts';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
+import { McpTokens } from '#protocol/mcp-tokens.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { TextTurnEvent, TextTurnJob, TextTurnResult } from '#protocol/text-turn.ts';
 import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
@@ -76,6 +77,7 @@ async function openBench(
           modelFor: (plan) => createLanguageModel({ settings, plan, egress, clock, logger }),
           openKnowledge: (plan, budgetMs) => knowledge.open(plan, budgetMs),
           egress,
+          serverTokens: new McpTokens(clock),
           clock,
           logger,
           onEvent: (event) => events.push(event),

@@ -5,6 +5,7 @@ import { systemClock } from '#base/clock.ts';
 import { createEgressGuard } from '#base/egress.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { PlannedToolServer } from '#protocol/call-plan.ts';
+import { McpTokens } from '#protocol/mcp-tokens.ts';
 import { ServerTools } from '#runtime/tools/server-tools.ts';
 import { listenLocally } from '#test/fakes/local-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
@@ -74,6 +75,7 @@ function toolsOf(url: string, changes: Partial<PlannedToolServer> = {}) {
     servers: [plannedServer(url, [ATTACK], changes)],
     values: () => ({ variables: {}, systemVariables: testPlan().system_variables }),
     egress,
+    tokens: new McpTokens(clock),
     clock,
     logger: null,
   });

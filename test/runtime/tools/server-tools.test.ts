@@ -3,14 +3,14 @@ import { createServer } from 'node:http';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock, type Timer } from '#base/clock.ts';
 import { createEgressGuard } from '#base/egress.ts';
-import type { PlannedToolServer } from '#protocol/call-plan.ts';
+import { McpTokens } from '#protocol/mcp-tokens.ts';
 import { ServerTools } from '#runtime/tools/server-tools.ts';
-import { createToolRunner } from '#runtime/tools/tool-runner.ts';
 import { listenLocally } from '#test/fakes/local-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { type FakeMcpServer, type FakeTool, startMcpServer } from '#test/fakes/mcp-server.ts';
 import { testPlan } from '../test-plan.ts';
 import { plannedServer } from './planned-server.ts';
+import { openConversation } from './served-conversation.ts';
 
 const SLOTS: FakeTool = {
   name: 'slots',
@@ -44,34 +44,10 @@ async function serve(era: 'sessions' | 'stateless', tools: readonly FakeTool[]):
   return server;
 }
 
-function runnerOf(
-  servers: readonly PlannedToolServer[],
-  { clock = new ManualClock(), variables = () => ({}), allow = ['127.0.0.1'] } = {},
-) {
-  // DNS and connections are the platform's; the conversation's deadlines are the test's.
-  const egress = createEgressGuard({ allow, clock: systemClock });
-  const systemVariables = testPlan().system_variables;
-  const serverTools = new ServerTools({
-    servers,
-    values: () => ({ variables: variables(), systemVariables }),
-    egress,
-    clock,
-    logger: null,
-  });
-  const runner = createToolRunner({
-    tools: [],
-    variables,
-    systemVariables,
-    egress,
-    clientTools: null,
-    serverTools,
-    clock,
-  });
-  opened.push(
-    () => egress.close(),
-    () => runner.close(),
-  );
-  return { runner, serverTools, clock };
+function runnerOf(...options: Parameters<typeof openConversation>) {
+  const conversation = openConversation(...options);
+  opened.push(() => conversation.close());
+  return conversation;
 }
 
 const never = () => new AbortController().signal;
@@ -223,69 +199,6 @@ describe.each(['sessions', 'stateless'] as const)('tools of an MCP server (%s)',
   });
 });
 
-/** An authorisation server that grants `t0ken` for client credentials, and records what it was sent. */
-async function startIssuer() {
-  const asked: { readonly authorization: string | undefined; readonly body: string; guest: unknown }[] = [];
-  let base = '';
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const isToken = request.method === 'POST' && request.url === '/token';
-    if (isToken)
-      asked.push({
-        authorization: request.headers.authorization,
-        body: Buffer.concat(chunks).toString(),
-        guest: request.headers['x-guest'],
-      });
-    const metadata = {
-      issuer: base,
-      token_endpoint: `${base}/token`,
-      authorization_endpoint: `${base}/authorize`,
-      response_types_supported: ['code'],
-      grant_types_supported: ['client_credentials'],
-      token_endpoint_auth_methods_supported: ['client_secret_basic'],
-    };
-    const answer = isToken ? { access_token: 't0ken', token_type: 'Bearer', expires_in: 600 } : metadata;
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-  });
-  const { port, close } = await listenLocally(server);
-  opened.push(close);
-  base = `http://127.0.0.1:${port}`;
-  return { base, asked };
-}
-
-describe('OAuth of a tool server', () => {
-  const credentials = { client_id: 'parley', client_secret: 'hush', scope: '' };
-
-  it('gets a token with the client credentials, and sends the server’s headers to the server only', async () => {
-    const server = await serve('sessions', [SLOTS]);
-    const { base, asked } = await startIssuer();
-    server.oauth = { token: 't0ken', issuer: base };
-    const planned = plannedServer(server.url, [SLOTS], {
-      oauth: { ...credentials, issuer: base },
-      headers: [{ name: 'X-Guest', value: 'Ada' }],
-    });
-    const { runner } = runnerOf([planned]);
-    const outcome = await runner.run(call('desk_slots', { day: 'Friday' }), { signal: never() });
-    expect(outcome.error).toBeNull();
-    expect(asked).toHaveLength(1);
-    expect(asked[0]?.authorization).toBe(`Basic ${Buffer.from('parley:hush').toString('base64')}`);
-    expect(asked[0]?.body).toContain('grant_type=client_credentials');
-    expect(asked[0]?.guest).toBeUndefined();
-    expect(server.headers.at(-1)).toMatchObject({ authorization: 'Bearer t0ken', 'x-guest': 'Ada' });
-  });
-
-  it('sends no secret to another issuer that the server names', async () => {
-    const server = await serve('sessions', [SLOTS]);
-    const { base, asked } = await startIssuer();
-    server.oauth = { token: 't0ken', issuer: base };
-    const oauth = { ...credentials, issuer: 'https://login.example.com' };
-    const { runner } = runnerOf([plannedServer(server.url, [SLOTS], { oauth })]);
-    expect((await runner.run(call('desk_slots'), { signal: never() })).status).toBe('failed');
-    expect(asked).toEqual([]);
-  });
-});
-
 describe('a tool server', () => {
   it('that is dead is named to the model, and is tried again with growing pauses', async () => {
     const server = await serve('sessions', [SLOTS]);
@@ -366,6 +279,7 @@ describe('a tool server', () => {
       servers: [planned],
       values: () => ({ variables: {}, systemVariables: testPlan().system_variables }),
       egress,
+      tokens: new McpTokens(systemClock),
       clock: new ManualClock(),
       logger: { warn: (fields: unknown) => warnings.push(fields) } as never,
     });

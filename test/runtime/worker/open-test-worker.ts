@@ -13,6 +13,7 @@ import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server
 import type { Leg } from '#media/leg/leg.ts';
 import { type SpeechChunk, SpeechError } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
+import { McpTokens } from '#protocol/mcp-tokens.ts';
 import type { Upload } from '#protocol/uploads.ts';
 import type { DurableReport, JobKind } from '#protocol/worker-link.ts';
 import { openSpool, type Spool } from '#runtime/link/spool.ts';
@@ -149,6 +150,7 @@ export class TestWorker {
       drainMs: drainMs,
       loopLagMs: () => this.loopLagMs,
       engines: {
+        serverTokens: new McpTokens(clock),
         forCall: () => {
           if (this.brokenEngines) throw new Error('the plan names a missing engine');
           return {

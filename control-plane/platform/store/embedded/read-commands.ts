@@ -1,7 +1,7 @@
 /** Read commands. Short ones run in the writer, long ones in the reader thread. */
 import { Long } from 'bson';
 import { aggregate } from './aggregation.ts';
-import { encode } from './bson-values.ts';
+import { type Document, encode } from './bson-values.ts';
 import {
   type Command,
   commandName,
@@ -16,6 +16,7 @@ import {
 } from './command-fields.ts';
 import type { Cursors } from './cursors.ts';
 import { equalValues, indexedValues } from './keys.ts';
+import { choosePlan, type Plan } from './planner.ts';
 import { compileProjection } from './projection.ts';
 import type { ReadContext, Reply } from './read-context.ts';
 import { count, limited, scan } from './scan.ts';
@@ -123,14 +124,25 @@ function explain({ store }: ReadContext, command: Command): Reply {
   const collection = store.catalogue.find(`${databaseOf(command)}.${stringField(inner, 'find')}`);
   if (!collection) return { queryPlanner: { winningPlan: { stage: 'EOF' } } };
   const filter = documentField(inner, 'filter');
+  const sort = sortField(inner, 'sort');
   let examined = 0;
   let returned = 0;
-  for (const _ of scan(store, collection, { filter, sort: sortField(inner, 'sort') }, () => {
+  for (const _ of scan(store, collection, { filter, sort }, () => {
     examined += 1;
   })) {
     returned += 1;
   }
-  return { executionStats: { nReturned: returned, totalDocsExamined: examined } };
+  return {
+    queryPlanner: { winningPlan: winningPlan(choosePlan(collection, filter, sort)) },
+    executionStats: { nReturned: returned, totalDocsExamined: examined },
+  };
+}
+
+/** A plan as MongoDB would describe it, outermost stage first. */
+function winningPlan({ index, isSorted, isMerged }: Plan): Document {
+  const scanned = index ? { stage: 'IXSCAN', indexName: index.spec.name } : { stage: 'COLLSCAN' };
+  const read = isMerged ? { stage: 'SORT_MERGE', inputStage: scanned } : scanned;
+  return isSorted ? read : { stage: 'SORT', inputStage: read };
 }
 
 function getMore(cursors: Cursors, command: Command): Reply {

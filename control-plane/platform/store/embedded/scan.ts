@@ -25,6 +25,8 @@ export interface Query {
 export type OnExamined = () => void;
 
 const FIRST_CHUNK_ROWS = 16;
+/** Of a range among many that are merged: most of them give a page few rows or none. */
+const FIRST_MERGED_ROWS = 2;
 const MAX_CHUNK_ROWS = 1_024;
 
 /** Yields the matching documents of a collection in sort order. */
@@ -195,9 +197,14 @@ function* rowsInRange(store: Store, collection: Collection, plan: Plan, range: K
     const key = last['k'] as Uint8Array;
     return store.sqlite.all(statements.next, key, Number(last['rid']), plan.isDescending ? from : to, limit);
   };
-  yield* chunked(fetch, (row) => {
-    last = row;
-  });
+  const firstRows = plan.ranges.length >= FIRST_CHUNK_ROWS ? FIRST_MERGED_ROWS : FIRST_CHUNK_ROWS;
+  yield* chunked(
+    fetch,
+    (row) => {
+      last = row;
+    },
+    plan.isMerged ? firstRows : FIRST_CHUNK_ROWS,
+  );
 }
 
 /** Two statements: one starts a range, the other continues after a given key and row. */
@@ -227,8 +234,12 @@ function rangeStatements(
 }
 
 /** Fetches chunks of increasing size until one is incomplete. */
-function* chunked(fetch: (limit: number) => Row[], onRow: (row: Row) => void): Generator<Row> {
-  for (let limit = FIRST_CHUNK_ROWS; ; limit = Math.min(limit * 2, MAX_CHUNK_ROWS)) {
+function* chunked(
+  fetch: (limit: number) => Row[],
+  onRow: (row: Row) => void,
+  firstRows = FIRST_CHUNK_ROWS,
+): Generator<Row> {
+  for (let limit = firstRows; ; limit = Math.min(limit * 2, MAX_CHUNK_ROWS)) {
     const rows = fetch(limit);
     for (const row of rows) {
       onRow(row);

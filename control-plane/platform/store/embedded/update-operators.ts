@@ -32,6 +32,7 @@ export const UPDATE_OPERATORS: Readonly<Record<string, UpdateOperator>> = {
   $unset: { creates: false, apply: ({ place }) => place.remove() },
   $inc: { creates: true, apply: (input) => arithmetic(input, 'add') },
   $mul: { creates: true, apply: (input) => arithmetic(input, 'multiply') },
+  $bit: { creates: true, apply: bitwise },
   $min: { creates: true, apply: ({ place, operand }) => keepIf(place, operand, (order) => order < 0) },
   $max: { creates: true, apply: ({ place, operand }) => keepIf(place, operand, (order) => order > 0) },
   $currentDate: { creates: true, apply: currentDate },
@@ -79,6 +80,36 @@ function compute(left: unknown, right: unknown, kind: 'add' | 'multiply'): unkno
   if (BigInt.asIntN(64, exact) !== exact)
     throw new StoreError('BadValue', 'the result does not fit a 64-bit integer');
   return Long.fromBigInt(exact);
+}
+
+const BITWISE: Readonly<Record<string, (left: number, right: number) => number>> = {
+  and: (left, right) => left & right,
+  or: (left, right) => left | right,
+  xor: (left, right) => left ^ right,
+};
+
+/** Of 32-bit integers; several operations are applied in their order. */
+function bitwise({ place, operand, path }: OperatorInput): void {
+  if (!isDocument(operand) || Object.keys(operand).length === 0)
+    throw new StoreError('BadValue', `The $bit modifier needs operations and integers: ${path}`);
+  const read = place.read();
+  const current = read === undefined ? 0 : read;
+  if (!isInt32(current))
+    throw new StoreError('BadValue', `Cannot apply $bit to a value of non-integral type at '${path}'`);
+  place.write(
+    Object.entries(operand).reduce((bits, [name, value]) => {
+      const operation = BITWISE[name];
+      if (!operation)
+        throw new StoreError('BadValue', `The $bit modifier only supports and, or, xor: ${name}`);
+      if (!isInt32(value))
+        throw new StoreError('BadValue', `The $bit modifier field must be an integer: ${path}`);
+      return operation(bits, value);
+    }, current),
+  );
+}
+
+function isInt32(value: unknown): value is number {
+  return typeof value === 'number' && (value | 0) === value;
 }
 
 function keepIf(place: Place, operand: unknown, accepts: (order: number) => boolean): void {

@@ -35,6 +35,10 @@ export interface PrivacyDocument extends RetentionDays {
   _id: string;
   /** Sessions that ended up to this time have been processed. */
   done: Partial<Record<RetentionKind, Date>>;
+  /** Sessions created before this time need not be looked at again; absent before the first pass. */
+  from?: Partial<Record<RetentionKind, Date>>;
+  /** The same of the archive. */
+  archived?: Partial<Record<RetentionKind, Date>>;
   /** The replica that removes, and until when it may; null if none does. */
   lease_by: string | null;
   lease_until: Date | null;
@@ -53,6 +57,8 @@ export const definePrivacy = modelOf<PrivacyDocument>('PrivacySettings', () => {
       test_runs_days: days,
       batch_calls_days: days,
       done: { type: Schema.Types.Mixed, default: {} },
+      from: { type: Schema.Types.Mixed, default: undefined },
+      archived: { type: Schema.Types.Mixed, default: undefined },
       lease_by: { type: String, default: null },
       lease_until: { type: Date, default: null },
     },

@@ -18,6 +18,7 @@ import type { WebhookEvent } from '#protocol/webhook-events.ts';
 import type { JsonText } from '../json-text.ts';
 import { modelOf } from '../schema.ts';
 import type { Losses } from '../worker-losses.ts';
+import { SESSION_INDEXES } from './session-indexes.ts';
 
 /**
  * Bytes as returned by the driver: a Buffer, or the driver's wrapper in lean results. Read them with
@@ -182,6 +183,8 @@ export interface SessionDocument {
   room: string | null;
   /** Absent from sessions of an earlier version. */
   participants?: SessionParticipant[];
+  /** What is still to be done, as bits (`session-due.ts`); absent from sessions of an earlier version. */
+  due?: number;
   /** The call has ended, or a turn has come since, and the sums of the statistics lack it. */
   uncounted?: boolean;
   /** Number of turns in the sums of the statistics; absent until the call is in them. */
@@ -285,6 +288,8 @@ const FIELDS = {
   token_hash: optionalText,
   room: optionalText,
   participants: list,
+  // Of a number, mongoose would remove the operands of `$bit`.
+  due: { type: Schema.Types.Mixed, default: undefined },
   uncounted: Boolean,
   counted_turns: Number,
 };
@@ -296,30 +301,8 @@ export const defineSessions = modelOf<SessionDocument>('Session', () => {
     versionKey: false,
     minimize: false,
   });
-  schema.index({ team_id: 1, created_at: -1, _id: -1 });
-  schema.index({ team_id: 1, agent_id: 1, created_at: -1, _id: -1 });
-  schema.index({ team_id: 1, status: 1, created_at: -1, _id: -1 });
-  schema.index({ team_id: 1, direction: 1, created_at: -1, _id: -1 });
-  schema.index(
-    { team_id: 1, end_reason: 1, created_at: -1, _id: -1 },
-    { partialFilterExpression: { end_reason: { $type: 'string' } } },
-  );
-  schema.index(
-    { team_id: 1, caller_number: 1, created_at: -1, _id: -1 },
-    { partialFilterExpression: { caller_number: { $type: 'string' } } },
-  );
-  schema.index({ team_id: 1, end_user_id: 1 });
-  schema.index({ team_id: 1, ended_at: 1 });
-  schema.index({ user_id: 1, status: 1 });
-  schema.index({ agent_id: 1, status: 1 });
-  schema.index({ sip_call_id: 1 });
-  schema.index({ status: 1, expires_at: 1 });
-  schema.index({ 'worker.instance_id': 1, status: 1 });
-  schema.index({ 'billing.state': 1, 'billing.at': 1 });
-  schema.index({ 'outbox.at': 1 }, { sparse: true });
-  schema.index({ 'analysis.state': 1, 'analysis.at': 1 });
-  // Its key has `uncounted`: of indexes that fit equally well, the embedded planner takes the first.
-  schema.index({ uncounted: 1, team_id: 1, created_at: 1 }, { partialFilterExpression: { uncounted: true } });
+  for (const { key, only } of SESSION_INDEXES)
+    schema.index({ ...key }, only ? { partialFilterExpression: only } : {});
   return schema;
 });
 

@@ -234,6 +234,24 @@ class Agents(Resource):
         )
         return self._transport.json(call, options)
 
+    def get_draft_changes(
+        self,
+        agent_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentDraftChanges:
+        """Compare an agent's draft with its published version. Returns each setting of the draft that differs
+        from the newest published version, with both values. Attached tools, servers and sources are
+        compared by id: has_unpublished_changes also counts their content. Any account key. 404 for an
+        unknown agent.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/agents/{}/draft-changes", agent_id),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
     def get_limits(
         self,
         agent_id: str,

@@ -981,7 +981,7 @@ class TestReferencedTool(TypedDict):
     """Tool id, as in `GET /v1/agent/agents/{agent_id}/test-tools`; `_hang_up_call` for hanging up"""
     name: str
     """Name of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`."""
-    type: Literal["webhook", "client", "integration"]
+    type: Literal["webhook", "client", "integration", "mcp"]
     """Kind of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`."""
     description: str
     """Description of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`."""
@@ -1866,6 +1866,22 @@ class AgentConfig(_AgentConfig, total=False):
     """MCP servers whose tools the agent may use. Absent without any."""
     custom_speech: AgentConfigCustomSpeech
     """A recogniser or a voice on a server of yours. Absent without any; null removes it."""
+
+
+class AgentDraftChangesChange(TypedDict):
+    path: str
+    """The setting, such as `conversation.response_wait_ms`"""
+    published: Union[str, None]
+    """Its published value as text or JSON; null if absent"""
+    draft: Union[str, None]
+    """Its value in the draft as text or JSON; null if absent"""
+
+
+class AgentDraftChanges(TypedDict):
+    version_number: Union[int, None]
+    """The newest published version; null before the first"""
+    changes: List[AgentDraftChangesChange]
+    """Settings that differ; all of the draft before the first publication"""
 
 
 class AgentLimits(TypedDict):
@@ -4685,7 +4701,7 @@ class TestListQuery(TypedDict, total=False):
 class _TestCreateRequestReferencedTool(TypedDict):
     id: str
     """Tool id, as in `GET /v1/agent/agents/{agent_id}/test-tools`; `_hang_up_call` for hanging up"""
-    type: Literal["webhook", "client", "integration"]
+    type: Literal["webhook", "client", "integration", "mcp"]
     """Kind of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`."""
 
 

@@ -117,6 +117,20 @@ export class Agents extends Resource {
   }
 
   /**
+   * Compare an agent's draft with its published version. Returns each setting of the draft that differs from
+   * the newest published version, with both values. Attached tools, servers and sources are compared by id:
+   * has_unpublished_changes also counts their content. Any account key. 404 for an unknown agent.
+   */
+  getDraftChanges(agentId: string, options: RequestOptions = {}): Promise<Api.AgentDraftChanges> {
+    const call: Call = {
+      method: 'GET',
+      path: route`/v1/agent/agents/${agentId}/draft-changes`,
+      isRepeatable: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
    * Get an agent's limits. Returns the agent's daily cap and limit of concurrent calls; null means
    * unlimited. Any account key. 404 if the agent is missing or belongs to another team.
    */

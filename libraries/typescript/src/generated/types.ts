@@ -1030,7 +1030,7 @@ export interface TestReferencedTool {
   /** Name of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`. */
   name: string;
   /** Kind of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`. */
-  type: 'webhook' | 'client' | 'integration';
+  type: 'webhook' | 'client' | 'integration' | 'mcp';
   /** Description of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`. */
   description: string;
 }
@@ -2026,6 +2026,22 @@ export interface AgentConfig {
   config_hash: string;
   /** Time of the last change, RFC 3339 UTC. */
   updated_at: string;
+}
+
+export interface AgentDraftChangesChange {
+  /** The setting, such as `conversation.response_wait_ms` */
+  path: string;
+  /** Its published value as text or JSON; null if absent */
+  published: string | null;
+  /** Its value in the draft as text or JSON; null if absent */
+  draft: string | null;
+}
+
+export interface AgentDraftChanges {
+  /** The newest published version; null before the first */
+  version_number: number | null;
+  /** Settings that differ; all of the draft before the first publication */
+  changes: AgentDraftChangesChange[];
 }
 
 export interface AgentLimits {
@@ -4987,7 +5003,7 @@ export interface TestCreateRequestReferencedTool {
   /** Name of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`. */
   name?: string | undefined;
   /** Kind of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`. */
-  type: 'webhook' | 'client' | 'integration';
+  type: 'webhook' | 'client' | 'integration' | 'mcp';
   /** Description of the tool, as listed by `GET /v1/agent/agents/{agent_id}/test-tools`. */
   description?: string | undefined;
 }

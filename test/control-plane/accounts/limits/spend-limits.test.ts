@@ -200,15 +200,11 @@ describe('the limits of an agent', () => {
     }
   });
 
-  it('need only indexed queries', async () => {
+  it('find what was spent before today in an index', async () => {
     await create();
-    const { sessions, ledger } = api.context.models;
-    const at = { $lt: new Date(0) };
-    const plans = await Promise.all([
-      sessions.collection.find({ user_id: user.userId, status: 'failed' }).explain(),
-      sessions.collection.find({ agent_id: agentId, status: 'failed' }).explain(),
-      ledger.collection.find({ user_id: user.userId, at }, { sort: { at: -1, seq: -1 } }).explain(),
-    ]);
-    for (const plan of plans) expect(plan['executionStats'].totalDocsExamined).toBe(0);
+    const { collection } = api.context.models.ledger;
+    const before = { user_id: user.userId, at: { $lt: new Date(0) } };
+    const plan = await collection.find(before, { sort: { at: -1, seq: -1 } }).explain();
+    expect(plan['executionStats'].totalDocsExamined).toBe(0);
   });
 });

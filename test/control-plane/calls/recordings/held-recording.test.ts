@@ -165,6 +165,16 @@ describe('pieces that come days after the call', () => {
     await api.context.models.privacy.deleteOne({ _id: user.teamId });
     expect([(await names(kept)).length, await names(expired)]).toEqual([1, []]);
   });
+
+  it('are not stored once the time to keep them is over: retention may have been there already', async () => {
+    const id = await call();
+    await end(id);
+    await api.clock.advance(3 * 24 * 60 * 60_000);
+    await api.context.models.privacy.create({ _id: user.teamId, recordings_days: 3 });
+    await put([audio(id, { piece: 0, pieces: 2 })]);
+    await api.context.models.privacy.deleteOne({ _id: user.teamId });
+    expect(await names(id)).toEqual([]);
+  });
 });
 
 describe('pieces that are being stored', () => {

@@ -85,7 +85,7 @@ describe('the last tenth of the worker slots', () => {
     });
     expect(read).toBeLessThanOrEqual(CAPACITY - LAST_TENTH);
     expect(
-      counted.filter((fields) => fields.includes('user_id') && fields.includes('status')).length,
+      counted.filter((fields) => fields.includes('team_id') && fields.includes('status')).length,
     ).toBeGreaterThanOrEqual(10);
     await api.clock.advance(5_000);
     expect((await watched(ask)).read).toBe(CAPACITY - LAST_TENTH);

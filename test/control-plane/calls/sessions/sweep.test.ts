@@ -13,6 +13,7 @@ import { startSweeper, sweep } from '#control-plane/calls/settlement/sweep.ts';
 import { openRooms } from '#control-plane/platform/open-rooms.ts';
 import { measureCommands } from '#control-plane/platform/store/measure-commands.ts';
 import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
+import { DUE_BITS } from '#control-plane/platform/store/session-due.ts';
 import { type LivekitRooms, startLivekitRooms } from '../../../fakes/livekit-rooms.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
@@ -242,7 +243,13 @@ describe('the sweeper', () => {
     await api.context.models.ledger.deleteOne({ user_id: user.userId, kind: 'settle' });
     await api.context.models.sessions.updateOne(
       { _id: id },
-      { $set: { outbox, billing: { ...done.billing, state: 'settle_due', at: stored.status_at } } },
+      {
+        $set: {
+          outbox,
+          billing: { ...done.billing, state: 'settle_due', at: stored.status_at },
+          due: DUE_BITS.settlement | DUE_BITS.outbox,
+        },
+      },
     );
     // Two freshly started processes without any memory.
     const fresh = () => ({

@@ -312,4 +312,22 @@ describe('an agent test', () => {
     for (const referenced_tool of body.tools)
       expect((await create({ ...nextReply, test_type: 'tool', referenced_tool })).status).toBe(201);
   });
+
+  it('may refer to a tool of the draft’s tool servers that was read', async () => {
+    const { tool_server_id } = (
+      await post('/v1/agent/tool-servers', { name: 'Desk', url: 'https://tools.example.com/mcp' })
+    ).body;
+    const tool = { name: 'rooms/find', description: 'Free rooms', input_schema: '{}', hash: 'sha256:0' };
+    await api.context.models.toolServers.updateOne({ _id: tool_server_id }, { $set: { tools: [tool] } });
+    const config = { tool_servers: { tool_server_ids: [tool_server_id] } };
+    const agent = (await post('/v1/agent/agents', { name: 'Di', config })).body.agent_id;
+    const { body } = await api.request('GET', `/v1/agent/agents/${agent}/test-tools`, { key: user.key });
+    const id = `${tool_server_id}/rooms/find`;
+    expect(body.tools).toEqual([{ id, name: 'rooms/find', type: 'mcp', description: 'Free rooms' }]);
+    const [referenced_tool] = body.tools;
+    expect((await create({ ...nextReply, test_type: 'tool', referenced_tool })).status).toBe(201);
+    const unknown = { ...referenced_tool, id: `${tool_server_id}/gone` };
+    const refused = await create({ ...nextReply, test_type: 'tool', referenced_tool: unknown });
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('unknown tool')]);
+  });
 });

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Archiver } from '#control-plane/operations/archive/archive-sessions.ts';
+import { ANNOUNCED_MS } from '#control-plane/platform/store/session-archive.ts';
 import type { TestUser } from '../../test-api.ts';
 import { numbersToCall, openTestBatches, type TestBatches } from './test-batches.ts';
 
@@ -69,6 +71,23 @@ describe('a batch', () => {
     });
     await api.pass();
     expect(api.dialled()).toHaveLength(2);
+  });
+
+  it('knows how a call ended that was archived while nothing ran', async () => {
+    const { batch_call_id: id } = await api.start([A]);
+    await api.pass();
+    await api.finish(A, 'answered');
+    await api.context.models.sessions.updateOne(
+      { _id: api.ringingAt(A) },
+      { $set: { due: 0, counted_turns: 0, 'analysis.state': 'skipped' }, $unset: { uncounted: '' } },
+    );
+    const archiver = new Archiver(api.context, 'test');
+    const before = new Date(api.clock.wallTime() + 1);
+    while (!(await archiver.archive(before))) await api.clock.advance(ANNOUNCED_MS);
+    expect(await api.context.models.sessions.findById(api.ringingAt(A))).toBeNull();
+    await api.pass();
+    expect(await states(id)).toEqual(['completed']);
+    await api.context.models.sessionArchives.deleteMany({});
   });
 
   it('keeps to its limits of concurrent calls and calls per minute', async () => {

@@ -6,8 +6,9 @@ type Method = (...parameters: unknown[]) => Promise<unknown>;
 const WRITES = new Set<string | symbol>(WRITE_METHODS);
 
 /**
- * The context of a process that makes `writes` changes to sums and sessions and dies at the next: before it,
- * or if `isApplied`, before its answer. A write of many documents is applied to the first half of them.
+ * The context of a process that makes `writes` changes to sums and sessions, archived or not, and dies at the
+ * next: before it, or if `isApplied`, before its answer. A write of many documents is applied to the first
+ * half of them.
  */
 export function dyingAfter(context: Context, writes: number, isApplied: boolean): Context {
   let left = writes;
@@ -29,8 +30,16 @@ export function dyingAfter(context: Context, writes: number, isApplied: boolean)
       },
     });
   const { sessions, callCounts } = context.models;
+  const { db } = sessions;
+  const months = new Proxy(db, {
+    get: (target, name) =>
+      name === 'collection' ? (month: string) => watched(db.collection(month)) : Reflect.get(target, name),
+  });
   const dying = <Model extends { readonly collection: object }>(model: Model): Model =>
-    Object.create(model, { collection: { value: watched(model.collection) } }) as Model;
+    Object.create(model, {
+      collection: { value: watched(model.collection) },
+      db: { value: months },
+    }) as Model;
   return {
     ...context,
     models: { ...context.models, sessions: dying(sessions), callCounts: dying(callCounts) },

@@ -4,6 +4,7 @@ import { Client as Client2025 } from '@modelcontextprotocol/sdk/client/index.js'
 import * as transport2025 from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+import { insertNumber } from '../../test-numbers.ts';
 
 let api: TestCalls;
 let url: string;
@@ -23,7 +24,7 @@ interface Tool {
 }
 
 beforeAll(async () => {
-  api = await openTestCalls();
+  api = await openTestCalls({ SIP_TRUNK_URI: 'trunk.example.com:5080' });
   url = `${await api.app.listen({ port: 0, host: '127.0.0.1' })}/mcp`;
   assistant = await connect(api.rootKey);
 });
@@ -122,6 +123,33 @@ describe('an assistant', () => {
     const { entries } = await call('list_configuration_changes', {}, by);
     expect(entries.map(({ action }: { action: string }) => action)).toEqual(['POST /v1/agent/agents']);
     await by.close();
+  });
+
+  it('places a phone call once, although it repeats the tool with the same key', async () => {
+    const user = await api.createUser({ credit: '5.00' });
+    const by = await connect(user.key);
+    const agent_id = await api.publishAgent(user);
+    const phone_number_id = await insertNumber(api, user);
+    const input = {
+      body: { agent_id, phone_number_id, to_number: '+14155550123' },
+      idempotency_key: 'reminder of Ada',
+      confirm: true,
+    };
+    const first = await call('place_outbound_phone_call', input, by);
+    expect(first).toMatchObject({ status: 'queued' });
+    expect(await call('place_outbound_phone_call', input, by)).toEqual(first);
+    const wrong = { ...input, idempotency_key: 'Erinnerung für Ada' };
+    expect(await call('place_outbound_phone_call', wrong, by)).toContain('printable ASCII');
+    await by.close();
+  });
+
+  it('reads how a draft differs from what is published', async () => {
+    const agent_id = await newAgent();
+    await call('publish_agent_draft', { agent_id, confirm: true });
+    const body = { conversation: { response_wait_ms: 450 } };
+    await call('change_agent_draft_configuration', { agent_id, body });
+    const { changes } = await call('compare_agent_draft_with_its_published_version', { agent_id });
+    expect(changes).toMatchObject([{ path: 'conversation.response_wait_ms', draft: '450' }]);
   });
 
   it('gets the reason for which a field is refused', async () => {
@@ -235,6 +263,15 @@ describe('resources and prompts', () => {
     const schema = await read('parley://schemas/create_agent');
     expect(schema.length).toBeGreaterThan(JSON.stringify(properties).length);
     expect(JSON.parse(schema).properties.config.properties.prompt.properties).toHaveProperty('system_prompt');
+  });
+
+  it('are templates, as the bodies that create an agent and its tests', async () => {
+    const template = JSON.parse(await read('parley://templates/booking'));
+    const { agent_id } = await call('create_agent', { body: template.create_agent });
+    for (const test of template.create_agent_test)
+      expect(await call('create_agent_test', { body: { ...test, agent_ids: [agent_id] } })).toMatchObject({
+        name: test.name,
+      });
   });
 
   it('are transcripts of sessions', async () => {

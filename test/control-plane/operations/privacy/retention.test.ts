@@ -175,6 +175,7 @@ describe('the retention of many sessions', () => {
     const old = Array.from({ length: 250 }, (_, index) => ({
       ...session,
       _id: `old-${String(index).padStart(3, '0')}`,
+      created_at: at(index),
       ended_at: at(index),
     }));
     await api.context.models.sessions.collection.insertMany(old as never[]);
@@ -252,7 +253,8 @@ describe('two replicas', () => {
     // More than are deleted at once.
     const session = (await api.stored(await api.call()))!;
     const ended_at = new Date(api.clock.wallTime() - 8 * DAY_MS);
-    const old = Array.from({ length: 60 }, (_, index) => ({ ...session, _id: `old-${index}`, ended_at }));
+    const times = { created_at: ended_at, ended_at };
+    const old = Array.from({ length: 60 }, (_, index) => ({ ...session, _id: `old-${index}`, ...times }));
     await api.context.models.sessions.collection.insertMany(old as never[]);
     await api.patch({ recordings_days: 7 });
     const { context, deleted, asked, answer } = slowBlobs();

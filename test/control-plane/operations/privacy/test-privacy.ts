@@ -26,7 +26,7 @@ export interface TestPrivacy extends TestCalls {
   patch(body: object, key?: string): Promise<TestResponse>;
   /** Erases an end user. */
   erase(endUserId: string, key?: string): Promise<TestResponse>;
-  /** Backdates the end of a session by days, without firing the clock's timers. */
+  /** Backdates a session by days, without firing the clock's timers. */
   age(id: string, days: number): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ export async function openTestPrivacy(): Promise<TestPrivacy> {
       api.request('POST', '/v1/agent/erasures', { key, body: { end_user_id } }),
     age: async (id, days) => {
       const at = new Date(api.clock.wallTime() - days * DAY_MS);
-      await api.context.models.sessions.updateOne({ _id: id }, { $set: { ended_at: at } });
+      await api.context.models.sessions.updateOne({ _id: id }, { $set: { created_at: at, ended_at: at } });
     },
   };
 }

@@ -13,6 +13,7 @@ import { onEveryDatabase } from './on-every-database.ts';
 import type { TestDatabase } from './open-test-database.ts';
 
 const PATIENCE = { timeout: 30_000 };
+const OPEN_WORK = '{"due":1,"status":1,"expires_at":1}';
 const logger = createLogger({ level: 'silent', name: 'test' });
 
 type Indexed = Models[keyof Models];
@@ -44,9 +45,9 @@ onEveryDatabase('the indexes of the store', (database: () => TestDatabase) => {
   const all = () => Promise.all(Object.values(models).map((model: Indexed) => indexesOf(model)));
 
   it('store 13: one whose options have changed is replaced, and the next start changes nothing', async () => {
-    await models.sessions.collection.createIndex({ agent_id: 1, status: 1 }, { sparse: true });
+    await models.sessions.collection.createIndex({ due: 1, status: 1, expires_at: 1 }, { sparse: true });
     await buildIndexes(models);
-    const [index, ...others] = await of(models.sessions, '{"agent_id":1,"status":1}');
+    const [index, ...others] = await of(models.sessions, OPEN_WORK);
     expect([index?.sparse, others]).toEqual([undefined, []]);
     const before = await all();
     await buildIndexes(models);
@@ -93,9 +94,10 @@ onEveryDatabase('the indexes of the store', (database: () => TestDatabase) => {
   });
 
   it('one that exists under another name is left as it is', async () => {
-    await models.sessions.collection.createIndex({ sip_call_id: 1 }, { name: 'older_name' });
+    const key = { team_id: 1, created_at: -1, _id: -1 } as const;
+    await models.sessions.collection.createIndex(key, { name: 'older_name' });
     await buildIndexes(models);
-    expect((await of(models.sessions, '{"sip_call_id":1}')).map(({ name }) => name)).toEqual(['older_name']);
+    expect((await of(models.sessions, JSON.stringify(key))).map(({ name }) => name)).toEqual(['older_name']);
   });
 
   it('one that guards a rule keeps guarding while it is replaced', async () => {
@@ -124,14 +126,16 @@ onEveryDatabase('the indexes of the store', (database: () => TestDatabase) => {
       { session_id: 1 },
     ] as const;
     for (const key of outdated) await batchRows.collection.createIndex(key as never);
-    await models.sessions.collection.createIndex({ agent_id: 1, status: 1 }, { sparse: true });
+    await models.sessions.collection.createIndex({ due: 1, status: 1, expires_at: 1 }, { sparse: true });
+    await models.sessions.collection.createIndex({ 'worker.instance_id': 1, status: 1 });
     await Promise.all([buildIndexes(models), buildIndexes(models), buildIndexes(models)]);
     const names = (await indexesOf(batchRows)).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['dialled_rows', 'opted_out_rows', 'rows_in_call']));
     expect(names).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/^(batch_id_1_(dialled_at|opted_out)_1|session_id_1)$/)]),
     );
-    expect(await of(models.sessions, '{"agent_id":1,"status":1}')).toHaveLength(1);
+    expect(await of(models.sessions, OPEN_WORK)).toHaveLength(1);
+    expect(await of(models.sessions, '{"worker.instance_id":1,"status":1}')).toEqual([]);
   });
 });
 
@@ -149,7 +153,7 @@ describe('a large collection in MongoDB', () => {
 
   it('gets its new indexes beside the running traffic', PATIENCE, async () => {
     const { sessions, keys } = store.models;
-    await sessions.collection.dropIndex('agent_id_1_status_1');
+    await sessions.collection.dropIndex('due_1_status_1_expires_at_1');
     await keys.collection.dropIndex('hash_1');
     const names = async (model: Indexed) => (await indexesOf(model)).map(({ name }) => name);
     let building = 0;
@@ -168,13 +172,13 @@ describe('a large collection in MongoDB', () => {
     mongodb.faultOf = () => null;
     mongodb.thaw();
     await builds.idle();
-    expect(await names(sessions)).toContain('agent_id_1_status_1');
+    expect(await names(sessions)).toContain('due_1_status_1_expires_at_1');
     await builds.close();
   });
 
   it('gets an index whose build has failed in the next minute', PATIENCE, async () => {
     const { sessions } = store.models;
-    await sessions.collection.dropIndex('agent_id_1_status_1');
+    await sessions.collection.dropIndex('due_1_status_1_expires_at_1');
     const clock = new ManualClock();
     mongodb.faultOf = ({ name }) => (name === 'createIndexes' ? { is: 'refused', code: 11_600 } : null);
     const builds = startIndexBuilds({ models: store.models, clock, logger });
@@ -182,7 +186,7 @@ describe('a large collection in MongoDB', () => {
     mongodb.faultOf = () => null;
     await clock.advance(60_000);
     await builds.idle();
-    expect((await indexesOf(sessions)).map(({ name }) => name)).toContain('agent_id_1_status_1');
+    expect((await indexesOf(sessions)).map(({ name }) => name)).toContain('due_1_status_1_expires_at_1');
     expect(clock.pendingTimers).toBe(0);
   });
 });

@@ -148,6 +148,16 @@ onEveryDatabase('queries', (database) => {
     expect(await ids({}, { v: -1, _id: 1 })).toEqual([5, 6, 7, 1, 8, 2, 4, 3, 9]);
   });
 
+  it('bits of an integer are cleared and set in one update, and those of a missing one are 0', async () => {
+    await things().insertOne({ _id: 1, n: 0b1101, f: 0.5, none: null });
+    await update({ $bit: { n: { and: 0b0111, or: 0b0010 }, new: { or: 4 } } });
+    expect(await only()).toMatchObject({ n: 0b0111, new: 4 });
+    await update({ $bit: { n: { xor: 0b0001 }, new: { and: ~4 } } });
+    expect(await only()).toMatchObject({ n: 0b0110, new: 0 });
+    for (const field of ['f', 'none'])
+      await expect(update({ $bit: { [field]: { or: 1 } } })).rejects.toMatchObject({ code: 2 });
+  });
+
   it('numeric updates keep integers exact and refuse values that are not numbers', async () => {
     await things().insertOne({
       _id: 1,

@@ -31,6 +31,7 @@ beforeAll(async () => {
     _id: `copy-${index}`,
     status: 'completed',
     end_reason: 'user_hangup',
+    due: 0,
     wrapped_key: null,
     // A rare kind at large intervals.
     ...(index % 20 === 0 ? RARE : {}),
@@ -118,7 +119,7 @@ describe('the list of sessions', () => {
 
   it.each([
     ['caller_number', '&caller_number=%2B15550100077'],
-    ['end_reason', '&end_reason=dial_failed'],
+    ['sip_call_id', '&sip_call_id=call-1'],
   ])(
     'store 5: filters on strings for the string index by %s, because MongoDB infers no type',
     async (field, parameters) => {

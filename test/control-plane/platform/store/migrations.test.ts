@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MIGRATIONS, type Migration, migrate } from '#control-plane/platform/store/migrations.ts';
+import { DUE_BITS, dueIn } from '#control-plane/platform/store/session-due.ts';
 import { openTestStore, type TestStore } from '../../test-store.ts';
 
 const AT = new Date('2026-11-21T12:00:00Z');
@@ -72,6 +73,26 @@ describe('migrating', () => {
       await MIGRATIONS.find(({ version }) => version === 2)?.run(connection());
     expect((await numbers.find({ is_proven: true }).toArray()).map(({ _id }) => _id)).toEqual(['bought']);
     await numbers.insertOne({ _id: 'again', team_id: 'another', ...stored, provider: 'sip' } as never);
+  });
+
+  it('what is due in the sessions of an earlier release is found by its new field', async () => {
+    const { sessions } = store.models;
+    const ended = { status: 'completed', billing: { state: 'settled' }, analysis: { state: 'completed' } };
+    const stored = {
+      live: { ...ended, status: 'active' },
+      settlement: { ...ended, billing: { state: 'settle_due' } },
+      outbox: { ...ended, outbox: [{ id: 'a', at: AT }] },
+      analysis: { ...ended, analysis: { state: 'queued' } },
+      analysing: { ...ended, analysis: { state: 'running' } },
+      done: { ...ended, outbox: [] },
+    };
+    await sessions.collection.insertMany(
+      Object.entries(stored).map(([_id, session]) => ({ _id, ...session })) as never[],
+    );
+    for (let times = 0; times < 2; times++)
+      await MIGRATIONS.find(({ version }) => version === 6)?.run(connection());
+    for (const kind of Object.keys(DUE_BITS) as (keyof typeof DUE_BITS)[])
+      expect((await sessions.find(dueIn(kind), { _id: 1 }).lean()).map(({ _id }) => _id)).toEqual([kind]);
   });
 
   it('an interrupted step runs again at the next start', async () => {

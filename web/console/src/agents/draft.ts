@@ -18,10 +18,13 @@ export interface EditorProps {
 
 const NOT_CONFIGURED = new Set(['agent_id', 'config_hash', 'updated_at']);
 
+/** What sections that a configuration may lack stand for. */
+const ABSENT: { readonly [Name in Section]?: AgentConfig[Name] } = { tool_servers: { tool_server_ids: [] } };
+
 /** Sections that differ from the loaded configuration, as the body of a PATCH. Null if none differ. */
 export function changedSections(saved: AgentConfig, edited: AgentConfig): Record<string, unknown> | null {
   const changed = sectionsOf(edited).filter(
-    (name) => JSON.stringify(saved[name]) !== JSON.stringify(edited[name]),
+    (name) => JSON.stringify(saved[name] ?? ABSENT[name]) !== JSON.stringify(edited[name]),
   );
   if (changed.length === 0) return null;
   return Object.fromEntries(
@@ -53,6 +56,7 @@ export function restorePatch(snapshot: AgentConfig): Record<string, unknown> {
     ),
     // A part that the snapshot does not have is removed.
     custom_speech: speech ? { asr: null, tts: null, ...speech } : null,
+    tool_servers: snapshot.tool_servers ?? null,
   };
 }
 

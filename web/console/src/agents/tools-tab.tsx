@@ -1,4 +1,4 @@
-/** The agent's tools and knowledge sources. */
+/** The agent's tools, tool servers and knowledge sources. */
 import { Anchor, Checkbox, Select, Stack, Switch, Text, Textarea } from '@mantine/core';
 import { Link } from 'wouter';
 import { useList } from '../api/queries.ts';
@@ -7,6 +7,7 @@ import { bytes } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
 import { LoadedList } from '../parts/states.tsx';
 import type { EditorProps } from './draft.ts';
+import { ToolServersSection } from './tool-servers-section.tsx';
 
 const FAREWELLS = [
   { value: 'generated', label: 'In its own words' },
@@ -18,6 +19,7 @@ export function ToolsTab({ config, set }: EditorProps) {
   return (
     <Stack>
       <ToolsSection config={config} set={set} />
+      <ToolServersSection config={config} set={set} />
       <HangUp config={config} set={set} />
       <KnowledgeSection config={config} set={set} />
     </Stack>

@@ -238,7 +238,7 @@ export type AgentTest = {
   referenced_tool: {
     id: string;
     name: string;
-    type: "webhook" | "client" | "integration";
+    type: "webhook" | "client" | "integration" | "mcp";
     description: string;
   } | null;
   tool_parameters: {
@@ -652,6 +652,48 @@ export type PhoneNumber = {
   updated_at: string;
 };
 
+/** Response of `GET /v1/agent/agents/{agent_id}/tool-servers`. */
+export type PinnedToolServers = {
+  version_number: number | null;
+  tool_servers: {
+    tool_server_id: string;
+    name: string;
+    listed_at: string | null;
+    pinned_tools: {
+      name: string;
+      hash: string;
+    }[];
+    changes: {
+      added: {
+        name: string;
+        description: string;
+        input_schema: Record<string, unknown>;
+        hash: string;
+      }[];
+      removed: {
+        name: string;
+        description: string;
+        input_schema: Record<string, unknown>;
+        hash: string;
+      }[];
+      changed: {
+        before: {
+          name: string;
+          description: string;
+          input_schema: Record<string, unknown>;
+          hash: string;
+        };
+        after: {
+          name: string;
+          description: string;
+          input_schema: Record<string, unknown>;
+          hash: string;
+        };
+      }[];
+    };
+  }[];
+};
+
 /** Response of `POST /v1/agent/agents/{agent_id}/preview-sessions`. */
 export type PreviewSession = {
   transport: "webrtc";
@@ -672,6 +714,73 @@ export type PreviewSession = {
   session_id: string;
   expires_at: string;
   max_duration_seconds: number;
+};
+
+/** Response of `POST /v1/agent/tool-servers/{tool_server_id}/refresh`. */
+export type ReadToolServer = {
+  tool_server_id: string;
+  workspace_id: string;
+  name: string;
+  url: string;
+  tool_count: number;
+  listed_at: string | null;
+  used_by: number;
+  created_at: string;
+  updated_at: string;
+  headers: {
+    name: string;
+    kind: "custom" | "authorization_bearer" | "authorization_basic";
+    value: string | null;
+    has_secret: boolean;
+  }[];
+  oauth: {
+    issuer: string;
+    client_id: string;
+    scope: string;
+    has_secret: boolean;
+  } | null;
+  allowed_tools: string[] | null;
+  background_tools: string[];
+  timeout_seconds: number;
+  tools: {
+    name: string;
+    description: string;
+    input_schema: Record<string, unknown>;
+    hash: string;
+  }[];
+  refused_tools: {
+    name: string;
+    reason: string;
+  }[];
+  protocol_version: string;
+  changes: {
+    added: {
+      name: string;
+      description: string;
+      input_schema: Record<string, unknown>;
+      hash: string;
+    }[];
+    removed: {
+      name: string;
+      description: string;
+      input_schema: Record<string, unknown>;
+      hash: string;
+    }[];
+    changed: {
+      before: {
+        name: string;
+        description: string;
+        input_schema: Record<string, unknown>;
+        hash: string;
+      };
+      after: {
+        name: string;
+        description: string;
+        input_schema: Record<string, unknown>;
+        hash: string;
+      };
+    }[];
+  };
 };
 
 /** Response of `GET /v1/agent/sessions/{session_id}/recording`. */
@@ -1040,7 +1149,7 @@ export type TestTools = {
   tools: {
     id: string;
     name: string;
-    type: "webhook" | "client" | "integration";
+    type: "webhook" | "client" | "integration" | "mcp";
     description: string;
   }[];
 };
@@ -1091,6 +1200,62 @@ export type ToolList = {
     tool_type: "webhook" | "client";
     method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
     url: string;
+    used_by: number;
+    created_at: string;
+    updated_at: string;
+  }[];
+  has_more: boolean;
+  next_cursor: string | null;
+  total: number | null;
+};
+
+/** Response of `GET /v1/agent/tool-servers/{tool_server_id}`. */
+export type ToolServer = {
+  tool_server_id: string;
+  workspace_id: string;
+  name: string;
+  url: string;
+  tool_count: number;
+  listed_at: string | null;
+  used_by: number;
+  created_at: string;
+  updated_at: string;
+  headers: {
+    name: string;
+    kind: "custom" | "authorization_bearer" | "authorization_basic";
+    value: string | null;
+    has_secret: boolean;
+  }[];
+  oauth: {
+    issuer: string;
+    client_id: string;
+    scope: string;
+    has_secret: boolean;
+  } | null;
+  allowed_tools: string[] | null;
+  background_tools: string[];
+  timeout_seconds: number;
+  tools: {
+    name: string;
+    description: string;
+    input_schema: Record<string, unknown>;
+    hash: string;
+  }[];
+  refused_tools: {
+    name: string;
+    reason: string;
+  }[];
+};
+
+/** Response of `GET /v1/agent/tool-servers`. */
+export type ToolServerList = {
+  tool_servers: {
+    tool_server_id: string;
+    workspace_id: string;
+    name: string;
+    url: string;
+    tool_count: number;
+    listed_at: string | null;
     used_by: number;
     created_at: string;
     updated_at: string;

@@ -28,6 +28,7 @@ import {
   IconPhoneOff,
   IconPhoneOutgoing,
   IconRobot,
+  IconServer,
   IconSun,
   IconTool,
   IconWallet,
@@ -54,6 +55,7 @@ const SECTIONS = [
     links: [
       ['/agents', 'Agents', IconRobot],
       ['/tools', 'Tools', IconTool],
+      ['/tool-servers', 'Tool servers', IconServer],
       ['/knowledge', 'Knowledge', IconBook2],
       ['/numbers', 'Phone numbers', IconHash],
       ['/agent-tests', 'Agent tests', IconChecklist],

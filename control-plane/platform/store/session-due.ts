@@ -1,0 +1,57 @@
+/**
+ * What is still to be done with a session, as bits of its field `due`: it changes in the same write as the
+ * status, the charge, the analysis or the outbox that it is about. Sessions with nothing left (0) are in no
+ * index of such work, however many there are.
+ */
+import type { SessionDocument } from './models/session-model.ts';
+import { isUnderWay } from './session-status.ts';
+
+/** `live` until the call has ended; `analysis` is waiting for a worker, `analysing` has one. */
+export const DUE_BITS = { live: 1, settlement: 2, outbox: 4, analysis: 8, analysing: 16 } as const;
+type Due = keyof typeof DUE_BITS;
+
+/** The combinations that exist: MongoDB and the embedded planner find values in an index, not bits. */
+const COMBINATIONS: readonly number[] = combinations();
+
+type Facts = Pick<SessionDocument, 'status' | 'billing' | 'analysis'>;
+
+/** Condition of sessions with some of this to be done. */
+export function dueIn(...kinds: readonly Due[]): { readonly due: { readonly $in: number[] } } {
+  const wanted = kinds.reduce((bits, kind) => bits | DUE_BITS[kind], 0);
+  return { due: { $in: COMBINATIONS.filter((bits) => (bits & wanted) !== 0) } };
+}
+
+/** What status, charge and analysis leave to do; the outbox is emptied by others at any time. */
+export function dueOf({ status, billing, analysis }: Facts): number {
+  if (isUnderWay(status)) return DUE_BITS.live;
+  return (
+    (billing.state === 'settle_due' ? DUE_BITS.settlement : 0) |
+    (analysis.state === 'queued' ? DUE_BITS.analysis : 0) |
+    (analysis.state === 'running' ? DUE_BITS.analysing : 0)
+  );
+}
+
+/**
+ * The part of an update that keeps `due` right when a session changes and gets new events; empty if nothing
+ * is to be changed.
+ */
+export function dueUpdate(before: Facts, after: Facts, hasNewEvents: boolean): DueUpdate {
+  const due = dueOf(after);
+  if (due === dueOf(before) && !hasNewEvents) return {};
+  const bits = due | (hasNewEvents ? DUE_BITS.outbox : 0);
+  return { $bit: { due: { and: due | DUE_BITS.outbox, or: bits } } };
+}
+
+/** The part of an update that empties the outbox. */
+export const OUTBOX_DONE = { $bit: { due: { and: ~DUE_BITS.outbox } } } as const;
+
+/** An update of `due` alone. */
+interface DueUpdate {
+  readonly $bit?: { readonly due: { readonly and: number; readonly or: number } };
+}
+
+function combinations(): number[] {
+  const { live, settlement, outbox, analysis, analysing } = DUE_BITS;
+  const ended = [0, settlement].flatMap((bits) => [bits, bits | analysis, bits | analysing]);
+  return [live, ...ended].flatMap((bits) => [bits, bits | outbox]).filter((bits) => bits !== 0);
+}
