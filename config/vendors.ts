@@ -112,7 +112,7 @@ export const VENDORS = {
   },
   deepgram: {
     speechUrl: 'wss://api.deepgram.com',
-    recognition: { order: 1, models: ['nova-3', 'nova-2'] },
+    recognition: { order: 1, models: ['nova-3', 'nova-2', 'flux-general-en', 'flux-general-multi'] },
     voices: [
       'thalia-en',
       'orion-en',

@@ -38,6 +38,17 @@ it('ASR_PROVIDER selects the recognition model of new agents', () => {
   );
 });
 
+it('a vendor’s recognition models are offered with the default one first', () => {
+  const models = platformModels(readSettings({ DEEPGRAM_API_KEY: 'k', ASR_PROVIDER: 'deepgram' }), bare);
+  expect(models.asr.map(({ id }) => id)).toEqual([
+    'deepgram:nova-3',
+    'deepgram:nova-2',
+    'deepgram:flux-general-en',
+    'deepgram:flux-general-multi',
+    'local:auto',
+  ]);
+});
+
 it('local recognisers that can run here are listed by name', () => {
   const models = platformModels(readSettings({}), { localRecognition: ['pocketsphinx'] });
   expect(models.asr.map((model) => model.id)).toEqual(['local:auto', 'local:pocketsphinx']);

@@ -36,6 +36,8 @@ export interface VendorProtocol {
   accept(
     connection: VendorConnection,
   ): { onJson(message: Record<string, unknown>): void; onAudio?(bytes: Buffer): void } | null;
+  /** HTTP status that refuses the upgrade to this address; null, or absent: it is accepted. */
+  refusalOf?(url: URL): number | null;
   /** Answers a request after its body has been read. */
   answer?(request: IncomingMessage, body: Buffer, response: ServerResponse): void;
   /** True if the headers carry the right key. */
@@ -77,6 +79,8 @@ export async function startVendorServer(protocol: VendorProtocol): Promise<Vendo
     if (fault?.halfOpen === 'upgrade') return;
     if (!protocol.mayEnter(request.headers)) return refuse(401);
     const url = new URL(request.url ?? '/', 'ws://stand-in');
+    const refusal = protocol.refusalOf?.(url) ?? null;
+    if (refusal !== null) return refuse(refusal);
     sockets.handleUpgrade(request, socket, head, (accepted: WebSocket) => {
       const connection: VendorConnection = {
         path: url.pathname,

@@ -5,9 +5,8 @@
  * protocol need not.
  */
 import { z } from 'zod';
-import type { Clock, Timer } from '#base/clock.ts';
+import type { Timer } from '#base/clock.ts';
 import { parseJson } from '#base/parse-json.ts';
-import { levelDb } from '../../dsp/pcm.ts';
 import { PendingFinalises } from '../pending-finalises.ts';
 import {
   type RecognitionEvent,
@@ -17,18 +16,14 @@ import {
   SpeechError,
 } from '../speech.ts';
 import { socketUrl, VendorSocket } from './connection/vendor-socket.ts';
-import { authorization } from './deepgram-access.ts';
+import { VoiceProgress } from './connection/voice-progress.ts';
+import { authorization, MULTILINGUAL } from './deepgram-access.ts';
+import { createFluxRecognizer, isFluxModel } from './deepgram-flux.ts';
 import { transcribeRecording } from './deepgram-recording.ts';
 import type { SpeechVendorOptions } from './speech-access.ts';
 
-/** Longest wait for any message after speech was sent. */
-const PROGRESS_TIMEOUT_MS = 6_000;
 /** Longest wait for the answer to `Finalize`. */
 const FINALISE_TIMEOUT_MS = 2_000;
-/** Minimum speech that must be answered, ms: a final may arrive before the last part of a word was sent. */
-const MIN_VOICE_MS = 300;
-/** Audio at or above this level may be speech. */
-const MIN_VOICE_DB = -45;
 /** Deepgram closes a socket after ten seconds without audio. */
 const KEEP_ALIVE_MS = 4_000;
 
@@ -44,11 +39,9 @@ const results = z.object({
 });
 const message = z.discriminatedUnion('type', [results, z.object({ type: z.literal('Error') })]);
 
-/** Languages of the vendor's multilingual mode (`language=multi`). */
-const MULTILINGUAL = new Set(['en', 'es', 'fr', 'de', 'hi', 'ru', 'pt', 'ja', 'it', 'nl']);
-
 /** Creates the recogniser of one of Deepgram's models. */
 export function createDeepgramRecognizer(model: string, options: SpeechVendorOptions): Recognizer {
+  if (isFluxModel(model)) return createFluxRecognizer(model, options);
   return {
     id: `deepgram:${model}`,
     givesInterims: true,
@@ -78,22 +71,16 @@ function listenUrl(baseUrl: string, model: string, recognition: RecognitionOptio
 
 class DeepgramStream implements RecognitionStream {
   readonly #socket: VendorSocket;
-  readonly #clock: Clock;
   readonly #onEvent: (event: RecognitionEvent) => void;
   readonly #keepAlive: Timer;
-  readonly #rateHz: number;
   /** Audio was sent since the last finalise. */
   #hasUnsettledAudio = false;
   readonly #finalises: PendingFinalises;
-  /** Speech sent since the vendor's last message, ms. */
-  #unansweredVoiceMs = 0;
+  readonly #progress: VoiceProgress;
   #sentSinceKeepAlive = false;
   #isOpen = false;
-  #progress: Timer | null = null;
 
   constructor(url: URL, options: SpeechVendorOptions, recognition: RecognitionOptions) {
-    this.#clock = options.clock;
-    this.#rateHz = recognition.sampleRateHz;
     this.#onEvent = recognition.onEvent;
     this.#finalises = new PendingFinalises({
       clock: options.clock,
@@ -101,6 +88,12 @@ class DeepgramStream implements RecognitionStream {
       onTimeout: () => this.#onAnswerTimeout(),
       onFinalised: () => this.#onEvent({ type: 'finalised' }),
       isOver: () => this.#socket.isOver,
+    });
+    this.#progress = new VoiceProgress({
+      clock: options.clock,
+      sampleRateHz: recognition.sampleRateHz,
+      onStall: () =>
+        this.#socket.fail(new SpeechError('stalled', 'Deepgram accepts speech and returns nothing')),
     });
     this.#keepAlive = options.clock.every(KEEP_ALIVE_MS, () => this.#sendKeepAlive());
     this.#socket = new VendorSocket({
@@ -123,10 +116,9 @@ class DeepgramStream implements RecognitionStream {
     if (this.#socket.isOver) return;
     this.#hasUnsettledAudio = true;
     this.#sentSinceKeepAlive = true;
-    if (levelDb(samples) >= MIN_VOICE_DB) this.#unansweredVoiceMs += (samples.length * 1_000) / this.#rateHz;
     // A copy: the caller may reuse its array, and the socket sends later.
     this.#socket.send(Buffer.from(samples.slice().buffer));
-    if (this.#isOpen) this.#awaitProgress();
+    this.#progress.wrote(samples);
   }
 
   finalise(): void {
@@ -147,7 +139,7 @@ class DeepgramStream implements RecognitionStream {
 
   #opened(): void {
     this.#isOpen = true;
-    this.#awaitProgress();
+    this.#progress.opened();
   }
 
   #sendKeepAlive(): void {
@@ -156,9 +148,7 @@ class DeepgramStream implements RecognitionStream {
   }
 
   #received(text: string): void {
-    this.#progress?.cancel();
-    this.#progress = null;
-    this.#unansweredVoiceMs = 0;
+    this.#progress.answered();
     const received = parseJson(message, text);
     if (received?.type === 'Results') this.#heard(received);
     if (received?.type === 'Error')
@@ -180,19 +170,12 @@ class DeepgramStream implements RecognitionStream {
    * Deepgram does not answer a `Finalize` with almost nothing left to settle; unanswered speech is a stall.
    */
   #onAnswerTimeout(): void {
-    if (this.#unansweredVoiceMs < MIN_VOICE_MS) this.#finalises.answered();
+    if (!this.#progress.isOwed) this.#finalises.answered();
     else this.#socket.fail(new SpeechError('stalled', 'Deepgram did not answer Finalize'));
   }
 
-  #awaitProgress(): void {
-    if (this.#unansweredVoiceMs < MIN_VOICE_MS) return;
-    this.#progress ??= this.#clock.after(PROGRESS_TIMEOUT_MS, () =>
-      this.#socket.fail(new SpeechError('stalled', 'Deepgram accepts speech and returns nothing')),
-    );
-  }
-
   #stop(): void {
-    this.#progress?.cancel();
+    this.#progress.cancel();
     this.#finalises.cancel();
     this.#keepAlive.cancel();
   }

@@ -73,6 +73,7 @@ describe('recognition', () => {
   it('uses a configured vendor for any of its models, and for unknown ones if it is the platform’s provider', async () => {
     const open = await engines({ ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' });
     expect(open.recognizerFor('deepgram:nova-2', 'en')?.id).toBe('deepgram:nova-2');
+    expect(open.recognizerFor('deepgram:flux-general-en', 'en')?.id).toBe('deepgram:flux-general-en');
     expect(open.recognizerFor('openai:whisper-1', 'en')?.id).toBe('deepgram:nova-3');
   });
 

@@ -275,11 +275,13 @@ describe('webhooks', () => {
     const leased = await api.context.models.deliveries.findOne().lean();
     expect(leased?.lease).not.toBeNull();
     receiver.answer = () => ({ status: 200 });
-    const successor = startDeliverer(api.context);
     await api.context.models.deliveries.updateOne(
       { _id: leased?._id ?? '' },
       { $set: { lease: 'of a dead process' } },
     );
+    const successor = startDeliverer(api.context);
+    // It has seen when the lease expires.
+    await successor.idle();
     await api.clock.advance(21_000);
     await receiver.waitFor(2);
     await Promise.all([successor.idle(), deliverer.idle()]);
