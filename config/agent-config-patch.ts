@@ -5,7 +5,7 @@
  * `has_secret`.
  */
 import { z } from 'zod';
-import { type AgentConfig, agentConfig } from './agent-config.ts';
+import { type AgentConfig, agentConfig, extraEvents } from './agent-config.ts';
 import { customSpeechPatch, mergeCustomSpeech } from './custom-speech.ts';
 import { LIMITS } from './limits.ts';
 
@@ -23,7 +23,12 @@ const ignored = z.boolean().optional();
 const secret = z.string().max(LIMITS.webhookSecretChars).nullable().optional();
 const url = z.string().min(1).max(LIMITS.urlChars);
 
-const postCallEntry = z.strictObject({ url, secret, has_secret: ignored });
+const postCallEntry = z.strictObject({
+  url,
+  secret,
+  has_secret: ignored,
+  extra_events: extraEvents.exactOptional(),
+});
 /** An endpoint of `webhooks.post_call` as sent by a client. */
 type PostCallEntry = z.output<typeof postCallEntry>;
 
@@ -141,8 +146,11 @@ function mergeWebhooks(
             timeout_seconds: init.timeout_seconds ?? current.conversation_init?.timeout_seconds ?? 5,
           },
     post_call:
-      patch.post_call?.map((entry) => ({ url: entry.url, has_secret: known.get(entry.url) ?? false })) ??
-      current.post_call,
+      patch.post_call?.map(({ url, extra_events }) => ({
+        url,
+        has_secret: known.get(url) ?? false,
+        ...(extra_events ? { extra_events } : {}),
+      })) ?? current.post_call,
   };
 }
 

@@ -142,9 +142,19 @@ const toolsSection = z.strictObject({
     .prefault({}),
 });
 
+/** Events that an endpoint gets only if it asks for them. */
+export const EXTRA_EVENTS = ['text_session.ended', 'text_session.analyzed'] as const;
+/** Absent without any, so that an endpoint without them reads and hashes as before. */
+export const extraEvents = z
+  .array(z.enum(EXTRA_EVENTS))
+  .min(1)
+  .max(EXTRA_EVENTS.length)
+  .refine((events) => new Set(events).size === events.length, 'an event is listed twice');
+
 const webhookEndpoint = z.strictObject({
   url: z.string().min(1).max(LIMITS.urlChars),
   has_secret: z.boolean().default(false),
+  extra_events: extraEvents.exactOptional(),
 });
 
 const webhooksSection = z.strictObject({

@@ -5,13 +5,13 @@
  */
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { parseMoney } from '#base/money.ts';
 import { hostPort, isAllowListEntry, isAnyHost, isPort } from '#base/public-address.ts';
 import { contradictions } from './contradictions.ts';
 import { isCountry } from './countries.ts';
 import { contentCapture } from './gen-ai.ts';
 import { DEMO_MODEL_ID, vendorOfModel } from './language-models.ts';
 import { limitSettings } from './limit-settings.ts';
+import { priceSettings } from './price-settings.ts';
 import { isSecretName } from './secret-name.ts';
 import {
   LANGUAGE_VENDORS,
@@ -104,14 +104,6 @@ const modelId = z
     `must be <provider>/<model> of ${LANGUAGE_VENDORS.join(', ')}, local/<model>, or ${DEMO_MODEL_ID}`,
   );
 const redisUrl = z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' });
-const price = z.string().transform((value, context) => {
-  const micros = parseMoney(value);
-  if (micros === null || micros < 0) {
-    context.addIssue({ code: 'custom', message: 'must be a decimal amount of dollars, such as 0.06' });
-    return z.NEVER;
-  }
-  return micros;
-});
 const addresses = commaList.transform((entries, context) =>
   entries.map((entry) => {
     const {
@@ -263,13 +255,8 @@ const environmentSchema = z.object({
     )
     .optional(),
   ...vendorSettings,
-  STARTING_CREDIT: price.prefault('10.00'),
-  OVERDRAFT_LIMIT: price.optional(),
-  PRICE_CALL_PER_MINUTE: price.prefault('0.06'),
-  PRICE_PHONE_PER_MINUTE: price.prefault('0.01'),
-  PRICE_NUMBER_PER_DAY: price.prefault('0.04'),
-  PRICE_TTS_PER_MILLION_BYTES: price.prefault('15.00'),
-  PRICE_ASR_PER_HOUR: price.prefault('0.36'),
+  ...priceSettings,
+  TEXT_IDLE_MINUTES: count.max(10_080).default(60),
   PUBLIC_RATE_PER_AGENT: count.default(60),
   PUBLIC_RATE_PER_IP: count.default(10),
   ...limitSettings,

@@ -154,6 +154,17 @@ const FAULTS = {
     message: 'The call was recorded by another version of Parley, so it cannot be replayed',
   },
   top_up_key_reused: { status: 409, message: 'This idempotency_key was used with another amount' },
+  text_session_ended: {
+    status: 409,
+    message:
+      'This text session has ended: create one with continue_session_id set to its id to go on with it',
+    reason: 'text_session_ended',
+  },
+  text_turns_waiting: {
+    status: 409,
+    message: '{limit} messages of this text session wait for an answer: send the next one after an answer',
+    reason: 'text_turns_waiting',
+  },
   conflict: { status: 409, message: '{detail}' },
   // 413
   too_large: { status: 413, message: 'Request body is too large' },
@@ -277,6 +288,11 @@ const FAULTS = {
     status: 502,
     message: '{model} made no usable suggestion: {detail}',
     reason: 'suggestion_failed',
+  },
+  text_turn_failed: {
+    status: 502,
+    message: 'The agent gave no answer: {detail}. Nothing was charged; send the message with a new key',
+    reason: 'text_turn_failed',
   },
   provider_refused: { status: 502, message: '{provider} refused the request: {detail}' },
   speech_silent: { status: 502, message: 'The speech engine returned nothing for 5 minutes; try again' },

@@ -17,13 +17,10 @@ import { currentPlatformModels } from '#config/platform-models.ts';
 import { openTracing } from '#config/tracing.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { countPosting } from '#control-plane/accounts/wallet/low-credit.ts';
-import { startRoomReconciliation } from '#control-plane/calls/livekit/reconcile-rooms.ts';
-import { startStoringHeld } from '#control-plane/calls/recordings/store-silent.ts';
 import { openHeartbeatFile } from '#control-plane/calls/sessions/heartbeat-file.ts';
 import { opensNewestSession } from '#control-plane/calls/sessions/opens-newest-session.ts';
 import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
 import { startSweeper } from '#control-plane/calls/settlement/sweep.ts';
-import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
 import { ConnectedWorkers } from '#control-plane/calls/workers/connected-workers.ts';
 import { serveInternal } from '#control-plane/calls/workers/internal-listener.ts';
 import { NO_OTHER_REPLICAS, SharedReplicas } from '#control-plane/calls/workers/other-replicas.ts';
@@ -35,18 +32,10 @@ import { WorkerDispatch } from '#control-plane/calls/workers/worker-dispatch.ts'
 import { WorkerHub } from '#control-plane/calls/workers/worker-hub.ts';
 import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
 import { addWorkerMetrics } from '#control-plane/calls/workers/worker-metrics.ts';
-import { startNumberMaintenance } from '#control-plane/catalogue/numbers/maintain-numbers.ts';
 import { startControlPlane } from '#control-plane/control-plane.ts';
-import { startTestRunner } from '#control-plane/jobs/agent-tests/test-runner.ts';
-import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runner.ts';
-import { startBatchRunner } from '#control-plane/jobs/batch-calls/batch-runner.ts';
 import { createCallJobs } from '#control-plane/jobs/create-call-jobs.ts';
-import { startCallCounter } from '#control-plane/operations/analytics/call-counter.ts';
-import { startArchive } from '#control-plane/operations/archive/archive-sessions.ts';
-import { startRetention } from '#control-plane/operations/privacy/retention.ts';
-import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
+import { relayTurnEvents } from '#control-plane/jobs/text-sessions/text-turn-news.ts';
 import { createFirstAttempts } from '#control-plane/platform/background/first-attempts.ts';
-import { startIndexBuilds } from '#control-plane/platform/background/index-builds.ts';
 import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { HeldPieces } from '#control-plane/platform/held-pieces.ts';
@@ -74,6 +63,7 @@ import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
 import { localAddresses } from '#runtime/llm/local/local-addresses.ts';
 import { searchLocalModels } from '#runtime/llm/local/search-models.ts';
 import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
+import { startBackgroundWork } from './background-work.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
 import { describeLanguageModels } from './describe-language-models.ts';
 import { explainListenError } from './ports.ts';
@@ -116,8 +106,8 @@ async function compose(
   });
   const enrolled = await enroll(context, workers, hasOthers);
   const sink = createReportSink(context, createCallJobs(context));
-  const told = { speechModels: () => context.speechModels.ready(), hasRooms: context.rooms !== null };
-  const hub = new WorkerHub({ ...reach, ...told, clock, logger, sink, listWorkers: enrolled.refresh });
+  const told = { ...toldOf(context), clock, logger, sink };
+  const hub = new WorkerHub({ ...reach, ...told, listWorkers: enrolled.refresh });
   // Cleans up after an earlier process before anything new is created or a worker returns.
   const sweeper = startSweeper(context, openHeartbeatFile(settings.DATA_DIR));
   await sweeper.idle();
@@ -183,6 +173,15 @@ async function enroll(context: Context, workers: ConnectedWorkers, isShared: boo
   });
 }
 
+/** What the workers are told, and who is told of their live events. */
+function toldOf(context: Context) {
+  return {
+    speechModels: () => context.speechModels.ready(),
+    hasRooms: context.rooms !== null,
+    onLive: relayTurnEvents(context),
+  };
+}
+
 /** Stops the placement of calls. */
 async function drain(
   workers: ConnectedWorkers,
@@ -241,23 +240,6 @@ function createDispatch(deps: Pick<Context, 'coordination' | 'clock' | 'logger'>
   const others = hasOthers ? new SharedReplicas({ ...deps, own: workers }) : NO_OTHER_REPLICAS;
   const speaking = new SpeakingAgents(deps.clock);
   return { workers, others, speaking, dispatch: new WorkerDispatch({ workers, others, speaking }) };
-}
-
-/** The background loops of every control plane. */
-function startBackgroundWork(context: Context, kind: Database['kind']): readonly BackgroundLoop[] {
-  return [
-    startDeliverer(context),
-    startAnalysisRunner(context),
-    startTestRunner(context),
-    startBatchRunner(context),
-    startNumberMaintenance(context),
-    startRoomReconciliation(context),
-    startRetention(context),
-    startArchive(context),
-    startCallCounter(context),
-    startStoringHeld(context),
-    ...(kind === 'mongodb' ? [startIndexBuilds(context)] : []),
-  ];
 }
 
 function languageModelsOf({ platform, localModels, settings }: Context): string[] {

@@ -233,7 +233,7 @@ function identityOf(settings: Settings, instanceId: string, hasSignalling: boole
   };
 }
 
-/** Agent tests are text for a model, as analyses are: a worker that takes one takes the other. */
+/** Agent tests are text for a model, as analyses are: a worker that takes one takes the other, and texts. */
 function kindsOf(settings: Settings, hasSignalling: boolean): JobKind[] {
   const kinds = settings.WORKER_KINDS.filter((kind) => kind !== 'phone' || hasSignalling);
   return kinds.includes('analysis') ? [...kinds, 'agent_test'] : kinds;

@@ -51,9 +51,14 @@ export const plannedToolServer = z.object({
 });
 export type PlannedToolServer = z.infer<typeof plannedToolServer>;
 
+/** How a caller reaches the agent by voice. */
+export const callChannel = z.enum(['phone_inbound', 'phone_outbound', 'web_voice']);
+export type CallChannel = z.output<typeof callChannel>;
+
 /** `system.*` variables, without their prefix. */
 export const systemVariables = z.object({
-  channel: z.enum(['phone_inbound', 'phone_outbound', 'web_voice']),
+  /** `chat` and `sms`: a text session. */
+  channel: z.enum([...callChannel.options, 'chat', 'sms']),
   timezone: z.string(),
   today: z.string(),
   language: z.string(),
@@ -94,7 +99,7 @@ export const callPlan = z.object({
   session_id: z.string(),
   agent_id: z.string(),
   agent_name: z.string(),
-  channel: systemVariables.shape.channel,
+  channel: callChannel,
   /** Overrides are applied; placeholders are not yet filled (a keypad menu may still set a variable). */
   config: agentConfig,
   /** Values from the request or the init webhook, merged over the agent's defaults. */
@@ -105,6 +110,8 @@ export const callPlan = z.object({
   tools: z.array(plannedTool),
   tool_servers: z.array(plannedToolServer).default([]),
   knowledge: z.array(z.object({ knowledge_source_id: z.string(), name: z.string(), content: z.string() })),
+  /** What caller and agent have written to each other before; absent without any. */
+  earlier_texts: z.string().optional(),
   llm_api_key: z.string().nullable(),
   /** Engines on the owner's servers. Not in `config`, whose unknown sections an older worker refuses. */
   custom_speech: z.object({ asr: plannedRecognizer.optional(), tts: plannedVoice.optional() }).optional(),

@@ -66,6 +66,40 @@ export const webhookEvent = z.discriminatedUnion('event', [
 ]);
 export type WebhookEvent = z.infer<typeof webhookEvent>;
 
+/** A text session in the payloads of its events. */
+const webhookTextSession = z.object({
+  id: z.string(),
+  agent_id: z.string(),
+  agent_name: z.string(),
+  /** Id of the published version. */
+  branch_id: z.string(),
+  config_hash: z.string(),
+  medium: z.string(),
+  status: z.string(),
+  end_reason: z.string().nullable(),
+  continued_from: z.string().nullable(),
+  end_user_id: z.string(),
+  metadata: z.record(z.string(), z.unknown()),
+  message_count: z.number().int(),
+  conversation_started_at: at,
+  conversation_ended_at: at.nullable(),
+});
+
+/** Events about text sessions, for endpoints that ask for them in `extra_events`. */
+export const textWebhookEvent = z.discriminatedUnion('event', [
+  z
+    .object({ event: z.literal('text_session.ended'), text_session: webhookTextSession })
+    .describe('A text session has ended. Sent once, to endpoints that ask for it.'),
+  z
+    .object({
+      event: z.literal('text_session.analyzed'),
+      text_session: webhookTextSession,
+      analysis: webhookAnalysis,
+    })
+    .describe('The analysis of a text session is finished. Sent once, to endpoints that ask for it.'),
+]);
+export type TextWebhookEvent = z.infer<typeof textWebhookEvent>;
+
 /** Request of the init webhook. */
 export const inboundCallEvent = z
   .object({

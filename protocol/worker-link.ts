@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { variables } from '#config/agent-config.ts';
 import { suggestionRequest } from './agent-suggestion.ts';
 import { agentTestJob, agentTestResult } from './agent-test.ts';
+import { analysisJob } from './analysis-job.ts';
 import { callPlan } from './call-plan.ts';
 import { participantChange, participantConnection } from './participants.ts';
 import { replaySettings } from './replay.ts';
@@ -22,6 +23,7 @@ import {
   turnLatency,
   turnSilence,
 } from './session-record.ts';
+import { textTurnJob, textTurnResult } from './text-turn.ts';
 
 export const WORKER_LINK_VERSION = 1;
 /** Interval of a worker's heartbeats, ms. */
@@ -29,7 +31,7 @@ export const HEARTBEAT_MS = 1_000;
 
 const ms = z.number();
 /** Kinds of jobs. */
-export const jobKind = z.enum(['phone', 'web', 'analysis', 'agent_test']);
+export const jobKind = z.enum(['phone', 'web', 'analysis', 'agent_test', 'text_turn']);
 export type JobKind = z.infer<typeof jobKind>;
 const sessionEpoch = { session_id: z.string(), epoch: z.number().int() };
 
@@ -154,6 +156,8 @@ export const durableReport = z.discriminatedUnion('type', [
     result: agentTestResult,
     cost_micros: z.number().int().nonnegative().optional(),
   }),
+  /** Result of a turn of a text session; the turn's id takes the place of the session's. */
+  z.object({ type: z.literal('text_turn'), result: textTurnResult }),
 ]);
 export type DurableReport = z.infer<typeof durableReport>;
 
@@ -211,6 +215,8 @@ export const workerMessage = z.discriminatedUnion('type', [
     ...workerState,
     /** It goes on with the stream of a phone call that another worker gives up. */
     takes_stream: z.literal(true).optional(),
+    /** With agent tests it takes turns of text sessions; not in `kinds`, whose values are fixed. */
+    takes_text: z.literal(true).optional(),
   }),
   z.object({
     type: z.literal('spool.flushed'),
@@ -265,14 +271,6 @@ export const workerMessage = z.discriminatedUnion('type', [
 ]);
 export type WorkerMessage = z.infer<typeof workerMessage>;
 
-/** What an analysis job evaluates. */
-export const analysisJob = z.object({
-  job_id: z.string(),
-  plan: callPlan,
-  items: z.array(sessionItem),
-});
-export type AnalysisJob = z.output<typeof analysisJob>;
-
 /** State of a call for the worker that continues it after a failover. */
 export const failoverState = z.object({
   /** The timeline so far, including the heard part of an interrupted reply. */
@@ -326,6 +324,7 @@ export const controlMessage = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('assign_analysis'), ...sessionEpoch, job: analysisJob }),
   z.object({ type: z.literal('assign_agent_test'), ...sessionEpoch, job: agentTestJob }),
+  z.object({ type: z.literal('assign_text_turn'), ...sessionEpoch, job: textTurnJob }),
   /** The accepted job will not come; free the slot. */
   z.object({ type: z.literal('withdraw'), ...sessionEpoch }),
   /** Everything up to and including `seq` is stored. */

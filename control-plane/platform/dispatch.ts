@@ -5,18 +5,14 @@
 
 import type { SuggestionOutcome, SuggestionRequest } from '#protocol/agent-suggestion.ts';
 import type { AgentTestJob } from '#protocol/agent-test.ts';
+import type { AnalysisJob } from '#protocol/analysis-job.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ParticipantChange, ParticipantConnection } from '#protocol/participants.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { ParticipantMode } from '#protocol/session-events.ts';
 import type { EndReason } from '#protocol/session-record.ts';
-import type {
-  AnalysisJob,
-  ControlRequest,
-  FailoverState,
-  JobKind,
-  RestOfStream,
-} from '#protocol/worker-link.ts';
+import type { TextTurnJob } from '#protocol/text-turn.ts';
+import type { ControlRequest, FailoverState, JobKind, RestOfStream } from '#protocol/worker-link.ts';
 
 /**
  * Time limits for a worker's answer. A call is left at once, so only the link may be late. An offer is
@@ -108,6 +104,7 @@ export interface Dispatch {
   assign(placement: Placement, session: SessionKey, plan: CallPlan, failoverState?: FailoverState): void;
   assignAnalysis(placement: Placement, session: SessionKey, job: AnalysisJob): void;
   assignAgentTest(placement: Placement, session: SessionKey, job: AgentTestJob): void;
+  assignTextTurn(placement: Placement, turn: SessionKey, job: TextTurnJob): void;
   /** Frees the slot of an accepted job that is not going to be assigned. */
   withdraw(placement: Placement, session: SessionKey): void;
   /** Tells the worker to end the call; the session ends with the worker's `ended` report. */

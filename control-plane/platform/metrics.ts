@@ -2,12 +2,12 @@
 import { Meters } from '#base/meters.ts';
 import { listFaults } from '#config/errors.ts';
 import { VENDOR_LABELS } from '#config/vendor-labels.ts';
-import { systemVariables } from '#protocol/call-plan.ts';
+import { callChannel } from '#protocol/call-plan.ts';
 import { dialStatus, endReason, turnSilence } from '#protocol/session-record.ts';
 import { STORE_COMMANDS } from './store/measure-commands.ts';
 import { REFUSAL_KINDS } from './store/models/refusal-model.ts';
 
-const CHANNELS = systemVariables.shape.channel.options;
+const CHANNELS = callChannel.options;
 const FAULT_CODES = listFaults().map(({ code }) => code);
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const STATUS_CLASSES = ['2xx', '3xx', '4xx', '5xx'];
@@ -93,6 +93,21 @@ function createCallMetrics(meters: Meters) {
       name: 'parley_calls_ended_total',
       help: 'Ended sessions, each counted once.',
       labels: { ...channel, reason: endReason.options },
+    }),
+    textTurns: meters.counter({
+      name: 'parley_text_turns_total',
+      help: 'Messages of text sessions that were answered, or were not.',
+      labels: { outcome: ['answered', 'failed'] },
+    }),
+    textSessionsEnded: meters.counter({
+      name: 'parley_text_sessions_ended_total',
+      help: 'Ended text sessions.',
+      labels: { reason: ['client', 'agent', 'idle', 'message_limit'] },
+    }),
+    smsMessages: meters.counter({
+      name: 'parley_sms_messages_total',
+      help: 'Text messages: received for an agent, ignored, sent, and what became of the sent ones.',
+      labels: { outcome: ['received', 'ignored', 'sent', 'delivered', 'failed'] },
     }),
     dials: meters.counter({
       name: 'parley_dials_total',

@@ -10,7 +10,7 @@ import {
   type TestDefinition,
 } from '#protocol/agent-test.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
-import { askJson, type TestContext } from './ask-model.ts';
+import { askJson, type TextContext } from '../text-turns/ask-model.ts';
 import type { RecordedCall } from './test-tools.ts';
 
 const MAX_OUTPUT_TOKENS = 2_000;
@@ -39,7 +39,7 @@ const HEAD = [
 export async function judgeReply(
   model: LanguageModel,
   of: { readonly test: TestDefinition; readonly reply: string; readonly calls: readonly RecordedCall[] },
-  context: TestContext,
+  context: TextContext,
 ): Promise<z.output<typeof replyVerdict>> {
   const { test, reply, calls } = of;
   const instructions = [
@@ -75,7 +75,7 @@ export async function judgeConversation(
     readonly calls: readonly RecordedCall[];
     readonly endedBy: string;
   },
-  context: TestContext,
+  context: TextContext,
 ): Promise<Pick<SimulationResult, 'conditions' | 'summary'>> {
   const { success_conditions, scenario } = of.simulation;
   const instructions = [

@@ -2,7 +2,7 @@
 
 import type { AgentTestJob, AgentTestResult } from '#protocol/agent-test.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
-import { meteredModel } from './metered-model.ts';
+import { meteredModel } from '../text-turns/watched-model.ts';
 import { type AgentTestDeps, runAgentTest } from './run-agent-test.ts';
 
 /** The result of a run with its price. */

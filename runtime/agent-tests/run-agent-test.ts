@@ -16,13 +16,13 @@ import {
 import { isHangUpCall } from '#protocol/hang-up-call.ts';
 import type { McpTokens } from '#protocol/mcp-tokens.ts';
 import { type LanguageModel, ModelError, type ToolCall } from '#runtime/llm/llm.ts';
-import type { TestContext } from './ask-model.ts';
+import type { TextContext } from '../text-turns/ask-model.ts';
+import { type AgentReply, createTextAgent, type TextAgent } from '../text-turns/text-agent.ts';
 import { verdictOf } from './assertions.ts';
 import { judgeReply } from './judge.ts';
 import { asText, parsedArguments } from './patterns.ts';
 import { simulate } from './simulation.ts';
 import { createTestTools, type TestTools } from './test-tools.ts';
-import { type AgentReply, createTextAgent, type TextAgent } from './text-agent.ts';
 
 /** Longest run. The control plane gives up two minutes later. */
 const RUN_MS = 8 * 60_000;
@@ -45,7 +45,7 @@ export async function runAgentTest(job: AgentTestJob, deps: AgentTestDeps): Prom
   if (obstacle !== null) return testError(obstacle);
   const end = new AbortController();
   const timer = deps.clock.after(RUN_MS, () => end.abort(new TestTimeout()));
-  const context: TestContext = { plan: job.plan, clock: deps.clock, signal: end.signal };
+  const context: TextContext = { plan: job.plan, clock: deps.clock, signal: end.signal };
   const tools = createTestTools(job, deps, context);
   try {
     const agent = createTextAgent(model, tools, context);
@@ -87,7 +87,7 @@ async function testNextReply(
     tools,
     judge,
   }: { readonly agent: TextAgent; readonly tools: TestTools; readonly judge: LanguageModel },
-  context: TestContext,
+  context: TextContext,
 ): Promise<AgentTestResult> {
   agent.remember(test.conversation);
   const reply = await agent.reply();

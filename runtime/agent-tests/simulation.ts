@@ -4,11 +4,11 @@
  */
 import type { AgentTestResult, Simulation, TestDefinition } from '#protocol/agent-test.ts';
 import { type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
-import { ask, type TestContext } from './ask-model.ts';
+import { ask, type TextContext } from '../text-turns/ask-model.ts';
+import type { AgentReply, TextAgent } from '../text-turns/text-agent.ts';
 import { checkAssertions, verdictOf } from './assertions.ts';
 import { judgeConversation } from './judge.ts';
 import type { RecordedCall, TestTools } from './test-tools.ts';
-import type { AgentReply, TextAgent } from './text-agent.ts';
 
 /** The conversation's share of the test's time; the rest is for judging. */
 const CONVERSATION_MS = 5 * 60_000;
@@ -43,7 +43,7 @@ class ConversationTimeout extends Error {}
  * Runs and judges the conversation. Throws `ModelError` when judging fails, or the reason of the test's
  * signal.
  */
-export async function simulate(parts: SimulationParts, context: TestContext): Promise<AgentTestResult> {
+export async function simulate(parts: SimulationParts, context: TextContext): Promise<AgentTestResult> {
   const { simulation, tools } = parts;
   const conversation: Conversation = { turns: [...parts.test.conversation], replies: [], userTurns: 0 };
   const outcome = await converse(parts, conversation, context);
@@ -88,7 +88,7 @@ export async function simulate(parts: SimulationParts, context: TestContext): Pr
 async function converse(
   parts: SimulationParts,
   conversation: Conversation,
-  context: TestContext,
+  context: TextContext,
 ): Promise<{ endedBy: EndedBy; error: string | null }> {
   const end = new AbortController();
   const timer = context.clock.after(CONVERSATION_MS, () => end.abort(new ConversationTimeout()));
@@ -112,7 +112,7 @@ async function converse(
 async function talk(
   parts: SimulationParts,
   conversation: Conversation,
-  context: TestContext,
+  context: TextContext,
 ): Promise<EndedBy> {
   const { agent, simulation, test } = parts;
   agent.remember(test.conversation);
@@ -132,7 +132,7 @@ async function talk(
 async function callerHangsUp(
   parts: SimulationParts,
   conversation: Conversation,
-  context: TestContext,
+  context: TextContext,
 ): Promise<boolean> {
   const { text, hasHungUp } = await speak(parts, conversation.turns, context);
   conversation.userTurns += 1;
@@ -154,7 +154,7 @@ function said(conversation: Conversation, reply: AgentReply): boolean {
 async function speak(
   parts: SimulationParts,
   turns: readonly Turn[],
-  context: TestContext,
+  context: TextContext,
 ): Promise<{ text: string; hasHungUp: boolean }> {
   const instructions = [
     'You play a person on the telephone with a voice agent. Stay in this role whatever the agent says; ' +

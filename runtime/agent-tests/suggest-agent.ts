@@ -8,8 +8,8 @@ import { systemPromptProblem } from '#config/prompt-tokens.ts';
 import { agentSuggestion, type SuggestionOutcome } from '#protocol/agent-suggestion.ts';
 import { placeholderProblem } from '#protocol/placeholders.ts';
 import { type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
-import { askJson } from './ask-model.ts';
-import { meteredModel } from './metered-model.ts';
+import { askJson } from '../text-turns/ask-model.ts';
+import { meteredModel } from '../text-turns/watched-model.ts';
 
 /** Time for all attempts, ms: less than one attempt of `ask` may take, and than the control plane waits. */
 const SUGGESTION_MS = 55_000;

@@ -5,7 +5,6 @@
  */
 
 import type { EgressGuard } from '#base/egress.ts';
-import { LIMITS } from '#config/limits.ts';
 import {
   type AgentTestJob,
   type AgentTestResult,
@@ -18,9 +17,9 @@ import type { PlannedTool } from '#protocol/call-plan.ts';
 import type { McpTokens } from '#protocol/mcp-tokens.ts';
 import type { ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
 import { shownCalls } from '#runtime/tools/hidden-failure.ts';
-import { ServerTools } from '#runtime/tools/server-tools.ts';
-import { createToolRunner, type ToolRunner, worded } from '#runtime/tools/tool-runner.ts';
-import type { TestContext } from './ask-model.ts';
+import { type ToolRunner, worded } from '#runtime/tools/tool-runner.ts';
+import type { TextContext } from '../text-turns/ask-model.ts';
+import { blockingTools, createBlockingRunner } from '../text-turns/blocking-tools.ts';
 import { argumentsMatch, parsedArguments } from './patterns.ts';
 
 /** Characters kept of a tool's answer. */
@@ -53,7 +52,7 @@ interface OutsideTools {
 }
 
 /** Creates the tools of a job. */
-export function createTestTools(job: AgentTestJob, of: OutsideTools, context: TestContext): TestTools {
+export function createTestTools(job: AgentTestJob, of: OutsideTools, context: TextContext): TestTools {
   return new MockedTools(job, of, context);
 }
 
@@ -84,35 +83,21 @@ class MockedTools implements TestTools {
   readonly #tools: ReadonlyMap<string, NamedTool>;
   readonly #gaps = new Map<string, Gap>();
 
-  constructor(job: AgentTestJob, of: OutsideTools, context: TestContext) {
+  constructor(job: AgentTestJob, of: OutsideTools, context: TextContext) {
     const { plan } = job;
-    const tools = plan.tools.map((tool) => ({
-      ...tool,
-      execution_mode: 'blocking' as const,
-      timeout_seconds: Math.min(tool.timeout_seconds, LIMITS.toolTimeoutSeconds),
-    }));
+    const tools = blockingTools(plan);
     this.#storedMocks = job.stored_mocks;
     this.#mocks = job.test.simulation?.tool_mocks ?? toolMocks.parse({});
-    this.#runner = createToolRunner({
-      tools,
-      variables: () => plan.variables,
-      systemVariables: plan.system_variables,
+    this.#runner = createBlockingRunner(plan, {
       egress: of.egress,
+      clock: context.clock,
+      logger: null,
       // Client tools are offered as on a web call, but without a client only a mock can answer.
       clientTools:
         plan.channel === 'web_voice'
           ? { run: () => Promise.reject(new Error(NO_MOCK)), settle: () => undefined }
           : null,
-      // Connected at the first call that no mock answers.
-      serverTools: new ServerTools({
-        servers: plan.tool_servers,
-        values: () => ({ variables: plan.variables, systemVariables: plan.system_variables }),
-        egress: of.egress,
-        tokens: of.serverTokens,
-        clock: context.clock,
-        logger: null,
-      }),
-      clock: context.clock,
+      serverTokens: of.serverTokens,
     });
     const named: NamedTool[] = [...tools, ...namedServerTools(plan)];
     this.#tools = new Map(named.map((tool) => [tool.function_name, tool]));

@@ -33,8 +33,11 @@ export interface CallKnowledge {
 
 /** Knowledge of a worker's calls. */
 export interface KnowledgeSearch {
-  /** Null without anything to search: nothing attached, or all of it in the prompt. */
-  open(plan: Pick<CallPlan, 'config' | 'knowledge'>): CallKnowledge | null;
+  /**
+   * Null without anything to search: nothing attached, or all of it in the prompt. A search takes at most
+   * `budgetMs`; absent: as long as a caller on the phone may wait.
+   */
+  open(plan: Pick<CallPlan, 'config' | 'knowledge'>, budgetMs?: number): CallKnowledge | null;
   close(): Promise<void>;
 }
 
@@ -79,7 +82,7 @@ export function createKnowledgeSearch({
     return worker;
   }
 
-  function search(call: number, query: string): Promise<readonly Passage[] | null> {
+  function search(call: number, query: string, budgetMs: number): Promise<readonly Passage[] | null> {
     lastSearch += 1;
     const id = lastSearch;
     return new Promise((resolve) => {
@@ -88,19 +91,19 @@ export function createKnowledgeSearch({
         timer.cancel();
         resolve(passages);
       };
-      const timer = clock.after(BUDGET_MS, () => settle(null));
+      const timer = clock.after(budgetMs, () => settle(null));
       waiting.set(id, settle);
       ask({ do: 'search', call, id, query });
     });
   }
 
   return {
-    open({ config, knowledge }) {
+    open({ config, knowledge }, budgetMs = BUDGET_MS) {
       if (!config.knowledge_base.enabled || knowledge.length === 0 || isInlined(knowledge)) return null;
       lastCall += 1;
       const call = lastCall;
       ask({ do: 'open', call, sources: knowledge });
-      return { search: (query) => search(call, query), close: () => ask({ do: 'close', call }) };
+      return { search: (query) => search(call, query, budgetMs), close: () => ask({ do: 'close', call }) };
     },
     async close() {
       await thread?.terminate();

@@ -331,8 +331,11 @@ class StoredSpool implements Spool {
   }
 }
 
-function isLast(report: DurableReport): boolean {
-  return report.type === 'ended' || report.type === 'analysis' || report.type === 'agent_test';
+/** Reports after which a session, a test or a turn has none. */
+const LAST: ReadonlySet<DurableReport['type']> = new Set(['ended', 'analysis', 'agent_test', 'text_turn']);
+
+function isLast({ type }: DurableReport): boolean {
+  return LAST.has(type);
 }
 
 function parseLine(line: string): ReportEnvelope[] {

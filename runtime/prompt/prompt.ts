@@ -17,6 +17,22 @@ const SPEAKING = [
   'A user message in [square brackets] is an event of the call, not something the person said.',
 ].join('\n');
 
+const WRITING = [
+  'You are writing with a person. They read your messages on a screen.',
+  'Answer briefly and to the point. Plain text only: no markdown, no tables, no stage directions.',
+  'A user message in [square brackets] is an event of the conversation, not something the person wrote. ' +
+    'What was said in an earlier call is part of the conversation.',
+].join('\n');
+const SMS = 'Your messages are sent as SMS: at most two short sentences, without emoji.';
+
+/** How a conversation is held. */
+export type Manner = 'spoken' | 'chat' | 'sms';
+const MANNERS: Readonly<Record<Manner, string>> = {
+  spoken: SPEAKING,
+  chat: WRITING,
+  sms: `${WRITING}\n${SMS}`,
+};
+
 const FOCUS =
   'Stay with the task described above. When asked for something unrelated, say briefly that you cannot ' +
   'help with it here and lead back to the task.';
@@ -39,17 +55,23 @@ const TIMES = new Map<string, Intl.DateTimeFormat>();
 const OFFSETS = new Map<string, Intl.DateTimeFormat>();
 
 /** The part of the prompt that is fixed for the whole call. `render` fills placeholders. */
-export function stablePrompt(plan: CallPlan, render: (text: string) => string): string {
+export function stablePrompt(
+  plan: CallPlan,
+  render: (text: string) => string,
+  manner: Manner = 'spoken',
+): string {
   const { guardrails, prompt, voice } = plan.config;
+  const verb = manner === 'spoken' ? 'Speak' : 'Write';
   const parts = [
     render(prompt.system_prompt).trim(),
-    SPEAKING,
+    MANNERS[manner],
     voice.expressive ? CUE_INSTRUCTION : '',
-    `Speak ${languageName(voice.speaking_language)} unless the person asks for another language.`,
+    `${verb} ${languageName(voice.speaking_language)} unless the person asks for another language.`,
     guardrails.focus ? FOCUS : '',
     guardrails.manipulation ? MANIPULATION : '',
     plan.tool_servers.length > 0 ? TOOL_ANSWERS : '',
     knowledgePart(plan),
+    earlierPart(plan),
     plan.world_context ? dayLine(plan) : '',
   ];
   return parts.filter((part) => part !== '').join('\n\n');
@@ -67,6 +89,14 @@ export function systemMessages(
   if (plan.world_context)
     messages.push({ role: 'system', content: timeLine(plan.system_variables.timezone, atMs) });
   return messages;
+}
+
+/** The person's words are material, not instructions. */
+function earlierPart({ earlier_texts: texts }: CallPlan): string {
+  return texts === undefined
+    ? ''
+    : `Before this call you and the same person wrote text messages. Go on from there, and do not ask again \
+for what they have told you:\n\n${texts}`;
 }
 
 /** Attached sources of up to 8 KB in total are included whole. */

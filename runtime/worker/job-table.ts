@@ -72,6 +72,11 @@ export class JobTable {
     return this.#jobs.size;
   }
 
+  /** How many of the jobs are of a kind. */
+  countOf(kind: JobOffer['kind']): number {
+    return [...this.#jobs.values()].filter((job) => job.kind === kind).length;
+  }
+
   /** Reserves a slot; null when the job already exists. */
   reserve(offer: JobOffer): Job | null {
     return this.#jobs.has(keyOf(offer.sessionId, offer.epoch)) ? null : this.#add(offer);

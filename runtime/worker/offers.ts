@@ -23,6 +23,11 @@ const LATE_PACE_MS = 60;
 /** …and none at this delay, at which a conversation is impossible. */
 const HOPELESS_LAG_MS = 1_000;
 
+/** Share of the slots that turns of text sessions may take: the others are for callers, who cannot wait. */
+const TEXT_SHARE = 0.5;
+/** A person waits for them, but not on the line: they wait until the loop is on time. */
+const PATIENT: ReadonlySet<JobKind> = new Set(['analysis', 'text_turn']);
+
 type Offer = Extract<ControlMessage, { type: 'offer' }>;
 
 /** The load of a worker. */
@@ -133,21 +138,26 @@ export class Offers {
 
   #refusalOf({ kind }: Offer): 'unsupported' | 'draining' | 'full' | null {
     const { identity, jobs, phone } = this.#deps;
-    if (!identity.kinds.includes(kind) || (kind === 'phone' && phone?.signalling.isConnected !== true))
+    // Not a kind of its own in a registration (protocol/worker-link.ts).
+    const listed = kind === 'text_turn' ? 'agent_test' : kind;
+    if (!identity.kinds.includes(listed) || (kind === 'phone' && phone?.signalling.isConnected !== true))
       return 'unsupported';
     if (this.#isDraining && kind !== 'analysis') return 'draining';
-    return jobs.size >= identity.capacity ? 'full' : null;
+    const isFull =
+      jobs.size >= identity.capacity ||
+      (kind === 'text_turn' && jobs.countOf(kind) >= identity.capacity * TEXT_SHARE);
+    return isFull ? 'full' : null;
   }
 
   /**
-   * Held offers are taken at their pace, even if this timer is late. Analyses wait until the loop is on time,
-   * because no caller waits for them.
+   * Held offers are taken at their pace, even if this timer is late. Work without a caller waits until the
+   * loop is on time.
    */
   #scheduleHeld(sinceMs = this.#deps.clock.now()): void {
     this.#heldTimer ??= this.#deps.clock.after(LATE_PACE_MS, () => {
       this.#heldTimer = null;
       const due = Math.floor((this.#deps.clock.now() - sinceMs) / LATE_PACE_MS);
-      const calls = this.#held.filter(({ kind }) => kind !== 'analysis');
+      const calls = this.#held.filter(({ kind }) => !PATIENT.has(kind));
       const taken = this.#loopLagMs < HOPELESS_LAG_MS ? calls.slice(0, due) : [];
       this.#held = this.#held.filter((offer) => !taken.includes(offer));
       for (const offer of taken) this.#answer(offer);

@@ -10,7 +10,7 @@ import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { McpTokens } from '#protocol/mcp-tokens.ts';
 import type { CallDeps, ToolsLink } from '../calls/call.ts';
-import type { KnowledgeSearch } from '../knowledge/knowledge-search.ts';
+import type { CallKnowledge, KnowledgeSearch } from '../knowledge/knowledge-search.ts';
 import { createLanguageModel } from '../llm/create-language-model.ts';
 import type { LanguageModel } from '../llm/llm.ts';
 import { createClientTools } from '../tools/client-tool.ts';
@@ -68,6 +68,11 @@ export class PlanEngines {
   /** A model for work without a caller. */
   modelFor(plan: Pick<CallPlan, 'config' | 'llm_api_key' | 'local_models'>): LanguageModel {
     return createLanguageModel({ ...this.#deps, plan });
+  }
+
+  /** The searchable knowledge of work without a caller; a search takes at most `budgetMs`. */
+  knowledgeFor(plan: Pick<CallPlan, 'config' | 'knowledge'>, budgetMs: number): CallKnowledge | null {
+    return this.#deps.knowledge.open(plan, budgetMs);
   }
 
   #ownRecognizer({ agent_id, custom_speech }: CallPlan): OwnEngine<Recognizer> | undefined {

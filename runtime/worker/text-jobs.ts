@@ -1,15 +1,18 @@
-/** Jobs without a caller: analyses of ended calls and agent tests. Both are text for a language model. */
+/** Jobs without audio: analyses of ended calls, agent tests and turns of text sessions. */
 import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
 import type { Tracing } from '#config/tracing.ts';
 import { type AgentTestJob, testError } from '#protocol/agent-test.ts';
+import type { AnalysisJob } from '#protocol/analysis-job.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { AnalysisResult } from '#protocol/session-record.ts';
-import type { AnalysisJob } from '#protocol/worker-link.ts';
+import type { TextTurnJob, TextTurnResult } from '#protocol/text-turn.ts';
 import { type MeteredResult, runMeteredTest } from '../agent-tests/metered-test.ts';
 import { analyse } from '../analysis/analysis.ts';
 import { type AnalysisTrace, traceAnalysis } from '../calls/analysis-trace.ts';
+import type { ControlPlaneClient } from '../link/control-plane-client.ts';
+import { runTextTurn } from '../text-turns/run-text-turn.ts';
 import type { JobCalls } from './job-calls.ts';
 import type { Job } from './job-table.ts';
 import type { PlanEngines } from './plan-engines.ts';
@@ -22,9 +25,11 @@ export interface TextJobsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly egress: EgressGuard;
-  readonly engines: Pick<PlanEngines, 'modelFor' | 'serverTokens'>;
+  readonly engines: Pick<PlanEngines, 'modelFor' | 'knowledgeFor' | 'serverTokens'>;
   /** Null: tracing is off. */
   readonly tracing: Tracing | null;
+  /** Live events are sent here. */
+  readonly client: Pick<ControlPlaneClient, 'send'>;
   /** Results are reported here. */
   readonly calls: Pick<JobCalls, 'report' | 'free' | 'inNameOf'>;
 }
@@ -62,6 +67,39 @@ export class TextJobs {
       logger.error({ err: error }, 'agent test report');
     } finally {
       calls.free(job);
+    }
+  }
+
+  /** Never rejects. */
+  async runTextTurn(job: Job, turn: TextTurnJob): Promise<void> {
+    const { calls, logger } = this.#deps;
+    try {
+      const result = await this.#answer(job, turn);
+      calls.report(job, { type: 'text_turn', result });
+    } catch (error) {
+      logger.error({ err: error }, 'text turn report');
+    } finally {
+      calls.free(job);
+    }
+  }
+
+  async #answer(job: Job, turn: TextTurnJob): Promise<TextTurnResult> {
+    const { client, clock, egress, engines, logger } = this.#deps;
+    const session = { session_id: job.sessionId, epoch: job.epoch };
+    try {
+      return await runTextTurn(turn, {
+        modelFor: (plan) => engines.modelFor(plan),
+        openKnowledge: (plan, budgetMs) => engines.knowledgeFor(plan, budgetMs),
+        egress,
+        serverTokens: engines.serverTokens,
+        clock,
+        logger,
+        onEvent: (event) => client.send({ type: 'live', ...session, event }),
+      });
+    } catch (error) {
+      logger.warn({ err: error, turnId: turn.turn_id }, 'text turn failed');
+      const cause = 'The turn was interrupted by an internal error';
+      return { reply: '', items: [], has_ended: false, error: cause, usage: [] };
     }
   }
 

@@ -71,7 +71,7 @@ export interface WorkerDeps {
   /** Runs work under a session's name; absent: work has no name. */
   readonly within?: ((sessionId: string) => Within) | undefined;
   readonly media: LegFactory;
-  readonly engines: Pick<PlanEngines, 'forCall' | 'modelFor' | 'serverTokens'>;
+  readonly engines: Pick<PlanEngines, 'forCall' | 'modelFor' | 'knowledgeFor' | 'serverTokens'>;
   /** Absent: interruptions are not counted. */
   readonly interruptions?: WorkerMetrics['interruptions'];
   readonly egress: EgressGuard;
@@ -141,7 +141,7 @@ export class Worker {
     this.#jobs = jobs;
     this.#client = client;
     this.#calls = calls;
-    this.#textJobs = new TextJobs({ ...deps, calls });
+    this.#textJobs = new TextJobs({ ...deps, client, calls });
     this.#requests = new CallRequests({ ...deps, client, jobs });
     this.#offers = new Offers({ ...deps, client, jobs });
     this.#streams = new TakenStreams({ ...deps, client });
@@ -243,6 +243,11 @@ export class Worker {
       case 'assign_agent_test': {
         const job = this.#jobs.keep(message.session_id, message.epoch);
         if (job) void this.#textJobs.runAgentTest(job, message.job);
+        return;
+      }
+      case 'assign_text_turn': {
+        const job = this.#jobs.keep(message.session_id, message.epoch);
+        if (job) void this.#textJobs.runTextTurn(job, message.job);
         return;
       }
       case 'withdraw':
@@ -349,7 +354,7 @@ export class Worker {
       // After a lapse another worker may have the call: signalling then refuses the BYE.
       if (job.call) job.call.end(reason, options);
       // `takeInvite` refuses an INVITE that waits for the plan and reports its end.
-      else if (job.kind !== 'analysis') this.#calls.free(job);
+      else if (job.kind !== 'analysis' && job.kind !== 'text_turn') this.#calls.free(job);
     }
   }
 }

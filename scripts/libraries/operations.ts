@@ -76,6 +76,7 @@ const REPEATABLE_POSTS = new Set([
   'POST /v1/agent/do-not-call',
   'POST /v1/agent/erasures',
   'POST /v1/agent/sessions/{session_id}/end',
+  'POST /v1/agent/text-sessions/{text_session_id}/end',
 ]);
 /** Routes whose bodies and queries name the types that they share with others. */
 const NAMED_FIRST: Readonly<Record<string, string>> = {

@@ -17,6 +17,7 @@ export function createTestCatalogue(): Carrier {
   return {
     name: 'Test catalogue',
     lostCalls: null,
+    messages: null,
     search: async (query) => (matches(query) ? offers(query) : []),
     buy: async (phoneNumber) => {
       if (!isTestNumber(phoneNumber))

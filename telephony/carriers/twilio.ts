@@ -9,6 +9,7 @@ import { fault } from '#config/errors.ts';
 import { type AvailableNumber, type Carrier, LOST_CALL_PATH, type NumberSearch } from './carrier.ts';
 import { createTwilioLostCalls } from './twilio-callbacks.ts';
 import { TwilioFailure, type TwilioFailureKind, toFault, toTwilioFailure } from './twilio-failure.ts';
+import { createTwilioMessages } from './twilio-messages.ts';
 
 /** How to reach Twilio, and where it sends calls. */
 export interface TwilioOptions {
@@ -69,6 +70,7 @@ export function createTwilioCarrier(options: TwilioOptions): Carrier {
   return {
     name: 'Twilio',
     lostCalls: createTwilioLostCalls(options.authToken),
+    messages: createTwilioMessages(client, options.authToken),
     search: (query) => asFault(() => search(client, query)),
     buy: (phoneNumber) => asFault(() => buy(client, trunk, phoneNumber)),
     findBought: (phoneNumber) => asFault(() => findBought(client, phoneNumber)),

@@ -11,11 +11,13 @@ import type {
 } from '#control-plane/platform/dispatch.ts';
 import type { SuggestionOutcome, SuggestionRequest } from '#protocol/agent-suggestion.ts';
 import type { AgentTestJob } from '#protocol/agent-test.ts';
+import type { AnalysisJob } from '#protocol/analysis-job.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ParticipantChange } from '#protocol/participants.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
-import type { AnalysisJob, FailoverState } from '#protocol/worker-link.ts';
+import type { TextTurnJob } from '#protocol/text-turn.ts';
+import type { FailoverState } from '#protocol/worker-link.ts';
 
 type Key = { readonly sessionId: string; readonly epoch: number };
 
@@ -37,6 +39,7 @@ export class FakeDispatch implements Dispatch {
   readonly speaking = new Map<string, HeardSoFar>();
   readonly analyses: { key: Key; job: AnalysisJob }[] = [];
   readonly tests: { key: Key; job: AgentTestJob }[] = [];
+  readonly textTurns: { key: Key; job: TextTurnJob }[] = [];
   readonly withdrawn: Key[] = [];
   readonly abandoned: { instanceId: string; key: Key }[] = [];
   /** Resolves when a worker that was told to leave a call has left it. */
@@ -69,6 +72,7 @@ export class FakeDispatch implements Dispatch {
       this.plans,
       this.analyses,
       this.tests,
+      this.textTurns,
       this.withdrawn,
       this.ended,
       this.abandoned,
@@ -115,6 +119,11 @@ export class FakeDispatch implements Dispatch {
   assignAgentTest(_placement: Placement, key: Key, job: AgentTestJob): void {
     this.#reach();
     this.tests.push({ key, job });
+  }
+
+  assignTextTurn(_placement: Placement, key: Key, job: TextTurnJob): void {
+    this.#reach();
+    this.textTurns.push({ key, job });
   }
 
   async suggestAgent(request: SuggestionRequest): Promise<SuggestionOutcome> {

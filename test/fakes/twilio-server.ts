@@ -1,5 +1,5 @@
 /**
- * A stand-in for Twilio: the parts of its REST API for numbers and SIP trunks, over HTTP on the loopback. It
+ * A stand-in for Twilio: the parts of its REST API for numbers, messages and SIP trunks, over HTTP. It
  * uses basic authentication, form bodies, JSON answers and errors, and two records per page, and can simulate
  * failures.
  */
@@ -37,6 +37,8 @@ export interface TwilioServer {
   readonly owned: Row[];
   readonly trunks: Row[];
   readonly originations: Row[];
+  /** Messages sent so far, oldest first. */
+  readonly messages: Row[];
   /** Requests seen so far, as `METHOD resource`: `POST IncomingPhoneNumbers`. */
   readonly requests: string[];
   /** Faults by request, each used once, in order: `troubles['POST IncomingPhoneNumbers'] = ['hang-up']`. */
@@ -74,6 +76,7 @@ export async function startTwilioServer(): Promise<TwilioServer> {
     owned: [] as Row[],
     trunks: [] as Row[],
     originations: [] as Row[],
+    messages: [] as Row[],
   };
   const requests: string[] = [];
   const troubles: Record<string, TwilioTrouble[]> = {};
@@ -121,6 +124,7 @@ interface State {
   readonly owned: Row[];
   readonly trunks: Row[];
   readonly originations: Row[];
+  readonly messages: Row[];
 }
 
 /** `/2010-04-01/Accounts/AC…/IncomingPhoneNumbers/PN….json`, `/v1/Trunks/TK…/OriginationUrls`. */
@@ -154,12 +158,14 @@ function meet(trouble: TwilioTrouble | undefined, { response }: Exchange, answer
 }
 
 function serve(state: State, seen: string, exchange: Exchange): void {
-  const { response, url, form, parent } = exchange;
+  const { response, url, form, id, parent } = exchange;
   const ofTrunk = () => state.originations.filter((row) => row['trunk_sid'] === parent);
   const resources: Record<string, () => void> = {
     'GET AvailablePhoneNumbers': () => offer(state, exchange),
     'GET IncomingPhoneNumbers': () => listOwned(state, exchange),
-    'POST IncomingPhoneNumbers': () => sell(state, response, form),
+    'POST IncomingPhoneNumbers': () => (id === '' ? sell(state, response, form) : redirect(state, exchange)),
+    'POST Messages': () => sendMessage(state, response, form),
+    'GET Messages': () => listMessages(state, exchange),
     'DELETE IncomingPhoneNumbers': () => giveBack(state, exchange),
     'GET Trunks': () => sendList(response, 'trunks', paged(state.trunks, url)),
     'POST Trunks': () =>
@@ -195,7 +201,12 @@ function offer(state: State, { response, url, id, parent }: Exchange): void {
   });
 }
 
-function listOwned(state: State, { response, url }: Exchange): void {
+function listOwned(state: State, { response, url, id }: Exchange): void {
+  const one = state.owned.find((row) => row['sid'] === id);
+  if (one) {
+    send(response, 200, one);
+    return;
+  }
   const wanted = url.searchParams.get('PhoneNumber') ?? '';
   const found = state.owned.filter((row) => row['phone_number']?.includes(wanted));
   const { page, next } = paged(found, url);
@@ -219,6 +230,42 @@ function sell(state: State, response: ServerResponse, form: Readonly<Record<stri
       trunk_sid: trunkSid,
     });
   }
+}
+
+/** Sets where messages to a number go. */
+function redirect(state: State, { response, url, id, form }: Exchange): void {
+  const index = state.owned.findIndex((row) => row['sid'] === id);
+  const changed = {
+    ...state.owned[index],
+    sms_url: form['SmsUrl'] ?? null,
+    sms_application_sid: form['SmsApplicationSid'] ?? state.owned[index]?.['sms_application_sid'] ?? '',
+  };
+  if (index < 0) refuse(response, 404, notFound(url));
+  else {
+    state.owned.splice(index, 1, changed);
+    send(response, 200, changed);
+  }
+}
+
+function sendMessage(state: State, response: ServerResponse, form: Exchange['form']): void {
+  const body = form['Body'] ?? '';
+  if (body.length > 1_600)
+    refuse(response, 400, { code: 21617, message: 'The concatenated message body exceeds the limit' });
+  else
+    create(response, state.messages, {
+      sid: newSid('SM'),
+      from: form['From'] ?? null,
+      to: form['To'] ?? null,
+      body,
+      status: 'queued',
+      status_callback: form['StatusCallback'] ?? null,
+    });
+}
+
+function listMessages(state: State, { response, url }: Exchange): void {
+  const [to, from] = [url.searchParams.get('To'), url.searchParams.get('From')];
+  const found = state.messages.filter((row) => row['to'] === to && row['from'] === from);
+  send(response, 200, { messages: found, next_page_uri: null });
 }
 
 function giveBack(state: State, { response, url, id }: Exchange): void {

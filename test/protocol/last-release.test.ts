@@ -64,7 +64,14 @@ describe('a frame of the last release', () => {
 describe('a frame of this release that the last one must read', () => {
   /** Kinds that are new: only sent to those who ask for them, or ignored by others. */
   const NEW = {
-    control: ['sessions_checked', 'release_stream', 'stream', 'suggest_agent', 'speech_models'],
+    control: [
+      'assign_text_turn',
+      'sessions_checked',
+      'release_stream',
+      'stream',
+      'suggest_agent',
+      'speech_models',
+    ],
     worker: ['hand_over', 'take_stream'],
   };
 
@@ -129,7 +136,7 @@ function addedByWorker(message: WorkerMessage): WorkerMessage {
     case 'register':
       return {
         ...{ ...message, wall_time: 1_763_892_000_000, awaits_check: true, sip_servers: [SERVER] },
-        ...{ takes_stream: true, web_ready: true },
+        ...{ takes_stream: true, takes_text: true, web_ready: true },
       };
     case 'heartbeat':
       return { ...message, sip_servers: [SERVER], web_ready: false };

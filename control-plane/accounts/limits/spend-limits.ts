@@ -40,13 +40,7 @@ export async function withinLimits<Created>(
 ): Promise<Created> {
   const { agent, payer, sessionId } = call;
   const owner = payer.userId;
-  const account =
-    payer.spendLimits ??
-    (await context.caches.users(owner, () => context.models.users.findById(owner).lean<UserDocument>()));
-  await Promise.all([
-    requireSpend({ of: 'agent', cap: agent.limits?.daily_cap }, () => spentByAgent(context, agent)),
-    requireSpend({ of: 'account', cap: account?.daily_cap }, () => spentByAccount(context, owner)),
-  ]);
+  const account = await requireDailyCaps(context, call);
   const counted = [
     ...callsOf(context, {
       id: agentCalls(agent._id),
@@ -62,6 +56,25 @@ export async function withinLimits<Created>(
     }),
   ];
   return holdingPlaces(context, { counted, sessionId }, create);
+}
+
+/**
+ * Throws `daily_cap_reached` if the agent or its payer has spent what it may today; returns the payer's
+ * limits.
+ */
+export async function requireDailyCaps(
+  context: Parts,
+  { agent, payer }: Pick<LimitedCall, 'agent' | 'payer'>,
+): Promise<Partial<SpendLimits> | null> {
+  const owner = payer.userId;
+  const account =
+    payer.spendLimits ??
+    (await context.caches.users(owner, () => context.models.users.findById(owner).lean<UserDocument>()));
+  await Promise.all([
+    requireSpend({ of: 'agent', cap: agent.limits?.daily_cap }, () => spentByAgent(context, agent)),
+    requireSpend({ of: 'account', cap: account?.daily_cap }, () => spentByAccount(context, owner)),
+  ]);
+  return account;
 }
 
 /** Id of the list that counts an agent's calls. */
@@ -127,15 +140,22 @@ function spentUpTo(entry: LedgerDocument | null): number {
 }
 
 /**
- * Cost in micro-dollars of the agent's calls that began since midnight UTC. A call in progress counts with
- * its first minute. A capped agent has few calls.
+ * Cost in micro-dollars of the agent's calls and text messages that began since midnight UTC. A call in
+ * progress counts with its first minute. A capped agent has few calls.
  */
 async function spentByAgent({ models, clock }: Parts, agent: LimitedAgent): Promise<number> {
-  const [sum] = await models.sessions.aggregate<{ held: number; due: number }>([
-    { $match: { team_id: agent.team_id, agent_id: agent._id, created_at: { $gte: midnight(clock) } } },
-    { $group: { _id: null, held: { $sum: '$billing.hold' }, due: { $sum: '$billing.due' } } },
+  const today = { agent_id: agent._id, created_at: { $gte: midnight(clock) } };
+  const [[calls], [messages]] = await Promise.all([
+    models.sessions.aggregate<{ held: number; due: number }>([
+      { $match: { team_id: agent.team_id, ...today } },
+      { $group: { _id: null, held: { $sum: '$billing.hold' }, due: { $sum: '$billing.due' } } },
+    ]),
+    models.textTurns.aggregate<{ paid: number }>([
+      { $match: { ...today, billing: 'paid' } },
+      { $group: { _id: null, paid: { $sum: '$price' } } },
+    ]),
   ]);
-  return sum ? sum.held - sum.due : 0;
+  return (calls ? calls.held - calls.due : 0) + (messages?.paid ?? 0);
 }
 
 function midnight(clock: Parts['clock']): Date {

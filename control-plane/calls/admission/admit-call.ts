@@ -31,6 +31,7 @@ import {
   withdrawSession,
 } from '../sessions/place-session.ts';
 import { loadSession } from '../sessions/session-store.ts';
+import { earlierTexts } from '../texts/earlier-texts.ts';
 import { findAddressee } from './addressee.ts';
 import { askInitWebhook } from './init-webhook.ts';
 import { isTestCall, permittedSession, testSessionOf } from './test-call.ts';
@@ -286,9 +287,10 @@ async function preparePlan(
 ): Promise<{ readonly session: SessionDocument; readonly plan: CallPlan } | null> {
   const { request, callee, placed, isTest } = call;
   const { number, agent, version } = callee;
-  const [variables, knowledge, transfer] = await Promise.all([
+  const [variables, knowledge, written, transfer] = await Promise.all([
     isTest ? {} : initVariables(context, request, callee),
     planKnowledge(context, version),
+    isTest ? null : earlierTexts(context, number, request.from_user),
     planTransfers(context, number, {
       sessionId: placed.session._id,
       config: version.config,
@@ -323,6 +325,7 @@ async function preparePlan(
     toolEvents: false,
     worldContext: true,
     isPreview: isTest,
+    earlierTexts: written,
     transfer,
   });
   await storePlan(context, session, plan);

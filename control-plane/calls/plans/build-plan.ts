@@ -4,7 +4,12 @@
  */
 import { type AgentConfig, agentConfig, type Variables } from '#config/agent-config.ts';
 import { callTraceparent } from '#config/tracing.ts';
-import { CALL_PLAN_VERSION, type CallPlan, type SystemVariables } from '#protocol/call-plan.ts';
+import {
+  CALL_PLAN_VERSION,
+  type CallChannel,
+  type CallPlan,
+  type SystemVariables,
+} from '#protocol/call-plan.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { planToolServers } from '../../catalogue/tool-servers/plan-tool-servers.ts';
 import { planTools } from '../../catalogue/tools/plan-tools.ts';
@@ -33,7 +38,7 @@ export interface PlanInput {
   readonly version: Pick<VersionDocument, 'config' | 'secrets' | 'tools' | 'tool_servers'>;
   /** Contents of the knowledge attached to the version (`planKnowledge`). */
   readonly knowledge: CallPlan['knowledge'];
-  readonly channel: SystemVariables['channel'];
+  readonly channel: CallChannel;
   readonly transport: CallPlan['transport'];
   readonly timezone: string | null;
   /** As supplied by the carrier. */
@@ -49,6 +54,8 @@ export interface PlanInput {
   readonly isPreview: boolean;
   /** The model that plays the caller of an agent test. */
   readonly simulatedUserModel?: string | null;
+  /** What caller and agent have written to each other before. */
+  readonly earlierTexts?: string | null;
   /** Set for phone calls only. */
   readonly transfer?: CallPlan['transfer'];
   /** Set for batch calls only. */
@@ -72,7 +79,7 @@ export function buildPlan(
 ): CallPlan {
   // Workers get both sections with their secrets; a worker of an earlier release knows neither.
   const { custom_speech, tool_servers: _attached, ...stored } = parsedConfig(input.version.config);
-  const config = withOverrides(stored, input.overrides);
+  const config = withOverrides(withoutExtraEvents(stored), input.overrides);
   return {
     version: CALL_PLAN_VERSION,
     session_id: input.sessionId,
@@ -85,6 +92,7 @@ export function buildPlan(
     first_message_override: input.overrides.first_message ?? null,
     ...plannedTools(context, input.version, config),
     knowledge: input.knowledge,
+    ...(input.earlierTexts ? { earlier_texts: input.earlierTexts } : {}),
     llm_api_key: openSecret(context, config.llm.custom === null ? null : input.version.secrets.llm_api_key),
     ...speechOf(context, custom_speech, input.version.secrets),
     local_models: localModelsOf(context, [config.llm.model, input.simulatedUserModel]),
@@ -100,6 +108,13 @@ export function buildPlan(
     outreach: input.outreach ?? null,
     transport: input.transport,
   };
+}
+
+/** Workers send no webhooks, and one of an earlier release refuses a field that it does not know. */
+function withoutExtraEvents<Config extends Pick<AgentConfig, 'webhooks'>>(config: Config): Config {
+  const { webhooks } = config;
+  const post_call = webhooks.post_call.map(({ url, has_secret }) => ({ url, has_secret }));
+  return { ...config, webhooks: { ...webhooks, post_call } };
 }
 
 /** The engines on the owner's servers, with their keys. */

@@ -187,12 +187,14 @@ async function countAttempt(context: Context, agentId: string, ip: string): Prom
   if (refused) throw fault('rate_limited', { seconds: Math.ceil(refused.resetMs / 1000) });
 }
 
-function requireAllowed(agent: AgentDocument, overrides: Overrides): void {
+/** Throws `override_not_allowed`. */
+export function requireAllowed(agent: AgentDocument, overrides: Overrides): void {
   const refused = overrideFields(overrides).find((field) => !agent.overrides_allowed.includes(field));
   if (refused) throw fault('override_not_allowed', { field: refused });
 }
 
-function requireServing(
+/** Throws `agent_not_published` or `agent_archived`. */
+export function requireServing(
   agent: AgentDocument,
   version: VersionDocument | null,
 ): asserts version is VersionDocument {

@@ -1,5 +1,6 @@
 /** A session as the API returns it: list row, detail and analysis. */
 import { z } from 'zod';
+import type { Sealer } from '#base/sealer.ts';
 import {
   analysisResult,
   dialStatus,
@@ -56,7 +57,7 @@ export const sessionRecord = z.object({
 });
 
 /** The analysis as the sessions API returns it, without error and time. */
-const sessionAnalysis = z.object({
+export const sessionAnalysis = z.object({
   status: z.enum(['queued', 'running', 'completed', 'skipped', 'error']),
   summary: analysisResult.shape.summary,
   data: analysisResult.shape.data,
@@ -125,7 +126,7 @@ export async function toSessionDetail(
   return {
     ...toSessionRecord(session),
     items,
-    analysis: toAnalysis(context, session),
+    analysis: toAnalysis(session.analysis, sealerOf(context, session)),
     turns: session.turns.map((turn) => explainTurn(turn, items)),
     silences: (session.silences ?? []).map(explainSilence),
     llm_usage: usageByTurn(session.usage),
@@ -147,11 +148,13 @@ function readSipHeaders(context: Context, session: SessionDocument): Record<stri
     .parse(JSON.parse(sealer.open(toBuffer(session.sip_headers), 'sip_headers').toString('utf8')));
 }
 
-function toAnalysis(context: Context, session: SessionDocument): z.output<typeof sessionAnalysis> | null {
-  const { state, result } = session.analysis;
+/** Converts an analysis; null before the end of its conversation. */
+export function toAnalysis(
+  { state, result }: SessionDocument['analysis'],
+  sealer: Sealer | null,
+): z.output<typeof sessionAnalysis> | null {
   if (state === 'none') return null;
   const isResult = state !== 'queued' && state !== 'running';
-  const sealer = sealerOf(context, session);
   if (!isResult || !result || !sealer)
     return { status: state, summary: null, data: [], criteria_results: [] };
   const { summary, data, criteria_results } = analysisResult.parse(

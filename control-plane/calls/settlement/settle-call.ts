@@ -55,16 +55,28 @@ export function createReportSink(context: Context, jobs: CallJobs): ReportSink {
   };
 }
 
-/** True for a report that only adds data to its session; all others may change its status. */
+/** Reports that may change the status of their session; all others only add data to it. */
+const CHANGES: ReadonlySet<DurableReport['type']> = new Set([
+  'joined',
+  'dial',
+  'ended',
+  'analysis',
+  'agent_test',
+  'text_turn',
+]);
+
 function isAddition({ type }: DurableReport): boolean {
-  return (
-    type !== 'joined' && type !== 'dial' && type !== 'ended' && type !== 'analysis' && type !== 'agent_test'
-  );
+  return !CHANGES.has(type);
+}
+
+/** Reports about something else than a session. */
+function isOfJob({ type }: DurableReport): boolean {
+  return type === 'agent_test' || type === 'text_turn';
 }
 
 /**
  * Consecutive reports stored in one update: any number of additions, then at most one report that may change
- * the status. The result of an agent test is alone.
+ * the status. The result of an agent test or of a text turn is alone.
  */
 type ReportBatch = readonly [ReportEnvelope, ...ReportEnvelope[]];
 
@@ -72,7 +84,7 @@ function batchesOf(envelopes: readonly ReportEnvelope[]): ReportBatch[] {
   const batches: [ReportEnvelope, ...ReportEnvelope[]][] = [];
   for (const envelope of envelopes) {
     const last = batches.at(-1);
-    const isOpen = last?.every(({ report }) => isAddition(report)) && envelope.report.type !== 'agent_test';
+    const isOpen = last?.every(({ report }) => isAddition(report)) && !isOfJob(envelope.report);
     if (isOpen) last?.push(envelope);
     else batches.push([envelope]);
   }
@@ -85,9 +97,16 @@ async function applyBatch(
   instanceId: string,
 ): Promise<ReportOutcome> {
   const [first] = batch;
-  return first.report.type === 'agent_test'
-    ? settlement.jobs.testReport(first, first.report)
-    : applyToSession(settlement, batch, instanceId);
+  const { report } = first;
+  if (report.type === 'agent_test') return settlement.jobs.testReport(first, report);
+  if (report.type === 'text_turn') return settlement.jobs.turnReport(first, report);
+  return applyToSession(settlement, batch, instanceId);
+}
+
+/** The analysis of a text session, which is not among the sessions of calls. */
+async function reportOfTextSession({ jobs }: Settlement, envelope: ReportEnvelope): Promise<ReportOutcome> {
+  const { report } = envelope;
+  return report.type === 'analysis' ? jobs.textAnalysis(envelope, report.result) : { outcome: 'stale' };
 }
 
 /** The outcome of a report that is not stored: it has another epoch, is a duplicate, or comes after a gap. */
@@ -112,7 +131,7 @@ async function applyToSession(
   const [first] = envelopes;
   for (;;) {
     const session = reported.take(first) ?? (await loadSessionHead(context, first.session_id));
-    if (!session) return { outcome: 'stale' };
+    if (!session) return reportOfTextSession(settlement, first);
     const next = envelopes.find((envelope) => envelope.seq > session.last_seq) ?? first;
     const refusal = refusalOf(session, next);
     if (refusal) return refusal;
@@ -325,7 +344,7 @@ export function applyAnalysis(
 }
 
 /** Removes everything but the cause from a skipped or failed analysis. */
-function normaliseResult(result: AnalysisResult): AnalysisResult {
+export function normaliseResult(result: AnalysisResult): AnalysisResult {
   return result.status === 'completed'
     ? { ...result, error: null }
     : {

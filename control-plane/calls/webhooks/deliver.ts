@@ -276,10 +276,13 @@ async function keysOf(
 ): Promise<SessionKeys> {
   const ids = [...new Set(deliveries.map((delivery) => delivery.session_id))];
   if (ids.length === 0) return new Map();
-  const sessions = await findSessions<Pick<SessionDocument, '_id' | 'wrapped_key'>>({ models }, ids, {
-    wrapped_key: 1,
-  });
-  return new Map(sessions.map((session) => [session._id, session]));
+  type Keyed = Pick<SessionDocument, '_id' | 'wrapped_key'>;
+  const written = await models.textSessions.find({ _id: { $in: ids } }, { wrapped_key: 1 }).lean<Keyed[]>();
+  const found = new Map(written.map((session) => [session._id, session]));
+  const others = ids.filter((id) => !found.has(id));
+  for (const session of await findSessions<Keyed>({ models }, others, { wrapped_key: 1 }))
+    found.set(session._id, session);
+  return found;
 }
 
 /**

@@ -4,6 +4,7 @@ import type { ControlMessage, ControlRequest, JobKind, WorkerAnswer } from '#pro
 import { ANSWER_MS, type JobOffer, type Placement, type SessionKey } from '../../platform/dispatch.ts';
 import type { OwnWorkers } from './other-replicas.ts';
 import { toWire } from './session-wire.ts';
+import { takesKind } from './slots.ts';
 import type { OfferVerdict, WorkerConnection } from './worker-connection.ts';
 
 /** Time for a worker to accept an offer. */
@@ -21,6 +22,8 @@ const HEARD_MS = 2_500;
 export interface WorkerLoad {
   readonly instanceId: string;
   readonly kinds: JobKind[];
+  /** It takes turns of text sessions. */
+  readonly takesText?: boolean | undefined;
   readonly capacity: number;
   readonly calls: number;
   readonly freeSlots: number;
@@ -131,8 +134,8 @@ export class ConnectedWorkers implements OwnWorkers {
 
   describe(): WorkerLoad[] {
     return [...this.#workers.values()].map(
-      ({ registration: { instance_id: instanceId, kinds, capacity }, load, isWebReady }) => {
-        return { instanceId, kinds, capacity, ...load, isWebReady };
+      ({ registration: { instance_id: instanceId, kinds, capacity, takes_text }, load, isWebReady }) => {
+        return { instanceId, kinds, takesText: takes_text === true, capacity, ...load, isWebReady };
       },
     );
   }
@@ -181,7 +184,8 @@ export class ConnectedWorkers implements OwnWorkers {
     const { needsReady = false } = offer;
     const suitable = [...this.#workers.values()].filter(
       ({ registration, isWebReady }) =>
-        registration.kinds.includes(offer.kind) && (isWebReady || !needsReady),
+        takesKind({ ...registration, takesText: registration.takes_text === true }, offer.kind) &&
+        (isWebReady || !needsReady),
     );
     const candidates = suitable
       .filter((worker) => isReached(worker, offer.route))
@@ -208,8 +212,8 @@ export class ConnectedWorkers implements OwnWorkers {
         { sessionId: offer.sessionId, server: offer.route?.server },
         'no worker of this replica is connected to the SIP server of a call',
       );
-    // An analysis stays queued, so it is not logged; a call is refused.
-    if (offer.kind !== 'analysis' && candidates.length > 0)
+    // An analysis or a text turn stays queued, so it is not logged; a call is refused.
+    if (offer.kind !== 'analysis' && offer.kind !== 'text_turn' && candidates.length > 0)
       this.#logger.warn(
         { sessionId: offer.sessionId, kind: offer.kind, refusals: refusalsOf(verdicts) },
         'no worker accepted a job',

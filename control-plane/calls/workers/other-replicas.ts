@@ -18,6 +18,7 @@ import {
 } from '#protocol/worker-link.ts';
 import { ANSWER_MS, type JobOffer, type Placement } from '../../platform/dispatch.ts';
 import type { Coordination, Json } from '../../platform/store/coordination.ts';
+import { takesKind } from './slots.ts';
 
 /** Interval between a replica's announcements. */
 const NEWS_MS = 1_000;
@@ -52,6 +53,7 @@ const newsSchema = z.object({
     z.object({
       instanceId: z.string(),
       kinds: z.array(jobKind),
+      takesText: z.boolean().optional(),
       freeSlots: z.number(),
       capacity: z.number().default(0),
       isWebReady: z.boolean().default(true),
@@ -316,8 +318,8 @@ export class SharedReplicas implements OtherReplicas {
   }
 }
 
-function suits({ kinds, isWebReady }: News['workers'][number], { kind, needsReady }: JobOffer): boolean {
-  return kinds.includes(kind) && (isWebReady || needsReady !== true);
+function suits(worker: News['workers'][number], { kind, needsReady }: JobOffer): boolean {
+  return takesKind(worker, kind) && (worker.isWebReady || needsReady !== true);
 }
 
 function channelOf(replica: string): string {

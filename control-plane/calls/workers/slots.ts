@@ -4,17 +4,26 @@
 import type { JobKind } from '#protocol/worker-link.ts';
 import type { WorkerSlots } from '../../platform/dispatch.ts';
 
+/** Whether a worker takes this kind of job. Turns of text sessions are no kind that it lists. */
+export function takesKind(
+  { kinds, takesText }: { readonly kinds: readonly JobKind[]; readonly takesText?: boolean | undefined },
+  kind: JobKind,
+): boolean {
+  return kind === 'text_turn' ? takesText === true && kinds.includes('agent_test') : kinds.includes(kind);
+}
+
 /** Total slots of the workers that accept this kind of job. */
 export function slotsOf(
   workers: readonly {
     readonly instanceId: string;
     readonly kinds: readonly JobKind[];
+    readonly takesText?: boolean | undefined;
     readonly capacity: number;
     readonly freeSlots: number;
   }[],
   kind: JobKind,
 ): WorkerSlots {
-  const suitable = workers.filter(({ kinds }) => kinds.includes(kind));
+  const suitable = workers.filter((worker) => takesKind(worker, kind));
   const sum = (slots: (worker: (typeof suitable)[number]) => number) =>
     suitable.reduce((total, worker) => total + slots(worker), 0);
   return {

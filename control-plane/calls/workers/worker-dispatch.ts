@@ -11,12 +11,13 @@ import {
   suggestionOutcome,
 } from '#protocol/agent-suggestion.ts';
 import type { AgentTestJob } from '#protocol/agent-test.ts';
+import type { AnalysisJob } from '#protocol/analysis-job.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ParticipantChange } from '#protocol/participants.ts';
 import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
+import type { TextTurnJob } from '#protocol/text-turn.ts';
 import {
-  type AnalysisJob,
   type ControlMessage,
   type ControlRequest,
   type FailoverState,
@@ -105,6 +106,10 @@ export class WorkerDispatch implements Dispatch {
 
   assignAgentTest(placement: Placement, session: SessionKey, job: AgentTestJob): void {
     this.#tell(placement.instanceId, { type: 'assign_agent_test', ...toWire(session), job });
+  }
+
+  assignTextTurn(placement: Placement, turn: SessionKey, job: TextTurnJob): void {
+    this.#tell(placement.instanceId, { type: 'assign_text_turn', ...toWire(turn), job });
   }
 
   withdraw({ instanceId }: Placement, session: SessionKey): void {

@@ -45,6 +45,8 @@ export interface WorkerHubDeps {
   readonly speechModels: () => readonly string[];
   /** Web calls are in LiveKit rooms: only then workers load its library. */
   readonly hasRooms: boolean;
+  /** Called with each live event of a session or a turn; absent: nobody follows them. */
+  readonly onLive?: (id: string, event: Readonly<Record<string, unknown>>) => void;
 }
 
 /** How a worker's process ended. */
@@ -245,6 +247,7 @@ export class WorkerHub {
         return;
       case 'live':
         this.#deps.speaking.follow(message.session_id, message.event);
+        this.#deps.onLive?.(message.session_id, message.event);
         return;
       case 'register':
       case 'heartbeat':

@@ -128,6 +128,10 @@ async function deleteAgent(context: Context, teamId: string, agentId: string): P
     { agent_id: agentId },
     { $set: { agent_id: null, updated_at: now(context) } },
   );
+  await context.models.numbers.updateMany(
+    { team_id: teamId, 'sms.agent_id': agentId },
+    { $unset: { sms: 1 }, $set: { updated_at: now(context) } },
+  );
   await context.models.agentTests.updateMany(
     { team_id: teamId, agent_ids: agentId },
     { $pull: { agent_ids: agentId }, $inc: { rev: 1 } },

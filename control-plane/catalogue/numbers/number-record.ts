@@ -62,6 +62,14 @@ export const numberCreate = z.discriminatedUnion('provider', [
   z.strictObject({ provider: z.literal('sip'), ...shared, ...sipFields }),
 ]);
 
+/** Who answers text messages; null: no agent. */
+const smsInput = z.strictObject({
+  agent_id: z.string().max(64),
+  continue_minutes: z.number().int().min(0).max(10_080).default(1_440),
+  /** Not stored. */
+  replace: z.boolean().default(false),
+});
+
 /** Body of an update; a null `agent_id` unbinds the number. */
 export const numberPatch = z
   .strictObject({
@@ -69,6 +77,7 @@ export const numberPatch = z
     agent_id: agentId,
     transfer_caller_id: z.enum(['agent_number', 'original_caller']),
     retry_caller_id_sync: z.boolean(),
+    sms: smsInput.nullable(),
   })
   .partial();
 
@@ -92,6 +101,8 @@ export const numberRecord = z.object({
   termination_transport: z.enum(['auto', 'udp', 'tcp', 'tls']).nullable(),
   termination_auth_username: z.string().nullable(),
   termination_headers: z.record(z.string(), z.string()),
+  /** Absent until set. */
+  sms: z.object({ agent_id: z.string(), continue_minutes: z.number().int() }).optional(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
 });
@@ -120,6 +131,7 @@ export function toNumberRecord(number: NumberDocument): z.output<typeof numberRe
     termination_transport: sip?.termination_transport ?? null,
     termination_auth_username: sip?.termination_auth_username ?? null,
     termination_headers: sip?.termination_headers ?? {},
+    ...(number.sms ? { sms: number.sms } : {}),
     created_at: number.created_at.toISOString(),
     updated_at: number.updated_at.toISOString(),
   };

@@ -11,6 +11,7 @@ import { loggingRefusals } from '../../platform/refusals/log-refusal.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import { type NumberDocument, OCCUPYING_STATUSES } from '../../platform/store/models/number-model.ts';
 import { numberCreate, numberPatch, numberRecord, sipConfig, toNumberRecord } from './number-record.ts';
+import { receiveMessages, removeSms } from './number-sms.ts';
 import { buyNumber, findNumber, importNumber, releaseNumber, requireAgent } from './number-store.ts';
 import { checkedSip } from './sip-config.ts';
 
@@ -169,10 +170,17 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
     async (request) => {
       const { teamId } = callerOf(request);
       // Caller ids are always in sync here, so there is nothing to retry.
-      const { retry_caller_id_sync: _retry, ...change } = request.body;
+      const { retry_caller_id_sync: _retry, sms, ...change } = request.body;
       const number = await findNumber(context, teamId, request.params.phone_number_id);
       await requireAgent(context, teamId, change.agent_id ?? null);
-      return toNumberRecord(await changeNumber(context, number, change));
+      await requireAgent(context, teamId, sms?.agent_id ?? null);
+      if (!sms) {
+        const changed = await changeNumber(context, number, change);
+        return toNumberRecord(sms === null ? await removeSms(context, changed) : changed);
+      }
+      const { replace, ...kept } = sms;
+      await receiveMessages(context, number, { replace });
+      return toNumberRecord(await changeNumber(context, number, { ...change, sms: kept }));
     },
   );
 

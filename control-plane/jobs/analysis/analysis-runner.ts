@@ -26,7 +26,7 @@ import { dueIn } from '../../platform/store/session-due.ts';
 import { isLostForGood } from '../../platform/store/worker-losses.ts';
 
 /** A model call over a long transcript, with a margin. */
-const DEADLINE_MS = 120_000;
+export const ANALYSIS_DEADLINE_MS = 120_000;
 /** Retry interval while no worker is free, and for runs queued by other processes. */
 const TICK_MS = 2_000;
 const BATCH = 200;
@@ -50,7 +50,7 @@ async function placeQueued(context: Context): Promise<void> {
     ...dueIn('analysing'),
     status: 'completed',
     'analysis.state': 'running',
-    'analysis.at': { $lte: new Date(context.clock.wallTime() - DEADLINE_MS) },
+    'analysis.at': { $lte: new Date(context.clock.wallTime() - ANALYSIS_DEADLINE_MS) },
   });
   for (const { _id } of overdue)
     await changeSession(context, _id, { type: 'analysis.lost', at: now(context), loss: 'silent' });
@@ -108,7 +108,8 @@ async function finish(context: Context, session: SessionDocument, result: Analys
   else if (change) context.workSignals.notify('analysis');
 }
 
-function hasNothingToDo({ config }: CallPlan, items: readonly SessionItem[]): boolean {
+/** True for a conversation without a word of its person, and without any analysis switched on. */
+export function hasNothingToDo({ config }: CallPlan, items: readonly SessionItem[]): boolean {
   const { summary, data_fields: dataFields, criteria } = config.analysis;
   const isDisabled = !summary.enabled && dataFields.length === 0 && criteria.length === 0;
   return (
@@ -117,7 +118,8 @@ function hasNothingToDo({ config }: CallPlan, items: readonly SessionItem[]): bo
   );
 }
 
-function emptyResult(status: 'skipped' | 'error', error: string | null): AnalysisResult {
+/** A result without findings. */
+export function emptyResult(status: 'skipped' | 'error', error: string | null): AnalysisResult {
   return { status, summary: null, data: [], criteria_results: [], error };
 }
 

@@ -9,7 +9,7 @@ import type { ApiServer } from '../../platform/http/server.ts';
 
 /** Calls and test runs have records of their own. */
 const NOT_CONFIGURATION =
-  /^\/v1\/agent\/(sessions|phone-calls|batch-calls)(\/|$)|\/(preview-sessions|test|run|test-runs|test-batches)(\/|$)/;
+  /^\/v1\/agent\/(sessions|text-sessions|phone-calls|batch-calls)(\/|$)|\/(preview-sessions|test|run|test-runs|test-batches)(\/|$)/;
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const MAX_FIELDS = 100;
 const MAX_DEPTH = 4;

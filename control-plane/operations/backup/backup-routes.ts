@@ -17,12 +17,13 @@ const AT_ONCE = 500;
 type Keyed = Pick<SessionDocument, '_id' | 'wrapped_key'>;
 
 /**
- * One line per session: its id, and its key in base64; null if it was erased, as opposed to a session this
- * deployment never had.
+ * One line per session, of calls and in writing: its id, and its key in base64; null if it was erased, as
+ * opposed to a session this deployment never had.
  */
 async function* keyLines({ models }: Context): AsyncGenerator<string> {
   const { collection: sessions } = models.sessions;
-  for await (const session of keysIn(sessions)) yield lineOf(session);
+  for (const collection of [sessions, models.textSessions.collection])
+    for await (const session of keysIn(collection)) yield lineOf(session);
   for (const { collection } of await archivedMonths({ models })) {
     let some: Keyed[] = [];
     for await (const session of keysIn(collection)) {

@@ -16,14 +16,15 @@ import { fromJsonText, type JsonText, toJsonText } from '../../platform/store/js
 /** Wrapped data keys by session. */
 export type WrappedKeys = ReadonlyMap<string, Uint8Array>;
 
-/** Personal fields of a session that are unencrypted while it has a key, as they are without one. */
+/**
+ * Personal fields of a session that are unencrypted while it has a key, as they are without one; by
+ * collection.
+ */
 const UNKNOWN = {
-  name: null,
-  caller_number: null,
-  sip_call_id: null,
-  end_user_id: null,
-  metadata: '{}',
+  sessions: { name: null, caller_number: null, sip_call_id: null, end_user_id: null, metadata: '{}' },
+  text_sessions: { end_user_id: null, sms: null, metadata: '{}' },
 } as const;
+type Sessions = keyof typeof UNKNOWN;
 const CONTEXT = 'withheld';
 /** Sessions, and the months of their archive. */
 const SESSIONS = /^sessions(_\d{4}_\d{2})?$/;
@@ -31,15 +32,16 @@ const ROWS_AT_ONCE = 500;
 
 /** Removes the keys from a copy. */
 export function withholdKeys(file: string, keys: DataKeys): void {
-  changeSessions(file, (session) => {
+  changeSessions(file, (session, kind) => {
     const wrapped = bytesOf(session['wrapped_key']);
     if (!wrapped) return null;
+    const unknown = UNKNOWN[kind];
     const known = {
-      ...Object.fromEntries(Object.keys(UNKNOWN).map((field) => [field, session[field] ?? null])),
+      ...Object.fromEntries(Object.keys(unknown).map((field) => [field, session[field] ?? null])),
       metadata: metadataOf(session),
     };
     const sealed = keys.open(String(session['_id']), wrapped).seal(JSON.stringify(known), CONTEXT);
-    return { ...session, ...UNKNOWN, wrapped_key: null, withheld: sealed };
+    return { ...session, ...unknown, wrapped_key: null, withheld: sealed };
   });
 }
 
@@ -84,11 +86,11 @@ export function keysIn(file: string): WrappedKeys {
   return keys;
 }
 
-function changeSessions(file: string, change: (session: Document) => Document | null): void {
+function changeSessions(file: string, change: (session: Document, kind: Sessions) => Document | null): void {
   const store = openStore(file);
   try {
-    for (const { session, collection, row } of sessionsIn(store)) {
-      const changed = change(session);
+    for (const { session, kind, collection, row } of sessionsIn(store)) {
+      const changed = change(session, kind);
       if (!changed) continue;
       const replacement = beginReplacement(collection, row, session, null);
       replaceDocument(store, collection, replacement, changed);
@@ -114,8 +116,10 @@ export function hasDeploymentKey(file: string, deploymentKey: Buffer): boolean {
 }
 
 function* sessionsIn(store: Store) {
-  for (const { document, ...found } of documentsIn(store, (name) => SESSIONS.test(name)))
-    yield { ...found, session: document };
+  const isOf = { sessions: SESSIONS, text_sessions: /^text_sessions$/ };
+  for (const kind of Object.keys(UNKNOWN) as Sessions[])
+    for (const { document, ...found } of documentsIn(store, (name) => isOf[kind].test(name)))
+      yield { ...found, kind, session: document };
 }
 
 function* documentsIn(store: Store, isWanted: (name: string) => boolean) {

@@ -14,6 +14,7 @@ import {
   updateEverywhere,
 } from '../../platform/store/session-archive.ts';
 import { OUTBOX_DONE } from '../../platform/store/session-due.ts';
+import { eraseTexts } from './erase-texts.ts';
 import { settleAll } from './settle-all.ts';
 
 /** How many records an erasure deleted, by kind. */
@@ -24,6 +25,8 @@ export interface ErasureCounts {
   /** Plans and large timeline entries. */
   readonly attachments: number;
   readonly deliveries: number;
+  /** Absent if there were none. */
+  readonly text_sessions?: number;
 }
 
 type Parts = Pick<Context, 'models' | 'blobs' | 'held' | 'clock'>;
@@ -85,7 +88,10 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
   for (let first = 0; first < ids.length; first += AT_ONCE)
     total = sum(total, await removeSessions(context, ids.slice(first, first + AT_ONCE)));
   await eraseRows(context, { $or: isTheirs('to_number') });
-  return total;
+  const written = await eraseTexts(context, teamId, { endUserId: person.endUserId, numbers });
+  if (written.text_sessions === 0) return total;
+  const { attachments, deliveries, text_sessions } = written;
+  return { ...sum(total, { ...NOTHING, attachments, deliveries }), text_sessions };
 }
 
 /** The sessions that meet one of these conditions, one query for each: each has an index. */

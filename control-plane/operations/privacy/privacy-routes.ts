@@ -79,6 +79,8 @@ export function registerPrivacyRoutes(app: ApiServer, context: Context): void {
             flight_log_chunks: count,
             attachments: count,
             deliveries: count,
+            /** Absent if there were none. */
+            text_sessions: count.optional(),
           }),
         },
       },

@@ -155,6 +155,12 @@ async function removeExpired(
   const batchesUntil = cutoff(context, settings.batch_calls_days);
   await renew();
   if (batchesUntil) await removeBatchCalls(context, settings._id, batchesUntil);
+  const writtenUntil = cutoff(context, settings.transcripts_days);
+  await renew();
+  if (writtenUntil) {
+    await removeTextSessions(context, settings._id, writtenUntil);
+    await removeMessages(context, settings._id, writtenUntil);
+  }
   for (const kind of ['recordings', 'transcripts', 'flight_logs'] as const) {
     const until = cutoff(context, settings[`${kind}_days`]);
     const done = settings.done[kind] ?? new Date(0);
@@ -278,6 +284,29 @@ async function removeBatchCalls(context: Parts, teamId: string, until: Date): Pr
       .lean<{ _id: string }[]>();
   for (let page = await finished(); page.length > 0; page = await finished())
     for (const { _id } of page) await removeBatch(context, { _id, team_id: teamId });
+}
+
+/** Text messages that were handled or sent. */
+async function removeMessages({ models }: Parts, teamId: string, until: Date): Promise<void> {
+  const over = { $in: ['handled', 'sent', 'delivered', 'failed'] as const };
+  await models.smsMessages.deleteMany({ team_id: teamId, created_at: { $lte: until }, state: over });
+}
+
+/** The contents of ended text sessions; the key last, so that an interrupted deletion is found again. */
+async function removeTextSessions({ models }: Parts, teamId: string, until: Date): Promise<void> {
+  const expired = () =>
+    models.textSessions
+      .find({ team_id: teamId, ended_at: { $lte: until }, wrapped_key: { $ne: null } }, { _id: 1 })
+      .limit(PAGE)
+      .lean<{ _id: string }[]>();
+  for (let page = await expired(); page.length > 0; page = await expired()) {
+    const ids = page.map(({ _id }) => _id);
+    const contents = { message: null, items: null, reply: null };
+    await models.textTurns.updateMany({ session_id: { $in: ids } }, { $set: contents });
+    await models.sessionAttachments.deleteMany({ session_id: { $in: ids } });
+    const forgotten = { wrapped_key: null, 'analysis.result': null };
+    await models.textSessions.updateMany({ _id: { $in: ids } }, { $set: forgotten });
+  }
 }
 
 function cutoff({ clock }: Parts, days: number | null): Date | null {

@@ -4,7 +4,14 @@
  */
 
 /** Kinds of background work that can be signalled. */
-export type WorkKind = 'deliveries' | 'analysis' | 'agent-tests' | 'batch-calls' | 'rooms';
+export type WorkKind =
+  | 'deliveries'
+  | 'analysis'
+  | 'agent-tests'
+  | 'batch-calls'
+  | 'rooms'
+  | 'text-sessions'
+  | 'sms';
 
 /** Sends and receives signals; listeners handle their own errors. */
 export interface WorkSignals {

@@ -1,6 +1,11 @@
 /** The `webhooks` section of `/openapi.json`, generated from the schemas that payloads are built with. */
 import { z } from 'zod';
-import { inboundCallEvent, SIGNATURE_HEADER, webhookEvent } from '#protocol/webhook-events.ts';
+import {
+  inboundCallEvent,
+  SIGNATURE_HEADER,
+  textWebhookEvent,
+  webhookEvent,
+} from '#protocol/webhook-events.ts';
 import { exampleOf, type JsonSchema } from './example-of.ts';
 import { addWebhookTexts } from './reference/reference-texts.ts';
 
@@ -27,7 +32,10 @@ const DELIVERED = {
 
 /** Every webhook as an OpenAPI path item, by event. */
 export function describedWebhooks(): Record<string, object> {
-  const events = webhookEvent.options.map((event) => [event.shape.event.value, pathItem(event, DELIVERED)]);
+  const events = [...webhookEvent.options, ...textWebhookEvent.options].map((event) => [
+    event.shape.event.value,
+    pathItem(event, DELIVERED),
+  ]);
   const answer = {
     description: 'Variables for the prompt and the first message. After any other answer the call has none.',
     content: jsonContent(inboundCallAnswer, { dynamic_variables: { name: 'Ada', is_member: true } }),

@@ -91,6 +91,12 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
     dynamic_variables: { guest: 'Ada' },
     timezone: 'America/Los_Angeles',
   },
+  'POST /v1/agent/text-sessions': {
+    agent_id: EXAMPLE_IDS.agent_id,
+    end_user_id: 'guest-17',
+    dynamic_variables: { guest: 'Ada' },
+  },
+  'POST /v1/agent/text-sessions/:text_session_id/messages': { content: 'Do you have a table for tonight?' },
   'POST /v1/agent/sessions/:session_id/webrtc': {
     type: 'offer',
     sdp: 'v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n',

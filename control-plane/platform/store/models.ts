@@ -27,7 +27,9 @@ import { defineRefusals } from './models/refusal-model.ts';
 import { defineReplicas } from './models/replica-model.ts';
 import { defineSessionArchives } from './models/session-archive-model.ts';
 import { defineSessionAttachments, defineSessions } from './models/session-model.ts';
+import { defineSmsMessages, defineSmsThreads } from './models/sms-model.ts';
 import { defineSpending } from './models/spending-model.ts';
+import { defineTextSessions, defineTextTurns } from './models/text-session-model.ts';
 import { defineTools } from './models/tool-model.ts';
 import { defineToolServers } from './models/tool-server-model.ts';
 import { defineUsers } from './models/user-model.ts';
@@ -70,6 +72,10 @@ export function defineModels(
     batchCalls: defineBatchCalls(connection),
     batchRows: defineBatchRows(connection),
     doNotCall: defineDoNotCall(connection),
+    textSessions: defineTextSessions(connection),
+    textTurns: defineTextTurns(connection),
+    smsMessages: defineSmsMessages(connection),
+    smsThreads: defineSmsThreads(connection),
     callCounts: defineCallCounts(connection),
     callCountStates: defineCallCountStates(connection),
   };

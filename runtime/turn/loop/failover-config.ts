@@ -56,8 +56,8 @@ export function failoverConfig(config: TurnConfig, failoverState: FailoverState)
   };
 }
 
-/** The timeline as messages for the model. */
-function historyOf(items: readonly SessionItem[]): ChatMessage[] {
+/** A timeline as messages for the model. */
+export function historyOf(items: readonly SessionItem[]): ChatMessage[] {
   return items.flatMap((item): ChatMessage[] => {
     if (item.type === 'message')
       return [

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
+import type { AnalysisJob } from '#protocol/analysis-job.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
-import type { AnalysisJob } from '#protocol/worker-link.ts';
 import { analyse } from '#runtime/analysis/analysis.ts';
 import { createDemoModel } from '#runtime/llm/demo.ts';
 import { type ChatRequest, type LanguageModel, ModelError } from '#runtime/llm/llm.ts';

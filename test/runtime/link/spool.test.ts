@@ -144,6 +144,15 @@ describe('spool', () => {
     await spool.close();
   });
 
+  it('forgets a turn of a text session with its one report', async () => {
+    const spool = await openSpool(directory, 'w1');
+    const result = { reply: 'Hi', items: [], has_ended: false, error: null, usage: [] };
+    expect(spool.append(session, { type: 'text_turn', result }).seq).toBe(1);
+    spool.acknowledge('one', 1, 1);
+    expect(spool.append(session, joined).seq).toBe(1);
+    await spool.close();
+  });
+
   it('forgets a session that the control plane has closed', async () => {
     const spool = await openSpool(directory, 'w1');
     spool.append(session, joined);

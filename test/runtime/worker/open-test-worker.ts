@@ -169,6 +169,7 @@ export class TestWorker {
             knowledge: null,
           };
         },
+        knowledgeFor: () => null,
         modelFor: () => {
           throw new Error('the model is unavailable');
         },
@@ -205,7 +206,7 @@ export class TestWorker {
     return { sessionId, epoch: 1 };
   }
 
-  offer(sessionId: string, kind: 'web' | 'phone' | 'analysis' = 'web') {
+  offer(sessionId: string, kind: JobKind = 'web') {
     return {
       ...this.session(sessionId),
       kind,

@@ -103,6 +103,15 @@ describe('a worker', () => {
     await Promise.all(all);
   });
 
+  it('takes turns of text sessions for half of its slots: the others are for callers', async () => {
+    await bench.start({ capacity: 2, kinds: ['web', 'analysis', 'agent_test'] });
+    await bench.dispatch.place(bench.offer('t1', 'text_turn'));
+    await expect(bench.dispatch.place(bench.offer('t2', 'text_turn'))).rejects.toMatchObject({
+      code: 'no_capacity',
+    });
+    await bench.dispatch.place(bench.offer('s1'));
+  });
+
   it('uses no slot for an offer withdrawn while it waited for the event loop', async () => {
     const clock = await bench.startLate({ capacity: 2 });
     // Refused when the control plane's wait times out, or its link closes.

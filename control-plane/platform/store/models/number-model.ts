@@ -25,6 +25,16 @@ export interface TrunkLimits {
   calls_per_minute: number | null;
 }
 
+/** Who answers text messages to a number. */
+export interface NumberSms {
+  agent_id: string;
+  /**
+   * A conversation goes on with what was said in the last one with the same person, by phone or in writing,
+   * if that ended at most so long ago.
+   */
+  continue_minutes: number;
+}
+
 /** A phone number of a workspace; `released` numbers stay stored but are never shown again. */
 export interface NumberDocument {
   _id: string;
@@ -56,6 +66,8 @@ export interface NumberDocument {
   is_abandoned?: true;
   /** Absent until set. */
   trunk_limits?: TrunkLimits;
+  /** Absent until set. */
+  sms?: NumberSms;
   created_at: Date;
   updated_at: Date;
 }
@@ -87,6 +99,7 @@ export const defineNumbers = modelOf<NumberDocument>('Number', () => {
       is_proven: { type: Boolean },
       is_abandoned: { type: Boolean },
       trunk_limits: { type: Schema.Types.Mixed },
+      sms: { type: Schema.Types.Mixed },
       created_at: { type: Date, required: true },
       updated_at: { type: Date, required: true },
     },

@@ -4,7 +4,7 @@
  * `wrapped_key` erases the session.
  */
 import { Schema } from 'mongoose';
-import type { SystemVariables } from '#protocol/call-plan.ts';
+import type { CallChannel } from '#protocol/call-plan.ts';
 import type { ParticipantMode } from '#protocol/session-events.ts';
 import type {
   DialStatus,
@@ -117,7 +117,7 @@ export interface SessionDocument {
   version_id: string;
   config_hash: string;
   name: string | null;
-  channel: SystemVariables['channel'];
+  channel: CallChannel;
   source: 'api_key' | 'dashboard' | 'public' | 'phone';
   direction: 'inbound' | 'outbound';
   is_preview: boolean;

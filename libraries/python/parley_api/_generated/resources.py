@@ -1588,6 +1588,7 @@ class PhoneNumbers(Resource):
         agent_id: Union[str, None] = OMITTED,
         transfer_caller_id: Literal["agent_number", "original_caller"] = OMITTED,
         retry_caller_id_sync: bool = OMITTED,
+        sms: Union[api.PhoneNumberUpdateRequestSms, None] = OMITTED,
         options: RequestOptions = RequestOptions(),
     ) -> api.PhoneNumber:
         """Change a phone number. Changes the label, the caller ID of transfers or the agent that answers;
@@ -1602,6 +1603,7 @@ class PhoneNumbers(Resource):
                 "agent_id": agent_id,
                 "transfer_caller_id": transfer_caller_id,
                 "retry_caller_id_sync": retry_caller_id_sync,
+                "sms": sms,
             }),
             is_repeatable=True,
         )
@@ -2458,6 +2460,137 @@ class Tests(Resource):
         return self._transport.nothing(call, options)
 
 
+class TextSessions(Resource):
+    """Methods of `parley.text_sessions`."""
+
+    def list(
+        self,
+        *,
+        cursor: str = OMITTED,
+        page: int = OMITTED,
+        page_size: int = OMITTED,
+        include_total: bool = OMITTED,
+        agent_id: str = OMITTED,
+        status: Literal["active", "ended"] = OMITTED,
+        end_user_id: str = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> Pages[api.TextSessionPage, api.TextSessionRow]:
+        """List text sessions. Returns the team's text sessions, newest first, by agent, status or end user.
+        Contents are in the session itself. 400 if page and cursor are both given.
+        """
+        call = Call(
+            "GET",
+            "/v1/agent/text-sessions",
+            query=given({
+                "cursor": cursor,
+                "page": page,
+                "page_size": page_size,
+                "include_total": include_total,
+                "agent_id": agent_id,
+                "status": status,
+                "end_user_id": end_user_id,
+            }),
+            is_repeatable=True,
+        )
+        return self._transport.pages(call, options, "text_sessions")
+
+    def create(
+        self,
+        *,
+        agent_id: str,
+        overrides: Union[api.SessionCreateRequestOverrides, None] = OMITTED,
+        dynamic_variables: Union[Dict[str, Union[str, float, bool]], None] = OMITTED,
+        end_user_id: Union[str, None] = OMITTED,
+        metadata: Union[Dict[str, Any], None] = OMITTED,
+        timezone: Union[str, None] = OMITTED,
+        client_timezone: Union[str, None] = OMITTED,
+        world_context: bool = OMITTED,
+        continue_session_id: Union[str, None] = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.TextSessionRow:
+        """Create a text session. Begins a conversation in writing with the published version of the agent, or
+        with continue_session_id goes on with an earlier call or text session of the same agent. Needs beta
+        access. Nothing is charged before a message. Not idempotent. 402 without credit for a message, 404
+        for an unknown agent or session, 409 if the agent is not published or archived, 429 at a limit of
+        the account.
+        """
+        call = Call(
+            "POST",
+            "/v1/agent/text-sessions",
+            body=given({
+                "agent_id": agent_id,
+                "overrides": overrides,
+                "dynamic_variables": dynamic_variables,
+                "end_user_id": end_user_id,
+                "metadata": metadata,
+                "timezone": timezone,
+                "client_timezone": client_timezone,
+                "world_context": world_context,
+                "continue_session_id": continue_session_id,
+            }),
+        )
+        return self._transport.json(call, options)
+
+    def get(
+        self,
+        text_session_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.TextSession:
+        """Get a text session. Returns the session with everything that was written and done in it, the
+        earlier session that it continues first, and its analysis once it has ended. 404 if it does not
+        exist.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/text-sessions/{}", text_session_id),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+    def end(
+        self,
+        text_session_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> None:
+        """End a text session. Ends the session, which is then analysed. Messages that wait for an answer are
+        refused and not charged. Idempotent. 404 if it does not exist.
+        """
+        call = Call(
+            "POST",
+            route("/v1/agent/text-sessions/{}/end", text_session_id),
+            is_repeatable=True,
+        )
+        return self._transport.nothing(call, options)
+
+    def send_message(
+        self,
+        text_session_id: str,
+        *,
+        content: Union[str, None] = OMITTED,
+        stream: bool = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.TextSessionSendMessageAnswer:
+        """Send a message to the agent. Stores the message and returns the agent's answer, or with stream or
+        an Accept header of text/event-stream sends it as server-sent events: delta and tool while the
+        agent writes, then done or error. Messages of a session are answered in their order. With an
+        Idempotency-Key a repeated message gets the same answer, and nothing runs or costs twice. 402
+        without credit, 409 if the session has ended or too many messages wait, 422 if the key was used
+        with another message, 502 text_turn_failed if there was no answer, which is not charged.
+        """
+        call = Call(
+            "POST",
+            route("/v1/agent/text-sessions/{}/messages", text_session_id),
+            body=given({
+                "content": content,
+                "stream": stream,
+            }),
+            takes_key=True,
+        )
+        return self._transport.json(call, options)
+
+
 class ToolServers(Resource):
     """Methods of `parley.tool_servers`."""
 
@@ -3068,6 +3201,7 @@ class Resources:
         self.speech = Speech(transport)
         self.test_runs = TestRuns(transport)
         self.tests = Tests(transport)
+        self.text_sessions = TextSessions(transport)
         self.tool_servers = ToolServers(transport)
         self.tools = Tools(transport)
         self.voices = Voices(transport)

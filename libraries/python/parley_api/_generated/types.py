@@ -362,7 +362,16 @@ class Models(TypedDict):
     """Voices of the speech engine that agents can use"""
 
 
-class PhoneNumber(TypedDict):
+class PhoneNumberSms(TypedDict):
+    agent_id: str
+    """The agent that answers calls to the number; null: none, so callers get a busy signal."""
+    continue_minutes: int
+    """How long the agent remembers: a conversation by SMS or phone goes on with the last one of the same
+    person if that ended at most so many minutes ago; 0: never
+    """
+
+
+class _PhoneNumber(TypedDict):
     phone_number_id: str
     """Id of the phone number; for a batch, the number it calls from."""
     workspace_id: str
@@ -421,6 +430,11 @@ class PhoneNumber(TypedDict):
     """When it was created, RFC 3339 UTC"""
     updated_at: str
     """Time of the last change, RFC 3339 UTC."""
+
+
+class PhoneNumber(_PhoneNumber, total=False):
+    sms: PhoneNumberSms
+    """Who answers text messages to the number; absent without an agent for messages"""
 
 
 class Privacy(TypedDict):
@@ -1107,6 +1121,59 @@ class Test(TypedDict):
     """Time of the last change, RFC 3339 UTC."""
 
 
+class _TextSession(TypedDict):
+    text_session_id: str
+    """Id of the text session"""
+    agent_id: str
+    """Id of the agent."""
+    agent_name: str
+    """Name of the agent"""
+    config_hash: str
+    """`sha256:` hash of the configuration with its secrets, tools and knowledge. The draft has unpublished
+    changes if its hash is not the latest version's.
+    """
+    medium: Literal["chat", "sms"]
+    """Where the conversation is written: `chat` over the API, or `sms`"""
+    status: Literal["active", "ended"]
+    """`active` until it ends"""
+    end_reason: Union[Literal["client", "agent", "idle", "message_limit"], None]
+    """Why it ended: by the client, by the agent, after an idle time, or at the limit of messages; null before
+    """
+    continued_from: Union[str, None]
+    """Id of the call or text session whose context it has taken over; null without one"""
+    end_user_id: Union[str, None]
+    """Your id for the user: returned in webhooks, sent to a custom model as `user_id`, and the key for
+    erasing the user’s data
+    """
+    metadata: Dict[str, Any]
+    """Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
+    interpreted
+    """
+    message_count: int
+    """Messages of the session so far, including those without an answer"""
+    created_at: str
+    """When it was created, RFC 3339 UTC"""
+    last_message_at: str
+    """When something was last written, RFC 3339 UTC"""
+    idle_at: str
+    """When the session ends unless something is written before, RFC 3339 UTC"""
+    ended_at: Union[str, None]
+    """When the session ended, RFC 3339 UTC; null before"""
+    items: List[Union[SessionItemMessage, SessionItemToolCall, SessionItemToolResult, SessionItemKnowledgeRetrieval, SessionItemLlmEndpointError, SessionItemParticipant]]
+    """Timeline of the session in chronological order: messages, tool calls and results, knowledge searches,
+    model errors, colleagues
+    """
+    analysis: Union[SessionAnalysis, None]
+    """The analysis of the ended conversation; null before its end"""
+
+
+class TextSession(_TextSession, total=False):
+    caller_number: str
+    """Only sessions with this number as the other party, E.164; bare digits get a leading `+`"""
+    dialed_number: str
+    """The agent's number; only of a conversation by SMS"""
+
+
 class ToolServerHeader(TypedDict):
     name: str
     """Name for people to recognise it by."""
@@ -1587,11 +1654,16 @@ class AgentConfigWebhooksConversationInit(TypedDict):
     """Seconds to wait for the answer; then the call goes on without its variables."""
 
 
-class AgentConfigWebhooksPostCall(TypedDict):
+class _AgentConfigWebhooksPostCall(TypedDict):
     url: str
     """Address that gets every event of a call as a POST; it must be public and may occur once."""
     has_secret: bool
     """Whether a signing key is stored for this `url`. Read-only: the value in a request is not stored."""
+
+
+class AgentConfigWebhooksPostCall(_AgentConfigWebhooksPostCall, total=False):
+    extra_events: List[Literal["text_session.ended", "text_session.analyzed"]]
+    """Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none"""
 
 
 class AgentConfigWebhooks(TypedDict):
@@ -2650,6 +2722,64 @@ class TestPage(TypedDict):
     """
 
 
+class _TextSessionRow(TypedDict):
+    text_session_id: str
+    """Id of the text session"""
+    agent_id: str
+    """Id of the agent"""
+    agent_name: str
+    """Name of the agent"""
+    config_hash: str
+    """`sha256:` hash of the configuration with its secrets, tools and knowledge. The draft has unpublished
+    changes if its hash is not the latest version's.
+    """
+    medium: Literal["chat", "sms"]
+    """Where the conversation is written: `chat` over the API, or `sms`"""
+    status: Literal["active", "ended"]
+    """`active` until it ends"""
+    end_reason: Union[Literal["client", "agent", "idle", "message_limit"], None]
+    """Why it ended: by the client, by the agent, after an idle time, or at the limit of messages; null before
+    """
+    continued_from: Union[str, None]
+    """Id of the call or text session whose context it has taken over; null without one"""
+    end_user_id: Union[str, None]
+    """Your id for the user; null without one"""
+    metadata: Dict[str, Any]
+    """Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
+    interpreted
+    """
+    message_count: int
+    """Messages of the session so far, including those without an answer"""
+    created_at: str
+    """When it was created, RFC 3339 UTC"""
+    last_message_at: str
+    """When something was last written, RFC 3339 UTC"""
+    idle_at: str
+    """When the session ends unless something is written before, RFC 3339 UTC"""
+    ended_at: Union[str, None]
+    """When the session ended, RFC 3339 UTC; null before"""
+
+
+class TextSessionRow(_TextSessionRow, total=False):
+    caller_number: str
+    """Only sessions with this number as the other party, E.164; bare digits get a leading `+`"""
+    dialed_number: str
+    """The agent's number; only of a conversation by SMS"""
+
+
+class TextSessionPage(TypedDict):
+    text_sessions: List[TextSessionRow]
+    """Text sessions of this page, newest first"""
+    has_more: bool
+    """Whether more rows follow this page"""
+    next_cursor: Union[str, None]
+    """Value of `cursor` for the next page; null on the last page"""
+    total: Union[int, None]
+    """Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
+    up to 100,000
+    """
+
+
 class ToolServerRow(TypedDict):
     tool_server_id: str
     """Id of the tool server"""
@@ -2769,7 +2899,7 @@ class WalletLedgerPage(TypedDict):
     """Number of all entries; null when paging by cursor without `include_total`"""
 
 
-class ErasureCreateAnswer(TypedDict):
+class _ErasureCreateAnswer(TypedDict):
     sessions: int
     """Number of sessions erased."""
     recording_segments: int
@@ -2780,6 +2910,11 @@ class ErasureCreateAnswer(TypedDict):
     """Number of call plans and large timeline entries deleted."""
     deliveries: int
     """Number of webhook deliveries deleted."""
+
+
+class ErasureCreateAnswer(_ErasureCreateAnswer, total=False):
+    text_sessions: int
+    """Number of erased text sessions; absent if there were none"""
 
 
 class KeyCreateAnswer(TypedDict):
@@ -3055,6 +3190,32 @@ class SpeechTranscribeAnswer(_SpeechTranscribeAnswer, total=False):
     """Text by speaker, with `transcribe-1-pro` and times only; empty if the engine does not tell speakers
     apart.
     """
+
+
+class TextSessionSendMessageAnswerUsage(TypedDict):
+    model: str
+    """The model that answered"""
+    input_tokens: Union[float, None]
+    """Tokens that the model read; null if it does not report them"""
+    cached_input_tokens: Union[float, None]
+    """Tokens of these that came from the vendor's cache; null if it does not report them"""
+    output_tokens: Union[float, None]
+    """Tokens that the model wrote; null if it does not report them"""
+
+
+class TextSessionSendMessageAnswer(TypedDict):
+    message_id: str
+    """Id of the message and its answer"""
+    text_session_id: str
+    """Id of the text session"""
+    reply: str
+    """The agent's answer; empty if it has said nothing"""
+    items: List[Union[SessionItemMessage, SessionItemToolCall, SessionItemToolResult, SessionItemKnowledgeRetrieval, SessionItemLlmEndpointError, SessionItemParticipant]]
+    """The message and everything that followed it: tool calls and results, knowledge searches, the answer"""
+    session_status: Literal["active", "ended"]
+    """`ended` if the conversation is over, for example because the agent has ended it"""
+    usage: List[TextSessionSendMessageAnswerUsage]
+    """Tokens of each request to the language model"""
 
 
 class ToolServerCreateRefreshAnswer(TypedDict):
@@ -3435,6 +3596,8 @@ class AgentConfigChangeWebhooksPostCall(_AgentConfigChangeWebhooksPostCall, tota
     """
     has_secret: bool
     """Whether a signing key is stored for this `url`. Read-only: the value in a request is not stored."""
+    extra_events: List[Literal["text_session.ended", "text_session.analyzed"]]
+    """Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none"""
 
 
 class AgentConfigChangeWebhooks(TypedDict, total=False):
@@ -4182,6 +4345,22 @@ class PhoneNumberCreateRequestSip(_PhoneNumberCreateRequestSip, total=False):
     """
 
 
+class _PhoneNumberUpdateRequestSms(TypedDict):
+    agent_id: str
+    """The agent that answers calls to the number; null: none, so callers get a busy signal."""
+
+
+class PhoneNumberUpdateRequestSms(_PhoneNumberUpdateRequestSms, total=False):
+    continue_minutes: int
+    """How long the agent remembers: a conversation by SMS or phone goes on with the last one of the same
+    person if that ended at most so many minutes ago; 0: never
+    """
+    replace: bool
+    """True: the number’s messages, which the carrier sends elsewhere now, are sent here instead; otherwise
+    409. Not stored.
+    """
+
+
 class PhoneNumberUpdateRequest(TypedDict, total=False):
     label: str
     """Name of the number in lists; may be empty."""
@@ -4193,6 +4372,10 @@ class PhoneNumberUpdateRequest(TypedDict, total=False):
     """
     retry_caller_id_sync: bool
     """Accepted for compatibility; has no effect, because there is nothing to synchronise."""
+    sms: Union[PhoneNumberUpdateRequestSms, None]
+    """Who answers text messages to the number, which must be one bought from a carrier that has them; null:
+    no agent
+    """
 
 
 class PhoneNumberSetSipConfigRequest(TypedDict, total=False):
@@ -4709,6 +4892,66 @@ class TestUpdateRequest(TypedDict, total=False):
     """Simulated call, for tests of type `simulation`; absent fields keep their values"""
 
 
+class TextSessionListQuery(TypedDict, total=False):
+    cursor: str
+    """The `next_cursor` of the previous page; cannot be combined with `page`"""
+    page: int
+    """Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
+    use `cursor`
+    """
+    page_size: int
+    """Rows per page"""
+    include_total: bool
+    """Whether to fill in `total` without `page` too; with `page` it is always filled in"""
+    agent_id: str
+    """Only sessions of this agent"""
+    status: Literal["active", "ended"]
+    """Only sessions with this status"""
+    end_user_id: str
+    """Only sessions of this user of yours"""
+
+
+class _TextSessionCreateRequest(TypedDict):
+    agent_id: str
+    """Id of the agent that answers"""
+
+
+class TextSessionCreateRequest(_TextSessionCreateRequest, total=False):
+    overrides: Union[SessionCreateRequestOverrides, None]
+    """Parts of the configuration that this session replaces, if the agent allows it"""
+    dynamic_variables: Union[Dict[str, Union[str, float, bool]], None]
+    """Values for `{{name}}` placeholders, at most 500 and 1 MiB; variables without a value here get the
+    agent’s default
+    """
+    end_user_id: Union[str, None]
+    """Your id for the user: returned in webhooks, sent to a custom model as `user_id`, and the key for
+    erasing the user’s data
+    """
+    metadata: Union[Dict[str, Any], None]
+    """Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
+    interpreted
+    """
+    timezone: Union[str, None]
+    """IANA time zone of the conversation; absent: that of the agent, then client_timezone"""
+    client_timezone: Union[str, None]
+    """IANA time zone of the user’s browser, used if neither request nor agent sets one; an invalid one is
+    ignored
+    """
+    world_context: bool
+    """Whether the model is told the date, the time and the time zone"""
+    continue_session_id: Union[str, None]
+    """Id of an earlier call or text session of the same agent, whose conversation this one goes on with"""
+
+
+class TextSessionSendMessageRequest(TypedDict, total=False):
+    content: Union[str, None]
+    """What the person writes, at most 8,000 characters. Null or absent as the first message of a session: the
+    agent opens the conversation as its first message mode says
+    """
+    stream: bool
+    """True sends the answer as server-sent events while it is written"""
+
+
 class _ToolServerCreateRequestHeader(TypedDict):
     name: str
     """Name for people to recognise it by."""
@@ -5083,4 +5326,57 @@ class PhoneCallDialFinishedEvent(TypedDict):
     """The session at the time of the event"""
 
 
-WebhookEvent = Union["CallAnalyzedEvent", "CallEndedEvent", "CallInboundEvent", "PhoneCallDialFinishedEvent"]
+class TextSessionAnalyzedEventTextSession(TypedDict):
+    id: str
+    """Id of the text session"""
+    agent_id: str
+    """Id of the agent."""
+    agent_name: str
+    """Name of the agent"""
+    branch_id: str
+    """Id of the published version"""
+    config_hash: str
+    """`sha256:` hash of the configuration with its secrets, tools and knowledge. The draft has unpublished
+    changes if its hash is not the latest version's.
+    """
+    medium: str
+    """Where the conversation is written: `chat` over the API, or `sms`"""
+    status: str
+    """`ended`"""
+    end_reason: Union[str, None]
+    """Why it ended: `client`, `agent`, `idle` or `message_limit`"""
+    continued_from: Union[str, None]
+    """Id of the call or text session whose context it has taken over; null without one"""
+    end_user_id: str
+    """Your id for the user: returned in webhooks, sent to a custom model as `user_id`, and the key for
+    erasing the user’s data
+    """
+    metadata: Dict[str, Any]
+    """Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
+    interpreted
+    """
+    message_count: int
+    """Messages of the session so far, including those without an answer"""
+    conversation_started_at: str
+    """When it began, RFC 3339 UTC"""
+    conversation_ended_at: Union[str, None]
+    """When it ended, RFC 3339 UTC"""
+
+
+class TextSessionAnalyzedEvent(TypedDict):
+    event: Literal["text_session.analyzed"]
+    """Name of the event"""
+    text_session: TextSessionAnalyzedEventTextSession
+    """The text session"""
+    analysis: CallAnalyzedEventAnalysis
+    """Result of the analysis"""
+
+
+class TextSessionEndedEvent(TypedDict):
+    event: Literal["text_session.ended"]
+    """Name of the event"""
+    text_session: TextSessionAnalyzedEventTextSession
+    """The text session"""
+
+
+WebhookEvent = Union["CallAnalyzedEvent", "CallEndedEvent", "CallInboundEvent", "PhoneCallDialFinishedEvent", "TextSessionAnalyzedEvent", "TextSessionEndedEvent"]

@@ -1413,6 +1413,83 @@ export class Tests extends Resource {
   }
 }
 
+/** Methods of `parley.textSessions`. */
+export class TextSessions extends Resource {
+  /**
+   * List text sessions. Returns the team's text sessions, newest first, by agent, status or end user.
+   * Contents are in the session itself. 400 if page and cursor are both given.
+   */
+  list(
+    query: Api.TextSessionListQuery = {},
+    options: RequestOptions = {},
+  ): List<Api.TextSessionPage, Api.TextSessionRow> {
+    const call: Call = { method: 'GET', path: '/v1/agent/text-sessions', query, isRepeatable: true };
+    return this.transport.list(call, options, (page) => page.text_sessions);
+  }
+
+  /**
+   * Create a text session. Begins a conversation in writing with the published version of the agent, or with
+   * continue_session_id goes on with an earlier call or text session of the same agent. Needs beta access.
+   * Nothing is charged before a message. Not idempotent. 402 without credit for a message, 404 for an
+   * unknown agent or session, 409 if the agent is not published or archived, 429 at a limit of the account.
+   */
+  create(
+    body: Api.TextSessionCreateRequest,
+    options: RequestOptions = {},
+  ): Promise<Api.TextSessionRow> {
+    const call: Call = { method: 'POST', path: '/v1/agent/text-sessions', body };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * Get a text session. Returns the session with everything that was written and done in it, the earlier
+   * session that it continues first, and its analysis once it has ended. 404 if it does not exist.
+   */
+  get(textSessionId: string, options: RequestOptions = {}): Promise<Api.TextSession> {
+    const call: Call = {
+      method: 'GET',
+      path: route`/v1/agent/text-sessions/${textSessionId}`,
+      isRepeatable: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * End a text session. Ends the session, which is then analysed. Messages that wait for an answer are
+   * refused and not charged. Idempotent. 404 if it does not exist.
+   */
+  end(textSessionId: string, options: RequestOptions = {}): Promise<void> {
+    const call: Call = {
+      method: 'POST',
+      path: route`/v1/agent/text-sessions/${textSessionId}/end`,
+      isRepeatable: true,
+    };
+    return this.transport.nothing(call, options);
+  }
+
+  /**
+   * Send a message to the agent. Stores the message and returns the agent's answer, or with stream or an
+   * Accept header of text/event-stream sends it as server-sent events: delta and tool while the agent
+   * writes, then done or error. Messages of a session are answered in their order. With an Idempotency-Key a
+   * repeated message gets the same answer, and nothing runs or costs twice. 402 without credit, 409 if the
+   * session has ended or too many messages wait, 422 if the key was used with another message, 502
+   * text_turn_failed if there was no answer, which is not charged.
+   */
+  sendMessage(
+    textSessionId: string,
+    body: Api.TextSessionSendMessageRequest = {},
+    options: RequestOptions = {},
+  ): Promise<Api.TextSessionSendMessageAnswer> {
+    const call: Call = {
+      method: 'POST',
+      path: route`/v1/agent/text-sessions/${textSessionId}/messages`,
+      body,
+      takesKey: true,
+    };
+    return this.transport.json(call, options);
+  }
+}
+
 /** Methods of `parley.toolServers`. */
 export class ToolServers extends Resource {
   /**
@@ -1716,6 +1793,7 @@ export class Resources {
   readonly speech: Speech;
   readonly testRuns: TestRuns;
   readonly tests: Tests;
+  readonly textSessions: TextSessions;
   readonly toolServers: ToolServers;
   readonly tools: Tools;
   readonly voices: Voices;
@@ -1743,6 +1821,7 @@ export class Resources {
     this.speech = new Speech(transport);
     this.testRuns = new TestRuns(transport);
     this.tests = new Tests(transport);
+    this.textSessions = new TextSessions(transport);
     this.toolServers = new ToolServers(transport);
     this.tools = new Tools(transport);
     this.voices = new Voices(transport);

@@ -378,6 +378,16 @@ export interface Models {
   voices: ModelsVoice[];
 }
 
+export interface PhoneNumberSms {
+  /** The agent that answers calls to the number; null: none, so callers get a busy signal. */
+  agent_id: string;
+  /**
+   * How long the agent remembers: a conversation by SMS or phone goes on with the last one of the same
+   * person if that ended at most so many minutes ago; 0: never
+   */
+  continue_minutes: number;
+}
+
 export interface PhoneNumber {
   /** Id of the phone number; for a batch, the number it calls from. */
   phone_number_id: string;
@@ -440,6 +450,8 @@ export interface PhoneNumber {
    * to 1,024 printable ASCII characters.
    */
   termination_headers: Record<string, string>;
+  /** Who answers text messages to the number; absent without an agent for messages */
+  sms?: PhoneNumberSms | undefined;
   /** When it was created, RFC 3339 UTC */
   created_at: string;
   /** Time of the last change, RFC 3339 UTC. */
@@ -1163,6 +1175,61 @@ export interface Test {
   updated_at: string;
 }
 
+export interface TextSession {
+  /** Id of the text session */
+  text_session_id: string;
+  /** Id of the agent. */
+  agent_id: string;
+  /** Name of the agent */
+  agent_name: string;
+  /**
+   * `sha256:` hash of the configuration with its secrets, tools and knowledge. The draft has unpublished
+   * changes if its hash is not the latest version's.
+   */
+  config_hash: string;
+  /** Where the conversation is written: `chat` over the API, or `sms` */
+  medium: 'chat' | 'sms';
+  /** `active` until it ends */
+  status: 'active' | 'ended';
+  /**
+   * Why it ended: by the client, by the agent, after an idle time, or at the limit of messages; null before
+   */
+  end_reason: 'client' | 'agent' | 'idle' | 'message_limit' | null;
+  /** Id of the call or text session whose context it has taken over; null without one */
+  continued_from: string | null;
+  /**
+   * Your id for the user: returned in webhooks, sent to a custom model as `user_id`, and the key for erasing
+   * the user’s data
+   */
+  end_user_id: string | null;
+  /** Only sessions with this number as the other party, E.164; bare digits get a leading `+` */
+  caller_number?: string | undefined;
+  /** The agent's number; only of a conversation by SMS */
+  dialed_number?: string | undefined;
+  /**
+   * Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
+   * interpreted
+   */
+  metadata: Record<string, unknown>;
+  /** Messages of the session so far, including those without an answer */
+  message_count: number;
+  /** When it was created, RFC 3339 UTC */
+  created_at: string;
+  /** When something was last written, RFC 3339 UTC */
+  last_message_at: string;
+  /** When the session ends unless something is written before, RFC 3339 UTC */
+  idle_at: string;
+  /** When the session ended, RFC 3339 UTC; null before */
+  ended_at: string | null;
+  /**
+   * Timeline of the session in chronological order: messages, tool calls and results, knowledge searches,
+   * model errors, colleagues
+   */
+  items: (SessionItemMessage | SessionItemToolCall | SessionItemToolResult | SessionItemKnowledgeRetrieval | SessionItemLlmEndpointError | SessionItemParticipant)[];
+  /** The analysis of the ended conversation; null before its end */
+  analysis: SessionAnalysis | null;
+}
+
 export interface ToolServerHeader {
   /** Name for people to recognise it by. */
   name: string;
@@ -1742,6 +1809,8 @@ export interface AgentConfigWebhooksPostCall {
   url: string;
   /** Whether a signing key is stored for this `url`. Read-only: the value in a request is not stored. */
   has_secret: boolean;
+  /** Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none */
+  extra_events?: ('text_session.ended' | 'text_session.analyzed')[] | undefined;
 }
 
 export interface AgentConfigWebhooks {
@@ -2846,6 +2915,65 @@ export interface TestPage {
   total: number | null;
 }
 
+export interface TextSessionRow {
+  /** Id of the text session */
+  text_session_id: string;
+  /** Id of the agent */
+  agent_id: string;
+  /** Name of the agent */
+  agent_name: string;
+  /**
+   * `sha256:` hash of the configuration with its secrets, tools and knowledge. The draft has unpublished
+   * changes if its hash is not the latest version's.
+   */
+  config_hash: string;
+  /** Where the conversation is written: `chat` over the API, or `sms` */
+  medium: 'chat' | 'sms';
+  /** `active` until it ends */
+  status: 'active' | 'ended';
+  /**
+   * Why it ended: by the client, by the agent, after an idle time, or at the limit of messages; null before
+   */
+  end_reason: 'client' | 'agent' | 'idle' | 'message_limit' | null;
+  /** Id of the call or text session whose context it has taken over; null without one */
+  continued_from: string | null;
+  /** Your id for the user; null without one */
+  end_user_id: string | null;
+  /** Only sessions with this number as the other party, E.164; bare digits get a leading `+` */
+  caller_number?: string | undefined;
+  /** The agent's number; only of a conversation by SMS */
+  dialed_number?: string | undefined;
+  /**
+   * Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
+   * interpreted
+   */
+  metadata: Record<string, unknown>;
+  /** Messages of the session so far, including those without an answer */
+  message_count: number;
+  /** When it was created, RFC 3339 UTC */
+  created_at: string;
+  /** When something was last written, RFC 3339 UTC */
+  last_message_at: string;
+  /** When the session ends unless something is written before, RFC 3339 UTC */
+  idle_at: string;
+  /** When the session ended, RFC 3339 UTC; null before */
+  ended_at: string | null;
+}
+
+export interface TextSessionPage {
+  /** Text sessions of this page, newest first */
+  text_sessions: TextSessionRow[];
+  /** Whether more rows follow this page */
+  has_more: boolean;
+  /** Value of `cursor` for the next page; null on the last page */
+  next_cursor: string | null;
+  /**
+   * Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
+   * up to 100,000
+   */
+  total: number | null;
+}
+
 export interface ToolServerRow {
   /** Id of the tool server */
   tool_server_id: string;
@@ -2980,6 +3108,8 @@ export interface ErasureCreateAnswer {
   attachments: number;
   /** Number of webhook deliveries deleted. */
   deliveries: number;
+  /** Number of erased text sessions; absent if there were none */
+  text_sessions?: number | undefined;
 }
 
 export interface KeyCreateAnswer {
@@ -3267,6 +3397,32 @@ export interface SpeechTranscribeAnswer {
    * apart.
    */
   speaker_turns?: SpeechTranscribeAnswerSpeakerTurn[] | undefined;
+}
+
+export interface TextSessionSendMessageAnswerUsage {
+  /** The model that answered */
+  model: string;
+  /** Tokens that the model read; null if it does not report them */
+  input_tokens: number | null;
+  /** Tokens of these that came from the vendor's cache; null if it does not report them */
+  cached_input_tokens: number | null;
+  /** Tokens that the model wrote; null if it does not report them */
+  output_tokens: number | null;
+}
+
+export interface TextSessionSendMessageAnswer {
+  /** Id of the message and its answer */
+  message_id: string;
+  /** Id of the text session */
+  text_session_id: string;
+  /** The agent's answer; empty if it has said nothing */
+  reply: string;
+  /** The message and everything that followed it: tool calls and results, knowledge searches, the answer */
+  items: (SessionItemMessage | SessionItemToolCall | SessionItemToolResult | SessionItemKnowledgeRetrieval | SessionItemLlmEndpointError | SessionItemParticipant)[];
+  /** `ended` if the conversation is over, for example because the agent has ended it */
+  session_status: 'active' | 'ended';
+  /** Tokens of each request to the language model */
+  usage: TextSessionSendMessageAnswerUsage[];
 }
 
 export interface ToolServerCreateRefreshAnswer {
@@ -3681,6 +3837,8 @@ export interface AgentConfigChangeWebhooksPostCall {
   secret?: string | null | undefined;
   /** Whether a signing key is stored for this `url`. Read-only: the value in a request is not stored. */
   has_secret?: boolean | undefined;
+  /** Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none */
+  extra_events?: ('text_session.ended' | 'text_session.analyzed')[] | undefined;
 }
 
 export interface AgentConfigChangeWebhooks {
@@ -4464,6 +4622,21 @@ export interface PhoneNumberCreateRequestSip {
   termination_headers?: Record<string, string> | undefined;
 }
 
+export interface PhoneNumberUpdateRequestSms {
+  /** The agent that answers calls to the number; null: none, so callers get a busy signal. */
+  agent_id: string;
+  /**
+   * How long the agent remembers: a conversation by SMS or phone goes on with the last one of the same
+   * person if that ended at most so many minutes ago; 0: never
+   */
+  continue_minutes?: number | undefined;
+  /**
+   * True: the number’s messages, which the carrier sends elsewhere now, are sent here instead; otherwise
+   * 409. Not stored.
+   */
+  replace?: boolean | undefined;
+}
+
 export interface PhoneNumberUpdateRequest {
   /** Name of the number in lists; may be empty. */
   label?: string | undefined;
@@ -4475,6 +4648,11 @@ export interface PhoneNumberUpdateRequest {
   transfer_caller_id?: 'agent_number' | 'original_caller' | undefined;
   /** Accepted for compatibility; has no effect, because there is nothing to synchronise. */
   retry_caller_id_sync?: boolean | undefined;
+  /**
+   * Who answers text messages to the number, which must be one bought from a carrier that has them; null: no
+   * agent
+   */
+  sms?: PhoneNumberUpdateRequestSms | null | undefined;
 }
 
 export interface PhoneNumberSetSipConfigRequest {
@@ -5002,6 +5180,69 @@ export interface TestUpdateRequest {
   simulation?: TestUpdateRequestSimulation | undefined;
 }
 
+export interface TextSessionListQuery {
+  /** The `next_cursor` of the previous page; cannot be combined with `page` */
+  cursor?: string | undefined;
+  /**
+   * Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
+   * use `cursor`
+   */
+  page?: number | undefined;
+  /** Rows per page */
+  page_size?: number | undefined;
+  /** Whether to fill in `total` without `page` too; with `page` it is always filled in */
+  include_total?: boolean | undefined;
+  /** Only sessions of this agent */
+  agent_id?: string | undefined;
+  /** Only sessions with this status */
+  status?: 'active' | 'ended' | undefined;
+  /** Only sessions of this user of yours */
+  end_user_id?: string | undefined;
+}
+
+export interface TextSessionCreateRequest {
+  /** Id of the agent that answers */
+  agent_id: string;
+  /** Parts of the configuration that this session replaces, if the agent allows it */
+  overrides?: SessionCreateRequestOverrides | null | undefined;
+  /**
+   * Values for `{{name}}` placeholders, at most 500 and 1 MiB; variables without a value here get the
+   * agent’s default
+   */
+  dynamic_variables?: Record<string, string | number | boolean> | null | undefined;
+  /**
+   * Your id for the user: returned in webhooks, sent to a custom model as `user_id`, and the key for erasing
+   * the user’s data
+   */
+  end_user_id?: string | null | undefined;
+  /**
+   * Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
+   * interpreted
+   */
+  metadata?: Record<string, unknown> | null | undefined;
+  /** IANA time zone of the conversation; absent: that of the agent, then client_timezone */
+  timezone?: string | null | undefined;
+  /**
+   * IANA time zone of the user’s browser, used if neither request nor agent sets one; an invalid one is
+   * ignored
+   */
+  client_timezone?: string | null | undefined;
+  /** Whether the model is told the date, the time and the time zone */
+  world_context?: boolean | undefined;
+  /** Id of an earlier call or text session of the same agent, whose conversation this one goes on with */
+  continue_session_id?: string | null | undefined;
+}
+
+export interface TextSessionSendMessageRequest {
+  /**
+   * What the person writes, at most 8,000 characters. Null or absent as the first message of a session: the
+   * agent opens the conversation as its first message mode says
+   */
+  content?: string | null | undefined;
+  /** True sends the answer as server-sent events while it is written */
+  stream?: boolean | undefined;
+}
+
 export interface ToolServerCreateRequestHeader {
   /** Name for people to recognise it by. */
   name: string;
@@ -5382,8 +5623,66 @@ export interface PhoneCallDialFinishedEvent {
   session: CallAnalyzedEventSession;
 }
 
+export interface TextSessionAnalyzedEventTextSession {
+  /** Id of the text session */
+  id: string;
+  /** Id of the agent. */
+  agent_id: string;
+  /** Name of the agent */
+  agent_name: string;
+  /** Id of the published version */
+  branch_id: string;
+  /**
+   * `sha256:` hash of the configuration with its secrets, tools and knowledge. The draft has unpublished
+   * changes if its hash is not the latest version's.
+   */
+  config_hash: string;
+  /** Where the conversation is written: `chat` over the API, or `sms` */
+  medium: string;
+  /** `ended` */
+  status: string;
+  /** Why it ended: `client`, `agent`, `idle` or `message_limit` */
+  end_reason: string | null;
+  /** Id of the call or text session whose context it has taken over; null without one */
+  continued_from: string | null;
+  /**
+   * Your id for the user: returned in webhooks, sent to a custom model as `user_id`, and the key for erasing
+   * the user’s data
+   */
+  end_user_id: string;
+  /**
+   * Your own JSON object, at most 16 KiB, returned unchanged with the session and in webhooks; never
+   * interpreted
+   */
+  metadata: Record<string, unknown>;
+  /** Messages of the session so far, including those without an answer */
+  message_count: number;
+  /** When it began, RFC 3339 UTC */
+  conversation_started_at: string;
+  /** When it ended, RFC 3339 UTC */
+  conversation_ended_at: string | null;
+}
+
+export interface TextSessionAnalyzedEvent {
+  /** Name of the event */
+  event: 'text_session.analyzed';
+  /** The text session */
+  text_session: TextSessionAnalyzedEventTextSession;
+  /** Result of the analysis */
+  analysis: CallAnalyzedEventAnalysis;
+}
+
+export interface TextSessionEndedEvent {
+  /** Name of the event */
+  event: 'text_session.ended';
+  /** The text session */
+  text_session: TextSessionAnalyzedEventTextSession;
+}
+
 export type WebhookEvent =
   | CallAnalyzedEvent
   | CallEndedEvent
   | CallInboundEvent
-  | PhoneCallDialFinishedEvent;
+  | PhoneCallDialFinishedEvent
+  | TextSessionAnalyzedEvent
+  | TextSessionEndedEvent;

@@ -49,3 +49,13 @@ describe('slots', () => {
     },
   );
 });
+
+describe('a turn of a text session', () => {
+  it('is for workers that say that they take them: one of the last release lists the same kinds', () => {
+    const worker = { instanceId: 'a', kinds: ['analysis' as const, 'agent_test' as const], capacity: 9 };
+    const now = { ...worker, takesText: true, freeSlots: 4 };
+    const last = { ...worker, instanceId: 'b', freeSlots: 5 };
+    expect(slotsOf([now, last], 'text_turn').instanceIds).toEqual(['a']);
+    expect(slotsOf([now, last], 'agent_test').instanceIds).toEqual(['a', 'b']);
+  });
+});

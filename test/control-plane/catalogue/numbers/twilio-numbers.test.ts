@@ -28,6 +28,7 @@ beforeAll(async () => {
   const current: Carrier = {
     name: 'Twilio',
     lostCalls: createTwilioCarrier({ ...TWILIO_ACCOUNT, baseUrl: 'http://127.0.0.1:1' }).lostCalls,
+    messages: null,
     search: (query) => carrier.search(query),
     buy: (phoneNumber) => carrier.buy(phoneNumber),
     findBought: (phoneNumber) => carrier.findBought(phoneNumber),

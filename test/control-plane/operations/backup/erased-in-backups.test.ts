@@ -325,3 +325,20 @@ it('security 18: leftovers of an interrupted restore do not enter the next one',
   await parley('restore', 'a.tar', '--data-dir', join(folder, 'restored'));
   expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
 });
+
+it(
+  'a text session is as unreadable in a backup as a call, and its key is in the file of keys',
+  PATIENCE,
+  async () => {
+    const body = { agent_id: agentId, end_user_id: 'u-text', metadata: { note: 'planted u-text' } };
+    const created = await api.request('POST', '/v1/agent/text-sessions', { key: user.key, body });
+    const id: string = created.body.text_session_id;
+    await parley('backup', 'a.tar');
+    const tar = readFileSync(join(folder, 'a.tar'));
+    const keys = readFileSync(keysFile(), 'utf8').trim().split('\n');
+    const own = keys.map((line) => JSON.parse(line)).find(({ session_id }) => session_id === id);
+    expect(tar.includes(id)).toBe(true);
+    expect(tar.includes(Buffer.from(own.wrapped_key, 'base64'))).toBe(false);
+    expect(tar.includes('planted u-text')).toBe(false);
+  },
+);

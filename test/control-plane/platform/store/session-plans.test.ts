@@ -11,6 +11,7 @@ import { opensNewestSession } from '#control-plane/calls/sessions/opens-newest-s
 import { sweep } from '#control-plane/calls/settlement/sweep.ts';
 import { startLinkWatch } from '#control-plane/calls/workers/watch-links.ts';
 import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runner.ts';
+import { lastConversation } from '#control-plane/jobs/sms/last-conversation.ts';
 import { CallCounter } from '#control-plane/operations/analytics/call-counter.ts';
 import { Archiver } from '#control-plane/operations/archive/archive-sessions.ts';
 import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
@@ -41,6 +42,7 @@ const ASKING = [
   'calls/settlement/worker-presence.ts',
   'calls/workers/watch-links.ts',
   'jobs/analysis/analysis-runner.ts',
+  'jobs/sms/last-conversation.ts',
   'operations/analytics/call-counter.ts',
   'operations/analytics/read-calls.ts',
   'operations/archive/archive-sessions.ts',
@@ -199,6 +201,12 @@ async function askForOthers(): Promise<void> {
   await counter.count();
   await counter.isDone();
   for (const question of statistics) await get(`/v1/agent/analytics?${question}`);
+  await lastConversation(context, {
+    agent: { _id: agentId, team_id: user.teamId },
+    person: CALLER,
+    sms: { agent_id: agentId, continue_minutes: 60 },
+    thread: { session_id: null },
+  });
   await opensNewestSession(context.models, context.credentials.deploymentKey);
   await api.request('PATCH', '/v1/agent/privacy', { key: user.key, body: { transcripts_days: 1 } });
   await enforceRetention(context, 'test');

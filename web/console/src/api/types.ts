@@ -136,6 +136,7 @@ export type AgentConfig = {
     post_call: {
       url: string;
       has_secret: boolean;
+      extra_events?: ("text_session.ended" | "text_session.analyzed")[];
     }[];
   };
   knowledge_base: {
@@ -643,6 +644,10 @@ export type PhoneNumber = {
   termination_transport: "auto" | "udp" | "tcp" | "tls" | null;
   termination_auth_username: string | null;
   termination_headers: Record<string, string>;
+  sms?: {
+    agent_id: string;
+    continue_minutes: number;
+  };
   created_at: string;
   updated_at: string;
 };
@@ -1375,6 +1380,7 @@ export type Version = {
       post_call: {
         url: string;
         has_secret: boolean;
+        extra_events?: ("text_session.ended" | "text_session.analyzed")[];
       }[];
     };
     knowledge_base: {

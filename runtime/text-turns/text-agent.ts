@@ -1,14 +1,15 @@
-/** The agent under test as a text conversation: a call's prompt, tools and hang-up, without its voice. */
+/** An agent in writing: a call's prompt, knowledge, tools and hang-up, without its voice. */
+import { contextTokensOf } from '#config/language-models.ts';
 import type { TestDefinition } from '#protocol/agent-test.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { isHangUpCall } from '#protocol/hang-up-call.ts';
-import type { ChatMessage, LanguageModel, ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
-import { hangUpCallTool } from '#runtime/tools/call-tools.ts';
-import { stablePrompt, systemMessages } from '../prompt/prompt.ts';
+import type { Passage } from '../knowledge/knowledge-index.ts';
+import { ContextWindow } from '../llm/context-window.ts';
+import type { ChatMessage, LanguageModel, ToolCall, ToolDefinition } from '../llm/llm.ts';
+import { type Manner, stablePrompt, systemMessages } from '../prompt/prompt.ts';
+import { hangUpCallTool } from '../tools/call-tools.ts';
 import { renderText } from '../turn/text/variables.ts';
-import { ask, type TestContext } from './ask-model.ts';
-import { asText, parsedArguments } from './patterns.ts';
-import type { TestTools } from './test-tools.ts';
+import { ask, type TextContext } from './ask-model.ts';
 
 /** Rounds of tool calls within one reply before the agent must speak. */
 const TOOL_ROUNDS = 8;
@@ -27,6 +28,8 @@ export interface AgentReply {
 export interface TextAgent {
   /** Adds earlier turns to the conversation. */
   remember(turns: TestDefinition['conversation']): void;
+  /** Adds earlier messages as the model sees them. */
+  recall(messages: readonly ChatMessage[]): void;
   hear(text: string): void;
   /** The agent's opening; null when it waits for the caller. */
   greet(options?: ReplyOptions): Promise<AgentReply | null>;
@@ -42,9 +45,31 @@ interface ReplyOptions {
   readonly until?: (calls: readonly ToolCall[]) => boolean;
 }
 
+/** The tools of the conversation. */
+export interface TextTools {
+  readonly definitions: readonly ToolDefinition[];
+  /** One sentence for the model about tools that are missing now; null or absent without any. */
+  readonly notice?: string | null;
+  /** Answers a call; rejects only when the signal aborts. Returns the text for the model. */
+  answer(call: ToolCall, signal: AbortSignal): Promise<string>;
+}
+
+/** How the conversation is held. */
+export interface TextManner {
+  /** Absent: as it would be spoken. */
+  readonly manner?: Manner;
+  /** The passages that fit a message; absent without anything to search. */
+  lookUp?(said: string): Promise<readonly Passage[]>;
+}
+
 /** Creates the agent of a plan. */
-export function createTextAgent(model: LanguageModel, tools: TestTools, context: TestContext): TextAgent {
-  return new ModelAgent(model, tools, context);
+export function createTextAgent(
+  model: LanguageModel,
+  tools: TextTools,
+  context: TextContext,
+  manner: TextManner = {},
+): TextAgent {
+  return new ModelAgent(model, tools, context, manner);
 }
 
 /** A reply in progress. */
@@ -56,19 +81,28 @@ interface Reply {
 
 class ModelAgent implements TextAgent {
   readonly #model: LanguageModel;
-  readonly #tools: TestTools;
-  readonly #context: TestContext;
+  readonly #tools: TextTools;
+  readonly #context: TextContext;
+  readonly #manner: TextManner;
+  readonly #window: ContextWindow;
   readonly #stablePrompt: string;
   readonly #definitions: readonly ToolDefinition[];
   readonly #hangsUp: boolean;
   readonly #history: ChatMessage[] = [];
+  #passages: readonly Passage[] = [];
 
-  constructor(model: LanguageModel, tools: TestTools, context: TestContext) {
+  constructor(model: LanguageModel, tools: TextTools, context: TextContext, manner: TextManner) {
     const hangUp = hangUpCallTool(context.plan.config);
     this.#model = model;
     this.#tools = tools;
     this.#context = context;
-    this.#stablePrompt = stablePrompt(inWriting(context.plan), (text) => this.#render(text));
+    this.#manner = manner;
+    this.#window = new ContextWindow({
+      contextTokens: model.contextTokens ?? contextTokensOf(model.id),
+      // Nothing outlives the turn that could use a summary: the oldest messages are left out.
+      summarise: async () => '',
+    });
+    this.#stablePrompt = stablePrompt(inWriting(context.plan), (text) => this.#render(text), manner.manner);
     this.#hangsUp = hangUp !== null;
     this.#definitions = [...tools.definitions, ...(hangUp ? [hangUp] : [])];
   }
@@ -76,6 +110,10 @@ class ModelAgent implements TextAgent {
   remember(turns: TestDefinition['conversation']): void {
     for (const { role, text } of turns)
       this.#history.push({ role: role === 'agent' ? 'assistant' : 'user', content: text });
+  }
+
+  recall(messages: readonly ChatMessage[]): void {
+    this.#history.push(...messages);
   }
 
   hear(text: string): void {
@@ -89,7 +127,8 @@ class ModelAgent implements TextAgent {
       first_message_prompt,
     } = this.#context.plan.config.prompt;
     if (mode === 'prompt') {
-      this.hear(`[The call has just begun. ${this.#render(first_message_prompt)}]`);
+      const what = (this.#manner.manner ?? 'spoken') === 'spoken' ? 'call' : 'conversation';
+      this.hear(`[The ${what} has just begun. ${this.#render(first_message_prompt)}]`);
       return this.reply(options);
     }
     const text = mode === 'fixed' ? this.#render(first_message).trim() : '';
@@ -103,6 +142,8 @@ class ModelAgent implements TextAgent {
     until = () => false,
   }: ReplyOptions = {}): Promise<AgentReply> {
     const reply: Reply = { texts: [], calls: [], tookMs: null };
+    const said = this.#history.findLast(({ role }) => role === 'user')?.content ?? '';
+    this.#passages = said.startsWith('[') ? [] : ((await this.#manner.lookUp?.(said)) ?? []);
     for (let round = 0; round < TOOL_ROUNDS; round++) {
       const asked = await this.#generate(reply, signal);
       const hangUp = this.#hangsUp ? asked.find((call) => isHangUpCall(call.toolName)) : undefined;
@@ -115,7 +156,12 @@ class ModelAgent implements TextAgent {
 
   async #generate(reply: Reply, signal: AbortSignal): Promise<readonly ToolCall[]> {
     const { plan, clock } = this.#context;
-    const messages = [...systemMessages(this.#stablePrompt, plan, clock.wallTime()), ...this.#history];
+    const { notice = null } = this.#tools;
+    const before: ChatMessage[] = [
+      ...systemMessages(this.#stablePrompt, plan, clock.wallTime(), this.#passages),
+      ...(notice === null ? [] : [{ role: 'system' as const, content: notice }]),
+    ];
+    const messages = [...before, ...this.#window.fit(before, this.#history)];
     const { text, calls, tookMs } = await ask(
       this.#model,
       { messages, tools: this.#definitions, signal },
@@ -150,7 +196,7 @@ class ModelAgent implements TextAgent {
     const { hang_up_call_farewell_mode: mode, hang_up_call_farewell_message: message } =
       this.#context.plan.config.tools.system_tools;
     if (mode === 'fixed') return this.#render(message);
-    return mode === 'generated' && said.length === 0 ? asText(parsedArguments(call.input)['farewell']) : '';
+    return mode === 'generated' && said.length === 0 ? farewellIn(call) : '';
   }
 
   #render(text: string): string {
@@ -162,4 +208,14 @@ class ModelAgent implements TextAgent {
 /** Removes voice cues: this conversation is text only. */
 function inWriting(plan: CallPlan): CallPlan {
   return { ...plan, config: { ...plan.config, voice: { ...plan.config.voice, expressive: false } } };
+}
+
+/** The model's own farewell; empty without one. */
+function farewellIn({ input }: ToolCall): string {
+  try {
+    const { farewell } = JSON.parse(input) as { readonly farewell?: unknown };
+    return typeof farewell === 'string' ? farewell : '';
+  } catch {
+    return '';
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * Asks a model one question within a test: a whole answer within a time limit, with a second attempt where
- * that may help.
+ * Asks a model one question of a conversation without audio: a whole answer within a time limit, with a
+ * second attempt where that may help.
  */
 import type { z } from 'zod';
 import type { Clock } from '#base/clock.ts';
@@ -17,23 +17,25 @@ import {
 const ATTEMPTS = 2;
 const ATTEMPT_MS = 60_000;
 
-/** Shared by every part of one test run. */
-export interface TestContext {
+/** Shared by every part of one conversation. */
+export interface TextContext {
   readonly plan: CallPlan;
   readonly clock: Clock;
-  /** Aborts when the whole test ends. */
+  /** Aborts when the whole conversation ends. */
   readonly signal: AbortSignal;
 }
 
 /** The part of it that a question needs. */
-type AskContext = Pick<TestContext, 'clock' | 'signal'> & { readonly plan: Pick<CallPlan, 'session_id'> };
+type AskContext = Pick<TextContext, 'clock' | 'signal'> & {
+  readonly plan: Pick<CallPlan, 'session_id'> & Partial<Pick<CallPlan, 'end_user_id' | 'llm_extra_body'>>;
+};
 
 /** One question to a model. */
 export interface Question {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolDefinition[];
   readonly maxOutputTokens?: number;
-  /** Ends this question before the test ends. */
+  /** Ends this question before the conversation ends. */
   readonly signal?: AbortSignal;
 }
 
@@ -96,8 +98,8 @@ async function askOnce(
       tools: question.tools ?? [],
       maxOutputTokens: question.maxOutputTokens ?? null,
       sessionId: plan.session_id,
-      endUserId: null,
-      extraBody: null,
+      endUserId: plan.end_user_id ?? null,
+      extraBody: plan.llm_extra_body ?? null,
       speculative: false,
       signal: AbortSignal.any([signal, late.signal, ...(question.signal ? [question.signal] : [])]),
     });

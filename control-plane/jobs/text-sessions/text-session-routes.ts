@@ -1,0 +1,123 @@
+/** Text sessions of a team: create, list, read, end. */
+import { z } from 'zod';
+import { requireAllowed, requireServing } from '../../calls/sessions/create-session-routes.ts';
+import { toAnalysis } from '../../calls/sessions/session-record.ts';
+import { checkPromptLength } from '../../calls/sessions/session-request.ts';
+import { sessionSealer } from '../../calls/texts/sealed-texts.ts';
+import { readEarlierItems } from '../../calls/texts/text-session-parts.ts';
+import { readTextItems } from '../../calls/texts/text-timeline.ts';
+import { findCalledAgent } from '../../catalogue/agents/agent-store.ts';
+import { newestVersion } from '../../catalogue/agents/newest-version.ts';
+import type { Context } from '../../platform/context.ts';
+import { type Caller, callerOf } from '../../platform/http/auth.ts';
+import { listOf, listQuery } from '../../platform/http/lists.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import { loggingRefusals } from '../../platform/refusals/log-refusal.ts';
+import { findPage } from '../../platform/store/find-page.ts';
+import type { TextSessionDocument } from '../../platform/store/models/text-session-model.ts';
+import { textSessionDetail, textSessionRecord, toTextSessionRecord } from './text-session-record.ts';
+import { type TextSessionRequest, textSessionBody } from './text-session-request.ts';
+import { createTextSession, endTextSession, findTextSession } from './text-session-store.ts';
+
+const sessionPath = z.object({ text_session_id: z.string().max(64) });
+
+const sessionsQuery = z.strictObject({
+  ...listQuery,
+  agent_id: z.string().max(64).optional(),
+  status: z.enum(['active', 'ended']).optional(),
+  end_user_id: z.string().max(256).optional(),
+});
+
+/** Registers the routes. */
+export function registerTextSessionRoutes(app: ApiServer, context: Context): void {
+  app.post(
+    '/v1/agent/text-sessions',
+    {
+      config: { access: 'beta' },
+      schema: { tags: ['text sessions'], body: textSessionBody, response: { 201: textSessionRecord } },
+    },
+    async (request, reply) => {
+      await checkPromptLength(request.body);
+      const session = await create(context, callerOf(request), request.body);
+      return reply.code(201).send(toTextSessionRecord(session));
+    },
+  );
+
+  app.get(
+    '/v1/agent/text-sessions',
+    {
+      schema: {
+        tags: ['text sessions'],
+        querystring: sessionsQuery,
+        response: { 200: listOf('text_sessions', textSessionRecord) },
+      },
+    },
+    async (request) => {
+      const { query } = request;
+      const { agent_id, status, end_user_id } = query;
+      const wanted = Object.entries({ agent_id, status, end_user_id }).filter(
+        ([, value]) => value !== undefined,
+      );
+      const { rows, ...page } = await findPage<TextSessionDocument>(context.models.textSessions, {
+        filter: { team_id: callerOf(request).teamId, ...Object.fromEntries(wanted) },
+        query,
+        without: ['wrapped_key'],
+      });
+      return { text_sessions: rows.map(toTextSessionRecord), ...page };
+    },
+  );
+
+  app.get(
+    '/v1/agent/text-sessions/:text_session_id',
+    {
+      schema: { tags: ['text sessions'], params: sessionPath, response: { 200: textSessionDetail } },
+    },
+    async (request) => {
+      const session = await findTextSession(
+        context,
+        callerOf(request).teamId,
+        request.params.text_session_id,
+      );
+      const [earlier, items] = await Promise.all([
+        readEarlierItems(context, session),
+        readTextItems(context, session),
+      ]);
+      const analysis = toAnalysis(session.analysis, sessionSealer(context, session));
+      return { ...toTextSessionRecord(session), items: [...earlier, ...items], analysis };
+    },
+  );
+
+  app.post(
+    '/v1/agent/text-sessions/:text_session_id/end',
+    {
+      config: { bodyOptional: true },
+      schema: { tags: ['text sessions'], params: sessionPath, response: { 204: z.undefined() } },
+    },
+    async (request, reply) => {
+      const { _id } = await findTextSession(
+        context,
+        callerOf(request).teamId,
+        request.params.text_session_id,
+      );
+      await endTextSession(context, _id, 'client');
+      return reply.code(204).send();
+    },
+  );
+}
+
+async function create(
+  context: Context,
+  caller: Caller,
+  request: TextSessionRequest,
+): Promise<TextSessionDocument> {
+  const { agent_id: agentId } = request;
+  const [agent, version] = await Promise.all([
+    findCalledAgent(context, caller.teamId, agentId),
+    newestVersion(context, agentId),
+  ]);
+  return loggingRefusals(context, { kind: 'session', teamId: agent.team_id, agentId }, async () => {
+    requireAllowed(agent, request.overrides ?? {});
+    requireServing(agent, version);
+    return createTextSession(context, { agent, version, payer: caller, medium: 'chat', request });
+  });
+}

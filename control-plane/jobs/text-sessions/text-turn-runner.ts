@@ -1,0 +1,171 @@
+/**
+ * Runs the turns of text sessions on workers, one at a time in each session. A turn that is stored is
+ * answered, whatever is killed meanwhile: a turn of a lost worker runs again, but not of too many
+ * (`worker-losses.ts`).
+ */
+import { Fault } from '#config/errors.ts';
+import type { TextTurnResult } from '#protocol/text-turn.ts';
+import type { DurableReport, ReportEnvelope } from '#protocol/worker-link.ts';
+import { type Context, now } from '../../platform/context.ts';
+import type { Placement } from '../../platform/dispatch.ts';
+import type { ReportOutcome } from '../../platform/report-sink.ts';
+import {
+  OPEN_TURNS,
+  type TextSessionDocument,
+  type TextTurnDocument,
+} from '../../platform/store/models/text-session-model.ts';
+import { isLostForGood, type Loss, lossOf } from '../../platform/store/worker-losses.ts';
+import { chargeTurn } from './text-charge.ts';
+import { finishTurn, settleTurn } from './text-turn-end.ts';
+import { textTurnJob } from './text-turn-job.ts';
+
+type TurnReport = Extract<DurableReport, { type: 'text_turn' }>;
+
+/** A turn that no worker has taken for so long is given up. */
+const WAIT_MS = 10 * 60_000;
+
+/**
+ * Starts a queued turn if it is the session's next one. False if no worker is free; the turn then stays
+ * queued.
+ */
+export async function startTurn(context: Context, turnId: string): Promise<boolean> {
+  const turn = await context.models.textTurns.findById(turnId).lean<TextTurnDocument>();
+  if (turn?.status !== 'queued' || (await isBehind(context, turn))) return true;
+  const session = await context.models.textSessions.findById(turn.session_id).lean<TextSessionDocument>();
+  const obstacle = await obstacleOf(context, session, turn);
+  if (obstacle !== null) await giveUp(context, turn, obstacle);
+  else if (session) return place(context, session, turn);
+  return true;
+}
+
+/** Stores the result of a turn; also of an attempt that was given up and not restarted. */
+export async function applyTurnReport(
+  context: Context,
+  envelope: ReportEnvelope,
+  { result }: TurnReport,
+): Promise<ReportOutcome> {
+  const attempt = { _id: envelope.session_id, epoch: envelope.epoch };
+  const finished = await finishTurn(context, attempt, result);
+  if (!finished && !(await context.models.textTurns.exists(attempt))) return { outcome: 'stale' };
+  if (finished) await settleAndGoOn(context, finished);
+  return { outcome: 'stored', seq: envelope.seq };
+}
+
+/** Puts the turns of a lost worker back; `hungIn` is what had blocked its event loop. */
+export async function requeueLostTurns(
+  context: Context,
+  instanceId: string,
+  hungIn: string | null,
+): Promise<void> {
+  const { textTurns } = context.models;
+  const lost = { instance_id: instanceId, status: 'running' as const };
+  const turns = await textTurns
+    .find(lost, { _id: 1, epoch: 1 })
+    .lean<Pick<TextTurnDocument, '_id' | 'epoch'>[]>();
+  for (const turn of turns)
+    await textTurns.updateOne(
+      { ...turn, ...lost },
+      { $set: requeuedFields(context), ...incrementOf(lossOf(turn._id, hungIn)) },
+    );
+  if (turns.length > 0) context.workSignals.notify('text-sessions');
+}
+
+/** Puts the turns back whose workers have been silent since `since`. */
+export async function requeueSilentTurns(context: Context, since: Date): Promise<void> {
+  const silent = { status: 'running' as const, status_at: { $lte: since } };
+  if (await context.models.textTurns.exists(silent))
+    await context.models.textTurns.updateMany(silent, {
+      $set: requeuedFields(context),
+      ...incrementOf('silent'),
+    });
+}
+
+/** Settles a turn that is over and starts the next one of its session. */
+export async function settleAndGoOn(context: Context, turn: TextTurnDocument): Promise<void> {
+  await settleTurn(context, turn);
+  const next = await context.models.textTurns
+    .findOne({ session_id: turn.session_id, status: 'queued' }, { _id: 1 })
+    .sort({ number: 1 })
+    .lean<Pick<TextTurnDocument, '_id'>>();
+  if (next && !(await startTurn(context, next._id))) context.workSignals.notify('text-sessions');
+}
+
+async function isBehind({ models }: Context, { session_id, number }: TextTurnDocument): Promise<boolean> {
+  const earlier = { number: { $lt: number }, status: { $in: [...OPEN_TURNS] } };
+  // A later one can run: messages that are sent at once are not stored in the order of their numbers.
+  const ahead = { session_id, $or: [earlier, { status: 'running' as const }] };
+  return (await models.textTurns.exists(ahead)) !== null;
+}
+
+/** Why a turn cannot be answered; null if it can be. */
+async function obstacleOf(
+  context: Context,
+  session: TextSessionDocument | null,
+  turn: TextTurnDocument,
+): Promise<string | null> {
+  if (session?.wrapped_key == null) return 'The session was erased';
+  if (session.status === 'ended') return 'The session ended before this message';
+  if (isLostForGood(turn.losses ?? {})) return 'The turn lost its worker too often';
+  if (context.clock.wallTime() - turn.created_at.getTime() > WAIT_MS) return 'No agent worker was free';
+  try {
+    return (await chargeTurn(context, turn)) ? null : 'The charge was returned';
+  } catch (error) {
+    if (error instanceof Fault) return error.message;
+    throw error;
+  }
+}
+
+async function place(
+  context: Context,
+  session: TextSessionDocument,
+  turn: TextTurnDocument,
+): Promise<boolean> {
+  const job = await textTurnJob(context, session, turn);
+  if (!job) {
+    await giveUp(context, turn, 'The session was erased');
+    return true;
+  }
+  const key = { sessionId: turn._id, epoch: turn.epoch + 1 };
+  let placement: Placement | null = null;
+  try {
+    placement = await context.dispatch.place({ ...key, kind: 'text_turn', sipCallId: null });
+    const { modifiedCount } = await context.models.textTurns.updateOne(
+      { _id: turn._id, status: 'queued', epoch: turn.epoch },
+      {
+        $set: {
+          status: 'running',
+          epoch: key.epoch,
+          instance_id: placement.instanceId,
+          status_at: now(context),
+        },
+      },
+    );
+    if (modifiedCount === 0) context.dispatch.withdraw(placement, key);
+    else context.dispatch.assignTextTurn(placement, key, job);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    // If it was marked as started, it was never assigned, so it is queued again; not if another replica has
+    // started the same attempt meanwhile.
+    if (placement)
+      await context.models.textTurns.updateOne(
+        { _id: turn._id, status: 'running', epoch: key.epoch, instance_id: placement.instanceId },
+        { $set: requeuedFields(context) },
+      );
+    return false;
+  }
+}
+
+async function giveUp(context: Context, turn: TextTurnDocument, error: string): Promise<void> {
+  const result: TextTurnResult = { reply: '', items: [], has_ended: false, error, usage: [] };
+  const finished = await finishTurn(context, turn, result);
+  if (finished) await settleAndGoOn(context, finished);
+}
+
+function requeuedFields(context: Context): Partial<TextTurnDocument> {
+  return { status: 'queued', instance_id: null, status_at: now(context) };
+}
+
+function incrementOf(loss: Loss) {
+  return { $inc: { [`losses.${loss}`]: 1 } };
+}

@@ -1,0 +1,36 @@
+/** The background loops of every control plane. */
+import { startRoomReconciliation } from '#control-plane/calls/livekit/reconcile-rooms.ts';
+import { startStoringHeld } from '#control-plane/calls/recordings/store-silent.ts';
+import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
+import { startNumberMaintenance } from '#control-plane/catalogue/numbers/maintain-numbers.ts';
+import { startTestRunner } from '#control-plane/jobs/agent-tests/test-runner.ts';
+import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runner.ts';
+import { startBatchRunner } from '#control-plane/jobs/batch-calls/batch-runner.ts';
+import { startSms } from '#control-plane/jobs/sms/sms-loop.ts';
+import { startTextSessions } from '#control-plane/jobs/text-sessions/text-session-loop.ts';
+import { startCallCounter } from '#control-plane/operations/analytics/call-counter.ts';
+import { startArchive } from '#control-plane/operations/archive/archive-sessions.ts';
+import { startRetention } from '#control-plane/operations/privacy/retention.ts';
+import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
+import { startIndexBuilds } from '#control-plane/platform/background/index-builds.ts';
+import type { Context } from '#control-plane/platform/context.ts';
+import type { Database } from '#control-plane/platform/store/database.ts';
+
+/** Starts them. */
+export function startBackgroundWork(context: Context, kind: Database['kind']): readonly BackgroundLoop[] {
+  return [
+    startDeliverer(context),
+    startAnalysisRunner(context),
+    startTestRunner(context),
+    startBatchRunner(context),
+    startTextSessions(context),
+    startSms(context),
+    startNumberMaintenance(context),
+    startRoomReconciliation(context),
+    startRetention(context),
+    startArchive(context),
+    startCallCounter(context),
+    startStoringHeld(context),
+    ...(kind === 'mongodb' ? [startIndexBuilds(context)] : []),
+  ];
+}
