@@ -7,11 +7,12 @@ import { Fault } from '#config/errors.ts';
 import { type AgentTestResult, testError } from '#protocol/agent-test.ts';
 import type { DurableReport, ReportEnvelope } from '#protocol/worker-link.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
+import { requeueLost, requeueSilent, startQueued } from '../../platform/background/queued-jobs.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { InvalidRequest } from '../../platform/http/problems.ts';
 import type { ReportOutcome } from '../../platform/report-sink.ts';
 import type { TestBatchDocument, TestRunDocument } from '../../platform/store/models/agent-test-model.ts';
-import { isLostForGood, type Loss, lossOf } from '../../platform/store/worker-losses.ts';
+import { isLostForGood } from '../../platform/store/worker-losses.ts';
 import { completeTestBatch } from './test-batch-store.ts';
 import { testJob } from './test-job.ts';
 import { countTestSpending, requireTestSpending } from './test-limits.ts';
@@ -64,25 +65,13 @@ export async function requeueLostRuns(
   instanceId: string,
   hungIn: string | null,
 ): Promise<void> {
-  const { testRuns } = context.models;
-  const lost = { instance_id: instanceId, status: 'running' as const };
-  const runs = await testRuns
-    .find(lost, { _id: 1, epoch: 1 })
-    .lean<Pick<TestRunDocument, '_id' | 'epoch'>[]>();
-  for (const run of runs)
-    await testRuns.updateOne(
-      { ...run, ...lost },
-      { $set: requeueFields(context), ...incrementOf(lossOf(run._id, hungIn)) },
-    );
-  if (runs.length > 0) context.workSignals.notify('agent-tests');
+  const lost = await requeueLost(context, context.models.testRuns, { instanceId, hungIn });
+  if (lost > 0) context.workSignals.notify('agent-tests');
 }
 
 async function work(context: Context): Promise<void> {
   const { testRuns, testBatches } = context.models;
-  const silentSince = new Date(context.clock.wallTime() - DEADLINE_MS);
-  const silent = { status: 'running' as const, status_at: { $lte: silentSince } };
-  if (await testRuns.exists(silent))
-    await testRuns.updateMany(silent, { $set: requeueFields(context), ...incrementOf('silent') });
+  await requeueSilent(context, testRuns, new Date(context.clock.wallTime() - DEADLINE_MS));
   // A batch that a crash prevented from completing.
   const open = await testBatches
     .find({ status: 'running' }, { _id: 1 })
@@ -135,34 +124,15 @@ async function start(context: Context, run: TestRunDocument): Promise<boolean> {
     await finishRun(context, run, testError(cause));
     return true;
   }
-  const key = { sessionId: run._id, epoch: run.epoch + 1 };
-  try {
-    const placement = await context.dispatch.place({ ...key, kind: 'agent_test', sipCallId: null });
-    const at = now(context);
-    const { modifiedCount } = await context.models.testRuns.updateOne(
-      { _id: run._id, status: 'queued', epoch: run.epoch },
-      {
-        $set: {
-          status: 'running',
-          epoch: key.epoch,
-          instance_id: placement.instanceId,
-          started_at: at,
-          status_at: at,
-        },
-      },
-    );
-    if (modifiedCount === 0) context.dispatch.withdraw(placement, key);
-    else context.dispatch.assignAgentTest(placement, key, job);
-    return true;
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    // The run was marked as started but never assigned, so it is queued again.
-    await context.models.testRuns.updateOne(
-      { _id: run._id, status: 'running', epoch: key.epoch },
-      { $set: requeueFields(context) },
-    );
-    return false;
-  }
+  return startQueued(
+    context,
+    { model: context.models.testRuns, job: run },
+    {
+      kind: 'agent_test',
+      assign: (placement, key) => context.dispatch.assignAgentTest(placement, key, job),
+      fields: (at) => ({ started_at: at }),
+    },
+  );
 }
 
 async function finishRun(
@@ -189,12 +159,4 @@ async function finishRun(
   await completeTestBatch(context, run.batch_id);
   context.workSignals.notify('agent-tests');
   return run;
-}
-
-function requeueFields(context: Context): Partial<TestRunDocument> {
-  return { status: 'queued', instance_id: null, status_at: now(context) };
-}
-
-function incrementOf(loss: Loss) {
-  return { $inc: { [`losses.${loss}`]: 1 } };
 }

@@ -1,5 +1,6 @@
 /** The background work of text sessions: whatever a request, a report or a crash has left to do. */
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
+import { requeueSilent } from '../../platform/background/queued-jobs.ts';
 import type { Context } from '../../platform/context.ts';
 import {
   OPEN_TURNS,
@@ -8,7 +9,7 @@ import {
 } from '../../platform/store/models/text-session-model.ts';
 import { analyseEnded } from './text-analysis.ts';
 import { endTextSession } from './text-session-store.ts';
-import { requeueSilentTurns, settleAndGoOn, startTurn } from './text-turn-runner.ts';
+import { settleAndGoOn, startTurn } from './text-turn-runner.ts';
 
 /** A worker ends a turn within four minutes. */
 const DEADLINE_MS = 5 * 60_000;
@@ -36,7 +37,8 @@ export function startTextSessions(context: Context): BackgroundLoop {
 }
 
 async function work(context: Context): Promise<void> {
-  await requeueSilentTurns(context, new Date(context.clock.wallTime() - DEADLINE_MS));
+  const silentSince = new Date(context.clock.wallTime() - DEADLINE_MS);
+  await requeueSilent(context, context.models.textTurns, silentSince);
   await settleLeft(context);
   await startQueued(context);
   await endIdle(context);

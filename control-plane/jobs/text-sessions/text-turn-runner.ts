@@ -6,15 +6,15 @@
 import { Fault } from '#config/errors.ts';
 import type { TextTurnResult } from '#protocol/text-turn.ts';
 import type { DurableReport, ReportEnvelope } from '#protocol/worker-link.ts';
-import { type Context, now } from '../../platform/context.ts';
-import type { Placement } from '../../platform/dispatch.ts';
+import { requeueLost, startQueued } from '../../platform/background/queued-jobs.ts';
+import type { Context } from '../../platform/context.ts';
 import type { ReportOutcome } from '../../platform/report-sink.ts';
 import {
   OPEN_TURNS,
   type TextSessionDocument,
   type TextTurnDocument,
 } from '../../platform/store/models/text-session-model.ts';
-import { isLostForGood, type Loss, lossOf } from '../../platform/store/worker-losses.ts';
+import { isLostForGood } from '../../platform/store/worker-losses.ts';
 import { chargeTurn } from './text-charge.ts';
 import { finishTurn, settleTurn } from './text-turn-end.ts';
 import { textTurnJob } from './text-turn-job.ts';
@@ -57,27 +57,8 @@ export async function requeueLostTurns(
   instanceId: string,
   hungIn: string | null,
 ): Promise<void> {
-  const { textTurns } = context.models;
-  const lost = { instance_id: instanceId, status: 'running' as const };
-  const turns = await textTurns
-    .find(lost, { _id: 1, epoch: 1 })
-    .lean<Pick<TextTurnDocument, '_id' | 'epoch'>[]>();
-  for (const turn of turns)
-    await textTurns.updateOne(
-      { ...turn, ...lost },
-      { $set: requeuedFields(context), ...incrementOf(lossOf(turn._id, hungIn)) },
-    );
-  if (turns.length > 0) context.workSignals.notify('text-sessions');
-}
-
-/** Puts the turns back whose workers have been silent since `since`. */
-export async function requeueSilentTurns(context: Context, since: Date): Promise<void> {
-  const silent = { status: 'running' as const, status_at: { $lte: since } };
-  if (await context.models.textTurns.exists(silent))
-    await context.models.textTurns.updateMany(silent, {
-      $set: requeuedFields(context),
-      ...incrementOf('silent'),
-    });
+  const lost = await requeueLost(context, context.models.textTurns, { instanceId, hungIn });
+  if (lost > 0) context.workSignals.notify('text-sessions');
 }
 
 /** Settles a turn that is over and starts the next one of its session. */
@@ -125,47 +106,18 @@ async function place(
     await giveUp(context, turn, 'The session was erased');
     return true;
   }
-  const key = { sessionId: turn._id, epoch: turn.epoch + 1 };
-  let placement: Placement | null = null;
-  try {
-    placement = await context.dispatch.place({ ...key, kind: 'text_turn', sipCallId: null });
-    const { modifiedCount } = await context.models.textTurns.updateOne(
-      { _id: turn._id, status: 'queued', epoch: turn.epoch },
-      {
-        $set: {
-          status: 'running',
-          epoch: key.epoch,
-          instance_id: placement.instanceId,
-          status_at: now(context),
-        },
-      },
-    );
-    if (modifiedCount === 0) context.dispatch.withdraw(placement, key);
-    else context.dispatch.assignTextTurn(placement, key, job);
-    return true;
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    // If it was marked as started, it was never assigned, so it is queued again; not if another replica has
-    // started the same attempt meanwhile.
-    if (placement)
-      await context.models.textTurns.updateOne(
-        { _id: turn._id, status: 'running', epoch: key.epoch, instance_id: placement.instanceId },
-        { $set: requeuedFields(context) },
-      );
-    return false;
-  }
+  return startQueued(
+    context,
+    { model: context.models.textTurns, job: turn },
+    {
+      kind: 'text_turn',
+      assign: (placement, key) => context.dispatch.assignTextTurn(placement, key, job),
+    },
+  );
 }
 
 async function giveUp(context: Context, turn: TextTurnDocument, error: string): Promise<void> {
   const result: TextTurnResult = { reply: '', items: [], has_ended: false, error, usage: [] };
   const finished = await finishTurn(context, turn, result);
   if (finished) await settleAndGoOn(context, finished);
-}
-
-function requeuedFields(context: Context): Partial<TextTurnDocument> {
-  return { status: 'queued', instance_id: null, status_at: now(context) };
-}
-
-function incrementOf(loss: Loss) {
-  return { $inc: { [`losses.${loss}`]: 1 } };
 }
