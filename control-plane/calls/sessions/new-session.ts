@@ -3,14 +3,11 @@ import { type CallPlan, callPlan } from '#protocol/call-plan.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { toJsonText } from '../../platform/store/json-text.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
-import {
-  type SessionAttachment,
-  type SessionDocument,
-  toBuffer,
-} from '../../platform/store/models/session-model.ts';
+import type { SessionAttachment, SessionDocument } from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { DUE_BITS } from '../../platform/store/session-due.ts';
 import { openingBilling } from './charge.ts';
+import { openJson } from './sealed-contents.ts';
 import { sealerOf } from './session-store.ts';
 import { attach } from './timeline.ts';
 
@@ -119,10 +116,7 @@ export async function readPlan(context: Context, session: SessionDocument): Prom
   const kept = await context.models.sessionAttachments
     .findById(planId(session._id))
     .lean<SessionAttachment>();
-  const sealer = sealerOf(context, session);
-  return kept && sealer
-    ? callPlan.parse(JSON.parse(sealer.open(toBuffer(kept.sealed), 'plan').toString('utf8')))
-    : null;
+  return openJson(sealerOf(context, session), kept?.sealed, 'plan', callPlan);
 }
 
 function planId(sessionId: string): string {

@@ -12,9 +12,10 @@ import {
 import type { Context } from '../../platform/context.ts';
 import { agentIdentity, callerIdentity } from '../../platform/rooms.ts';
 import { fromJsonText } from '../../platform/store/json-text.ts';
-import { type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { explainedTurn, explainTurn } from './explain-turn.ts';
 import { turnUsage, usageByTurn } from './llm-usage.ts';
+import { openJson } from './sealed-contents.ts';
 import { sealerOf } from './session-store.ts';
 import { explainedSilence, explainSilence } from './silences.ts';
 import { readTimeline } from './timeline.ts';
@@ -141,11 +142,8 @@ export async function toSessionDetail(
 }
 
 function readSipHeaders(context: Context, session: SessionDocument): Record<string, string> | null {
-  const sealer = sealerOf(context, session);
-  if (!session.sip_headers || !sealer) return null;
-  return z
-    .record(z.string(), z.string())
-    .parse(JSON.parse(sealer.open(toBuffer(session.sip_headers), 'sip_headers').toString('utf8')));
+  const headers = z.record(z.string(), z.string());
+  return openJson(sealerOf(context, session), session.sip_headers, 'sip_headers', headers);
 }
 
 /** Converts an analysis; null before the end of its conversation. */
@@ -155,10 +153,7 @@ export function toAnalysis(
 ): z.output<typeof sessionAnalysis> | null {
   if (state === 'none') return null;
   const isResult = state !== 'queued' && state !== 'running';
-  if (!isResult || !result || !sealer)
-    return { status: state, summary: null, data: [], criteria_results: [] };
-  const { summary, data, criteria_results } = analysisResult.parse(
-    JSON.parse(sealer.open(toBuffer(result), 'analysis').toString('utf8')),
-  );
+  const known = isResult ? openJson(sealer, result, 'analysis', analysisResult) : null;
+  const { summary, data, criteria_results } = known ?? { summary: null, data: [], criteria_results: [] };
   return { status: state, summary, data, criteria_results };
 }

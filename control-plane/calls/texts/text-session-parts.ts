@@ -8,8 +8,9 @@ import type { Context } from '../../platform/context.ts';
 import type { SessionAttachment } from '../../platform/store/models/session-model.ts';
 import type { TextSessionDocument } from '../../platform/store/models/text-session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { openJson } from '../sessions/sealed-contents.ts';
+import { sealerOf } from '../sessions/session-store.ts';
 import { attach } from '../sessions/timeline.ts';
-import { openJson, sessionSealer } from './sealed-texts.ts';
 
 type Parts = Pick<Context, 'models' | 'dataKeys'>;
 
@@ -65,5 +66,5 @@ async function readPart<Schema extends z.ZodType>(
   const kept = await context.models.sessionAttachments
     .findById(partId(session._id, part))
     .lean<SessionAttachment>();
-  return openJson(sessionSealer(context, session), kept?.sealed ?? null, part, schema);
+  return openJson(sealerOf(context, session), kept?.sealed ?? null, part, schema);
 }

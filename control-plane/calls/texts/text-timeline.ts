@@ -7,7 +7,8 @@ import type {
   TextSessionDocument,
   TextTurnDocument,
 } from '../../platform/store/models/text-session-model.ts';
-import { openJson, openText, sessionSealer } from './sealed-texts.ts';
+import { openJson, openText } from '../sessions/sealed-contents.ts';
+import { sealerOf } from '../sessions/session-store.ts';
 
 type Parts = Pick<Context, 'models' | 'dataKeys'>;
 
@@ -19,7 +20,7 @@ const items = z.array(sessionItem);
  */
 export async function readTextItems(context: Parts, session: TextSessionDocument): Promise<SessionItem[]> {
   const turns = await newestTurns(context, { session_id: session._id }, LIMITS.textTimelineBytes);
-  const sealer = sessionSealer(context, session);
+  const sealer = sealerOf(context, session);
   return turns.flatMap((turn) => {
     const stored = openJson(sealer, turn.items, 'items', items);
     if (stored) return stored;
@@ -39,7 +40,7 @@ export async function readTold(
 ): Promise<SessionItem[]> {
   const earlier = { session_id: session._id, number: { $lt: before }, status: 'answered' as const };
   const turns = await newestTurns(context, earlier, LIMITS.textHistoryBytes);
-  const sealer = sessionSealer(context, session);
+  const sealer = sealerOf(context, session);
   return turns.flatMap((turn) => openJson(sealer, turn.items, 'items', items) ?? []);
 }
 

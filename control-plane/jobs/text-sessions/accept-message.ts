@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { Fault, fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import { requireDailyCaps } from '../../accounts/limits/spend-limits.ts';
-import { sessionSealer } from '../../calls/texts/sealed-texts.ts';
+import { sealerOf } from '../../calls/sessions/session-store.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import { requireRate } from '../../platform/limits/rate.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
@@ -158,7 +158,7 @@ function turnOf(
     epoch: 0,
     created_at: at,
     finished_at: null,
-    message: content === null ? null : (sessionSealer(context, session)?.seal(content, 'message') ?? null),
+    message: content === null ? null : (sealerOf(context, session)?.seal(content, 'message') ?? null),
     items: null,
     items_bytes: 0,
     reply: null,

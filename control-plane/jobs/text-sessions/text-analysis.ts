@@ -3,8 +3,8 @@ import { Fault } from '#config/errors.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { AnalysisResult } from '#protocol/session-record.ts';
 import type { ReportEnvelope } from '#protocol/worker-link.ts';
+import { sealerOf } from '../../calls/sessions/session-store.ts';
 import { normaliseResult } from '../../calls/settlement/settle-call.ts';
-import { sessionSealer } from '../../calls/texts/sealed-texts.ts';
 import { readTextPlan } from '../../calls/texts/text-session-parts.ts';
 import { readTextItems } from '../../calls/texts/text-timeline.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
@@ -113,7 +113,7 @@ async function finish(context: Context, session: TextSessionDocument, result: An
   const analysis = { ...normalised, finished_at: (finished ?? at).toISOString() };
   if (state === 'queued' || state === 'running')
     await sendTextEvent(context, { ...session }, 'text_session.analyzed', analysis);
-  const sealed = sessionSealer(context, session)?.seal(JSON.stringify(normalised), 'analysis') ?? null;
+  const sealed = sealerOf(context, session)?.seal(JSON.stringify(normalised), 'analysis') ?? null;
   await context.models.textSessions.updateOne(
     { _id: session._id, epoch: session.epoch, 'analysis.state': { $in: ['queued', 'running'] } },
     {

@@ -4,8 +4,7 @@
  */
 import { type TextWebhookEvent, textWebhookEvent, type WebhookAnalysis } from '#protocol/webhook-events.ts';
 import { promoteNext } from '../../calls/outbox/relay.ts';
-import { payloadContext } from '../../calls/sessions/session-store.ts';
-import { sessionSealer } from '../../calls/texts/sealed-texts.ts';
+import { payloadContext, sealerOf } from '../../calls/sessions/session-store.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { insertDocuments } from '../../platform/store/insert-documents.ts';
 import { fromJsonText } from '../../platform/store/json-text.ts';
@@ -33,7 +32,7 @@ export async function sendTextEvent(
   event: TextWebhookEvent['event'],
   analysis: WebhookAnalysis | null = null,
 ): Promise<void> {
-  const sealer = sessionSealer(context, session);
+  const sealer = sealerOf(context, session);
   const endpoints = session.endpoints.filter(({ events }) => events.includes(event));
   if (!sealer || endpoints.length === 0) return;
   const id = `${session._id}:${event}`;

@@ -2,8 +2,9 @@
 import { z } from 'zod';
 import { sessionItem } from '#protocol/session-record.ts';
 import { textMedium, textTurnUsage } from '#protocol/text-turn.ts';
+import { openJson, openText } from '../../calls/sessions/sealed-contents.ts';
 import { sessionAnalysis } from '../../calls/sessions/session-record.ts';
-import { openJson, openText, sessionSealer } from '../../calls/texts/sealed-texts.ts';
+import { sealerOf } from '../../calls/sessions/session-store.ts';
 import type { Context } from '../../platform/context.ts';
 import { fromJsonText } from '../../platform/store/json-text.ts';
 import type {
@@ -83,7 +84,7 @@ export function toTextAnswer(
   session: TextSessionDocument,
   turn: TextTurnDocument,
 ): TextAnswer {
-  const sealer = sessionSealer(context, session);
+  const sealer = sealerOf(context, session);
   return {
     message_id: turn._id,
     text_session_id: turn.session_id,

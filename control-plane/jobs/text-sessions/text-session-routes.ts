@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { requireAllowed, requireServing } from '../../calls/sessions/create-session-routes.ts';
 import { toAnalysis } from '../../calls/sessions/session-record.ts';
 import { checkPromptLength } from '../../calls/sessions/session-request.ts';
-import { sessionSealer } from '../../calls/texts/sealed-texts.ts';
+import { sealerOf } from '../../calls/sessions/session-store.ts';
 import { readEarlierItems } from '../../calls/texts/text-session-parts.ts';
 import { readTextItems } from '../../calls/texts/text-timeline.ts';
 import { findCalledAgent } from '../../catalogue/agents/agent-store.ts';
@@ -82,7 +82,7 @@ export function registerTextSessionRoutes(app: ApiServer, context: Context): voi
         readEarlierItems(context, session),
         readTextItems(context, session),
       ]);
-      const analysis = toAnalysis(session.analysis, sessionSealer(context, session));
+      const analysis = toAnalysis(session.analysis, sealerOf(context, session));
       return { ...toTextSessionRecord(session), items: [...earlier, ...items], analysis };
     },
   );

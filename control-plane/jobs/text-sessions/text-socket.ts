@@ -1,6 +1,7 @@
 /** One connection of a text session. */
 import type { WebSocket } from 'ws';
 import { z } from 'zod';
+import { parseJson } from '#base/parse-json.ts';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../../platform/context.ts';
@@ -21,8 +22,7 @@ const clientFrame = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('message'), content: messageContent, key: messageKey.optional() }),
   z.strictObject({ type: z.literal('end') }),
 ]);
-type ClientFrame = z.output<typeof clientFrame>;
-type Message = Extract<ClientFrame, { type: 'message' }>;
+type Message = Extract<z.output<typeof clientFrame>, { type: 'message' }>;
 
 /** Serves a connection until one side closes it. */
 export function serveTextSocket(context: Context, socket: WebSocket, session: TextSessionDocument): void {
@@ -59,7 +59,7 @@ class TextSocket {
   }
 
   receive(text: string): void {
-    const frame = readFrame(text);
+    const frame = parseJson(clientFrame, text);
     if (!frame) {
       this.#send({
         type: 'error',
@@ -137,13 +137,5 @@ class TextSocket {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#socket.bufferedAmount > MAX_UNREAD_BYTES) this.#socket.terminate();
     else this.#socket.send(JSON.stringify(event));
-  }
-}
-
-function readFrame(text: string): ClientFrame | null {
-  try {
-    return clientFrame.safeParse(JSON.parse(text)).data ?? null;
-  } catch {
-    return null;
   }
 }

@@ -6,7 +6,8 @@ import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
 import { type SessionItem, sessionItem } from '#protocol/session-record.ts';
 import type { TextTurnResult } from '#protocol/text-turn.ts';
-import { openText, sessionSealer } from '../../calls/texts/sealed-texts.ts';
+import { openText } from '../../calls/sessions/sealed-contents.ts';
+import { sealerOf } from '../../calls/sessions/session-store.ts';
 import { messageItem } from '../../calls/texts/text-timeline.ts';
 import { type Context, now } from '../../platform/context.ts';
 import {
@@ -96,7 +97,7 @@ async function repeatsFailure(
 /** Sends the answer of a conversation by SMS, or the apology for none. */
 async function replyBySms(context: Context, turn: TextTurnDocument): Promise<void> {
   const session = await context.models.textSessions.findById(turn.session_id).lean<TextSessionDocument>();
-  const text = session?.sms && openText(sessionSealer(context, session), turn.reply, 'reply');
+  const text = session?.sms && openText(sealerOf(context, session), turn.reply, 'reply');
   if (!session?.sms || !text) return;
   const { number_id, person } = session.sms;
   const { team_id } = session;
@@ -110,7 +111,7 @@ function sealedContents(
   turn: TextTurnDocument,
   result: TextTurnResult,
 ): Partial<TextTurnDocument> {
-  const sealer = session && sessionSealer(context, session);
+  const sealer = session && sealerOf(context, session);
   if (!sealer) return { message: null };
   const message = openText(sealer, turn.message, 'message');
   const items = [...(message === null ? [] : [messageItem(turn, message)]), ...result.items];

@@ -2,7 +2,8 @@
 import { LIMITS } from '#config/limits.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { TextTurnJob } from '#protocol/text-turn.ts';
-import { openText, sessionSealer } from '../../calls/texts/sealed-texts.ts';
+import { openText } from '../../calls/sessions/sealed-contents.ts';
+import { sealerOf } from '../../calls/sessions/session-store.ts';
 import { knowledgeOf, readEarlierItems, readTextPlan } from '../../calls/texts/text-session-parts.ts';
 import { readTold } from '../../calls/texts/text-timeline.ts';
 import type { Context } from '../../platform/context.ts';
@@ -23,7 +24,7 @@ export async function textTurnJob(
     readTold(context, session, turn.number),
     knowledgeOf(context, session),
   ]);
-  const sealer = sessionSealer(context, session);
+  const sealer = sealerOf(context, session);
   if (!plan || !sealer) return null;
   return {
     turn_id: turn._id,
