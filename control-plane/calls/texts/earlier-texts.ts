@@ -3,7 +3,7 @@ import type { SessionItem } from '#protocol/session-record.ts';
 import { isE164 } from '#telephony/e164.ts';
 import type { Context } from '../../platform/context.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
-import type { SmsThreadDocument } from '../../platform/store/models/sms-model.ts';
+import { type SmsThreadDocument, smsThreadId } from '../../platform/store/models/sms-model.ts';
 import type { TextSessionDocument } from '../../platform/store/models/text-session-model.ts';
 import { readEarlierItems } from './text-session-parts.ts';
 import { readTextItems } from './text-timeline.ts';
@@ -23,7 +23,8 @@ export async function earlierTexts(
 ): Promise<string | null> {
   if (!sms || sms.continue_minutes === 0 || sms.agent_id !== agentId || !isE164(caller)) return null;
   const { smsThreads, textSessions } = context.models;
-  const thread = await smsThreads.findById(`${numberId}:${caller}`).lean<SmsThreadDocument>();
+  const id = smsThreadId({ number_id: numberId, person: caller });
+  const thread = await smsThreads.findById(id).lean<SmsThreadDocument>();
   if (!thread?.session_id) return null;
   const since = new Date(context.clock.wallTime() - sms.continue_minutes * MINUTE_MS);
   const session = await textSessions

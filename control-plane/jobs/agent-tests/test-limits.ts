@@ -5,6 +5,7 @@ import { fault } from '#config/errors.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { requireRate } from '../../platform/limits/rate.ts';
 import { requireNotOverdrawn } from '../../platform/limits/request-places.ts';
+import { requireFewer } from '../../platform/limits/stored-count.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 /** A run takes from seconds to minutes. */
@@ -27,17 +28,17 @@ export async function requireTestLimits(
     limit: perMinute,
     what: 'batches of agent tests',
   });
-  if (limit === Number.POSITIVE_INFINITY) return;
-  const waiting = await context.models.testRuns
-    .countDocuments({ team_id: owner.teamId, status: { $in: ['queued', 'running'] } })
-    .limit(limit);
-  if (waiting + runs > limit)
-    throw fault('too_many_at_once', {
+  await requireFewer(
+    context.models.testRuns,
+    { team_id: owner.teamId, status: { $in: ['queued', 'running'] } },
+    {
       limit,
+      more: runs,
       what: 'queued or running agent test runs',
       remedy: 'start a smaller batch',
       seconds: RETRY_SECONDS,
-    });
+    },
+  );
 }
 
 /**

@@ -9,7 +9,11 @@ import { type Context, now } from '../../platform/context.ts';
 import { takeLease } from '../../platform/store/lease.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { NumberDocument, NumberSms } from '../../platform/store/models/number-model.ts';
-import type { SmsMessageDocument, SmsThreadDocument } from '../../platform/store/models/sms-model.ts';
+import {
+  type SmsMessageDocument,
+  type SmsThreadDocument,
+  smsThreadId,
+} from '../../platform/store/models/sms-model.ts';
 import type { TextSessionDocument } from '../../platform/store/models/text-session-model.ts';
 import { acceptMessage } from '../text-sessions/accept-message.ts';
 import { beginTurn } from '../text-sessions/answer-turn.ts';
@@ -36,7 +40,7 @@ export async function handleThread(
   holder: string,
   { number_id, person, team_id }: Pick<SmsMessageDocument, 'number_id' | 'person' | 'team_id'>,
 ): Promise<void> {
-  const id = `${number_id}:${person}`;
+  const id = smsThreadId({ number_id, person });
   await context.models.smsThreads.updateOne(
     { _id: id },
     {

@@ -5,7 +5,11 @@
 import { MESSAGE_STATUS_PATH, type SendOutcome } from '#telephony/carriers/carrier.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
-import type { SmsMessageDocument, SmsThreadDocument } from '../../platform/store/models/sms-model.ts';
+import {
+  type SmsMessageDocument,
+  type SmsThreadDocument,
+  smsThreadId,
+} from '../../platform/store/models/sms-model.ts';
 
 /** With the delays between them, ten minutes. */
 const MOST_ATTEMPTS = 8;
@@ -27,7 +31,7 @@ export async function sendDue(context: Context): Promise<void> {
     .sort({ created_at: 1, _id: 1 })
     .limit(BATCH)
     .lean<SmsMessageDocument[]>();
-  const people = Map.groupBy(due, ({ number_id, person }) => `${number_id}:${person}`);
+  const people = Map.groupBy(due, smsThreadId);
   await Promise.all(
     [...people.values()].map(async (theirs) => {
       for (const message of theirs)
@@ -50,7 +54,7 @@ async function send(context: Context, { _id }: SmsMessageDocument): Promise<bool
   if (!taken || taken.text === null || !messages) return false;
   const [number, thread] = await Promise.all([
     numbers.findById(taken.number_id).lean<NumberDocument>(),
-    smsThreads.findById(`${taken.number_id}:${taken.person}`).lean<SmsThreadDocument>(),
+    smsThreads.findById(smsThreadId(taken)).lean<SmsThreadDocument>(),
   ]);
   if (number?.status !== 'active') return settle(context, taken, refused('the number was released'));
   // The confirmation of the stop itself belongs to no session.

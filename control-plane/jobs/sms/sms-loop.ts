@@ -2,7 +2,7 @@
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import type { Context } from '../../platform/context.ts';
 import { leaseHolder } from '../../platform/store/lease.ts';
-import type { SmsMessageDocument } from '../../platform/store/models/sms-model.ts';
+import { type SmsMessageDocument, smsThreadId } from '../../platform/store/models/sms-model.ts';
 import { handleThread } from './handle-sms.ts';
 import { sendDue } from './send-sms.ts';
 
@@ -33,7 +33,7 @@ async function handleReceived(context: Context, holder: string): Promise<void> {
     .sort({ created_at: 1 })
     .limit(BATCH)
     .lean<Pick<SmsMessageDocument, 'number_id' | 'person' | 'team_id'>[]>();
-  const threads = Map.groupBy(received, ({ number_id, person }) => `${number_id}:${person}`);
+  const threads = Map.groupBy(received, smsThreadId);
   for (const [first] of threads.values())
     if (first)
       // Messages of other people do not wait for one that cannot be handled.

@@ -9,6 +9,7 @@ import { requireDailyCaps } from '../../accounts/limits/spend-limits.ts';
 import { sealerOf } from '../../calls/sessions/session-store.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import { requireRate } from '../../platform/limits/rate.ts';
+import { requireFewer } from '../../platform/limits/stored-count.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import { insertDocument } from '../../platform/store/insert-documents.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
@@ -100,15 +101,16 @@ async function requireRoom(
   const waiting = await context.models.textTurns.countDocuments({ session_id: session._id, ...open });
   if (waiting >= LIMITS.textWaitingTurns)
     throw fault('text_turns_waiting', { limit: LIMITS.textWaitingTurns });
-  if (limit === Number.POSITIVE_INFINITY) return;
-  const running = await context.models.textTurns.countDocuments({ user_id, ...open }).limit(limit);
-  if (running >= limit)
-    throw fault('too_many_at_once', {
+  await requireFewer(
+    context.models.textTurns,
+    { user_id, ...open },
+    {
       limit,
       what: 'text messages that wait for an answer',
       remedy: 'wait for one',
       seconds: RETRY_SECONDS,
-    });
+    },
+  );
 }
 
 /** Takes the next number. A gap, left by a crash or a refusal, is harmless. */

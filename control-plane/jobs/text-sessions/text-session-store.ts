@@ -7,6 +7,7 @@ import { buildPlan, refuseMissingVariables } from '../../calls/plans/build-plan.
 import { sessionTimezone } from '../../calls/plans/session-timezone.ts';
 import { storeParts } from '../../calls/texts/text-session-parts.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
+import { requireFewer } from '../../platform/limits/stored-count.ts';
 import { insertDocument } from '../../platform/store/insert-documents.ts';
 import { toJsonText } from '../../platform/store/json-text.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
@@ -135,17 +136,11 @@ async function requireMessages(context: Context, { agent, payer }: TextSessionIn
   await requireDailyCaps(context, { agent, payer });
   const balance = (await context.ledger.newest(payer.userId))?.balanceMicros ?? 0;
   if (price > 0 && balance < price) throw fault('out_of_credit');
-  if (limit === Number.POSITIVE_INFINITY) return;
-  const active = await context.models.textSessions
-    .countDocuments({ user_id: payer.userId, status: 'active' })
-    .limit(limit);
-  if (active >= limit)
-    throw fault('too_many_at_once', {
-      limit,
-      what: 'text sessions',
-      remedy: 'end one',
-      seconds: RETRY_SECONDS,
-    });
+  await requireFewer(
+    context.models.textSessions,
+    { user_id: payer.userId, status: 'active' },
+    { limit, what: 'text sessions', remedy: 'end one', seconds: RETRY_SECONDS },
+  );
 }
 
 /** As for a call, but without a transport, and without knowledge, which stays with the version. */

@@ -35,9 +35,14 @@ export interface SmsMessageDocument {
   session_id: string | null;
 }
 
+/** The id of the thread of a person (their number) with a number. */
+export function smsThreadId({ number_id, person }: Pick<SmsThreadDocument, 'number_id' | 'person'>): string {
+  return `${number_id}:${person}`;
+}
+
 /** One person who writes to one number. */
 export interface SmsThreadDocument {
-  /** `<number id>:<person's number>` */
+  /** `smsThreadId` */
   _id: string;
   number_id: string;
   team_id: string;
