@@ -92,28 +92,43 @@ export function registerCreateSessionRoutes(app: ApiServer, context: Context): v
   );
 }
 
+/**
+ * Creates a conversation with an agent that a key may call. Throws `not_found`, `agent_not_published`,
+ * `agent_archived` and `override_not_allowed`; refusals are logged.
+ */
+export async function withCalledAgent<Created>(
+  context: Context,
+  { teamId }: Caller,
+  { agentId, overrides }: { readonly agentId: string; readonly overrides: Overrides | null | undefined },
+  create: (called: { readonly agent: AgentDocument; readonly version: VersionDocument }) => Promise<Created>,
+): Promise<Created> {
+  const [agent, version] = await Promise.all([
+    findCalledAgent(context, teamId, agentId),
+    newestVersion(context, agentId),
+  ]);
+  return loggingRefusals(context, { kind: 'session', teamId: agent.team_id, agentId }, async () => {
+    requireAllowed(agent, overrides ?? {});
+    requireServing(agent, version);
+    return create({ agent, version });
+  });
+}
+
 async function createByKey(
   context: Context,
   caller: Caller,
   agentId: string,
   request: SessionRequest,
 ): Promise<WebSession> {
-  const [agent, version] = await Promise.all([
-    findCalledAgent(context, caller.teamId, agentId),
-    newestVersion(context, agentId),
-  ]);
-  return loggingRefusals(context, { kind: 'session', teamId: agent.team_id, agentId }, async () => {
-    requireAllowed(agent, request.overrides ?? {});
-    requireServing(agent, version);
-    return createWebSession(context, {
+  return withCalledAgent(context, caller, { agentId, overrides: request.overrides }, ({ agent, version }) =>
+    createWebSession(context, {
       agent,
       version,
       payer: caller,
       source: 'api_key',
       isPreview: false,
       request,
-    });
-  });
+    }),
+  );
 }
 
 /** Refusals caused by the state of the owner's account. */
@@ -188,13 +203,13 @@ async function countAttempt(context: Context, agentId: string, ip: string): Prom
 }
 
 /** Throws `override_not_allowed`. */
-export function requireAllowed(agent: AgentDocument, overrides: Overrides): void {
+function requireAllowed(agent: AgentDocument, overrides: Overrides): void {
   const refused = overrideFields(overrides).find((field) => !agent.overrides_allowed.includes(field));
   if (refused) throw fault('override_not_allowed', { field: refused });
 }
 
 /** Throws `agent_not_published` or `agent_archived`. */
-export function requireServing(
+function requireServing(
   agent: AgentDocument,
   version: VersionDocument | null,
 ): asserts version is VersionDocument {

@@ -1,18 +1,15 @@
 /** Text sessions of a team: create, list, read, end. */
 import { z } from 'zod';
-import { requireAllowed, requireServing } from '../../calls/sessions/create-session-routes.ts';
+import { withCalledAgent } from '../../calls/sessions/create-session-routes.ts';
 import { toAnalysis } from '../../calls/sessions/session-record.ts';
 import { checkPromptLength } from '../../calls/sessions/session-request.ts';
 import { sealerOf } from '../../calls/sessions/session-store.ts';
 import { readEarlierItems } from '../../calls/texts/text-session-parts.ts';
 import { readTextItems } from '../../calls/texts/text-timeline.ts';
-import { findCalledAgent } from '../../catalogue/agents/agent-store.ts';
-import { newestVersion } from '../../catalogue/agents/newest-version.ts';
 import type { Context } from '../../platform/context.ts';
 import { type Caller, callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery } from '../../platform/http/lists.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { loggingRefusals } from '../../platform/refusals/log-refusal.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import type { TextSessionDocument } from '../../platform/store/models/text-session-model.ts';
 import { textSessionDetail, textSessionRecord, toTextSessionRecord } from './text-session-record.ts';
@@ -110,14 +107,8 @@ async function create(
   caller: Caller,
   request: TextSessionRequest,
 ): Promise<TextSessionDocument> {
-  const { agent_id: agentId } = request;
-  const [agent, version] = await Promise.all([
-    findCalledAgent(context, caller.teamId, agentId),
-    newestVersion(context, agentId),
-  ]);
-  return loggingRefusals(context, { kind: 'session', teamId: agent.team_id, agentId }, async () => {
-    requireAllowed(agent, request.overrides ?? {});
-    requireServing(agent, version);
-    return createTextSession(context, { agent, version, payer: caller, medium: 'chat', request });
-  });
+  const { agent_id: agentId, overrides } = request;
+  return withCalledAgent(context, caller, { agentId, overrides }, (called) =>
+    createTextSession(context, { ...called, payer: caller, medium: 'chat', request }),
+  );
 }
