@@ -12,6 +12,7 @@ import type { TextTurnEvent, TextTurnJob, TextTurnResult, TextTurnUsage } from '
 import { isoNow } from '../calls/wall-time.ts';
 import type { Passage } from '../knowledge/knowledge-index.ts';
 import type { CallKnowledge } from '../knowledge/knowledge-search.ts';
+import { queryOf, retrieve } from '../knowledge/retrieve.ts';
 import { type LanguageModel, ModelError } from '../llm/llm.ts';
 import { shownItems } from '../tools/hidden-failure.ts';
 import { historyOf } from '../turn/loop/failover-config.ts';
@@ -27,9 +28,6 @@ import { watchedModel } from './watched-model.ts';
 const TURN_MS = 4 * 60_000;
 /** A reader waits longer than a caller, and the index may have to be built first. */
 const KNOWLEDGE_MS = 3_000;
-/** Longer queries do not find more. */
-const QUERY_CHARS = 400;
-
 /** Dependencies of a turn. */
 export interface TextTurnDeps {
   modelFor(plan: CallPlan): LanguageModel;
@@ -158,25 +156,10 @@ class TextTurn {
 
   async #lookUp(said: string): Promise<readonly Passage[]> {
     if (!this.#knowledge || said === '') return [];
-    const { clock } = this.#deps;
-    const query = said.slice(-QUERY_CHARS);
-    const startedMs = clock.now();
-    const found = await this.#knowledge.search(query);
-    const passages = found ?? [];
-    this.#retrievals.push({
-      type: 'knowledge_retrieval',
-      query,
-      status: found ? 'completed' : 'timeout',
-      latency_ms: Math.round(clock.now() - startedMs),
-      citations: passages.map(({ knowledge_source_id, name, chunk }) => ({
-        knowledge_source_id,
-        name,
-        chunk,
-      })),
-      turn_id: this.#job.number,
-      created_at: isoNow(this.#deps.clock),
-    });
-    return passages;
+    const asked = { query: queryOf(said), turnId: this.#job.number };
+    const { passages, retrieval } = await retrieve(this.#knowledge, asked, this.#deps.clock);
+    this.#retrievals.push({ ...retrieval, created_at: isoNow(this.#deps.clock) });
+    return passages ?? [];
   }
 
   #said(content: string): SessionItem {

@@ -6,17 +6,14 @@
 import type { Clock } from '#base/clock.ts';
 import { contextTokensOf } from '#config/language-models.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
-import type { SessionItem } from '#protocol/session-record.ts';
 import type { Passage } from '../../knowledge/knowledge-index.ts';
 import type { CallKnowledge } from '../../knowledge/knowledge-search.ts';
+import { queryOf, type Retrieval, retrieve } from '../../knowledge/retrieve.ts';
 import { ContextWindow } from '../../llm/context-window.ts';
 import type { ChatMessage, ChatRequest, LanguageModel, ToolDefinition } from '../../llm/llm.ts';
 import { systemMessages } from '../../prompt/prompt.ts';
 import type { ToolRunner } from '../../tools/tool-runner.ts';
 import type { Effect } from '../machine/turn-effects.ts';
-
-/** Knowledge found for a turn. */
-export type Retrieval = Omit<Extract<SessionItem, { type: 'knowledge_retrieval' }>, 'created_at'>;
 
 const SUMMARISE =
   'Summarise this part of a phone conversation for the agent who goes on with it: what the caller wants, ' +
@@ -36,9 +33,6 @@ export function offeredTools(
 ): OfferedTools {
   return { definitions: [...(config.tools.enabled ? definitions : []), ...callTools], notice };
 }
-
-/** Longer queries do not find more. */
-const QUERY_CHARS = 400;
 
 /** Options of requests. */
 export interface ChatRequestsOptions {
@@ -116,26 +110,13 @@ export class ChatRequests {
     const { clock, knowledge } = this.#options;
     const said = messages.findLast((message) => message.role === 'user')?.content ?? '';
     if (!knowledge || said === '' || said.startsWith('[')) return [];
-    const query = said.slice(-QUERY_CHARS);
+    const query = queryOf(said);
     if (this.#latest?.query === query) return this.#latest.passages;
-    const startedMs = clock.now();
-    const found = await knowledge.search(query);
-    const passages = found ?? [];
+    const { passages, retrieval } = await retrieve(knowledge, { query, turnId }, clock);
     // A late result may be ready next time.
-    if (found) this.#latest = { query, passages };
-    this.#retrievals.set(turnId, {
-      type: 'knowledge_retrieval',
-      query,
-      status: found ? 'completed' : 'timeout',
-      latency_ms: Math.round(clock.now() - startedMs),
-      citations: passages.map(({ knowledge_source_id, name, chunk }) => ({
-        knowledge_source_id,
-        name,
-        chunk,
-      })),
-      turn_id: turnId,
-    });
-    return passages;
+    if (passages) this.#latest = { query, passages };
+    this.#retrievals.set(turnId, retrieval);
+    return passages ?? [];
   }
 
   async #summarise(transcript: string): Promise<string> {
