@@ -1,7 +1,7 @@
 /** What a client is told while a turn runs: the same over Server-Sent Events and over a WebSocket. */
-import { Fault, fault } from '#config/errors.ts';
 import type { TextTurnEvent } from '#protocol/text-turn.ts';
 import type { Context } from '../../platform/context.ts';
+import { errorBodyOf, faultOf, isUnexpected } from '../../platform/http/problems.ts';
 
 /** An event of a running turn. */
 export type ClientEvent =
@@ -19,9 +19,9 @@ export function toClientEvent(event: TextTurnEvent): ClientEvent {
     : { type: 'tool', tool_name: event.tool_name, status: event.status };
 }
 
-/** The error body of a problem; one that is no fault is logged and told as internal. */
-export function problemOf(context: Pick<Context, 'logger'>, error: unknown) {
-  if (!(error instanceof Fault)) context.logger.error({ err: error }, 'error in a text session');
-  const { status, message, reason } = error instanceof Fault ? error : fault('internal');
-  return { status, message, reason };
+/** The error body of a problem, as of any request; one that is not expected is logged. */
+export function problemOf({ logger }: Pick<Context, 'logger'>, error: unknown) {
+  const known = faultOf(error instanceof Error ? error : new Error(String(error)));
+  if (isUnexpected(known)) logger.error({ err: error }, 'error in a text session');
+  return errorBodyOf(known);
 }

@@ -2,6 +2,13 @@
 import type { FastifyReply } from 'fastify';
 import type { TextTurnEvent } from '#protocol/text-turn.ts';
 import type { Context } from '../../platform/context.ts';
+import {
+  beginEventStream,
+  eventText,
+  HEARTBEAT,
+  HEARTBEAT_MS,
+  MAX_UNREAD_BYTES,
+} from '../../platform/http/event-stream.ts';
 import type {
   TextSessionDocument,
   TextTurnDocument,
@@ -9,11 +16,6 @@ import type {
 import { answerOf, beginTurn } from './answer-turn.ts';
 import { awaitTurn } from './await-turn.ts';
 import { problemOf, toClientEvent } from './client-event.ts';
-
-/** A comment at this interval keeps proxies from closing a stream while a tool runs. */
-const HEARTBEAT_MS = 15_000;
-/** A client that has stopped reading can ask again with its key. */
-const MAX_UNREAD_BYTES = 1_048_576;
 
 /** Writes the answer of a turn; resolves when the stream has ended, and never rejects. */
 export async function streamAnswer(
@@ -36,19 +38,13 @@ export async function streamAnswer(
   response.once('close', () => gone.abort());
   const send = (text: string) => {
     if (gone.signal.aborted) return;
+    // It can ask again with its key.
     if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
     else response.write(text);
   };
-  const event = (name: string, data: unknown) => send(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
-  response.writeHead(200, {
-    'content-type': 'text/event-stream',
-    'cache-control': 'no-store',
-    'x-accel-buffering': 'no',
-    'x-content-type-options': 'nosniff',
-  });
-  // Node would wait for the first event, which may be a minute away.
-  response.flushHeaders();
-  const heartbeat = context.clock.every(HEARTBEAT_MS, () => send(': here\n\n'));
+  const event = (name: string, data: unknown) => send(eventText(name, data));
+  beginEventStream(response);
+  const heartbeat = context.clock.every(HEARTBEAT_MS, () => send(HEARTBEAT));
   try {
     const over = awaitTurn(context, turn._id, {
       signal: AbortSignal.any([gone.signal, stopping]),

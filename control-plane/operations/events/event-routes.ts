@@ -9,19 +9,23 @@ import { onSessionChange } from '../../calls/sessions/publish-session-change.ts'
 import { DETAIL_FIELDS, toSessionRecord } from '../../calls/sessions/session-record.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
+import {
+  beginEventStream,
+  eventText,
+  HEARTBEAT,
+  HEARTBEAT_MS,
+  MAX_UNREAD_BYTES,
+} from '../../platform/http/event-stream.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 
 /** Changes within this time are sent together: a busy call changes several times a second. */
 const GATHER_MS = 250;
-/** A comment at this interval keeps proxies from closing an idle stream. */
-const HEARTBEAT_MS = 15_000;
 const LIFETIME_MS = 600_000;
 /** Maximum streams per team and replica. */
 const MAX_STREAMS = 50;
 /** Maximum sessions per event batch; the console reloads its lists if more have changed. */
 const MAX_TOLD = 100;
-const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /** Registers the stream; every stream ends before the server closes. */
 export function registerEventRoutes(app: ApiServer, context: Context): void {
@@ -74,14 +78,9 @@ class EventStream {
   async start(): Promise<void> {
     const { clock, coordination, logger } = this.#context;
     const { signal } = this.#closing;
-    this.#response.writeHead(200, {
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-store',
-      'x-accel-buffering': 'no',
-      'x-content-type-options': 'nosniff',
-    });
+    beginEventStream(this.#response);
     const end = clock.after(LIFETIME_MS, () => this.close());
-    const heartbeat = clock.every(HEARTBEAT_MS, () => this.#write(': here\n\n'));
+    const heartbeat = clock.every(HEARTBEAT_MS, () => this.#write(HEARTBEAT));
     const gather = clock.every(GATHER_MS, () => {
       this.#sendChanges().catch((error: unknown) =>
         logger.debug({ err: error }, 'error on a session event stream'),
@@ -101,7 +100,7 @@ class EventStream {
         void stop().catch(() => undefined);
       });
       if (signal.aborted) await stop();
-      else this.#write('event: ready\ndata: {}\n\n');
+      else this.#write(eventText('ready', {}));
     } catch (error) {
       logger.warn({ err: error }, 'failed to open a session event stream');
       this.close();
@@ -124,8 +123,7 @@ class EventStream {
         Object.fromEntries(DETAIL_FIELDS.map((field) => [field, 0])),
       )
       .lean<SessionDocument[]>();
-    for (const session of sessions)
-      this.#write(`event: session\ndata: ${JSON.stringify(toSessionRecord(session))}\n\n`);
+    for (const session of sessions) this.#write(eventText('session', toSessionRecord(session)));
   }
 
   #write(text: string): void {

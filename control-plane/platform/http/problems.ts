@@ -100,11 +100,18 @@ export function sendProblem(error: FastifyError | Error, request: FastifyRequest
     return;
   }
   const known = faultOf(error);
-  if (known.status >= 500 && known.status !== 503) request.log.error({ err: error }, 'request failed');
-  reply
-    .code(known.status)
-    .headers(retryAfter(known))
-    .send({ status: known.status, message: known.message, reason: known.reason });
+  if (isUnexpected(known)) request.log.error({ err: error }, 'request failed');
+  reply.code(known.status).headers(retryAfter(known)).send(errorBodyOf(known));
+}
+
+/** True for a fault of this program, which is logged with its cause. */
+export function isUnexpected({ status }: Fault): boolean {
+  return status >= 500 && status !== 503;
+}
+
+/** The body of a fault's answer. */
+export function errorBodyOf({ status, message, reason }: Fault): z.output<typeof errorBody> {
+  return { status, message, reason };
 }
 
 /** Serialising errors for a long list takes time: yields to the event loop between chunks. */
