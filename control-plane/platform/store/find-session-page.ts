@@ -7,15 +7,19 @@ import type { Context } from '../context.ts';
 import { encodeCursor, listStart } from '../http/lists.ts';
 import { findPage, type Page, type PageRequest, rowsAfter } from './find-page.ts';
 import type { SessionDocument } from './models/session-model.ts';
-import { findSessions, knownArchive, type Month } from './session-archive.ts';
+import { findSessions, type KnownArchive, knownArchive, type Month } from './session-archive.ts';
 
 type Parts = Pick<Context, 'models' | 'clock'>;
-type Place = Pick<SessionDocument, '_id' | 'created_at'>;
+type Source = Pick<Month, 'collection'>;
+/** A row of a page, and where it was found. */
+type Place = Pick<SessionDocument, '_id' | 'created_at'> & { readonly source: Source };
 
 const NEWEST_FIRST = { created_at: -1, _id: -1 } as const;
 
 /** Reads a page. Throws the faults of `listStart`. */
 export async function findSessionPage(parts: Parts, request: PageRequest): Promise<Page<SessionDocument>> {
+  const known = await knownArchive(parts);
+  if (isArchived(request, known)) return { ...(await mergedPage(parts, request, known.months)), total: null };
   const page = await findPage(parts.models.sessions, request);
   // Afterwards: what has been moved meanwhile is found in the archive.
   const { months, beforeMs } = await knownArchive(parts);
@@ -23,6 +27,13 @@ export async function findSessionPage(parts: Parts, request: PageRequest): Promi
   const total = page.total === null ? null : await countWith(months, request.filter, { more: page.total });
   const isNewer = page.has_more && (page.rows.at(-1)?.created_at.getTime() ?? 0) >= beforeMs;
   return isNewer ? { ...page, total } : { ...(await mergedPage(parts, request, months)), total };
+}
+
+/** True for a page after a row of the archive: reading the sessions alone first would be of no use. */
+function isArchived({ query }: PageRequest, { months, beforeMs }: KnownArchive): boolean {
+  if (months.length === 0 || query.include_total) return false;
+  const start = listStart(query);
+  return 'after' in start && start.after !== null && start.after.at.getTime() < beforeMs;
 }
 
 async function mergedPage(
@@ -35,18 +46,17 @@ async function mergedPage(
   const skip = 'skip' in start ? start.skip : 0;
   const wanted = after ? { $and: [rowsAfter('created_at', after), filter] } : filter;
   const options = { sort: NEWEST_FIRST, limit: skip + query.page_size + 1, projection: { created_at: 1 } };
-  const read = async ({ collection }: Pick<Month, 'collection'>) =>
-    (await collection.find(wanted as never, options).toArray()) as unknown as Place[];
   const places = new Map<string, Place>();
-  const add = (found: readonly Place[]) => {
-    for (const place of found) if (!places.has(place._id)) places.set(place._id, place);
+  const read = async (source: Source) => {
+    const found = (await source.collection.find(wanted as never, options).toArray()) as unknown as Place[];
+    for (const place of found) if (!places.has(place._id)) places.set(place._id, { ...place, source });
   };
-  add(await read(parts.models.sessions));
+  await read(parts.models.sessions);
   for (const month of months) {
     if (after && month.startMs > after.at.getTime()) continue;
     // Every further session is older than these.
     if (countFrom(places, month.endMs) >= options.limit) break;
-    add(await read(month));
+    await read(month);
   }
   const ordered = [...places.values()].sort(byNewest).slice(skip, options.limit);
   const shown = ordered.slice(0, query.page_size);
@@ -78,11 +88,24 @@ async function rowsOf(
   without: readonly string[],
 ): Promise<SessionDocument[]> {
   const fields = Object.fromEntries(without.map((field) => [field, 0 as const]));
+  const rows = new Map<string, SessionDocument>();
+  const add = (found: readonly SessionDocument[]) => {
+    for (const session of found) rows.set(session._id, session);
+  };
+  for (const [{ collection }, of] of Map.groupBy(places, ({ source }) => source)) {
+    const those = { _id: { $in: of.map(({ _id }) => _id) } } as never;
+    add((await collection.find(those, { projection: fields }).toArray()) as unknown as SessionDocument[]);
+  }
   const ids = places.map(({ _id }) => _id);
-  const found = new Map(
-    (await findSessions<SessionDocument>(parts, ids, fields)).map((session) => [session._id, session]),
+  // Those that were moved meanwhile.
+  add(
+    await findSessions(
+      parts,
+      ids.filter((id) => !rows.has(id)),
+      fields,
+    ),
   );
-  return ids.flatMap((id) => found.get(id) ?? []);
+  return ids.flatMap((id) => rows.get(id) ?? []);
 }
 
 /** At most `LIMITS.countedRows`. A session that is being moved at this moment counts twice. */

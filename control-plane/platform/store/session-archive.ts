@@ -71,7 +71,7 @@ export async function archivedMonths(parts: Parts): Promise<Month[]> {
 }
 
 /** The archive as lists need to know it. */
-interface KnownArchive {
+export interface KnownArchive {
   readonly months: Month[];
   /** No archived session was created at this time or later; ms since 1970. */
   readonly beforeMs: number;
