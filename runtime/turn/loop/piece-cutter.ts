@@ -96,6 +96,9 @@ function endAt(text: string, index: number, isFirst: boolean): number {
 
 function forcedCut(text: string): number {
   for (let index = LONGEST_PIECE - 1; index > 0; index--) if (endsClause(text, index)) return index + 1;
+  // After a digit a number or its unit may go on, after a full stop the name that an abbreviation belongs to.
+  for (let index = LONGEST_PIECE; index > 0; index--)
+    if (text[index] === ' ' && !/[\d.]/.test(text[index - 1] ?? '')) return index;
   const space = text.lastIndexOf(' ', LONGEST_PIECE);
   return space > 0 ? space : LONGEST_PIECE;
 }

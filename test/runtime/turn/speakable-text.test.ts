@@ -164,6 +164,13 @@ describe('streamed', () => {
   );
   const word = fc.constantFrom('and', 'the table', 'is free,', 'but then', 'we go.', 'Well');
 
+  it('a sentence too long for a piece is cut beside a number, not in it', () => {
+    const cutter = createPieceCutter();
+    const text = `${'call us and '.repeat(18)}+49 30 1234567 at any time of the day`;
+    const pieces = [...cutter.push(text), ...cutter.finish()].map((piece) => piece.text);
+    expect(pieces.map((piece) => piece.includes('+49 30 1234567'))).toEqual([false, true]);
+  });
+
   it('no piece ends inside a number, an address or an abbreviation, however the text arrives', () => {
     fc.assert(
       fc.property(
