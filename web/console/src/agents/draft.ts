@@ -18,7 +18,7 @@ export interface EditorProps {
 
 const NOT_CONFIGURED = new Set(['agent_id', 'config_hash', 'updated_at']);
 
-/** What sections that a configuration may lack stand for. */
+/** The meaning of sections that a configuration may lack. */
 const ABSENT: { readonly [Name in Section]?: AgentConfig[Name] } = { tool_servers: { tool_server_ids: [] } };
 
 /** Sections that differ from the loaded configuration, as the body of a PATCH. Null if none differ. */

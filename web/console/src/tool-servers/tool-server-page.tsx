@@ -1,13 +1,11 @@
 /** One tool server: its address and credentials, a test of the connection, and its tools. */
-import { Button, NumberInput, PasswordInput, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { NumberInput, PasswordInput, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { useLocation, useParams } from 'wouter';
-import { call } from '../api/client.ts';
-import { useChange, useRead } from '../api/queries.ts';
+import { useParams } from 'wouter';
+import { useRead } from '../api/queries.ts';
 import type { ToolServer } from '../api/types.ts';
-import { ConfirmButton } from '../parts/confirm-button.tsx';
-import { Id } from '../parts/copy.tsx';
-import { Page, Section } from '../parts/page.tsx';
+import { EditorPage } from '../parts/editor-page.tsx';
+import { Section } from '../parts/page.tsx';
 import { LoadedPage } from '../parts/states.tsx';
 import { Headers } from '../tools/headers.tsx';
 import { formOf, lacksOauth, type OauthInput, type ServerForm, serverPatch } from './server-form.ts';
@@ -27,50 +25,24 @@ export default function ToolServerPage() {
 
 function ServerEditor({ saved }: { saved: ToolServer }) {
   const [edited, setEdited] = useState<{ readonly of: string; readonly form: ServerForm } | null>(null);
-  const [, navigate] = useLocation();
   // A reading changes the tools only: what is being typed stays.
   const form = edited?.of === saved.updated_at ? edited.form : formOf(saved);
   const set = (patch: Partial<ServerForm>) =>
     setEdited({ of: saved.updated_at, form: { ...form, ...patch } });
   const patch = serverPatch(saved, form);
-  const path = `/v1/agent/tool-servers/${saved.tool_server_id}`;
-  const save = useChange(() => call('PATCH', path, patch ?? {}), {
-    touches: ['/v1/agent/tool-servers', '/v1/agent/agents'],
-    done: 'Saved. Agents use it once they are published again.',
-  });
-  const remove = useChange(() => call('DELETE', path), {
-    touches: ['/v1/agent/tool-servers'],
-    done: 'Deleted',
-    onDone: () => navigate('/tool-servers'),
-  });
   return (
-    <Page
-      title={saved.name}
-      intro={<Id value={saved.tool_server_id} label="the server’s id" />}
-      actions={
-        <>
-          <ConfirmButton
-            title={`Delete ${saved.name}?`}
-            text="It must not be attached to any agent."
-            onConfirm={() => remove.mutate()}
-          >
-            Delete
-          </ConfirmButton>
-          <Button
-            disabled={patch === null || lacksOauth(saved, form)}
-            loading={save.isPending}
-            onClick={() => save.mutate()}
-          >
-            Save
-          </Button>
-        </>
-      }
+    <EditorPage
+      name={saved.name}
+      id={saved.tool_server_id}
+      idLabel="the server’s id"
+      list={{ api: '/v1/agent/tool-servers', page: '/tool-servers' }}
+      patch={lacksOauth(saved, form) ? null : patch}
     >
       <Address form={form} set={set} />
       <Credentials saved={saved} form={form} set={set} />
       <ConnectionTest saved={saved} isDirty={patch !== null} />
       <ServerTools saved={saved} form={form} set={set} />
-    </Page>
+    </EditorPage>
   );
 }
 

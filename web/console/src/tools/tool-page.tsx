@@ -1,14 +1,12 @@
 /** One tool: its parameters, its request, and a real test request. */
-import { Button, Group, NumberInput, Select, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { Group, NumberInput, Select, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { useLocation, useParams } from 'wouter';
-import { call } from '../api/client.ts';
-import { useChange, useRead } from '../api/queries.ts';
+import { useParams } from 'wouter';
+import { useRead } from '../api/queries.ts';
 import type { Tool } from '../api/types.ts';
-import { ConfirmButton } from '../parts/confirm-button.tsx';
-import { Id } from '../parts/copy.tsx';
+import { EditorPage } from '../parts/editor-page.tsx';
 import { Add, Remove } from '../parts/list-buttons.tsx';
-import { Page, Section } from '../parts/page.tsx';
+import { Section } from '../parts/page.tsx';
 import { LoadedPage } from '../parts/states.tsx';
 import { editableHeaders, type HeaderInput, Headers, sentHeader } from './headers.tsx';
 import { ToolTester } from './tool-tester.tsx';
@@ -80,9 +78,7 @@ function editedOf(tool: Tool): ToolForm {
 
 function ToolEditor({ saved }: { saved: Tool }) {
   const [tool, setTool] = useState(() => editedOf(saved));
-  const [, navigate] = useLocation();
   const set = (patch: Partial<ToolForm>) => setTool((before) => ({ ...before, ...patch }));
-  const path = `/v1/agent/tools/${saved.tool_id}`;
   const isWebhook = saved.tool_type === 'webhook';
   const isDirty = JSON.stringify(tool) !== JSON.stringify(editedOf(saved));
   const { url, method, body_template, headers, ...common } = tool;
@@ -94,39 +90,19 @@ function ToolEditor({ saved }: { saved: Tool }) {
     body_template,
     ...(areHeadersNew ? { headers: headers.map(sentHeader) } : {}),
   };
-  const save = useChange(() => call('PATCH', path, isWebhook ? { ...common, ...request } : common), {
-    touches: ['/v1/agent/tools', '/v1/agent/agents'],
-    done: 'Saved. Agents use it once they are published again.',
-  });
-  const remove = useChange(() => call('DELETE', path), {
-    touches: ['/v1/agent/tools'],
-    done: 'Deleted',
-    onDone: () => navigate('/tools'),
-  });
   return (
-    <Page
-      title={saved.name}
-      intro={<Id value={saved.tool_id} label="the tool’s id" />}
-      actions={
-        <>
-          <ConfirmButton
-            title={`Delete ${saved.name}?`}
-            text="It must not be attached to any agent."
-            onConfirm={() => remove.mutate()}
-          >
-            Delete
-          </ConfirmButton>
-          <Button disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate()}>
-            Save
-          </Button>
-        </>
-      }
+    <EditorPage
+      name={saved.name}
+      id={saved.tool_id}
+      idLabel="the tool’s id"
+      list={{ api: '/v1/agent/tools', page: '/tools' }}
+      patch={isDirty ? { ...common, ...(isWebhook && request) } : null}
     >
       <ForAgent tool={tool} set={set} />
       {isWebhook && <RequestSection tool={tool} set={set} />}
       <HowItRuns tool={tool} set={set} />
       {isWebhook && <ToolTester tool={saved} isDirty={isDirty} />}
-    </Page>
+    </EditorPage>
   );
 }
 
