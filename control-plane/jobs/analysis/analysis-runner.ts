@@ -64,10 +64,9 @@ async function placeQueued(context: Context): Promise<void> {
 /** Settles or places one analysis; false if no worker is free. */
 async function analyse(context: Context, session: SessionDocument): Promise<boolean> {
   const [plan, items] = await Promise.all([readPlan(context, session), readTimeline(context, session)]);
-  if (isLostForGood(session.analysis.losses ?? {}))
-    await finish(context, session, emptyResult('error', 'The analysis could not be completed'));
-  else if (!plan || hasNothingToDo(plan, items)) await finish(context, session, emptyResult('skipped', null));
-  else return place(context, session, { plan, items });
+  const prepared = prepareAnalysis(session.analysis, plan, items);
+  if (prepared.result === null) return place(context, session, { plan: prepared.plan, items });
+  await finish(context, session, prepared.result);
   return true;
 }
 
@@ -108,8 +107,25 @@ async function finish(context: Context, session: SessionDocument, result: Analys
   else if (change) context.workSignals.notify('analysis');
 }
 
+/** The result of an analysis that needs no worker, or else the plan for its worker. */
+type PreparedAnalysis =
+  | { readonly result: AnalysisResult; readonly plan: null }
+  | { readonly result: null; readonly plan: CallPlan };
+
+/** Decides whether an analysis needs a worker; `plan` is null once its conversation is erased. */
+export function prepareAnalysis(
+  { losses = {} }: Pick<SessionDocument['analysis'], 'losses'>,
+  plan: CallPlan | null,
+  items: readonly SessionItem[],
+): PreparedAnalysis {
+  if (isLostForGood(losses))
+    return { result: emptyResult('error', 'The analysis could not be completed'), plan: null };
+  if (!plan || hasNothingToDo(plan, items)) return { result: emptyResult('skipped', null), plan: null };
+  return { result: null, plan };
+}
+
 /** True for a conversation without a word of its person, and without any analysis switched on. */
-export function hasNothingToDo({ config }: CallPlan, items: readonly SessionItem[]): boolean {
+function hasNothingToDo({ config }: CallPlan, items: readonly SessionItem[]): boolean {
   const { summary, data_fields: dataFields, criteria } = config.analysis;
   const isDisabled = !summary.enabled && dataFields.length === 0 && criteria.length === 0;
   return (
@@ -119,7 +135,7 @@ export function hasNothingToDo({ config }: CallPlan, items: readonly SessionItem
 }
 
 /** A result without findings. */
-export function emptyResult(status: 'skipped' | 'error', error: string | null): AnalysisResult {
+function emptyResult(status: 'skipped' | 'error', error: string | null): AnalysisResult {
   return { status, summary: null, data: [], criteria_results: [], error };
 }
 

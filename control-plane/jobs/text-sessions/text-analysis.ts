@@ -10,8 +10,8 @@ import { readTextItems } from '../../calls/texts/text-timeline.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import type { ReportOutcome } from '../../platform/report-sink.ts';
 import { OPEN_TURNS, type TextSessionDocument } from '../../platform/store/models/text-session-model.ts';
-import { isLostForGood, type Loss, lossOf } from '../../platform/store/worker-losses.ts';
-import { ANALYSIS_DEADLINE_MS, emptyResult, hasNothingToDo } from '../analysis/analysis-runner.ts';
+import { type Loss, lossOf } from '../../platform/store/worker-losses.ts';
+import { ANALYSIS_DEADLINE_MS, prepareAnalysis } from '../analysis/analysis-runner.ts';
 import { sendTextEvent } from './text-events.ts';
 
 const BATCH = 50;
@@ -65,13 +65,13 @@ export async function requeueLostTextAnalyses(
 
 /** Settles or places one analysis; false if no worker is free. */
 async function analyse(context: Context, session: TextSessionDocument): Promise<boolean> {
-  const [plan, items] = await Promise.all([readTextPlan(context, session), readTextItems(context, session)]);
-  if (isLostForGood(session.analysis.losses ?? {})) {
-    await finish(context, session, emptyResult('error', 'The analysis could not be completed'));
-    return true;
-  }
-  if (!plan || hasNothingToDo(plan, items)) {
-    await finish(context, session, emptyResult('skipped', null));
+  const [stored, items] = await Promise.all([
+    readTextPlan(context, session),
+    readTextItems(context, session),
+  ]);
+  const { plan, result } = prepareAnalysis(session.analysis, stored, items);
+  if (plan === null) {
+    await finish(context, session, result);
     return true;
   }
   const key = { sessionId: session._id, epoch: session.epoch + 1 };
