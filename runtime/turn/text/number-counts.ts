@@ -2,6 +2,7 @@
  * The words of the numbers from 10 to 99 and of the hundreds, with what recognisers write instead, in the
  * languages in which dictated numbers are read from them. Each language is built at its first use.
  */
+import { memoised } from '#base/memoised.ts';
 import { DIGITS } from './digit-words.ts';
 import { cardinalWords } from './number-words.ts';
 
@@ -87,7 +88,6 @@ const WRITINGS: Readonly<Record<string, Writing>> = {
   },
 };
 
-const COUNTS = new Map<string, Counts>();
 const NONE: Counts = {
   units: new Map(),
   tens: new Map(),
@@ -99,14 +99,10 @@ const NONE: Counts = {
 };
 
 /** The counts of a language; empty where none are known. */
-export function countsOf(language: string): Counts {
-  const known = COUNTS.get(language);
-  if (known) return known;
+export const countsOf = memoised((language: string): Counts => {
   const writing = Object.hasOwn(WRITINGS, language) ? WRITINGS[language] : undefined;
-  const counts = writing ? readCounts(language, writing) : NONE;
-  COUNTS.set(language, counts);
-  return counts;
-}
+  return writing ? readCounts(language, writing) : NONE;
+});
 
 function readCounts(language: string, writing: Writing): Counts {
   const tens = new Map<string, string>();

@@ -2,6 +2,7 @@
  * Numbers as words (n2words), for voices that cannot read numerals. English is missing because every voice
  * reads English numerals.
  */
+
 import { toCardinal as ar } from 'n2words/ar-SA';
 import { toCardinal as bn } from 'n2words/bn-BD';
 import { toCardinal as cs } from 'n2words/cs-CZ';
@@ -47,6 +48,7 @@ import { toCardinal as uk } from 'n2words/uk-UA';
 import { toCardinal as ur } from 'n2words/ur-PK';
 import { toCardinal as vi } from 'n2words/vi-VN';
 import { toCardinal as zh } from 'n2words/zh-Hans-CN';
+import { memoised } from '#base/memoised.ts';
 
 const CARDINALS: Readonly<Record<string, (value: string) => string>> = {
   ar,
@@ -130,13 +132,7 @@ export function groupsBySpaces(language: string): boolean {
   return /\s/.test(groupMark(language));
 }
 
-const GROUP_MARKS = new Map<string, string>();
-
-function groupMark(language: string): string {
-  const known = GROUP_MARKS.get(language);
-  if (known !== undefined) return known;
+const groupMark = memoised((language: string): string => {
   const parts = new Intl.NumberFormat(language, { numberingSystem: 'latn' }).formatToParts(1_234_567);
-  const mark = parts.find(({ type }) => type === 'group')?.value ?? '';
-  GROUP_MARKS.set(language, mark);
-  return mark;
-}
+  return parts.find(({ type }) => type === 'group')?.value ?? '';
+});

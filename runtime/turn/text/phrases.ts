@@ -1,4 +1,5 @@
 /** The texts of every language an agent can speak, by its code. */
+import { memoised } from '#base/memoised.ts';
 import type { SPEAKING_LANGUAGES } from '#config/languages.ts';
 import { af } from './languages/af.ts';
 import { ar } from './languages/ar.ts';
@@ -118,9 +119,6 @@ const TEXTS: Readonly<Record<(typeof SPEAKING_LANGUAGES)[number], LanguageTexts>
   af,
 };
 
-const ABBREVIATIONS = new Map<string, ReadonlyMap<string, string>>();
-const ACKNOWLEDGEMENTS = new Map<string, readonly string[]>();
-
 /** The fixed lines for a language code. */
 export function phrasesFor(language: string): Phrases {
   return textsFor(language).phrases;
@@ -132,29 +130,21 @@ export function symbolsFor(language: string): SymbolNames {
 }
 
 /** Words that only show that a caller is listening, longest first. */
-export function acknowledgementsFor(language: string): readonly string[] {
-  const known = ACKNOWLEDGEMENTS.get(language);
-  if (known) return known;
-  const phrases = textsFor(language)
+export const acknowledgementsFor = memoised((language: string): readonly string[] =>
+  textsFor(language)
     .acknowledgements.split('|')
     .map(normalised)
-    .sort((a, b) => b.length - a.length);
-  ACKNOWLEDGEMENTS.set(language, phrases);
-  return phrases;
-}
+    .sort((a, b) => b.length - a.length),
+);
 
 /** How abbreviations are read aloud, by their spelling. */
-export function abbreviationsFor(language: string): ReadonlyMap<string, string> {
-  const known = ABBREVIATIONS.get(language);
-  if (known) return known;
+export const abbreviationsFor = memoised((language: string): ReadonlyMap<string, string> => {
   const pairs = (textsFor(language).abbreviations ?? '').split('|').map((pair): [string, string] => {
     const [written = '', read = ''] = pair.split('=');
     return [written, read];
   });
-  const abbreviations = new Map(pairs.filter(([written]) => written !== ''));
-  ABBREVIATIONS.set(language, abbreviations);
-  return abbreviations;
-}
+  return new Map(pairs.filter(([written]) => written !== ''));
+});
 
 /** Texts for the person a caller is transferred to, and the words of their answers. */
 export function consultTextsFor(language: string): ConsultTexts {

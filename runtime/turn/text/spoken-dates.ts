@@ -1,23 +1,17 @@
 /** Months, and years in words from 1900 on, in the languages in which dictated numbers are read. */
+import { memoised } from '#base/memoised.ts';
 import { foldedWord } from './number-counts.ts';
 import { cardinalWords } from './number-words.ts';
 
 /** The years that callers were born in, and those that they book for. */
 const [FIRST_YEAR, LAST_YEAR] = [1_900, 2_039];
 
-const MONTHS = new Map<string, ReadonlySet<string>>();
-const YEARS = new Map<string, ReadonlyMap<string, number>>();
-
 /** The names of the months in lower case, with and without accents. */
-export function monthsOf(language: string): ReadonlySet<string> {
-  const known = MONTHS.get(language);
-  if (known) return known;
+export const monthsOf = memoised((language: string): ReadonlySet<string> => {
   const format = new Intl.DateTimeFormat(language, { month: 'long', timeZone: 'UTC' });
   const names = Array.from({ length: 12 }, (_, month) => format.format(Date.UTC(2_000, month)).toLowerCase());
-  const months = new Set([...names, ...names.map(foldedWord)]);
-  MONTHS.set(language, months);
-  return months;
-}
+  return new Set([...names, ...names.map(foldedWord)]);
+});
 
 /** The year in words that the words end in: "nineteen eighty five", "dos mil cinco"; null without one. */
 export function yearAtEnd(tokens: readonly string[], language: string): number | null {
@@ -34,15 +28,12 @@ export function yearAtEnd(tokens: readonly string[], language: string): number |
 /** "Mil novecentos e noventa e cinco", "deux mille vingt et un". */
 const MOST_WORDS = 8;
 
-function yearsOf(language: string): ReadonlyMap<string, number> {
-  const known = YEARS.get(language);
-  if (known) return known;
+const yearsOf = memoised((language: string): ReadonlyMap<string, number> => {
   const years = new Map<string, number>();
   for (let year = FIRST_YEAR; year <= LAST_YEAR; year++)
     for (const words of yearWords(year, language)) years.set(joined(words), year);
-  YEARS.set(language, years);
   return years;
-}
+});
 
 function yearWords(year: number, language: string): readonly string[] {
   const [century, rest] = [Math.floor(year / 100), year % 100];

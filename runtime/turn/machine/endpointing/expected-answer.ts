@@ -3,6 +3,7 @@
  * show it; everything else is judged as without an expectation. Linear in the words, of which it reads 400
  * characters at most.
  */
+import { memoised } from '#base/memoised.ts';
 import { type Expectation, hasOne } from '../../text/expectation.ts';
 import { endsHanging, endsHesitating, MAIL_AT, MAIL_DOT } from '../../text/grammar-cues.ts';
 import type { QuestionTexts } from '../../text/languages/language-texts.ts';
@@ -109,20 +110,14 @@ interface Answers {
   readonly kindOf: ReadonlyMap<string, AnswerKind>;
 }
 
-const ANSWERS = new Map<QuestionTexts, Answers>();
-
-function answersOf(texts: QuestionTexts): Answers {
-  const known = ANSWERS.get(texts);
-  if (known) return known;
+const answersOf = memoised((texts: QuestionTexts): Answers => {
   const kindOf = new Map(
     (['yes', 'surely', 'no', 'closing', 'courtesy'] as const).flatMap((kind) =>
       texts[kind].split('|').map((phrase): [string, AnswerKind] => [normalised(phrase), kind]),
     ),
   );
-  const answers = [...kindOf.keys()].sort((a, b) => b.length - a.length);
-  ANSWERS.set(texts, { answers, kindOf });
-  return { answers, kindOf };
-}
+  return { answers: [...kindOf.keys()].sort((a, b) => b.length - a.length), kindOf };
+});
 
 function option(
   tokens: readonly string[],
