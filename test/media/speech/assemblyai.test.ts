@@ -3,7 +3,7 @@ import type { Clock } from '#base/clock.ts';
 import { createAssemblyaiRecognizer } from '#media/speech/vendors/assemblyai.ts';
 import { type AssemblyaiServer, startAssemblyaiServer } from '#test/fakes/assemblyai-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
-import { buzz, expectStalled, Recording, recognizerConforms, silence } from './conformance.ts';
+import { buzz, expectStalled, expectVendorsTurnOnce, Recording, recognizerConforms } from './conformance.ts';
 import { patientClock, recognizerFailuresConform, vendorsOf } from './vendor-conformance.ts';
 
 const RATE = 8_000;
@@ -29,18 +29,7 @@ describe('conformance', () => {
 describe('AssemblyAI', () => {
   it('reports words as they arrive, and each vendor-ended turn once, with its times', async () => {
     const server = await vendor({ lines: ['book a table'] });
-    const heard = listen(server);
-    heard.write(buzz(RATE, 900));
-    heard.write(silence(RATE, 600));
-    await heard.until('final');
-    expect(heard.events[0]).toEqual({ type: 'interim', text: 'book' });
-    expect(heard.of('final')).toEqual([
-      { type: 'final', text: 'book a table', startMs: 0, endMs: 550, language: null },
-    ]);
-    heard.stream.finalise();
-    await heard.until('finalised');
-    expect(heard.of('final')).toHaveLength(1);
-    heard.stream.close();
+    await expectVendorsTurnOnce(listen(server), RATE);
   });
 
   it('requests the model, the rate, the language and the keyterms', async () => {

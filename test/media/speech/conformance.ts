@@ -169,6 +169,21 @@ export async function expectStalled(heard: Recording, pass: () => Promise<void>)
   expect(heard.events.length).toBe(seen);
 }
 
+/** A turn of "book a table" that the vendor ends itself is reported once, as it arrives and with its times. */
+export async function expectVendorsTurnOnce(heard: Recording, rateHz: number): Promise<void> {
+  heard.write(buzz(rateHz, 900));
+  heard.write(silence(rateHz, 600));
+  await heard.until('final');
+  expect(heard.events[0]).toEqual({ type: 'interim', text: 'book' });
+  expect(heard.of('final')).toEqual([
+    { type: 'final', text: 'book a table', startMs: 0, endMs: 550, language: null },
+  ]);
+  heard.stream.finalise();
+  await heard.until('finalised');
+  expect(heard.of('final')).toHaveLength(1);
+  heard.stream.close();
+}
+
 /** Tests for every synthesiser. */
 export function synthesizerConforms(setUp: () => Promise<Synthesizer>): void {
   const text = 'One sentence here. And a second one there.';

@@ -14,6 +14,8 @@ export const DAY_MS = 24 * 60 * 60 * 1_000;
 export interface TestArchive extends TestCalls {
   /** Creates a new account whose calls are made from here on. */
   newTenant(): Promise<TestUser>;
+  /** Empties sessions and archive, and creates such an account. */
+  startAfresh(): Promise<void>;
   readonly user: () => TestUser;
   readonly agentId: () => string;
   /** Makes a call; it is over, and nothing is left to do with it. */
@@ -65,12 +67,22 @@ export async function openTestArchive(environment: Record<string, string> = {}):
       archive: archived.flat().sort(),
     };
   };
+  const newTenant = async () => {
+    user = await api.createUser();
+    agentId = await api.publishAgent(user);
+    return user;
+  };
   return {
     ...api,
-    newTenant: async () => {
-      user = await api.createUser();
-      agentId = await api.publishAgent(user);
-      return user;
+    newTenant,
+    startAfresh: async () => {
+      const { models } = api.context;
+      for (const { collection } of await archivedMonths(api.context)) await collection.deleteMany({});
+      await models.sessionArchives.deleteMany({});
+      await models.sessions.deleteMany({});
+      // Lists know the archive as it was some seconds ago.
+      await api.clock.advance(ANNOUNCED_MS);
+      await newTenant();
     },
     user: () => user,
     agentId: () => agentId,

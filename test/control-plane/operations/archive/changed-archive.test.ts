@@ -16,13 +16,7 @@ let api: TestArchive;
 beforeAll(async () => {
   api = await openTestArchive();
 });
-beforeEach(async () => {
-  for (const { collection } of await archivedMonths(api.context)) await collection.deleteMany({});
-  await api.context.models.sessionArchives.deleteMany({});
-  await api.context.models.sessions.deleteMany({});
-  await api.clock.advance(ANNOUNCED_MS);
-  await api.newTenant();
-});
+beforeEach(() => api.startAfresh());
 afterAll(() => api.close());
 
 const post = (path: string, body?: object) =>
