@@ -1,7 +1,8 @@
 /** Plot of lines through points, as SVG. */
+import { SIDE_COLOURS, svgOf, ticks, titleOf } from '../svg.ts';
 
 const [LEFT, TOP, WIDTH, HEIGHT] = [50, 40, 640, 300];
-const COLOURS = { before: '#c2571a', after: '#2f5bb7' } as const;
+const [AFTER, BEFORE] = SIDE_COLOURS;
 const X_STEP = 250;
 
 /** One line of the plot. */
@@ -20,10 +21,8 @@ export function plotOf(title: string, lines: readonly PlotLine[]): string {
   const yStep = mostY > 20 ? 10 : mostY > 8 ? 5 : 1;
   const x = (value: number) => (LEFT + (value / mostX) * WIDTH).toFixed(1);
   const y = (value: number) => (TOP + HEIGHT - (value / mostY) * HEIGHT).toFixed(1);
-  const ticks = (most: number, step: number) =>
-    Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => index * step);
   const shapes = [
-    `<text x="8" y="20" font-weight="600">${title}</text>`,
+    titleOf(title),
     ...ticks(mostX, X_STEP).map(
       (value) =>
         `<path d="M${x(value)} ${TOP}V${TOP + HEIGHT}" stroke="#ddd"/><text x="${x(value)}" ` +
@@ -35,7 +34,7 @@ export function plotOf(title: string, lines: readonly PlotLine[]): string {
         `y="${Number(y(value)) + 4}" text-anchor="end" fill="#666">${value}</text>`,
     ),
     ...lines.flatMap(({ isAfter, isDashed, name, points: of }, index) => {
-      const colour = isAfter ? COLOURS.after : COLOURS.before;
+      const colour = isAfter ? AFTER : BEFORE;
       const dashes = isDashed ? ' stroke-dasharray="5 4"' : '';
       const path = of.map((point, at) => `${at === 0 ? 'M' : 'L'}${x(point.x)} ${y(point.y)}`).join('');
       const legendY = TOP + 14 + 18 * index;
@@ -47,10 +46,5 @@ export function plotOf(title: string, lines: readonly PlotLine[]): string {
       ];
     }),
   ];
-  const size = `0 0 ${LEFT + WIDTH + 20} ${TOP + HEIGHT + 28}`;
-  const font = 'font-family="system-ui, sans-serif" font-size="12"';
-  return (
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${size}" ${font}><rect width="100%" height="100%" ` +
-    `fill="#fff"/>\n${shapes.join('\n')}\n</svg>\n`
-  );
+  return svgOf({ width: LEFT + WIDTH + 20, height: TOP + HEIGHT + 28 }, shapes);
 }

@@ -1,11 +1,11 @@
 /** Plot of every sample: one row per side, a dot per value, a line at the median. */
 import { quantile } from '#caller/statistics.ts';
+import { SIDE_COLOURS, svgOf, ticks, titleOf } from '../svg.ts';
 
 const LEFT = 130;
 const WIDTH = 620;
 const TOP = 40;
 const ROW = 46;
-const COLOURS = ['#2f5bb7', '#c2571a'] as const;
 
 /** Returns the plot as SVG. */
 export function plot(
@@ -16,17 +16,16 @@ export function plot(
   const step = most > 4_000 ? 1_000 : 250;
   const x = (ms: number) => LEFT + (Math.max(0, ms) / most) * WIDTH;
   const height = TOP + ROW * rows.length + 26;
-  const ticks = Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => index * step);
   const shapes = [
-    `<text x="8" y="20" font-weight="600">${title}</text>`,
-    ...ticks.map(
+    titleOf(title),
+    ...ticks(most, step).map(
       (ms) =>
         `<path d="M${x(ms).toFixed(1)} ${TOP}V${height - 22}" stroke="#ddd"/><text ` +
         `x="${x(ms).toFixed(1)}" y="${height - 8}" text-anchor="middle" fill="#666">${ms}</text>`,
     ),
     ...rows.flatMap(({ name, values }, row) => {
       const middle = TOP + ROW * row + ROW / 2;
-      const colour = COLOURS[row % COLOURS.length];
+      const colour = SIDE_COLOURS[row % SIDE_COLOURS.length];
       const median = x(quantile(values, 0.5)).toFixed(1);
       return [
         `<text x="${LEFT - 10}" y="${middle + 4}" text-anchor="end">${name}</text>`,
@@ -41,10 +40,5 @@ export function plot(
       ];
     }),
   ];
-  const font = 'font-family="system-ui, sans-serif" font-size="12"';
-  return (
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LEFT + WIDTH + 30} ${height}" ` +
-    `${font}><rect ` +
-    `width="100%" height="100%" fill="#fff"/>\n${shapes.join('\n')}\n</svg>\n`
-  );
+  return svgOf({ width: LEFT + WIDTH + 30, height }, shapes);
 }
