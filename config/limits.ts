@@ -104,12 +104,12 @@ export const LIMITS = {
   disclosureChars: 1_000,
   optOutPhrases: 20,
   optOutPhraseChars: 80,
-  /** our choice: one message of a text session, its turns, those that wait, and what a model is told of it */
+  /** our choice: a text message, turns of a text session, those that wait, and their bytes sent to a model */
   textMessageChars: 8_000,
   textSessionTurns: 500,
   textWaitingTurns: 8,
   textHistoryBytes: 512 * 1024,
-  /** our choice: what is read of a text session at once, by its API and its analysis */
+  /** our choice: bytes of a text session that its API and its analysis read at once */
   textTimelineBytes: 8 * 1_048_576,
   /** our choice: connections of an account's text sessions to one replica */
   textSockets: 1_000,

@@ -173,7 +173,7 @@ async function enroll(context: Context, workers: ConnectedWorkers, isShared: boo
   });
 }
 
-/** What the workers are told, and who is told of their live events. */
+/** Messages to the workers, and the readers of their live events. */
 function toldOf(context: Context) {
   return {
     speechModels: () => context.speechModels.ready(),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { callPlan } from './call-plan.ts';
 import { sessionItem } from './session-record.ts';
 
-/** What an analysis job evaluates. */
+/** The conversation that an analysis job evaluates. */
 export const analysisJob = z.object({
   job_id: z.string(),
   plan: callPlan,

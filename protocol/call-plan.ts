@@ -110,7 +110,7 @@ export const callPlan = z.object({
   tools: z.array(plannedTool),
   tool_servers: z.array(plannedToolServer).default([]),
   knowledge: z.array(z.object({ knowledge_source_id: z.string(), name: z.string(), content: z.string() })),
-  /** What caller and agent have written to each other before; absent without any. */
+  /** The earlier conversation of caller and agent in writing; absent without any. */
   earlier_texts: z.string().optional(),
   llm_api_key: z.string().nullable(),
   /** Engines on the owner's servers. Not in `config`, whose unknown sections an older worker refuses. */

@@ -38,7 +38,7 @@ export interface McpServerAddress {
 type Library = typeof import('@modelcontextprotocol/client');
 type Credentials = NonNullable<McpServerAddress['oauth']>;
 
-/** What an issuer grants (RFC 6749, section 5.1); its library has parsed it. */
+/** The grant of an issuer (RFC 6749, section 5.1); its library has parsed it. */
 interface Granted {
   readonly access_token: string;
   readonly expires_in?: number | undefined;

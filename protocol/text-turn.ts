@@ -19,7 +19,7 @@ export const textTurnJob = z.object({
   medium: textMedium,
   /** Position among the session's turns, from 1. */
   number: z.number().int(),
-  /** What was said before, oldest first. */
+  /** The items before it, oldest first. */
   items: z.array(sessionItem),
   /** Null: the agent opens the conversation. */
   message: z.string().nullable(),
@@ -41,7 +41,7 @@ export type TextTurnUsage = z.output<typeof textTurnUsage>;
 export const textTurnResult = z.object({
   /** Empty if the agent has said nothing. After a failure an apology, to be sent by SMS, or empty. */
   reply: z.string(),
-  /** What happened in the turn, without the message it answers. */
+  /** The items of the turn, without the message it answers. */
   items: z.array(sessionItem),
   /** The agent has ended the conversation. */
   has_ended: z.boolean(),

@@ -45,7 +45,7 @@ export interface TestTools {
   close(): void;
 }
 
-/** What tools that are really called need. */
+/** Dependencies of tools that are really called. */
 interface OutsideTools {
   readonly egress: EgressGuard;
   readonly serverTokens: McpTokens;

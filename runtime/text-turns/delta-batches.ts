@@ -1,4 +1,4 @@
-/** Gathers a model's text for the worker link: models write a token at a time, which nobody reads as fast. */
+/** Gathers a model's text for the worker link: models write a token at a time, faster than people read. */
 import type { Clock, Timer } from '#base/clock.ts';
 
 /** Longest delay of a piece of text, ms. */

@@ -37,7 +37,7 @@ export interface TextTurnDeps {
   readonly serverTokens: McpTokens;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
-  /** Called while the agent writes, if somebody reads it. */
+  /** Called while the agent writes, if a client reads it. */
   onEvent(event: TextTurnEvent): void;
 }
 
@@ -121,7 +121,7 @@ class TextTurn {
     };
   }
 
-  /** The result without an answer. What tools did is kept: it has happened. */
+  /** The result without an answer. Results of tools are kept: the tools have run. */
   failed(error: string): TextTurnResult {
     const failure: SessionItem = {
       type: 'llm.endpoint_error',

@@ -19,7 +19,7 @@ export interface TurnToolsDeps {
 
 /** Runs the tools of a turn and keeps their items. */
 export class TurnTools implements TextTools {
-  /** What the tools did so far, in order. */
+  /** The items of the tools so far, in order. */
   readonly items: SessionItem[] = [];
   readonly #plan: Pick<CallPlan, 'config'>;
   readonly #deps: TurnToolsDeps;

@@ -2,7 +2,7 @@
 import { costOf } from '#config/language-models.ts';
 import { type ChatDelta, type ChatUsage, type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
 
-/** What is told about the answers of a model. */
+/** Called for the answers of a model. */
 export interface ModelWatch {
   onText?(text: string): void;
   /** Called with the model that really answered. */

@@ -33,7 +33,7 @@ export interface CarrierRequest {
   readonly form: Readonly<Record<string, unknown>>;
 }
 
-/** A text message that somebody has sent to a number. */
+/** A text message to a number. */
 export interface ReceivedText {
   readonly carrierMessageId: string;
   /** E.164, or a short code. */
@@ -46,7 +46,7 @@ export interface ReceivedText {
   readonly answeredKeyword: 'STOP' | 'START' | 'HELP' | null;
 }
 
-/** What became of a sent message; `fate` is null while it is on its way. */
+/** The fate of a sent message; `fate` is null while it is on its way. */
 export interface SentTextStatus {
   readonly carrierMessageId: string;
   readonly fate: 'delivered' | 'failed' | null;

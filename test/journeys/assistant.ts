@@ -30,11 +30,11 @@ const CANDIDATES = [
   'the tool cannot be reached at the moment',
 ];
 
-/** What the assistant works with. */
+/** The parts of the assistant's work. */
 export interface AssistantStage {
   product: Product;
   everything: EverythingServer;
-  /** What the callers say, the name of the tool that answers it, and its answer. */
+  /** The callers' words, the name of the tool that answers them, and its answer. */
   asked: string;
   tool: string;
   answer: string;
@@ -51,7 +51,7 @@ export function describeAssistant(stage: AssistantStage): void {
   describe('an assistant with the official client', { timeout: 240_000 }, () => {
     let client: Client;
     const made = { agentId: '', serverId: '', number: '', slow: 0 };
-    /** What the last caller heard. */
+    /** The words that the last caller heard. */
     let heard: Int16Array;
 
     beforeAll(async () => {

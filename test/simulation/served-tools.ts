@@ -14,7 +14,7 @@ import type { Random } from './random.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 import { SERVED, SimulatedToolServer, type ToolServerScene } from './simulated-tool-server.ts';
 
-/** What one request told the model about the server. */
+/** The sentence about the server in one request to the model. */
 export interface ModelRequest {
   readonly atMs: number;
   /** Names of the server's tools that it offered. */

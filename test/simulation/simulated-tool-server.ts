@@ -9,7 +9,7 @@ import { plannedServer } from '../runtime/tools/planned-server.ts';
 import type { Random } from './random.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 
-/** What a server does to a call. */
+/** The effect of a server on a call. */
 export const TOOL_SERVER_SCENES = [
   /** Refuses every connection, from the ring to the end. */
   'dead',

@@ -13,7 +13,7 @@ const resultsOf = ({ reports }: SimulatedCall) =>
     .flatMap((report): SessionItem[] => (report.type === 'items' ? report.items : []))
     .flatMap((item) => (item.type === 'tool_result' && item.tool_name.startsWith('desk_') ? [item] : []));
 
-/** What at least one call of each scene must have shown, so that the scene is what its name says. */
+/** The events that at least one call of each scene must have, so that the scene is what its name says. */
 const SHOWN: Readonly<Record<ToolServerScene, (call: SimulatedCall) => boolean>> = {
   dead: ({ served }) => served?.requests.some(({ notices }) => notices.length === 1) === true,
   slow: (call) => resultsOf(call).some(({ status }) => status === 'failed'),

@@ -54,7 +54,7 @@ export interface PlanInput {
   readonly isPreview: boolean;
   /** The model that plays the caller of an agent test. */
   readonly simulatedUserModel?: string | null;
-  /** What caller and agent have written to each other before. */
+  /** The earlier conversation of caller and agent in writing. */
   readonly earlierTexts?: string | null;
   /** Set for phone calls only. */
   readonly transfer?: CallPlan['transfer'];

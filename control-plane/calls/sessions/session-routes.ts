@@ -223,7 +223,7 @@ function kindFilter({ status, direction, end_reason }: SessionsQuery): Record<st
 
 /**
  * The same, with every value of all three named: the sessions of each combination are in one place of the
- * index, newest first, and a page merges the places. What is asked for may be one session in a thousand.
+ * index, newest first, and a page merges the places. The sessions asked for may be one in a thousand.
  */
 function kindsFilter({ status = LISTED, direction, end_reason }: SessionsQuery): Record<string, unknown> {
   const reasons = [

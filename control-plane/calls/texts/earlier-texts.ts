@@ -1,4 +1,4 @@
-/** What a caller and the agent have written to each other before the call, for the agent's prompt. */
+/** The earlier conversation of a caller and the agent in writing, for the agent's prompt. */
 import type { SessionItem } from '#protocol/session-record.ts';
 import { isE164 } from '#telephony/e164.ts';
 import type { Context } from '../../platform/context.ts';

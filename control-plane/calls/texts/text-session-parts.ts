@@ -1,4 +1,4 @@
-/** What a text session is frozen with: its plan, and what was said in the session that it continues. */
+/** The frozen parts of a text session: its plan, and the items of the session that it continues. */
 import { z } from 'zod';
 import type { Sealer } from '#base/sealer.ts';
 import { type CallPlan, callPlan } from '#protocol/call-plan.ts';

@@ -15,7 +15,7 @@ type Parts = Pick<Context, 'models' | 'dataKeys'>;
 const items = z.array(sessionItem);
 
 /**
- * What was written and done so far, oldest first; the newest of it if it is very long, and nothing once the
+ * The items of the conversation so far, oldest first; the newest if it is very long, and none once the
  * session is erased.
  */
 export async function readTextItems(context: Parts, session: TextSessionDocument): Promise<SessionItem[]> {
@@ -30,8 +30,8 @@ export async function readTextItems(context: Parts, session: TextSessionDocument
 }
 
 /**
- * What the model is told about the turns before this one: the newest that fit. A turn without an answer is
- * left out, because its message is sent again.
+ * The items that the model gets of the turns before this one: the newest that fit. A turn without an answer
+ * is left out, because its message is sent again.
  */
 export async function readTold(
   context: Parts,

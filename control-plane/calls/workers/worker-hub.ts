@@ -45,7 +45,7 @@ export interface WorkerHubDeps {
   readonly speechModels: () => readonly string[];
   /** Web calls are in LiveKit rooms: only then workers load its library. */
   readonly hasRooms: boolean;
-  /** Called with each live event of a session or a turn; absent: nobody follows them. */
+  /** Called with each live event of a session or a turn; absent: they are dropped. */
   readonly onLive?: (id: string, event: Readonly<Record<string, unknown>>) => void;
 }
 

@@ -62,7 +62,7 @@ export const numberCreate = z.discriminatedUnion('provider', [
   z.strictObject({ provider: z.literal('sip'), ...shared, ...sipFields }),
 ]);
 
-/** Who answers text messages; null: no agent. */
+/** The agent that answers text messages; null: none. */
 const smsInput = z.strictObject({
   agent_id: z.string().max(64),
   continue_minutes: z.number().int().min(0).max(10_080).default(1_440),

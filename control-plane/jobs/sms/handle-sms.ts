@@ -142,7 +142,7 @@ async function obey(
   await markHandled(context, message, keyword);
 }
 
-/** What a message needs to become a turn. */
+/** The parts from which a message becomes a turn. */
 interface Incoming {
   readonly thread: SmsThreadDocument;
   readonly message: SmsMessageDocument;

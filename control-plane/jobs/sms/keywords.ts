@@ -1,6 +1,6 @@
 /** Words by which people stop, resume and ask about text messages, as carriers agree on them (CTIA). Pure. */
 
-/** What a message asks for. */
+/** A command in a message. */
 export type Keyword = 'STOP' | 'START' | 'HELP';
 
 const WORDS: Readonly<Record<string, Keyword>> = {

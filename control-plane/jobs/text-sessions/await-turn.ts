@@ -11,7 +11,7 @@ const LOOK_MS = 2_000;
 
 /** How to wait. */
 export interface TurnWait {
-  /** Aborts when nobody waits any more. The turn goes on. */
+  /** Aborts when the client is gone. The turn goes on. */
   readonly signal: AbortSignal;
   /** Called with what the agent writes and does. */
   onEvent?(event: TextTurnEvent): void;

@@ -1,4 +1,4 @@
-/** What a client is told while a turn runs: the same over Server-Sent Events and over a WebSocket. */
+/** The events of a running turn, the same over Server-Sent Events and over a WebSocket. */
 import type { TextTurnEvent } from '#protocol/text-turn.ts';
 import type { Context } from '../../platform/context.ts';
 import { errorBodyOf, faultOf, isUnexpected } from '../../platform/http/problems.ts';

@@ -1,4 +1,4 @@
-/** What was said in an earlier call or text session, for a text session that goes on with it. */
+/** The items of an earlier call or text session, for a text session that goes on with it. */
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
@@ -17,7 +17,7 @@ const MOST_BYTES = LIMITS.textHistoryBytes / 2;
 export interface EarlierContext {
   readonly sessionId: string;
   readonly endUserId: string | null;
-  /** What was said and done, the newest part of it if it is long. */
+  /** The items, the newest if there are many. */
   readonly items: readonly SessionItem[];
 }
 

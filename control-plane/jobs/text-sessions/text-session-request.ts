@@ -20,7 +20,7 @@ export const textSessionBody = z.strictObject({
 });
 export type TextSessionRequest = z.output<typeof textSessionBody>;
 
-/** What a person writes; absent or null: the agent opens the conversation. */
+/** The text of a message; absent or null: the agent opens the conversation. */
 export const messageContent = z
   .string()
   .max(LIMITS.textMessageChars)

@@ -20,7 +20,7 @@ import type { TextSessionRequest } from './text-session-request.ts';
 const MINUTE_MS = 60_000;
 const RETRY_SECONDS = 60;
 
-/** What a text session is created from. */
+/** The parts of a new text session. */
 export interface TextSessionInput {
   readonly agent: AgentDocument;
   readonly version: VersionDocument;

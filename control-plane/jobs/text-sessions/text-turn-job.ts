@@ -37,7 +37,7 @@ export async function textTurnJob(
   };
 }
 
-/** What was said before the session is left out first. */
+/** The items before the session are left out first. */
 function withEarlier(earlier: readonly SessionItem[], told: readonly SessionItem[]): SessionItem[] {
   if (earlier.length === 0) return [...told];
   const bytes = (items: readonly SessionItem[]) => Buffer.byteLength(JSON.stringify(items));

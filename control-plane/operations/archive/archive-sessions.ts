@@ -70,7 +70,7 @@ export function addArchiveMetrics(meters: Meters): (sessions: number) => void {
   return (sessions) => counter.inc({}, sessions);
 }
 
-/** What decides whether a session moves, and where to. */
+/** The fields that decide whether a session moves, and where to. */
 const STATE_FIELDS = {
   status: 1,
   due: 1,

@@ -168,7 +168,7 @@ async function removeExpired(
   }
 }
 
-/** What is to be removed of a team's sessions. */
+/** The contents to remove from a team's sessions. */
 interface Removal {
   readonly settings: PrivacyDocument;
   readonly kind: OfSession;

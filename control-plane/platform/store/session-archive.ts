@@ -153,7 +153,7 @@ export async function restoreArchived(parts: Parts, id: string): Promise<void> {
     await collection.insertOne(archived as never).catch((error: unknown) => {
       if (!isDuplicateKey(error)) throw error;
     });
-    // What was erased in the archive since it was read must not be here.
+    // Contents that were erased in the archive since it was read must not be here.
     if (await month.collection.findOne(asCopied(archived) as never, { projection: { _id: 1 } })) return;
     const newer = (await month.collection.findOne({ _id: id } as never)) as SessionDocument | null;
     if (newer) await eraseAs(parts, newer);

@@ -1,5 +1,5 @@
 /**
- * What is still to be done with a session, as bits of its field `due`: it changes in the same write as the
+ * The open work of a session, as bits of its field `due`: it changes in the same write as the
  * status, the charge, the analysis or the outbox that it is about. Sessions with nothing left (0) are in no
  * index of such work, however many there are.
  */
@@ -21,7 +21,7 @@ export function dueIn(...kinds: readonly Due[]): { readonly due: { readonly $in:
   return { due: { $in: COMBINATIONS.filter((bits) => (bits & wanted) !== 0) } };
 }
 
-/** What status, charge and analysis leave to do; the outbox is emptied by others at any time. */
+/** The open work of status, charge and analysis; the outbox is emptied by others at any time. */
 export function dueOf({ status, billing, analysis }: Facts): number {
   if (isUnderWay(status)) return DUE_BITS.live;
   return (

@@ -31,7 +31,7 @@ export interface Slot {
 
 /** Facts besides the reply, by which an expectation is judged. */
 export interface ReplyContext {
-  /** What the caller said before it. */
+  /** The caller's words before it. */
   readonly said?: string;
   readonly slots?: readonly Slot[];
 }

@@ -169,7 +169,7 @@ export async function expectStalled(heard: Recording, pass: () => Promise<void>)
   expect(heard.events.length).toBe(seen);
 }
 
-/** A turn of "book a table" that the vendor ends itself is reported once, as it arrives and with its times. */
+/** A turn of "book a table" that the vendor ends is reported once, as it arrives, and with its times. */
 export async function expectVendorsTurnOnce(heard: Recording, rateHz: number): Promise<void> {
   heard.write(buzz(rateHz, 900));
   heard.write(silence(rateHz, 600));

@@ -32,7 +32,7 @@ const logger = createLogger({ level: 'silent', name: 'test' });
 interface Bench {
   readonly server: OpenaiServer;
   readonly events: TextTurnEvent[];
-  /** What the model was sent with its request of this number. */
+  /** The contents of the model's request of this number. */
   asked(request?: number): string;
   run(job?: Partial<TextTurnJob>, plan?: Partial<CallPlan>): Promise<TextTurnResult>;
 }

@@ -1,4 +1,4 @@
-/** What the arguments of an agent's tools tell about the answers that its questions expect. */
+/** The answers that an agent's questions expect, by the arguments of its tools. */
 import { describe, expect, it } from 'vitest';
 import { fitOf } from '#runtime/turn/machine/endpointing/expected-answer.ts';
 import { turnConfig } from '#runtime/turn/machine/turn-config.ts';
@@ -28,7 +28,7 @@ describe('an argument of a tool', () => {
     ['And your PIN?', { kind: 'digits', lengths: [4, 5, 6] }],
     ['What size would you like?', { kind: 'choice', options: ['small', 'medium', 'large'] }],
     ['What is your work contact?', { kind: 'email' }],
-    // What the question itself says comes first.
+    // The question itself comes first.
     ["What's your phone number?", { kind: 'phone' }],
     ['What are the last two digits of your member number?', { kind: 'digits', lengths: [2] }],
   ])('is what the agent asks for: %s', (question, expectation) => {

@@ -25,7 +25,7 @@ export interface TrunkLimits {
   calls_per_minute: number | null;
 }
 
-/** Who answers text messages to a number. */
+/** The agent that answers text messages to a number. */
 export interface NumberSms {
   agent_id: string;
   /**

@@ -183,7 +183,7 @@ export interface SessionDocument {
   room: string | null;
   /** Absent from sessions of an earlier version. */
   participants?: SessionParticipant[];
-  /** What is still to be done, as bits (`session-due.ts`); absent from sessions of an earlier version. */
+  /** Open work, as bits (`session-due.ts`); absent from sessions of an earlier version. */
   due?: number;
   /** The call has ended, or a turn has come since, and the sums of the statistics lack it. */
   uncounted?: boolean;

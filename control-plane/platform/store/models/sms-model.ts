@@ -29,7 +29,7 @@ export interface SmsMessageDocument {
   /** The carrier's id of a sent message. */
   carrier_id: string | null;
   attempts: number;
-  /** What became of it. */
+  /** Its outcome, for people. */
   note: string;
   /** The text session it belongs to. */
   session_id: string | null;

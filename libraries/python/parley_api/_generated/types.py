@@ -434,7 +434,7 @@ class _PhoneNumber(TypedDict):
 
 class PhoneNumber(_PhoneNumber, total=False):
     sms: PhoneNumberSms
-    """Who answers text messages to the number; absent without an agent for messages"""
+    """The agent that answers text messages to the number; absent without one"""
 
 
 class Privacy(TypedDict):
@@ -4373,8 +4373,8 @@ class PhoneNumberUpdateRequest(TypedDict, total=False):
     retry_caller_id_sync: bool
     """Accepted for compatibility; has no effect, because there is nothing to synchronise."""
     sms: Union[PhoneNumberUpdateRequestSms, None]
-    """Who answers text messages to the number, which must be one bought from a carrier that has them; null:
-    no agent
+    """The agent that answers text messages to the number, which must be one bought from a carrier that has
+    them; null: none
     """
 
 
@@ -4945,7 +4945,7 @@ class TextSessionCreateRequest(_TextSessionCreateRequest, total=False):
 
 class TextSessionSendMessageRequest(TypedDict, total=False):
     content: Union[str, None]
-    """What the person writes, at most 8,000 characters. Null or absent as the first message of a session: the
+    """The person's message, at most 8,000 characters. Null or absent as the first message of a session: the
     agent opens the conversation as its first message mode says
     """
     stream: bool

@@ -450,7 +450,7 @@ export interface PhoneNumber {
    * to 1,024 printable ASCII characters.
    */
   termination_headers: Record<string, string>;
-  /** Who answers text messages to the number; absent without an agent for messages */
+  /** The agent that answers text messages to the number; absent without one */
   sms?: PhoneNumberSms | undefined;
   /** When it was created, RFC 3339 UTC */
   created_at: string;
@@ -4649,8 +4649,8 @@ export interface PhoneNumberUpdateRequest {
   /** Accepted for compatibility; has no effect, because there is nothing to synchronise. */
   retry_caller_id_sync?: boolean | undefined;
   /**
-   * Who answers text messages to the number, which must be one bought from a carrier that has them; null: no
-   * agent
+   * The agent that answers text messages to the number, which must be one bought from a carrier that has
+   * them; null: none
    */
   sms?: PhoneNumberUpdateRequestSms | null | undefined;
 }
@@ -5235,7 +5235,7 @@ export interface TextSessionCreateRequest {
 
 export interface TextSessionSendMessageRequest {
   /**
-   * What the person writes, at most 8,000 characters. Null or absent as the first message of a session: the
+   * The person's message, at most 8,000 characters. Null or absent as the first message of a session: the
    * agent opens the conversation as its first message mode says
    */
   content?: string | null | undefined;

@@ -12,7 +12,7 @@ const MIN_VOICE_MS = 300;
 /** Audio at or above this level may be speech. */
 const MIN_VOICE_DB = -45;
 
-/** What it needs of a stream. */
+/** The properties of a stream. */
 export interface VoiceProgressOptions {
   readonly clock: Clock;
   /** Hz. */

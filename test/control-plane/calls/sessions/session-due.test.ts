@@ -30,7 +30,7 @@ async function joined(): Promise<string> {
   return body.session_id;
 }
 
-/** What an index of open work finds of a session. */
+/** The part of a session that an index of open work has. */
 async function dueOf(id: string): Promise<string[]> {
   const found: string[] = [];
   for (const kind of Object.keys(DUE_BITS) as (keyof typeof DUE_BITS)[])

@@ -86,7 +86,7 @@ describe('a turn that two replicas start at once', () => {
 });
 
 describe('a process that is killed', () => {
-  /** What the process had stored at that moment. */
+  /** The contents of the store at that moment. */
   async function leftBehind(state: Record<string, unknown>): Promise<string> {
     const sent = api.send(await api.create(), 'Hello?', 'k');
     await api.placed(1);

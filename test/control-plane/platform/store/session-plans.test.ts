@@ -149,7 +149,7 @@ async function askForLists(): Promise<void> {
   }
 }
 
-/** What the background does again and again. */
+/** The repeated work of the background. */
 async function askForOpenWork(): Promise<void> {
   const { context, clock } = api;
   const waiting = await session();
