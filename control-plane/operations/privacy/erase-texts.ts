@@ -15,6 +15,19 @@ export interface ErasedTexts {
   readonly deliveries: number;
 }
 
+/** Fields of a text session whose contents are gone for good. */
+export const KEYLESS = { wrapped_key: null, 'analysis.result': null } as const;
+
+/** Removes the contents of text sessions; returns the number of deleted attachments. */
+export async function emptyTextSessions(
+  { textTurns, sessionAttachments }: Pick<Context['models'], 'textTurns' | 'sessionAttachments'>,
+  ids: readonly string[],
+): Promise<number> {
+  const ofSessions = { session_id: { $in: [...ids] } };
+  await textTurns.updateMany(ofSessions, { $set: { message: null, items: null, reply: null } });
+  return (await sessionAttachments.deleteMany(ofSessions)).deletedCount;
+}
+
 /** First the keys, then what they opened, then the link to the person. Idempotent. */
 export async function eraseTexts(
   { models, clock }: Pick<Context, 'models' | 'clock'>,
@@ -27,19 +40,17 @@ export async function eraseTexts(
   ];
   const found = await models.textSessions.find({ $or: theirs }, { _id: 1 }).lean<{ _id: string }[]>();
   const ids = found.map(({ _id }) => _id);
-  const forgotten = { wrapped_key: null, metadata: '{}', 'analysis.result': null };
+  const forgotten = { ...KEYLESS, metadata: '{}' };
   await inBatches(clock, ids, (some) =>
     models.textSessions.updateMany({ _id: { $in: some } }, { $set: forgotten }),
   );
-  const ofSessions = { session_id: { $in: ids } };
-  await models.textTurns.updateMany(ofSessions, { $set: { message: null, items: null, reply: null } });
-  const attachments = await models.sessionAttachments.deleteMany(ofSessions);
-  const deliveries = await models.deliveries.deleteMany(ofSessions);
+  const attachments = await emptyTextSessions(models, ids);
+  const deliveries = await models.deliveries.deleteMany({ session_id: { $in: ids } });
   await eraseMessages(models, teamId, numbers, ids);
   await models.textSessions.updateMany({ _id: { $in: ids } }, { $set: { end_user_id: null, sms: null } });
   return {
     text_sessions: ids.length,
-    attachments: attachments.deletedCount,
+    attachments,
     deliveries: deliveries.deletedCount,
   };
 }

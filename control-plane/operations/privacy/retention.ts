@@ -23,6 +23,7 @@ import {
   type SessionCollection,
   updateEverywhere,
 } from '../../platform/store/session-archive.ts';
+import { emptyTextSessions, KEYLESS } from './erase-texts.ts';
 import { settleAll } from './settle-all.ts';
 
 const TICK_MS = 60 * 60 * 1000;
@@ -301,11 +302,8 @@ async function removeTextSessions({ models }: Parts, teamId: string, until: Date
       .lean<{ _id: string }[]>();
   for (let page = await expired(); page.length > 0; page = await expired()) {
     const ids = page.map(({ _id }) => _id);
-    const contents = { message: null, items: null, reply: null };
-    await models.textTurns.updateMany({ session_id: { $in: ids } }, { $set: contents });
-    await models.sessionAttachments.deleteMany({ session_id: { $in: ids } });
-    const forgotten = { wrapped_key: null, 'analysis.result': null };
-    await models.textSessions.updateMany({ _id: { $in: ids } }, { $set: forgotten });
+    await emptyTextSessions(models, ids);
+    await models.textSessions.updateMany({ _id: { $in: ids } }, { $set: KEYLESS });
   }
 }
 
