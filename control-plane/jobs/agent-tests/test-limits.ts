@@ -5,7 +5,7 @@ import { fault } from '#config/errors.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { requireRate } from '../../platform/limits/rate.ts';
 import { requireNotOverdrawn } from '../../platform/limits/request-places.ts';
-import { requireFewer } from '../../platform/limits/stored-count.ts';
+import { requireFewer } from '../../platform/store/stored-count.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 /** A run takes from seconds to minutes. */

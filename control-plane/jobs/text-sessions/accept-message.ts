@@ -9,7 +9,6 @@ import { requireDailyCaps } from '../../accounts/limits/spend-limits.ts';
 import { sealerOf } from '../../calls/sessions/session-store.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import { requireRate } from '../../platform/limits/rate.ts';
-import { requireFewer } from '../../platform/limits/stored-count.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import { insertDocument } from '../../platform/store/insert-documents.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
@@ -18,6 +17,7 @@ import {
   type TextSessionDocument,
   type TextTurnDocument,
 } from '../../platform/store/models/text-session-model.ts';
+import { requireFewer } from '../../platform/store/stored-count.ts';
 import { chargeTurn } from './text-charge.ts';
 import { idleFrom } from './text-session-store.ts';
 

@@ -7,12 +7,12 @@ import { buildPlan, refuseMissingVariables } from '../../calls/plans/build-plan.
 import { sessionTimezone } from '../../calls/plans/session-timezone.ts';
 import { storeParts } from '../../calls/texts/text-session-parts.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
-import { requireFewer } from '../../platform/limits/stored-count.ts';
 import { insertDocument } from '../../platform/store/insert-documents.ts';
 import { toJsonText } from '../../platform/store/json-text.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { TextEndReason, TextSessionDocument } from '../../platform/store/models/text-session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { requireFewer } from '../../platform/store/stored-count.ts';
 import { earlierContext } from './earlier-context.ts';
 import { textEndpoints } from './text-events.ts';
 import type { TextSessionRequest } from './text-session-request.ts';

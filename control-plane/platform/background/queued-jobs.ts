@@ -2,11 +2,11 @@
  * Jobs that wait in the store for a worker. One that is started has a worker and a higher epoch; one whose
  * worker is lost waits again, but not too often (`worker-losses.ts`).
  */
-import type { Model, UpdateQuery } from 'mongoose';
 import { Fault } from '#config/errors.ts';
 import type { JobKind } from '#protocol/worker-link.ts';
 import { type Context, now } from '../context.ts';
 import type { Placement, SessionKey } from '../dispatch.ts';
+import type { Model, UpdateQuery } from '../store/schema.ts';
 import { type Loss, type Losses, lossOf } from '../store/worker-losses.ts';
 
 /** The fields of a document that is such a job. */

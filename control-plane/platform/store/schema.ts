@@ -1,6 +1,9 @@
 /** Shared settings of all schemas in the store. */
 import { type Connection, type Model, Schema, type SchemaDefinition, type SchemaOptions } from 'mongoose';
 
+/** For code outside the store that works with a model of any kind of document. */
+export type { Model, UpdateQuery } from 'mongoose';
+
 /**
  * Creates a schema whose fields may be named `type`, as many of the product's are: field options use `$type`
  * instead (`{ name: String, age: { $type: Number, default: 0 }, type: String }`). Omits `__v` (documents that
