@@ -47,6 +47,29 @@ export async function runApiLoad(
   }
 }
 
+/** Repeated requests beside something else. */
+export interface RepeatedRequests {
+  /** Sends no more. Returns how many were answered; throws if one failed. */
+  stop(): Promise<number>;
+}
+
+/** Requests a path again and again, each time once the last request is answered. */
+export function askRepeatedly(product: Product, path: string): RepeatedRequests {
+  let isStopped = false;
+  const answered = (async () => {
+    let count = 0;
+    for (; !isStopped; count++) await product.ask('GET', path);
+    return count;
+  })();
+  answered.catch(() => undefined);
+  return {
+    stop() {
+      isStopped = true;
+      return answered;
+    },
+  };
+}
+
 async function atRate(
   load: { readonly perSecond: number; readonly seconds: number },
   create: () => Promise<boolean>,

@@ -8,14 +8,15 @@ import { startCapture } from '#caller/capture.ts';
 import { type CallMeasures, measureCall } from '#caller/measure.ts';
 import type { CapturedDatagram } from '#caller/pcap.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
-import { prepareScene, type Scene, type SceneFile } from '#caller/scene.ts';
-import { cpuSeconds, type Process, residentBytes } from '#test/journeys/process-tree.ts';
+import { prepareScene, type SceneFile } from '#caller/scene.ts';
 import type { Product } from '#test/journeys/product.ts';
-import { type CallSpan, type CpuCost, type CpuSample, cpuCost } from './cpu-cost.ts';
+import { type CallSpan, type CpuCost, cpuCost } from './cpu-cost.ts';
 import type { TimedSample } from './figures.ts';
 import { type CoresTaken, type ThreadShare, watchCores, watchThreads } from './load-cpu.ts';
 import { type MachineStalls, watchStalls } from './machine-stalls.ts';
+import { watchProduct } from './product-use.ts';
 import { HEARD_LINE } from './stand-ins.ts';
+import { takeCores } from './taken-cores.ts';
 
 /** `response_wait_ms` of the measured agent. */
 export const RESPONSE_WAIT_MS = 300;
@@ -23,9 +24,10 @@ export const RESPONSE_WAIT_MS = 300;
 const BARGE_IN_WAIT_MS = 128;
 /** Two ports for each of 300 calls. */
 const PORTS = { first: 42_000, last: 42_599 };
-const SAMPLE_MS = 500;
 /** Time before the calls in which the CPU use of the idle product is measured. */
 const IDLE_MS = 4_000;
+/** The kernel counts in steps of 10 ms: too coarse in a short time for what is taken off a single call. */
+const LONE_CALL_IDLE_MS = 20_000;
 
 /** Result of one load. Lists hold every sample: its start time and its value in ms. */
 export interface LoadResult {
@@ -41,6 +43,8 @@ export interface LoadResult {
   readonly gapMs: readonly TimedSample[];
   readonly inviteToAnswerMs: readonly TimedSample[];
   readonly answerToGreetingMs: readonly TimedSample[];
+  /** Share of each core that other programs took, 0 to 1; null if no share was to be taken. */
+  readonly takenShare: number | null;
   /** Stalls of the machine during the load; null if they could not be measured. */
   readonly stalls: MachineStalls | null;
   readonly cpu: CpuCost;
@@ -63,28 +67,25 @@ export interface LoadOptions {
   readonly number: string;
   /** Rate at which calls are placed, evenly spaced; `CALLS_PER_SECOND` by default. */
   readonly callsPerSecond?: number;
+  /** Share of each core to take away during the calls, 0 to 1; by default none. */
+  readonly takesShare?: number;
 }
 
 /** Places the calls, plays their scenes and measures them. */
 export async function runCallLoad(product: Product, options: LoadOptions): Promise<LoadResult> {
-  const scenes = Array.from({ length: options.calls }, (_, index) => sceneOf(index, options.turns));
-  const { callsPerSecond = CALLS_PER_SECOND } = options;
+  const { calls, callsPerSecond = CALLS_PER_SECOND, takesShare } = options;
+  const scenes = Array.from({ length: calls }, (_, index) =>
+    prepareScene(questionsScene(index, options.turns)),
+  );
   const caller = new PhoneCaller({ ports: PORTS });
   const target = product.sipAddress(options.number);
   const capture = await startCapture(PORTS);
   const processes = product.processes();
-  let peakBytes = residentBytes(processes);
-  const samples: CpuSample[] = [];
-  const sample = () => {
-    samples.push({ atMs: performance.now(), cpuSeconds: cpuSeconds(processes) });
-    peakBytes = Math.max(peakBytes, residentBytes(processes));
-  };
-  const idlePerSecond = await idleCpu(processes);
+  const stopWatching = await watchProduct(processes, { idleMs: calls === 1 ? LONE_CALL_IDLE_MS : IDLE_MS });
   const watch = await watchStalls();
+  const taken = takesShare === undefined ? null : await takeCores(takesShare);
   const stopWatchingCores = watchCores(processes);
   const stopWatchingThreads = watchThreads(processes);
-  sample();
-  const sampling = setInterval(sample, SAMPLE_MS);
   const records = await Promise.all(
     scenes.map(async (scene, index) => {
       await new Promise((resolve) => setTimeout(resolve, (1_000 * index) / callsPerSecond));
@@ -93,9 +94,9 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
       return { record, placedMs, endedMs: performance.now() };
     }),
   );
-  clearInterval(sampling);
-  sample();
+  const { samples, idlePerSecond, peakBytes } = stopWatching();
   const [cores, threads] = [stopWatchingCores(), stopWatchingThreads()];
+  const takenShare = (await taken?.giveBack()) ?? null;
   const stalls = await watch.stop();
   const datagramsOf = byOwnPort(await capture.stop());
   const measured = records.map(({ record }) => {
@@ -113,7 +114,8 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   );
   return {
     ...summary(measured),
-    calls: options.calls,
+    calls,
+    takenShare,
     stalls,
     cpu: cpuCost(samples, spans, idlePerSecond),
     cores,
@@ -135,13 +137,6 @@ function byOwnPort(datagrams: readonly CapturedDatagram[]): ReadonlyMap<number, 
   return Map.groupBy(datagrams, ({ sourcePort, destinationPort }) =>
     isOwn(sourcePort) ? sourcePort : destinationPort,
   );
-}
-
-/** CPU seconds per second that the product uses without calls. */
-async function idleCpu(processes: readonly Process[]): Promise<number> {
-  const before = { atMs: performance.now(), used: cpuSeconds(processes) };
-  await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
-  return (cpuSeconds(processes) - before.used) / ((performance.now() - before.atMs) / 1_000);
 }
 
 function summary(measured: readonly { readonly record: CallRecord; readonly measures: CallMeasures }[]) {
@@ -198,7 +193,7 @@ function troubleOf(outcome: CallOutcome): string | null {
  * Listens to the whole greeting, asks questions, then speaks over the answers. Pauses differ from call to
  * call.
  */
-function sceneOf(index: number, turns: number): Scene {
+export function questionsScene(index: number, turns: number): SceneFile {
   const listen = { do: 'listen', quiet_ms: 500, timeout_ms: 6_000 } as const;
   const steps: SceneFile['steps'] = [listen];
   for (let turn = 0; turn < turns; turn++)
@@ -209,12 +204,12 @@ function sceneOf(index: number, turns: number): Scene {
       { do: 'interrupt', after_ms: [500, 900], text: HEARD_LINE, timeout_ms: 6_000 },
       listen,
     );
-  return prepareScene({ name: `call ${index}`, seed: index + 1, steps });
+  return { name: `call ${index}`, seed: index + 1, steps };
 }
 
 /**
- * Creates an agent for measuring: it answers after 300 ms and is interrupted by the least speech. Returns the
- * number bound to it.
+ * Creates an agent for measuring: it answers after 300 ms and is interrupted by the least speech. Binds the
+ * number to it and returns its id.
  */
 export async function createMeasuredAgent(product: Product, phoneNumber: string): Promise<string> {
   const agent = await product.ask('POST', '/v1/agent/agents', { name: 'Measured' });
@@ -228,5 +223,5 @@ export async function createMeasuredAgent(product: Product, phoneNumber: string)
     phone_number: phoneNumber,
     agent_id: agent.agent_id,
   });
-  return phoneNumber;
+  return agent.agent_id;
 }

@@ -33,13 +33,13 @@ async function run(loads: readonly number[]): Promise<void> {
       const takers = product.parts('worker').length;
       if (takers > 1)
         console.log(`${takers} workers share the calls: for one, run on two cores (taskset -c 0,1)`);
-      const number = await createMeasuredAgent(product, NUMBER);
+      await createMeasuredAgent(product, NUMBER);
       // The first call of a process compiles code and opens connections, so it is not measured.
-      await runCallLoad(product, { calls: 1, turns: 1, number });
+      await runCallLoad(product, { calls: 1, turns: 1, number: NUMBER });
       for (const calls of loads) {
         console.log(`${calls} calls, ${CALLS_PER_SECOND} a second …`);
         const logged = product.log.length;
-        const result = await runCallLoad(product, { calls, turns: TURNS, number });
+        const result = await runCallLoad(product, { calls, turns: TURNS, number: NUMBER });
         printTroubles(result);
         printLogged(product.log.slice(logged));
         console.log(`  cores taken: ${coresOf(result)}`);

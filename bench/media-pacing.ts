@@ -1,7 +1,7 @@
 /**
  * Measures how evenly the media thread sends. `node bench/media-pacing.ts [legs…]` keeps that many RTP legs
  * open, each receiving speech and playing a tone. Prints, from a packet capture, how far packets are off each
- * stream's 20 ms grid, and the CPU of all threads. Budget: p99 ≤ 2.5 ms, p99.9 ≤ 6 ms, no gap above 40 ms at
+ * stream's 20 ms grid, and the CPU of all threads. Budget: p99 ≤ 1.2 ms, p99.9 ≤ 4 ms, no gap above 40 ms at
  * 100 calls.
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -137,7 +137,7 @@ function report(run: {
       longestGapMs = Math.max(longestGapMs, datagram.atMs - (sent[index - 1]?.atMs ?? datagram.atMs));
   }
   const [p50, p99, p999] = [0.5, 0.99, 0.999].map((q) => quantile(offGridMs, q)) as [number, number, number];
-  const verdict = p99 <= 2.5 && p999 <= 6 && longestGapMs <= 40 ? 'within budget' : 'OVER BUDGET';
+  const verdict = p99 <= 1.2 && p999 <= 4 && longestGapMs <= 40 ? 'within budget' : 'OVER BUDGET';
   const perCallMinute = (run.cpuSeconds / run.count / SECONDS) * 60;
   console.log(
     `${run.count} legs, ${offGridMs.length} packets: off the grid p50 ${p50.toFixed(2)} p99 ` +

@@ -1,0 +1,42 @@
+/** Watches the CPU and the memory of the product, before a load and during it. */
+import { cpuSeconds, type Process, residentBytes } from '#test/journeys/process-tree.ts';
+import type { CpuSample } from './cpu-cost.ts';
+
+const SAMPLE_MS = 500;
+
+/** What the product used. */
+export interface ProductUse {
+  /** CPU seconds per second of the product without calls. */
+  readonly idlePerSecond: number;
+  /** From the end of that measurement on. */
+  readonly samples: readonly CpuSample[];
+  /** Peak resident memory of all processes, bytes. */
+  readonly peakBytes: number;
+}
+
+/** Measures the idle product for `idleMs` and starts watching it; call the returned function to stop. */
+export async function watchProduct(
+  processes: readonly Process[],
+  { idleMs }: { readonly idleMs: number },
+): Promise<() => ProductUse> {
+  const samples: CpuSample[] = [];
+  let peakBytes = 0;
+  const sample = () => {
+    samples.push({ atMs: performance.now(), cpuSeconds: cpuSeconds(processes) });
+    peakBytes = Math.max(peakBytes, residentBytes(processes));
+  };
+  const idlePerSecond = await idleCpu(processes, idleMs);
+  sample();
+  const sampling = setInterval(sample, SAMPLE_MS);
+  return () => {
+    clearInterval(sampling);
+    sample();
+    return { idlePerSecond, samples, peakBytes };
+  };
+}
+
+async function idleCpu(processes: readonly Process[], forMs: number): Promise<number> {
+  const before = { atMs: performance.now(), used: cpuSeconds(processes) };
+  await new Promise((resolve) => setTimeout(resolve, forMs));
+  return (cpuSeconds(processes) - before.used) / ((performance.now() - before.atMs) / 1_000);
+}
