@@ -8,8 +8,11 @@ import type { PieceHead, Upload } from '#protocol/uploads.ts';
 
 /** Beyond this, pieces are stored at once. A thousand calls hold about 120 MiB. */
 const MOST_BYTES = 256 * 1024 * 1024;
-/** One team leaves room for the others. */
-const MOST_BYTES_OF_TEAM = MOST_BYTES / 2;
+/**
+ * A team has room for this many times what is free. Alone it gets nearly all, two get about half each, and
+ * another one always finds some: it gets its part as the objects of the others are stored, within a minute.
+ */
+const SHARE_OF_FREE = 8;
 /** Memory of a piece besides its bytes. */
 const BYTES_OF_HEAD = 1_024;
 /** A call sends a piece every five seconds; a worker that is only cut off is back by then. */
@@ -28,7 +31,12 @@ interface HeldCall {
 export class HeldPieces {
   readonly #calls = new Map<string, HeldCall>();
   readonly #teamBytes = new Map<string, number>();
+  readonly #mostBytes: number;
   #bytes = 0;
+
+  constructor(mostBytes = MOST_BYTES) {
+    this.#mostBytes = mostBytes;
+  }
 
   get bytes(): number {
     return this.#bytes;
@@ -40,8 +48,8 @@ export class HeldPieces {
     const before = head.stored_before ?? 0;
     this.#dropFrom(head, (held) => held.piece + held.pieces <= before);
     const size = sizeOf(upload);
-    const teamBytes = this.#teamBytes.get(teamId) ?? 0;
-    if (this.#bytes + size > MOST_BYTES || teamBytes + size > MOST_BYTES_OF_TEAM) return false;
+    const freeBytes = this.#mostBytes - this.#bytes - size;
+    if ((this.#teamBytes.get(teamId) ?? 0) + size > SHARE_OF_FREE * freeBytes) return false;
     const call = getOrAdd(this.#calls, callOf(head), () => ({ teamId, lastMs: nowMs, streams: new Map() }));
     call.lastMs = nowMs;
     const pieces = getOrAdd(call.streams, streamOf(head), () => new Map<number, Upload>());

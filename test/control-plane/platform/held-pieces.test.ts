@@ -37,15 +37,28 @@ describe('held pieces', () => {
     expect(numbers(held)).toEqual([2]);
   });
 
-  it('leave half of the memory to other teams', () => {
-    const held = new HeldPieces();
-    const large = new Uint8Array(127 * MEBIBYTE);
-    const second = new Uint8Array(2 * MEBIBYTE);
-    expect(held.hold(piece(0, large), 'one', 0)).toBe(true);
-    expect(held.hold(piece(1, second), 'one', 0)).toBe(false);
-    expect(held.hold(piece(0, second, 'other'), 'another', 0)).toBe(true);
-    held.forget('s');
-    expect(held.hold(piece(1, second), 'one', 0)).toBe(true);
+  it('of one team take nearly all of the memory while no other team has any', () => {
+    const held = new HeldPieces(9 * MEBIBYTE);
+    expect(held.hold(piece(0, new Uint8Array(7.9 * MEBIBYTE)), 'one', 0)).toBe(true);
+    expect(held.hold(piece(1, new Uint8Array(0.2 * MEBIBYTE)), 'one', 0)).toBe(false);
+  });
+
+  it('of another team find room at once, and as much as those of the first once its objects are stored', () => {
+    const held = new HeldPieces(9 * MEBIBYTE);
+    const [large, small] = [new Uint8Array(4 * MEBIBYTE), new Uint8Array(0.5 * MEBIBYTE)];
+    held.hold(piece(0, large), 'one', 0);
+    held.hold(piece(1, new Uint8Array(3.9 * MEBIBYTE)), 'one', 0);
+    expect(held.hold(piece(0, small, 'other'), 'another', 0)).toBe(true);
+    held.release(piece(1).head, 0);
+    expect(held.hold(piece(1, new Uint8Array(3.5 * MEBIBYTE), 'other'), 'another', 0)).toBe(true);
+    expect(held.hold(piece(2, small), 'one', 0)).toBe(false);
+  });
+
+  it('never take more than the limit of all teams', () => {
+    const held = new HeldPieces(9 * MEBIBYTE);
+    for (let team = 0; team < 40; team++)
+      held.hold(piece(team, new Uint8Array(MEBIBYTE / 2)), `team ${team}`, 0);
+    expect(held.bytes).toBeLessThanOrEqual(9 * MEBIBYTE);
   });
 
   it('take memory even if they are empty', () => {
