@@ -118,7 +118,8 @@ describe('pieces of a recording in a bucket', () => {
 
   it('are stored at once if too much is held', async () => {
     const id = await call();
-    const full = { ...audio('other', { piece: 0 }), bytes: Buffer.alloc(127 * MEBIBYTE) };
+    stores.held = new HeldPieces(9 * MEBIBYTE);
+    const full = { ...audio('other', { piece: 0 }), bytes: Buffer.alloc(7 * MEBIBYTE) };
     expect(stores.held.hold(full, user.teamId, 0)).toBe(true);
     const more = { ...audio('other', { piece: 1 }), bytes: Buffer.alloc(MEBIBYTE - 2_048) };
     expect(stores.held.hold(more, user.teamId, 0)).toBe(true);
@@ -183,8 +184,9 @@ describe('pieces that are being stored', () => {
   it('stay if the database is away', async () => {
     const ids = [await call(), await call()];
     for (const id of ids) await put([audio(id, { piece: 0 })]);
-    const find = () => ({ lean: () => Promise.reject(new Error('away')) });
-    await storeSilent({ ...api.context, models: { sessions: { find } } as never }, Number.POSITIVE_INFINITY);
+    const find = () => ({ toArray: () => Promise.reject(new Error('away')) });
+    const models = { sessions: { collection: { find } } } as never;
+    await storeSilent({ ...api.context, models }, Number.POSITIVE_INFINITY);
     expect(ids.map((id) => stores.held.of(id).length)).toEqual([1, 1]);
     await everything();
     expect([...(await names(ids[0] ?? '')), ...(await names(ids[1] ?? ''))]).toHaveLength(2);
@@ -196,9 +198,10 @@ describe('pieces that are being stored', () => {
     let attempts = 0;
     const find = () => {
       attempts += 1;
-      return { lean: () => Promise.reject(new Error('away')) };
+      return { toArray: () => Promise.reject(new Error('away')) };
     };
-    const storing = startStoringHeld({ ...api.context, models: { sessions: { find } } as never });
+    const models = { sessions: { collection: { find } } } as never;
+    const storing = startStoringHeld({ ...api.context, models });
     await storing.close();
     expect([attempts, stores.held.of(id).length]).toEqual([3, 1]);
   });
