@@ -250,10 +250,7 @@ async function simulationFigures(): Promise<Figure[]> {
     judge({ what: 'a simulated five-minute call', load, unit: 'ms', samples: SIMULATED_CALLS }, [
       { name: '', value, limit },
     ]);
-  return [
-    figure('CPU of the turn loop', loopMs, 5),
-    figure('CPU of all that is simulated', wholeMs, 15),
-  ];
+  return [figure('CPU of the turn loop', loopMs, 5), figure('CPU of all that is simulated', wholeMs, 15)];
 }
 
 run().catch((error: unknown) => {
