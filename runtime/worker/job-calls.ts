@@ -16,7 +16,7 @@ import { askForTransfer } from '../calls/transfer-permission.ts';
 import { isoNow } from '../calls/wall-time.ts';
 import { nameless, type Within } from '../event-loop/session-attribution.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
-import type { Uploads } from '../link/uploads.ts';
+import type { Piece, Uploads } from '../link/uploads.ts';
 import { moveOf } from '../turn/machine/moving-call.ts';
 import { interruptionOf } from './interruption-outcome.ts';
 import type { Job, JobTable } from './job-table.ts';
@@ -147,6 +147,7 @@ export class JobCalls {
     const logger = this.#deps.logger.child({ sessionId: job.sessionId });
     const parts = trace.engines(engines.forCall(plan));
     const wallTimeOf = (monotonicMs: number) => clock.wallTime() - (clock.now() - monotonicMs);
+    const flightLog = new FlightLogUploads(uploads, ofSession);
     return {
       plan,
       clock,
@@ -168,6 +169,7 @@ export class JobCalls {
       placeCall: phone && ((request, signal) => dialOutboundCall(phone, request, signal)),
       report: (report) => {
         trace.note(report);
+        if (report.type === 'joined' || report.type === 'ended') flightLog.begin();
         if (job.isTaken) return;
         client.report(session, report.type === 'turn' ? { ...report, engines: enginesOf(parts) } : report);
       },
@@ -189,13 +191,45 @@ export class JobCalls {
         uploads.put({ head, bytes: new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength) });
       },
       saveFlightLog: ({ index, bytes }) => {
-        if (mayUpload(job)) uploads.put({ head: { type: 'flight_log', ...ofSession, chunk: index }, bytes });
+        if (!mayUpload(job)) return;
+        if (job.isHandedOver || failoverState !== null) flightLog.begin();
+        flightLog.add(index, bytes);
       },
       onLegLost: () => {
         // If the caller cannot return, the call gives up by itself.
         if (job.call && plan.transport.type === 'livekit') void joinRoom(this.#deps, job.call, plan);
       },
     };
+  }
+}
+
+/**
+ * Uploads the flight log of a call, from the moment that its caller has joined or it is over. Until then there
+ * is no conversation to lose, and many calls end before: for each of them a first piece would be a directory
+ * and a file of its own.
+ */
+class FlightLogUploads {
+  readonly #uploads: Pick<Uploads, 'put'>;
+  readonly #ofSession: { readonly session_id: string; readonly epoch: number };
+  #waiting: Piece[] | null = [];
+
+  constructor(
+    uploads: Pick<Uploads, 'put'>,
+    ofSession: { readonly session_id: string; readonly epoch: number },
+  ) {
+    this.#uploads = uploads;
+    this.#ofSession = ofSession;
+  }
+
+  begin(): void {
+    for (const piece of this.#waiting ?? []) this.#uploads.put(piece);
+    this.#waiting = null;
+  }
+
+  add(chunk: number, bytes: Uint8Array): void {
+    const piece: Piece = { head: { type: 'flight_log', ...this.#ofSession, chunk }, bytes };
+    if (this.#waiting) this.#waiting.push(piece);
+    else this.#uploads.put(piece);
   }
 }
 
