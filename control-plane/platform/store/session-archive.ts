@@ -10,6 +10,7 @@ import { isDuplicateKey } from './duplicate-key.ts';
 import { SESSION_INDEXES } from './models/session-indexes.ts';
 import type { SessionDocument } from './models/session-model.ts';
 import type { Models } from './models.ts';
+import { readStored } from './read-stored.ts';
 import { OUTBOX_DONE } from './session-due.ts';
 
 const MONTH = /^\d{4}-\d{2}$/;
@@ -100,8 +101,9 @@ export async function findOneSession(
   filter: { readonly _id: string } & Readonly<Record<string, unknown>>,
   fields: Fields = {},
 ): Promise<SessionDocument | null> {
-  const found = await parts.models.sessions.findOne(filter as never, fields).lean<SessionDocument>();
-  if (found) return found;
+  const stored = parts.models.sessions.collection;
+  const found = await stored.findOne(filter as never, { projection: fields });
+  if (found) return found as unknown as SessionDocument;
   for (const { collection } of await archivedMonths(parts)) {
     const archived = await collection.findOne(filter as never, { projection: fields });
     if (archived) return archived as unknown as SessionDocument;
@@ -116,7 +118,10 @@ export async function findSessions<Read extends { readonly _id: string }>(
   fields: Fields,
 ): Promise<Read[]> {
   if (ids.length === 0) return [];
-  const found = await parts.models.sessions.find({ _id: { $in: ids } }, fields).lean<Read[]>();
+  const wanted = { _id: { $in: ids } };
+  const found = await readStored<SessionDocument, Read>(parts.models.sessions, wanted, {
+    projection: fields,
+  });
   const missing = new Set(ids);
   for (const { _id } of found) missing.delete(_id);
   if (missing.size === 0) return found;
