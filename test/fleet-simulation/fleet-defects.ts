@@ -45,8 +45,8 @@ export const FLEET_DEFECTS: readonly Defect[] = [
     name: 'counted-twice',
     breaks: 'a repeated report is stored again',
     file: 'control-plane/calls/sessions/session-store.ts',
-    find: '...(lastSeq === undefined ? {} : { last_seq: lastSeq }) };',
-    replace: '};',
+    find: '{ push }), last_seq: lastSeq };',
+    replace: '{ push }) };',
   },
   {
     name: 'hold-kept',

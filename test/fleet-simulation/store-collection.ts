@@ -130,7 +130,8 @@ class VirtualCollection {
   async bulkWrite(operations: readonly BulkUpdate[]) {
     const updates = operations.map(({ updateOne: { filter, update } }) => ({ q: filter, u: update }));
     const command = { update: this.collectionName, updates, ordered: false };
-    return { modifiedCount: Number((await this.#send(command, 'write'))['nModified']) };
+    const { n, nModified } = await this.#send(command, 'write');
+    return { matchedCount: Number(n), modifiedCount: Number(nModified) };
   }
 
   deleteOne(filter: Fields) {

@@ -8,6 +8,7 @@ import { OTHER } from '#base/meters.ts';
 import type { Sealer } from '#base/sealer.ts';
 import type { WebhookAnalysis } from '#protocol/webhook-events.ts';
 import type { Context } from '../../platform/context.ts';
+import { updateTogether } from '../../platform/store/gathered-updates.ts';
 import {
   type OutboxEvent,
   type SessionDocument,
@@ -142,9 +143,12 @@ export async function storeChange(
       : {}),
     ...dueUpdate(session, { ...session, ...set }, outbox.length > 0),
   };
-  const stored = await context.models.sessions
-    .findOneAndUpdate({ _id: session._id, ...guardOf(session) }, update, { returnDocument: 'after' })
-    .lean<SessionDocument>();
+  const guarded = { _id: session._id, ...guardOf(session) };
+  // Not by mongoose, which would copy and cast everything, on several changes of every call.
+  const found = await context.models.sessions.collection.findOneAndUpdate(guarded as never, update as never, {
+    returnDocument: 'after',
+  });
+  const stored = found as unknown as SessionDocument | null;
   if (!stored) return missed(context, session);
   publishSessionChange(context, stored);
   context.reported.refresh(headOf(stored));
@@ -179,26 +183,27 @@ function countEnd(
 /**
  * Stores a report's additions that do not change the session's status. Returns the updated session, or null
  * when it has changed since it was read. If the guard matches, the stored state is known and is not read
- * back. The update bypasses Mongoose because several arrive per turn of every call.
+ * back. Several arrive per turn of every call: they bypass Mongoose, and those of several calls are sent
+ * together.
  */
 export async function storeAddition(
   context: SessionParts,
   session: SessionHead,
-  { set, push = {}, lastSeq }: Amendment,
+  { set, push = {}, lastSeq }: Amendment & { readonly lastSeq: number },
 ): Promise<SessionHead | null> {
-  const changed = {
-    ...set,
-    ...uncountedAfter(session, {}, { push }),
-    ...(lastSeq === undefined ? {} : { last_seq: lastSeq }),
-  };
+  const changed = { ...set, ...uncountedAfter(session, {}, { push }), last_seq: lastSeq };
   const lists = Object.entries(push).map(([field, entries]) => [field, { $each: entries }]);
   const update = { $set: changed, ...(lists.length > 0 ? { $push: Object.fromEntries(lists) } : {}) };
   const guarded = {
     _id: session._id,
     ...(isLive(session.status) ? guardOf(session) : guardOfEnded(session)),
   };
-  const { matchedCount } = await context.models.sessions.collection.updateOne(guarded as never, update);
-  if (matchedCount === 0) return missed(context, session);
+  const isStored = await updateTogether(context.models.sessions, {
+    filter: guarded,
+    update,
+    mark: { epoch: session.epoch, last_seq: lastSeq },
+  });
+  if (!isStored) return missed(context, session);
   const stored = { ...session, ...changed };
   publishSessionChange(context, stored);
   return stored;

@@ -204,7 +204,7 @@ async function storeReportedChange(
   session: SessionHead,
   reported: {
     readonly report: DurableReport;
-    readonly additions: Amendment;
+    readonly additions: Amendment & { readonly lastSeq: number };
     readonly instanceId: string;
   },
 ): Promise<SessionHead | null> {

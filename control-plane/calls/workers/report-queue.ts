@@ -9,6 +9,8 @@ import type { WorkerConnection } from './worker-connection.ts';
 
 /** A turn sends several reports within this time, and none of them is urgent. */
 const HOLD_MS = 200;
+/** Reports of all sessions are stored at multiples of this, so that several share a command to the store. */
+const BEAT_MS = 50;
 
 /** A report and the worker that sent it. */
 export interface ReceivedReport {
@@ -18,8 +20,14 @@ export interface ReceivedReport {
 
 interface SessionReports {
   waiting: ReceivedReport[];
-  timer: Timer | null;
+  isHeld: boolean;
   stored: Promise<void>;
+}
+
+/** Sessions whose reports are stored together. */
+interface Beat {
+  readonly timer: Timer;
+  readonly held: (readonly [sessionId: string, session: SessionReports])[];
 }
 
 /** Queue for the reports of all sessions. */
@@ -27,6 +35,8 @@ export class ReportQueue {
   readonly #clock: Clock;
   readonly #store: (reports: readonly ReceivedReport[]) => Promise<void>;
   readonly #sessions = new Map<string, SessionReports>();
+  /** By their number since the clock's beginning. */
+  readonly #beats = new Map<number, Beat>();
 
   /** `store` receives the reports of one session in order of arrival and never rejects. */
   constructor(clock: Clock, store: (reports: readonly ReceivedReport[]) => Promise<void>) {
@@ -36,12 +46,15 @@ export class ReportQueue {
 
   add(report: ReceivedReport): void {
     const sessionId = report.envelope.session_id;
-    const session = this.#sessions.get(sessionId) ?? { waiting: [], timer: null, stored: Promise.resolve() };
+    const session = this.#sessions.get(sessionId) ?? {
+      waiting: [],
+      isHeld: false,
+      stored: Promise.resolve(),
+    };
     this.#sessions.set(sessionId, session);
     session.waiting.push(report);
-    if (mayWait(report.envelope.report))
-      session.timer ??= this.#clock.after(HOLD_MS, () => this.#storeWaiting(sessionId, session));
-    else this.#storeWaiting(sessionId, session);
+    if (!mayWait(report.envelope.report)) this.#storeWaiting(sessionId, session);
+    else if (!session.isHeld) this.#hold(sessionId, session);
   }
 
   /** Resolves once all reports received so far are stored. */
@@ -56,17 +69,31 @@ export class ReportQueue {
   async close(): Promise<void> {
     const sessions = [...this.#sessions.values()];
     this.#sessions.clear();
-    for (const session of sessions) {
-      session.timer?.cancel();
-      session.waiting = [];
-    }
+    for (const { timer } of this.#beats.values()) timer.cancel();
+    this.#beats.clear();
+    for (const session of sessions) session.waiting = [];
     await Promise.all(sessions.map((session) => session.stored));
+  }
+
+  #hold(sessionId: string, session: SessionReports): void {
+    session.isHeld = true;
+    const nowMs = this.#clock.now();
+    const number = Math.floor((nowMs + HOLD_MS) / BEAT_MS);
+    const beat = this.#beats.get(number);
+    if (beat) beat.held.push([sessionId, session]);
+    else {
+      const held: Beat['held'] = [[sessionId, session]];
+      const timer = this.#clock.after(number * BEAT_MS - nowMs, () => {
+        this.#beats.delete(number);
+        for (const [id, each] of held) if (each.isHeld) this.#storeWaiting(id, each);
+      });
+      this.#beats.set(number, { timer, held });
+    }
   }
 
   #storeWaiting(sessionId: string, session: SessionReports): void {
     session.stored = session.stored.then(async () => {
-      session.timer?.cancel();
-      session.timer = null;
+      session.isHeld = false;
       const reports = session.waiting;
       session.waiting = [];
       if (reports.length > 0) await this.#store(reports);

@@ -92,16 +92,12 @@ it.each([
 
 /** The move of a call to this epoch is stored, but the answer of the database is lost. */
 function loseAnswerTo(epoch: number): void {
-  const { sessions } = api.context.models;
-  const { findOneAndUpdate } = sessions;
-  const update = vi.spyOn(sessions, 'findOneAndUpdate').mockImplementation((...given: unknown[]) => {
-    const query = Reflect.apply(findOneAndUpdate, sessions, given);
-    if (!JSON.stringify(given[1]).includes(`"epoch":${epoch}`)) return query;
-    const answerLost = async () => {
-      await query;
-      throw new Error('connection closed');
-    };
-    return { lean: answerLost };
+  const { collection } = api.context.models.sessions;
+  const { findOneAndUpdate } = collection;
+  const update = vi.spyOn(collection, 'findOneAndUpdate').mockImplementation(async (...given: unknown[]) => {
+    const stored = await Reflect.apply(findOneAndUpdate, collection, given);
+    if (JSON.stringify(given[1]).includes(`"epoch":${epoch}`)) throw new Error('connection closed');
+    return stored;
   });
   onTestFinished(() => update.mockRestore());
 }

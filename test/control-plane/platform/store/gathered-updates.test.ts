@@ -1,0 +1,50 @@
+import { beforeEach, expect, it, vi } from 'vitest';
+import { updateTogether } from '#control-plane/platform/store/gathered-updates.ts';
+import { onEveryDatabase } from './on-every-database.ts';
+
+/** Adds a note to a document that has `before` of them. */
+const addNote = (id: string, before: number, operator = '$push') => ({
+  filter: { _id: id, count: before },
+  update: { $set: { count: before + 1 }, [operator]: { notes: before + 1 } },
+  mark: { count: before + 1 },
+});
+
+onEveryDatabase('gathered updates', (database) => {
+  const collection = () =>
+    database().connection.collection<{ _id: string; count: number; notes: number[] }>('notes');
+  const send = (...updates: readonly ReturnType<typeof addNote>[]) =>
+    Promise.allSettled(
+      updates.map((update) => updateTogether({ collection: collection() as never }, update)),
+    );
+  const stored = async (id: string) => (await collection().findOne({ _id: id }))?.notes;
+
+  beforeEach(async () => {
+    await collection().deleteMany({});
+    await collection().insertMany(['a', 'b', 'c'].map((_id) => ({ _id, count: 0, notes: [] })));
+  });
+
+  it('that come at the same time are one command', async () => {
+    const commands = (['bulkWrite', 'updateOne'] as const).map((name) => vi.spyOn(collection(), name));
+    await send(addNote('a', 0), addNote('b', 0), addNote('c', 0));
+    await send(addNote('a', 1));
+    expect(commands.map(({ mock }) => mock.calls.length)).toEqual([1, 1]);
+    vi.restoreAllMocks();
+    expect([await stored('a'), await stored('b')]).toEqual([[1, 2], [1]]);
+  });
+
+  it('say which of them were applied, and none is applied twice', async () => {
+    const outcomes = await send(addNote('a', 0), addNote('b', 7), addNote('c', 0));
+    expect(outcomes.map((outcome) => outcome.status === 'fulfilled' && outcome.value)).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect([await stored('a'), await stored('b'), await stored('c')]).toEqual([[1], [], [1]]);
+  });
+
+  it('fail one by one', async () => {
+    const outcomes = await send(addNote('a', 0), addNote('b', 0, '$unheardOf'), addNote('c', 0));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect([await stored('a'), await stored('b'), await stored('c')]).toEqual([[1], [], [1]]);
+  });
+});
