@@ -134,6 +134,9 @@ function report({ before, after, lags, stalls, memory }: Measured): boolean {
       `${perCall(({ puts }) => puts).toFixed(1)} objects and ` +
       `${perCall(({ bytes }) => bytes / MIB).toFixed(2)} MiB in the bucket`,
   );
+  const kinds = [...after.commands.keys()].map((kind) => [kind, commands([kind])] as const);
+  const shown = kinds.sort(([, a], [, b]) => b - a).map(([kind, times]) => `${kind} ${times.toFixed(1)}`);
+  console.log(`its commands: ${shown.join(', ')}`);
   const [p50, p95] = [0.5, 0.95].map((share) => quantile(admissionMs, share).toFixed(0));
   console.log(`admission p50 ${p50} · p95 ${p95} ms; memory ${(memory / MIB).toFixed(0)} MiB`);
   for (const [trouble, times] of troubles) console.log(`  ${times} × ${trouble}`);
