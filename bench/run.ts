@@ -16,8 +16,10 @@ import { createMeasuredAgent, type LoadResult, printTroubles, runCallLoad } from
 import { fdatasyncP50Ms } from './disk.ts';
 import { type Figure, judge, type Results, toText } from './figures.ts';
 import { IDLE_TIMES, idleFigures, measureIdle } from './idle.ts';
+import { Part } from './part.ts';
 import { measureRecordings } from './recording-alignment.ts';
-import { measureSimulationCost } from './simulation-cost.ts';
+import type { SimulationCost } from './simulation-cost.ts';
+import type { SimulationOrder } from './simulation-cost-process.ts';
 import { type StandIns, startStandIns } from './stand-ins.ts';
 import { runWebLoad, type WebWay, webFigure } from './web-load.ts';
 import { measureWorkerDeath, type WorkerDeath } from './worker-death.ts';
@@ -245,7 +247,9 @@ async function measureRest(): Promise<Figure[]> {
 
 async function simulationFigures(): Promise<Figure[]> {
   console.log('simulation …');
-  const { loopMs, wholeMs } = await measureSimulationCost(SIMULATED_CALLS);
+  const part = new Part(new URL('./simulation-cost-process.ts', import.meta.url));
+  const order: SimulationOrder = { calls: SIMULATED_CALLS };
+  const { loopMs, wholeMs } = await part.ask<SimulationCost>(order).finally(() => part.close());
   const figure = (load: string, value: number, limit: number) =>
     judge({ what: 'a simulated five-minute call', load, unit: 'ms', samples: SIMULATED_CALLS }, [
       { name: '', value, limit },

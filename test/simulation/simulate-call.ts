@@ -80,6 +80,11 @@ export interface Given {
   readonly toolServer?: ToolServerScene;
 }
 
+/**
+ * Only a tool server's client waits for the next round of the event loop; replies that are long enough to wait
+ * for it, too, are not simulated.
+ */
+const TIMERS_A_ROUND = 64;
 /** Makes the server's draws independent of the call's. */
 const SERVER_SEEDS = 0x70_01;
 /** After a call with a tool server, for the farewell to it, ms. */
@@ -91,7 +96,7 @@ const WITHOUT_WORKER_MS = [200, 4_000] as const;
 /** Runs the call for a seed. */
 export async function simulateCall(seed: number, given: Given = {}): Promise<SimulatedCall> {
   const random = createRandom(seed);
-  const world = new SimulatedClock();
+  const world = new SimulatedClock(given.toolServer === undefined ? TIMERS_A_ROUND : 1);
   const words = createSpokenWords();
   const plan = simulatedPlan(random);
   if (given.isSpeculative !== undefined) plan.config.conversation.speculative_response = given.isSpeculative;

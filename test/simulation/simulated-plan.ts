@@ -24,6 +24,11 @@ const TRANSPORTS: Readonly<Record<Channel, CallPlan['transport']>> = {
   },
 };
 
+/** Parsed once: for calls of a minute, parsing would be a tenth of the work. */
+const { config: NEW_CONFIG, ...NEW_AGENT } = testPlan(
+  defaultAgentConfig({ llmModel: 'simulated/model', asrModel: 'simulated', voiceId: 'default' }),
+);
+
 /** Draws a random plan. */
 export function simulatedPlan(random: Random): CallPlan {
   const channel: Channel = random.pick([
@@ -33,7 +38,10 @@ export function simulatedPlan(random: Random): CallPlan {
     'phone_outbound',
   ] as const);
   const canTransfer = channel !== 'web_voice' && random.chance(0.3);
-  return testPlan(simulatedConfig(random, canTransfer), {
+  return {
+    ...NEW_AGENT,
+    config: simulatedConfig(random, canTransfer),
+    system_variables: { ...NEW_AGENT.system_variables, channel },
     channel,
     record_audio: false,
     world_context: false,
@@ -46,15 +54,11 @@ export function simulatedPlan(random: Random): CallPlan {
         }
       : null,
     transport: TRANSPORTS[channel],
-  });
+  };
 }
 
 function simulatedConfig(random: Random, canTransfer: boolean): CallPlan['config'] {
-  const config = defaultAgentConfig({
-    llmModel: 'simulated/model',
-    asrModel: 'simulated',
-    voiceId: 'default',
-  });
+  const config = structuredClone(NEW_CONFIG);
   const { conversation, tools } = config;
   config.prompt.first_message_mode = random.pick(['off', 'fixed', 'prompt'] as const);
   Object.assign(conversation, {

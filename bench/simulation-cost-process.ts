@@ -1,0 +1,12 @@
+/** Entry point of the process that measures the simulation: in one that has done other work it costs more. */
+import { measureSimulationCost } from './simulation-cost.ts';
+
+/** What to measure. */
+export interface SimulationOrder {
+  readonly calls: number;
+}
+
+process.once('message', async ({ calls }: SimulationOrder) => {
+  process.send?.(await measureSimulationCost(calls));
+});
+process.on('disconnect', () => process.exit(0));
