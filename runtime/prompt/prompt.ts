@@ -51,6 +51,8 @@ const DAY = new Intl.DateTimeFormat('en-US', {
   timeZone: 'UTC',
 });
 const LANGUAGES = new Intl.DisplayNames(['en'], { type: 'language' });
+/** By code: an agent's configuration allows about a hundred. */
+const LANGUAGE_NAMES = new Map<string, string>();
 const TIMES = new Map<string, Intl.DateTimeFormat>();
 const OFFSETS = new Map<string, Intl.DateTimeFormat>();
 
@@ -143,5 +145,7 @@ function utcOffset(timezone: string, at: Date): string {
 }
 
 function languageName(code: string): string {
-  return LANGUAGES.of(code) ?? code;
+  const name = LANGUAGE_NAMES.get(code) ?? LANGUAGES.of(code) ?? code;
+  LANGUAGE_NAMES.set(code, name);
+  return name;
 }
