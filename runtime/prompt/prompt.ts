@@ -51,7 +51,7 @@ const DAY = new Intl.DateTimeFormat('en-US', {
   timeZone: 'UTC',
 });
 const LANGUAGES = new Intl.DisplayNames(['en'], { type: 'language' });
-/** By code: an agent's configuration allows about a hundred. */
+/** By code; an agent has one of a few dozen. */
 const LANGUAGE_NAMES = new Map<string, string>();
 const TIMES = new Map<string, Intl.DateTimeFormat>();
 const OFFSETS = new Map<string, Intl.DateTimeFormat>();
