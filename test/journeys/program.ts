@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { signalTree } from './process-tree.ts';
 
@@ -109,7 +110,7 @@ export class RunningProgram {
 /** A started program of the product. */
 export class Program extends RunningProgram {
   /**
-   * Starts `main.ts` in a role with only these settings; `root` is the folder of another release, `within` a
+   * Starts `main.ts` in a role as its script does, with only these settings; `root` is the folder of another release, `within` a
    * command that runs the program elsewhere, as in another network namespace.
    */
   constructor(
@@ -118,9 +119,16 @@ export class Program extends RunningProgram {
     root = ROOT,
     within: readonly string[] = [],
   ) {
-    super([...within, join(root, 'node_modules/.bin/node'), 'main.ts', role], {
+    super([...within, join(root, 'node_modules/.bin/node'), ...optionsOf(role, root), 'main.ts', role], {
       cwd: root,
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings },
     });
   }
+}
+
+/** Options of Node in `npm run start:<role>`: the sizes of the heap decide how often garbage is collected. */
+function optionsOf(role: string, root: string): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const words: readonly string[] = String(scripts[`start:${role}`] ?? '').split(' ');
+  return words.filter((word) => word.startsWith('--'));
 }
