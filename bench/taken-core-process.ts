@@ -12,13 +12,13 @@ const share = Number(process.argv[2]);
 const starter = process.ppid;
 const never = new Int32Array(new SharedArrayBuffer(4));
 const startMs = performance.now();
-let rounds = 0;
 const startUsedMs = usedMs();
 writeSync(1, '\n');
 while (process.ppid === starter) {
   const dueMs = share * (performance.now() - startMs) - (usedMs() - startUsedMs);
-  const untilMs = usedMs() + Math.min(dueMs, MOST_PIECES * share * PERIOD_MS);
-  while (usedMs() < untilMs) rounds += 1;
+  let atMs = usedMs();
+  const untilMs = atMs + Math.min(dueMs, MOST_PIECES * share * PERIOD_MS);
+  while (atMs < untilMs) atMs = usedMs();
   Atomics.wait(never, 0, 0, PERIOD_MS - ((performance.now() - startMs) % PERIOD_MS));
 }
 

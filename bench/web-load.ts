@@ -14,7 +14,10 @@ import { watchProduct } from './product-use.ts';
 
 /** CPU seconds of a call-minute, by the way of its media. */
 const LIMITS = { direct: 1.5, room: 3 } as const;
-const NAMES = { direct: 'direct calls', room: 'calls in LiveKit rooms' } as const;
+const NAMES = {
+  direct: { one: '1 direct call', several: 'direct calls' },
+  room: { one: '1 call in a LiveKit room', several: 'calls in LiveKit rooms' },
+} as const;
 const IDLE_MS = 5_000;
 
 /** How the media goes: straight to the worker, or through a LiveKit server. */
@@ -52,7 +55,8 @@ export async function runWebLoad(
 /** The figure of a load; a reason instead of the CPU seconds says why they were not measured. */
 export function webFigure(way: WebWay, calls: number, measured: number | string): Figure {
   const isMeasured = typeof measured === 'number';
-  const load = `${calls} ${NAMES[way]}${isMeasured ? '' : `: ${measured}`}`;
+  const { one, several } = NAMES[way];
+  const load = `${calls === 1 ? one : `${calls} ${several}`}${isMeasured ? '' : `: ${measured}`}`;
   return judge(
     {
       what: 'CPU of all threads per call-minute, web',
