@@ -2,7 +2,7 @@
 import { type LoadResult, RESPONSE_WAIT_MS } from './call-load.ts';
 import { type Figure, judge, judgeSamples, type TimedSample } from './figures.ts';
 
-/** CPU seconds of a call-minute. A few calls have less to share: a process wakes as often for one as for ten. */
+/** CPU seconds of a call-minute. A process wakes as often for one call as for ten: they share that. */
 const CPU_LIMITS = { few: 0.5, many: 0.3, manyFrom: 50 };
 
 /** Each figure of the load, with its budget. */

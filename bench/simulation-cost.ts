@@ -10,7 +10,7 @@ import { simulateCall } from '#test/simulation/simulate-call.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 
 const FIVE_MINUTES_MS = 300_000;
-/** During the first calls, the compiler's threads use more CPU than the calls, and for some hundred more some. */
+/** During the first hundreds of calls, the compiler's threads use as much CPU as the calls. */
 const WARM_UP_CALLS = 1_000;
 /** The loop alone is fast, so its calls run this many times. */
 const LOOP_ROUNDS = 4;

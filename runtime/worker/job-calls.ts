@@ -204,9 +204,9 @@ export class JobCalls {
 }
 
 /**
- * Uploads the flight log of a call, from the moment that its caller has joined or it is over. Until then there
- * is no conversation to lose, and many calls end before: for each of them a first piece would be a directory
- * and a file of its own.
+ * Uploads the flight log of a call, from the moment that its caller has joined or it is over. Until then
+ * there is no conversation to lose, and many calls end before: for each of them a first piece would be a
+ * directory and a file of its own.
  */
 class FlightLogUploads {
   readonly #uploads: Pick<Uploads, 'put'>;

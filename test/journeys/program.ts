@@ -110,8 +110,8 @@ export class RunningProgram {
 /** A started program of the product. */
 export class Program extends RunningProgram {
   /**
-   * Starts `main.ts` in a role as its script does, with only these settings; `root` is the folder of another release, `within` a
-   * command that runs the program elsewhere, as in another network namespace.
+   * Starts `main.ts` in a role as its script does, with only these settings; `root` is the folder of another
+   * release, `within` a command that runs the program elsewhere, as in another network namespace.
    */
   constructor(
     role: 'all' | 'control-plane' | 'signalling' | 'worker',

@@ -81,8 +81,8 @@ export interface Given {
 }
 
 /**
- * Only a tool server's client waits for the next round of the event loop; replies that are long enough to wait
- * for it, too, are not simulated.
+ * Only a tool server's client waits for the next round of the event loop; replies that are long enough to
+ * wait for it, too, are not simulated.
  */
 const TIMERS_A_ROUND = 64;
 /** Makes the server's draws independent of the call's. */

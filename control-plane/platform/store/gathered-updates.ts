@@ -1,6 +1,6 @@
 /**
- * Guarded updates of single documents, sent as one command if they come at the same time: most of what a small
- * update costs, here and in the store, is its command.
+ * Guarded updates of single documents, sent as one command if they come at the same time: most of what a
+ * small update costs, here and in the store, is its command.
  */
 import { nextTick } from 'node:process';
 import mongoose, { type Model } from 'mongoose';
