@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { signalTree } from './process-tree.ts';
 
@@ -128,7 +128,9 @@ export class Program extends RunningProgram {
 
 /** Options of Node in `npm run start:<role>`: the sizes of the heap decide how often garbage is collected. */
 function optionsOf(role: string, root: string): readonly string[] {
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const file = join(root, 'package.json');
+  if (!existsSync(file)) return [];
+  const { scripts } = JSON.parse(readFileSync(file, 'utf8'));
   const words: readonly string[] = String(scripts[`start:${role}`] ?? '').split(' ');
   return words.filter((word) => word.startsWith('--'));
 }
