@@ -1,17 +1,20 @@
 /**
  * Guarded updates of single documents, sent as one command if they come at the same time: most of what a
- * small update costs, here and in the store, is its command.
+ * small update costs, here and in the store, is its command. No update waits for others to come.
  */
 import { nextTick } from 'node:process';
 import mongoose, { type Model } from 'mongoose';
+
+/** The others of a command wait for the slowest of its updates. The driver limits its bytes. */
+const MOST_TOGETHER = 100;
 
 /** An update of one document. It may be sent twice: its guard must not allow that. */
 export interface GuardedUpdate {
   /** The id, and what must still be true. */
   readonly filter: { readonly _id: string } & Readonly<Record<string, unknown>>;
   readonly update: object;
-  /** True of the document once this update has been applied, and not before. */
-  readonly mark: Readonly<Record<string, unknown>>;
+  /** Fields as they are once this update has been applied, and not before. */
+  readonly mark: Readonly<Record<string, number>>;
 }
 
 type Collection = Model<unknown>['collection'];
@@ -32,12 +35,12 @@ export function updateTogether(
 ): Promise<boolean> {
   const waiting = { guarded, ...Promise.withResolvers<boolean>() };
   const others = waitingOf.get(collection);
-  if (others) others.push(waiting);
+  if (others && others.length < MOST_TOGETHER) others.push(waiting);
   else {
     const all = [waiting];
     waitingOf.set(collection, all);
     nextTick(() => {
-      waitingOf.delete(collection);
+      if (waitingOf.get(collection) === all) waitingOf.delete(collection);
       void sendAll(collection, all);
     });
   }
@@ -45,28 +48,48 @@ export function updateTogether(
 }
 
 async function sendAll(collection: Collection, all: readonly WaitingUpdate[]): Promise<void> {
+  const isRepeated = all.length > 1;
   try {
-    const areAllApplied = all.length > 1 && (await sendTogether(collection, all));
+    const isApplied = isRepeated ? await sendTogether(collection, all) : () => false;
     for (const { guarded, resolve, reject } of all) {
-      if (areAllApplied) resolve(true);
-      else sendAlone(collection, guarded, all.length > 1).then(resolve, reject);
+      if (isApplied(guarded)) resolve(true);
+      else sendAlone(collection, guarded, isRepeated).then(resolve, reject);
     }
   } catch (error) {
     for (const { reject } of all) reject(error);
   }
 }
 
-/** False: one of them was not applied, and the answer does not say which. */
-async function sendTogether(collection: Collection, all: readonly WaitingUpdate[]): Promise<boolean> {
+/** Resolves to which of them are known to be applied. */
+async function sendTogether(
+  collection: Collection,
+  all: readonly WaitingUpdate[],
+): Promise<(guarded: GuardedUpdate) => boolean> {
   const operations = all.map(({ guarded: { filter, update } }) => ({ updateOne: { filter, update } }));
   try {
     const { matchedCount } = await collection.bulkWrite(operations as never, { ordered: false });
-    return matchedCount === all.length;
+    return matchedCount === all.length ? () => true : await marked(collection, all);
   } catch (error) {
     const isRefused = error instanceof mongoose.mongo.MongoBulkWriteError;
-    if (isRefused && [error.writeErrors].flat().length > 0) return false;
+    if (isRefused && [error.writeErrors].flat().length > 0) return () => false;
     throw error;
   }
+}
+
+/** The answer to a command says how many updates were applied, not which: reads the marks of all. */
+async function marked(
+  collection: Collection,
+  all: readonly WaitingUpdate[],
+): Promise<(guarded: GuardedUpdate) => boolean> {
+  const ids = all.map(({ guarded }) => guarded.filter._id);
+  const fields = all.flatMap(({ guarded }) => Object.keys(guarded.mark));
+  const projection = Object.fromEntries(fields.map((field) => [field, 1]));
+  const found = await collection.find({ _id: { $in: ids } } as never, { projection }).toArray();
+  const documents = new Map(found.map((document) => [String(document._id), document]));
+  return ({ filter, mark }) => {
+    const document = documents.get(filter._id);
+    return Object.entries(mark).every(([field, value]) => document?.[field] === value);
+  };
 }
 
 /** `isRepeated`: it may have been applied already. */
