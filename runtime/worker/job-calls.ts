@@ -52,6 +52,14 @@ export interface JobCallsDeps {
   readonly within?: ((sessionId: string) => Within) | undefined;
 }
 
+/** Parts of a call that outlast its construction. */
+interface CallParts {
+  readonly failoverState: FailoverState | null;
+  readonly trace: CallTrace;
+  readonly flightLog: FlightLogUploads;
+  readonly within: Within;
+}
+
 /** The calls of one worker. */
 export class JobCalls {
   readonly #deps: JobCallsDeps;
@@ -68,7 +76,11 @@ export class JobCalls {
     const { clock, logger, tracing } = this.#deps;
     const within = this.inNameOf(job.sessionId);
     const trace = traceCall(tracing, plan, { clock, logger });
-    const call = within(() => startCall(this.#callDeps(job, plan, { failoverState, trace, within })));
+    const flightLog = new FlightLogUploads(this.#deps.uploads, job);
+    if (failoverState) flightLog.begin();
+    const call = within(() =>
+      startCall(this.#callDeps(job, plan, { failoverState, trace, flightLog, within })),
+    );
     job.call = call;
     call.ended
       .catch((error: unknown) => {
@@ -76,6 +88,7 @@ export class JobCalls {
         this.reportEnd(job, 'internal_error');
       })
       .finally(() => {
+        if (mayUpload(job)) flightLog.begin();
         trace.close();
         this.free(job);
       });
@@ -132,22 +145,13 @@ export class JobCalls {
     return this.#deps.within?.(sessionId) ?? nameless;
   }
 
-  #callDeps(
-    job: Job,
-    plan: CallPlan,
-    {
-      failoverState,
-      trace,
-      within,
-    }: { readonly failoverState: FailoverState | null; readonly trace: CallTrace; readonly within: Within },
-  ): CallDeps {
+  #callDeps(job: Job, plan: CallPlan, { failoverState, trace, flightLog, within }: CallParts): CallDeps {
     const { client, clock, controlPlaneUrl, engines, phone, random, token, uploads } = this.#deps;
     const session = { sessionId: job.sessionId, epoch: job.epoch };
     const ofSession = { session_id: job.sessionId, epoch: job.epoch };
     const logger = this.#deps.logger.child({ sessionId: job.sessionId });
     const parts = trace.engines(engines.forCall(plan));
     const wallTimeOf = (monotonicMs: number) => clock.wallTime() - (clock.now() - monotonicMs);
-    const flightLog = new FlightLogUploads(uploads, ofSession);
     return {
       plan,
       clock,
@@ -169,8 +173,8 @@ export class JobCalls {
       placeCall: phone && ((request, signal) => dialOutboundCall(phone, request, signal)),
       report: (report) => {
         trace.note(report);
-        if (report.type === 'joined' || report.type === 'ended') flightLog.begin();
         if (job.isTaken) return;
+        if (report.type === 'joined') flightLog.begin();
         client.report(session, report.type === 'turn' ? { ...report, engines: enginesOf(parts) } : report);
       },
       live: (event) => {
@@ -191,9 +195,7 @@ export class JobCalls {
         uploads.put({ head, bytes: new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength) });
       },
       saveFlightLog: ({ index, bytes }) => {
-        if (!mayUpload(job)) return;
-        if (job.isHandedOver || failoverState !== null) flightLog.begin();
-        flightLog.add(index, bytes);
+        if (mayUpload(job)) flightLog.add(index, bytes);
       },
       onLegLost: () => {
         // If the caller cannot return, the call gives up by itself.
@@ -213,12 +215,9 @@ class FlightLogUploads {
   readonly #ofSession: { readonly session_id: string; readonly epoch: number };
   #waiting: Piece[] | null = [];
 
-  constructor(
-    uploads: Pick<Uploads, 'put'>,
-    ofSession: { readonly session_id: string; readonly epoch: number },
-  ) {
+  constructor(uploads: Pick<Uploads, 'put'>, { sessionId, epoch }: Pick<Job, 'sessionId' | 'epoch'>) {
     this.#uploads = uploads;
-    this.#ofSession = ofSession;
+    this.#ofSession = { session_id: sessionId, epoch };
   }
 
   begin(): void {

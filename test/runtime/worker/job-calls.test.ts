@@ -46,7 +46,7 @@ describe('the flight log', () => {
     const job = jobs.reserve({ sessionId: 's1', epoch: 1, kind: 'web', sipCallId: null });
     if (!job) throw new Error('no slot');
     const call = calls.start(job, testPlan({ prompt: { first_message_mode: 'off' } }, WEB));
-    return { clock, call, pieces };
+    return { clock, calls, job, call, pieces };
   }
 
   it('of a call is not uploaded before its caller has joined, and then from its beginning', async () => {
@@ -70,6 +70,27 @@ describe('the flight log', () => {
     await call.ended;
     expect(pieces).toEqual([...pieces.keys()]);
     expect(pieces.length).toBeGreaterThan(0);
+  });
+
+  it('of a call that is handed over before its caller has joined is uploaded from its beginning', async () => {
+    const { clock, calls, job, call, pieces } = startUnjoined();
+    await clock.advance(10_000);
+    job.offeredMs = clock.now();
+    calls.abandon(job);
+    await clock.advance(5_000);
+    await call.ended;
+    expect(pieces).toEqual([...pieces.keys()]);
+    expect(pieces.length).toBeGreaterThan(0);
+  });
+
+  it('of a call that another worker has taken is not uploaded', async () => {
+    const { clock, calls, job, call, pieces } = startUnjoined();
+    await clock.advance(10_000);
+    call.end('room_join_timeout');
+    calls.abandon(job);
+    await clock.advance(5_000);
+    await call.ended;
+    expect(pieces).toEqual([]);
   });
 });
 
