@@ -41,8 +41,8 @@ export function addHeldMetrics(meters: Meters, read: () => number): void {
     name: 'parley_held_recording_bytes',
     help:
       'Parts of recordings and flight logs in memory, until their worker has sent the object of a minute ' +
-      'that is stored in the bucket; above 268435456, or eight times what is free of one team, they are ' +
-      'stored at once.',
+      'that is stored in the bucket; above 268435456, and those of one team above eight times what is ' +
+      'still free, they are stored at once.',
     read,
   });
 }
