@@ -20,7 +20,7 @@ export type Expectation =
   | { readonly kind: 'code'; readonly lengths: readonly number[] }
   /** Names that were said before, without accents. */
   | { readonly kind: 'spelling'; readonly names: readonly string[] }
-  | { readonly kind: 'email' | 'full_name' | 'birth' };
+  | { readonly kind: 'email' | 'full_name' | 'birth' | 'postal' };
 
 /** An argument of the agent's tools, which a question may ask for. */
 export interface Slot {
@@ -69,8 +69,8 @@ export function expectationOf(
   const things = readsBack && isQuestion ? [] : thingsIn(words, asker);
   if (things.length === 0) return yesNoOrChoice(sentence, words, texts);
   const expects = theOne(things, { words, isQuestion }, asker);
-  // "Is that your member number?" is about an argument of a tool, and asks for yes or no.
-  if (expects === null && things.every(({ isSlot }) => isSlot)) return yesNoOrChoice(sentence, words, texts);
+  if (expects === null && things.every(({ isOftenNamed }) => isOftenNamed))
+    return yesNoOrChoice(sentence, words, texts);
   return expects?.kind === 'spelling' ? { ...expects, names: namesSaid(reply, said) } : expects;
 }
 
@@ -121,8 +121,8 @@ function goesOn(sentence: string, asker: Asker): boolean {
 interface Thing {
   readonly expects: Expectation;
   readonly name: string;
-  /** Known from a tool only. */
-  readonly isSlot?: boolean;
+  /** Questions that ask for yes or no name it too: "Is that your member number?" */
+  readonly isOftenNamed?: boolean;
 }
 
 function thingsIn(words: string, { language, slots, texts }: Asker): readonly Thing[] {
@@ -136,11 +136,17 @@ function thingsIn(words: string, { language, slots, texts }: Asker): readonly Th
     ...named(texts.phone, { kind: 'phone' }),
     ...(number ? [{ expects: { kind: 'digits' as const, lengths: number[1] }, name: number[0] }] : []),
   ];
-  const things = [
+  const emails = named(texts.email, { kind: 'email' });
+  // "Votre adresse e-mail" is no postal address.
+  const addresses =
+    emails.length > 0
+      ? emails
+      : named(texts.postal.names, { kind: 'postal' }).map((thing) => ({ ...thing, isOftenNamed: true }));
+  const things: readonly Thing[] = [
     // "The last four digits of your phone number."
     ...(counted.length > 0 ? counted : numbers),
     ...named(texts.spelling, { kind: 'spelling', names: [] }),
-    ...named(texts.email, { kind: 'email' }),
+    ...addresses,
     ...named(texts.fullName, { kind: 'full_name' }),
     ...named(texts.birth, { kind: 'birth' }),
   ];
@@ -156,7 +162,7 @@ function longestIn(words: string, names: readonly string[]): string | undefined 
 function slotsIn(words: string, slots: readonly Slot[]): readonly Thing[] {
   const named = slots.flatMap(({ names, expects }): readonly Thing[] => {
     const name = longestIn(words, names);
-    return name === undefined ? [] : [{ expects, name, isSlot: true }];
+    return name === undefined ? [] : [{ expects, name, isOftenNamed: true }];
   });
   const apart = named.filter(
     ({ name }, index) =>

@@ -27,6 +27,10 @@ export const GOES_ON = {
   spelled: 0.08,
   date: 0.04,
   option: 0.08,
+  /** A town may have more words. */
+  address: 0.04,
+  /** Many callers say street and number, and wait to be asked for the town. */
+  streetOnly: 0.5,
   /** One word of a full name: some callers have no other, or give no other. */
   oneName: 0.5,
 } as const;

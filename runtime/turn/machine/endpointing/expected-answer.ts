@@ -12,6 +12,7 @@ import { bare, bareWords, normalised } from '../../text/normalised.ts';
 import { questionTextsFor } from '../../text/phrases.ts';
 import { spelledLetters } from '../../text/spelled-letters.ts';
 import { type Fit, GOES_ON, SHORT_ANSWER_WORDS, withoutCourtesy } from './answer-fit.ts';
+import { postalFit } from './expected-address.ts';
 import { birthFit } from './expected-date.ts';
 import { codeFit, numberFit } from './expected-number.ts';
 import { spellingFit } from './expected-spelling.ts';
@@ -67,6 +68,8 @@ export function fitOf(text: string, expectation: Expectation, language: string):
       return fullName(tokens, texts, language);
     case 'birth':
       return birthFit(withoutCourtesy(tokens, texts), language);
+    case 'postal':
+      return postalFit(withoutCourtesy(tokens, texts), texts.postal, language);
     default:
       return expectation satisfies never;
   }

@@ -61,6 +61,17 @@ export const de = {
     numbers: '',
     digits: 'ziffern|stellen',
     email: 'e-mail|email|e-mail-adresse|email-adresse|mailadresse|e-mailadresse|emailadresse',
+    postal: {
+      names:
+        'ihre adresse|deine adresse|die adresse|anschrift|postanschrift|postadresse|lieferadresse|' +
+        'lieferanschrift|rechnungsadresse|wohnadresse|privatadresse|vollständige adresse',
+      streets:
+        'straße|strasse|str|weg|platz|allee|gasse|ring|damm|ufer|-straße|-strasse|-str|-weg|-platz|' +
+        '-allee|-gasse|-ring|-damm|-ufer|-graben|-markt',
+      beforeTown: [4, 5],
+      atEnd: [],
+      townBegins: 'am|an|im|bei|ob|bad|sankt|st|neu|groß|klein|alt',
+    },
     spelling: 'buchstabieren|buchstabiere',
     fullName: 'vor und nachname|vor und nachnamen|vollständiger name|vollständigen namen|voller name',
     birth: 'geburtsdatum|geboren',

@@ -67,6 +67,17 @@ export const en = {
     numbers: 'zip code=5|zip=5',
     digits: 'digits|digit',
     email: 'email|e-mail|email address|e-mail address|mail address',
+    postal: {
+      names:
+        'your address|the address|home address|street address|postal address|mailing address|' +
+        'delivery address|billing address|shipping address|full address|complete address|what address',
+      streets:
+        'street|st|road|rd|avenue|ave|lane|drive|boulevard|court|place|square|terrace|close|crescent|' +
+        'parkway|highway|circle|trail|gardens|way',
+      beforeTown: [],
+      atEnd: [5, 9],
+      townBegins: 'new|saint|st|san|los|las|fort|salt|el',
+    },
     spelling: 'spell|spelling|letter by letter',
     fullName: 'full name|first and last name|name and surname',
     birth: 'date of birth|birth date|birthdate|born',

@@ -58,6 +58,15 @@ export const es = {
     numbers: '',
     digits: 'dígitos|cifras',
     email: 'correo|correo electrónico|email|e-mail',
+    postal: {
+      names:
+        'su dirección|tu dirección|la dirección|dirección postal|dirección completa|' +
+        'dirección de entrega|dirección de envío|dirección de facturación|domicilio',
+      streets: 'calle|avenida|avda|plaza|paseo|camino|ronda|travesía|carretera|carrera|glorieta',
+      beforeTown: [5],
+      atEnd: [],
+      townBegins: 'san|santa|santo|las|los|la|el|villa',
+    },
     spelling: 'deletrear|deletree|deletrearlo|deletrearme',
     fullName: 'nombre completo|nombre y apellido|nombre y apellidos',
     birth: 'fecha de nacimiento|nació',

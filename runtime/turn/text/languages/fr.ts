@@ -59,6 +59,15 @@ export const fr = {
     numbers: '',
     digits: 'chiffres',
     email: 'e-mail|email|adresse mail|mail|courriel|adresse e-mail|adresse email',
+    postal: {
+      names:
+        'votre adresse|ton adresse|adresse postale|adresse complète|adresse de livraison|' +
+        "adresse de facturation|adresse personnelle|l'adresse",
+      streets: 'rue|avenue|boulevard|place|chemin|impasse|allée|quai|route|cours|square|passage',
+      beforeTown: [5],
+      atEnd: [],
+      townBegins: 'saint|sainte|la|le|les',
+    },
     spelling: 'épeler|épelez',
     fullName: 'nom complet|nom et prénom|prénom et nom|nom et votre prénom|prénom et votre nom',
     birth: 'date de naissance|né|née',

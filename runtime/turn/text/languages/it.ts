@@ -58,6 +58,16 @@ export const it = {
     numbers: '',
     digits: 'cifre',
     email: 'e-mail|email|mail|indirizzo email|indirizzo e-mail|posta elettronica',
+    postal: {
+      names:
+        "suo indirizzo|tuo indirizzo|l'indirizzo|indirizzo completo|indirizzo postale|" +
+        'indirizzo di casa|indirizzo di consegna|indirizzo di spedizione|indirizzo di residenza|' +
+        'indirizzo di fatturazione',
+      streets: 'via|viale|piazza|piazzale|corso|largo|vicolo|strada|lungomare',
+      beforeTown: [5],
+      atEnd: [],
+      townBegins: 'san|santa|la|reggio|castel',
+    },
     spelling: 'sillabare|scandire|spelling|lettera per lettera',
     fullName: 'nome completo|nome e cognome|nome e il cognome',
     birth: 'data di nascita|nato|nata',

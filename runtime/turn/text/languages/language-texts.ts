@@ -49,6 +49,7 @@ export interface QuestionTexts {
   /** Follows the length of a code: "four digits". */
   readonly digits: string;
   readonly email: string;
+  readonly postal: PostalTexts;
   readonly spelling: string;
   readonly fullName: string;
   readonly birth: string;
@@ -68,6 +69,19 @@ export interface QuestionTexts {
   readonly begins: string;
   /** Between a spelled letter and its example: "as in". */
   readonly asIn: string;
+}
+
+/** How postal addresses are asked for and said. Lists are separated by `|`. */
+export interface PostalTexts {
+  /** Names of an address in a question. */
+  readonly names: string;
+  /** Words that are or end the name of a street; those that end a longer word begin with `-`. */
+  readonly streets: string;
+  /** Digits of postcodes that the town follows, and of those that end an address; empty if there are none. */
+  readonly beforeTown: readonly number[];
+  readonly atEnd: readonly number[];
+  /** First words of towns that have more words: "Bad", "San". */
+  readonly townBegins: string;
 }
 
 /** Lines and keywords of the consultation before a warm transfer. Keywords are separated by `|`. */

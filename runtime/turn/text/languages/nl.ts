@@ -47,6 +47,17 @@ export const nl = {
     numbers: '',
     digits: 'cijfers',
     email: 'e-mail|email|e-mailadres|emailadres|mailadres',
+    postal: {
+      names:
+        'uw adres|je adres|jouw adres|het adres|postadres|bezorgadres|afleveradres|woonadres|' +
+        'huisadres|factuuradres|volledige adres',
+      streets:
+        'straat|weg|laan|plein|gracht|kade|dijk|singel|-straat|-weg|-laan|-plein|-gracht|-kade|-dijk|' +
+        '-singel|-hof|-markt',
+      beforeTown: [4],
+      atEnd: [],
+      townBegins: 'den|de|sint|st|nieuw',
+    },
     spelling: 'spellen|spel',
     fullName: 'volledige naam|voor en achternaam',
     birth: 'geboortedatum|geboren',

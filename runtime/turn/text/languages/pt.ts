@@ -57,6 +57,15 @@ export const pt = {
     numbers: 'cep=8',
     digits: 'dígitos|algarismos',
     email: 'e-mail|email|correio eletrônico|correio eletrónico',
+    postal: {
+      names:
+        'seu endereço|teu endereço|o endereço|endereço completo|endereço de entrega|' +
+        'endereço residencial|sua morada|tua morada|morada completa|morada de entrega|morada',
+      streets: 'rua|avenida|praça|travessa|largo|alameda|estrada|rodovia',
+      beforeTown: [4, 7],
+      atEnd: [8],
+      townBegins: 'são|santa|santo|vila|rio|porto|nova|ponta',
+    },
     spelling: 'soletrar|soletre',
     fullName: 'nome completo|nome e sobrenome|nome e apelido',
     birth: 'data de nascimento|nasceu',
