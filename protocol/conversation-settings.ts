@@ -25,7 +25,7 @@ const ELSEWHERE = { field: null, isReplayable: false, section: null } as const;
 /** The settings by wire name. */
 export const CONVERSATION_SETTINGS = {
   response_wait_ms: { field: 'responseWaitMs', unit: 'ms', isReplayable: true, section: 'turns' },
-  /** Null: 2.5 to 3.5 × `responseWaitMs`, adjusted to this caller's pauses. */
+  /** Null: 2.5 to 4.5 × `responseWaitMs`, adjusted to this caller's pauses. */
   response_max_wait_ms: { field: 'responseMaxWaitMs', unit: 'ms', isReplayable: true, section: null },
   eagerness: { field: 'eagerness', isReplayable: true, section: 'turns' },
   interruptible: { field: 'interruptible', isReplayable: true, section: 'turns' },

@@ -1,5 +1,5 @@
 /**
- * Callers who answer a question in virtual time, with pauses within the answer. The turn machine is the
+ * Callers who answer a question in virtual time, with pauses within the answer. Some add something to it. The turn machine is the
  * product's; the recogniser gives its interim words 120 ms after a pause begins and its final ones 80 ms
  * after they are requested, the model and the voice answer at once.
  */
@@ -11,9 +11,11 @@ import type { Kind } from './catalogue.ts';
 
 /** Of pauses within answers. */
 const PAUSE_MEDIAN_MS = 600;
-const WORD_MS = 280;
+/** Length of a spoken word. */
+export const WORD_MS = 280;
 const INTERIM_MS = 120;
-const FINALISED_MS = 280;
+/** From the end of a voice to its final words. */
+export const FINALISED_MS = 280;
 /** From the moment the turn is taken to the first sound on the line. */
 const TO_SOUND_MS = 20;
 /** No caller waits longer for the agent. */

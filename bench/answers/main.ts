@@ -1,21 +1,27 @@
 /**
- * `npm run scenes:answers`: callers of `catalogue.ts` answer in virtual time, so that the load of the machine
- * changes nothing. Writes the figures to bench/answers/results.json, the table into docs/measuring.md, and
- * the plot of cut-offs against waits. With `-- --as-before` it writes the figures of comparison only: run it
- * so on the version to compare with.
+ * `npm run scenes:answers`: callers of `catalogue.ts` and `unseen.ts` answer in virtual time, and those of
+ * `listeners.ts` make sounds while the agent speaks, so that the load of the machine changes nothing. Writes
+ * the figures to bench/answers/results.json, the tables into docs/measuring.md, and the plot of cut-offs
+ * against waits. With `-- --as-before` it writes the figures of comparison only: run it so on the version to
+ * compare with.
  */
 import { parseArgs } from 'node:util';
+import { ADDED, ADDS_PER_100 } from './additions.ts';
 import { type Answered, answer, type Exchange } from './callers.ts';
-import { ANSWERS } from './catalogue.ts';
+import { ANSWERS, type Row } from './catalogue.ts';
+import { listened } from './listeners.ts';
 import {
   type AnswerSet,
   type Figures,
+  listenersTableOf,
+  pointsOf,
   readResults,
   SETS,
   tableOf,
   writeReport,
   writeResults,
 } from './report.ts';
+import { UNSEEN } from './unseen.ts';
 
 /** Callers for each answer. */
 const CALLERS = 100;
@@ -25,25 +31,36 @@ const WAITS_MS = [300, 400, DEFAULT_WAIT_MS, 700, 900, 1_200, 1_600, 2_000];
 
 const { values } = parseArgs({ options: { 'as-before': { type: 'boolean', default: false } } });
 
+function rowsOf(set: AnswerSet): Readonly<Record<string, readonly Row[]>> {
+  if (set === 'unseen') return UNSEEN;
+  return Object.fromEntries(Object.entries(ANSWERS).map(([language, answers]) => [language, answers[set]]));
+}
+
 function exchangesOf(set: AnswerSet): readonly Exchange[] {
-  return Object.entries(ANSWERS).flatMap(([language, answers]) =>
-    answers[set].map(([kind, question, text]) => ({ language, kind, question, breaths: text.split(' | ') })),
+  return Object.entries(rowsOf(set)).flatMap(([language, rows]) =>
+    rows.map(([kind, question, text]) => ({ language, kind, question, breaths: text.split(' | ') })),
   );
 }
 
-/** The same callers for every setting and version: seeds belong to the answer. */
+/** The same callers for every setting and version: seeds belong to the answer. Some add to their answer. */
 function answered(set: AnswerSet, waitMs: number): readonly Answered[] {
   return exchangesOf(set).flatMap((exchange, index) =>
-    Array.from({ length: CALLERS }, (_, caller) => answer(exchange, 1 + index * CALLERS + caller, waitMs)),
+    Array.from({ length: CALLERS }, (_, caller) => {
+      const added = caller < ADDS_PER_100[exchange.kind] ? [ADDED[exchange.language] ?? ''] : [];
+      const whole = { ...exchange, breaths: [...exchange.breaths, ...added] };
+      return answer(whole, 1 + index * CALLERS + caller, waitMs);
+    }),
   );
 }
 
 const figures = Object.fromEntries(
   SETS.map((set) => [set, WAITS_MS.map((waitMs) => ({ waitMs, answers: answered(set, waitMs) }))]),
 ) as unknown as Figures;
-const results = readResults();
-const written = writeResults(
-  values['as-before'] ? { ...results, before: figures } : { ...results, after: figures },
-);
-console.log(tableOf(written, DEFAULT_WAIT_MS));
-if (!values['as-before']) writeReport(written, DEFAULT_WAIT_MS);
+const points = pointsOf(figures);
+const before = readResults();
+const results = values['as-before']
+  ? { ...before, before: points }
+  : { ...before, after: points, listeners: listened() };
+writeResults(results);
+console.log(`${tableOf(results, DEFAULT_WAIT_MS)}\n\n${listenersTableOf(results)}`);
+if (!values['as-before']) writeReport(results, DEFAULT_WAIT_MS);

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { quantile } from '#caller/statistics.ts';
 import type { Answered } from './callers.ts';
+import type { Listened } from './listeners.ts';
 import { plotOf } from './plot.ts';
 
 const DOCUMENT = new URL('../../docs/measuring.md', import.meta.url);
@@ -10,9 +11,15 @@ const RESULTS = new URL('./results.json', import.meta.url);
 const [BEGIN, END] = ['<!-- answers: written by npm run scenes:answers -->', '<!-- end of answers -->'];
 
 /** Answers that rules were written against, and answers on which nothing was tuned. */
-export const SETS = ['tuning', 'heldBack'] as const;
+export const SETS = ['tuning', 'heldBack', 'unseen'] as const;
 export type AnswerSet = (typeof SETS)[number];
-const TITLES: Readonly<Record<AnswerSet, string>> = { tuning: 'tuning', heldBack: 'held back' };
+const TITLES: Readonly<Record<AnswerSet, string>> = {
+  tuning: 'tuning',
+  heldBack: 'held back',
+  unseen: 'unseen',
+};
+/** Those of the plot. */
+const DRAWN = ['heldBack', 'unseen'] as const satisfies readonly AnswerSet[];
 
 /** All answers of a set, by `response_wait_ms`. */
 export type Figures = Readonly<
@@ -34,10 +41,14 @@ export interface Point extends Sums {
   readonly kinds: Readonly<Record<string, Sums>>;
 }
 
+type Points = Readonly<Record<AnswerSet, readonly Point[]>>;
+
 /** By set; `before` are those of the version to compare with. */
 export interface Results {
-  readonly before?: Readonly<Record<AnswerSet, readonly Point[]>>;
-  readonly after?: Readonly<Record<AnswerSet, readonly Point[]>>;
+  readonly before?: Points;
+  readonly after?: Points;
+  /** By language. */
+  readonly listeners?: Readonly<Record<string, Listened>>;
 }
 
 /** The figures of the last run, if there was one. */
@@ -45,24 +56,17 @@ export function readResults(): Results {
   return existsSync(RESULTS) ? (JSON.parse(readFileSync(RESULTS, 'utf8')) as Results) : {};
 }
 
-/** Writes the sums, and returns them. */
-export function writeResults(results: {
-  readonly before?: Results['before'] | Figures;
-  readonly after?: Results['after'] | Figures;
-}): Results {
-  const written = Object.fromEntries(
-    Object.entries(results).map(([version, figures]) => [
-      version,
-      Object.fromEntries(SETS.map((set) => [set, (figures?.[set] ?? []).map(pointOf)])),
-    ]),
-  ) as Results;
-  writeFileSync(RESULTS, `${JSON.stringify(written, null, 1)}\n`);
-  return written;
+/** Writes the results. */
+export function writeResults(results: Results): void {
+  writeFileSync(RESULTS, `${JSON.stringify(results, null, 1)}\n`);
 }
 
-function pointOf(point: Point | { readonly waitMs: number; readonly answers: readonly Answered[] }): Point {
-  if (!('answers' in point)) return point;
-  const { answers, waitMs } = point;
+/** The sums of all answers. */
+export function pointsOf(figures: Figures): Points {
+  return Object.fromEntries(SETS.map((set) => [set, figures[set].map(pointOf)])) as unknown as Points;
+}
+
+function pointOf({ answers, waitMs }: Figures[AnswerSet][number]): Point {
   const by = (key: 'language' | 'kind') =>
     Object.fromEntries(
       [...new Set(answers.map((answer) => answer[key]))].map((value) => [
@@ -87,7 +91,7 @@ function sumsOf(answers: readonly Answered[]): Sums {
 /** Rows of all languages and kinds at one setting, before and after. */
 export function tableOf({ after, before }: Results, waitMs: number): string {
   const at = (version: Results['after'], set: AnswerSet) =>
-    version?.[set].find((point) => point.waitMs === waitMs);
+    version?.[set]?.find((point) => point.waitMs === waitMs);
   const rows = SETS.flatMap((set) => {
     const [was, is] = [at(before, set), at(after, set)];
     const shown = is ?? was;
@@ -103,8 +107,20 @@ export function tableOf({ after, before }: Results, waitMs: number): string {
     ];
   });
   const head = ['Answers', 'cut off before', 'p50 before', 'p95 before', 'cut off', 'p50', 'p95'];
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
+/** Rows of the languages: replies over which a caller makes a sound. */
+export function listenersTableOf({ listeners = {} }: Results): string {
+  const head = ['Language', 'replies', 'cut off by no interruption, of 100', 'not cut off by one, of 100'];
+  const rows = Object.entries(listeners).map(([language, { replies, falsePer100, missedPer100 }]) =>
+    line([`\`${language}\``, ...[replies, falsePer100, missedPer100].map(String)]),
+  );
+  return [line(head), line(head.map(() => '---')), ...rows].join('\n');
 }
 
 function cellsOf(sums: Sums | undefined): readonly string[] {
@@ -117,10 +133,10 @@ function cellsOf(sums: Sums | undefined): readonly string[] {
 export function writeReport(results: Results, waitMs: number): void {
   mkdirSync(IMAGES, { recursive: true });
   const lines = (['before', 'after'] as const).flatMap((version) =>
-    SETS.map((set) => ({
+    DRAWN.map((set) => ({
       name: `${version}, ${TITLES[set]}`,
       isAfter: version === 'after',
-      isDashed: set === 'tuning',
+      isDashed: set === 'heldBack',
       points: (results[version]?.[set] ?? []).map(({ cutOffPer100, p50Ms }) => ({
         x: p50Ms,
         y: cutOffPer100,
@@ -132,6 +148,10 @@ export function writeReport(results: Results, waitMs: number): void {
   const document = readFileSync(DOCUMENT, 'utf8');
   const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
   if (begin < 0 || end < begin) throw new Error(`docs/measuring.md must hold the lines ${BEGIN} and ${END}`);
-  const text = `${tableOf(results, waitMs)}\n\n![Cut-offs against waits](images/answers/cut-offs.svg)`;
+  const text = [
+    tableOf(results, waitMs),
+    '![Cut-offs against waits](images/answers/cut-offs.svg)',
+    listenersTableOf(results),
+  ].join('\n\n');
   writeFileSync(DOCUMENT, `${document.slice(0, begin)}${BEGIN}\n\n${text}\n\n${document.slice(end)}`);
 }

@@ -12,7 +12,7 @@ import type { TurnConfig, VariableTexts } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
 /** Increase when equal inputs would give different effects; a flight log names the version that wrote it. */
-export const TURN_MACHINE_VERSION = 18;
+export const TURN_MACHINE_VERSION = 19;
 
 /** The caller's speech until it is taken as a turn, including pauses. */
 export interface Speech {

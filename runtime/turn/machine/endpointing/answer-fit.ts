@@ -35,6 +35,17 @@ export const GOES_ON = {
   oneName: 0.5,
 } as const;
 
+/** Of those who close their answer with "please" or "thank you", so many times fewer go on. */
+const ROUNDED_OFF = 0.5;
+
+/** An answer that closes with a courtesy is less likely to go on. */
+export function roundedOff(fit: Fit | null, tokens: readonly string[], texts: QuestionTexts): Fit | null {
+  const goesOn = fit?.goesOn ?? null;
+  if (fit === null || goesOn === null || goesOn >= USUALLY_GOES_ON) return fit;
+  const isRounded = withoutCourtesy(tokens, texts).length < tokens.length;
+  return isRounded ? { ...fit, goesOn: goesOn * ROUNDED_OFF } : fit;
+}
+
 /** Words of a short answer with those around it: "I think the window, please". */
 export const SHORT_ANSWER_WORDS = 5;
 

@@ -31,8 +31,10 @@ const FINISHED_FROM = { eager: 0.25, balanced: 0.5, relaxed: 0.75 } as const sat
 const INCOMPLETE_FACTOR = 2.5;
 /** The same after a hesitation or a word that leaves the sentence open: nearly all callers go on. */
 const OPEN_FACTOR = 3;
-/** The same for an answer that lacks a part of what was asked for. */
-const SHORT_ANSWER_FACTOR = 3.5;
+/**
+ * The same for an answer that lacks a part of what was asked for: the rest is looked up, or read from a card.
+ */
+const SHORT_ANSWER_FACTOR = 4.5;
 /** Of `response_wait_ms`: who sets it high wants patience in every case. */
 const LEAST_SHARE = 0.5;
 /** How much the share of callers who go on counts. */
@@ -198,7 +200,9 @@ export function waitMs(judgement: Judgement, config: TurnConfig, pauseMs: number
   if (judgement.score >= FINISHED_FROM[config.eagerness])
     return judgement.fit ? answerWaitMs(judgement.fit, config, learned) : responseWaitMs;
   if (responseMaxWaitMs !== null) return Math.max(responseWaitMs, responseMaxWaitMs);
-  return Math.min(LONGEST_WAIT_MS, Math.max(responseWaitMs, responseWaitMs * factorOf(judgement) * learned));
+  // Short pauses within a number say nothing about the next one, before which the caller may look it up.
+  const pauses = judgement.fit?.goesOn === null ? Math.max(1, learned) : learned;
+  return Math.min(LONGEST_WAIT_MS, Math.max(responseWaitMs, responseWaitMs * factorOf(judgement) * pauses));
 }
 
 function factorOf({ fit, rule }: Judgement): number {

@@ -11,7 +11,7 @@ import { phrasesOf } from '../../text/made-of-phrases.ts';
 import { bare, bareWords, normalised } from '../../text/normalised.ts';
 import { questionTextsFor } from '../../text/phrases.ts';
 import { spelledLetters } from '../../text/spelled-letters.ts';
-import { type Fit, GOES_ON, SHORT_ANSWER_WORDS, withoutCourtesy } from './answer-fit.ts';
+import { type Fit, GOES_ON, roundedOff, SHORT_ANSWER_WORDS, withoutCourtesy } from './answer-fit.ts';
 import { postalFit } from './expected-address.ts';
 import { birthFit } from './expected-date.ts';
 import { codeFit, numberFit } from './expected-number.ts';
@@ -49,6 +49,20 @@ export function fitOf(text: string, expectation: Expectation, language: string):
   if (tokens.length === 0 || said.trimEnd().endsWith('?')) return null;
   if (expectation.kind !== 'yes_no' && isOtherwise(withoutExamples(tokens, expectation, texts), texts))
     return null;
+  return roundedOff(fitOfKind(said, tokens, { expectation, texts, language }), tokens, texts);
+}
+
+interface Asked {
+  readonly expectation: Expectation;
+  readonly texts: QuestionTexts;
+  readonly language: string;
+}
+
+function fitOfKind(
+  said: string,
+  tokens: readonly string[],
+  { expectation, texts, language }: Asked,
+): Fit | null {
   switch (expectation.kind) {
     case 'yes_no':
       return yesOrNo(said, expectation.isOffer, texts);

@@ -1,0 +1,116 @@
+/**
+ * Callers who make a sound while the agent speaks, in virtual time: words that only show that they listen,
+ * coughs and laughter, which must not cut the agent off, and words that are meant to.
+ */
+import { phrasesFor } from '#runtime/turn/text/phrases.ts';
+import { TurnScript } from '#test/runtime/turn/turn-script.ts';
+import { createRandom } from '#test/simulation/random.ts';
+import { FINALISED_MS, WORD_MS } from './callers.ts';
+
+/** Callers for each sound. */
+const CALLERS = 50;
+const REPLY = 'We are open from nine in the morning until ten in the evening, and on Sundays until six.';
+/** The agent pauses for as much voice, with the default sensitivity. */
+const REACHED_MS = 256;
+/** From the first word to its interim result. */
+const INTERIM_MS = 300;
+/** By then the agent has resumed or stopped. */
+const SETTLED_MS = 5_000;
+/** Coughs, cleared throats and laughter, by the length of their voice. */
+const WORDLESS_MS = [120, 200, 320, 500, 900];
+
+interface Words {
+  /** Show that the caller listens. */
+  readonly listening: readonly string[];
+  readonly meant: readonly string[];
+}
+
+/** By language, written before the figures were first taken. */
+const WORDS: Readonly<Record<string, Words>> = {
+  en: {
+    listening: ['mhm', 'okay', 'right right', 'oh great', 'uh huh okay', 'sounds good', 'perfect', 'I see'],
+    meant: ['wait', 'stop please', 'no that is wrong', 'hold on a second', 'what about Monday'],
+  },
+  de: {
+    listening: ['mhm', 'ja ja', 'okay gut', 'ach so', 'super', 'prima', 'alles klar', 'genau'],
+    meant: ['warten Sie', 'stopp bitte', 'nein das ist falsch', 'Moment mal', 'und am Montag'],
+  },
+  fr: {
+    listening: ['mhm', "d'accord", 'oui oui', 'ah bon', 'très bien', 'ok parfait', 'je vois', 'super'],
+    meant: ['attendez', 'stop merci', 'non ce n\'est pas ça', 'une seconde', 'et le lundi'],
+  },
+  es: {
+    listening: ['ajá', 'sí sí', 'vale perfecto', 'muy bien', 'ah bueno', 'de acuerdo', 'claro claro', 'ya ya'],
+    meant: ['espere', 'pare por favor', 'no eso no es', 'un segundo', 'y el lunes'],
+  },
+  it: {
+    listening: ['mhm', 'sì sì', 'va bene', 'perfetto', 'ah ok', 'certo certo', 'ho capito', 'benissimo'],
+    meant: ['aspetti', 'si fermi', 'no è sbagliato', 'un secondo', 'e il lunedì'],
+  },
+  nl: {
+    listening: ['mhm', 'ja ja', 'oké prima', 'ah zo', 'goed goed', 'dat is goed', 'begrepen', 'precies'],
+    meant: ['wacht even', 'stop alstublieft', 'nee dat klopt niet', 'een seconde', 'en op maandag'],
+  },
+  pt: {
+    listening: ['uhum', 'sim sim', 'tá bom', 'muito bem', 'ah ok', 'certo certo', 'percebi', 'ótimo'],
+    meant: ['espere', 'pare por favor', 'não está errado', 'um segundo', 'e na segunda'],
+  },
+};
+
+/** Replies of one language with one sound each. */
+export interface Listened {
+  readonly replies: number;
+  /** Cut off by a sound that was not meant to, of 100. */
+  readonly falsePer100: number;
+  /** Not cut off by words that were, of 100. */
+  readonly missedPer100: number;
+}
+
+/** By language. */
+export function listened(): Readonly<Record<string, Listened>> {
+  return Object.fromEntries(
+    Object.entries(WORDS).map(([language, { listening, meant }]) => {
+      const sounds = [...listening.map((text) => sound(text)), ...WORDLESS_MS.map((ms) => sound(null, ms))];
+      const heard = sounds.flatMap((each) => replies(each, language));
+      const intended = meant.flatMap((text) => replies(sound(text), language));
+      const per100 = (part: number, all: number) => Math.round((1_000 * part) / all) / 10;
+      const falsePer100 = per100(heard.filter((isCut) => isCut).length, heard.length);
+      const missedPer100 = per100(intended.filter((isCut) => !isCut).length, intended.length);
+      return [language, { replies: heard.length, falsePer100, missedPer100 }];
+    }),
+  );
+}
+
+interface Sound {
+  readonly text: string | null;
+  readonly voicedMs: number;
+}
+
+function sound(text: string | null, voicedMs = WORD_MS * (text?.split(' ').length ?? 0)): Sound {
+  return { text, voicedMs };
+}
+
+/** Whether each caller's sound cut the agent off. */
+function replies(made: Sound, language: string): readonly boolean[] {
+  return Array.from({ length: CALLERS }, (_, seed) => isCutOff(made, language, 1 + seed));
+}
+
+function isCutOff({ text, voicedMs }: Sound, language: string, seed: number): boolean {
+  const random = createRandom(seed);
+  const settings = { language, phrases: phrasesFor(language) };
+  const script = TurnScript.speaking(REPLY, settings).after(random.between(300, 3_000));
+  const startMs = script.nowMs;
+  const lastsMs = Math.round(voicedMs * random.between(0.8, 1.3));
+  const facts = [
+    ...(lastsMs >= REACHED_MS ? [{ ms: REACHED_MS, fact: { type: 'voice.reached', voicedMs: REACHED_MS } }] : []),
+    ...(text === null ? [] : [{ ms: INTERIM_MS, fact: { type: 'transcript.interim', text } }]),
+    { ms: lastsMs, fact: { type: 'voice.stopped', speechEndMs: startMs + lastsMs, voicedMs: lastsMs } },
+    ...(text === null
+      ? []
+      : [{ ms: Math.max(INTERIM_MS, lastsMs + FINALISED_MS), fact: { type: 'transcript.final', text } }]),
+  ] as const;
+  script.take({ type: 'voice.started', speechStartMs: startMs });
+  for (const { ms, fact } of facts.toSorted((a, b) => a.ms - b.ms)) script.at(startMs + ms).take(fact);
+  script.after(SETTLED_MS);
+  return script.all('clear').length > 0;
+}
