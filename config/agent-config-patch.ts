@@ -76,14 +76,21 @@ const toolServersPatch = z
   .strictObject({ tool_server_ids: z.array(z.string().max(64)).max(LIMITS.agentToolServers) })
   .nullable();
 
+/** Null and `enabled: false` remove the section. */
+const answerHintsPatch = z.strictObject({ enabled: z.boolean() }).nullable();
+
 const {
   webhooks: _webhooks,
   llm: _llm,
   custom_speech: _speech,
   tool_servers: _toolServers,
+  answer_hints: _hints,
   ...plainSections
 } = agentConfig.shape;
-type PlainSections = Omit<AgentConfig, 'webhooks' | 'llm' | 'custom_speech' | 'tool_servers'>;
+type PlainSections = Omit<
+  AgentConfig,
+  'webhooks' | 'llm' | 'custom_speech' | 'tool_servers' | 'answer_hints'
+>;
 
 const plainSchema = z.strictObject(plainSections);
 
@@ -98,6 +105,7 @@ export const agentConfigPatch = z.strictObject({
   llm: llmPatch.optional(),
   custom_speech: customSpeechPatch.optional(),
   tool_servers: toolServersPatch.optional(),
+  answer_hints: answerHintsPatch.optional(),
 });
 export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
 
@@ -106,12 +114,18 @@ export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
  * secrets, corrects it.
  */
 export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): AgentConfig {
-  const { webhooks, llm, custom_speech, tool_servers, ...plain } = patch;
-  const { custom_speech: currentSpeech, tool_servers: currentServers, ...current } = config;
+  const { webhooks, llm, custom_speech, tool_servers, answer_hints, ...plain } = patch;
+  const {
+    custom_speech: currentSpeech,
+    tool_servers: currentServers,
+    answer_hints: currentHints,
+    ...current
+  } = config;
   const merged = merge(plainSchema, current, plain) as PlainSections;
   const sources = patch.knowledge_base;
   const speech = mergeCustomSpeech(currentSpeech, custom_speech);
   const servers = tool_servers === undefined ? currentServers : tool_servers;
+  const hints = answer_hints === undefined ? currentHints : answer_hints;
   return {
     ...current,
     ...merged,
@@ -126,6 +140,7 @@ export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): 
     llm: mergeLlm(config.llm, llm),
     ...(speech ? { custom_speech: speech } : {}),
     ...(servers && servers.tool_server_ids.length > 0 ? { tool_servers: servers } : {}),
+    ...(hints?.enabled ? { answer_hints: hints } : {}),
   };
 }
 

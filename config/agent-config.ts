@@ -179,6 +179,9 @@ const toolServersSection = z.strictObject({
   tool_server_ids: z.array(z.string().max(64)).max(LIMITS.agentToolServers),
 });
 
+/** Absent unless the model says what its questions expect, so an agent without it reads and hashes as before. */
+const answerHintsSection = z.strictObject({ enabled: z.boolean() });
+
 const dataField = z.strictObject({
   name: analysisName,
   type: z.enum(['boolean', 'text', 'number', 'enum']).default('text'),
@@ -211,6 +214,7 @@ export const agentConfig = z.strictObject({
   webhooks: webhooksSection.prefault({}),
   knowledge_base: knowledgeSection.prefault({}),
   tool_servers: toolServersSection.exactOptional(),
+  answer_hints: answerHintsSection.exactOptional(),
   analysis: analysisSection.prefault({}),
   guardrails: z
     .strictObject({ focus: z.boolean().default(false), manipulation: z.boolean().default(false) })

@@ -115,6 +115,8 @@ export const callPlan = z.object({
   llm_api_key: z.string().nullable(),
   /** Engines on the owner's servers. Not in `config`, whose unknown sections an older worker refuses. */
   custom_speech: z.object({ asr: plannedRecognizer.optional(), tts: plannedVoice.optional() }).optional(),
+  /** The model says what its questions expect. Not in `config`, for the same reason; absent if it does not. */
+  answer_hints: z.boolean().optional(),
   /** Where `local/<name>` models answer. */
   local_models: z.array(localModel).default([]),
   llm_extra_body: z.record(z.string(), z.unknown()).nullable(),

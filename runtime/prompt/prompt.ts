@@ -7,7 +7,9 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import type { Passage } from '../knowledge/knowledge-index.ts';
 import { isInlined } from '../knowledge/knowledge-search.ts';
 import type { ChatMessage } from '../llm/llm.ts';
+import { HINT_INSTRUCTION } from '../turn/text/answer-hints.ts';
 import { CUE_INSTRUCTION, CUT_OFF_MARK } from '../turn/text/cues.ts';
+import { questionTextsFor } from '../turn/text/phrases.ts';
 
 const SPEAKING = [
   'You are speaking with a person on a live voice call. Everything you write is read aloud.',
@@ -68,6 +70,8 @@ export function stablePrompt(
     render(prompt.system_prompt).trim(),
     MANNERS[manner],
     voice.expressive ? CUE_INSTRUCTION : '',
+    // Answers are judged in the languages whose words are known.
+    plan.answer_hints && questionTextsFor(voice.speaking_language) ? HINT_INSTRUCTION : '',
     `${verb} ${languageName(voice.speaking_language)} unless the person asks for another language.`,
     guardrails.focus ? FOCUS : '',
     guardrails.manipulation ? MANIPULATION : '',

@@ -205,8 +205,8 @@ class ModelAgent implements TextAgent {
   }
 }
 
-/** Removes voice cues: this conversation is text only. */
-function inWriting(plan: CallPlan): CallPlan {
+/** Removes cues: this conversation is text only. */
+function inWriting({ answer_hints: _hints, ...plan }: CallPlan): CallPlan {
   return { ...plan, config: { ...plan.config, voice: { ...plan.config.voice, expressive: false } } };
 }
 

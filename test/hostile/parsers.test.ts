@@ -20,6 +20,7 @@ import { readServerTools } from '#protocol/server-tools.ts';
 import { packUploads, unpackUploads } from '#protocol/uploads.ts';
 import { judgeAnswer, judgeCompleteness } from '#runtime/turn/machine/endpointing/endpointing.ts';
 import { whoAnswered } from '#runtime/turn/machine/opening/answering-machine.ts';
+import { withoutHints } from '#runtime/turn/text/answer-hints.ts';
 import { withoutCues } from '#runtime/turn/text/cues.ts';
 import { expectationOf } from '#runtime/turn/text/expectation.ts';
 import { normalised } from '#runtime/turn/text/normalised.ts';
@@ -103,6 +104,11 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   'phones of a voice': parsePhones,
   'who answered': (text) => whoAnswered(greeting(text), 10_000),
   'cues of a model': (text) => withoutCues(`[${text}`),
+  'hints of a model': (text) => [
+    withoutHints(`[expects ${text}`),
+    withoutHints(`[expects one of ${text}]`),
+    withoutHints(`${text}[expects 8 digits]`),
+  ],
   'what was heard, compared': normalised,
   'the end of a turn': (text) => [
     judgeCompleteness(text, 'en'),
@@ -117,6 +123,8 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
     judgeAnswer(`may ${text}`, { kind: 'birth' }, 'en'),
     judgeAnswer(text, { kind: 'spelling', names: [text.slice(0, 400)] }, 'en'),
     judgeAnswer(text, { kind: 'code', lengths: [8] }, 'en'),
+    judgeAnswer(`12 street ${text}`, { kind: 'postal' }, 'en'),
+    judgeAnswer(`straße ${text} 5`, { kind: 'postal' }, 'de'),
   ],
   'arguments of tools': (text) =>
     slotsOf(

@@ -77,8 +77,13 @@ export function buildPlan(
   context: Pick<Context, 'secretBox' | 'clock' | 'tracing' | 'localModels' | 'settings'>,
   input: PlanInput,
 ): CallPlan {
-  // Workers get both sections with their secrets; a worker of an earlier release knows neither.
-  const { custom_speech, tool_servers: _attached, ...stored } = parsedConfig(input.version.config);
+  // Workers get these sections in another form; a worker of an earlier release knows none of them.
+  const {
+    answer_hints,
+    custom_speech,
+    tool_servers: _attached,
+    ...stored
+  } = parsedConfig(input.version.config);
   const config = withOverrides(withoutExtraEvents(stored), input.overrides);
   return {
     version: CALL_PLAN_VERSION,
@@ -95,6 +100,7 @@ export function buildPlan(
     ...(input.earlierTexts ? { earlier_texts: input.earlierTexts } : {}),
     llm_api_key: openSecret(context, config.llm.custom === null ? null : input.version.secrets.llm_api_key),
     ...speechOf(context, custom_speech, input.version.secrets),
+    ...(answer_hints?.enabled ? { answer_hints: true } : {}),
     local_models: localModelsOf(context, [config.llm.model, input.simulatedUserModel]),
     llm_extra_body: input.llmExtraBody,
     end_user_id: input.endUserId,

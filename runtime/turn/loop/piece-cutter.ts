@@ -3,7 +3,9 @@
  * sentences. Never cuts inside a number, abbreviation, address or bracket.
  */
 import type { Emotion } from '#media/speech/speech.ts';
+import { withoutHints } from '../text/answer-hints.ts';
 import { withoutCues } from '../text/cues.ts';
+import type { Expectation } from '../text/expectation.ts';
 import { readable } from '../text/speakable-text.ts';
 
 /** The first piece may end at a comma after this many characters. */
@@ -40,6 +42,8 @@ export interface PieceCutter {
   push(text: string): Piece[];
   /** The model has finished: returns the rest. */
   finish(): Piece[];
+  /** What the model has said it expects so far; null: anything. Undefined if it has not. */
+  readonly expects: Expectation | null | undefined;
 }
 
 /** Starts a reply. */
@@ -47,9 +51,12 @@ export function createPieceCutter(): PieceCutter {
   let buffer = '';
   let isFirst = true;
   let emotion: Emotion | null = null;
+  let hint: Expectation | null | undefined;
 
   function take(end: number): Piece[] {
-    const said = withoutCues(buffer.slice(0, end));
+    const hinted = withoutHints(buffer.slice(0, end));
+    if (hinted.expects !== undefined) hint = hinted.expects;
+    const said = withoutCues(hinted.text);
     const text = readable(said.text);
     buffer = buffer.slice(end);
     emotion = said.emotion ?? emotion;
@@ -67,6 +74,9 @@ export function createPieceCutter(): PieceCutter {
       return pieces;
     },
     finish: () => take(buffer.length),
+    get expects() {
+      return hint;
+    },
   };
 }
 
@@ -95,6 +105,9 @@ function endAt(text: string, index: number, isFirst: boolean): number {
 }
 
 function forcedCut(text: string): number {
+  // A cue is never cut: half of it would be read aloud.
+  const open = text.lastIndexOf('[', LONGEST_PIECE);
+  if (open > 0 && !text.slice(open, LONGEST_PIECE).includes(']')) return open;
   for (let index = LONGEST_PIECE - 1; index > 0; index--) if (endsClause(text, index)) return index + 1;
   // After a digit a number or its unit may go on, after a full stop the name that an abbreviation belongs to.
   for (let index = LONGEST_PIECE; index > 0; index--)

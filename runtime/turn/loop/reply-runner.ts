@@ -265,7 +265,12 @@ export class ReplyRunner {
       } else if (delta.type === 'tool_call') this.#called(replyId, delta.call);
       else this.#finished(run, delta);
     };
-    const cutRest = () => within(() => addPieces(cutter.finish()));
+    const cutRest = () =>
+      within(() => {
+        addPieces(cutter.finish());
+        const { expects } = cutter;
+        if (expects !== undefined) accept({ type: 'reply.expects', replyId, expects });
+      });
     const finish = (fact: TurnFact) =>
       within(() => {
         accept(fact);

@@ -7,6 +7,7 @@ import type { Tone } from '#media/dsp/tone-detector.ts';
 import type { LegCloseReason } from '#media/leg/leg.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { ToolCall } from '../../llm/llm.ts';
+import type { Expectation } from '../text/expectation.ts';
 import type { VariableTexts } from './turn-config.ts';
 
 /** The machine's timers; at most one of each name. */
@@ -55,6 +56,8 @@ export type TurnFact =
       readonly mode: ToolMode;
       readonly source: string;
     }
+  /** The model has said which answer its reply asks for; null: any. */
+  | { readonly type: 'reply.expects'; readonly replyId: string; readonly expects: Expectation | null }
   /** The model has finished. */
   | { readonly type: 'reply.generated'; readonly replyId: string }
   /** The first audio of the reply exists. */

@@ -104,6 +104,7 @@ function dispatchByType(draft: Draft, input: TurnInput): void {
     case 'reply.token':
     case 'reply.piece':
     case 'reply.tool_called':
+    case 'reply.expects':
     case 'reply.generated':
     case 'reply.audible':
     case 'reply.failed':

@@ -97,6 +97,8 @@ export interface Generation {
   readonly audioMs: number | null;
   /** The pieces so far, joined. */
   readonly text: string;
+  /** The answer that the model says it expects; null: any. Absent if it says nothing. */
+  readonly expects?: Expectation | null;
   readonly calls: readonly CallWithResult[];
 }
 

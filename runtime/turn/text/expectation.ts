@@ -71,7 +71,12 @@ export function expectationOf(
   const expects = theOne(things, { words, isQuestion }, asker);
   if (expects === null && things.every(({ isOftenNamed }) => isOftenNamed))
     return yesNoOrChoice(sentence, words, texts);
-  return expects?.kind === 'spelling' ? { ...expects, names: namesSaid(reply, said) } : expects;
+  return expects && withNames(expects, reply, said);
+}
+
+/** Adds the names that may be spelled, of the reply and of the caller's words before it. */
+export function withNames(expects: Expectation, reply: string, said: string): Expectation {
+  return expects.kind === 'spelling' ? { ...expects, names: namesSaid(reply, said) } : expects;
 }
 
 function yesNoOrChoice(sentence: string, words: string, texts: QuestionTexts): Expectation | null {

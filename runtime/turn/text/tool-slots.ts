@@ -80,11 +80,12 @@ function expectsBySchema({ enum: values, format, pattern }: Property): Expectati
   if (format !== undefined) return null;
   const code = pattern === undefined ? null : codeOf(pattern);
   if (code === null) return null;
-  const lengths = range(code.least, code.most);
+  const lengths = lengthsBetween(code.least, code.most);
   return lengths === null ? null : { kind: code.isDigits ? 'digits' : 'code', lengths };
 }
 
-function choiceOf(values: readonly string[]): Expectation | null {
+/** One of these texts, of which callers may say the last word only; null if that is not clear. */
+export function choiceOf(values: readonly string[]): Expectation | null {
   const options = values.map((value) => wordsOf(value).at(-1) ?? '');
   const isClear = options.length > 1 && new Set(options).size === options.length && !options.includes('');
   return isClear ? { kind: 'choice', options } : null;
@@ -93,7 +94,8 @@ function choiceOf(values: readonly string[]): Expectation | null {
 /** One or two characters are words of other answers, too. */
 const FEWEST_CHARACTERS = 3;
 
-function range(least: number, most: number): readonly number[] | null {
+/** All lengths of a number or a code; null if it is not dictated, or its end would not show. */
+export function lengthsBetween(least: number, most: number): readonly number[] | null {
   const isUsable = least >= FEWEST_CHARACTERS && most >= least && most <= MOST_CHARACTERS;
   if (!isUsable || most - least > WIDEST_RANGE) return null;
   return Array.from({ length: most - least + 1 }, (_, index) => least + index);
@@ -119,7 +121,7 @@ function expectsByDescription(description: string, { digits }: QuestionTexts): E
   if (before.slice(0, first).some((token) => BOUNDS.has(token))) return null;
   const [least, most = least] = numbers;
   if (least === undefined || most === undefined || numbers.length > 2) return null;
-  const lengths = range(least, most);
+  const lengths = lengthsBetween(least, most);
   return lengths === null ? null : { kind: 'digits', lengths };
 }
 

@@ -3,7 +3,8 @@
  * most one utterance at a time.
  */
 
-import { expectationOf } from '../../text/expectation.ts';
+import { type Expectation, expectationOf, withNames } from '../../text/expectation.ts';
+import { normalised } from '../../text/normalised.ts';
 import { type Draft, emit, explain, nextReplyId, recordMessage } from '../draft.ts';
 import { enter, stopPhaseTimer } from '../phases.ts';
 import { WORDLESS_INTERRUPTION_MS } from '../turn-config.ts';
@@ -206,10 +207,7 @@ export function recordHeard(draft: Draft, utterance: Utterance, heard: string): 
     });
   if (text === '') return;
   draft.lastSaid = { text, endMs: draft.atMs };
-  if (!leavesQuestionOpen(draft, utterance, text)) {
-    const { language, slots = [] } = draft.config;
-    draft.expects = expectationOf(text, language, { said: answer?.turn.text ?? '', slots });
-  }
+  if (!leavesQuestionOpen(draft, utterance, text)) draft.expects = expectedAfter(draft, utterance, text);
   recordMessage(draft, {
     role: 'assistant',
     content: text,
@@ -217,6 +215,17 @@ export function recordHeard(draft: Draft, utterance: Utterance, heard: string): 
     createdAtMs: utterance.startedMs ?? draft.atMs,
   });
   if (utterance.kind === 'notice') draft.history = [...draft.history, { role: 'assistant', content: text }];
+}
+
+/** The answer that the words which were heard ask for: as the model says, if they are all of its reply. */
+function expectedAfter(draft: Draft, { replyId }: Utterance, heard: string): Expectation | null {
+  const { language, slots = [] } = draft.config;
+  const answer = answerOf(draft);
+  const said = answer?.turn.text ?? '';
+  const { expects, replyId: hinted, text = '' } = answer?.generation ?? {};
+  if (expects === undefined || hinted !== replyId || normalised(heard) !== normalised(text))
+    return expectationOf(heard, language, { said, slots });
+  return expects && withNames(expects, heard, said);
 }
 
 /** A hold line, "are you still there?" and a request to repeat, of which perhaps only a part was heard. */

@@ -63,6 +63,9 @@ export function onReply(draft: Draft, input: ReplyInput): void {
       noteBackendProgress(draft);
       return;
     }
+    case 'reply.expects':
+      changeGeneration(draft, replyId, (generation) => ({ ...generation, expects: input.expects }));
+      return;
     case 'reply.generated':
       changeGeneration(draft, replyId, (generation) => ({ ...generation, status: 'done' }));
       if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting')

@@ -14,7 +14,15 @@ export function ConversationTab({ config, set }: EditorProps) {
   return (
     <Stack>
       <Section title="Taking turns">
-        <DraftFields section="turns" conversation={conversation} change={change} />
+        <Stack>
+          <DraftFields section="turns" conversation={conversation} change={change} />
+          <Switch
+            label="The model says what it expects"
+            description="After a question, as a cue that is never spoken: the agent waits until it has the answer."
+            checked={config.answer_hints?.enabled ?? false}
+            onChange={(event) => set('answer_hints', { enabled: event.currentTarget.checked })}
+          />
+        </Stack>
       </Section>
       <Section title="Silence and the end">
         <DraftFields section="silence" conversation={conversation} change={change} />

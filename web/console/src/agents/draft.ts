@@ -19,7 +19,10 @@ export interface EditorProps {
 const NOT_CONFIGURED = new Set(['agent_id', 'config_hash', 'updated_at']);
 
 /** The meaning of sections that a configuration may lack. */
-const ABSENT: { readonly [Name in Section]?: AgentConfig[Name] } = { tool_servers: { tool_server_ids: [] } };
+const ABSENT: { readonly [Name in Section]?: AgentConfig[Name] } = {
+  tool_servers: { tool_server_ids: [] },
+  answer_hints: { enabled: false },
+};
 
 /** Sections that differ from the loaded configuration, as the body of a PATCH. Null if none differ. */
 export function changedSections(saved: AgentConfig, edited: AgentConfig): Record<string, unknown> | null {
@@ -57,6 +60,7 @@ export function restorePatch(snapshot: AgentConfig): Record<string, unknown> {
     // A part that the snapshot does not have is removed.
     custom_speech: speech ? { asr: null, tts: null, ...speech } : null,
     tool_servers: snapshot.tool_servers ?? null,
+    answer_hints: snapshot.answer_hints ?? null,
   };
 }
 
