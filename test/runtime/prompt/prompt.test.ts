@@ -46,6 +46,12 @@ describe('the prompt', () => {
     expect([hasCues(true), hasCues(false)]).toEqual([true, false]);
   });
 
+  it('lists the hints of expected answers for an agent with hints, in a language whose answers are judged', () => {
+    const hasHints = (answer_hints: boolean, speaking_language: 'en' | 'ja') =>
+      stablePrompt({ ...testPlan({ voice: { speaking_language } }), answer_hints }, asIs).includes('[expects');
+    expect([hasHints(true, 'en'), hasHints(false, 'en'), hasHints(true, 'ja')]).toEqual([true, false, false]);
+  });
+
   it('has the date and zone once and the time before every reply, or neither without world context', () => {
     const plan = testPlan();
     expect(stablePrompt(plan, asIs)).toContain(
