@@ -2,6 +2,7 @@
  * Callers who make a sound while the agent speaks, in virtual time: words that only show that they listen,
  * coughs and laughter, which must not cut the agent off, and words that are meant to.
  */
+import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { TurnScript } from '#test/runtime/turn/turn-script.ts';
 import { createRandom } from '#test/simulation/random.ts';
@@ -37,7 +38,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   },
   fr: {
     listening: ['mhm', "d'accord", 'oui oui', 'ah bon', 'très bien', 'ok parfait', 'je vois', 'super'],
-    meant: ['attendez', 'stop merci', 'non ce n\'est pas ça', 'une seconde', 'et le lundi'],
+    meant: ['attendez', 'stop merci', "non ce n'est pas ça", 'une seconde', 'et le lundi'],
   },
   es: {
     listening: ['ajá', 'sí sí', 'vale perfecto', 'muy bien', 'ah bueno', 'de acuerdo', 'claro claro', 'ya ya'],
@@ -101,14 +102,18 @@ function isCutOff({ text, voicedMs }: Sound, language: string, seed: number): bo
   const script = TurnScript.speaking(REPLY, settings).after(random.between(300, 3_000));
   const startMs = script.nowMs;
   const lastsMs = Math.round(voicedMs * random.between(0.8, 1.3));
-  const facts = [
-    ...(lastsMs >= REACHED_MS ? [{ ms: REACHED_MS, fact: { type: 'voice.reached', voicedMs: REACHED_MS } }] : []),
-    ...(text === null ? [] : [{ ms: INTERIM_MS, fact: { type: 'transcript.interim', text } }]),
+  const facts: readonly { readonly ms: number; readonly fact: TurnFact }[] = [
+    ...(lastsMs < REACHED_MS
+      ? []
+      : [{ ms: REACHED_MS, fact: { type: 'voice.reached' as const, voicedMs: REACHED_MS } }]),
     { ms: lastsMs, fact: { type: 'voice.stopped', speechEndMs: startMs + lastsMs, voicedMs: lastsMs } },
     ...(text === null
       ? []
-      : [{ ms: Math.max(INTERIM_MS, lastsMs + FINALISED_MS), fact: { type: 'transcript.final', text } }]),
-  ] as const;
+      : [
+          { ms: INTERIM_MS, fact: { type: 'transcript.interim' as const, text } },
+          { ms: lastsMs + FINALISED_MS, fact: { type: 'transcript.final' as const, text } },
+        ]),
+  ];
   script.take({ type: 'voice.started', speechStartMs: startMs });
   for (const { ms, fact } of facts.toSorted((a, b) => a.ms - b.ms)) script.at(startMs + ms).take(fact);
   script.after(SETTLED_MS);

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { type Answered, answer } from '#bench/answers/callers.ts';
 import { ANSWERS } from '#bench/answers/catalogue.ts';
+import { listened } from '#bench/answers/listeners.ts';
+import { UNSEEN } from '#bench/answers/unseen.ts';
 
 const CALLERS = 20;
 const DEFAULT_WAIT_MS = 550;
 
 function answersIn(language: string): readonly Answered[] {
-  return (ANSWERS[language]?.heldBack ?? []).flatMap(([kind, question, text], row) =>
+  return [...(ANSWERS[language]?.heldBack ?? []), ...(UNSEEN[language] ?? [])].flatMap(([kind, question, text], row) =>
     Array.from({ length: CALLERS }, (_, caller) =>
       answer(
         { language, kind, question, breaths: text.split(' | ') },
@@ -27,5 +29,11 @@ describe('callers who answer what the agent asked, of answers that no rule was t
     const waits = answersIn(language).flatMap(({ waitMs }) => waitMs ?? []);
     const sooner = waits.filter((waitMs) => waitMs < DEFAULT_WAIT_MS);
     expect(sooner.length).toBeGreaterThan(0.4 * waits.length);
+  });
+});
+
+describe('callers who make a sound while the agent speaks', () => {
+  it.each(Object.entries(listened()))('in %s: none that only shows that they listen cuts it off', (_, heard) => {
+    expect(heard).toMatchObject({ falsePer100: 0, missedPer100: 0 });
   });
 });

@@ -222,10 +222,11 @@ function expectedAfter(draft: Draft, { replyId }: Utterance, heard: string): Exp
   const { language, slots = [] } = draft.config;
   const answer = answerOf(draft);
   const said = answer?.turn.text ?? '';
-  const { expects, replyId: hinted, text = '' } = answer?.generation ?? {};
-  if (expects === undefined || hinted !== replyId || normalised(heard) !== normalised(text))
+  const generation = answer?.generation;
+  const hint = generation?.replyId === replyId ? generation.expects : undefined;
+  if (hint === undefined || normalised(heard) !== normalised(generation?.text ?? ''))
     return expectationOf(heard, language, { said, slots });
-  return expects && withNames(expects, heard, said);
+  return hint && withNames(hint, heard, said);
 }
 
 /** A hold line, "are you still there?" and a request to repeat, of which perhaps only a part was heard. */
