@@ -4,6 +4,7 @@
  * after they are requested, the model and the voice answer at once.
  */
 
+import type { Expectation } from '#runtime/turn/text/expectation.ts';
 import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { TurnScript } from '#test/runtime/turn/turn-script.ts';
 import { createRandom, logNormal } from '#test/simulation/random.ts';
@@ -27,6 +28,8 @@ export interface Exchange {
   readonly kind: Kind;
   readonly question: string;
   readonly breaths: readonly string[];
+  /** What the model says that it expects; null: anything. Absent without a hint. */
+  readonly hint?: Expectation | null;
 }
 
 /** The result of one answer. */
@@ -41,12 +44,13 @@ export interface Answered {
 
 /** One caller, drawn from `seed`. */
 export function answer(exchange: Exchange, seed: number, responseWaitMs: number): Answered {
-  const { breaths, kind, language, question } = exchange;
+  const { breaths, hint, kind, language, question } = exchange;
   const random = createRandom(seed);
   const settings = { language, phrases: phrasesFor(language), responseMaxWaitMs: null };
   const script = TurnScript.speaking(question, settings);
   // The caller's first words are taken at the usual time, whatever the setting is.
   script.state = { ...script.state, config: { ...script.state.config, responseWaitMs } };
+  if (hint !== undefined) script.take({ type: 'reply.expects', replyId: 'r1', expects: hint });
   script.take({ type: 'playout.finished', replyId: 'r1', heard: question }).after(400);
   for (const [index, text] of breaths.entries()) {
     const isLast = index === breaths.length - 1;

@@ -21,7 +21,7 @@ import {
   writeReport,
   writeResults,
 } from './report.ts';
-import { UNSEEN } from './unseen.ts';
+import { hintOf, UNSEEN } from './unseen.ts';
 
 /** Callers for each answer. */
 const CALLERS = 100;
@@ -32,13 +32,19 @@ const WAITS_MS = [300, 400, DEFAULT_WAIT_MS, 700, 900, 1_200, 1_600, 2_000];
 const { values } = parseArgs({ options: { 'as-before': { type: 'boolean', default: false } } });
 
 function rowsOf(set: AnswerSet): Readonly<Record<string, readonly Row[]>> {
-  if (set === 'unseen') return UNSEEN;
+  if (set === 'unseen' || set === 'hinted') return UNSEEN;
   return Object.fromEntries(Object.entries(ANSWERS).map(([language, answers]) => [language, answers[set]]));
 }
 
 function exchangesOf(set: AnswerSet): readonly Exchange[] {
   return Object.entries(rowsOf(set)).flatMap(([language, rows]) =>
-    rows.map(([kind, question, text]) => ({ language, kind, question, breaths: text.split(' | ') })),
+    rows.map((row) => ({
+      language,
+      kind: row[0],
+      question: row[1],
+      breaths: row[2].split(' | '),
+      ...(set === 'hinted' ? { hint: hintOf(row, language) } : {}),
+    })),
   );
 }
 

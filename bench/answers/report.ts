@@ -10,13 +10,14 @@ const IMAGES = new URL('../../docs/images/answers/', import.meta.url);
 const RESULTS = new URL('./results.json', import.meta.url);
 const [BEGIN, END] = ['<!-- answers: written by npm run scenes:answers -->', '<!-- end of answers -->'];
 
-/** Answers that rules were written against, and answers on which nothing was tuned. */
-export const SETS = ['tuning', 'heldBack', 'unseen'] as const;
+/** Answers that rules were written against, and those that are held back; `hinted`: with the model's hints. */
+export const SETS = ['tuning', 'heldBack', 'unseen', 'hinted'] as const;
 export type AnswerSet = (typeof SETS)[number];
 const TITLES: Readonly<Record<AnswerSet, string>> = {
   tuning: 'tuning',
   heldBack: 'held back',
   unseen: 'unseen',
+  hinted: 'unseen, with hints',
 };
 /** Those of the plot. */
 const DRAWN = ['heldBack', 'unseen'] as const satisfies readonly AnswerSet[];

@@ -3,6 +3,7 @@
  * taken, and no rule, word or wait was chosen by it. Numbers are said as callers say them, also where the
  * rules do not know that form.
  */
+import type { Expectation } from '#runtime/turn/text/expectation.ts';
 import type { Row } from './catalogue.ts';
 
 /** By language. */
@@ -178,3 +179,40 @@ export const UNSEEN: Readonly<Record<string, readonly Row[]>> = {
     ['open', 'De que se trata?', 'a minha internet não funciona desde ontem'],
   ],
 };
+
+const OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  en: ['morning', 'afternoon'],
+  de: ['montag', 'dienstag'],
+  fr: ['lundi', 'mardi'],
+  es: ['lunes', 'martes'],
+  it: ['lunedì', 'martedì'],
+  nl: ['maandag', 'dinsdag'],
+  pt: ['segunda', 'terça'],
+};
+const EIGHT_DIGITS = /eight|acht|huit|ocho|otto|oito/;
+
+/** What a model that gives hints says of such a question. */
+export function hintOf([kind, question]: Row, language: string): Expectation | null {
+  switch (kind) {
+    case 'number':
+      return EIGHT_DIGITS.test(question) ? { kind: 'digits', lengths: [8] } : { kind: 'phone' };
+    case 'email':
+      return { kind: 'email' };
+    case 'spelling':
+      return { kind: 'spelling', names: [] };
+    case 'date':
+      return { kind: 'birth' };
+    case 'yes':
+      return { kind: 'yes_no', isOffer: false };
+    case 'option':
+      return { kind: 'choice', options: OPTIONS[language] ?? [] };
+    case 'address':
+      return { kind: 'postal' };
+    case 'hesitation':
+    case 'trailing':
+    case 'open':
+      return null;
+    default:
+      return kind satisfies never;
+  }
+}
