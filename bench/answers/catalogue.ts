@@ -1,7 +1,7 @@
 /**
  * Questions of agents and answers of callers, in the languages whose questions are known. `|` is a pause
  * within an answer. Rules are written against the first set of each language; no wait is chosen by the second,
- * which showed mistakes that were mended. The third, `unseen.ts`, decides nothing.
+ * which showed mistakes that were mended. `opened.ts` and `unseen.ts` have further ones.
  */
 
 /** Kind of an answer. */
@@ -40,7 +40,11 @@ export const ANSWERS: Readonly<Record<string, Answers>> = {
       ['yes', 'Is that correct?', 'Yes, that is correct.'],
       ['option', 'Is that for pickup or delivery?', 'Delivery.'],
       ['address', "What's your address?", '12 Main Street | Springfield | 62704'],
-      ['address', 'And the billing address?', 'two twenty Oak Lane | Austin Texas | seven eight seven oh one'],
+      [
+        'address',
+        'And the billing address?',
+        'two twenty Oak Lane | Austin Texas | seven eight seven oh one',
+      ],
       ['hesitation', 'How can I help you?', 'I would like a table for | two people tomorrow'],
       ['trailing', 'How can I help you?', 'I wanted to ask about um | the opening hours'],
       ['open', 'How can I help you?', 'I want to book a table.'],

@@ -15,6 +15,8 @@ const REPLY = 'We are open from nine in the morning until ten in the evening, an
 const REACHED_MS = 256;
 /** From the first word to its interim result. */
 const INTERIM_MS = 300;
+/** Between reports that the reply is being played. */
+const PLAYED_MS = 500;
 /** By then the agent has resumed or stopped. */
 const SETTLED_MS = 5_000;
 /** Coughs, cleared throats and laughter, by the length of their voice. */
@@ -41,7 +43,16 @@ const WORDS: Readonly<Record<string, Words>> = {
     meant: ['attendez', 'stop merci', "non ce n'est pas ça", 'une seconde', 'et le lundi'],
   },
   es: {
-    listening: ['ajá', 'sí sí', 'vale perfecto', 'muy bien', 'ah bueno', 'de acuerdo', 'claro claro', 'ya ya'],
+    listening: [
+      'ajá',
+      'sí sí',
+      'vale perfecto',
+      'muy bien',
+      'ah bueno',
+      'de acuerdo',
+      'claro claro',
+      'ya ya',
+    ],
     meant: ['espere', 'pare por favor', 'no eso no es', 'un segundo', 'y el lunes'],
   },
   it: {
@@ -115,7 +126,11 @@ function isCutOff({ text, voicedMs }: Sound, language: string, seed: number): bo
         ]),
   ];
   script.take({ type: 'voice.started', speechStartMs: startMs });
-  for (const { ms, fact } of facts.toSorted((a, b) => a.ms - b.ms)) script.at(startMs + ms).take(fact);
-  script.after(SETTLED_MS);
+  const playing = Array.from({ length: SETTLED_MS / PLAYED_MS }, (_, index) => ({
+    ms: index * PLAYED_MS,
+    fact: { type: 'playout.progressed' as const, replyId: 'r1' },
+  }));
+  for (const { ms, fact } of [...playing, ...facts].toSorted((a, b) => a.ms - b.ms))
+    script.at(startMs + ms).take(fact);
   return script.all('clear').length > 0;
 }

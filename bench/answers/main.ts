@@ -1,15 +1,15 @@
 /**
- * `npm run scenes:answers`: callers of `catalogue.ts` and `unseen.ts` answer in virtual time, and those of
+ * `npm run scenes:answers`: callers of `catalogue.ts`, `opened.ts` and `unseen.ts` answer in virtual time, and those of
  * `listeners.ts` make sounds while the agent speaks, so that the load of the machine changes nothing. Writes
  * the figures to bench/answers/results.json, the tables into docs/measuring.md, and the plot of cut-offs
  * against waits. With `-- --as-before` it writes the figures of comparison only: run it so on the version to
  * compare with.
  */
 import { parseArgs } from 'node:util';
-import { ADDED, ADDS_PER_100 } from './additions.ts';
 import { type Answered, answer, type Exchange } from './callers.ts';
 import { ANSWERS, type Row } from './catalogue.ts';
 import { listened } from './listeners.ts';
+import { OPENED } from './opened.ts';
 import {
   type AnswerSet,
   type Figures,
@@ -21,10 +21,12 @@ import {
   writeReport,
   writeResults,
 } from './report.ts';
-import { hintOf, UNSEEN } from './unseen.ts';
+import { ADDED, hintOf, UNSEEN } from './unseen.ts';
 
 /** Callers for each answer. */
 const CALLERS = 100;
+/** Of them add something to an answer that looks whole, in the set `adding`. */
+const ADDING = 4;
 const DEFAULT_WAIT_MS = 550;
 /** Settings of the curve. */
 const WAITS_MS = [300, 400, DEFAULT_WAIT_MS, 700, 900, 1_200, 1_600, 2_000];
@@ -32,7 +34,8 @@ const WAITS_MS = [300, 400, DEFAULT_WAIT_MS, 700, 900, 1_200, 1_600, 2_000];
 const { values } = parseArgs({ options: { 'as-before': { type: 'boolean', default: false } } });
 
 function rowsOf(set: AnswerSet): Readonly<Record<string, readonly Row[]>> {
-  if (set === 'unseen' || set === 'hinted') return UNSEEN;
+  if (set === 'opened') return OPENED;
+  if (set !== 'tuning' && set !== 'heldBack') return UNSEEN;
   return Object.fromEntries(Object.entries(ANSWERS).map(([language, answers]) => [language, answers[set]]));
 }
 
@@ -48,11 +51,12 @@ function exchangesOf(set: AnswerSet): readonly Exchange[] {
   );
 }
 
-/** The same callers for every setting and version: seeds belong to the answer. Some add to their answer. */
+/** The same callers for every setting and version: seeds belong to the answer. */
 function answered(set: AnswerSet, waitMs: number): readonly Answered[] {
   return exchangesOf(set).flatMap((exchange, index) =>
     Array.from({ length: CALLERS }, (_, caller) => {
-      const added = caller < ADDS_PER_100[exchange.kind] ? [ADDED[exchange.language] ?? ''] : [];
+      const isAdding = set === 'adding' && caller < ADDING;
+      const added = isAdding ? [ADDED[exchange.language] ?? ''] : [];
       const whole = { ...exchange, breaths: [...exchange.breaths, ...added] };
       return answer(whole, 1 + index * CALLERS + caller, waitMs);
     }),

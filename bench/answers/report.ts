@@ -10,14 +10,19 @@ const IMAGES = new URL('../../docs/images/answers/', import.meta.url);
 const RESULTS = new URL('./results.json', import.meta.url);
 const [BEGIN, END] = ['<!-- answers: written by npm run scenes:answers -->', '<!-- end of answers -->'];
 
-/** Answers that rules were written against, and those that are held back; `hinted`: with the model's hints. */
-export const SETS = ['tuning', 'heldBack', 'unseen', 'hinted'] as const;
+/**
+ * Answers that rules were written against, and those that were held back. `hinted`: with the model's hints;
+ * `adding`: some callers add something to an answer that looks whole.
+ */
+export const SETS = ['tuning', 'heldBack', 'opened', 'unseen', 'hinted', 'adding'] as const;
 export type AnswerSet = (typeof SETS)[number];
 const TITLES: Readonly<Record<AnswerSet, string>> = {
   tuning: 'tuning',
   heldBack: 'held back',
+  opened: 'opened',
   unseen: 'unseen',
-  hinted: 'unseen, with hints',
+  hinted: 'unseen with hints',
+  adding: 'unseen, some add',
 };
 /** Those of the plot. */
 const DRAWN = ['heldBack', 'unseen'] as const satisfies readonly AnswerSet[];

@@ -8,14 +8,15 @@ const CALLERS = 20;
 const DEFAULT_WAIT_MS = 550;
 
 function answersIn(language: string): readonly Answered[] {
-  return [...(ANSWERS[language]?.heldBack ?? []), ...(UNSEEN[language] ?? [])].flatMap(([kind, question, text], row) =>
-    Array.from({ length: CALLERS }, (_, caller) =>
-      answer(
-        { language, kind, question, breaths: text.split(' | ') },
-        1 + row * CALLERS + caller,
-        DEFAULT_WAIT_MS,
+  return [...(ANSWERS[language]?.heldBack ?? []), ...(UNSEEN[language] ?? [])].flatMap(
+    ([kind, question, text], row) =>
+      Array.from({ length: CALLERS }, (_, caller) =>
+        answer(
+          { language, kind, question, breaths: text.split(' | ') },
+          1 + row * CALLERS + caller,
+          DEFAULT_WAIT_MS,
+        ),
       ),
-    ),
   );
 }
 
@@ -33,7 +34,10 @@ describe('callers who answer what the agent asked, of answers that no rule was t
 });
 
 describe('callers who make a sound while the agent speaks', () => {
-  it.each(Object.entries(listened()))('in %s: none that only shows that they listen cuts it off', (_, heard) => {
-    expect(heard).toMatchObject({ falsePer100: 0, missedPer100: 0 });
-  });
+  it.each(Object.entries(listened()))(
+    'in %s: none that only shows that they listen cuts it off',
+    (_, heard) => {
+      expect(heard).toMatchObject({ falsePer100: 0, missedPer100: 0 });
+    },
+  );
 });

@@ -184,7 +184,12 @@ function namesSaid(reply: string, said: string): readonly string[] {
 
 /** "The last four digits", "les quatre derniers chiffres". */
 function countedDigits(words: string, texts: QuestionTexts, language: string): readonly Thing[] {
-  const tokens = words.replaceAll('-', ' ').trim().split(' ');
+  const tokens = words
+    .replaceAll('-', ' ')
+    // "Achtstellig" is "acht Stellen".
+    .replace(/(?<=\S)(?=stellige?[nrs]? )/, ' ')
+    .trim()
+    .split(' ');
   const at = tokens.findIndex((token) => texts.digits.split('|').includes(token));
   if (at < 0) return [];
   const lengths = tokens

@@ -23,7 +23,10 @@ const OWN_HESITATIONS = setsOf({
   hu: 'no',
 });
 
-/** Those that are only sounds, and no words of any language. */
+/** Words of a language that are sounds of hesitation in others: "um" is one in Portuguese. */
+const WORDS = setsOf({ pt: 'um' });
+
+/** Those that are only sounds; digits are read first. */
 const FILLERS = new Set('um uh uhm erm hmm mm mmm äh ähm öh euh heu ehm'.split(' '));
 
 /** Words that must be followed by more, per language. */
@@ -34,7 +37,7 @@ export const HANGING: Readonly<Record<string, string>> = {
     'maybe also not very',
   de:
     'und oder aber weil wenn dass der die das ein eine einen einem mein meine meinen dein zu von für mit ' +
-    'ohne in im an auf bei ist sind war ich wir noch nicht',
+    'ohne in im an am auf bei beim vom zum zur ist sind war ich wir noch',
   fr:
     'et ou mais parce que si quand le la les un une des mon ma mes ton de du pour avec sans dans à au en ' +
     "sur chez est sont c'est je nous ne",
@@ -49,7 +52,7 @@ export const HANGING: Readonly<Record<string, string>> = {
     'è sono sta io noi non',
   nl:
     'en of maar omdat als dat die de het een mijn zijn naar van voor met zonder in op aan bij is ben was ' +
-    'ik wij we nog niet',
+    'ik wij we nog',
   ca:
     'i o però perquè si quan que el la els les un una meu meva de del per amb sense en a al és són està ' +
     'jo no',
@@ -153,6 +156,7 @@ function setsOf(lists: Readonly<Record<string, string>>): ReadonlyMap<string, Re
 
 /** True when the text ends in a hesitation. */
 export function endsHesitating(lastWord: string, language: string): boolean {
+  if (WORDS.get(language)?.has(lastWord)) return false;
   return HESITATIONS.has(lastWord) || OWN_HESITATIONS.get(language)?.has(lastWord) === true;
 }
 

@@ -104,7 +104,10 @@ function shortestReading(words: Words): readonly Step[] {
 function singleAt({ language, written }: Words, at: number): Step {
   const word = written[at] ?? '';
   const digits = writtenDigits(word, language);
-  return { length: 1, group: { digits, words: word, isFiller: isFiller(word), isCount: false } };
+  return {
+    length: 1,
+    group: { digits, words: word, isFiller: digits === '' && isFiller(word), isCount: false },
+  };
 }
 
 /** All numbers from ten that begin at a word. */

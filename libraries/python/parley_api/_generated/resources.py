@@ -205,6 +205,7 @@ class Agents(Resource):
         llm: api.AgentConfigChangeLlm = OMITTED,
         custom_speech: Union[api.AgentConfigChangeCustomSpeech, None] = OMITTED,
         tool_servers: Union[api.AgentConfigToolServers, None] = OMITTED,
+        answer_hints: Union[api.AgentConfigAnswerHints, None] = OMITTED,
         options: RequestOptions = RequestOptions(),
     ) -> api.AgentConfig:
         """Change an agent's draft configuration. Applies a partial change and returns the whole draft.
@@ -229,6 +230,7 @@ class Agents(Resource):
                 "llm": llm,
                 "custom_speech": custom_speech,
                 "tool_servers": tool_servers,
+                "answer_hints": answer_hints,
             }),
             is_repeatable=True,
         )

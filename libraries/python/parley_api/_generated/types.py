@@ -1691,6 +1691,11 @@ class AgentConfigToolServers(TypedDict):
     """
 
 
+class AgentConfigAnswerHints(TypedDict):
+    enabled: bool
+    """Whether the model says it. False or null for the section removes the section."""
+
+
 class AgentConfigAnalysisSummary(TypedDict):
     enabled: bool
     """Whether a summary is written after each call."""
@@ -1864,6 +1869,10 @@ class _AgentConfig(TypedDict):
 class AgentConfig(_AgentConfig, total=False):
     tool_servers: AgentConfigToolServers
     """MCP servers whose tools the agent may use. Absent without any."""
+    answer_hints: AgentConfigAnswerHints
+    """Lets the model say which answer its question expects, as a cue that is never spoken, so that the agent
+    knows when an answer is whole. Absent: it does not.
+    """
     custom_speech: AgentConfigCustomSpeech
     """A recogniser or a voice on a server of yours. Absent without any; null removes it."""
 
@@ -3729,6 +3738,10 @@ class AgentConfigChange(TypedDict, total=False):
     """A recogniser or a voice on a server of yours. Absent without any; null removes it."""
     tool_servers: Union[AgentConfigToolServers, None]
     """MCP servers whose tools the agent may use. Absent without any."""
+    answer_hints: Union[AgentConfigAnswerHints, None]
+    """Lets the model say which answer its question expects, as a cue that is never spoken, so that the agent
+    knows when an answer is whole. Absent: it does not.
+    """
 
 
 class PageQuery(TypedDict, total=False):

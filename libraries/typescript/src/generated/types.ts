@@ -1841,6 +1841,11 @@ export interface AgentConfigToolServers {
   tool_server_ids: string[];
 }
 
+export interface AgentConfigAnswerHints {
+  /** Whether the model says it. False or null for the section removes the section. */
+  enabled: boolean;
+}
+
 export interface AgentConfigAnalysisSummary {
   /** Whether a summary is written after each call. */
   enabled: boolean;
@@ -2007,6 +2012,11 @@ export interface AgentConfig {
   knowledge_base: AgentConfigKnowledgeBase;
   /** MCP servers whose tools the agent may use. Absent without any. */
   tool_servers?: AgentConfigToolServers | undefined;
+  /**
+   * Lets the model say which answer its question expects, as a cue that is never spoken, so that the agent
+   * knows when an answer is whole. Absent: it does not.
+   */
+  answer_hints?: AgentConfigAnswerHints | undefined;
   /** What the model extracts from the transcript after a call: a summary, data fields and criteria. */
   analysis: AgentConfigAnalysis;
   /** Standard instructions that are added to the system prompt. The model may fail to follow them. */
@@ -3984,6 +3994,11 @@ export interface AgentConfigChange {
   custom_speech?: AgentConfigChangeCustomSpeech | null | undefined;
   /** MCP servers whose tools the agent may use. Absent without any. */
   tool_servers?: AgentConfigToolServers | null | undefined;
+  /**
+   * Lets the model say which answer its question expects, as a cue that is never spoken, so that the agent
+   * knows when an answer is whole. Absent: it does not.
+   */
+  answer_hints?: AgentConfigAnswerHints | null | undefined;
 }
 
 export interface PageQuery {

@@ -18,15 +18,14 @@ export const USUALLY_GOES_ON = 0.2;
  */
 export const GOES_ON = {
   number: 0.02,
-  /** "That's correct", and "no" where more help is offered. Reservations follow soon after such words. */
-  yesOrNo: 0.08,
+  /** "That's correct", and "no" where more help is offered. */
+  yesOrNo: 0.04,
   /** An address after which no country follows. */
   closedEmail: 0.04,
   email: 0.08,
-  /** "Ann, A N N" may have another letter, which is why callers spell. */
-  spelled: 0.08,
+  spelled: 0.04,
   date: 0.04,
-  option: 0.08,
+  option: 0.04,
   /** A town may have more words. */
   address: 0.04,
   /** Many callers say street and number, and wait to be asked for the town. */

@@ -26,6 +26,7 @@ const NO_POSTCODE: Fit = { goesOn: null, note: has('no postcode') };
 const NO_TOWN: Fit = { goesOn: null, note: has('no town') };
 /** Some callers say no more. */
 const STREET_AND_NUMBER: Fit = { goesOn: GOES_ON.streetOnly, note: has('street and number') };
+const NO_CODE_YET: Fit = { goesOn: GOES_ON.streetOnly, note: has('no postcode yet') };
 
 /** `tokens` are bare words in lower case, without courtesies. */
 export function postalFit(tokens: readonly string[], texts: PostalTexts, language: string): Fit | null {
@@ -77,10 +78,10 @@ function townFirst({ groups, last, isOneRun }: Said, texts: PostalTexts): Fit | 
   const ending = groups.slice(-BRITISH_WORDS).map(({ digits, words }) => digits || words);
   if (BRITISH_CODE.test(ending.join(''))) return WHOLE;
   const after = groups.slice(last.end).map(({ words }) => words);
-  if (after.length > 0) return isStreet(after.at(-1) ?? '', texts) ? STREET_AND_NUMBER : null;
+  if (after.length > 0) return isStreet(after.at(-1) ?? '', texts) ? STREET_AND_NUMBER : NO_CODE_YET;
   if (isOneRun) return null;
   // A flat's number, or the beginning of a zip code.
-  return texts.atEnd.includes(last.digits) ? WHOLE : STREET_AND_NUMBER;
+  return texts.atEnd.includes(last.digits) ? WHOLE : NO_CODE_YET;
 }
 
 /** Street and house number, in either order, then the postcode, then the town. */
@@ -94,11 +95,14 @@ function codeFirst({ groups, last, isOneRun, street }: Said, texts: PostalTexts)
   const least = isOneRun ? shortest + 1 : shortest;
   const hasCode = last.digits >= least && last.digits <= longest + LONGEST_HOUSE_NUMBER;
   const town = withoutCodeLetters(after);
-  if (town.length === 0) {
-    if (isOneRun && last.digits < shortest) return STREET_AND_NUMBER;
-    return hasCode ? NO_TOWN : NO_POSTCODE;
-  }
-  if (!hasCode || town.length > TOWN_WORDS) return null;
+  if (town.length > TOWN_WORDS) return null;
+  if (town.length > 0) return ofTown(town, hasCode, texts);
+  if (isOneRun && last.digits < shortest) return STREET_AND_NUMBER;
+  return hasCode ? NO_TOWN : NO_POSTCODE;
+}
+
+function ofTown(town: readonly string[], hasCode: boolean, texts: PostalTexts): Fit | null {
+  if (!hasCode) return texts.atEnd.length > 0 ? NO_CODE_YET : null;
   return texts.townBegins.split('|').includes(town.at(-1) ?? '') ? NO_TOWN : WHOLE;
 }
 

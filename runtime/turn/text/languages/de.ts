@@ -51,15 +51,16 @@ export const de = {
     open:
       'wer|wen|wem|wessen|was|welche|welcher|welches|welchen|welchem|wann|wo|woher|wohin|warum|wieso|' +
       'weshalb|wie|wieviel|womit|wofür|worum|sagen sie mir|erzählen|beschreiben|erklären|wiederholen|' +
-      'noch einmal sagen|nennen|geben|darf ich fragen',
+      'noch einmal sagen|nennen|geben|vorlesen|durchgeben|mitteilen|darf ich fragen',
     offers: 'sonst noch|noch etwas|noch was|weitere fragen|noch fragen|weiterhelfen',
     or: 'oder',
     requests: 'bitte|nennen sie|sagen sie|ich brauche|brauche ich',
-    phone: 'telefonnummer|handynummer|mobilnummer|rufnummer|rückrufnummer',
+    phone:
+      'telefonnummer|handynummer|mobilnummer|rufnummer|rückrufnummer|unter welcher nummer|auf welcher nummer',
     // Mobile numbers have one length for each beginning.
     phoneLengths: '015=12|016=11|01609=12|017=11|0176=12|0=8,12',
     numbers: '',
-    digits: 'ziffern|stellen',
+    digits: 'ziffern|stellen|stellig|stellige|stelligen|stelliger|stelliges',
     email: 'e-mail|email|e-mail-adresse|email-adresse|mailadresse|e-mailadresse|emailadresse',
     postal: {
       names:
@@ -72,7 +73,7 @@ export const de = {
       atEnd: [],
       townBegins: 'am|an|im|bei|ob|bad|sankt|st|neu|groß|klein|alt',
     },
-    spelling: 'buchstabieren|buchstabiere',
+    spelling: 'buchstabieren|buchstabiere|schreibt man|schreiben sie|schreibt sich',
     fullName: 'vor und nachname|vor und nachnamen|vollständiger name|vollständigen namen|voller name',
     birth: 'geburtsdatum|geboren',
     several: 'telefonnummern|handynummern|nummern|e-mail-adressen|adressen|postleitzahlen|beide',

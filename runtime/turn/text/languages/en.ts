@@ -52,13 +52,14 @@ export const en = {
       'explain|say that|say it|repeat|more about|give me|show me|walk me|may i have|may i get|may i take|' +
       'can i have|can i get|can i take|could i have|could i get|could i take|may i ask|elaborate|' +
       'clarify|specify|do you know|do you have your|do you have the|provide your|share your|' +
-      'you confirm|you verify|you provide|please confirm|please verify|please provide',
+      'read me|read out|read it|read off|you confirm|you verify|you provide|please confirm|please verify|please provide',
     offers: 'anything else|something else|anything more|any other questions|any more questions|any questions',
     or: 'or',
     requests: "please|tell me|give me|i need|i also need|i'll need|say",
     phone:
       'phone number|telephone number|mobile number|cell number|cellphone number|callback number|' +
-      'contact number|number to reach|number to call|number we can reach|number i can reach|' +
+      'contact number|what number can|which number can|what number should|at what number|best number to|' +
+      'number to reach|number to call|number we can reach|number i can reach|' +
       'number can we reach',
     // No area code of North America has a second digit 9, or begins with 37 or 96: countries have such codes.
     phoneLengths:
@@ -78,7 +79,7 @@ export const en = {
       atEnd: [5, 9],
       townBegins: 'new|saint|st|san|los|las|fort|salt|el',
     },
-    spelling: 'spell|spelling|letter by letter',
+    spelling: 'spell|spelling|spelled|spelt|letter by letter',
     fullName: 'full name|first and last name|name and surname',
     birth: 'date of birth|birth date|birthdate|born',
     several:

@@ -46,11 +46,14 @@ export const es = {
     courtesy: 'por favor|gracias|muchas gracias|señor|señora|señorita',
     open:
       'quién|qué|cuál|cuáles|cuándo|dónde|por qué|cómo|cuánto|cuánta|cuántos|cuántas|dígame|decirme|' +
-      'explicar|explicarme|describir|repetir|repetirme|darme|me da|me dice|me puede dar|me puede decir',
+      'explicar|explicarme|describir|repetir|repetirme|darme|me da|me dice|me puede dar|me puede decir|' +
+      'me lee|leerme|me indica|indicarme|me facilita|facilitarme',
     offers: 'algo más|otra cosa|alguna otra|alguna pregunta|ayudarle más',
     or: 'o|u',
     requests: 'por favor|dígame|deme|necesito|indíqueme',
-    phone: 'número de teléfono|teléfono|número de móvil|número de celular|número de contacto',
+    phone:
+      'número de teléfono|teléfono|número de móvil|número de celular|número de contacto|a qué número|' +
+      'en qué número',
     // Codes of countries, which callers say without "plus", make a number longer.
     phoneLengths:
       '6=8,9,10|7=8,9,10|8=8,9,10|9=8,9,11|0=10,11|34=8,10,11|51=8,10,11|52=8,10,12|54=8,10,13|' +
@@ -67,7 +70,7 @@ export const es = {
       atEnd: [],
       townBegins: 'san|santa|santo|las|los|la|el|villa',
     },
-    spelling: 'deletrear|deletree|deletrearlo|deletrearme',
+    spelling: 'deletrear|deletree|deletrearlo|deletrearme|se escribe|se deletrea',
     fullName: 'nombre completo|nombre y apellido|nombre y apellidos',
     birth: 'fecha de nacimiento|nació',
     several:

@@ -50,11 +50,11 @@ export const fr = {
       'qui|que puis-je|que voulez-vous|que souhaitez-vous|quoi|quel|quelle|quels|quelles|quand|où|pourquoi|' +
       "comment|combien|qu'est-ce que|" +
       "qu'est-ce qui|dites-moi|expliquer|décrire|répéter|préciser|donner|me dire|puis-je avoir|" +
-      'pourrais-je avoir',
+      'pourrais-je avoir|me lire|lisez-moi|me communiquer|indiquer',
     offers: "autre chose|d'autres questions|d'autre",
     or: 'ou',
     requests: "s'il vous plaît|donnez-moi|dites-moi|j'ai besoin",
-    phone: 'numéro de téléphone|numéro de portable|numéro de mobile',
+    phone: 'numéro de téléphone|numéro de portable|numéro de mobile|à quel numéro|sur quel numéro',
     phoneLengths: '0=9,10',
     numbers: '',
     digits: 'chiffres',
@@ -68,7 +68,7 @@ export const fr = {
       atEnd: [],
       townBegins: 'saint|sainte|la|le|les',
     },
-    spelling: 'épeler|épelez',
+    spelling: "épeler|épelez|s'écrit|s'épelle|écrivez-vous",
     fullName: 'nom complet|nom et prénom|prénom et nom|nom et votre prénom|prénom et votre nom',
     birth: 'date de naissance|né|née',
     several: 'numéros de téléphone|numéros|adresses|e-mails|codes|noms|tous les deux|les deux',

@@ -49,11 +49,12 @@ export const it = {
     open:
       "chi|cosa|che cosa|che giorno|che ora|a che|di che|in che|quale|quali|quando|dove|dov'è|perché|" +
       "qual|cos'è|com'è|come|quanto|quanta|quanti|quante|" +
-      'mi dica|mi dice|dirmi|spiegare|spiegarmi|descrivere|ripetere|darmi|mi dà|può darmi',
+      'mi dica|mi dice|dirmi|spiegare|spiegarmi|descrivere|ripetere|darmi|mi dà|può darmi|mi legge|' +
+      'leggermi|mi comunica|indicarmi',
     offers: "qualcos'altro|c'è altro|serve altro|desidera altro|fare altro|altre domande",
     or: 'o|oppure',
     requests: 'per favore|mi dica|mi dia|ho bisogno',
-    phone: 'numero di telefono|numero di cellulare|recapito telefonico',
+    phone: 'numero di telefono|numero di cellulare|recapito telefonico|a che numero|a quale numero',
     phoneLengths: '3=9,10|39=9,12',
     numbers: '',
     digits: 'cifre',
@@ -68,7 +69,7 @@ export const it = {
       atEnd: [],
       townBegins: 'san|santa|la|reggio|castel',
     },
-    spelling: 'sillabare|scandire|spelling|lettera per lettera',
+    spelling: 'sillabare|scandire|spelling|lettera per lettera|si scrive',
     fullName: 'nome completo|nome e cognome|nome e il cognome',
     birth: 'data di nascita|nato|nata',
     several: 'numeri di telefono|numeri|indirizzi|codici|nomi|entrambi',

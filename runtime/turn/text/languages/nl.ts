@@ -38,11 +38,12 @@ export const nl = {
     open:
       'wie|wiens|wat|welke|welk|wanneer|waar|waarom|waarvoor|waarmee|hoe|hoeveel|vertellen|vertel|' +
       'uitleggen|beschrijven|herhalen|geven|zeggen|mag ik vragen|mag ik uw|weet u|weet je|' +
-      'kijken of|vragen of|controleren of',
+      'noemen|voorlezen|doorgeven|kijken of|vragen of|controleren of',
     offers: 'nog iets|verder nog|nog vragen|verder helpen',
     or: 'of',
     requests: 'alstublieft|alsjeblieft|ik heb nodig|mag ik',
-    phone: 'telefoonnummer|mobiele nummer|mobiel nummer|06-nummer|gsm-nummer',
+    phone:
+      'telefoonnummer|mobiele nummer|mobiel nummer|06-nummer|gsm-nummer|op welk nummer|onder welk nummer',
     phoneLengths: '0=9,10',
     numbers: '',
     digits: 'cijfers',
@@ -58,7 +59,7 @@ export const nl = {
       atEnd: [],
       townBegins: 'den|de|sint|st|nieuw',
     },
-    spelling: 'spellen|spel',
+    spelling: 'spellen|spel|hoe schrijf|schrijft u|hoe schrijft',
     fullName: 'volledige naam|voor en achternaam',
     birth: 'geboortedatum|geboren',
     several: 'telefoonnummers|nummers|adressen|e-mailadressen|namen|beide',

@@ -47,12 +47,15 @@ export const pt = {
     closing: 'é só|só isso|é tudo|mais nada|é só isso',
     courtesy: 'por favor|obrigado|obrigada|muito obrigado|muito obrigada|senhor|senhora',
     open:
-      'quem|o que|qual|quais|quando|onde|por que|porquê|como|quanto|quanta|quantos|quantas|diga|' +
-      'dizer|dizer-me|explicar|descrever|repetir|me dar|dar-me|me informar|me passar',
+      'quem|o que|de que|a que|em que|para que|que número|que dia|que hora|que horas|qual|quais|quando|' +
+      'onde|por que|porquê|como|quanto|quanta|quantos|quantas|diga|' +
+      'dizer|dizer-me|explicar|descrever|repetir|me dar|dar-me|me informar|me passar|ler-me|me ler|diz-me|indicar-me',
     offers: 'algo mais|mais alguma|mais algum|outra coisa|alguma dúvida',
     or: 'ou',
     requests: 'por favor|diga|me diga|preciso|informe',
-    phone: 'número de telefone|telefone|número de telemóvel|telemóvel|número de celular|celular',
+    phone:
+      'número de telefone|telefone|número de telemóvel|telemóvel|número de celular|celular|' +
+      'para que número|para qual número|em que número|em qual número',
     phoneLengths: '351=8,12|55=8,13|2=8,9,11|9=8,9,11|=8,11',
     numbers: 'cep=8',
     digits: 'dígitos|algarismos',
@@ -64,9 +67,9 @@ export const pt = {
       streets: 'rua|avenida|praça|travessa|largo|alameda|estrada|rodovia',
       beforeTown: [4, 7],
       atEnd: [8],
-      townBegins: 'são|santa|santo|vila|rio|porto|nova|ponta',
+      townBegins: 'são|santa|santo|vila|rio|nova|ponta',
     },
-    spelling: 'soletrar|soletre',
+    spelling: 'soletrar|soletre|se escreve',
     fullName: 'nome completo|nome e sobrenome|nome e apelido',
     birth: 'data de nascimento|nasceu',
     several: 'números de telefone|telefones|números|e-mails|endereços|códigos|nomes|ambos',

@@ -146,6 +146,9 @@ export type AgentConfig = {
   tool_servers?: {
     tool_server_ids: string[];
   };
+  answer_hints?: {
+    enabled: boolean;
+  };
   analysis: {
     summary: {
       enabled: boolean;
@@ -1389,6 +1392,9 @@ export type Version = {
     };
     tool_servers?: {
       tool_server_ids: string[];
+    };
+    answer_hints?: {
+      enabled: boolean;
     };
     analysis: {
       summary: {
