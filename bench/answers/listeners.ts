@@ -25,21 +25,37 @@ const WORDLESS_MS = [120, 200, 320, 500, 900];
 interface Words {
   /** Show that the caller listens. */
   readonly listening: readonly string[];
+  readonly unseen: readonly string[];
   readonly meant: readonly string[];
 }
 
-/** By language, written before the figures were first taken. */
+/**
+ * By language. The first figures of `listening` showed words that cut the agent off, such as "perfect", and the
+ * lists of acknowledgements were extended. `unseen` was written afterwards.
+ */
 const WORDS: Readonly<Record<string, Words>> = {
   en: {
     listening: ['mhm', 'okay', 'right right', 'oh great', 'uh huh okay', 'sounds good', 'perfect', 'I see'],
+    unseen: [
+      'oh nice',
+      'yeah yeah',
+      'hm okay',
+      'that is great',
+      'ah okay good',
+      'right okay',
+      'mm yeah',
+      'oh I see',
+    ],
     meant: ['wait', 'stop please', 'no that is wrong', 'hold on a second', 'what about Monday'],
   },
   de: {
     listening: ['mhm', 'ja ja', 'okay gut', 'ach so', 'super', 'prima', 'alles klar', 'genau'],
+    unseen: ['ja okay', 'ach ja', 'mhm gut', 'aha okay', 'ja genau', 'na dann', 'ja super', 'gut gut'],
     meant: ['warten Sie', 'stopp bitte', 'nein das ist falsch', 'Moment mal', 'und am Montag'],
   },
   fr: {
     listening: ['mhm', "d'accord", 'oui oui', 'ah bon', 'très bien', 'ok parfait', 'je vois', 'super'],
+    unseen: ["oui d'accord", 'ah oui', 'mm oui', 'oh parfait', 'ok ok', 'bien bien', 'ah très bien', 'hm hm'],
     meant: ['attendez', 'stop merci', "non ce n'est pas ça", 'une seconde', 'et le lundi'],
   },
   es: {
@@ -53,18 +69,40 @@ const WORDS: Readonly<Record<string, Words>> = {
       'claro claro',
       'ya ya',
     ],
+    unseen: ['sí claro', 'ah vale', 'ok ok', 'mm sí', 'oh muy bien', 'bueno vale', 'anda', 'sí perfecto'],
     meant: ['espere', 'pare por favor', 'no eso no es', 'un segundo', 'y el lunes'],
   },
   it: {
     listening: ['mhm', 'sì sì', 'va bene', 'perfetto', 'ah ok', 'certo certo', 'ho capito', 'benissimo'],
+    unseen: [
+      'sì certo',
+      'ah bene',
+      'ok ok',
+      'mm sì',
+      'oh bello',
+      'va bene va bene',
+      'ah capisco',
+      'sì perfetto',
+    ],
     meant: ['aspetti', 'si fermi', 'no è sbagliato', 'un secondo', 'e il lunedì'],
   },
   nl: {
     listening: ['mhm', 'ja ja', 'oké prima', 'ah zo', 'goed goed', 'dat is goed', 'begrepen', 'precies'],
+    unseen: ['ja precies', 'ah oké', 'mm ja', 'ja goed', 'wat fijn', 'oké oké', 'ja hoor', 'ah mooi'],
     meant: ['wacht even', 'stop alstublieft', 'nee dat klopt niet', 'een seconde', 'en op maandag'],
   },
   pt: {
     listening: ['uhum', 'sim sim', 'tá bom', 'muito bem', 'ah ok', 'certo certo', 'percebi', 'ótimo'],
+    unseen: [
+      'sim claro',
+      'ah tá',
+      'ok ok',
+      'mm sim',
+      'oh que bom',
+      'pois claro',
+      'ah entendi',
+      'sim perfeito',
+    ],
     meant: ['espere', 'pare por favor', 'não está errado', 'um segundo', 'e na segunda'],
   },
 };
@@ -74,6 +112,8 @@ export interface Listened {
   readonly replies: number;
   /** Cut off by a sound that was not meant to, of 100. */
   readonly falsePer100: number;
+  /** The same of words by which no list was extended. */
+  readonly unseenPer100: number;
   /** Not cut off by words that were, of 100. */
   readonly missedPer100: number;
 }
@@ -81,14 +121,16 @@ export interface Listened {
 /** By language. */
 export function listened(): Readonly<Record<string, Listened>> {
   return Object.fromEntries(
-    Object.entries(WORDS).map(([language, { listening, meant }]) => {
+    Object.entries(WORDS).map(([language, { listening, meant, unseen }]) => {
       const sounds = [...listening.map((text) => sound(text)), ...WORDLESS_MS.map((ms) => sound(null, ms))];
       const heard = sounds.flatMap((each) => replies(each, language));
       const intended = meant.flatMap((text) => replies(sound(text), language));
       const per100 = (part: number, all: number) => Math.round((1_000 * part) / all) / 10;
+      const fresh = unseen.flatMap((text) => replies(sound(text), language));
       const falsePer100 = per100(heard.filter((isCut) => isCut).length, heard.length);
+      const unseenPer100 = per100(fresh.filter((isCut) => isCut).length, fresh.length);
       const missedPer100 = per100(intended.filter((isCut) => !isCut).length, intended.length);
-      return [language, { replies: heard.length, falsePer100, missedPer100 }];
+      return [language, { replies: heard.length + fresh.length, falsePer100, unseenPer100, missedPer100 }];
     }),
   );
 }

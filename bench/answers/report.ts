@@ -122,9 +122,10 @@ function line(cells: readonly string[]): string {
 
 /** Rows of the languages: replies over which a caller makes a sound. */
 export function listenersTableOf({ listeners = {} }: Results): string {
-  const head = ['Language', 'replies', 'cut off by no interruption, of 100', 'not cut off by one, of 100'];
-  const rows = Object.entries(listeners).map(([language, { replies, falsePer100, missedPer100 }]) =>
-    line([`\`${language}\``, ...[replies, falsePer100, missedPer100].map(String)]),
+  const head = ['Language', 'replies', 'cut off by a listener', 'of unseen words', 'interruptions missed'];
+  const rows = Object.entries(listeners).map(
+    ([language, { falsePer100, missedPer100, replies, unseenPer100 }]) =>
+      line([`\`${language}\``, ...[replies, falsePer100, unseenPer100, missedPer100].map(String)]),
   );
   return [line(head), line(head.map(() => '---')), ...rows].join('\n');
 }

@@ -100,7 +100,19 @@ function onlyQuestion(reply: string, asker: Asker): string | null {
   const preceding = isBefore ? earlier : [before, ...earlier];
   if (preceding.some((sentence) => asks(sentence) || requestsThing(sentence, asker))) return null;
   if (!isBefore) return last;
+  if (asksForAddress(before, last, asker)) return last;
   return goesOn(last, asker) ? null : before;
+}
+
+/** "Where should we deliver it? I need your address." */
+function asksForAddress(question: string, request: string, asker: Asker): boolean {
+  const [asked, requested] = [question, request].map((sentence) => ` ${normalised(sentence)} `);
+  const { open, requests } = asker.texts;
+  if (!hasOne(asked ?? '', open) || !hasOne(requested ?? '', requests)) return false;
+  const things = thingsIn(requested ?? '', asker);
+  return (
+    thingsIn(asked ?? '', asker).length === 0 && things.every(({ expects }) => expects.kind === 'postal')
+  );
 }
 
 function asks(sentence: string): boolean {

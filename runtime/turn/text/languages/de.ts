@@ -19,7 +19,9 @@ export const de = {
     back: 'Entschuldigung, die Verbindung war kurz weg.',
   },
   acknowledgements:
-    'ja|jo|ok|okay|genau|gut|mhm|hm|hmm|aha|ach so|achso|verstehe|klar|alles klar|richtig|stimmt|äh|ähm',
+    'ja|jo|ok|okay|genau|gut|mhm|hm|hmm|aha|ach so|achso|verstehe|klar|alles klar|richtig|stimmt|äh|ähm|' +
+    'ah|oh|super|prima|perfekt|toll|schön|sehr gut|sehr schön|wunderbar|in ordnung|passt|natürlich|gerne|' +
+    'ach ja|verstanden|interessant',
   symbols: {
     at: 'ät',
     dot: 'Punkt',

@@ -15,7 +15,8 @@ export const es = {
     back: 'Perdone, se ha cortado un segundo.',
   },
   acknowledgements:
-    'sí|si|ok|okay|vale|claro|bueno|bien|ajá|aja|mhm|hmm|entiendo|ya|eso|exacto|perfecto|eh|este|ah',
+    'sí|si|ok|okay|vale|claro|bueno|bien|ajá|aja|mhm|hmm|entiendo|ya|eso|exacto|perfecto|eh|este|' +
+    'ah|oh|muy bien|de acuerdo|genial|estupendo|por supuesto|entendido|correcto|está bien|ya veo|qué bien',
   symbols: {
     at: 'arroba',
     dot: 'punto',

@@ -18,7 +18,8 @@ export const fr = {
   },
   acknowledgements:
     "oui|ouais|ok|okay|d'accord|daccord|d’accord|bien|très bien|mhm|hmm|ah|ah oui|je vois|voilà|exact|" +
-    'tout à fait|entendu|euh|hein',
+    'tout à fait|entendu|euh|hein|ah bon|oh|super|parfait|génial|bien sûr|compris|ça marche|impeccable|' +
+    "c'est bien|c'est bon|c'est parfait",
   symbols: {
     at: 'arobase',
     dot: 'point',

@@ -16,7 +16,8 @@ export const pt = {
   },
   acknowledgements:
     'sim|é|ok|okay|tá|tá bom|está bem|certo|claro|pois|pois é|isso|entendi|entendo|aham|uhum|ahã|mhm|hmm|' +
-    'ah|hã',
+    'ah|hã|oh|muito bem|percebi|ótimo|perfeito|excelente|beleza|legal|bom|que bom|exato|entendido|' +
+    'com certeza|maravilha|estou a ver',
   symbols: {
     at: 'arroba',
     dot: 'ponto',
@@ -52,7 +53,7 @@ export const pt = {
       'dizer|dizer-me|explicar|descrever|repetir|me dar|dar-me|me informar|me passar|ler-me|me ler|diz-me|indicar-me',
     offers: 'algo mais|mais alguma|mais algum|outra coisa|alguma dúvida',
     or: 'ou',
-    requests: 'por favor|diga|me diga|preciso|informe',
+    requests: 'por favor|diga|diga-me|diz-me|me diga|preciso|informe',
     phone:
       'número de telefone|telefone|número de telemóvel|telemóvel|número de celular|celular|' +
       'para que número|para qual número|em que número|em qual número',
