@@ -1,33 +1,38 @@
 import { describe, expect, it } from 'vitest';
 import { type Answered, answer } from '#bench/answers/callers.ts';
-import { ANSWERS } from '#bench/answers/catalogue.ts';
+import { ANSWERS, type Row } from '#bench/answers/catalogue.ts';
 import { listened } from '#bench/answers/listeners.ts';
-import { UNSEEN } from '#bench/answers/unseen.ts';
+import { hintOf, UNSEEN } from '#bench/answers/unseen.ts';
 
 const CALLERS = 20;
 const DEFAULT_WAIT_MS = 550;
 
-function answersIn(language: string): readonly Answered[] {
-  return [...(ANSWERS[language]?.heldBack ?? []), ...(UNSEEN[language] ?? [])].flatMap(
-    ([kind, question, text], row) =>
-      Array.from({ length: CALLERS }, (_, caller) =>
-        answer(
-          { language, kind, question, breaths: text.split(' | ') },
-          1 + row * CALLERS + caller,
-          DEFAULT_WAIT_MS,
-        ),
-      ),
-  );
+function answersTo(rows: readonly Row[], language: string, hasHints: boolean): readonly Answered[] {
+  return rows.flatMap((row, index) => {
+    const [kind, question, text] = row;
+    const hint = hasHints ? { hint: hintOf(row, language) } : {};
+    const exchange = { language, kind, question, breaths: text.split(' | '), ...hint };
+    return Array.from({ length: CALLERS }, (_, caller) =>
+      answer(exchange, 1 + index * CALLERS + caller, DEFAULT_WAIT_MS),
+    );
+  });
 }
 
-describe('callers who answer what the agent asked, of answers that no rule was tuned on', () => {
-  it.each(Object.keys(ANSWERS))('in %s: at most one of twenty is cut off', (language) => {
-    const answers = answersIn(language);
+describe.each([
+  ['what the agent asked, of answers by which no wait was chosen', false],
+  ['what the model says it expects, of answers by which nothing was chosen', true],
+] as const)('callers who answer %s', (_, hasHints) => {
+  const rowsOf = (language: string) => (hasHints ? UNSEEN[language] : ANSWERS[language]?.heldBack) ?? [];
+  const cases = Object.keys(ANSWERS).map(
+    (language) => [language, answersTo(rowsOf(language), language, hasHints)] as const,
+  );
+
+  it.each(cases)('in %s: at most one of twenty is cut off', (_language, answers) => {
     expect(answers.filter(({ isCutOff }) => isCutOff).length).toBeLessThanOrEqual(answers.length / 20);
   });
 
-  it.each(Object.keys(ANSWERS))('in %s: two of five are answered sooner than other words', (language) => {
-    const waits = answersIn(language).flatMap(({ waitMs }) => waitMs ?? []);
+  it.each(cases)('in %s: two of five are answered sooner than other words', (_language, answers) => {
+    const waits = answers.flatMap(({ waitMs }) => waitMs ?? []);
     const sooner = waits.filter((waitMs) => waitMs < DEFAULT_WAIT_MS);
     expect(sooner.length).toBeGreaterThan(0.4 * waits.length);
   });

@@ -20,6 +20,8 @@ describe('a question for an address', () => {
     ['en', "What's your email address?", 'email'],
     ['en', 'Your address and phone number?', undefined],
     ['en', 'Is that still your address?', 'yes_no'],
+    ['en', 'Where should we deliver it? I need your address.', 'postal'],
+    ['en', 'What time suits you? I also need your email.', undefined],
     ['en', 'Which city is your address in?', undefined],
     ['de', 'Wie lautet Ihre Anschrift?', 'postal'],
     ['de', 'Ihre E-Mail-Adresse?', 'email'],
@@ -58,9 +60,8 @@ describe('an address', () => {
   it.each([
     ['de', 'Hauptstraße', 'no house number'],
     ['de', 'Hauptstraße 5 80331', 'no town'],
-    ['de', 'Hauptstraße 5 8033', 'no postcode'],
+    ['de', 'Hauptstraße 5 803', 'no postcode'],
     ['de', 'Hauptstraße 5, 61348 Bad', 'no town'],
-    ['de', 'Hauptstraße 5, 60311 Frankfurt am', 'no town'],
     ['nl', 'Kerkstraat 5 1017 G A', 'no town'],
     ['fr', '12 rue de la Paix 75002', 'no town'],
     ['en', 'Main Street', 'no house number'],
@@ -72,6 +73,8 @@ describe('an address', () => {
   it.each([
     ['en', '12 Main Street'],
     ['en', '12 Main Street apartment 4'],
+    ['en', '12 Main Street, Springfield'],
+    ['pt', 'rua das Flores 80, Curitiba'],
     ['de', 'Hauptstraße 5'],
     ['fr', '12 rue de la Paix'],
   ])('in %s: after %s some callers say no more, and it waits as an unfinished turn', (language, answer) => {
@@ -79,7 +82,6 @@ describe('an address', () => {
   });
 
   it.each([
-    ['en', '12 Main Street, Springfield'],
     ['en', 'I moved last year.'],
     ['en', 'I live on Main Street in Springfield'],
     ['de', 'Hauptstraße 5 in München'],

@@ -27,10 +27,10 @@ const OPEN = 'Tell me about it.';
 
 describe('the wait after an answer', () => {
   it.each([
-    ['Is that correct?', 'Yes, that is correct.', 550, 340],
-    ['Is there anything else I can help you with?', 'No.', 550, 340],
+    ['Is that correct?', 'Yes, that is correct.', 550, 275],
+    ['Is there anything else I can help you with?', 'No.', 550, 275],
     ['Is there anything else I can help you with?', 'No, thank you.', 550, 275],
-    ['Is there anything else I can help you with?', 'no', 550, 340],
+    ['Is there anything else I can help you with?', 'no', 550, 275],
     ['Is there anything else I can help you with?', "That's all, thank you very much.", 550, 275],
     ['Can you confirm the last four digits of your card?', '44 12', 1_375, 275],
     ['Is that for pickup or delivery?', 'Delivery, please.', 550, 275],
@@ -46,8 +46,8 @@ describe('the wait after an answer', () => {
     ["What's your date of birth?", 'March 5th, 1985.', 550, 275],
     ["What's your date of birth?", 'the fifth of March nineteen eighty-five', 550, 275],
     ["What's your phone number?", 'two oh six twelve thirty-four oh one nine', 550, 275],
-    ['Could you spell your last name?', 'Smith, S M I T H', 550, 340],
-    ['How do you spell Kowalski?', 'K as in Kilo, O W A L S K I', 1_375, 340],
+    ['Could you spell your last name?', 'Smith, S M I T H', 550, 275],
+    ['How do you spell Kowalski?', 'K as in Kilo, O W A L S K I', 1_375, 275],
     ['What are the last four digits of your phone number?', 'four five six seven', 1_375, 275],
   ])(
     '%s — %s: %i ms without the question, %i ms with it, because it is complete',
@@ -179,8 +179,8 @@ describe('the settings bound the wait', () => {
 
   it.each([
     ['eager', 450],
-    ['balanced', 480],
-    ['relaxed', 760],
+    ['balanced', 450],
+    ['relaxed', 480],
   ] as const)('eagerness %s: an option is answered after %i ms', (eagerness, ms) => {
     const changes = { eagerness, responseWaitMs: 900 };
     expect(wait('Is that for pickup or delivery?', 'Delivery.', changes)).toBe(ms);
@@ -268,7 +268,7 @@ describe('the settings bound the wait', () => {
     script.answer(heard).take({ type: 'playout.finished', replyId: 'r1', heard }).voice(300);
     const endMs = script.nowMs;
     script.take({ type: 'transcript.final', text: 'Correct.' }).after(2_000);
-    expect(Math.round((script.last('generate')?.atMs ?? 0) - endMs)).toBe(410);
+    expect(Math.round((script.last('generate')?.atMs ?? 0) - endMs)).toBe(305);
   });
 });
 
