@@ -24,8 +24,12 @@ const TITLES: Readonly<Record<AnswerSet, string>> = {
   hinted: 'unseen with hints',
   adding: 'unseen, some add',
 };
-/** Those of the plot. */
-const DRAWN = ['heldBack', 'unseen'] as const satisfies readonly AnswerSet[];
+/** Lines of the plot. */
+const DRAWN = [
+  ['before', 'unseen'],
+  ['after', 'unseen'],
+  ['after', 'hinted'],
+] as const satisfies readonly (readonly ['before' | 'after', AnswerSet])[];
 
 /** All answers of a set, by `response_wait_ms`. */
 export type Figures = Readonly<
@@ -139,17 +143,12 @@ function cellsOf(sums: Sums | undefined): readonly string[] {
 /** Writes the table and the plot. */
 export function writeReport(results: Results, waitMs: number): void {
   mkdirSync(IMAGES, { recursive: true });
-  const lines = (['before', 'after'] as const).flatMap((version) =>
-    DRAWN.map((set) => ({
-      name: `${version}, ${TITLES[set]}`,
-      isAfter: version === 'after',
-      isDashed: set === 'heldBack',
-      points: (results[version]?.[set] ?? []).map(({ cutOffPer100, p50Ms }) => ({
-        x: p50Ms,
-        y: cutOffPer100,
-      })),
-    })),
-  );
+  const lines = DRAWN.map(([version, set]) => ({
+    name: `${version}, ${TITLES[set]}`,
+    isAfter: version === 'after',
+    isDashed: version === 'after' && set === 'unseen',
+    points: (results[version]?.[set] ?? []).map(({ cutOffPer100, p50Ms }) => ({ x: p50Ms, y: cutOffPer100 })),
+  }));
   const title = 'Callers cut off, of 100 answers, against the median wait for the agent’s first sound, ms';
   writeFileSync(new URL('cut-offs.svg', IMAGES), plotOf(title, lines));
   const document = readFileSync(DOCUMENT, 'utf8');
