@@ -179,7 +179,7 @@ const toolServersSection = z.strictObject({
   tool_server_ids: z.array(z.string().max(64)).max(LIMITS.agentToolServers),
 });
 
-/** Absent unless the model says what its questions expect, so an agent without it reads and hashes as before. */
+/** The model says what its questions expect. Absent until set, so an agent without it hashes as before. */
 const answerHintsSection = z.strictObject({ enabled: z.boolean() });
 
 const dataField = z.strictObject({

@@ -115,7 +115,7 @@ export const callPlan = z.object({
   llm_api_key: z.string().nullable(),
   /** Engines on the owner's servers. Not in `config`, whose unknown sections an older worker refuses. */
   custom_speech: z.object({ asr: plannedRecognizer.optional(), tts: plannedVoice.optional() }).optional(),
-  /** The model says what its questions expect. Not in `config`, for the same reason; absent if it does not. */
+  /** The model says what its questions expect; absent if not. Not in `config`, for the same reason. */
   answer_hints: z.boolean().optional(),
   /** Where `local/<name>` models answer. */
   local_models: z.array(localModel).default([]),

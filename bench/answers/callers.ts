@@ -1,5 +1,5 @@
 /**
- * Callers who answer a question in virtual time, with pauses within the answer. Some add something to it. The turn machine is the
+ * Callers who answer a question in virtual time, with pauses within the answer. The turn machine is the
  * product's; the recogniser gives its interim words 120 ms after a pause begins and its final ones 80 ms
  * after they are requested, the model and the voice answer at once.
  */

@@ -1,7 +1,7 @@
 /**
  * Questions of agents and answers of callers, in the languages whose questions are known. `|` is a pause
- * within an answer. Rules are written against the first set of each language; no wait is chosen by the second,
- * which showed mistakes that were mended. `opened.ts` and `unseen.ts` have further ones.
+ * within an answer. Rules are written against the first set of each language; no wait is chosen by the
+ * second, which showed mistakes that were mended. `opened.ts` and `unseen.ts` have further ones.
  */
 
 /** Kind of an answer. */

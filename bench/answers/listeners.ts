@@ -30,8 +30,8 @@ interface Words {
 }
 
 /**
- * By language. The first figures of `listening` showed words that cut the agent off, such as "perfect", and the
- * lists of acknowledgements were extended. `unseen` was written afterwards.
+ * By language. The first figures of `listening` showed words that cut the agent off, such as "perfect", and
+ * the lists of acknowledgements were extended. `unseen` was written afterwards.
  */
 const WORDS: Readonly<Record<string, Words>> = {
   en: {

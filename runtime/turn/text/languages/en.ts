@@ -17,8 +17,8 @@ export const en = {
   },
   acknowledgements:
     'yes|yeah|yep|yup|ok|okay|right|sure|uh huh|uh-huh|mm-hmm|mhm|mm hmm|mm|hmm|i see|got it|all right|' +
-    'alright|ah|oh|uh|um|great|good|very good|perfect|sounds good|sounds great|nice|cool|excellent|wonderful|' +
-    'lovely|fine|gotcha|i understand|understood|makes sense|of course|exactly|wow|no problem',
+    'alright|ah|oh|uh|um|great|good|very good|perfect|sounds good|sounds great|nice|cool|' +
+    'excellent|wonderful|lovely|fine|gotcha|i understand|understood|makes sense|of course|exactly|wow|no problem',
   symbols: { at: 'at', dot: 'dot', dash: 'dash', underscore: 'underscore', slash: 'slash', plus: 'plus' },
   abbreviations:
     'e.g.=for example|i.e.=that is|etc.=et cetera|approx.=approximately|vs.=versus|vs=versus|No.=number|' +
@@ -53,7 +53,8 @@ export const en = {
       'explain|say that|say it|repeat|more about|give me|show me|walk me|may i have|may i get|may i take|' +
       'can i have|can i get|can i take|could i have|could i get|could i take|may i ask|elaborate|' +
       'clarify|specify|do you know|do you have your|do you have the|provide your|share your|' +
-      'read me|read out|read it|read off|you confirm|you verify|you provide|please confirm|please verify|please provide',
+      'read me|read out|read it|read off|' +
+      'you confirm|you verify|you provide|please confirm|please verify|please provide',
     offers: 'anything else|something else|anything more|any other questions|any more questions|any questions',
     or: 'or',
     requests: "please|tell me|give me|i need|i also need|i'll need|say",

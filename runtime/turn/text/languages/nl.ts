@@ -17,7 +17,8 @@ export const nl = {
   },
   acknowledgements:
     'ja|jawel|ok|oké|okay|oke|goed|prima|precies|klopt|juist|mhm|hm|hmm|aha|ah|oh|ik snap het|ik begrijp ' +
-    'het|eh|uh|ah zo|dat is goed|begrepen|perfect|mooi|fijn|heel goed|uitstekend|duidelijk|natuurlijk|top|leuk',
+    'het|eh|uh|ah zo|dat is goed|begrepen|perfect|mooi|fijn|heel goed|uitstekend|duidelijk|natuurlijk|' +
+    'top|leuk',
   symbols: {
     at: 'apenstaartje',
     dot: 'punt',

@@ -50,7 +50,8 @@ export const pt = {
     open:
       'quem|o que|de que|a que|em que|para que|que número|que dia|que hora|que horas|qual|quais|quando|' +
       'onde|por que|porquê|como|quanto|quanta|quantos|quantas|diga|' +
-      'dizer|dizer-me|explicar|descrever|repetir|me dar|dar-me|me informar|me passar|ler-me|me ler|diz-me|indicar-me',
+      'dizer|dizer-me|explicar|descrever|repetir|me dar|dar-me|me informar|me passar|' +
+      'ler-me|me ler|diz-me|indicar-me',
     offers: 'algo mais|mais alguma|mais algum|outra coisa|alguma dúvida',
     or: 'ou',
     requests: 'por favor|diga|diga-me|diz-me|me diga|preciso|informe',
