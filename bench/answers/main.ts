@@ -1,9 +1,9 @@
 /**
- * `npm run scenes:answers`: callers of `catalogue.ts`, `opened.ts` and `unseen.ts` answer in virtual time, and
- * those of `listeners.ts` make sounds while the agent speaks, so that the load of the machine changes nothing.
- * Writes the figures to bench/answers/results.json, the tables into docs/measuring.md, and the plot of cut-offs
- * against waits. With `-- --as-before` it writes the figures of comparison only: run it so on the version to
- * compare with.
+ * `npm run scenes:answers`: callers of `catalogue.ts`, `opened.ts` and `unseen.ts` answer in virtual time,
+ * and those of `listeners.ts` make sounds while the agent speaks, so that the load of the machine changes
+ * nothing. Writes the figures to bench/answers/results.json, the tables into docs/measuring.md, and the plot
+ * of cut-offs against waits. With `-- --as-before` it writes the figures of comparison only: run it so on the
+ * version to compare with.
  */
 import { parseArgs } from 'node:util';
 import { type Answered, answer, type Exchange } from './callers.ts';

@@ -18,7 +18,8 @@ export const en = {
   acknowledgements:
     'yes|yeah|yep|yup|ok|okay|right|sure|uh huh|uh-huh|mm-hmm|mhm|mm hmm|mm|hmm|i see|got it|all right|' +
     'alright|ah|oh|uh|um|great|good|very good|perfect|sounds good|sounds great|nice|cool|' +
-    'excellent|wonderful|lovely|fine|gotcha|i understand|understood|makes sense|of course|exactly|wow|no problem',
+    'excellent|wonderful|lovely|fine|gotcha|i understand|understood|makes sense|of course|exactly|' +
+    'wow|no problem',
   symbols: { at: 'at', dot: 'dot', dash: 'dash', underscore: 'underscore', slash: 'slash', plus: 'plus' },
   abbreviations:
     'e.g.=for example|i.e.=that is|etc.=et cetera|approx.=approximately|vs.=versus|vs=versus|No.=number|' +

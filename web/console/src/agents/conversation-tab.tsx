@@ -18,7 +18,7 @@ export function ConversationTab({ config, set }: EditorProps) {
           <DraftFields section="turns" conversation={conversation} change={change} />
           <Switch
             label="The model says what it expects"
-            description="After a question, in a cue that is never spoken: the agent waits for the whole answer."
+            description="After a question, in a cue that is never spoken: the agent knows the whole answer."
             checked={config.answer_hints?.enabled ?? false}
             onChange={(event) => set('answer_hints', { enabled: event.currentTarget.checked })}
           />
