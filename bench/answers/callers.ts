@@ -28,7 +28,7 @@ export interface Exchange {
   readonly kind: Kind;
   readonly question: string;
   readonly breaths: readonly string[];
-  /** What the model says that it expects; null: anything. Absent without a hint. */
+  /** The answer that the model says it expects; null: anything. Absent without a hint. */
   readonly hint?: Expectation | null;
 }
 

@@ -227,7 +227,7 @@ export const UNSEEN: Readonly<Record<string, readonly Row[]>> = {
   ],
 };
 
-/** What some callers add to an answer that looked whole, by language. */
+/** Sentences that some callers add to an answer that looked whole, by language. */
 export const ADDED: Readonly<Record<string, string>> = {
   en: 'and could you send me a text about it',
   de: 'und können Sie mir das bitte schicken',
@@ -249,7 +249,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
 };
 const FIVE_DIGITS = /five digit|fünfstellig|cinq chiffres|cinco cifras|cinque cifre|vijf cijfers|cinco d/;
 
-/** What a model that gives hints says of such a question. */
+/** The hint of a model to such a question. */
 export function hintOf([kind, question]: Row, language: string): Expectation | null {
   switch (kind) {
     case 'number':

@@ -42,7 +42,7 @@ export interface PieceCutter {
   push(text: string): Piece[];
   /** The model has finished: returns the rest. */
   finish(): Piece[];
-  /** What the model has said it expects so far; null: anything. Undefined if it has not. */
+  /** The answer that the model has said it expects so far; null: any. Undefined if it has not. */
   readonly expects: Expectation | null | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the model says that its question expects (`answer_hints`), as a cue in square brackets after the
+ * The answer that the model says its question expects (`answer_hints`), as a cue in square brackets after the
  * question: "[expects 8 digits]". The cue is removed from the reply; it is never spoken and in no transcript.
  * The model's words are not trusted: of a cue at most 80 characters are read, in linear time.
  */

@@ -48,7 +48,9 @@ describe('the prompt', () => {
 
   it('lists the hints of expected answers for an agent with hints, in a language whose answers are judged', () => {
     const hasHints = (answer_hints: boolean, speaking_language: 'en' | 'ja') =>
-      stablePrompt({ ...testPlan({ voice: { speaking_language } }), answer_hints }, asIs).includes('[expects');
+      stablePrompt({ ...testPlan({ voice: { speaking_language } }), answer_hints }, asIs).includes(
+        '[expects',
+      );
     expect([hasHints(true, 'en'), hasHints(false, 'en'), hasHints(true, 'ja')]).toEqual([true, false, false]);
   });
 
