@@ -3,7 +3,7 @@
  * sentences. Never cuts inside a number, abbreviation, address or bracket.
  */
 import type { Emotion } from '#media/speech/speech.ts';
-import { withoutHints } from '../text/answer-hints.ts';
+import { hintEnd, withoutHints } from '../text/answer-hints.ts';
 import { withoutCues } from '../text/cues.ts';
 import type { Expectation } from '../text/expectation.ts';
 import { readable } from '../text/speakable-text.ts';
@@ -108,6 +108,8 @@ function forcedCut(text: string): number {
   // A cue is never cut: half of it would be read aloud.
   const open = text.lastIndexOf('[', LONGEST_PIECE);
   if (open > 0 && !text.slice(open, LONGEST_PIECE).includes(']')) return open;
+  const end = hintEnd(text);
+  if (end !== null) return end;
   for (let index = LONGEST_PIECE - 1; index > 0; index--) if (endsClause(text, index)) return index + 1;
   // After a digit a number or its unit may go on, after a full stop the name that an abbreviation belongs to.
   for (let index = LONGEST_PIECE; index > 0; index--)

@@ -9,6 +9,8 @@ import { choiceOf, lengthsBetween } from './tool-slots.ts';
 
 /** A cue, and one that ends without its bracket: a reply that was cut off. */
 const CUE = /\[expects\b([^[\]]{0,400})(?:\]|$)/gi;
+/** A cue without its end. Longer brackets are text. */
+const BEGUN = /^\[expects\b[^[\]]{0,400}/i;
 const READ_CHARS = 80;
 const MOST_OPTIONS = 6;
 
@@ -49,6 +51,14 @@ export function withoutHints(text: string): HintedText {
   return { text: plain, ...(hint === undefined ? {} : { expects: hint }) };
 }
 
+/** End of the hint that a text begins with; 0 while its bracket may still close, null if there is no hint. */
+export function hintEnd(text: string): number | null {
+  const length = BEGUN.exec(text)?.[0].length ?? 0;
+  if (length === 0) return null;
+  if (length === text.length) return 0;
+  return text[length] === ']' ? length + 1 : null;
+}
+
 /** The expectation that a hint names; undefined if it is not understood. */
 function expectationNamed(what: string): Expectation | null | undefined {
   if (what.length > READ_CHARS) return undefined;
@@ -73,8 +83,8 @@ function lengthIn(words: string): Expectation | undefined {
     /^(\d{1,2})(?: (to|or) (\d{1,2}))? (digit|character)s?$/.exec(words) ?? [];
   if (first === undefined) return undefined;
   const [least, most] = [Number(first), Number(second ?? first)];
-  const between = lengthsBetween(least, most);
-  if (between === null) return undefined;
-  const lengths = joint === 'or' ? [least, most] : between;
+  const either = [least, most].flatMap((length) => lengthsBetween(length, length) ?? []);
+  const lengths = joint === 'or' && either.length === 2 ? either : lengthsBetween(least, most);
+  if (lengths === null) return undefined;
   return { kind: unit === 'digit' ? 'digits' : 'code', lengths };
 }

@@ -25,6 +25,8 @@ describe('a hint', () => {
     ['one of small, medium, large', { kind: 'choice', options: ['small', 'medium', 'large'] }],
     ['one of a table or a room', { kind: 'choice', options: ['table', 'room'] }],
     ['anything', null],
+    ['4 or 16 digits', { kind: 'digits', lengths: [4, 16] }],
+    ['2 digits', undefined],
     ['200 digits', undefined],
     ['6 to 4 digits', undefined],
     ['one of yes', undefined],
@@ -39,6 +41,8 @@ describe('a hint', () => {
     '[expects 8 digits] What is your number?',
     'What is your number? [Expects a miracle]',
     'What is your number? [expects 8 dig',
+    `What is your number? [expects one of ${'many words, '.repeat(30)}]`,
+    `What is your number? [expects one of ${'many words, '.repeat(30)}`,
   ])('is not in the pieces of “%s”, however its text arrives', (reply) => {
     for (const size of [1, 3, 100]) {
       const cutter = createPieceCutter();
