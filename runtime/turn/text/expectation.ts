@@ -110,9 +110,8 @@ function asksForAddress(question: string, request: string, asker: Asker): boolea
   const { open, requests } = asker.texts;
   if (!hasOne(asked ?? '', open) || !hasOne(requested ?? '', requests)) return false;
   const things = thingsIn(requested ?? '', asker);
-  return (
-    thingsIn(asked ?? '', asker).length === 0 && things.every(({ expects }) => expects.kind === 'postal')
-  );
+  const isAddress = things.length > 0 && things.every(({ expects }) => expects.kind === 'postal');
+  return isAddress && thingsIn(asked ?? '', asker).length === 0;
 }
 
 function asks(sentence: string): boolean {

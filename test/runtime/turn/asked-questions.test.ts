@@ -23,6 +23,7 @@ describe('a question', () => {
     ['pt', 'Para que número podemos ligar?', 'phone'],
     ['pt', 'Como se escreve o seu apelido?', 'spelling'],
     ['pt', 'De que se trata?', undefined],
+    ['en', 'Which table? Please stay on the line or call back.', undefined],
   ])('in %s: %s → %s', (language, reply, kind) => {
     expect(expectationOf(reply, language)?.kind).toBe(kind);
   });
