@@ -1569,7 +1569,7 @@ class AgentConfigConversation(TypedDict):
     `relaxed` leaves the most time to think.
     """
     response_max_wait_ms: Union[int, None]
-    """Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 3.5 ×
+    """Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 4.5 ×
     `response_wait_ms`, adapted to the caller, at most 4 s.
     """
     interruptible: bool
@@ -3429,7 +3429,7 @@ class AgentConfigChangeConversation(TypedDict, total=False):
     `relaxed` leaves the most time to think.
     """
     response_max_wait_ms: Union[int, None]
-    """Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 3.5 ×
+    """Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 4.5 ×
     `response_wait_ms`, adapted to the caller, at most 4 s.
     """
     interruptible: bool
@@ -4511,7 +4511,7 @@ class SessionReplayRequestConversation(TypedDict, total=False):
     fewer callers; shorter answers sooner.
     """
     response_max_wait_ms: Union[int, None]
-    """Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 3.5 ×
+    """Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 4.5 ×
     `response_wait_ms`, adapted to the caller, at most 4 s.
     """
     eagerness: Literal["relaxed", "balanced", "eager"]

@@ -1707,7 +1707,7 @@ export interface AgentConfigConversation {
    */
   eagerness: 'relaxed' | 'balanced' | 'eager';
   /**
-   * Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 3.5 ×
+   * Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 4.5 ×
    * `response_wait_ms`, adapted to the caller, at most 4 s.
    */
   response_max_wait_ms: number | null;
@@ -3660,7 +3660,7 @@ export interface AgentConfigChangeConversation {
    */
   eagerness?: 'relaxed' | 'balanced' | 'eager' | undefined;
   /**
-   * Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 3.5 ×
+   * Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 4.5 ×
    * `response_wait_ms`, adapted to the caller, at most 4 s.
    */
   response_max_wait_ms?: number | null | undefined;
@@ -4803,7 +4803,7 @@ export interface SessionReplayRequestConversation {
    */
   response_wait_ms?: number | undefined;
   /**
-   * Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 3.5 ×
+   * Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 4.5 ×
    * `response_wait_ms`, adapted to the caller, at most 4 s.
    */
   response_max_wait_ms?: number | null | undefined;
