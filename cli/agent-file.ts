@@ -38,6 +38,7 @@ const agentFile = z.strictObject({
       tools: z.looseObject({ tools: z.array(z.string()).optional() }).optional(),
       knowledge_base: z.looseObject({ sources: z.array(z.string()).optional() }).optional(),
       tool_servers: z.strictObject({ servers: z.array(z.string()) }).optional(),
+      answer_hints: z.looseObject({ enabled: z.boolean() }).nullable().optional(),
       webhooks: z
         .looseObject({
           conversation_init: endpoint.nullable().optional(),
@@ -242,10 +243,7 @@ export function overlay(
   const full: AgentFile = {
     parley: 1,
     agent: merge(stored.agent, filled.agent) as AgentFile['agent'],
-    config: withoutNoServers(
-      merge(stored.config, filled.config) as AgentFile['config'],
-      stored.config?.tool_servers !== undefined,
-    ),
+    config: withoutAbsent(merge(stored.config, filled.config) as AgentFile['config'], stored.config),
     tools: byName(stored.tools, filled.tools),
     knowledge: byName(stored.knowledge, filled.knowledge),
   };
@@ -265,10 +263,15 @@ export function overlay(
   return { full, wanted, missing };
 }
 
-/** An empty list of tool servers, which the API does not show, is no change to an agent without any. */
-function withoutNoServers(config: AgentFile['config'], hadServers: boolean): AgentFile['config'] {
-  const { tool_servers: named, ...others } = config;
-  return named && (hadServers || named.servers.length > 0) ? config : others;
+/**
+ * An empty list of tool servers, or hints that are off, which the API does not show, are no change to an agent
+ * without them.
+ */
+function withoutAbsent(config: AgentFile['config'], stored: StoredFile['config']): AgentFile['config'] {
+  const shown = { ...config };
+  if (!stored?.tool_servers && shown.tool_servers?.servers.length === 0) delete shown.tool_servers;
+  if (!stored?.answer_hints && !shown.answer_hints?.enabled) delete shown.answer_hints;
+  return shown;
 }
 
 /** The stored secret, with its address. */

@@ -1,4 +1,4 @@
-/** Tool servers in agent files: exports and imports of the command line against the API. */
+/** Tool servers and hints of answers, which a configuration may lack, in agent files: exports and imports of the command line against the API. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,5 +78,21 @@ describe('the tool servers in an agent file', () => {
     expect((await parley('import', file)).code).toBe(0);
     expect(await serversOf('Shop')).toBeUndefined();
     expect((await parley('import', file)).out).toContain('nothing changed');
+  });
+});
+
+describe('the hints of answers in an agent file', () => {
+  it('are set, removed where they are off, and then change nothing', async () => {
+    const fileOf = (enabled: boolean) => {
+      const file = join(folder, `Hints-${enabled}.yaml`);
+      const config = { answer_hints: { enabled } };
+      writeFileSync(file, JSON.stringify({ parley: 1, agent: { name: 'Hints' }, config }));
+      return file;
+    };
+    await parley('import', fileOf(true));
+    expect((await parley('import', fileOf(true))).out).toContain('nothing changed');
+    expect((await parley('import', fileOf(false))).code).toBe(0);
+    expect(parse((await parley('agents', 'export', 'Hints')).out).config).not.toHaveProperty('answer_hints');
+    expect((await parley('import', fileOf(false))).out).toContain('nothing changed');
   });
 });

@@ -37,4 +37,10 @@ describe('the PATCH that restores a version', () => {
     expect(restorePatch(snapshot())).toMatchObject({ tool_servers: null });
     expect(restorePatch({ ...snapshot(), tool_servers: servers })).toMatchObject({ tool_servers: servers });
   });
+
+  it('removes hints of answers that the version does not have', () => {
+    const hints = { enabled: true };
+    expect(restorePatch(snapshot())).toMatchObject({ answer_hints: null });
+    expect(restorePatch({ ...snapshot(), answer_hints: hints })).toMatchObject({ answer_hints: hints });
+  });
 });
