@@ -249,7 +249,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
 };
 const FIVE_DIGITS = /five digit|fünfstellig|cinq chiffres|cinco cifras|cinque cifre|vijf cijfers|cinco d/;
 
-/** The hint of a model to such a question. */
+/** The right hint to such a question; no model is asked. */
 export function hintOf([kind, question]: Row, language: string): Expectation | null {
   switch (kind) {
     case 'number':
