@@ -17,7 +17,7 @@ export const it = {
   },
   acknowledgements:
     'sì|si|ok|okay|va bene|bene|certo|esatto|giusto|ho capito|capito|capisco|già|mhm|hmm|ah|ah ok|eh|ehm|' +
-    "d'accordo|perfetto|benissimo|ottimo|molto bene|oh|bello|che bello|chiaro|certamente|capisco",
+    "d'accordo|perfetto|benissimo|ottimo|molto bene|oh|bello|che bello|chiaro|certamente",
   symbols: {
     at: 'chiocciola',
     dot: 'punto',
