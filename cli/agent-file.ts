@@ -264,8 +264,8 @@ export function overlay(
 }
 
 /**
- * An empty list of tool servers, or hints that are off, which the API does not show, are no change to an agent
- * without them.
+ * An empty list of tool servers, or hints that are off, which the API does not show, are no change to an
+ * agent without them.
  */
 function withoutAbsent(config: AgentFile['config'], stored: StoredFile['config']): AgentFile['config'] {
   const shown = { ...config };

@@ -1,4 +1,4 @@
-/** Tool servers and hints of answers, which a configuration may lack, in agent files: exports and imports of the command line against the API. */
+/** Optional sections of agent files, such as tool servers: exports and imports against the API. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

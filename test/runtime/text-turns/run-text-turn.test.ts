@@ -112,6 +112,12 @@ describe('a turn of a text session', () => {
     expect(bench.asked()).toContain('A table for Friday, please.');
   });
 
+  it('asks for no hint of the expected answer, because a message in writing has no pauses', async () => {
+    const bench = await openBench([say('For how many people?')]);
+    await bench.run({}, { answer_hints: true });
+    expect(bench.asked()).not.toContain('[expects');
+  });
+
   it('an answer that is sent as SMS is asked to be short', async () => {
     const bench = await openBench([say('Yes.')]);
     await bench.run({ medium: 'sms' });

@@ -1,12 +1,13 @@
 /** `answer_hints`, an optional section of an agent's configuration. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestApi, type TestApi, type TestUser } from '../../test-api.ts';
+import type { TestUser } from '../../test-api.ts';
+import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
-let api: TestApi;
+let api: TestCalls;
 let user: TestUser;
 
 beforeAll(async () => {
-  api = await openTestApi();
+  api = await openTestCalls();
   user = await api.createUser();
 });
 afterAll(() => api.close());
@@ -39,6 +40,14 @@ describe('the hints of expected answers', () => {
     await patch(url, { answer_hints: { enabled: true } });
     const { body } = await patch(url, { conversation: { response_wait_ms: 400 } });
     expect(body.answer_hints).toEqual({ enabled: true });
+  });
+
+  it('reach a worker beside the configuration, of which an earlier worker knows every section', async () => {
+    const agent_id = await api.publishAgent(user, { answer_hints: { enabled: true } });
+    await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } });
+    const plan = api.dispatch.plans.at(-1)?.plan;
+    expect(plan?.answer_hints).toBe(true);
+    expect(plan?.config).not.toHaveProperty('answer_hints');
   });
 
   it.each([{ answer_hints: true }, { answer_hints: { enabled: 'yes' } }, { answer_hints: { on: true } }])(
