@@ -7,7 +7,7 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { VOICED_PEAK } from './rtp.ts';
 import { type Background, backgroundSound, scaled, shortSound } from './sounds.ts';
-import { speak } from './spoken.ts';
+import { type Spoken, speak } from './spoken.ts';
 import { parseWav } from './wav.ts';
 
 /** Sample rate of a phone caller's audio, Hz. */
@@ -18,7 +18,8 @@ const range = z.union([
   z.tuple([z.number().nonnegative(), z.number().nonnegative()]),
 ]);
 const text = z.string().min(1).max(500);
-const voice = z.enum(['slt', 'rms', 'awb', 'kal', 'kal16']);
+/** A voice of Flite, or one of eSpeak for which `prepareScene` gets a speaker. */
+const voice = z.string().regex(/^(?:slt|rms|awb|kal|kal16|espeak-[a-z]{2})$/);
 
 const step = z.discriminatedUnion('do', [
   /**
@@ -153,8 +154,16 @@ export function readScene(path: string): Scene {
   return prepareScene(JSON.parse(readFileSync(path, 'utf8')), dirname(path));
 }
 
+/** Speaks a line at the caller's rate in a voice. */
+export type Speaker = (text: string, voice: string) => Pick<Spoken, 'samples' | 'words'>;
+
+const speakWithFlite: Speaker = (said, speaker) => {
+  if (speaker.startsWith('espeak-')) throw new Error('a scene with a voice of eSpeak needs a speaker for it');
+  return speak(said, { rateHz: CALLER_RATE_HZ, voice: speaker });
+};
+
 /** Prepares a scene; `folder` is the base of its WAV files. Throws if it is malformed. */
-export function prepareScene(file: unknown, folder = '.'): Scene {
+export function prepareScene(file: unknown, folder = '.', speaker = speakWithFlite): Scene {
   const parsed = sceneFile.safeParse(file);
   if (!parsed.success) throw new Error(`malformed scene: ${z.prettifyError(parsed.error)}`);
   const scene = parsed.data;
@@ -164,7 +173,8 @@ export function prepareScene(file: unknown, folder = '.'): Scene {
   const spoken = (
     line: { readonly text: string; readonly voice?: string | undefined },
     means: Meaning,
-  ): Line => spokenLine(line.text, means, { voice: line.voice ?? scene.voice, gainDb: scene.voice_db });
+  ): Line =>
+    spokenLine(line.text, means, { voice: line.voice ?? scene.voice, gainDb: scene.voice_db, speaker });
   const actions = scene.steps.map((item): Action => {
     switch (item.do) {
       case 'listen':
@@ -229,7 +239,7 @@ const speeches = new Map<string, Speech>();
 function spokenLine(
   said: string,
   means: Meaning,
-  how: { readonly voice: string; readonly gainDb: number },
+  how: { readonly voice: string; readonly gainDb: number; readonly speaker: Speaker },
 ): Line {
   const name = JSON.stringify([said, how.voice, how.gainDb]);
   const speech = speeches.get(name) ?? speechOf(said, how);
@@ -239,9 +249,9 @@ function spokenLine(
 
 function speechOf(
   said: string,
-  { voice: speaker, gainDb }: { readonly voice: string; readonly gainDb: number },
+  how: { readonly voice: string; readonly gainDb: number; readonly speaker: Speaker },
 ): Speech {
-  const spoken = speak(said, { rateHz: CALLER_RATE_HZ, voice: speaker });
+  const spoken = how.speaker(said, how.voice);
   const { samples, skippedMs } = trimmed(spoken.samples);
   // Includes the decay of the last word: the line is over at its end.
   const lengthMs = (samples.length * 1_000) / CALLER_RATE_HZ;
@@ -249,7 +259,7 @@ function speechOf(
     text: said.slice(textStart, textEnd),
     endMs: Math.min(endMs - skippedMs, lengthMs),
   }));
-  return { samples: scaled(samples, gainDb), words };
+  return { samples: scaled(samples, how.gainDb), words };
 }
 
 /** Without surrounding silence, so that the line ends with the voice. */

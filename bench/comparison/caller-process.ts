@@ -5,6 +5,7 @@
 import { callInRoom, type RoomCall, type RoomGrant } from '#caller/room-caller.ts';
 import { type Line, prepareScene, type SceneFile } from '#caller/scene.ts';
 import type { CuedWord } from './recogniser.ts';
+import { speakerOf } from './voices.ts';
 
 /** The call to place. */
 export interface CallOrder {
@@ -21,10 +22,12 @@ export type CallMessage =
 const notifyParent = (message: CallMessage) => void process.send?.(message);
 process.once('message', async ({ grant, scene }: CallOrder) => {
   const onLine = ({ text, words }: Line) => notifyParent({ line: { text, words } });
-  const news: CallMessage = await callInRoom(grant, prepareScene(scene), onLine).then(
-    (call) => ({ call }),
-    (error: unknown) => ({ failed: String(error) }),
-  );
+  const news: CallMessage = await speakerOf(scene)
+    .then((speaker) => callInRoom(grant, prepareScene(scene, '.', speaker), onLine))
+    .then(
+      (call) => ({ call }),
+      (error: unknown) => ({ failed: String(error) }),
+    );
   // LiveKit's library would keep the process alive forever.
   process.send?.(news, () => process.exit(0));
 });

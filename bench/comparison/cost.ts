@@ -55,12 +55,13 @@ function proportionalBytes(pid: number): number {
   }
 }
 
-/** Share of all cores in use during this time, 0 to 1. */
-export async function measureBusyShare(ms: number): Promise<number> {
+/** Begins to measure; returns a function that tells the share of all cores in use since then, 0 to 1. */
+export function startBusyMeter(): () => number {
   const before = cpuTimes();
-  await new Promise((done) => setTimeout(done, ms));
-  const after = cpuTimes();
-  return 1 - (after.idle - before.idle) / Math.max(1, after.all - before.all);
+  return () => {
+    const after = cpuTimes();
+    return 1 - (after.idle - before.idle) / Math.max(1, after.all - before.all);
+  };
 }
 
 function cpuTimes(): { readonly idle: number; readonly all: number } {

@@ -4,7 +4,7 @@
  */
 import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import type { EngineUrls } from '../engine-process.ts';
-import type { EngineOrder } from './engines.ts';
+import type { EngineNews, EngineOrder } from './engines.ts';
 import { startCuedRecogniser } from './recogniser.ts';
 import { replyTo, WORD_MS } from './script.ts';
 
@@ -19,9 +19,13 @@ const openai = await startOpenaiServer({
   firstByteMs: FIRST_BYTE_MS,
   pieceMs: PIECE_MS,
 });
-const recogniser = await startCuedRecogniser({ delayMs: RECOGNITION_MS });
+const recogniser = await startCuedRecogniser({
+  delayMs: RECOGNITION_MS,
+  onConnected: (call) => void process.send?.({ connected: call } satisfies EngineNews),
+});
 process.on('message', (order: EngineOrder) => {
-  if ('cue' in order) recogniser.cue(order.cue);
+  if ('expect' in order) recogniser.expect(order.expect, order.voicedRms);
+  else if ('cue' in order) recogniser.cue(order.call, order.cue);
   else {
     openai.fault = order.fault?.openai ?? null;
     recogniser.isMute = order.fault?.recogniser === 'mute';

@@ -1,6 +1,6 @@
 /**
- * One side's stand-in engines, in their own process so that the two sides do not share them, and the faults
- * to inject into them.
+ * One side's stand-in engines, in their own process so that the sides do not share them, and the faults to
+ * inject into them.
  */
 import type { OpenaiFault } from '#test/fakes/openai-server.ts';
 import { type EngineUrls, startEngineProcess } from '../engine-process.ts';
@@ -13,13 +13,26 @@ export interface EngineFault {
   readonly recogniser?: 'mute' | 'cut';
 }
 
-/** Message to the process. */
-export type EngineOrder = { readonly cue: Cue } | { readonly fault: EngineFault | null };
+/** Message to the process. `cue` without a call is for every call. */
+export type EngineOrder =
+  | { readonly expect: string; readonly voicedRms?: number }
+  | { readonly call: string | null; readonly cue: Cue }
+  | { readonly fault: EngineFault | null };
+
+/** Message of the process: this call's agent has connected to the recogniser. */
+export interface EngineNews {
+  readonly connected: string;
+}
 
 /** Running engines. */
 export interface Engines {
   readonly urls: EngineUrls;
   order(order: EngineOrder): void;
+  /**
+   * Announces a call; resolves when its agent has connected to the recogniser. Sounds softer than `voicedRms` are
+   * not its caller's voice.
+   */
+  expect(call: string, voicedRms?: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -38,5 +51,20 @@ export const FAULTS: readonly EngineFault[] = [
 /** Starts the engines; resolves once all of them listen. */
 export async function startEngines(): Promise<Engines> {
   const { urls, child, close } = await startEngineProcess(new URL('./engines-process.ts', import.meta.url));
-  return { urls, order: (order) => void child.send(order), close };
+  const waiting = new Map<string, () => void>();
+  child.on('message', ({ connected }: EngineNews) => {
+    waiting.get(connected)?.();
+    waiting.delete(connected);
+  });
+  const order = (given: EngineOrder) => void child.send(given);
+  return {
+    urls,
+    order,
+    expect: (call, voicedRms) =>
+      new Promise((resolve) => {
+        waiting.set(call, resolve);
+        order({ expect: call, ...(voicedRms === undefined ? {} : { voicedRms }) });
+      }),
+    close,
+  };
 }

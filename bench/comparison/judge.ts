@@ -1,7 +1,7 @@
 /** Judges one call from what the caller heard and which messages the agent stored as spoken. Pure. */
 import type { RoomCall } from '#caller/room-caller.ts';
 import type { Stretch, TimedLine } from '#caller/timeline.ts';
-import { GREETING, LONG_REPLY, replyTo, WORD_MS } from './script.ts';
+import { GREETING, LONG_REPLY, REPLIES, WORD_MS } from './script.ts';
 
 const BLOCK_MS = 10;
 /** The agent should be silent this long after an interruption starts, ms. */
@@ -25,7 +25,7 @@ export interface CallResult {
   readonly stopMs: readonly number[];
   readonly interruptions: number;
   readonly missed: number;
-  /** Long answers during which the caller gave backchannels, and those that the agent did not finish. */
+  /** Long answers that the agent should have finished, and those that it did not finish. */
   readonly listenedTo: number;
   readonly brokenOff: number;
   /** How long the agent fell silent at each backchannel or noise; 0 if it kept speaking. */
@@ -36,8 +36,11 @@ export interface CallResult {
   readonly lost: number;
 }
 
-/** Judges one call. `said` holds the agent's stored messages; null if it stored none. */
-export function judgeCall(call: RoomCall, said: readonly string[] | null): CallResult {
+/**
+ * Judges one call. `said` holds the agent's stored messages; null if it stored none. `hearsOut`: the last answer
+ * should be finished, whatever is heard meanwhile; so it should where the caller gives backchannels.
+ */
+export function judgeCall(call: RoomCall, said: readonly string[] | null, hearsOut = false): CallResult {
   const { agent, lines } = call;
   const asks = lines.flatMap((line, index) =>
     line.means === 'turn' || line.means === 'interruption' ? [{ line, next: lines[index + 1] }] : [],
@@ -48,7 +51,7 @@ export function judgeCall(call: RoomCall, said: readonly string[] | null): CallR
   );
   const stops = interruptions.flatMap(({ stopMs }) => (stopMs === null ? [] : [stopMs]));
   const asides = lines.filter(({ means }) => means === 'backchannel' || means === 'sound');
-  const listening = asides.length > 0 ? 1 : 0;
+  const listening = asides.length > 0 || hearsOut ? 1 : 0;
   const parts = lines.flatMap((line, index) =>
     line.means === 'part' ? [{ line, next: lines[index + 1] }] : [],
   );
@@ -73,7 +76,7 @@ export function judgeCall(call: RoomCall, said: readonly string[] | null): CallR
 
 /** Messages outside the script, such as apologies. */
 export function ownWords(said: readonly string[]): string[] {
-  const scripted = [GREETING, LONG_REPLY, replyTo('')];
+  const scripted = [GREETING, ...REPLIES];
   return said.filter(
     (text) => text.trim() !== '' && !scripted.some((script) => script.startsWith(text.trim().slice(0, 12))),
   );
@@ -111,7 +114,7 @@ function stopOf({ voicedMs }: RoomCall, line: TimedLine, question: TimedLine | u
 
 /** Whether both the agent's stored messages and the caller's audio contain the whole reply. */
 function isHeardOut({ voicedMs, lines }: RoomCall, said: readonly string[] | null): boolean {
-  const question = lines.find(({ means }) => means === 'turn');
+  const question = lines.findLast(({ means }) => means === 'turn');
   const heardMs =
     voicedMs.filter((atMs) => question !== undefined && atMs > question.lastMs).length * BLOCK_MS;
   const kept = said?.some((text) => wordsOf(text).length >= wordsOf(LONG_REPLY).length) ?? true;

@@ -4,12 +4,26 @@ import { startProduct } from '#test/journeys/product.ts';
 import { engineSettings } from '../engine-process.ts';
 import { startEngines } from './engines.ts';
 import { GREETING, INSTRUCTIONS } from './script.ts';
-import { SETTINGS, type Side } from './side.ts';
+import type { LivekitSettings, Side, SideKind } from './side.ts';
 
 const SETTLED_MS = 20_000;
+/** The defaults of LiveKit's framework with its end-of-turn model, so that both wait alike. */
+const WAIT_MS = 300;
+const MAX_WAIT_MS = 2_500;
 
-/** Starts Parley and creates the agent to compare. */
-export async function startParley(livekit: Readonly<Record<string, string>>): Promise<Side> {
+/** Parley. */
+export const parley: SideKind = {
+  id: 'parley',
+  name: 'Parley',
+  endOfTurn: 'documented',
+  setUp:
+    `the waits of LiveKit's model: ${WAIT_MS} ms of silence if the words are a finished turn, at most ` +
+    `${MAX_WAIT_MS} ms otherwise; its default of 256 ms of voice to interrupt`,
+  missing: () => null,
+  start: startParley,
+};
+
+async function startParley(livekit: LivekitSettings): Promise<Side> {
   const engines = await startEngines();
   const product = await startProduct({
     environment: {
@@ -23,14 +37,13 @@ export async function startParley(livekit: Readonly<Record<string, string>>): Pr
   await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
     prompt: { system_prompt: INSTRUCTIONS, first_message_mode: 'fixed', first_message: GREETING },
     conversation: {
-      response_wait_ms: SETTINGS.waitMs,
-      response_max_wait_ms: SETTINGS.maxWaitMs,
+      response_wait_ms: WAIT_MS,
+      response_max_wait_ms: MAX_WAIT_MS,
       interruption_sensitivity: 'balanced',
     },
   });
   await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
   return {
-    name: 'Parley',
     version: programVersion(),
     engines,
     async prepare() {

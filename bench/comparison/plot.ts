@@ -1,44 +1,96 @@
-/** Plot of every sample: one row per side, a dot per value, a line at the median. */
+/** The plots of the comparison: every sample of a figure by side, and cut-offs against waits. */
 import { quantile } from '#caller/statistics.ts';
-import { SIDE_COLOURS, svgOf, ticks, titleOf } from '../svg.ts';
+import { svgOf, ticks, titleOf } from '../svg.ts';
 
-const LEFT = 130;
-const WIDTH = 620;
+const LEFT = 290;
+const WIDTH = 560;
 const TOP = 40;
-const ROW = 46;
+const ROW = 40;
+const [CUTS_LEFT, CUTS_WIDTH, CUTS_HEIGHT] = [60, 560, 300];
+/** One colour for each program, dark and light: as documented, and by speech alone. */
+const COLOURS: Readonly<Record<string, string>> = {
+  parley: '#2f5bb7',
+  'livekit-js': '#c2571a',
+  'livekit-js-speech': '#e5a77f',
+  'livekit-python': '#2a8a57',
+  'livekit-python-speech': '#8fc9a9',
+  pipecat: '#7a3e9d',
+  'pipecat-speech': '#bf9ad4',
+};
+const OTHER_COLOUR = '#555';
 
-/** Returns the plot as SVG. */
+/** A side in a plot. */
+interface PlottedSide {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Returns the plot of all samples as SVG: one row per side, a dot per value, a line at the median. */
 export function plot(
   title: string,
-  rows: readonly { readonly name: string; readonly values: readonly number[] }[],
+  rows: readonly (PlottedSide & { readonly values: readonly number[] })[],
 ): string {
   const most = Math.max(1_000, ...rows.flatMap(({ values }) => values));
-  const step = most > 4_000 ? 1_000 : 250;
   const x = (ms: number) => LEFT + (Math.max(0, ms) / most) * WIDTH;
   const height = TOP + ROW * rows.length + 26;
-  const shapes = [
+  return svgOf({ width: LEFT + WIDTH + 30, height }, [
     titleOf(title),
-    ...ticks(most, step).map(
+    ...ticks(most, most > 4_000 ? 1_000 : 250).map(
       (ms) =>
         `<path d="M${x(ms).toFixed(1)} ${TOP}V${height - 22}" stroke="#ddd"/><text ` +
         `x="${x(ms).toFixed(1)}" y="${height - 8}" text-anchor="middle" fill="#666">${ms}</text>`,
     ),
-    ...rows.flatMap(({ name, values }, row) => {
+    ...rows.flatMap(({ id, name, values }, row) => {
       const middle = TOP + ROW * row + ROW / 2;
-      const colour = SIDE_COLOURS[row % SIDE_COLOURS.length];
       const median = x(quantile(values, 0.5)).toFixed(1);
       return [
         `<text x="${LEFT - 10}" y="${middle + 4}" text-anchor="end">${name}</text>`,
         ...values.map(
           (ms, index) =>
-            `<circle cx="${x(ms).toFixed(1)}" cy="${middle + 5 * ((index % 5) - 2)}" r="3.5" ` +
-            `fill="${colour}" fill-opacity="0.6"/>`,
+            `<circle cx="${x(ms).toFixed(1)}" cy="${middle + 4 * ((index % 5) - 2)}" r="3" ` +
+            `fill="${colourOf(id)}" fill-opacity="0.6"/>`,
         ),
         ...(values.length > 0
-          ? [`<path d="M${median} ${middle - 17}v34" stroke="${colour}" stroke-width="2"/>`]
+          ? [`<path d="M${median} ${middle - 15}v30" stroke="${colourOf(id)}" stroke-width="2"/>`]
           : []),
       ];
     }),
-  ];
-  return svgOf({ width: LEFT + WIDTH + 30, height }, shapes);
+  ]);
+}
+
+/** Returns the plot of one point per side as SVG: the share of pauses cut off, in %, against the median wait. */
+export function plotCutOffs(
+  title: string,
+  points: readonly (PlottedSide & { readonly waitMs: number; readonly cutOff: number })[],
+): string {
+  const mostX = Math.max(1_000, ...points.map(({ waitMs }) => waitMs)) * 1.05;
+  const mostY = Math.max(10, ...points.map(({ cutOff }) => cutOff)) * 1.05;
+  const x = (ms: number) => (CUTS_LEFT + (ms / mostX) * CUTS_WIDTH).toFixed(1);
+  const y = (share: number) => (TOP + CUTS_HEIGHT - (share / mostY) * CUTS_HEIGHT).toFixed(1);
+  const legendX = CUTS_LEFT + CUTS_WIDTH + 20;
+  return svgOf({ width: legendX + 290, height: TOP + CUTS_HEIGHT + 28 }, [
+    titleOf(title),
+    ...ticks(mostX, mostX > 2_000 ? 500 : 250).map(
+      (ms) =>
+        `<path d="M${x(ms)} ${TOP}V${TOP + CUTS_HEIGHT}" stroke="#ddd"/><text x="${x(ms)}" ` +
+        `y="${TOP + CUTS_HEIGHT + 16}" text-anchor="middle" fill="#666">${ms}</text>`,
+    ),
+    ...ticks(mostY, mostY > 40 ? 20 : 5).map(
+      (share) =>
+        `<path d="M${CUTS_LEFT} ${y(share)}H${CUTS_LEFT + CUTS_WIDTH}" stroke="#ddd"/><text ` +
+        `x="${CUTS_LEFT - 6}" y="${Number(y(share)) + 4}" text-anchor="end" fill="#666">${share}</text>`,
+    ),
+    ...points.flatMap(({ id, name, waitMs, cutOff }, index) => {
+      const legendY = TOP + 14 + 20 * index;
+      return [
+        `<circle cx="${x(waitMs)}" cy="${y(cutOff)}" r="6" fill="${colourOf(id)}"/>`,
+        `<circle cx="${legendX}" cy="${legendY - 4}" r="5" fill="${colourOf(id)}"/>`,
+        `<text x="${legendX + 12}" y="${legendY}">${name}</text>`,
+      ];
+    }),
+  ]);
+}
+
+function colourOf(id: string): string {
+  return COLOURS[id] ?? OTHER_COLOUR;
 }

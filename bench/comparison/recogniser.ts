@@ -1,14 +1,17 @@
 /**
  * A stand-in for Deepgram's live recognition. The bench passes it each line when the caller starts to speak
  * it. The stand-in finds the voice in the audio it receives and returns the words spoken so far. It supports
- * `endpointing` and `vad_events`, whichever side requests them.
+ * `endpointing` and `vad_events`, whichever side requests them. Several calls may be up at a time: the bench
+ * announces each before it starts it, and the next connection is that call's (`calls-of-sockets.ts`).
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { CallsOfSockets } from './calls-of-sockets.ts';
 
 const BLOCK_MS = 10;
+/** Loudness of voice on a quiet line. */
 const VOICED_RMS = 200;
 const MIN_VOICED_MS = 40;
 const INTERIM_EVERY_MS = 200;
@@ -33,11 +36,13 @@ export interface CuedWord {
 /** A running stand-in. */
 export interface CuedRecogniser {
   readonly url: string;
+  /** The next connection belongs to this call. What is softer than `voicedRms` is not its caller's voice. */
+  expect(call: string, voicedRms?: number): void;
   /**
-   * Sets the line the caller starts to speak. A cue without words is a sound. A standing cue applies to every
-   * caller and repeats.
+   * Sets the line that the caller starts to speak. A cue without words is a sound. A standing cue repeats.
+   * Without a call it applies to every connection from now on, and calls are no longer told apart.
    */
-  cue(cue: Cue): void;
+  cue(call: string | null, cue: Cue): void;
   /** While true, the stand-in accepts audio and sends no messages. */
   isMute: boolean;
   /** Breaks every open connection without a closing handshake. */
@@ -51,19 +56,32 @@ export interface Cue {
   readonly isStanding: boolean;
 }
 
-/** Starts the stand-in on a free port. Every message is sent `delayMs` after the audio it describes. */
+/**
+ * Starts the stand-in on a free port. Every message is sent `delayMs` after the audio it describes. `onConnected`
+ * is told whose connection has been made.
+ */
 export async function startCuedRecogniser({
   delayMs,
+  onConnected,
 }: {
   readonly delayMs: number;
+  readonly onConnected?: (call: string) => void;
 }): Promise<CuedRecogniser> {
   const http = createServer((_request, response) => response.writeHead(404).end());
   // Deepgram's speech synthesis is not implemented: requests for it are rejected at once.
   const sockets = new WebSocketServer({ server: http, path: '/v1/listen' });
-  let cue: Cue = { words: [], isStanding: false };
+  const calls = new CallsOfSockets<Cue>({ words: [], isStanding: false });
+  const loudness = new Map<string, number>();
   let isMute = false;
   sockets.on('connection', (socket, request) => {
-    const ear = new CuedEar(new URL(request.url ?? '/', 'ws://stand-in').searchParams, () => cue);
+    const call = calls.connected();
+    const ear = new CuedEar({
+      query: new URL(request.url ?? '/', 'ws://stand-in').searchParams,
+      cue: () => calls.cueOf(call),
+      voicedRms: loudness.get(call ?? '') ?? VOICED_RMS,
+    });
+    socket.once('close', () => calls.closed(call));
+    if (call !== null) onConnected?.(call);
     const deliver = (message: object) =>
       setTimeout(() => {
         if (!isMute && socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
@@ -76,9 +94,11 @@ export async function startCuedRecogniser({
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   return {
     url: `ws://127.0.0.1:${(http.address() as AddressInfo).port}`,
-    cue: (next) => {
-      cue = next;
+    expect(call, voicedRms = VOICED_RMS) {
+      loudness.set(call, voicedRms);
+      calls.expect(call);
     },
+    cue: (call, cue) => calls.cue(call, cue),
     get isMute() {
       return isMute;
     },
@@ -106,8 +126,15 @@ function attend(socket: WebSocket, ear: CuedEar, deliver: (message: object) => v
   });
 }
 
+interface EarOptions {
+  readonly query: URLSearchParams;
+  readonly cue: () => Cue;
+  readonly voicedRms: number;
+}
+
 /** State of one connection: receives audio, returns Deepgram's messages. */
 class CuedEar {
+  readonly #voicedRms: number;
   readonly #requestId = randomUUID();
   readonly #cue: () => Cue;
   readonly #blockBytes: number;
@@ -124,8 +151,9 @@ class CuedEar {
   #finalMs = 0;
   #line: { readonly cue: Cue; readonly startMs: number; given: number } | null = null;
 
-  constructor(query: URLSearchParams, cue: () => Cue) {
+  constructor({ query, cue, voicedRms }: EarOptions) {
     this.#cue = cue;
+    this.#voicedRms = voicedRms;
     this.#blockBytes = (Number(query.get('sample_rate') ?? 16_000) * 2 * BLOCK_MS) / 1_000;
     const endpointing = query.get('endpointing');
     this.#endpointingMs =
@@ -151,7 +179,7 @@ class CuedEar {
 
   #hearBlock(block: Buffer): object | null {
     this.#heardMs += BLOCK_MS;
-    if (rmsOf(block) < VOICED_RMS) {
+    if (rmsOf(block) < this.#voicedRms) {
       this.#silentMs += BLOCK_MS;
       const hasEnded = this.#voicedMs >= MIN_VOICED_MS && this.#silentMs >= this.#endpointingMs;
       return hasEnded ? this.#result({ is_final: true, speech_final: true }) : null;

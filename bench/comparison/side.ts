@@ -1,21 +1,11 @@
-/** `Side`: common interface of the agents being compared. */
+/** `SideKind`: one way to build the agent of the comparison; `Side`: that agent, running. */
 
 import type { RoomGrant } from '#caller/room-caller.ts';
 import type { Process } from '#test/journeys/process-tree.ts';
 import type { Engines } from './engines.ts';
 
-/** Settings of both sides. */
-export const SETTINGS = {
-  /** Silence after a finished sentence before the agent answers, ms. */
-  waitMs: 300,
-  /**
-   * Silence after an unfinished sentence before the agent answers, ms: the framework's default with this
-   * end-of-turn model.
-   */
-  maxWaitMs: 2_500,
-  /** Duration of voice that interrupts, ms. */
-  interruptMs: 256,
-} as const;
+/** Address and keys of the LiveKit server, as every side reads them from its environment. */
+export type LivekitSettings = Readonly<Record<'LIVEKIT_URL' | 'LIVEKIT_API_KEY' | 'LIVEKIT_API_SECRET', string>>;
 
 /** A call ready to be placed. */
 export interface PreparedCall {
@@ -28,12 +18,31 @@ export interface PreparedCall {
 
 /** A running agent. */
 export interface Side {
-  readonly name: string;
   readonly version: string;
   readonly engines: Engines;
   /** Prepares a room that the agent has joined or is joining. */
   prepare(): Promise<PreparedCall>;
-  /** All processes of this side. The LiveKit server and the engines belong to neither side. */
+  /** All processes of this side. The LiveKit server and the engines belong to no side. */
   processes(): Process[];
   close(): Promise<void>;
+}
+
+/**
+ * How a side decides that the caller has finished: as its documentation sets it up, or by the end of speech and a
+ * silence alone.
+ */
+export type EndOfTurn = 'documented' | 'speech';
+
+/** A side of the comparison. */
+export interface SideKind {
+  /** Names the side in options and results. */
+  readonly id: string;
+  readonly name: string;
+  readonly endOfTurn: EndOfTurn;
+  /** Waits and thresholds in force, as the page lists them. */
+  readonly setUp: string;
+  /** Why it cannot run on this machine, and what to do about it; null if it can. */
+  missing(): string | null;
+  /** Starts it; throws if it does not become ready. */
+  start(livekit: LivekitSettings): Promise<Side>;
 }

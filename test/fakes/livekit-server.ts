@@ -31,6 +31,8 @@ export interface LivekitServerOptions {
 /** A running server. */
 export interface LivekitServer {
   readonly port: number;
+  /** UDP port of all media. */
+  readonly mediaPort: number;
   /** Settings that point Parley at the server. */
   readonly environment: Readonly<Record<'LIVEKIT_URL' | 'LIVEKIT_API_KEY' | 'LIVEKIT_API_SECRET', string>>;
   /** Kills the server; clients detect the loss themselves. */
@@ -86,6 +88,7 @@ async function start(port: number, options: LivekitServerOptions): Promise<Livek
   }
   return {
     port,
+    mediaPort: config.rtc.udp_port,
     environment: {
       LIVEKIT_URL: `ws://${address}:${port}`,
       LIVEKIT_API_KEY: API_KEY,

@@ -1,7 +1,7 @@
 /**
  * An agent built as the documentation of `@livekit/agents` describes: AgentSession with Silero VAD loaded in
- * `prewarm`, the local end-of-turn model, and the plugins for Deepgram and OpenAI. It uses the same engines
- * as the other side. It writes its chat history to a file when the session closes.
+ * `prewarm`, the local end-of-turn model, and the plugins for Deepgram and OpenAI, all with their defaults. It
+ * uses the same engines as the other sides. It writes what it has said to a file when the session closes.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,16 +19,14 @@ import * as deepgram from '@livekit/agents-plugin-deepgram';
 import * as openai from '@livekit/agents-plugin-openai';
 import * as silero from '@livekit/agents-plugin-silero';
 
-/** Environment variables set by `main.ts`. */
+/** Environment variables set by `agent-process.ts`. */
 const {
   COMPARISON_OPENAI_URL: engineUrl = '',
   COMPARISON_DEEPGRAM_URL: recogniserUrl = '',
   COMPARISON_HISTORY: historyFolder = '.',
   COMPARISON_GREETING: greeting = '',
   COMPARISON_INSTRUCTIONS: instructions = '',
-  COMPARISON_WAIT_MS: waitMs = '300',
-  COMPARISON_MAX_WAIT_MS: maxWaitMs = '2500',
-  COMPARISON_INTERRUPT_MS: interruptMs = '500',
+  COMPARISON_END_OF_TURN: endOfTurn = 'model',
 } = process.env;
 
 // The framework loads this file in a separate process and uses its default export.
@@ -44,18 +42,16 @@ export default defineAgent({
       llm: new openai.LLM({ apiKey: 'stand-in', baseURL: engineUrl, model: 'gpt-4.1-mini' }),
       tts: new openai.TTS({ apiKey: 'stand-in', baseURL: engineUrl }),
       turnHandling: {
-        turnDetection: new inference.TurnDetector({ version: 'v1-mini' }),
-        endpointing: { minDelay: Number(waitMs), maxDelay: Number(maxWaitMs) },
-        interruption: { minDuration: Number(interruptMs) },
+        turnDetection: endOfTurn === 'speech' ? 'vad' : new inference.TurnDetector({ version: 'v1-mini' }),
       },
     });
     const historyFile = join(historyFolder, `${context.job.room?.name}.json`);
     session.on(voice.AgentSessionEventTypes.Close, () => {
       // Rename after writing: the bench polls for the file and must not read a partial one.
-      writeFileSync(
-        `${historyFile}.part`,
-        JSON.stringify(session.history.toJSON({ excludeTimestamp: false })),
+      const said = session.history.items.flatMap((item) =>
+        item.type === 'message' && item.role === 'assistant' ? [item.textContent ?? ''] : [],
       );
+      writeFileSync(`${historyFile}.part`, JSON.stringify(said));
       renameSync(`${historyFile}.part`, historyFile);
     });
     await session.start({ agent: new voice.Agent({ instructions }), room: context.room });

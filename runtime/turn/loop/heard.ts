@@ -1,8 +1,9 @@
 /**
  * What the caller has heard of a reply, to the word: a pure function of the playout position, shared by
  * transcript, model and captions. Exact where the voice gave word times or a piece was played whole.
- * Otherwise estimated from the sounds of the spelling (word-alignment.ts), and for audio still to come from
- * the voice's speed so far. A word counts once it has ended.
+ * Otherwise estimated from the sounds of the spelling (word-alignment.ts), from letters and time alone where the
+ * voice does not sound like speech, and for audio still to come from the voice's speed so far. A word counts once
+ * it has ended.
  */
 import type { Emotion } from '#media/speech/speech.ts';
 import type { SpeakableText } from '../text/speakable-text.ts';
@@ -197,7 +198,13 @@ export function addAudio(piece: VoicedPiece, legPieceId: number, samples: Int16A
     piece.endsMs = piece.words.map(({ endMs }) => endMs ?? Number.POSITIVE_INFINITY);
     return;
   }
-  piece.alignment ??= new WordAlignment(piece.words, piece.pace.letterMs);
-  for (const step of piece.listener.listen(samples, rateHz)) piece.alignment.push(step);
-  piece.endsMs = piece.alignment.endsMs(piece.listener.isPausing);
+  const { listener, pace, words } = piece;
+  const wasMonotonous = listener.hasBegunMonotonously;
+  const added = listener.listen(samples, rateHz);
+  // What the alignment has made of a tone so far would stay in every later estimate.
+  const isNew = !piece.alignment || listener.hasBegunMonotonously !== wasMonotonous;
+  const alignment = piece.alignment && !isNew ? piece.alignment : new WordAlignment(words, pace.letterMs);
+  piece.alignment = alignment;
+  for (const step of isNew ? listener.steps : added) alignment.push(step);
+  piece.endsMs = alignment.endsMs(listener.isPausing);
 }

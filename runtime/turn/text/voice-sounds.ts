@@ -17,8 +17,13 @@ export const STEP_MS = 20;
 export const AFTER_GAP = 9;
 /** After a pause of the voice. */
 export const AFTER_PAUSE = 10;
-/** Voice whose features could not be measured. */
+/** Voice whose features could not be measured, or say nothing about its words. */
 export const UNCLASSIFIED = 11;
+/**
+ * So many equal steps in a row are no speech, whose sounds change several times in half a second: the voice is a
+ * tone, a hum, or a recording of something else.
+ */
+const MONOTONOUS_STEPS = 25;
 
 const FRAMES_PER_STEP = 2;
 const FRAME_MS = STEP_MS / FRAMES_PER_STEP;
@@ -50,6 +55,17 @@ export class VoiceListener {
   #frames = 0;
   #amplitude = 0;
   #crossingsHz = 0;
+  /** The last observation, and how many steps in a row had it. */
+  #run = { heard: UNCLASSIFIED, steps: 0 };
+  #hasBegunMonotonously = false;
+
+  /**
+   * True once the audio from its first step on was no speech: those steps are unclassified from then on, whoever
+   * has read them before.
+   */
+  get hasBegunMonotonously(): boolean {
+    return this.#hasBegunMonotonously;
+  }
 
   /** True while the audio so far ends in a pause. */
   get isPausing(): boolean {
@@ -93,8 +109,20 @@ export class VoiceListener {
   }
 
   #endStep(rateHz: number): void {
-    this.steps.push({ heard: this.#heard(rateHz), endMs: this.#elapsedMs });
+    const heard = this.#heard(rateHz);
+    this.#run = { heard, steps: heard === this.#run.heard ? this.#run.steps + 1 : 1 };
+    const isSpeech = this.#run.steps < MONOTONOUS_STEPS;
+    this.steps.push({ heard: isSpeech ? heard : UNCLASSIFIED, endMs: this.#elapsedMs });
+    if (!isSpeech && this.steps.length === MONOTONOUS_STEPS && heard !== UNCLASSIFIED) this.#forget();
     [this.#frames, this.#amplitude, this.#crossingsHz, this.#gapMs] = [0, 0, 0, 0];
+  }
+
+  /** Takes back the observations so far. */
+  #forget(): void {
+    this.#hasBegunMonotonously = true;
+    this.steps.forEach(({ endMs }, index) => {
+      this.steps[index] = { heard: UNCLASSIFIED, endMs };
+    });
   }
 
   #heard(rateHz: number): number {

@@ -18,6 +18,32 @@ import { createRandom } from '#test/simulation/random.ts';
 const SAMPLE = SENTENCES.en.filter((_, index) => index % 4 === 1);
 const RATES_HZ = [8_000, 16_000];
 
+/** A voice that is a tone: every word is as long as the next, and none has a sound of its own. */
+function hummed(text: string) {
+  const speech = speakable(text, { language: 'en', needsWords: true });
+  const [rateHz, wordMs] = [8_000, 330];
+  const words = speech.words.map(({ spokenEnd }, index) => ({
+    textEnd: spokenEnd,
+    endMs: wordMs * (index + 1),
+  }));
+  const samples = Int16Array.from(
+    { length: (rateHz * wordMs * words.length) / 1_000 },
+    (_, index) => 8_000 * Math.sin((2 * Math.PI * 300 * index) / rateHz),
+  );
+  return { text, speech, samples, rateHz, words };
+}
+
+it('the heard text of a voice without the sounds of speech follows letters and time', () => {
+  const [pace, random] = [new VoicePace(), createRandom(5)];
+  // The first sentence tells the voice's speed, as a greeting does.
+  const [, ...rest] = SAMPLE.map((text) => wordsOff(hummed(text), pace, random));
+  const { whole, edge } = merge(rest);
+  for (const samples of [whole, edge]) {
+    expect(partWithin(samples, 1)).toBeGreaterThanOrEqual(0.8);
+    expect(Math.abs(bias(samples))).toBeLessThan(0.5);
+  }
+});
+
 describe('the heard text of a voice without word times', () => {
   const calls = LOCAL_VOICES.map(({ id }, voice) => {
     const rateHz = RATES_HZ[voice % RATES_HZ.length] ?? 8_000;

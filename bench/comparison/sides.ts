@@ -1,0 +1,27 @@
+/** Every side of the comparison, in the order of the page's columns. */
+import { livekitInJavascript, livekitInPython } from './livekit-agents-side.ts';
+import { parley } from './parley-side.ts';
+import { pipecat } from './pipecat-side.ts';
+import type { SideKind } from './side.ts';
+
+/** The sides. The first one is the one that the others are compared with. */
+export const SIDE_KINDS: readonly SideKind[] = [
+  parley,
+  livekitInJavascript('documented'),
+  livekitInJavascript('speech'),
+  livekitInPython('documented'),
+  livekitInPython('speech'),
+  pipecat('documented'),
+  pipecat('speech'),
+];
+
+/** The sides with these ids, separated by commas; all without. Throws if one does not exist. */
+export function sideKinds(ids: string | undefined): readonly SideKind[] {
+  if (ids === undefined) return SIDE_KINDS;
+  return ids.split(',').map((id) => {
+    const kind = SIDE_KINDS.find((candidate) => candidate.id === id);
+    if (!kind)
+      throw new Error(`no side is called ${id}; there are ${SIDE_KINDS.map((item) => item.id).join(', ')}`);
+    return kind;
+  });
+}

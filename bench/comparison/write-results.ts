@@ -1,0 +1,60 @@
+/** Writes the results of a run: the samples, the page, and its plots. Reads those of a run that was stopped. */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { quantile } from '#caller/statistics.ts';
+import { plot, plotCutOffs } from './plot.ts';
+import { toMarkdown } from './report.ts';
+import type { ComparisonResults, SideResults } from './results.ts';
+import { samplesOf } from './rows.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** Where a run writes. */
+export interface ResultFiles {
+  readonly samples: string;
+  readonly page: string;
+  readonly images: string;
+}
+
+/** The repository's own files, or, for a trial, the same in another folder. */
+export function resultFiles(folder: string | undefined): ResultFiles {
+  return {
+    samples: join(folder ?? join(ROOT, 'bench/comparison'), 'results.json'),
+    page: join(folder ?? join(ROOT, 'docs'), 'comparison.md'),
+    images: join(folder ?? join(ROOT, 'docs'), 'images/comparison'),
+  };
+}
+
+/** The results written last; null if there are none. */
+export function readResults({ samples }: ResultFiles): ComparisonResults | null {
+  return existsSync(samples) ? (JSON.parse(readFileSync(samples, 'utf8')) as ComparisonResults) : null;
+}
+
+/** Writes everything. A run that is killed meanwhile leaves the samples of before or of now. */
+export function writeResults(results: ComparisonResults, { samples, page, images }: ResultFiles): void {
+  mkdirSync(images, { recursive: true });
+  writeFileSync(`${samples}.part`, `${JSON.stringify(results, null, 1)}\n`);
+  renameSync(`${samples}.part`, samples);
+  const sides = results.sides.filter(({ missing }) => missing === null);
+  const rows = (list: 'replyMs' | 'stopMs' | 'heldMs') =>
+    sides.map((side) => ({ id: side.id, name: side.name, values: samplesOf(side, list) }));
+  const plots = {
+    'replies.svg': plot('From the end of the caller’s speech to the agent’s first sound, ms', rows('replyMs')),
+    'stops.svg': plot('From the beginning of an interruption to the agent’s last sound, ms', rows('stopMs')),
+    'held.svg': plot('Silence of the agent at a sound that wanted nothing, ms', rows('heldMs')),
+    'cut-offs.svg': plotCutOffs(
+      'Pauses for thought that the agent cut off, %, against the median wait for an answer, ms',
+      sides.flatMap(cutOffsOf),
+    ),
+  };
+  for (const [name, picture] of Object.entries(plots)) writeFileSync(join(images, name), picture);
+  writeFileSync(page, toMarkdown(results));
+}
+
+function cutOffsOf(side: SideResults) {
+  const count = (of: 'pauses' | 'premature') => side.calls.reduce((sum, { heard }) => sum + heard[of], 0);
+  const waits = samplesOf(side, 'replyMs');
+  if (waits.length === 0 || count('pauses') === 0) return [];
+  const cutOff = (100 * count('premature')) / count('pauses');
+  return [{ id: side.id, name: side.name, waitMs: quantile(waits, 0.5), cutOff }];
+}
