@@ -16,8 +16,6 @@ const IDLE_MS = 5_000;
 /** What the steps take, for the estimate at the beginning. */
 const MINUTES = { round: 1.6, load: 2.2, fault: 0.5, start: 0.4 };
 
-type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
-
 /** What a run is made of. */
 export interface ComparisonOptions {
   readonly results: ComparisonResults;
@@ -51,7 +49,7 @@ export class Comparison {
     for (const { kind, side } of this.#runnable())
       if (hasLoad && kind.endOfTurn === 'documented' && !side.isLoaded) await this.#load(kind, side);
     if (faultRounds > 0) await this.#breakEngines();
-    (results as Writable<ComparisonResults>).isComplete = true;
+    results.isComplete = true;
     save();
     this.#report('everything is written');
   }
@@ -121,7 +119,7 @@ export class Comparison {
   async #losing(port: number, play: () => Promise<void>): Promise<void> {
     const loss = losePackets(port, LOSS_SHARE);
     if ('missing' in loss) {
-      (this.#options.results as Writable<ComparisonResults>).lossMissing = loss.missing;
+      this.#options.results.lossMissing = loss.missing;
       this.#report(`  ${SCENE.loss}: ${loss.missing}`);
       return;
     }

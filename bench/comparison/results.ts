@@ -85,7 +85,7 @@ export interface ComparisonResults {
   readonly callsAtOnce: number;
   readonly voices: readonly string[];
   /** Null if packets were lost as the scene wants it; otherwise why not. */
-  readonly lossMissing: string | null;
+  lossMissing: string | null;
   /** True once everything was played. */
   isComplete: boolean;
   readonly sides: SideResults[];
