@@ -13,8 +13,9 @@ export interface RunningSide {
 }
 
 /**
- * Plays every fault `times` times that a side has no outcome of yet. The sides play at the same time: the result is
- * measured in seconds, so interference of milliseconds does not matter. `onPlayed` is called after each fault.
+ * Plays every fault `times` times that a side has no outcome of yet. The sides play at the same time: the
+ * result is measured in seconds, so interference of milliseconds does not matter. `onPlayed` is called after
+ * each fault.
  */
 export async function breakEngines(
   sides: readonly RunningSide[],

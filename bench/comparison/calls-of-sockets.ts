@@ -1,6 +1,7 @@
 /**
- * Which connection of a recogniser belongs to which call. Nothing in the protocol says so: the bench starts one call
- * at a time and announces it first. A connection that nothing announced replaces the one that closed last.
+ * Which connection of a recogniser belongs to which call. Nothing in the protocol says so: the bench starts
+ * one call at a time and announces it first. A connection that nothing announced replaces the one that closed
+ * last.
  */
 export class CallsOfSockets<Cue> {
   readonly #expected: string[] = [];

@@ -1,4 +1,6 @@
-/** The course of a run: rounds of scenes, then calls under load, then failing engines. Saved after every step. */
+/**
+ * The course of a run: rounds of scenes, then calls under load, then failing engines. Saved after every step.
+ */
 import type { SceneFile } from '#caller/scene.ts';
 import { breakEngines, type RunningSide } from './break-engines.ts';
 import { startBusyMeter, startCostMeter } from './cost.ts';
@@ -193,8 +195,8 @@ export class Comparison {
   }
 
   /**
-   * The first call of a process compiles code, so it is not counted. Throws if the agent is never heard, because its
-   * figures would mean nothing.
+   * The first call of a process compiles code, so it is not counted. Throws if the agent is never heard,
+   * because its figures would mean nothing.
    */
   async #warmUp(running: Side, { name }: SideResults): Promise<void> {
     for (let attempt = 1; attempt <= WARM_UPS; attempt++) {

@@ -29,8 +29,8 @@ export interface Engines {
   readonly urls: EngineUrls;
   order(order: EngineOrder): void;
   /**
-   * Announces a call; resolves when its agent has connected to the recogniser. Sounds softer than `voicedRms` are
-   * not its caller's voice.
+   * Announces a call; resolves when its agent has connected to the recogniser. Sounds softer than `voicedRms`
+   * are not its caller's voice.
    */
   expect(call: string, voicedRms?: number): Promise<void>;
   close(): Promise<void>;

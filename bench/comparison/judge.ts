@@ -37,8 +37,8 @@ export interface CallResult {
 }
 
 /**
- * Judges one call. `said` holds the agent's stored messages; null if it stored none. `hearsOut`: the last answer
- * should be finished, whatever is heard meanwhile; so it should where the caller gives backchannels.
+ * Judges one call. `said` holds the agent's stored messages; null if it stored none. `hearsOut`: the last
+ * answer should be finished, whatever is heard meanwhile; so it should where the caller gives backchannels.
  */
 export function judgeCall(call: RoomCall, said: readonly string[] | null, hearsOut = false): CallResult {
   const { agent, lines } = call;

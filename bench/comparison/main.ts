@@ -1,8 +1,8 @@
 /**
- * `npm run compare [-- --rounds <n>]`: a neutral caller plays the same scenes to Parley and to agents built with
- * other frameworks, in rooms of one LiveKit server, with identical stand-in engines. Writes docs/comparison.md, its
- * plots and bench/comparison/results.json after every step. Needs livekit-server in the PATH, and for the agents in
- * Python what `.ci/comparison-python` installs.
+ * `npm run compare [-- --rounds <n>]`: a neutral caller plays the same scenes to Parley and to agents built
+ * with other frameworks, in rooms of one LiveKit server, with identical stand-in engines. Writes
+ * docs/comparison.md, its plots and bench/comparison/results.json after every step. Needs livekit-server in
+ * the PATH, and for the agents in Python what `.ci/comparison-python` installs.
  */
 import { spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * An agent of Pipecat, started by Pipecat's own runner, which answers a request with a room that the agent joins.
- * The room is one of the comparison's LiveKit server, as for every side.
+ * An agent of Pipecat, started by Pipecat's own runner, which answers a request with a room that the agent
+ * joins. The room is one of the comparison's LiveKit server, as for every side.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
@@ -12,11 +12,11 @@ import type { EndOfTurn, LivekitSettings, Side, SideKind } from './side.ts';
 
 const SET_UPS: Readonly<Record<EndOfTurn, string>> = {
   documented:
-    'its defaults: 200 ms after speech, Smart Turn v3 judges whether the turn is finished; if not, 3000 ms of ' +
-    'silence end it; 200 ms of voice or a transcript interrupt',
+    'its defaults: 200 ms after speech, Smart Turn v3 judges whether the turn is finished; if not, 3000 ms ' +
+    'of silence end it; 200 ms of voice or a transcript interrupt',
   speech:
-    'its defaults with a silence as end of turn: 600 ms after the 200 ms that end speech; 200 ms of voice or a ' +
-    'transcript interrupt',
+    'its defaults with a silence as end of turn: 600 ms after the 200 ms that end speech; 200 ms of voice ' +
+    'or a transcript interrupt',
 };
 const NAMES: Readonly<Record<EndOfTurn, string>> = {
   documented: 'Pipecat',

@@ -58,7 +58,9 @@ export function plot(
   ]);
 }
 
-/** Returns the plot of one point per side as SVG: the share of pauses cut off, in %, against the median wait. */
+/**
+ * Returns the plot of one point per side as SVG: the share of pauses cut off, in %, against the median wait.
+ */
 export function plotCutOffs(
   title: string,
   points: readonly (PlottedSide & { readonly waitMs: number; readonly cutOff: number })[],

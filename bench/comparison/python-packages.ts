@@ -1,6 +1,6 @@
 /**
- * The packages of the agents in Python, which `.ci/comparison-python` installs into this user's cache folder: one
- * folder for each framework, because their dependencies differ.
+ * The packages of the agents in Python, which `.ci/comparison-python` installs into this user's cache folder:
+ * one folder for each framework, because their dependencies differ.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';

@@ -57,8 +57,8 @@ export interface Cue {
 }
 
 /**
- * Starts the stand-in on a free port. Every message is sent `delayMs` after the audio it describes. `onConnected`
- * is told whose connection has been made.
+ * Starts the stand-in on a free port. Every message is sent `delayMs` after the audio it describes.
+ * `onConnected` is told whose connection has been made.
  */
 export async function startCuedRecogniser({
   delayMs,

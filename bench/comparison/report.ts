@@ -16,8 +16,8 @@ export function toMarkdown(results: ComparisonResults): string {
   const failing = sides.filter(({ faults }) => faults.length > 0);
   return `${[
     '# Parley beside LiveKit Agents and Pipecat',
-    'The same caller plays the same scenes to Parley and to agents of LiveKit’s framework and of Pipecat. The\n' +
-      'command below writes this page; every sample is in `bench/comparison/results.json`.',
+    'The same caller plays the same scenes to Parley and to agents of LiveKit’s framework and of Pipecat.\n' +
+      'The command below writes this page; every sample is in `bench/comparison/results.json`.',
     provenance(results, sides),
     ...(results.isComplete
       ? []
@@ -28,8 +28,8 @@ export function toMarkdown(results: ComparisonResults): string {
     '![Answers](images/comparison/replies.svg)',
     '![Interruptions](images/comparison/stops.svg)',
     '![Pauses at sounds that are no interruption](images/comparison/held.svg)',
-    'The answers by the voice of the caller, who is the same in every scene of a round (the scene with two\n' +
-      'speakers left out):',
+    'The answers by the voice of the caller, who is the same in every scene of a round (without the scene\n' +
+      'with two speakers):',
     table(sides, voiceRows(results.voices)),
     '## Where the others win, and why',
     winsText(sides),
@@ -89,7 +89,7 @@ function table(sides: readonly SideResults[], rows: readonly Row[]): string {
 function winsText(sides: readonly SideResults[]): string {
   const wins = findWins(sides);
   const [first] = sides;
-  if (!first || wins.length === 0) return 'In this run, no other side was better by more than noise in any row.';
+  if (!first || wins.length === 0) return 'In this run, no other side was better by more than noise.';
   return grid([
     ['Row', first.name, 'Better', 'Why'],
     ...wins.map(({ row, winners }) => [

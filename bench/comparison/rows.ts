@@ -1,6 +1,6 @@
 /**
- * The rows of the comparison's tables: what a cell shows, and the figures by which one side is better than another.
- * Pure.
+ * The rows of the comparison's tables: what a cell shows, and the figures by which one side is better than
+ * another. Pure.
  */
 import { quantile } from '#caller/statistics.ts';
 import type { CallResult } from './judge.ts';

@@ -28,8 +28,8 @@ export interface Side {
 }
 
 /**
- * How a side decides that the caller has finished: as its documentation sets it up, or by the end of speech and a
- * silence alone.
+ * How a side decides that the caller has finished: as its documentation sets it up, or by the end of speech
+ * and a silence alone.
  */
 export type EndOfTurn = 'documented' | 'speech';
 

@@ -1,4 +1,7 @@
-/** The callers' voices: Flite's, and eSpeak's, which speaks before the call because it is a program of its own. */
+/**
+ * The callers' voices: Flite's, and eSpeak's, which speaks before the call because it is a program of its
+ * own.
+ */
 import { systemClock } from '#base/clock.ts';
 import { CALLER_RATE_HZ, type SceneFile, type Speaker } from '#caller/scene.ts';
 import { scaled } from '#caller/sounds.ts';

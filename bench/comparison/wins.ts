@@ -1,6 +1,6 @@
 /**
- * Where another side is better than the first one, by rule: in the sum of all rounds by more than noise, and in no
- * round worse. Pure.
+ * Where another side is better than the first one, by rule: in the sum of all rounds by more than noise, and
+ * in no round worse. Pure.
  */
 import { COST_ROWS, type Figure, HEARD_ROWS, type Row } from './rows.ts';
 import type { SideResults } from './results.ts';
@@ -14,8 +14,8 @@ export interface Win {
 /** What makes the difference, by row; for those whose cause is known. */
 const REASONS: Readonly<Record<string, string>> = {
   answers:
-    'Less silence is waited for, or the model’s answer is requested sooner. Compare the rows of cut-offs: a short ' +
-    'wait for every sentence also interrupts the caller who only thinks.',
+    'Less silence is waited for, or the model’s answer is requested sooner. Compare the rows of ' +
+    'cut-offs: a short wait for every sentence also interrupts the caller who only thinks.',
   'at-once': 'The side waits the same short time after every silence, finished sentence or not.',
   premature: 'The side waits longer at every pause, or its model hears from the voice that more is to come.',
   dictation: 'The side waits longer at every pause, or its model hears from the voice that more is to come.',
@@ -25,20 +25,24 @@ const REASONS: Readonly<Record<string, string>> = {
   missed: 'Less voice is needed to interrupt: the thresholds are listed above.',
   'broken-off': 'More voice is needed to interrupt, or speech without words does not end the answer.',
   held:
-    'A sound pauses Parley after 256 ms of voice. A side that needs 500 ms of it does not notice short sounds, and ' +
-    'stops later when it is interrupted.',
+    'A sound pauses Parley after 256 ms of voice. A side that needs 500 ms of it does not notice short ' +
+    'sounds, and stops later when it is interrupted.',
   television: 'More voice is needed to interrupt, so speech in the background does it less often.',
   'television-answers': 'The detector of speech is less sensitive to a voice in the background.',
   loss: 'As without loss: see the answers above.',
   'loss-stops': 'As without loss: see the interruptions above.',
   words:
-    'A word counts in Parley’s transcript once it has ended, so half a word is missing on average. The others’ count ' +
-    'follows the audio that was played.',
-  greeting: 'The agent is in the room before the caller, or has its greeting ready. Parley’s worker joins with the caller.',
-  'idle-cpu': 'Parley includes control plane, store, phone signalling and recording, which the frameworks do not have.',
+    'A word counts in Parley’s transcript once it has ended, so half a word is missing on average. The ' +
+    'others’ count follows the audio that was played.',
+  greeting:
+    'The agent is in the room before the caller, or has its greeting ready. Parley’s worker joins with ' +
+    'the caller.',
+  'idle-cpu':
+    'Parley includes control plane, store, phone signalling and recording, which the frameworks do not ' +
+    'have.',
   'idle-memory':
-    'Parley includes control plane, store, phone signalling and recording, which the frameworks do not have. Its ' +
-    'processes are started whether or not there are calls.',
+    'Parley includes control plane, store, phone signalling and recording, which the frameworks do not ' +
+    'have. Its processes are started whether or not there are calls.',
   most: 'Its calls need less CPU on these cores: see the row of CPU seconds.',
 };
 const COST_REASONS: readonly (readonly [RegExp, string])[] = [

@@ -1,4 +1,6 @@
-/** Writes the results of a run: the samples, the page, and its plots. Reads those of a run that was stopped. */
+/**
+ * Writes the results of a run: the samples, the page, and its plots. Reads those of a run that was stopped.
+ */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { quantile } from '#caller/statistics.ts';

@@ -1,4 +1,7 @@
-/** The page of the comparison: its figures, where another side wins, and what it says of a run that was disturbed. */
+/**
+ * The page of the comparison: its figures, where another side wins, and what it says of a run that was
+ * disturbed.
+ */
 import { describe, expect, it } from 'vitest';
 import type { CallResult } from '#bench/comparison/judge.ts';
 import { reasonOf } from '#bench/comparison/load.ts';
@@ -88,10 +91,10 @@ describe('the page of the comparison', () => {
     expect(page).toContain('| Calls played (failed) | 2 (1) | 2 (1) | 2 (1) |');
     expect(page).toContain('| 600 / 600 / 600 (2) | 600 / 600 / 600 (2) | 600 / 600 / 600 (2) |');
     expect(page).toContain('judged finished | 2 of 2 | 2 of 2 | 2 of 2 |');
-    expect(page).toContain('4 calls: CPU seconds per call-minute, above the idle share | 2.00 | 2.00 | 2.00 |');
+    expect(page).toContain('per call-minute, above the idle share | 2.00 | 2.00 | 2.00 |');
     expect(page).toContain('4 calls: memory per call, MiB | 10.0 | 10.0 | 10.0 |');
     expect(page).toContain('| 4 (8: 1 question unanswered) |');
-    expect(page).toContain('| voice answers 500 | silence; the next one answered after 0.9 s; says “Sorry.” |');
+    expect(page).toContain('| voice answers 500 | silence; the next one answered after 0.9 s; says “Sorry.”');
     expect(page).toContain('| Other | 1.0.0 | its defaults | 40 % |');
     expect(page).not.toMatch(/The machine was busy|stopped before its end|left out/);
   });
@@ -103,9 +106,9 @@ describe('the page of the comparison', () => {
     expect(toMarkdown(runOf(sides, { lossMissing: 'no iptables' }))).toContain(
       'The scene of packet loss was left out: no iptables',
     );
-    const missing = blankSide({ id: 'm', name: 'Missing', setUp: '', missing: 'its packages are not installed' });
+    const missing = blankSide({ id: 'm', name: 'Missing', setUp: '', missing: 'not installed' });
     const page = toMarkdown(runOf([...sides, missing]));
-    expect(page).toContain('Missing was left out: its packages are not installed');
+    expect(page).toContain('Missing was left out: not installed');
     expect(page).toContain('| Calls played (failed) | 2 (1) | 2 (1) | 2 (1) |');
   });
 

@@ -125,7 +125,7 @@ describe('the evaluation of a call', () => {
     expect(judgeCall(callOf([[1_500, 4_300]], lines), ['Our garden was'])).toMatchObject({ brokenOff: 1 });
   });
 
-  it('requires the last answer of a scene to be finished where nothing should end it, such as a television', () => {
+  it('requires the last answer of a scene to be finished where the scene says so', () => {
     const lines = [
       ['turn', 0, 1_000],
       ['turn', 3_000, 4_000],

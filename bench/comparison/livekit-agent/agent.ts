@@ -1,7 +1,7 @@
 /**
  * An agent built as the documentation of `@livekit/agents` describes: AgentSession with Silero VAD loaded in
- * `prewarm`, the local end-of-turn model, and the plugins for Deepgram and OpenAI, all with their defaults. It
- * uses the same engines as the other sides. It writes what it has said to a file when the session closes.
+ * `prewarm`, the local end-of-turn model, and the plugins for Deepgram and OpenAI, all with their defaults.
+ * It uses the same engines as the other sides. It writes what it has said to a file when the session closes.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,9 +1,9 @@
 /**
  * What the caller has heard of a reply, to the word: a pure function of the playout position, shared by
  * transcript, model and captions. Exact where the voice gave word times or a piece was played whole.
- * Otherwise estimated from the sounds of the spelling (word-alignment.ts), from letters and time alone where the
- * voice does not sound like speech, and for audio still to come from the voice's speed so far. A word counts once
- * it has ended.
+ * Otherwise estimated from the sounds of the spelling (word-alignment.ts), from letters and time alone where
+ * the voice does not sound like speech, and for audio still to come from the voice's speed so far. A word
+ * counts once it has ended.
  */
 import type { Emotion } from '#media/speech/speech.ts';
 import type { SpeakableText } from '../text/speakable-text.ts';

@@ -20,8 +20,8 @@ export const AFTER_PAUSE = 10;
 /** Voice whose features could not be measured, or say nothing about its words. */
 export const UNCLASSIFIED = 11;
 /**
- * So many equal steps in a row are no speech, whose sounds change several times in half a second: the voice is a
- * tone, a hum, or a recording of something else.
+ * So many equal steps in a row are no speech, whose sounds change several times in half a second: the voice
+ * is a tone, a hum, or a recording of something else.
  */
 const MONOTONOUS_STEPS = 25;
 
@@ -60,8 +60,8 @@ export class VoiceListener {
   #hasBegunMonotonously = false;
 
   /**
-   * True once the audio from its first step on was no speech: those steps are unclassified from then on, whoever
-   * has read them before.
+   * True once the audio from its first step on was no speech: those steps are unclassified from then on,
+   * whoever has read them before.
    */
   get hasBegunMonotonously(): boolean {
     return this.#hasBegunMonotonously;
