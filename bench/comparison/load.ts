@@ -43,7 +43,9 @@ async function measureLevel(side: Side, calls: number, alone: LoadResult | null)
   side.engines.order({ call: null, cue: { words: LOAD_WORDS, isStanding: true } });
   const meter = startCostMeter(() => side.processes());
   const busy = startBusyMeter();
-  const placed = await Promise.allSettled(Array.from({ length: calls }, (_, index) => placeLate(side, index)));
+  const placed = await Promise.allSettled(
+    Array.from({ length: calls }, (_, index) => placeLate(side, index)),
+  );
   const { cpuSeconds, peakBytes, seconds } = meter.stop();
   const done = placed.flatMap((call) => (call.status === 'fulfilled' ? [call.value] : []));
   const heard = done.map(({ call }) => judgeCall(call, null));

@@ -7,9 +7,13 @@ export function losePackets(port: number, share: number): { undo(): void } | { r
     ['INPUT', '--in-interface', 'lo', '--protocol', 'udp', '--dport', String(port)],
     ['--match', 'statistic', '--mode', 'random', '--probability', String(share), '--jump', 'DROP'],
   ].flat();
-  const { error, status, stderr } = spawnSync('iptables', ['--wait', '--insert', ...rule], { encoding: 'utf8' });
+  const { error, status, stderr } = spawnSync('iptables', ['--wait', '--insert', ...rule], {
+    encoding: 'utf8',
+  });
   if (error || status !== 0)
-    return { missing: `iptables cannot lose packets here: ${(error?.message ?? stderr).trim().split('\n')[0]}` };
+    return {
+      missing: `iptables cannot lose packets here: ${(error?.message ?? stderr).trim().split('\n')[0]}`,
+    };
   let isUndone = false;
   return {
     undo() {

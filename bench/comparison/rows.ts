@@ -34,7 +34,15 @@ export interface Row {
 }
 
 type Lists = 'replyMs' | 'stopMs' | 'heldMs' | 'wordsOff';
-type Counts = 'unanswered' | 'pauses' | 'premature' | 'interruptions' | 'missed' | 'listenedTo' | 'brokenOff' | 'lost';
+type Counts =
+  | 'unanswered'
+  | 'pauses'
+  | 'premature'
+  | 'interruptions'
+  | 'missed'
+  | 'listenedTo'
+  | 'brokenOff'
+  | 'lost';
 
 /** Which calls a row is about. */
 type Choice = (call: PlayedCall) => boolean;
@@ -139,7 +147,9 @@ export const HEARD_ROWS: readonly Row[] = [
     id: 'lost',
     title: 'Calls that the agent left or lost before their end',
     cell: (side) => String(sum(side, 'lost')),
-    figures: [{ of: (side) => (side.calls.length > 0 ? sum(side, 'lost') / side.calls.length : null), noise: 0.01 }],
+    figures: [
+      { of: (side) => (side.calls.length > 0 ? sum(side, 'lost') / side.calls.length : null), noise: 0.01 },
+    ],
   },
 ];
 
@@ -222,7 +232,12 @@ function memoryOf(side: SideResults, calls: number): number | null {
   return load && side.idle ? Math.max(0, load.peakBytes - side.idle.bytes) / calls / MIB : null;
 }
 
-function timesRow(id: string, title: string, list: Lists, { choice = every }: { readonly choice?: Choice } = {}): Row {
+function timesRow(
+  id: string,
+  title: string,
+  list: Lists,
+  { choice = every }: { readonly choice?: Choice } = {},
+): Row {
   const samples = (side: SideResults) => samplesOf(side, list, choice);
   return {
     id,
@@ -230,7 +245,10 @@ function timesRow(id: string, title: string, list: Lists, { choice = every }: { 
     cell: (side) => threeOf(samples(side)),
     figures: [
       { of: (side) => middleOf(samples(side)), noise: NOISE_MS },
-      { of: (side) => (samples(side).length > 0 ? quantile(samples(side), 0.95) : null), noise: 2 * NOISE_MS },
+      {
+        of: (side) => (samples(side).length > 0 ? quantile(samples(side), 0.95) : null),
+        noise: 2 * NOISE_MS,
+      },
     ],
   };
 }

@@ -75,7 +75,12 @@ const TELEVISION_DB = -20;
 
 /** The scenes of one round, in the order in which they are started: the longest first. */
 export function scenesOf(voice: string, otherVoice: string, seed: number): SceneFile[] {
-  const scene = (name: string, steps: Step[]): SceneFile => ({ name, voice, seed, steps: [listen, ...steps] });
+  const scene = (name: string, steps: Step[]): SceneFile => ({
+    name,
+    voice,
+    seed,
+    steps: [listen, ...steps],
+  });
   return [
     scene(SCENE.interruption, [
       { do: 'say', text: 'Tell me about the garden.' },
@@ -124,7 +129,12 @@ export function scenesOf(voice: string, otherVoice: string, seed: number): Scene
       breath,
       ...hesitating(['Could you maybe', 'give me the menu by email?'], 700),
     ]),
-    scene(SCENE.short, [...asking('I want a table.'), ...asking('Yes.'), ...asking('Four.'), ...asking('No.')]),
+    scene(SCENE.short, [
+      ...asking('I want a table.'),
+      ...asking('Yes.'),
+      ...asking('Four.'),
+      ...asking('No.'),
+    ]),
   ];
 }
 

@@ -5,7 +5,9 @@ import type { Process } from '#test/journeys/process-tree.ts';
 import type { Engines } from './engines.ts';
 
 /** Address and keys of the LiveKit server, as every side reads them from its environment. */
-export type LivekitSettings = Readonly<Record<'LIVEKIT_URL' | 'LIVEKIT_API_KEY' | 'LIVEKIT_API_SECRET', string>>;
+export type LivekitSettings = Readonly<
+  Record<'LIVEKIT_URL' | 'LIVEKIT_API_KEY' | 'LIVEKIT_API_SECRET', string>
+>;
 
 /** A call ready to be placed. */
 export interface PreparedCall {

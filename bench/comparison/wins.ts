@@ -2,8 +2,9 @@
  * Where another side is better than the first one, by rule: in the sum of all rounds by more than noise, and
  * in no round worse. Pure.
  */
-import { COST_ROWS, type Figure, HEARD_ROWS, type Row } from './rows.ts';
+
 import type { SideResults } from './results.ts';
+import { COST_ROWS, type Figure, HEARD_ROWS, type Row } from './rows.ts';
 
 /** A row in which others are better. */
 export interface Win {

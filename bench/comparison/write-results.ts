@@ -41,7 +41,10 @@ export function writeResults(results: ComparisonResults, { samples, page, images
   const rows = (list: 'replyMs' | 'stopMs' | 'heldMs') =>
     sides.map((side) => ({ id: side.id, name: side.name, values: samplesOf(side, list) }));
   const plots = {
-    'replies.svg': plot('From the end of the caller’s speech to the agent’s first sound, ms', rows('replyMs')),
+    'replies.svg': plot(
+      'From the end of the caller’s speech to the agent’s first sound, ms',
+      rows('replyMs'),
+    ),
     'stops.svg': plot('From the beginning of an interruption to the agent’s last sound, ms', rows('stopMs')),
     'held.svg': plot('Silence of the agent at a sound that wanted nothing, ms', rows('heldMs')),
     'cut-offs.svg': plotCutOffs(

@@ -84,7 +84,11 @@ function runOf(sides: SideResults[], changes: Partial<ComparisonResults> = {}): 
 }
 
 describe('the page of the comparison', () => {
-  const sides = [sideOf('One', [[600], [600]]), sideOf('Other', [[600], [600]]), sideOf('Third', [[600], [600]])];
+  const sides = [
+    sideOf('One', [[600], [600]]),
+    sideOf('Other', [[600], [600]]),
+    sideOf('Third', [[600], [600]]),
+  ];
 
   it('has a column of figures for every side', () => {
     const page = toMarkdown(runOf(sides));
@@ -152,7 +156,8 @@ describe('calls at once', () => {
 
 describe('the script', () => {
   it('has scenes that the caller can play, with both voices', () => {
-    for (const scene of scenesOf('slt', 'rms', 1)) expect(prepareScene(scene).actions.length).toBeGreaterThan(3);
+    for (const scene of scenesOf('slt', 'rms', 1))
+      expect(prepareScene(scene).actions.length).toBeGreaterThan(3);
   });
 
   it('lets the agent ask for what the caller then dictates', () => {
