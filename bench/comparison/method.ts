@@ -17,9 +17,7 @@ export const METHOD = `## Method
   \`python-agents/livekit_agent.py\`), Pipecat's by its runner (\`python-agents/pipecat_agent.py\`). *By
   speech alone* replaces only what decides that the caller has finished: no model that may dislike
   synthetic voices takes part. LiveKit's better end-of-turn model and its adaptive interruption need
-  LiveKit Cloud and are not compared. Models came with the packages. The data of the sentence tokenizer
-  that Pipecat would download is replaced by an empty one of the same form, which knows no abbreviations;
-  the script has none.
+  LiveKit Cloud and are not compared. Models came with the packages.
 - **Limits.** LiveKit's framework refuses calls above 70 % of the machine's CPU. That is switched off,
   because caller and engines run on the same machine.
 - **Engines.** Each side has its own stand-ins with the vendors' protocols: 150 ms to the first byte of

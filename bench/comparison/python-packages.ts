@@ -35,8 +35,6 @@ export function pythonProgram(
       PYTHONPATH: packagesOf(framework),
       PYTHONUNBUFFERED: '1',
       PYTHONDONTWRITEBYTECODE: '1',
-      // Without it Pipecat would download the data of its sentence tokenizer.
-      NLTK_DATA: join(buildFolder(), 'nltk-data'),
     },
   };
 }

@@ -13,10 +13,11 @@ from livekit.agents import Agent, AgentServer, AgentSession, JobContext, cli, in
 from livekit.plugins import deepgram, openai
 
 ENGINE_URL = os.environ["COMPARISON_OPENAI_URL"]
-# A busy machine can take longer than ten seconds to start a process. The load threshold is off because the callers
-# and the engines would count as the agent's load.
+# A busy machine can take longer than ten seconds to start a process. The worker does not report the machine's load,
+# because the callers and the engines would count as its own: the server gives no job to a worker on a machine that
+# is fully used, whatever the worker's threshold is.
 server = AgentServer(
-    host="127.0.0.1", port=0, load_threshold=1_000.0, initialize_process_timeout=60.0
+    host="127.0.0.1", port=0, load_fnc=lambda: 0.0, initialize_process_timeout=60.0
 )
 
 

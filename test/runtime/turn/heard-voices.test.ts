@@ -38,10 +38,11 @@ it('the heard text of a voice without the sounds of speech follows letters and t
   // The first sentence tells the voice's speed, as a greeting does.
   const [, ...rest] = SAMPLE.map((text) => wordsOff(hummed(text), pace, random));
   const { whole, edge } = merge(rest);
-  for (const samples of [whole, edge]) {
-    expect(partWithin(samples, 1)).toBeGreaterThanOrEqual(0.8);
-    expect(Math.abs(bias(samples))).toBeLessThan(0.5);
-  }
+  // Aligned with the sounds of the spelling it would be 0.9 and 0.6, and at the edge off by up to 13 words.
+  expect(partWithin(whole, 1)).toBeGreaterThan(0.92);
+  expect(partWithin(edge, 1)).toBeGreaterThan(0.72);
+  expect(Math.max(...edge.map(Math.abs))).toBeLessThanOrEqual(6);
+  for (const samples of [whole, edge]) expect(Math.abs(bias(samples))).toBeLessThan(0.4);
 });
 
 describe('the heard text of a voice without word times', () => {
