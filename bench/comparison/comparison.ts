@@ -79,7 +79,7 @@ export class Comparison {
       this.#report(`round ${round} of ${this.#options.results.rounds}: ${kind.name}`);
       await this.#withSide(kind, side, async (running) => {
         await this.#warmUp(running, side);
-        side.idle ??= await measureIdle(running);
+        if (kind.endOfTurn === 'documented') side.idle ??= await measureIdle(running);
         await this.#playScenes(running, { side, round });
       });
     }

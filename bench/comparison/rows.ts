@@ -177,26 +177,7 @@ export const COST_ROWS: readonly Row[] = [
     cell: ({ idle }) => (idle ? (idle.bytes / MIB).toFixed(0) : '–'),
     figures: [{ of: ({ idle }) => (idle ? idle.bytes / MIB : null), noise: NOISE_MIB }],
   },
-  ...[1, 4, 8].flatMap((calls): Row[] => [
-    {
-      id: `load-${calls}-answers`,
-      title: `${calls === 1 ? '1 call' : `${calls} calls`}: answers, p50 / p95 / worst, ms`,
-      cell: (side) => threeOf(levelOf(side, calls)?.replyMs ?? []),
-      figures: [{ of: (side) => middleOf(levelOf(side, calls)?.replyMs ?? []), noise: NOISE_MS }],
-    },
-    {
-      id: `load-${calls}-cpu`,
-      title: `${calls === 1 ? '1 call' : `${calls} calls`}: CPU seconds per call-minute, above the idle share`,
-      cell: (side) => cpuOf(side, calls)?.toFixed(2) ?? '–',
-      figures: [{ of: (side) => cpuOf(side, calls), noise: NOISE_CPU_S }],
-    },
-    {
-      id: `load-${calls}-memory`,
-      title: `${calls === 1 ? '1 call' : `${calls} calls`}: memory per call, MiB`,
-      cell: (side) => memoryOf(side, calls)?.toFixed(1) ?? '–',
-      figures: [{ of: (side) => memoryOf(side, calls), noise: NOISE_MIB }],
-    },
-  ]),
+  ...[1, 4, 8].flatMap(levelRows),
   {
     id: 'most',
     title: 'Most calls held at once (next number tried: why not)',
@@ -204,6 +185,31 @@ export const COST_ROWS: readonly Row[] = [
     figures: [{ of: (side) => (side.loads.length > 0 ? -mostOf(side) : null), noise: 1 }],
   },
 ];
+
+/** The rows of a number of calls at once. */
+function levelRows(calls: number): Row[] {
+  const name = calls === 1 ? '1 call' : `${calls} calls`;
+  return [
+    {
+      id: `load-${calls}-answers`,
+      title: `${name}: answers, p50 / p95 / worst, ms`,
+      cell: (side) => threeOf(levelOf(side, calls)?.replyMs ?? []),
+      figures: [{ of: (side) => middleOf(levelOf(side, calls)?.replyMs ?? []), noise: NOISE_MS }],
+    },
+    {
+      id: `load-${calls}-cpu`,
+      title: `${name}: CPU seconds per call-minute, above the idle share`,
+      cell: (side) => cpuOf(side, calls)?.toFixed(2) ?? '–',
+      figures: [{ of: (side) => cpuOf(side, calls), noise: NOISE_CPU_S }],
+    },
+    {
+      id: `load-${calls}-memory`,
+      title: `${name}: memory per call, MiB`,
+      cell: (side) => memoryOf(side, calls)?.toFixed(1) ?? '–',
+      figures: [{ of: (side) => memoryOf(side, calls), noise: NOISE_MIB }],
+    },
+  ];
+}
 
 /** The most calls that a side held; 0 if none. */
 export function mostOf({ loads }: SideResults): number {

@@ -146,7 +146,6 @@ export function lossSceneOf(voice: string, seed: number): SceneFile {
     seed,
     steps: [
       listen,
-      ...asking('What time do you open tomorrow?'),
       { do: 'say', text: 'Tell me about the garden.' },
       { do: 'interrupt', after_ms: [2_500, 3_500], text: 'Sorry, I only want to know what it costs.' },
       listen,
