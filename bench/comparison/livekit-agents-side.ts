@@ -18,8 +18,8 @@ const READY_TEXT = 'registered worker';
 /** Waits of the framework in both languages. */
 const SET_UPS: Readonly<Record<EndOfTurn, string>> = {
   documented:
-    'its defaults: the end-of-turn model that runs on the machine (v1-mini), 300 ms of silence if it judges ' +
-    'the turn finished, otherwise 2500 ms; 500 ms of voice interrupt',
+    'its defaults: the end-of-turn model that runs on the machine (v1-mini), 300 ms of silence if it ' +
+    'judges the turn finished, otherwise 2500 ms; 500 ms of voice interrupt',
   speech: 'its defaults with `vad` as turn detection: 500 ms after speech; 500 ms of voice interrupt',
 };
 const NAMES: Readonly<Record<EndOfTurn, string>> = { documented: '', speech: ', by speech alone' };

@@ -68,8 +68,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url))
       host: '127.0.0.1',
       port: 0,
       // A busy machine can take longer than ten seconds to start a process. The worker does not report the
-      // machine's load, because the caller and the engines would count as its own: the server gives no job to a
-      // worker on a machine that is fully used, whatever the worker's threshold is.
+      // machine's load, because the caller and the engines would count as its own: the server gives no job
+      // to a worker on a machine that is fully used, whatever the worker's threshold is.
       initializeProcessTimeout: 60_000,
       loadFunc: async () => 0,
     }),
