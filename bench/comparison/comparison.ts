@@ -113,9 +113,11 @@ export class Comparison {
     const busyShare = busy();
     const lossScene = lossSceneOf(voice, round);
     if (isChosen(lossScene)) await this.#losing(mediaPort, () => play([lossScene]));
+    const unheard = await running.engines.countUnheard();
+    if (unheard > 0) this.#report(`  ${unheard} lines did not reach the recogniser`);
     // A round counts only once it is whole: a run that is stopped before plays it again.
     side.calls.push(...calls);
-    side.rounds.push({ round, failed, latenessMs, busyShare });
+    side.rounds.push({ round, failed, unheard, latenessMs, busyShare });
   }
 
   async #losing(port: number, play: () => Promise<void>): Promise<void> {

@@ -24,7 +24,8 @@ const recogniser = await startCuedRecogniser({
   onConnected: (call) => void process.send?.({ connected: call } satisfies EngineNews),
 });
 process.on('message', (order: EngineOrder) => {
-  if ('expect' in order) recogniser.expect(order.expect, order.voicedRms);
+  if ('count' in order) void process.send?.({ unheard: recogniser.unheard } satisfies EngineNews);
+  else if ('expect' in order) recogniser.expect(order.expect, order.voicedRms);
   else if ('cue' in order) recogniser.cue(order.call, order.cue);
   else {
     openai.fault = order.fault?.openai ?? null;

@@ -17,12 +17,13 @@ export interface EngineFault {
 export type EngineOrder =
   | { readonly expect: string; readonly voicedRms?: number }
   | { readonly call: string | null; readonly cue: Cue }
-  | { readonly fault: EngineFault | null };
+  | { readonly fault: EngineFault | null }
+  | { readonly count: 'unheard' };
 
-/** Message of the process: this call's agent has connected to the recogniser. */
-export interface EngineNews {
-  readonly connected: string;
-}
+/**
+ * Message of the process: this call's agent has connected to the recogniser; how many lines it has not heard.
+ */
+export type EngineNews = { readonly connected: string } | { readonly unheard: number };
 
 /** Running engines. */
 export interface Engines {
@@ -33,6 +34,8 @@ export interface Engines {
    * are not its caller's voice.
    */
   expect(call: string, voicedRms?: number): Promise<void>;
+  /** Number of lines so far whose voice did not reach the recogniser. */
+  countUnheard(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -52,9 +55,10 @@ export const FAULTS: readonly EngineFault[] = [
 export async function startEngines(): Promise<Engines> {
   const { urls, child, close } = await startEngineProcess(new URL('./engines-process.ts', import.meta.url));
   const waiting = new Map<string, () => void>();
-  child.on('message', ({ connected }: EngineNews) => {
-    waiting.get(connected)?.();
-    waiting.delete(connected);
+  child.on('message', (news: EngineNews) => {
+    if (!('connected' in news)) return;
+    waiting.get(news.connected)?.();
+    waiting.delete(news.connected);
   });
   const order = (given: EngineOrder) => void child.send(given);
   return {
@@ -64,6 +68,16 @@ export async function startEngines(): Promise<Engines> {
       new Promise((resolve) => {
         waiting.set(call, resolve);
         order({ expect: call, ...(voicedRms === undefined ? {} : { voicedRms }) });
+      }),
+    countUnheard: () =>
+      new Promise((resolve) => {
+        const take = (news: EngineNews) => {
+          if (!('unheard' in news)) return;
+          child.off('message', take);
+          resolve(news.unheard);
+        };
+        child.on('message', take);
+        order({ count: 'unheard' });
       }),
     close,
   };

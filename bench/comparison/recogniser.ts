@@ -43,6 +43,8 @@ export interface CuedRecogniser {
    * Without a call it applies to every connection from now on, and calls are no longer told apart.
    */
   cue(call: string | null, cue: Cue): void;
+  /** Lines of calls whose voice it has not heard, so far. A line that is spoken at the moment may be among them. */
+  readonly unheard: number;
   /** While true, the stand-in accepts audio and sends no messages. */
   isMute: boolean;
   /** Breaks every open connection without a closing handshake. */
@@ -72,6 +74,7 @@ export async function startCuedRecogniser({
   const sockets = new WebSocketServer({ server: http, path: '/v1/listen' });
   const calls = new CallsOfSockets<Cue>({ words: [], isStanding: false });
   const loudness = new Map<string, number>();
+  const unheard = new Set<Cue>();
   let isMute = false;
   sockets.on('connection', (socket, request) => {
     const call = calls.connected();
@@ -79,6 +82,7 @@ export async function startCuedRecogniser({
       query: new URL(request.url ?? '/', 'ws://stand-in').searchParams,
       cue: () => calls.cueOf(call),
       voicedRms: loudness.get(call ?? '') ?? VOICED_RMS,
+      onHeard: (cue) => unheard.delete(cue),
     });
     socket.once('close', () => calls.closed(call));
     if (call !== null) onConnected?.(call);
@@ -98,7 +102,13 @@ export async function startCuedRecogniser({
       loudness.set(call, voicedRms);
       calls.expect(call);
     },
-    cue: (call, cue) => calls.cue(call, cue),
+    cue(call, cue) {
+      if (call !== null && cue.words.length > 0) unheard.add(cue);
+      calls.cue(call, cue);
+    },
+    get unheard() {
+      return unheard.size;
+    },
     get isMute() {
       return isMute;
     },
@@ -130,11 +140,14 @@ interface EarOptions {
   readonly query: URLSearchParams;
   readonly cue: () => Cue;
   readonly voicedRms: number;
+  /** The voice of a line has begun. */
+  readonly onHeard: (cue: Cue) => void;
 }
 
 /** State of one connection: receives audio, returns Deepgram's messages. */
 class CuedEar {
   readonly #voicedRms: number;
+  readonly #onHeard: (cue: Cue) => void;
   readonly #requestId = randomUUID();
   readonly #cue: () => Cue;
   readonly #blockBytes: number;
@@ -151,9 +164,10 @@ class CuedEar {
   #finalMs = 0;
   #line: { readonly cue: Cue; readonly startMs: number; given: number } | null = null;
 
-  constructor({ query, cue, voicedRms }: EarOptions) {
+  constructor({ query, cue, voicedRms, onHeard }: EarOptions) {
     this.#cue = cue;
     this.#voicedRms = voicedRms;
+    this.#onHeard = onHeard;
     this.#blockBytes = (Number(query.get('sample_rate') ?? 16_000) * 2 * BLOCK_MS) / 1_000;
     const endpointing = query.get('endpointing');
     this.#endpointingMs =
@@ -191,6 +205,7 @@ class CuedEar {
     if (this.#line?.cue !== cue || isAgain) {
       const isLate = this.#heardMs - this.#voiceStartMs <= LATE_CUE_MS;
       this.#line = { cue, startMs: isLate ? this.#voiceStartMs : this.#heardMs - BLOCK_MS, given: 0 };
+      this.#onHeard(cue);
     }
     this.#voicedMs += BLOCK_MS;
     if (this.#voicedMs === MIN_VOICED_MS && this.#tellsStarts)

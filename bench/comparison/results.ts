@@ -14,6 +14,8 @@ export interface PlayedRound {
   readonly round: number;
   /** Calls that did not connect. */
   readonly failed: number;
+  /** Lines of the callers that did not reach the recogniser: the agent was not there, or not listening. */
+  readonly unheard: number;
   /** 99th percentile, per call, of how late the caller's process ran. */
   readonly latenessMs: readonly number[];
   /** Share of all cores in use while the scenes were played, 0 to 1. */

@@ -70,6 +70,12 @@ export const HEARD_ROWS: readonly Row[] = [
     cell: (side) => `${side.calls.length} (${side.rounds.reduce((total, { failed }) => total + failed, 0)})`,
     figures: [],
   },
+  {
+    id: 'unheard',
+    title: 'Lines of the caller that did not reach the recogniser',
+    cell: (side) => String(side.rounds.reduce((total, { unheard }) => total + unheard, 0)),
+    figures: [],
+  },
   timesRow('answers', 'End of the caller’s speech → first sound of the answer', 'replyMs'),
   {
     id: 'at-once',

@@ -118,11 +118,13 @@ it('does not take what is softer than the caller for a voice', async () => {
   await new Promise((resolve) => socket.once('open', resolve));
   expect(connected).toEqual(['call']);
   recogniser.cue('call', { words: [{ text: 'Good', endMs: 300 }], isStanding: false });
+  expect(recogniser.unheard).toBe(1);
   socket.send(audio(400, 3_000));
   // A television goes on behind the caller.
   socket.send(audio(400, 700));
   await expect.poll(() => messages.at(-1)?.speech_final, { timeout: 20_000 }).toBe(true);
   expect(messages.at(-1).channel.alternatives[0].transcript).toBe('Good');
+  expect(recogniser.unheard).toBe(0);
   socket.terminate();
   recogniser.close();
 });

@@ -59,7 +59,7 @@ function sideOf(name: string, rounds: readonly (readonly number[])[]): SideResul
   rounds.forEach((replyMs, index) => {
     const round = index + 1;
     side.calls.push({ scene: SCENE.questions, round, voice: 'slt', heard: { ...QUIET, replyMs } });
-    side.rounds.push({ round, failed: index === 0 ? 1 : 0, latenessMs: [2], busyShare: 0.4 });
+    side.rounds.push({ round, failed: index === 0 ? 1 : 0, unheard: 0, latenessMs: [2], busyShare: 0.4 });
   });
   side.version = '1.0.0';
   side.idle = { cpuShare: 0.02, bytes: 104_857_600 };
