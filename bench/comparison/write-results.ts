@@ -27,9 +27,11 @@ export function resultFiles(folder: string | undefined): ResultFiles {
   };
 }
 
-/** The results written last; null if there are none. */
+/** The results of a run that was stopped; null if there are none, or the last run was whole. */
 export function readResults({ samples }: ResultFiles): ComparisonResults | null {
-  return existsSync(samples) ? (JSON.parse(readFileSync(samples, 'utf8')) as ComparisonResults) : null;
+  if (!existsSync(samples)) return null;
+  const results = JSON.parse(readFileSync(samples, 'utf8')) as Partial<ComparisonResults>;
+  return results.isComplete === false ? (results as ComparisonResults) : null;
 }
 
 /** Writes everything. A run that is killed meanwhile leaves the samples of before or of now. */
