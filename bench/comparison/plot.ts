@@ -35,7 +35,7 @@ export function plot(
   const height = TOP + ROW * rows.length + 26;
   return svgOf({ width: LEFT + WIDTH + 30, height }, [
     titleOf(title),
-    ...ticks(most, most > 4_000 ? 1_000 : 250).map(
+    ...ticks(most, most > 10_000 ? 2_500 : most > 3_000 ? 1_000 : 250).map(
       (ms) =>
         `<path d="M${x(ms).toFixed(1)} ${TOP}V${height - 22}" stroke="#ddd"/><text ` +
         `x="${x(ms).toFixed(1)}" y="${height - 8}" text-anchor="middle" fill="#666">${ms}</text>`,
