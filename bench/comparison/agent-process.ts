@@ -69,14 +69,15 @@ export async function startAgent(program: AgentProgram, settings: AgentSettings)
     async close() {
       const ended = once(child, 'exit');
       // On SIGTERM an agent in production waits for its calls. None are left, so it is killed.
-      for (const { pid } of processTree(child.pid ?? 0)) kill(pid);
+      for (const { pid } of processTree(child.pid ?? 0)) killIfRunning(pid);
       await ended;
       rmSync(histories, { recursive: true, force: true });
     },
   };
 }
 
-function kill(pid: number): void {
+/** Kills a process that may have ended meanwhile. */
+export function killIfRunning(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
@@ -89,7 +90,7 @@ function untilPrinted(child: ChildProcess, readyText: string): Promise<void> {
   let isReady = false;
   return new Promise((resolve, reject) => {
     const fail = () => {
-      for (const { pid } of processTree(child.pid ?? 0)) kill(pid);
+      for (const { pid } of processTree(child.pid ?? 0)) killIfRunning(pid);
       reject(new Error(`the agent did not start:\n${output}`));
     };
     const limit = setTimeout(fail, READY_MS);

@@ -8,6 +8,8 @@ import { spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startLivekitServer } from '#test/fakes/livekit-server.ts';
+import { processTree } from '#test/journeys/process-tree.ts';
+import { killIfRunning } from './agent-process.ts';
 import { Comparison } from './comparison.ts';
 import { startBusyMeter } from './cost.ts';
 import { blankSide, type ComparisonResults } from './results.ts';
@@ -66,8 +68,13 @@ const closeAll = async () => {
   await comparison.close();
   await server.close();
 };
+const stop = () => {
+  // A side that is being started is not among those that can be closed.
+  for (const { pid } of processTree(process.pid)) if (pid !== process.pid) killIfRunning(pid);
+  process.exit(1);
+};
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void closeAll().finally(() => process.exit(1)));
+  process.once(signal, () => void closeAll().finally(stop));
 try {
   await comparison.run();
 } finally {
