@@ -43,7 +43,7 @@ export interface CuedRecogniser {
    * Without a call it applies to every connection from now on, and calls are no longer told apart.
    */
   cue(call: string | null, cue: Cue): void;
-  /** Lines of calls whose voice it has not heard, so far. A line that is spoken at the moment may be among them. */
+  /** Lines of calls whose voice it has not heard. A line that is spoken at the moment may be among them. */
   readonly unheard: number;
   /** While true, the stand-in accepts audio and sends no messages. */
   isMute: boolean;
