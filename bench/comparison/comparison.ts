@@ -16,7 +16,7 @@ import type { LivekitSettings, Side, SideKind } from './side.ts';
 const WARM_UPS = 3;
 const IDLE_MS = 5_000;
 /** What the steps take, for the estimate at the beginning. */
-const MINUTES = { round: 1.6, load: 2.2, fault: 0.5, start: 0.4 };
+const MINUTES = { round: 1.5, load: 2, fault: 0.5, start: 0.4 };
 
 /** What a run is made of. */
 export interface ComparisonOptions {
