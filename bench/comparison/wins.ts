@@ -20,8 +20,9 @@ const REASONS: Readonly<Record<string, string>> = {
   'at-once': 'The side waits the same short time after every silence, finished sentence or not.',
   premature: 'The side waits longer at every pause, or its model hears from the voice that more is to come.',
   dictation:
-    'Parley judges the words: a few digits or a street can be a whole answer, and are answered after 300 ms. ' +
-    'A side that waits longer after every silence, or hears from the voice that more is to come, cuts off less.',
+    'Parley judges the words: a few digits or a street can be a whole answer, and are answered after ' +
+    '300 ms. A side that waits longer after every silence, or hears from the voice that more is to come, ' +
+    'cuts off less.',
   dictated: 'Parley waits for the rest of a number or an address that may still be unfinished.',
   short: 'The side waits the same short time after every silence. Parley waits longer after a lone word.',
   stops: 'Less voice is needed to interrupt: the thresholds are listed above.',
