@@ -3,11 +3,10 @@
  * killed with all its processes. It writes what it has said in each call to a file.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Process, processTree } from '#test/journeys/process-tree.ts';
+import { type Process, processTree, signalTree } from '#test/journeys/process-tree.ts';
 import type { EngineUrls } from '../engine-process.ts';
 import { GREETING, INSTRUCTIONS } from './script.ts';
 import type { EndOfTurn, LivekitSettings } from './side.ts';
@@ -48,6 +47,8 @@ export async function startAgent(program: AgentProgram, settings: AgentSettings)
   const histories = mkdtempSync(join(tmpdir(), 'comparison-'));
   const child = spawn(program.command, program.args, {
     cwd: program.cwd,
+    // A group of its own, whose processes are still found when the program itself has ended.
+    detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],
@@ -62,26 +63,35 @@ export async function startAgent(program: AgentProgram, settings: AgentSettings)
       ...program.environment,
     },
   });
-  await untilPrinted(child, program.readyText);
+  const ended = new Promise<void>((done) => child.once('exit', () => done()));
+  try {
+    await untilPrinted(child, program.readyText);
+  } catch (error) {
+    killAll(child);
+    rmSync(histories, { recursive: true, force: true });
+    throw error;
+  }
   return {
-    processes: () => processTree(child.pid ?? 0),
+    processes: () => (child.pid === undefined ? [] : processTree(child.pid)),
     said: (call) => readHistory(join(histories, `${call}.json`)),
     async close() {
-      const ended = once(child, 'exit');
       // On SIGTERM an agent in production waits for its calls. None are left, so it is killed.
-      for (const { pid } of processTree(child.pid ?? 0)) killIfRunning(pid);
+      killAll(child);
       await ended;
       rmSync(histories, { recursive: true, force: true });
     },
   };
 }
 
-/** Kills a process that may have ended meanwhile. */
-export function killIfRunning(pid: number): void {
+/** Kills the program and all that it started; some of these may outlive it. */
+function killAll({ pid }: ChildProcess): void {
+  // The command does not exist.
+  if (pid === undefined) return;
+  signalTree(pid, 'SIGKILL');
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has just ended.
+    // None of the group is left.
   }
 }
 
@@ -89,13 +99,13 @@ function untilPrinted(child: ChildProcess, readyText: string): Promise<void> {
   let output = '';
   let isReady = false;
   return new Promise((resolve, reject) => {
-    const fail = () => {
-      for (const { pid } of processTree(child.pid ?? 0)) killIfRunning(pid);
-      reject(new Error(`the agent did not start:\n${output}`));
+    const fail = (why: string) => {
+      clearTimeout(limit);
+      reject(new Error(`the agent did not start: ${why}\n${output}`));
     };
-    const limit = setTimeout(fail, READY_MS);
-    child.once('error', fail);
-    child.once('exit', fail);
+    const limit = setTimeout(fail, READY_MS, `not ready after ${READY_MS / 1_000} s`);
+    child.on('error', ({ message }) => fail(message));
+    child.once('exit', (code, signal) => fail(`it ended with ${signal ?? code}`));
     for (const stream of [child.stdout, child.stderr])
       stream?.setEncoding('utf8').on('data', (text: string) => {
         if (process.env['COMPARISON_LOG'] !== undefined) process.stderr.write(text);
@@ -104,7 +114,6 @@ function untilPrinted(child: ChildProcess, readyText: string): Promise<void> {
         if (!output.includes(readyText)) return;
         isReady = true;
         clearTimeout(limit);
-        child.off('exit', fail);
         resolve();
       });
   });

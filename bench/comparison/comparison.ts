@@ -56,9 +56,9 @@ export class Comparison {
     this.#report('everything is written');
   }
 
-  /** Ends what runs. */
+  /** Ends what runs; what cannot be ended keeps nothing else open. */
   async close(): Promise<void> {
-    for (const close of [...this.#open]) await close();
+    await Promise.allSettled([...this.#open].map((close) => close()));
   }
 
   #runnable(): { readonly kind: SideKind; readonly side: SideResults }[] {
@@ -190,7 +190,7 @@ export class Comparison {
     } finally {
       if (close) {
         this.#open.delete(close);
-        await close();
+        await close().catch((error: unknown) => this.#report(`${kind.name}: not ended: ${error}`));
       }
       this.#options.save();
     }

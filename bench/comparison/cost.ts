@@ -2,12 +2,10 @@
  * CPU and memory of one side of the comparison, including processes that live for one call only. Shared
  * memory pages count once.
  */
-import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { cpuSeconds, type Process } from '#test/journeys/process-tree.ts';
+import { cpuSeconds, type Process, proportionalBytes } from '#test/journeys/process-tree.ts';
 
 const EVERY_MS = 500;
-const KIB = 1_024;
 
 /** A running measurement. */
 export interface CostMeter {
@@ -25,10 +23,7 @@ export function startCostMeter(processes: () => readonly Process[]): CostMeter {
     const running = processes();
     for (const item of running)
       used.set(item.pid, Math.max(used.get(item.pid) ?? 0, cpuSeconds([item]) - (before.get(item.pid) ?? 0)));
-    peakBytes = Math.max(
-      peakBytes,
-      running.reduce((sum, { pid }) => sum + proportionalBytes(pid), 0),
-    );
+    peakBytes = Math.max(peakBytes, proportionalBytes(running));
   };
   const timer = setInterval(sample, EVERY_MS);
   sample();
@@ -43,16 +38,6 @@ export function startCostMeter(processes: () => readonly Process[]): CostMeter {
       };
     },
   };
-}
-
-function proportionalBytes(pid: number): number {
-  try {
-    return (
-      Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) * KIB
-    );
-  } catch {
-    return 0;
-  }
 }
 
 /** Begins to measure; returns a function that tells the share of all cores in use since then, 0 to 1. */

@@ -8,8 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startLivekitServer } from '#test/fakes/livekit-server.ts';
-import { processTree } from '#test/journeys/process-tree.ts';
-import { killIfRunning } from './agent-process.ts';
+import { processTree, signalProcess } from '#test/journeys/process-tree.ts';
 import { Comparison } from './comparison.ts';
 import { startBusyMeter } from './cost.ts';
 import { blankSide, type ComparisonResults } from './results.ts';
@@ -70,7 +69,7 @@ const closeAll = async () => {
 };
 const stop = () => {
   // A side that is being started is not among those that can be closed.
-  for (const { pid } of processTree(process.pid)) if (pid !== process.pid) killIfRunning(pid);
+  for (const { pid } of processTree(process.pid)) if (pid !== process.pid) signalProcess(pid, 'SIGKILL');
   process.exit(1);
 };
 for (const signal of ['SIGINT', 'SIGTERM'] as const)

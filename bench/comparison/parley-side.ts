@@ -1,6 +1,6 @@
 /** Parley, started as a user would start it, with web sessions in LiveKit rooms. */
 import { programVersion } from '#base/program-version.ts';
-import { startProduct } from '#test/journeys/product.ts';
+import { type Product, startProduct } from '#test/journeys/product.ts';
 import { engineSettings } from '../engine-process.ts';
 import { startEngines } from './engines.ts';
 import { GREETING, INSTRUCTIONS } from './script.ts';
@@ -32,17 +32,18 @@ async function startParley(livekit: LivekitSettings): Promise<Side> {
       STARTING_CREDIT: '100000.00',
       LOG_LEVEL: 'warn',
     },
+  }).catch(async (error: unknown) => {
+    await engines.close();
+    throw error;
   });
-  const { agent_id: agentId } = await product.ask('POST', '/v1/agent/agents', { name: 'Compared' });
-  await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
-    prompt: { system_prompt: INSTRUCTIONS, first_message_mode: 'fixed', first_message: GREETING },
-    conversation: {
-      response_wait_ms: WAIT_MS,
-      response_max_wait_ms: MAX_WAIT_MS,
-      interruption_sensitivity: 'balanced',
-    },
+  const close = async () => {
+    await product.close();
+    await engines.close();
+  };
+  const agentId = await publishAgent(product).catch(async (error: unknown) => {
+    await close();
+    throw error;
   });
-  await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
   return {
     version: programVersion(),
     engines,
@@ -63,9 +64,20 @@ async function startParley(livekit: LivekitSettings): Promise<Side> {
       };
     },
     processes: () => product.processes(),
-    async close() {
-      await product.close();
-      await engines.close();
-    },
+    close,
   };
+}
+
+async function publishAgent(product: Product): Promise<string> {
+  const { agent_id: agentId } = await product.ask('POST', '/v1/agent/agents', { name: 'Compared' });
+  await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
+    prompt: { system_prompt: INSTRUCTIONS, first_message_mode: 'fixed', first_message: GREETING },
+    conversation: {
+      response_wait_ms: WAIT_MS,
+      response_max_wait_ms: MAX_WAIT_MS,
+      interruption_sensitivity: 'balanced',
+    },
+  });
+  await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
+  return agentId;
 }
