@@ -60,8 +60,8 @@ export class VoiceListener {
   #hasBegunMonotonously = false;
 
   /**
-   * True once the audio from its first step on was no speech: those steps are unclassified from then on,
-   * whoever has read them before.
+   * True once the audio from its first step on was no speech. Those steps are unclassified from then on, also
+   * if they were returned as something else before.
    */
   get hasBegunMonotonously(): boolean {
     return this.#hasBegunMonotonously;
