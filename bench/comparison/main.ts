@@ -7,11 +7,13 @@
 import { spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { programVersion } from '#base/program-version.ts';
 import { startLivekitServer } from '#test/fakes/livekit-server.ts';
 import { processTree, signalProcess } from '#test/journeys/process-tree.ts';
 import { Comparison } from './comparison.ts';
 import { startBusyMeter } from './cost.ts';
-import { blankSide, type ComparisonResults } from './results.ts';
+import { losePacketsNoMore } from './packet-loss.ts';
+import { blankSide, type ComparisonResults, refusalOf } from './results.ts';
 import type { SideKind } from './side.ts';
 import { sideKinds } from './sides.ts';
 import { callerVoices } from './voices.ts';
@@ -51,7 +53,17 @@ if (spawnSync('livekit-server', ['--version']).error)
   throw new Error('livekit-server is not in the PATH (.ci/livekit-server builds it)');
 const kinds = sideKinds(values.sides);
 const files = resultFiles(values.out);
-const results = (values.continue ? readResults(files) : null) ?? (await blankResults(kinds));
+const run = {
+  command: commandOf(process.argv.slice(2)),
+  revision: revision(),
+  cpu: cpus()[0]?.model ?? 'unknown',
+  cores: cpus().length,
+  node: process.version,
+};
+// A run that was killed cannot end its loss of packets itself.
+losePacketsNoMore();
+process.once('exit', losePacketsNoMore);
+const results = (values.continue ? stoppedResults() : null) ?? (await blankResults(kinds));
 const server = await startLivekitServer();
 const comparison = new Comparison({
   results,
@@ -89,16 +101,12 @@ async function blankResults(chosen: readonly SideKind[]): Promise<ComparisonResu
   });
   const busy = startBusyMeter();
   await new Promise((done) => setTimeout(done, QUIET_MS));
-  const options = process.argv.slice(2).filter((option) => option !== '--continue');
+  const { command, revision: made, ...machine } = run;
   return {
     at: new Date().toISOString(),
-    command: ['npm run compare', ...(options.length > 0 ? ['--', ...options] : [])].join(' '),
-    machine: {
-      cpu: cpus()[0]?.model ?? 'unknown',
-      cores: cpus().length,
-      node: process.version,
-      othersShare: busy(),
-    },
+    command,
+    revision: made,
+    machine: { ...machine, othersShare: busy() },
     rounds: Number(values.rounds),
     callsAtOnce: Number(values['at-once']),
     voices: callerVoices().slice(0, Number(values.rounds)),
@@ -106,4 +114,31 @@ async function blankResults(chosen: readonly SideKind[]): Promise<ComparisonResu
     isComplete: false,
     sides,
   };
+}
+
+/** The results to continue from; null if no run was stopped. Throws if this would mix two kinds of runs. */
+function stoppedResults(): ComparisonResults | null {
+  const stopped = readResults(files);
+  if (!stopped) {
+    console.log('no run was stopped: this one begins anew');
+    return null;
+  }
+  const refusal = refusalOf(stopped, run);
+  if (refusal !== null) throw new Error(`${refusal}; without --continue a new run begins`);
+  return stopped;
+}
+
+/** The command without what may differ when a run is continued. */
+function commandOf(given: readonly string[]): string {
+  const options = given.filter((option) => option !== '--continue');
+  return ['npm run compare', ...(options.length > 0 ? ['--', ...options] : [])].join(' ');
+}
+
+/** The commit of this repository; the version of the program where Git is not at hand. */
+function revision(): string {
+  const { status, stdout } = spawnSync('git', ['rev-parse', 'HEAD'], {
+    cwd: import.meta.dirname,
+    encoding: 'utf8',
+  });
+  return status === 0 ? stdout.trim() : programVersion();
 }

@@ -12,10 +12,11 @@ export const METHOD = `## Method
 - **Voices.** The voice changes with the round: two of Flite's, then eSpeak's. In the scene of questions
   two voices share one telephone. All are synthetic. There are no recordings of people, because none is
   free to pass on among the packages that this repository uses.
-- **Sides.** Each is built as its documentation shows, with its defaults: LiveKit's agents by explicit
+- **Sides.** Parley has the waits of LiveKit's end-of-turn model, which are not its defaults, and otherwise
+  its defaults. Each other side is built as its documentation shows, with its defaults: LiveKit's by explicit
   dispatch in production mode (\`bench/comparison/livekit-agent/agent.ts\`,
   \`python-agents/livekit_agent.py\`), Pipecat's by its runner (\`python-agents/pipecat_agent.py\`). *By
-  speech alone* replaces only what decides that the caller has finished: no model that may dislike
+  speech alone* replaces only what decides that the caller has finished: no model that may misjudge
   synthetic voices takes part. LiveKit's better end-of-turn model and its adaptive interruption need
   LiveKit Cloud and are not compared. Models came with the packages.
 - **Limits.** LiveKit's framework refuses calls above 70 % of the machine's CPU. That is switched off,
@@ -33,13 +34,14 @@ export const METHOD = `## Method
 - **Interruptions.** For the first three seconds of its speech, LiveKit's framework ignores the caller
   (echo cancellation warm-up). The scenes interrupt later.
 - **Pauses.** A sound pauses Parley once it is long enough to be the start of an interruption. Parley
-  continues 200 ms after the sound has ended, when the words have shown that it was none. This synthetic
-  voice takes half a second for “Mhm.”, which is most of such a pause.
+  continues 200 ms after the sound has ended, when the words have shown that it was none. So such a pause
+  lasts about as long as the sound.
 - **Packet loss** is real: the kernel drops packets to the LiveKit server's media port, from the caller and
   from the agent.
-- **End of turn.** Parley judges the words, the models of the others the audio. LiveKit's judges most
-  finished questions of the synthetic callers as unfinished, so most of its answers come after its longest
-  silence. The line of answers within 1.5 s counts the others. Human voices would suit it better.
+- **End of turn.** Parley judges the words, the models of the others the audio. The callers speak the script's
+  words, and their voices are synthetic, so this favours Parley: a model that hears no end of turn in such a
+  voice answers after its longest silence. The line of answers within 1.5 s counts the others. Human voices
+  may suit the models better.
 - **Load.** Every call asks three questions; calls begin 300 ms apart. A side holds its calls if all are
   connected and answered, with the slowest twentieth at most 1 s slower than with one call. Callers and
   engines share the cores with the side, so the numbers compare the sides; a machine without callers holds
@@ -51,6 +53,8 @@ export const METHOD = `## Method
 - **Memory** counts shared pages once (Pss). CPU time is that of every process of a side, including those
   that start and end with a call.
 - **Transcripts.** A positive number means that the transcript has more words than were heard. No side gets
-  word times from this voice, so all estimate.
-- **Wins.** Another side is better where its figure over all rounds is better by more than noise (50 ms, 5
-  % of the cases, 0.3 words, 0.5 CPU seconds, 5 MiB), and in no round worse.`;
+  word times from this voice. Parley recognises that a tone is no speech, and then goes by letters and time.
+- **Wins.** Another side is better where its figure over all rounds is better by more than noise (50 ms, or
+  100 ms at p95; 5 % of the cases, or 2.5 % of unanswered questions; 0.3 words, 0.5 CPU seconds, 5 MiB), and
+  in no round worse. Costs are measured once, so chance may decide small differences there.
+- **Numbers in brackets** after times are how many there are. The p95 of a few is little more than the worst.`;

@@ -9,6 +9,9 @@ const LATE_MS = 30;
 /** Timings are also unreliable if other programs use more than this share of the machine. */
 const MAX_OTHERS_SHARE = 0.1;
 
+/** The id of the side that the others are compared with. */
+const PARLEY = 'parley';
+
 /** Returns the whole document. */
 export function toMarkdown(results: ComparisonResults): string {
   const sides = results.sides.filter(({ missing }) => missing === null);
@@ -34,7 +37,7 @@ export function toMarkdown(results: ComparisonResults): string {
     '## Where the others win, and why',
     winsText(sides),
     '## What it costs',
-    'Only the sides as documented; deciding by speech alone costs the same or a little less.',
+    'Only the sides as documented were measured, each number of calls once.',
     loaded.length > 0 ? table(loaded, COST_ROWS) : 'Not measured in this run.',
     '## When an engine dies',
     'The engine fails at the second question of a call and works again twelve seconds later, when a third\n' +
@@ -87,11 +90,12 @@ function table(sides: readonly SideResults[], rows: readonly Row[]): string {
 }
 
 function winsText(sides: readonly SideResults[]): string {
-  const wins = findWins(sides);
   const [first] = sides;
-  if (!first || wins.length === 0) return 'In this run, no other side was better by more than noise.';
-  return grid([
-    ['Row', first.name, 'Better', 'Why'],
+  if (first?.id !== PARLEY) return 'Parley did not take part in this run.';
+  const wins = findWins(sides);
+  if (wins.length === 0) return 'In this run, no other side was better by more than noise.';
+  const rows = grid([
+    ['Row', first.name, 'Better', 'Known differences'],
     ...wins.map(({ row, winners }) => [
       row.title,
       row.cell(first),
@@ -99,6 +103,7 @@ function winsText(sides: readonly SideResults[]): string {
       reasonFor(row),
     ]),
   ]);
+  return `The last column is how the sides are built, not a result of this run.\n\n${rows}`;
 }
 
 function faultTable(sides: readonly SideResults[]): string {

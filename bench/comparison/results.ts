@@ -76,6 +76,8 @@ export interface SideResults {
 export interface ComparisonResults {
   readonly at: string;
   readonly command: string;
+  /** Of this repository. */
+  readonly revision: string;
   readonly machine: {
     readonly cpu: string;
     readonly cores: number;
@@ -96,4 +98,18 @@ export interface ComparisonResults {
 /** Results of a side that has played nothing yet. */
 export function blankSide(side: Pick<SideResults, 'id' | 'name' | 'setUp' | 'missing'>): SideResults {
   return { ...side, version: '', calls: [], rounds: [], idle: null, loads: [], isLoaded: false, faults: [] };
+}
+
+/** What a run must have in common with the one that it continues. */
+export type RunIdentity = Pick<ComparisonResults, 'command' | 'revision'> &
+  Pick<ComparisonResults['machine'], 'cpu' | 'cores' | 'node'>;
+
+/** Why this run cannot continue the stopped one, because one page would show both; null if it can. */
+export function refusalOf(stopped: ComparisonResults, run: RunIdentity): string | null {
+  if (stopped.revision !== run.revision)
+    return `the stopped run is of revision ${stopped.revision}, and this is ${run.revision}`;
+  if (stopped.command !== run.command) return `the stopped run has other options: \`${stopped.command}\``;
+  const { cpu, cores, node } = stopped.machine;
+  const isSame = cpu === run.cpu && cores === run.cores && node === run.node;
+  return isSame ? null : `the stopped run is of another machine: ${cores} cores (${cpu}), Node ${node}`;
 }

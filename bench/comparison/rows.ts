@@ -146,7 +146,10 @@ export const HEARD_ROWS: readonly Row[] = [
   {
     id: 'greeting',
     title: 'Joined → greeting heard, p50 / worst, ms',
-    cell: (side) => twoOf(greetings(side)),
+    cell: (side) => {
+      const all = greetings(side);
+      return all.length === 0 ? '–' : `${twoOf(all)} (${all.length})`;
+    },
     figures: [{ of: (side) => middleOf(greetings(side)), noise: NOISE_MS }],
   },
   {
@@ -333,7 +336,5 @@ function threeOf(values: readonly number[]): string {
 }
 
 function twoOf(values: readonly number[]): string {
-  return values.length === 0
-    ? '–'
-    : `${quantile(values, 0.5).toFixed(0)} / ${Math.max(...values).toFixed(0)}`;
+  return `${quantile(values, 0.5).toFixed(0)} / ${Math.max(...values).toFixed(0)}`;
 }

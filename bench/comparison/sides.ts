@@ -18,10 +18,9 @@ export const SIDE_KINDS: readonly SideKind[] = [
 /** The sides with these ids, separated by commas; all without. Throws if one does not exist. */
 export function sideKinds(ids: string | undefined): readonly SideKind[] {
   if (ids === undefined) return SIDE_KINDS;
-  return ids.split(',').map((id) => {
-    const kind = SIDE_KINDS.find((candidate) => candidate.id === id);
-    if (!kind)
-      throw new Error(`no side is called ${id}; there are ${SIDE_KINDS.map((item) => item.id).join(', ')}`);
-    return kind;
-  });
+  const chosen = ids.split(',');
+  const unknown = chosen.find((id) => !SIDE_KINDS.some((kind) => kind.id === id));
+  if (unknown !== undefined)
+    throw new Error(`no side is called ${unknown}; there are ${SIDE_KINDS.map(({ id }) => id).join(', ')}`);
+  return SIDE_KINDS.filter(({ id }) => chosen.includes(id));
 }

@@ -2,7 +2,6 @@
  * Where another side is better than the first one, by rule: in the sum of all rounds by more than noise, and
  * in no round worse. Pure.
  */
-
 import type { SideResults } from './results.ts';
 import { COST_ROWS, type Figure, HEARD_ROWS, type Row } from './rows.ts';
 
@@ -12,34 +11,44 @@ export interface Win {
   readonly winners: readonly SideResults[];
 }
 
-/** What makes the difference, by row; for those whose cause is known. */
+/**
+ * How the sides differ in what a row measures; for those rows for which that is known. These texts are no
+ * results: each is true whatever the figures are, and whichever side is better.
+ */
 const REASONS: Readonly<Record<string, string>> = {
   answers:
-    'Less silence is waited for, or the model’s answer is requested sooner. Compare the rows of ' +
-    'cut-offs: a short wait for every sentence also interrupts the caller who only thinks.',
-  'at-once': 'The side waits the same short time after every silence, finished sentence or not.',
-  premature: 'The side waits longer at every pause, or its model hears from the voice that more is to come.',
+    'The sides wait for different silences: see the waits above. Compare the rows of cut-offs: a short ' +
+    'wait for every sentence also interrupts the caller who only thinks.',
+  'at-once':
+    'By speech alone, a side waits the same short time after every silence, finished sentence or not. ' +
+    'Parley judges the words, and the models of the others judge the voice.',
+  premature:
+    'A longer wait at every pause cuts off less. Parley judges the words, and the models of the others ' +
+    'judge the voice, which may tell that more is to come.',
   dictation:
     'Parley judges the words: a few digits or a street can be a whole answer, and are answered after ' +
-    '300 ms. A side that waits longer after every silence, or hears from the voice that more is to come, ' +
-    'cuts off less.',
+    '300 ms. A longer wait after every silence, or a voice that tells that more is to come, cuts off less.',
   dictated: 'Parley waits for the rest of a number or an address that may still be unfinished.',
-  short: 'The side waits the same short time after every silence. Parley waits longer after a lone word.',
-  stops: 'Less voice is needed to interrupt: the thresholds are listed above.',
-  missed: 'Less voice is needed to interrupt: the thresholds are listed above.',
-  'broken-off': 'More voice is needed to interrupt, or speech without words does not end the answer.',
+  short:
+    'By speech alone, a side waits the same short time after every silence. Parley may wait longer after a ' +
+    'lone word.',
+  stops: 'The sides need different amounts of voice to be interrupted: see the thresholds above.',
+  missed: 'The sides need different amounts of voice to be interrupted: see the thresholds above.',
+  'broken-off':
+    'The sides need different amounts of voice to be interrupted, and not in all of them speech without ' +
+    'words ends the answer.',
   held:
-    'A sound pauses Parley after 256 ms of voice. A side that needs 500 ms of it does not notice short ' +
+    'A sound pauses Parley after 256 ms of voice. A side that needs 500 ms of it does not notice shorter ' +
     'sounds, and stops later when it is interrupted.',
-  television: 'More voice is needed to interrupt, so speech in the background does it less often.',
-  'television-answers': 'The detector of speech is less sensitive to a voice in the background.',
-  loss: 'As without loss: see the answers above.',
-  'loss-stops': 'As without loss: see the interruptions above.',
+  television:
+    'The sides need different amounts of voice to be interrupted. The more is needed, the less often does ' +
+    'speech in the background do it.',
+  'television-answers': 'The sides’ detectors of speech take different sounds for the caller’s voice.',
   words:
     'A word counts in Parley’s transcript once it has ended, so half a word is missing on average. The ' +
-    'others’ count follows the audio that was played.',
+    'other sides count in ways of their own.',
   greeting:
-    'The agent is in the room before the caller, or has its greeting ready. Parley’s worker joins with ' +
+    'The other sides’ agents are called to the room before the caller joins it. Parley’s worker joins with ' +
     'the caller.',
   'idle-cpu':
     'Parley includes control plane, store, phone signalling and recording, which the frameworks do not ' +
@@ -47,12 +56,12 @@ const REASONS: Readonly<Record<string, string>> = {
   'idle-memory':
     'Parley includes control plane, store, phone signalling and recording, which the frameworks do not ' +
     'have. Its processes are started whether or not there are calls.',
-  most: 'Its calls need less CPU on these cores: see the row of CPU seconds.',
+  most: 'See what a call costs in the rows above.',
 };
 const COST_REASONS: readonly (readonly [RegExp, string])[] = [
-  [/-answers$/, 'As in the table of answers above; here with complete questions only.'],
+  [/-answers$/, 'The waits are those of the table of answers above; here all questions are complete.'],
   [/-cpu$/, 'Parley records the call, keeps its store and runs its media in a process of its own.'],
-  [/-memory$/, 'All calls share one process, and there is no recording.'],
+  [/-memory$/, 'Parley records the call. Pipecat’s runner runs all calls in one process.'],
 ];
 const UNKNOWN = 'Not known yet.';
 
@@ -65,7 +74,7 @@ export function findWins([first, ...others]: readonly SideResults[]): Win[] {
   });
 }
 
-/** Why others are better in this row. */
+/** How the sides differ in what this row measures. */
 export function reasonFor({ id }: Row): string {
   return REASONS[id] ?? COST_REASONS.find(([pattern]) => pattern.test(id))?.[1] ?? UNKNOWN;
 }

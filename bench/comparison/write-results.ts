@@ -50,7 +50,7 @@ export function writeResults(results: ComparisonResults, { samples, page, images
     'stops.svg': plot('From the beginning of an interruption to the agent’s last sound, ms', rows('stopMs')),
     'held.svg': plot('Silence of the agent at a sound that wanted nothing, ms', rows('heldMs')),
     'cut-offs.svg': plotCutOffs(
-      'Pauses for thought that the agent cut off, %, against the median wait for an answer, ms',
+      'Pauses for thought that the agent cut off, % (of how many), against the median wait for an answer, ms',
       sides.flatMap(cutOffsOf),
     ),
   };
@@ -63,5 +63,6 @@ function cutOffsOf(side: SideResults) {
   const waits = samplesOf(side, 'replyMs');
   if (waits.length === 0 || count('pauses') === 0) return [];
   const cutOff = (100 * count('premature')) / count('pauses');
-  return [{ id: side.id, name: side.name, waitMs: quantile(waits, 0.5), cutOff }];
+  const name = `${side.name} (${count('pauses')})`;
+  return [{ id: side.id, name, waitMs: quantile(waits, 0.5), cutOff }];
 }

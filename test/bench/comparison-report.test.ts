@@ -11,6 +11,7 @@ import {
   blankSide,
   type ComparisonResults,
   type LoadResult,
+  refusalOf,
   type SideResults,
 } from '#bench/comparison/results.ts';
 import { replyTo, SCENE, scenesOf } from '#bench/comparison/script.ts';
@@ -72,6 +73,7 @@ function runOf(sides: SideResults[], changes: Partial<ComparisonResults> = {}): 
   return {
     at: '2026-11-22T00:00:00.000Z',
     command: 'npm run compare',
+    revision: 'aaa',
     machine: { cpu: 'a processor', cores: 2, node: 'v24', othersShare: 0.02 },
     rounds: 2,
     callsAtOnce: 3,
@@ -116,10 +118,34 @@ describe('the page of the comparison', () => {
     expect(page).toContain('| Calls played (failed) | 2 (1) | 2 (1) | 2 (1) |');
   });
 
-  it('lists the rows in which another side is better, with both figures and the reason', () => {
-    const page = toMarkdown(runOf([sideOf('One', [[900], [950]]), sideOf('Other', [[700], [650]])]));
+  it('lists the rows in which another side is better, with both figures and how the sides differ', () => {
+    const page = toMarkdown(runOf([sideOf('Parley', [[900], [950]]), sideOf('Other', [[700], [650]])]));
     const wins = page.slice(page.indexOf('## Where the others win'), page.indexOf('## What it costs'));
-    expect(wins).toContain('| 900 / 950 / 950 (2) | Other: 650 / 700 / 700 (2) | Less silence is waited for');
+    expect(wins).toContain(
+      '| 900 / 950 / 950 (2) | Other: 650 / 700 / 700 (2) | The sides wait for different',
+    );
+  });
+
+  it('lists no wins over another side than Parley', () => {
+    const page = toMarkdown(runOf([sideOf('One', [[900], [950]]), sideOf('Other', [[700], [650]])]));
+    expect(page).toContain('Parley did not take part in this run.');
+  });
+});
+
+describe('a stopped run', () => {
+  const same = { command: 'npm run compare', revision: 'aaa', cpu: 'a processor', cores: 2, node: 'v24' };
+  const stopped = runOf([], { isComplete: false });
+
+  it('is continued by the same command, revision and machine', () => {
+    expect(refusalOf(stopped, same)).toBeNull();
+  });
+
+  it('is not continued by another, because one page would show both', () => {
+    expect(refusalOf(stopped, { ...same, revision: 'bbb' })).toContain('revision aaa, and this is bbb');
+    expect(refusalOf(stopped, { ...same, command: 'npm run compare -- --no-load' })).toContain(
+      'other options: `npm run compare`',
+    );
+    expect(refusalOf(stopped, { ...same, cores: 4 })).toContain('another machine: 2 cores');
   });
 });
 
