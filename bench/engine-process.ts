@@ -26,6 +26,7 @@ export async function startEngineProcess(entry: URL): Promise<EngineProcess> {
     urls,
     child,
     async close() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');
       child.disconnect();
       await ended;

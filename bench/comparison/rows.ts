@@ -79,7 +79,7 @@ export const HEARD_ROWS: readonly Row[] = [
   timesRow('answers', 'End of the caller’s speech → first sound of the answer', 'replyMs'),
   {
     id: 'at-once',
-    title: 'Answers within 1.5 s: the question was judged finished',
+    title: 'Answers within 1.5 s',
     cell: (side) => {
       const all = samplesOf(side, 'replyMs');
       return `${all.filter((ms) => ms < AT_ONCE_MS).length} of ${all.length}`;

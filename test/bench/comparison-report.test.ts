@@ -96,7 +96,7 @@ describe('the page of the comparison', () => {
     const page = toMarkdown(runOf(sides));
     expect(page).toContain('| Calls played (failed) | 2 (1) | 2 (1) | 2 (1) |');
     expect(page).toContain('| 600 / 600 / 600 (2) | 600 / 600 / 600 (2) | 600 / 600 / 600 (2) |');
-    expect(page).toContain('judged finished | 2 of 2 | 2 of 2 | 2 of 2 |');
+    expect(page).toContain('within 1.5 s | 2 of 2 | 2 of 2 | 2 of 2 |');
     expect(page).toContain('per call-minute, above the idle share | 2.00 | 2.00 | 2.00 |');
     expect(page).toContain('4 calls: memory per call, MiB | 10.0 | 10.0 | 10.0 |');
     expect(page).toContain('| 4 (8: 1 question unanswered) |');
