@@ -71,6 +71,11 @@ export interface LoadOptions {
   readonly takesShare?: number;
 }
 
+/** From the start of a load to its first call, ms. */
+export function beforeCallsMs(calls: number): number {
+  return calls === 1 ? LONE_CALL_IDLE_MS : IDLE_MS;
+}
+
 /** Places the calls, plays their scenes and measures them. */
 export async function runCallLoad(product: Product, options: LoadOptions): Promise<LoadResult> {
   const { calls, callsPerSecond = CALLS_PER_SECOND, takesShare } = options;
@@ -81,7 +86,7 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   const target = product.sipAddress(options.number);
   const capture = await startCapture(PORTS);
   const processes = product.processes();
-  const stopWatching = await watchProduct(processes, { idleMs: calls === 1 ? LONE_CALL_IDLE_MS : IDLE_MS });
+  const stopWatching = await watchProduct(processes, { idleMs: beforeCallsMs(calls) });
   const watch = await watchStalls();
   const taken = takesShare === undefined ? null : await takeCores(takesShare);
   const stopWatchingCores = watchCores(processes);

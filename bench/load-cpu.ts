@@ -34,6 +34,7 @@ export interface ThreadShare {
   readonly cores: number;
   /** Of these, in the kernel: sockets, files and waking other threads. */
   readonly kernelCores: number;
+  readonly wakeUpsPerSecond: number;
 }
 
 /** Starts watching the product's threads; call the returned function to stop. The busiest come first. */
@@ -46,10 +47,15 @@ export function watchThreads(product: readonly Process[]): () => ThreadShare[] {
     const groups = Map.groupBy(threadUses(product), ({ pid, name }) => `${names.get(pid)}: ${name}`);
     return [...groups]
       .map(([name, uses]): ThreadShare => {
-        const used = (of: 'seconds' | 'kernelSeconds') =>
+        const used = (of: 'seconds' | 'kernelSeconds' | 'wakeUps') =>
           uses.reduce((sum, use) => sum + use[of] - (before.get(`${use.pid}/${use.id}`)?.[of] ?? 0), 0) /
           seconds;
-        return { name, cores: used('seconds'), kernelCores: used('kernelSeconds') };
+        return {
+          name,
+          cores: used('seconds'),
+          kernelCores: used('kernelSeconds'),
+          wakeUpsPerSecond: used('wakeUps'),
+        };
       })
       .sort((one, other) => other.cores - one.cores);
   };

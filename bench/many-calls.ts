@@ -3,15 +3,17 @@
  * default settings; none may be refused or dropped. A load of 100 calls, for which the pacing budget holds,
  * runs first. `npm run bench:calls -- 20 50` makes 20 and then 50 calls instead.
  */
-import { startProduct } from '#test/journeys/product.ts';
+import { type Product, startProduct } from '#test/journeys/product.ts';
 import { callFigures } from './call-figures.ts';
 import {
   CALLS_PER_SECOND,
   createMeasuredAgent,
+  beforeCallsMs,
   type LoadResult,
   printTroubles,
   runCallLoad,
 } from './call-load.ts';
+import { type CpuProfile, PROFILED, profileCpu } from './cpu-profile.ts';
 import { type Figure, judge, toText } from './figures.ts';
 import { startStandIns } from './stand-ins.ts';
 
@@ -19,15 +21,24 @@ const NUMBER = '+15550100043';
 const DEFAULT_LOADS = [100, 200];
 /** Four questions and two interruptions take half a minute. */
 const TURNS = 4;
+/** A profile begins this long after the last call was placed. */
+const SETTLED_MS = 4_000;
+const PROFILE_MS = 15_000;
+const LEAST_SHOWN_MS = 0.05;
 
-async function run(loads: readonly number[]): Promise<void> {
+async function run(loads: readonly number[], isProfiled: boolean): Promise<void> {
   if (!loads.every((calls) => Number.isInteger(calls) && calls >= 1 && calls <= 300))
     throw new Error('name how many calls at once, 1 to 300');
   const standIns = await startStandIns();
   const figures: Figure[] = [];
   try {
     const product = await startProduct({
-      environment: { ...standIns.environment, STARTING_CREDIT: '1000000.00', LOG_LEVEL: 'warn' },
+      environment: {
+        ...standIns.environment,
+        STARTING_CREDIT: '1000000.00',
+        LOG_LEVEL: 'warn',
+        ...(isProfiled && PROFILED),
+      },
     });
     try {
       const takers = product.parts('worker').length;
@@ -39,11 +50,15 @@ async function run(loads: readonly number[]): Promise<void> {
       for (const calls of loads) {
         console.log(`${calls} calls, ${CALLS_PER_SECOND} a second …`);
         const logged = product.log.length;
-        const result = await runCallLoad(product, { calls, turns: TURNS, number: NUMBER });
+        const [result, profile] = await Promise.all([
+          runCallLoad(product, { calls, turns: TURNS, number: NUMBER }),
+          isProfiled ? profileOf(product, calls) : null,
+        ]);
         printTroubles(result);
         printLogged(product.log.slice(logged));
         console.log(`  cores taken: ${coresOf(result)}`);
         console.log(`  of the product’s, by thread (in the kernel):\n${threadsOf(result)}`);
+        if (profile) printProfile(profile, calls);
         const ofLoad = [lostFigure(result), ...callFigures(result)];
         console.log(`\n${toText(ofLoad)}\n`);
         figures.push(...ofLoad);
@@ -55,6 +70,27 @@ async function run(loads: readonly number[]): Promise<void> {
     await standIns.close();
   }
   process.exitCode = figures.every(({ verdict }) => verdict.startsWith('met')) ? 0 : 1;
+}
+
+/** Profiles the product while all calls are up. */
+async function profileOf(product: Product, calls: number): Promise<CpuProfile> {
+  await new Promise((resolve) =>
+    setTimeout(resolve, beforeCallsMs(calls) + (1_000 * calls) / CALLS_PER_SECOND + SETTLED_MS),
+  );
+  return await profileCpu(product.processes(), PROFILE_MS);
+}
+
+/** Prints ms of CPU per second of a call. */
+function printProfile(profile: CpuProfile, calls: number): void {
+  const sumOf = (kinds: ReadonlyMap<string, number>) => [...kinds.values()].reduce((sum, ms) => sum + ms, 0);
+  console.log('  CPU per second of a call, ms:');
+  for (const [thread, kinds] of [...profile].sort(([, one], [, other]) => sumOf(other) - sumOf(one))) {
+    const total = sumOf(kinds) / calls;
+    if (total < LEAST_SHOWN_MS) continue;
+    console.log(`    ${total.toFixed(2).padStart(6)}  ${thread}`);
+    for (const [kind, ms] of [...kinds].sort(([, one], [, other]) => other - one))
+      if (ms / calls >= LEAST_SHOWN_MS) console.log(`    ${(ms / calls).toFixed(2).padStart(10)}  ${kind}`);
+  }
 }
 
 function lostFigure({ calls, troubles }: LoadResult): Figure {
@@ -81,12 +117,19 @@ function coresOf({ cores }: LoadResult): string {
 function threadsOf({ threads, cores }: LoadResult): string {
   return threads
     .filter((thread) => thread.cores >= cores.product / 100)
-    .map((thread) => `    ${thread.cores.toFixed(3)} (${thread.kernelCores.toFixed(3)})  ${thread.name}`)
+    .map(
+      ({ name, cores, kernelCores, wakeUpsPerSecond }) =>
+        `    ${cores.toFixed(3)} (${kernelCores.toFixed(3)})  ${name}, ${wakeUpsPerSecond.toFixed(0)} wake-ups a second`,
+    )
     .join('\n');
 }
 
-const named = process.argv.slice(2).map(Number);
-run(named.length > 0 ? named : DEFAULT_LOADS).catch((error: unknown) => {
+const isProfiled = process.argv.includes('--profile');
+const named = process.argv
+  .slice(2)
+  .filter((argument) => argument !== '--profile')
+  .map(Number);
+run(named.length > 0 ? named : DEFAULT_LOADS, isProfiled).catch((error: unknown) => {
   console.error(error);
   process.exit(1);
 });

@@ -49,6 +49,8 @@ export interface ThreadUse {
   readonly seconds: number;
   /** Of these, in the kernel. */
   readonly kernelSeconds: number;
+  /** How often it has waited for something and was woken up by it. */
+  readonly wakeUps: number;
 }
 
 /** The threads of these processes and what each has used so far. */
@@ -59,18 +61,20 @@ export function threadUses(processes: readonly Process[]): ThreadUse[] {
         .slice(11, 13)
         .map((ticks) => Number(ticks) / TICKS_PER_SECOND);
       const name = read(`/proc/${pid}/task/${id}/comm`)?.trim() ?? '';
-      return { pid, id, name, seconds: user + kernel, kernelSeconds: kernel };
+      return { pid, id, name, seconds: user + kernel, kernelSeconds: kernel, wakeUps: wakeUpsOf(pid, id) };
     }),
   );
 }
 
 /** How often the threads of these processes have waited for something so far, and were woken up by it. */
 export function wakeUps(processes: readonly Process[]): number {
-  const files = processes.flatMap(({ pid }) =>
-    threadsOf(pid).map((thread) => `/proc/${pid}/task/${thread}/status`),
-  );
-  const counts = files.map((file) => /^voluntary_ctxt_switches:\s+(\d+)$/m.exec(read(file) ?? '')?.[1] ?? 0);
-  return counts.reduce<number>((sum, count) => sum + Number(count), 0);
+  const counts = processes.flatMap(({ pid }) => threadsOf(pid).map((thread) => wakeUpsOf(pid, thread)));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+function wakeUpsOf(pid: number, thread: string): number {
+  const status = read(`/proc/${pid}/task/${thread}/status`) ?? '';
+  return Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
 }
 
 /** Resident memory of these processes, bytes. */
