@@ -107,10 +107,10 @@ export class Pacer {
     if (this.#isClosed || (this.#timer && this.#timerTick <= tick)) return;
     this.#timer?.cancel();
     this.#timerTick = tick;
-    this.#timer = this.#clock.after(
-      Math.max(1, this.#startMs + tick * TICK_MS - this.#clock.now()),
-      this.#turn,
-    );
+    // Node's timers drop the fraction of a millisecond: the thread would wake up just before each tick, and
+    // wait one more millisecond.
+    const waitMs = Math.ceil(this.#startMs + tick * TICK_MS - this.#clock.now());
+    this.#timer = this.#clock.after(Math.max(1, waitMs), this.#turn);
   }
 
   #turn = (): void => {

@@ -55,6 +55,27 @@ it('the pacer skips no slot when it wakes late, and first lets pending input in'
   expect(slots).toHaveLength(8);
 });
 
+it('a tick takes one wake-up, though timers drop the fraction of a millisecond', async () => {
+  class WholeMs extends ManualClock {
+    override after(ms: number, callback: () => void) {
+      return super.after(Math.trunc(ms), callback);
+    }
+  }
+  const clock = new WholeMs();
+  await clock.advance(0.7);
+  let turns = 0;
+  const pacer = new Pacer(clock, () => {
+    turns += 1;
+  });
+  // Between two whole milliseconds.
+  await clock.advance(3.4);
+  const ticks: number[] = [];
+  pacer.add({ tick: (slot) => ticks.push(slot), fail });
+  await clock.advance(100);
+  expect(ticks.length).toBeGreaterThan(3);
+  expect(turns).toBe(ticks.length);
+});
+
 it('a member may leave during its own tick', async () => {
   const clock = new ManualClock();
   const pacer = new Pacer(clock, () => undefined);
