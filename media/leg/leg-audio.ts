@@ -141,7 +141,10 @@ export class LegAudio {
   hear(samples: Int16Array, atMs: number): void {
     this.#echo.hear(samples, this.#inRateHz, atMs);
     this.#voice.push(samples, atMs);
-    if (this.#shared.detector.hasQueued) this.#shared.pacer.wake();
+    const { clock, detector, pacer } = this.#shared;
+    if (!detector.hasQueued) return;
+    if (detector.gathers) pacer.wake();
+    else detector.sendQueued(clock.now());
   }
 
   /**

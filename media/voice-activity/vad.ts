@@ -122,20 +122,28 @@ export class SpeechDetector {
     return !this.#queued.isEmpty;
   }
 
+  /** True if the windows of all legs are collected; otherwise `sendQueued` costs less than a turn. */
+  get gathers(): boolean {
+    return this.#taps.size >= GATHER_FROM_LEGS;
+  }
+
+  /** Sends the queued windows of all legs together. */
+  sendQueued(nowMs: number): void {
+    if (!this.hasQueued) return;
+    this.#lastSentMs = nowMs;
+    const { heads, samples } = this.#queued.take();
+    this.#worker?.postMessage({ type: 'windows', heads, samples } satisfies ToDetector, [
+      heads.buffer,
+      samples.buffer,
+    ]);
+  }
+
   /**
    * Sends the queued windows of all legs together, and decides overdue ones by level; called once per turn of
    * the wheel.
    */
   flush(nowMs: number): void {
-    const isDue = this.#taps.size < GATHER_FROM_LEGS || nowMs - this.#lastSentMs >= GATHER_MS;
-    if (this.hasQueued && isDue) {
-      this.#lastSentMs = nowMs;
-      const { heads, samples } = this.#queued.take();
-      this.#worker?.postMessage({ type: 'windows', heads, samples } satisfies ToDetector, [
-        heads.buffer,
-        samples.buffer,
-      ]);
-    }
+    if (!this.gathers || nowMs - this.#lastSentMs >= GATHER_MS) this.sendQueued(nowMs);
     // After our own thread was blocked its answers may be unread: waits one more turn.
     const wasStalled = nowMs - this.#lastFlushMs > STALL_MS;
     this.#lastFlushMs = nowMs;
