@@ -28,6 +28,8 @@ const UNKNOWN_MS = 150_000;
 /** Work younger than this is left alone, because another process may still be doing it. */
 const GRACE_MS = 30_000;
 const TICK_MS = 2_000;
+/** A join deadline is looked for at every tick. The rest has waited for half a minute and is not urgent. */
+const WHOLE_PASS_MS = 10_000;
 /** How long workers of this run have to send reports spooled by workers of an earlier run. */
 const EARLIER_RUN_GRACE_MS = 5_000;
 const BATCH = 500;
@@ -42,6 +44,7 @@ export function startSweeper(context: Context, heartbeat: HeartbeatFile): Backgr
   const isAlone = context.settings.REDIS_URL === undefined;
   let isFirst = isAlone;
   let isEarlierRunOver = false;
+  let sweptMs = Number.NEGATIVE_INFINITY;
   const isDone = async () => isEarlierRunOver && !(await isAnythingOpen(context));
   // Also while the sweeper has nothing to do: a call may begin and this process crash before the next pass.
   const beat = () => heartbeat.beat(now(context));
@@ -53,9 +56,14 @@ export function startSweeper(context: Context, heartbeat: HeartbeatFile): Backgr
     always: beat,
   } as const;
   return startBackgroundLoop(context, options, async () => {
+    if (isEarlierRunOver && context.clock.now() - sweptMs < WHOLE_PASS_MS) {
+      await endOverdue(context);
+      return;
+    }
     if (isFirst) await markActiveUnknown(context, heartbeat.lastBeat);
     const graceMs = isFirst ? 0 : GRACE_MS;
     isFirst = false;
+    sweptMs = context.clock.now();
     isEarlierRunOver = await sweep(context, { graceMs, startedAtMs, isEarlierRunOver });
   });
 }
@@ -63,11 +71,8 @@ export function startSweeper(context: Context, heartbeat: HeartbeatFile): Backgr
 /** Whether a pass now or later could find anything. Sessions still to be given up are under way, too. */
 async function isAnythingOpen({ models }: Context): Promise<boolean> {
   const { sessions, deliveries } = models;
-  const open = await Promise.all([
-    sessions.exists(dueIn('live', 'settlement', 'outbox')),
-    deliveries.exists({ state: 'queued' }),
-  ]);
-  return open.some((found) => found !== null);
+  const session = await sessions.exists(dueIn('live', 'settlement', 'outbox'));
+  return session !== null || (await deliveries.exists({ state: 'queued' })) !== null;
 }
 
 /** Parameters of a pass. */
@@ -87,11 +92,9 @@ interface SweepOptions {
 export async function sweep(context: Context, options: SweepOptions): Promise<boolean> {
   const wallTime = context.clock.wallTime();
   const before = new Date(wallTime - options.graceMs);
-  await giveUpRemaining(context);
+  await endOverdue(context);
   for (const session of await findLive(context, { status: 'creating', status_at: { $lte: before } }))
     await voidHold(context, session);
-  const unjoined = { status: 'pending', expires_at: { $lte: now(context) } };
-  await endUnjoined(context, await findLive(context, unjoined));
   for (const session of await find(context, {
     ...dueIn('settlement'),
     'billing.state': 'settle_due',
@@ -114,6 +117,13 @@ export async function sweep(context: Context, options: SweepOptions): Promise<bo
   }
   if (options.isEarlierRunOver) return true;
   return wallTime - options.startedAtMs >= EARLIER_RUN_GRACE_MS && (await endEarlierRuns(context)) === 0;
+}
+
+/** Ends sessions that could not be created, and those that have not been joined in time. */
+async function endOverdue(context: Context): Promise<void> {
+  await giveUpRemaining(context);
+  const unjoined = { status: 'pending', expires_at: { $lte: now(context) } };
+  await endUnjoined(context, await findLive(context, unjoined));
 }
 
 /**

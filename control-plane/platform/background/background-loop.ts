@@ -94,9 +94,9 @@ interface BackgroundOptions {
 
 /**
  * Creates a loop that runs immediately, then every `everyMs` and whenever its `signal` is notified, until it
- * is closed. A run is left out if `isDone` was true after the last one, nothing that it `waitsFor` was
- * written since, and that was less than a minute ago. Where other processes write to the store, no run is
- * left out.
+ * is closed. A run is left out if the last one was less than a minute ago and nothing that it `waitsFor` has
+ * been written since `isDone` was true; after a write `isDone` is asked again, which costs less than a run.
+ * Where other processes write to the store, no run is left out.
  */
 export function startBackgroundLoop(
   context: BackgroundContext,
@@ -104,17 +104,22 @@ export function startBackgroundLoop(
   work: () => Promise<void>,
 ): BackgroundLoop {
   const writes = () => context.storeWrites?.(options.waitsFor) ?? null;
-  let done: { readonly writes: number; readonly atMs: number } | null = null;
-  const loop = createBackgroundLoop(options.name, context.logger, async () => {
+  let ranMs = Number.NEGATIVE_INFINITY;
+  let writesWhenDone: number | null = null;
+  /** A write during the question counts as one after it. */
+  const isLeftOut = async () => {
     const before = writes();
-    if (done?.writes === before && context.clock.now() - done.atMs < MOST_LEFT_OUT_MS)
-      return options.always?.();
-    done = null;
-    await work();
+    if (before === null || context.clock.now() - ranMs >= MOST_LEFT_OUT_MS) return false;
+    if (writesWhenDone !== before) writesWhenDone = (await options.isDone?.()) ? before : null;
+    return writesWhenDone !== null;
+  };
+  const loop = createBackgroundLoop(options.name, context.logger, async () => {
+    if (!(await isLeftOut())) {
+      writesWhenDone = null;
+      await work();
+      ranMs = context.clock.now();
+    }
     options.always?.();
-    // Something written meanwhile may have come too late for the work.
-    if (before === null || writes() !== before) return;
-    if (await options.isDone?.()) done = { writes: before, atMs: context.clock.now() };
   });
   const stopListening = options.chore === undefined ? null : context.workSignals.on(options.chore, loop.kick);
   const tick = context.clock.every(options.everyMs, loop.kick);

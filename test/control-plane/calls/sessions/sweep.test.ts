@@ -373,4 +373,28 @@ describe('the sweeper', () => {
     expect(await read(id)).toMatchObject({ status: 'failed', end_reason: 'room_join_timeout' });
     await sweeper.close();
   });
+
+  it('asks the store little while a call is in progress', async () => {
+    await joined();
+    const sweeper = startSweeper(api.context, { lastBeat: null, beat: () => undefined });
+    const ticks = async (count: number) => {
+      for (let tick = 0; tick < count; tick++) {
+        await api.clock.advance(2_000);
+        await sweeper.idle();
+      }
+    };
+    await ticks(5);
+    let commands = 0;
+    measureCommands(
+      api.context.models.sessions,
+      () => {
+        commands += 1;
+      },
+      () => api.clock.now(),
+    );
+    await ticks(25);
+    // At each tick, whether anything is open and who has not joined; at every fifth, all else.
+    expect(commands).toBe(25 * 2 + 5 * 3);
+    await sweeper.close();
+  });
 });
