@@ -39,7 +39,7 @@ export function healthOf(parts: WorkerParts): Health {
   });
   meters.gauge({
     name: 'parley_loop_lag_seconds',
-    help: 'Delay of the event loop, 95th percentile of its last second, without calls the 90th.',
+    help: 'Delay of the event loop, 95th percentile of its last second, with fewer than four jobs the 90th.',
     read: () => worker.state().loopLagMs / 1000,
   });
   meters.gauge({

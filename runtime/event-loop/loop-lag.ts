@@ -1,19 +1,19 @@
 /** Event-loop delay of this thread, sent with each heartbeat; above a limit the worker declines new calls. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** Interval of the samples while jobs run, ms. */
+/** Interval of the samples while the worker is busy, ms. */
 const RESOLUTION_MS = 10;
-/** Of the delays since the previous reading while jobs run. */
+/** Of the delays since the previous reading while the worker is busy. */
 const PERCENTILE = 95;
 
 /**
- * The delay of the event loop, ms, read once per heartbeat. While jobs run, the 95th percentile of the delays
- * since the previous reading. `isBusy`: whether jobs run; sets what is measured until the next reading.
+ * The delay of the event loop, ms, read once per heartbeat. `isBusy`: whether enough jobs run for it to be
+ * sampled until the next reading, which then is the 95th percentile of the delays since this one.
  */
 export type LagMeter = (isBusy: boolean) => number;
 
 /**
- * Starts a meter that is not busy yet. Without jobs nothing wakes the thread to measure it: the delay is what
+ * Starts a meter that is not busy yet. Until it is, nothing wakes the thread to measure it: the delay is what
  * both of the last two readings, due every `everyMs`, were late. One late reading is no lag. `monitor` starts
  * to sample the event loop.
  */

@@ -35,7 +35,7 @@ export function addWorkerMetrics(
     name: 'parley_worker_loop_lag_seconds',
     help:
       'Delay of the event loop of the latest worker connected to this control plane, 95th ' +
-      'percentile of its last second, without calls the 90th.',
+      'percentile of its last second, with fewer than four jobs the 90th.',
     read: () => Math.max(0, ...workers.describe().map(({ loopLagMs }) => loopLagMs)) / 1000,
   });
 }

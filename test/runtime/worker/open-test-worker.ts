@@ -79,6 +79,8 @@ export class TestWorker {
   isToldOfRooms = false;
   /** Delay that the event loop of the worker reports. */
   loopLagMs = 0;
+  /** Whether the worker has its event loop sampled. */
+  isLoopSampled = false;
   receiveInvite!: (invite: IncomingInvite) => void;
   readonly #server: Server;
   readonly #directory: string;
@@ -148,7 +150,10 @@ export class TestWorker {
         this.isToldOfRooms = true;
       },
       drainMs: drainMs,
-      loopLagMs: () => this.loopLagMs,
+      loopLagMs: (isBusy) => {
+        this.isLoopSampled = isBusy;
+        return this.loopLagMs;
+      },
       engines: {
         serverTokens: new McpTokens(clock),
         forCall: () => {

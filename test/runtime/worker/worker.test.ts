@@ -56,6 +56,19 @@ describe('a worker', () => {
   const seen = () =>
     expect(bench.dispatch.offerWebrtc('w', bench.session('unknown'), 'offer')).rejects.toThrow();
 
+  it('has its event loop sampled only while it has several jobs', async () => {
+    const clock = new ManualClock();
+    await bench.start({ capacity: 8, clock });
+    const sampled: boolean[] = [];
+    for (const sessionId of ['s1', 's2', 's3', 's4']) {
+      await bench.dispatch.place(bench.offer(sessionId));
+      await clock.advance(1_000);
+      await seen();
+      sampled.push(bench.isLoopSampled);
+    }
+    expect(sampled).toEqual([false, false, false, true]);
+  });
+
   it('accepts offers one by one, at a limited rate, while its event loop is late', async () => {
     const clock = await bench.startLate({ capacity: 4 });
     const placed: string[] = [];
