@@ -29,7 +29,7 @@ interface StackFrame {
 /** Kinds of work. A sample belongs to the kind of the innermost of its frames that has one. */
 const KINDS: readonly { readonly kind: string; readonly test: RegExp }[] = [
   { kind: 'kernel: UDP', test: /_sys_(send|recv)m?msg$|_sys_sendto$|_sys_recvfrom$/ },
-  { kind: 'kernel: wake others', test: /_sys_futex$|_sys_write$|eventfd_write/ },
+  { kind: 'kernel: wake others', test: /_sys_futex$|eventfd_write/ },
   { kind: 'kernel: wait and be woken', test: /_sys_epoll_p?wait2?$|_sys_poll$|nanosleep|ret_from_fork/ },
   { kind: 'kernel: files and sockets', test: /_sys_\w+$/ },
   { kind: 'kernel: memory', test: /exc_page_fault/ },
