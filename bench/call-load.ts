@@ -14,7 +14,7 @@ import { type CallSpan, type CpuCost, cpuCost } from './cpu-cost.ts';
 import type { TimedSample } from './figures.ts';
 import { type CoresTaken, type ThreadShare, watchCores, watchThreads } from './load-cpu.ts';
 import { type MachineStalls, watchStalls } from './machine-stalls.ts';
-import { watchProduct } from './product-use.ts';
+import { SETTLE_MS, watchProduct } from './product-use.ts';
 import { HEARD_LINE } from './stand-ins.ts';
 import { takeCores } from './taken-cores.ts';
 
@@ -73,6 +73,10 @@ export interface LoadOptions {
 
 /** From the start of a load to its first call, ms. */
 export function beforeCallsMs(calls: number): number {
+  return SETTLE_MS + idleMsBefore(calls);
+}
+
+function idleMsBefore(calls: number): number {
   return calls === 1 ? LONE_CALL_IDLE_MS : IDLE_MS;
 }
 
@@ -86,7 +90,7 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   const target = product.sipAddress(options.number);
   const capture = await startCapture(PORTS);
   const processes = product.processes();
-  const stopWatching = await watchProduct(processes, { idleMs: beforeCallsMs(calls) });
+  const stopWatching = await watchProduct(processes, { idleMs: idleMsBefore(calls) });
   const watch = await watchStalls();
   const taken = takesShare === undefined ? null : await takeCores(takesShare);
   const stopWatchingCores = watchCores(processes);

@@ -3,6 +3,8 @@ import { cpuSeconds, type Process, residentBytes } from '#test/journeys/process-
 import type { CpuSample } from './cpu-cost.ts';
 
 const SAMPLE_MS = 500;
+/** For what earlier calls leave to do: uploads, webhooks, and sums every ten seconds. */
+export const SETTLE_MS = 12_000;
 
 /** What the product used. */
 export interface ProductUse {
@@ -14,7 +16,7 @@ export interface ProductUse {
   readonly peakBytes: number;
 }
 
-/** Measures the idle product for `idleMs` and starts watching it; call the returned function to stop. */
+/** Pauses, measures the idle product for `idleMs`, and starts watching it; the returned function stops. */
 export async function watchProduct(
   processes: readonly Process[],
   { idleMs }: { readonly idleMs: number },
@@ -36,6 +38,7 @@ export async function watchProduct(
 }
 
 async function idleCpu(processes: readonly Process[], forMs: number): Promise<number> {
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   const before = { atMs: performance.now(), used: cpuSeconds(processes) };
   await new Promise((resolve) => setTimeout(resolve, forMs));
   return (cpuSeconds(processes) - before.used) / ((performance.now() - before.atMs) / 1_000);
