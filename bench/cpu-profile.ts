@@ -1,7 +1,7 @@
 /**
- * Shows where the product spends its CPU time, with `perf` (Linux): samples the stacks of all threads by their
- * own CPU clock and sorts the samples by thread and by kind of work. The product must have been started with
- * `PROFILED`, which names compiled JavaScript.
+ * Shows where the product spends its CPU time, with `perf` (Linux): samples the stacks of all threads by
+ * their own CPU clock and sorts the samples by thread and by kind of work. The product must have been started
+ * with `PROFILED`, which names compiled JavaScript.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -119,7 +119,8 @@ function threadsOf({ threads, cores }: LoadResult): string {
     .filter((thread) => thread.cores >= cores.product / 100)
     .map(
       ({ name, cores, kernelCores, wakeUpsPerSecond }) =>
-        `    ${cores.toFixed(3)} (${kernelCores.toFixed(3)})  ${name}, ${wakeUpsPerSecond.toFixed(0)} wake-ups a second`,
+        `    ${cores.toFixed(3)} (${kernelCores.toFixed(3)})  ${name}, ` +
+        `${wakeUpsPerSecond.toFixed(0)} wake-ups a second`,
     )
     .join('\n');
 }
