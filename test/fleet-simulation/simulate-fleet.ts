@@ -23,7 +23,7 @@ const LARGEST_SKEW_MS = 2_400;
 const TIMERS_A_ROUND = 64;
 
 /** Commands that a control plane needs, at most: in a second without calls, for a call, for a report. */
-const IDLE_COMMANDS = 6.5;
+const IDLE_COMMANDS = 4.5;
 const CALL_COMMANDS = 100;
 const REPORT_COMMANDS = 1;
 
