@@ -1,45 +1,62 @@
 /** Event-loop delay of this thread, sent with each heartbeat; above a limit the worker declines new calls. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** Interval of the samples while the worker is busy, ms. */
-const RESOLUTION_MS = 10;
-/** Of the delays since the previous reading while the worker is busy. */
-const PERCENTILE = 95;
+/** How the event loop is sampled, and which percentile of the delays since the previous reading counts. */
+interface Sampling {
+  readonly everyMs: number;
+  readonly percentile: number;
+}
 
+const MANY_JOBS = 4;
+const WITH_MANY: Sampling = { everyMs: 10, percentile: 95 };
 /**
- * The delay of the event loop, ms, read once per heartbeat. `isBusy`: whether enough jobs run for it to be
- * sampled until the next reading, which then is the 95th percentile of the delays since this one.
+ * More samples would be most of the wake-ups of a single call. Up to 50 ms of a delay are not seen. Of twenty
+ * samples one late one is no lag.
  */
-export type LagMeter = (isBusy: boolean) => number;
+const WITH_FEW: Sampling = { everyMs: 50, percentile: 90 };
 
 /**
- * Starts a meter that is not busy yet. Until it is, nothing wakes the thread to measure it: the delay is what
- * both of the last two readings, due every `everyMs`, were late. One late reading is no lag. `monitor` starts
- * to sample the event loop.
+ * The delay of the event loop, ms, read once per heartbeat: a percentile of the delays since the previous
+ * reading. `jobs`: how many run; sets how the loop is sampled until the next reading.
+ */
+export type LagMeter = (jobs: number) => number;
+
+/**
+ * Starts a meter of a thread without jobs. Without jobs nothing wakes the thread to measure it: the delay is
+ * what both of the last two readings, due every `everyMs`, were late after the reading before them. A loop that
+ * is late by the same time at each reading shows none. `monitor` starts to sample the event loop.
  */
 export function startLagMeter(
   everyMs: number,
   monitor: typeof monitorEventLoopDelay = monitorEventLoopDelay,
 ): LagMeter {
+  let sampling: Sampling | null = null;
   let samples: ReturnType<typeof monitorEventLoopDelay> | null = null;
   let askedMs = performance.now();
   let earlierMs = 0;
   const read = (sinceMs: number): number => {
-    if (samples === null) return Math.min(earlierMs, sinceMs - everyMs);
+    if (!samples || !sampling) return Math.min(earlierMs, sinceMs - everyMs);
     // A loop that turned only once in this period yields no sample.
-    return (samples.count === 0 ? sinceMs : samples.percentile(PERCENTILE) / 1e6) - RESOLUTION_MS;
+    return (samples.count === 0 ? sinceMs : samples.percentile(sampling.percentile) / 1e6) - sampling.everyMs;
   };
-  return (isBusy) => {
+  return (jobs) => {
     const nowMs = performance.now();
     const sinceMs = nowMs - askedMs;
     const delayMs = Math.max(0, read(sinceMs));
     askedMs = nowMs;
     earlierMs = sinceMs - everyMs;
     samples?.reset();
-    if (isBusy === (samples !== null)) return delayMs;
+    const next = samplingWith(jobs);
+    if (next === sampling) return delayMs;
     samples?.disable();
-    samples = isBusy ? monitor({ resolution: RESOLUTION_MS }) : null;
+    sampling = next;
+    samples = next && monitor({ resolution: next.everyMs });
     samples?.enable();
     return delayMs;
   };
+}
+
+function samplingWith(jobs: number): Sampling | null {
+  if (jobs === 0) return null;
+  return jobs < MANY_JOBS ? WITH_FEW : WITH_MANY;
 }

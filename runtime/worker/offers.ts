@@ -16,11 +16,6 @@ import { type JobTable, PlanMissing } from './job-table.ts';
 const FULL_LAG_MS = 60;
 const FULL_LAG_HEARTBEATS = 3;
 /**
- * From this many jobs on the event loop is sampled. With fewer the samples would be most of its wake-ups, and
- * the lateness of the heartbeats shows a loop that is constantly late.
- */
-const SAMPLED_FROM_JOBS = 4;
-/**
  * A late worker accepts one call per this time, in ms: calls of a burst ring longer instead of delaying the
  * loop further…
  */
@@ -98,7 +93,7 @@ export class Offers {
 
   /** The load for a heartbeat. Call it once per heartbeat, because delay is counted by it. */
   load(): WorkerLoad {
-    const loopLagMs = this.#deps.loopLagMs(this.#deps.jobs.size >= SAMPLED_FROM_JOBS);
+    const loopLagMs = this.#deps.loopLagMs(this.#deps.jobs.size);
     this.#loopLagMs = loopLagMs;
     this.#lateHeartbeats = loopLagMs > FULL_LAG_MS ? this.#lateHeartbeats + 1 : 0;
     if (!this.#isLate) for (const offer of this.#held.splice(0)) this.#answer(offer);

@@ -79,8 +79,8 @@ export class TestWorker {
   isToldOfRooms = false;
   /** Delay that the event loop of the worker reports. */
   loopLagMs = 0;
-  /** Whether the worker has its event loop sampled. */
-  isLoopSampled = false;
+  /** Number of jobs for which the worker has its event loop measured. */
+  measuredJobs = 0;
   receiveInvite!: (invite: IncomingInvite) => void;
   readonly #server: Server;
   readonly #directory: string;
@@ -150,8 +150,8 @@ export class TestWorker {
         this.isToldOfRooms = true;
       },
       drainMs: drainMs,
-      loopLagMs: (isBusy) => {
-        this.isLoopSampled = isBusy;
+      loopLagMs: (jobs) => {
+        this.measuredJobs = jobs;
         return this.loopLagMs;
       },
       engines: {
