@@ -112,17 +112,17 @@ export class SpeechDetector {
     this.#post({ type: 'close', stream });
   }
 
-  /** Queues one window for the next `flush`. */
+  /** Queues one window for the next `sendQueued`. */
   submit(stream: number, window: number, samples: Int16Array): void {
     this.#queued.add(stream, window, samples);
   }
 
-  /** True while windows wait for `flush`. */
+  /** True while windows wait for `sendQueued`. */
   get hasQueued(): boolean {
     return !this.#queued.isEmpty;
   }
 
-  /** True if the windows of all legs are collected; otherwise `sendQueued` costs less than a turn. */
+  /** True if the windows of all legs are collected; otherwise sending each at once costs less than a turn. */
   get gathers(): boolean {
     return this.#taps.size >= GATHER_FROM_LEGS;
   }
