@@ -22,9 +22,9 @@ const WITH_FEW: Sampling = { everyMs: 50, percentile: 90 };
 export type LagMeter = (jobs: number) => number;
 
 /**
- * Starts a meter of a thread without jobs. Without jobs nothing wakes the thread to measure it: the delay is
- * what both of the last two readings, due every `everyMs`, were late after the reading before them. A loop that
- * is late by the same time at each reading shows none. `monitor` starts to sample the event loop.
+ * Starts a meter of a thread without jobs. Then nothing wakes the thread to measure it: the delay is what
+ * both of the last two readings, due every `everyMs`, were late after the reading before them. A loop that is
+ * late by the same time at each reading shows none. `monitor` starts to sample the event loop.
  */
 export function startLagMeter(
   everyMs: number,

@@ -3,6 +3,13 @@ import type { Clock } from '#base/clock.ts';
 import { Pacer } from '#media/leg/pacer.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 
+/** Its timers drop the fraction of a millisecond, as those of Node do. */
+class WholeMs extends ManualClock {
+  override after(ms: number, callback: () => void) {
+    return super.after(Math.trunc(ms), callback);
+  }
+}
+
 const fail = (error: unknown) => {
   throw error;
 };
@@ -56,11 +63,6 @@ it('the pacer skips no slot when it wakes late, and first lets pending input in'
 });
 
 it('a tick takes one wake-up, though timers drop the fraction of a millisecond', async () => {
-  class WholeMs extends ManualClock {
-    override after(ms: number, callback: () => void) {
-      return super.after(Math.trunc(ms), callback);
-    }
-  }
   const clock = new WholeMs();
   await clock.advance(0.7);
   let turns = 0;
@@ -74,6 +76,19 @@ it('a tick takes one wake-up, though timers drop the fraction of a millisecond',
   await clock.advance(100);
   expect(ticks.length).toBeGreaterThan(3);
   expect(turns).toBe(ticks.length);
+});
+
+it('ticks stay on the grid for as long as the pacer runs, less than a millisecond late', async () => {
+  const clock = new WholeMs();
+  await clock.advance(0.7);
+  const pacer = new Pacer(clock, () => undefined);
+  await clock.advance(3.4);
+  const lateMs: number[] = [];
+  pacer.add({ tick: (_, dueMs) => lateMs.push(clock.now() - dueMs), fail });
+  await clock.advance(60_000);
+  expect(lateMs.length).toBeGreaterThanOrEqual(2_999);
+  expect(Math.max(...lateMs)).toBeLessThan(1);
+  expect(Math.min(...lateMs)).toBeGreaterThanOrEqual(0);
 });
 
 it('a member may leave during its own tick', async () => {
