@@ -6,9 +6,9 @@
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { callFigures } from './call-figures.ts';
 import {
+  beforeCallsMs,
   CALLS_PER_SECOND,
   createMeasuredAgent,
-  beforeCallsMs,
   type LoadResult,
   printTroubles,
   runCallLoad,
