@@ -39,6 +39,7 @@ import { createFirstAttempts } from '#control-plane/platform/background/first-at
 import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { HeldPieces } from '#control-plane/platform/held-pieces.ts';
+import { KeyWatch } from '#control-plane/platform/http/key-watch.ts';
 import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
 import { loadRooms } from '#control-plane/platform/load-rooms.ts';
@@ -330,6 +331,7 @@ async function buildContext(
     ...parts,
     settings,
     caches: createReadCaches(models, database.kind === 'embedded'),
+    keyWatch: new KeyWatch(parts),
     storeWrites: database.kind === 'embedded' ? countWrites(models) : undefined,
     secretBox: createSecretBox(credentials.deploymentKey),
     dataKeys: createDataKeys(credentials.deploymentKey),

@@ -20,6 +20,7 @@ import type { FirstAttempts } from './background/first-attempts.ts';
 import type { WorkSignals } from './background/work-signals.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { HeldPieces } from './held-pieces.ts';
+import type { KeyWatch } from './http/key-watch.ts';
 import type { Ledger } from './ledger.ts';
 import type { AccountTurns } from './limits/account-turns.ts';
 import type { Refusals } from './limits/refusals.ts';
@@ -45,6 +46,8 @@ export interface Context {
   /** Caches of frequent reads; without effect unless this process is the only writer. */
   readonly caches: ReadCaches;
   readonly coordination: Coordination;
+  /** Ends long connections with their keys. */
+  readonly keyWatch: KeyWatch;
   readonly secretBox: SecretBox;
   /** Per-session encryption keys. */
   readonly dataKeys: DataKeys;

@@ -16,6 +16,7 @@ import { createFirstAttempts } from '#control-plane/platform/background/first-at
 import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { HeldPieces } from '#control-plane/platform/held-pieces.ts';
+import { KeyWatch } from '#control-plane/platform/http/key-watch.ts';
 import { type ApiServer, createServer } from '#control-plane/platform/http/server.ts';
 import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
@@ -124,6 +125,7 @@ export async function openTestApi(
     models: store.models,
     caches: createReadCaches(store.models, true),
     storeWrites: store.database.kind === 'embedded' ? countWrites(store.models) : undefined,
+    keyWatch: new KeyWatch({ clock, logger: SILENT, models: store.models }),
     coordination: createMemoryCoordination(clock),
     secretBox: createSecretBox(deploymentKey),
     dataKeys: createDataKeys(deploymentKey),

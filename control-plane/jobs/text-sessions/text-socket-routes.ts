@@ -8,7 +8,8 @@ import { WebSocketServer } from 'ws';
 import { Fault, fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../../platform/context.ts';
-import { callerOfHeader } from '../../platform/http/auth.ts';
+import { type Caller, callerOfHeader } from '../../platform/http/auth.ts';
+import { closeWithKey } from '../../platform/http/key-watch.ts';
 import { retryAfter } from '../../platform/http/problems.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { claimUpgrade, refuseUpgrade } from '../../platform/http/upgrades.ts';
@@ -27,13 +28,15 @@ export function registerTextSocketRoutes(app: ApiServer, context: Context): void
   const open = new Map<string, number>();
   claimUpgrade(app.server, `${PREFIX}*/ws`, (request, socket, head) => {
     admit(context, open, { request, socket }).then(
-      (session) => {
-        if (!session || socket.destroyed) return;
+      (admitted) => {
+        if (!admitted || socket.destroyed) return;
+        const { caller, session } = admitted;
         open.set(session.team_id, (open.get(session.team_id) ?? 0) + 1);
         socket.once('close', () => leave(open, session.team_id));
-        sockets.handleUpgrade(request, socket, head, (connection) =>
-          serveTextSocket(context, connection, session),
-        );
+        sockets.handleUpgrade(request, socket, head, (connection) => {
+          serveTextSocket(context, connection, session);
+          closeWithKey(context, caller, connection);
+        });
       },
       (error: unknown) => refuse(context, socket, error),
     );
@@ -48,7 +51,7 @@ async function admit(
   context: Context,
   open: ReadonlyMap<string, number>,
   { request, socket }: { readonly request: IncomingMessage; readonly socket: Duplex },
-): Promise<TextSessionDocument | null> {
+): Promise<{ readonly caller: Caller; readonly session: TextSessionDocument } | null> {
   const caller = await callerOfHeader(context, request.headers.authorization);
   if (!caller) {
     refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
@@ -66,7 +69,7 @@ async function admit(
       remedy: 'close one',
       seconds: RETRY_SECONDS,
     });
-  return session;
+  return { caller, session };
 }
 
 function leave(open: Map<string, number>, teamId: string): void {

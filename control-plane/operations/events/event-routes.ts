@@ -1,7 +1,7 @@
 /**
  * `GET /v1/agent/events`: changes of a team's sessions, as Server-Sent Events. Each `session` event is the
- * row in the list of sessions. Changes arrive through the coordination of the replicas. A stream ends after a
- * while, so that a revoked key is checked again.
+ * row in the list of sessions. Changes arrive through the coordination of the replicas. A stream ends with its
+ * key, and after a while.
  */
 import type { ServerResponse } from 'node:http';
 import { fault } from '#config/errors.ts';
@@ -39,14 +39,17 @@ export function registerEventRoutes(app: ApiServer, context: Context): void {
       },
     },
     async (request, reply) => {
-      const { teamId } = callerOf(request);
+      const caller = callerOf(request);
+      const { teamId } = caller;
       const open = streams.get(teamId) ?? new Set();
       if (open.size >= MAX_STREAMS) throw fault('rate_limited', { seconds: LIFETIME_MS / 1000 });
       streams.set(teamId, open);
       reply.hijack();
       const stream = new EventStream(context, teamId, reply.raw);
       open.add(stream);
+      const stopWatching = context.keyWatch.watch(caller, () => stream.close());
       reply.raw.once('close', () => {
+        stopWatching();
         open.delete(stream);
         if (open.size === 0) streams.delete(teamId);
         stream.close();

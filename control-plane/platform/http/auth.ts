@@ -115,7 +115,7 @@ export async function callerOfKey(context: Context, apiKey: string): Promise<Cal
   const known = await context.caches.keys(hash, () => readKey(context, hash));
   if (!known) throw fault('invalid_token');
   const { key, user } = known;
-  if (key.expires_at && key.expires_at <= now(context)) throw fault('token_expired');
+  if (hasExpired(key, now(context))) throw fault('token_expired');
   return {
     userId: user._id,
     teamId: user.team_id,
@@ -127,6 +127,11 @@ export async function callerOfKey(context: Context, apiKey: string): Promise<Cal
     outboundEnabled: user.outbound_enabled,
     spendLimits: { daily_cap: user.daily_cap ?? null, concurrent_calls: user.concurrent_calls ?? null },
   };
+}
+
+/** True from the time on at which a key expires. */
+export function hasExpired({ expires_at }: Pick<KeyDocument, 'expires_at'>, at: Date): boolean {
+  return expires_at !== null && expires_at <= at;
 }
 
 /** Null if the key does not exist or its account has been deleted. */

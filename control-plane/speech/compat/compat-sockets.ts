@@ -10,6 +10,7 @@ import { LIMITS } from '#config/limits.ts';
 import type { SpeechSlot } from '#media/speech/pool/speech-thread.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
+import { closeWithKey } from '../../platform/http/key-watch.ts';
 import { retryAfter } from '../../platform/http/problems.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { claimUpgrade, refuseUpgrade } from '../../platform/http/upgrades.ts';
@@ -79,6 +80,7 @@ function seatOf(context: Context, socket: WebSocket, { caller, slot }: Pick<Seat
   const longest = context.clock.after(LIMITS.compatConnectionMs, () =>
     socket.close(1000, 'The connection has lasted an hour'),
   );
+  closeWithKey(context, caller, socket);
   socket.on('error', () => socket.terminate());
   socket.on('close', () => {
     longest.cancel();

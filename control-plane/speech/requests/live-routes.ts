@@ -6,6 +6,7 @@ import { Fault, fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOfHeader } from '../../platform/http/auth.ts';
+import { closeWithKey } from '../../platform/http/key-watch.ts';
 import { retryAfter } from '../../platform/http/problems.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { claimUpgrade, refuseUpgrade } from '../../platform/http/upgrades.ts';
@@ -22,14 +23,15 @@ export function registerLiveRoutes(app: ApiServer, context: Context): void {
       (caller) => {
         // A client that disconnected meanwhile never becomes a session.
         if (!caller || socket.destroyed) return;
-        sockets.handleUpgrade(request, socket, head, (connection) =>
+        sockets.handleUpgrade(request, socket, head, (connection) => {
           serveLiveSession(connection, {
             context,
             caller,
             model: String(request.headers['model'] ?? ''),
             withTimestamps,
-          }),
-        );
+          });
+          closeWithKey(context, caller, connection);
+        });
       },
       (error: unknown) => refuse(context, socket, error),
     );
