@@ -63,6 +63,7 @@ import { ModelDownloads } from '#media/speech/models/model-downloads.ts';
 import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
 import { localAddresses } from '#runtime/llm/local/local-addresses.ts';
 import { searchLocalModels } from '#runtime/llm/local/search-models.ts';
+import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
 import { startBackgroundWork } from './background-work.ts';
 import { type ManagedProcess, runProcess } from './child-process.ts';
@@ -371,6 +372,7 @@ async function buildContext(
       onReady: (id) => parts.dispatch.announceSpeechModels([id]),
     }),
     carrier: await chooseCarrier(settings, logger),
+    troubleLine: (language) => phrasesFor(language).trouble,
     tracing: await openTracing(
       settings,
       { name: 'control-plane', instance: randomUUID() },

@@ -91,6 +91,8 @@ export interface Context {
    */
   noteActivity(what: string): void;
   readonly publicAddress: PublicAddress;
+  /** An agent's line for an answer that failed, in this language. */
+  troubleLine(language: string): string;
 }
 
 /** A new opaque id: 32 hexadecimal characters. */

@@ -33,6 +33,7 @@ import { compatAnswersOf } from '#control-plane/speech/compat/compat-examples.ts
 import type { Blobs } from '#media/blobs/blobs.ts';
 import { ModelDownloads } from '#media/speech/models/model-downloads.ts';
 import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
+import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { createTestCatalogue } from '#telephony/carriers/test-catalogue.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openTestStore, type TestStore } from './test-store.ts';
@@ -169,6 +170,7 @@ export async function openTestApi(
     tracing: null,
     noteActivity: () => undefined,
     publicAddress: new PublicAddress(settings),
+    troubleLine: (language) => phrasesFor(language).trouble,
     ...over,
   };
   const app = await createServer(context, { compatAnswersOf });

@@ -62,7 +62,7 @@ export async function finishTurn(
 export async function settleTurn(context: Context, turn: TextTurnDocument): Promise<void> {
   const { textSessions, textTurns } = context.models;
   if (turn.status === 'failed') await returnCharge(context, turn);
-  if (!(await repeatsFailure(context, turn))) await replyBySms(context, turn);
+  await replyBySms(context, turn);
   const session = await textSessions
     .findOneAndUpdate(
       { _id: turn.session_id, status: 'active' },
@@ -81,27 +81,30 @@ export async function settleTurn(context: Context, turn: TextTurnDocument): Prom
   publishTurnOver(context, turn._id);
 }
 
-/** True for a failure after a failure: one apology is enough. */
-async function repeatsFailure(
-  { models }: Context,
-  { session_id, number, status }: TextTurnDocument,
-): Promise<boolean> {
-  if (status !== 'failed') return false;
-  const before = await models.textTurns
-    .findOne({ session_id, number: { $lt: number } }, { status: 1 })
-    .sort({ number: -1 })
-    .lean<Pick<TextTurnDocument, 'status'>>();
-  return before?.status === 'failed';
-}
-
 /** Sends the answer of a conversation by SMS, or the apology for none. */
 async function replyBySms(context: Context, turn: TextTurnDocument): Promise<void> {
   const session = await context.models.textSessions.findById(turn.session_id).lean<TextSessionDocument>();
   const text = session?.sms && openText(sealerOf(context, session), turn.reply, 'reply');
-  if (!session?.sms || !text) return;
+  if (!session?.sms || !text || (await repeatsApology(context, session, turn))) return;
   const { number_id, person } = session.sms;
   const { team_id } = session;
   await queueSms(context, { id: turn._id, number_id, team_id, person, session_id: session._id, text });
+}
+
+/** True for an apology after an apology: one is enough. */
+async function repeatsApology(
+  context: Context,
+  session: TextSessionDocument,
+  { session_id, number, status }: TextTurnDocument,
+): Promise<boolean> {
+  if (status !== 'failed') return false;
+  const before = await context.models.textTurns
+    .findOne({ session_id, number: { $lt: number } }, { status: 1, reply: 1 })
+    .sort({ number: -1 })
+    .lean<Pick<TextTurnDocument, 'status' | 'reply'>>();
+  if (before?.status !== 'failed') return false;
+  // A message that was refused for another reason had none.
+  return Boolean(openText(sealerOf(context, session), before.reply, 'reply'));
 }
 
 /** Nothing is kept of a session that was erased meanwhile. */

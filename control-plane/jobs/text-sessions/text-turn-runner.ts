@@ -15,6 +15,7 @@ import {
   type TextTurnDocument,
 } from '../../platform/store/models/text-session-model.ts';
 import { isLostForGood } from '../../platform/store/worker-losses.ts';
+import { smsApology } from './sms-apology.ts';
 import { chargeTurn } from './text-charge.ts';
 import { finishTurn, settleTurn } from './text-turn-end.ts';
 import { textTurnJob } from './text-turn-job.ts';
@@ -23,6 +24,7 @@ type TurnReport = Extract<DurableReport, { type: 'text_turn' }>;
 
 /** A turn that no worker has taken for so long is given up. */
 const WAIT_MS = 10 * 60_000;
+const ERASED: Obstacle = { error: 'The session was erased', isOurs: false };
 
 /**
  * Starts a queued turn if it is the session's next one. False if no worker is free; the turn then stays
@@ -45,7 +47,7 @@ export async function applyTurnReport(
   { result }: TurnReport,
 ): Promise<ReportOutcome> {
   const attempt = { _id: envelope.session_id, epoch: envelope.epoch };
-  const finished = await finishTurn(context, attempt, result);
+  const finished = await finishTurn(context, attempt, await withApology(context, attempt, result));
   if (!finished && !(await context.models.textTurns.exists(attempt))) return { outcome: 'stale' };
   if (finished) await settleAndGoOn(context, finished);
   return { outcome: 'stored', seq: envelope.seq };
@@ -71,6 +73,17 @@ export async function settleAndGoOn(context: Context, turn: TextTurnDocument): P
   if (next && !(await startTurn(context, next._id))) context.workSignals.notify('text-sessions');
 }
 
+/** A worker that has failed itself has no words for the person. */
+async function withApology(
+  context: Context,
+  { _id }: Pick<TextTurnDocument, '_id'>,
+  result: TextTurnResult,
+): Promise<TextTurnResult> {
+  if (result.error === null || result.reply !== '') return result;
+  const turn = await context.models.textTurns.findById(_id).lean<TextTurnDocument>();
+  return turn ? { ...result, reply: await smsApology(context, turn) } : result;
+}
+
 async function isBehind({ models }: Context, { session_id, number }: TextTurnDocument): Promise<boolean> {
   const earlier = { number: { $lt: number }, status: { $in: [...OPEN_TURNS] } };
   // A later one can run: messages that are sent at once are not stored in the order of their numbers.
@@ -78,22 +91,34 @@ async function isBehind({ models }: Context, { session_id, number }: TextTurnDoc
   return (await models.textTurns.exists(ahead)) !== null;
 }
 
+/** Why there is no answer. */
+interface Obstacle {
+  readonly error: string;
+  /** The fault is not the person's nor the account's: an apology is due. */
+  readonly isOurs: boolean;
+}
+
 /** Why a turn cannot be answered; null if it can be. */
 async function obstacleOf(
   context: Context,
   session: TextSessionDocument | null,
   turn: TextTurnDocument,
-): Promise<string | null> {
-  if (session?.wrapped_key == null) return 'The session was erased';
-  if (session.status === 'ended') return 'The session ended before this message';
-  if (isLostForGood(turn.losses ?? {})) return 'The turn lost its worker too often';
-  if (context.clock.wallTime() - turn.created_at.getTime() > WAIT_MS) return 'No agent worker was free';
+): Promise<Obstacle | null> {
+  if (session?.wrapped_key == null) return ERASED;
+  if (session.status === 'ended') return silent('The session ended before this message');
+  if (isLostForGood(turn.losses ?? {})) return { error: 'The turn lost its worker too often', isOurs: true };
+  if (context.clock.wallTime() - turn.created_at.getTime() > WAIT_MS)
+    return { error: 'No agent worker was free', isOurs: true };
   try {
-    return (await chargeTurn(context, turn)) ? null : 'The charge was returned';
+    return (await chargeTurn(context, turn)) ? null : silent('The charge was returned');
   } catch (error) {
-    if (error instanceof Fault) return error.message;
+    if (error instanceof Fault) return silent(error.message);
     throw error;
   }
+}
+
+function silent(error: string): Obstacle {
+  return { error, isOurs: false };
 }
 
 async function place(
@@ -103,7 +128,7 @@ async function place(
 ): Promise<boolean> {
   const job = await textTurnJob(context, session, turn);
   if (!job) {
-    await giveUp(context, turn, 'The session was erased');
+    await giveUp(context, turn, ERASED);
     return true;
   }
   return startQueued(
@@ -116,8 +141,9 @@ async function place(
   );
 }
 
-async function giveUp(context: Context, turn: TextTurnDocument, error: string): Promise<void> {
-  const result: TextTurnResult = { reply: '', items: [], has_ended: false, error, usage: [] };
+async function giveUp(context: Context, turn: TextTurnDocument, { error, isOurs }: Obstacle): Promise<void> {
+  const reply = isOurs ? await smsApology(context, turn) : '';
+  const result: TextTurnResult = { reply, items: [], has_ended: false, error, usage: [] };
   const finished = await finishTurn(context, turn, result);
   if (finished) await settleAndGoOn(context, finished);
 }

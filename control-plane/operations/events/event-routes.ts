@@ -1,7 +1,7 @@
 /**
  * `GET /v1/agent/events`: changes of a team's sessions, as Server-Sent Events. Each `session` event is the
- * row in the list of sessions. Changes arrive through the coordination of the replicas. A stream ends with its
- * key, and after a while.
+ * row in the list of sessions. Changes arrive through the coordination of the replicas. A stream ends with
+ * its key, and after a while.
  */
 import type { ServerResponse } from 'node:http';
 import { fault } from '#config/errors.ts';

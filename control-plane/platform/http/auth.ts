@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fault } from '#config/errors.ts';
 import { type Context, now } from '../context.ts';
-import type { KeyDocument } from '../store/models/key-model.ts';
+import { hasExpired, type KeyDocument } from '../store/models/key-model.ts';
 import type { SpendLimits, UserDocument } from '../store/models/user-model.ts';
 import type { KeyWithAccount } from '../store/read-cache.ts';
 import { sendBare } from './problems.ts';
@@ -127,11 +127,6 @@ export async function callerOfKey(context: Context, apiKey: string): Promise<Cal
     outboundEnabled: user.outbound_enabled,
     spendLimits: { daily_cap: user.daily_cap ?? null, concurrent_calls: user.concurrent_calls ?? null },
   };
-}
-
-/** True from the time on at which a key expires. */
-export function hasExpired({ expires_at }: Pick<KeyDocument, 'expires_at'>, at: Date): boolean {
-  return expires_at !== null && expires_at <= at;
 }
 
 /** Null if the key does not exist or its account has been deleted. */

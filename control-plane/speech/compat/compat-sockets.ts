@@ -10,7 +10,7 @@ import { LIMITS } from '#config/limits.ts';
 import type { SpeechSlot } from '#media/speech/pool/speech-thread.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
-import { closeWithKey } from '../../platform/http/key-watch.ts';
+import { closeWithKey } from '../../platform/http/close-with-key.ts';
 import { retryAfter } from '../../platform/http/problems.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { claimUpgrade, refuseUpgrade } from '../../platform/http/upgrades.ts';

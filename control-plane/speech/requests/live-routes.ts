@@ -6,7 +6,7 @@ import { Fault, fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOfHeader } from '../../platform/http/auth.ts';
-import { closeWithKey } from '../../platform/http/key-watch.ts';
+import { closeWithKey } from '../../platform/http/close-with-key.ts';
 import { retryAfter } from '../../platform/http/problems.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { claimUpgrade, refuseUpgrade } from '../../platform/http/upgrades.ts';

@@ -14,6 +14,11 @@ export interface KeyDocument {
   created_at: Date;
 }
 
+/** True from the time on at which a key expires. */
+export function hasExpired({ expires_at }: Pick<KeyDocument, 'expires_at'>, at: Date): boolean {
+  return expires_at !== null && expires_at <= at;
+}
+
 /** Defines the model on a connection. */
 export const defineKeys = modelOf<KeyDocument>('Key', () => {
   const schema = new Schema<KeyDocument>(

@@ -1,98 +1,16 @@
-import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
-import { startSms } from '#control-plane/jobs/sms/sms-loop.ts';
-import { startTextSessions } from '#control-plane/jobs/text-sessions/text-session-loop.ts';
-import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
-import { createTwilioCarrier } from '#telephony/carriers/twilio.ts';
-import {
-  offeredNumber,
-  startTwilioServer,
-  TWILIO_ACCOUNT,
-  type TwilioServer,
-} from '#test/fakes/twilio-server.ts';
-import type { TestUser } from '../../test-api.ts';
-import { openTestCalls, type TestCalls } from '../../test-calls.ts';
-import { answer } from '../text-sessions/open-text-sessions.ts';
+import { NUMBER, openSms, PERSON, PUBLIC_URL, type Sms } from './open-sms.ts';
 
-const NUMBER = '+14155550101';
-const PERSON = '+14155550111';
-const PUBLIC_URL = 'https://voice.example.com';
-
-let twilio: TwilioServer;
-let api: TestCalls;
-let user: TestUser;
-let agentId: string;
-let numberId: string;
-let loops: BackgroundLoop[] = [];
+let sms: Sms;
+let { api, twilio, user, agentId, numberId, request, bind, idle, arrives, deliver, answers, sent, sessions } =
+  {} as Sms;
 beforeEach(async () => {
-  twilio = await startTwilioServer();
-  twilio.available.push(offeredNumber(NUMBER));
-  const carrier = createTwilioCarrier({ ...TWILIO_ACCOUNT, baseUrl: twilio.url, timeoutMs: 400 });
-  api = await openTestCalls({ PUBLIC_URL }, { carrier });
-  loops = [startTextSessions(api.context), startSms(api.context)];
-  user = await api.createUser();
-  agentId = await api.publishAgent(user);
-  const bought = await request('POST', '/v1/agent/phone-numbers', {
-    provider: 'managed',
-    phone_number: NUMBER,
-  });
-  numberId = bought.body.phone_number_id;
+  sms = await openSms();
+  ({ api, twilio, user, agentId, numberId } = sms);
+  ({ request, bind, idle, arrives, deliver, answers, sent, sessions } = sms);
 });
-afterEach(async () => {
-  for (const loop of loops) await loop.close();
-  await api.close();
-  await twilio.close();
-});
-
-const request = (method: 'GET' | 'POST' | 'PATCH', url: string, body?: object) =>
-  api.request(method, url, { key: user.key, ...(body && { body }) });
-const bind = (sms: object | null = { agent_id: agentId }) =>
-  request('PATCH', `/v1/agent/phone-numbers/${numberId}`, { sms });
-/** Waits until nothing is left to do before time passes, a worker answers or Twilio does. */
-const idle = async () => {
-  const { smsMessages, textTurns } = api.context.models;
-  // Twice: a message that is being sent is in neither state.
-  for (let quiet = 0; quiet < 2; ) {
-    for (const loop of loops) await loop.idle();
-    const isBusy =
-      (await smsMessages.exists({ $or: [{ state: 'received' }, dueNow()] })) ??
-      (await textTurns.exists({ $or: [{ status: 'queued' }, { is_unsettled: true }] }));
-    quiet = isBusy === null ? quiet + 1 : 0;
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-};
-
-const dueNow = () => ({ state: 'due' as const, state_at: { $lte: new Date(api.clock.wallTime()) } });
-
-let lastSid = 0;
-/** Twilio delivers a message, signed by its own package. */
-async function arrives(Body: string, fields: Record<string, string> = {}) {
-  lastSid += 1;
-  const sid = `SM${lastSid.toString(16).padStart(32, '0')}`;
-  const form = { MessageSid: sid, From: PERSON, To: NUMBER, Body, NumMedia: '0', ...fields };
-  return deliver('/carriers/message', form);
-}
-
-async function deliver(path: string, form: Record<string, string>) {
-  const signature = getExpectedTwilioSignature(TWILIO_ACCOUNT.authToken, `${PUBLIC_URL}${path}`, form);
-  const response = await api.request('POST', path, {
-    raw: new URLSearchParams(form).toString(),
-    headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': signature },
-  });
-  await idle();
-  return response;
-}
-
-/** The agent answers the newest turn. */
-async function answers(reply: string, error: string | null = null): Promise<void> {
-  const { key } = api.dispatch.textTurns.at(-1) ?? { key: { sessionId: '', epoch: 0 } };
-  const report = { type: 'text_turn' as const, result: { ...answer(reply), error } };
-  await api.sink.apply([{ session_id: key.sessionId, epoch: key.epoch, seq: 1, report }], 'worker-1');
-  await idle();
-}
-const sent = () => twilio.messages.map(({ body }) => body);
-const sessions = async () => (await request('GET', '/v1/agent/text-sessions')).body.text_sessions;
+afterEach(() => sms.close());
 
 describe('a number with an agent for text messages', () => {
   it('has the carrier send them here, reads as before until it has one and after it has none', async () => {
@@ -224,7 +142,7 @@ describe('a text message', () => {
       ['Hello???', 'Good day!', null],
     ] as const) {
       await arrives(body);
-      await answers(reply, error);
+      await answers(reply, { error });
     }
     expect(sent()).toEqual(['Sorry', 'Good day!']);
     const [turn] = await api.context.models.textTurns.find({}).sort({ number: 1 }).lean();
