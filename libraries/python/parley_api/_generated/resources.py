@@ -957,8 +957,8 @@ class Events(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> Iterator[ServerEvent]:
         """Stream changes of sessions. Server-sent events: ready once subscribed, then session with the list
-        row of each changed session. Ends after 10 minutes; reconnect and reload the list, as nothing is
-        replayed. Any account key. 429 at 50 open streams of a team.
+        row of each changed session. Ends after 10 minutes, and with the key; reconnect and reload the
+        list, as nothing is replayed. Any account key. 429 at 50 open streams of a team.
         """
         call = Call(
             "GET",

@@ -579,8 +579,8 @@ export class Erasures extends Resource {
 export class Events extends Resource {
   /**
    * Stream changes of sessions. Server-sent events: ready once subscribed, then session with the list row of
-   * each changed session. Ends after 10 minutes; reconnect and reload the list, as nothing is replayed. Any
-   * account key. 429 at 50 open streams of a team.
+   * each changed session. Ends after 10 minutes, and with the key; reconnect and reload the list, as nothing
+   * is replayed. Any account key. 429 at 50 open streams of a team.
    */
   stream(options: RequestOptions = {}): AsyncIterable<ServerEvent> {
     const call: Call = { method: 'GET', path: '/v1/agent/events', isRepeatable: true };
