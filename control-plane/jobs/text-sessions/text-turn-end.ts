@@ -91,20 +91,25 @@ async function replyBySms(context: Context, turn: TextTurnDocument): Promise<voi
   await queueSms(context, { id: turn._id, number_id, team_id, person, session_id: session._id, text });
 }
 
-/** True for an apology after an apology: one is enough. */
+/** True for an apology after an apology and before an answer: one is enough. */
 async function repeatsApology(
   context: Context,
   session: TextSessionDocument,
   { session_id, number, status }: TextTurnDocument,
 ): Promise<boolean> {
   if (status !== 'failed') return false;
-  const before = await context.models.textTurns
-    .findOne({ session_id, number: { $lt: number } }, { status: 1, reply: 1 })
+  const { textTurns } = context.models;
+  const answered = await textTurns
+    .findOne({ session_id, status: 'answered', number: { $lt: number } }, { number: 1 })
     .sort({ number: -1 })
-    .lean<Pick<TextTurnDocument, 'status' | 'reply'>>();
-  if (before?.status !== 'failed') return false;
-  // A message that was refused for another reason had none.
-  return Boolean(openText(sealerOf(context, session), before.reply, 'reply'));
+    .lean<Pick<TextTurnDocument, 'number'>>();
+  const since = { $lt: number, ...(answered && { $gt: answered.number }) };
+  const failed = await textTurns
+    .find({ session_id, status: 'failed', number: since }, { reply: 1 })
+    .lean<Pick<TextTurnDocument, 'reply'>[]>();
+  const sealer = sealerOf(context, session);
+  // A message that was refused, as without credit, had none.
+  return failed.some(({ reply }) => openText(sealer, reply, 'reply'));
 }
 
 /** Nothing is kept of a session that was erased meanwhile. */

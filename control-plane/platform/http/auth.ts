@@ -18,6 +18,7 @@ export interface Caller {
   /** The default workspace, in which the caller's resources are created. */
   readonly workspaceId: string;
   readonly keyId: string;
+  readonly keyExpiresAt: Date | null;
   /** True for the operator's root key. */
   readonly isOperator: boolean;
   readonly betaAccess: boolean;
@@ -121,6 +122,7 @@ export async function callerOfKey(context: Context, apiKey: string): Promise<Cal
     teamId: user.team_id,
     workspaceId: user.workspace_id,
     keyId: key._id,
+    keyExpiresAt: key.expires_at,
     isOperator: key.is_root,
     betaAccess: user.beta_access,
     phoneNumberLimit: user.phone_number_limit,

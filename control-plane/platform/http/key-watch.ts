@@ -1,6 +1,7 @@
 /**
  * Ends long connections whose API key was deleted or has expired. Each process reads the keys of its own
- * connections every few seconds, each key once however many connections it has opened.
+ * connections every few seconds, each key once however many connections it has opened. Expiry is known
+ * without the database.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -9,8 +10,11 @@ import { hasExpired, type KeyDocument } from '../store/models/key-model.ts';
 import type { UserDocument } from '../store/models/user-model.ts';
 import type { Models } from '../store/models.ts';
 import { outsideRequest } from '../store/request-wait.ts';
+import type { Caller } from './auth.ts';
 
 const CHECK_MS = 3_000;
+/** Keys in one read: ids alone, through their index. */
+const BATCH_SIZE = 200;
 
 interface KeyWatchDeps {
   readonly clock: Clock;
@@ -18,12 +22,15 @@ interface KeyWatchDeps {
   readonly models: Pick<Models, 'keys' | 'users'>;
 }
 
-type WatchedKey = Pick<KeyDocument, '_id' | 'user_id' | 'expires_at'>;
+/** A key with open connections. */
+interface WatchedKey extends Pick<KeyDocument, 'expires_at'> {
+  readonly listeners: Set<() => void>;
+}
 
 /** The keys of a process's long connections. */
 export class KeyWatch {
   readonly #deps: KeyWatchDeps;
-  readonly #watched = new Map<string, Set<() => void>>();
+  readonly #watched = new Map<string, WatchedKey>();
   #timer: Timer | null = null;
   #isChecking = false;
 
@@ -35,24 +42,27 @@ export class KeyWatch {
    * Calls `onEnd` once, some seconds after the caller's key has ended. Returns a function that stops
    * watching.
    */
-  watch({ keyId }: { readonly keyId: string }, onEnd: () => void): () => void {
+  watch({ keyId, keyExpiresAt }: Pick<Caller, 'keyId' | 'keyExpiresAt'>, onEnd: () => void): () => void {
     const listener = () => onEnd();
-    const listeners = this.#watched.get(keyId) ?? new Set();
-    this.#watched.set(keyId, listeners.add(listener));
+    const key = this.#watched.get(keyId) ?? { expires_at: keyExpiresAt, listeners: new Set() };
+    this.#watched.set(keyId, key);
+    key.listeners.add(listener);
     this.#timer ??= outsideRequest(() => this.#deps.clock.every(CHECK_MS, () => void this.#check()));
     return () => {
-      listeners.delete(listener);
-      if (listeners.size === 0 && this.#watched.get(keyId) === listeners) this.#forget(keyId);
+      key.listeners.delete(listener);
+      if (key.listeners.size === 0 && this.#watched.get(keyId) === key) this.#forget(keyId);
     };
   }
 
   /** Never rejects: connections stay open while the database does not answer. */
   async #check(): Promise<void> {
+    this.#endExpired();
     if (this.#isChecking) return;
     this.#isChecking = true;
     const { clock, logger } = this.#deps;
+    const ids = [...this.#watched.keys()];
     try {
-      await inBatches(clock, [...this.#watched.keys()], (ids) => this.#endInvalid(ids));
+      await inBatches(clock, ids, (batch) => this.#endDeleted(batch), { size: BATCH_SIZE });
     } catch (error) {
       logger.warn({ err: error }, 'failed to check the keys of open connections');
     } finally {
@@ -60,28 +70,33 @@ export class KeyWatch {
     }
   }
 
-  async #endInvalid(ids: readonly string[]): Promise<void> {
-    const valid = await this.#validOf(ids);
-    for (const id of ids) {
-      if (valid.has(id)) continue;
-      const ended = this.#watched.get(id) ?? [];
-      this.#forget(id);
-      for (const end of ended) end();
-    }
+  #endExpired(): void {
+    const at = new Date(this.#deps.clock.wallTime());
+    for (const [id, key] of [...this.#watched]) if (hasExpired(key, at)) this.#end(id);
   }
 
-  async #validOf(ids: readonly string[]): Promise<ReadonlySet<string>> {
+  async #endDeleted(ids: readonly string[]): Promise<void> {
+    const existing = await this.#existing(ids);
+    for (const id of ids) if (!existing.has(id)) this.#end(id);
+  }
+
+  /** Those of the keys that are stored, and whose account is. */
+  async #existing(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const { keys, users } = this.#deps.models;
     const found = await keys
-      .find({ _id: { $in: [...ids] } }, { user_id: 1, expires_at: 1 })
-      .lean<WatchedKey[]>();
+      .find({ _id: { $in: [...ids] } }, { user_id: 1 })
+      .lean<Pick<KeyDocument, '_id' | 'user_id'>[]>();
     const owners = await users
       .find({ _id: { $in: [...new Set(found.map(({ user_id }) => user_id))] } }, { _id: 1 })
       .lean<Pick<UserDocument, '_id'>[]>();
-    const existing = new Set(owners.map(({ _id }) => _id));
-    const at = new Date(this.#deps.clock.wallTime());
-    const valid = found.filter((key) => existing.has(key.user_id) && !hasExpired(key, at));
-    return new Set(valid.map(({ _id }) => _id));
+    const accounts = new Set(owners.map(({ _id }) => _id));
+    return new Set(found.filter(({ user_id }) => accounts.has(user_id)).map(({ _id }) => _id));
+  }
+
+  #end(keyId: string): void {
+    const ended = this.#watched.get(keyId)?.listeners ?? [];
+    this.#forget(keyId);
+    for (const end of ended) end();
   }
 
   #forget(keyId: string): void {
