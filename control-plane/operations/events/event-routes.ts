@@ -41,6 +41,8 @@ export function registerEventRoutes(app: ApiServer, context: Context): void {
     async (request, reply) => {
       const caller = callerOf(request);
       const { teamId } = caller;
+      // A client that left while its key was checked has no further `close` to give back what it takes.
+      if (reply.raw.destroyed) return reply.hijack();
       const open = streams.get(teamId) ?? new Set();
       if (open.size >= MAX_STREAMS) throw fault('rate_limited', { seconds: LIFETIME_MS / 1000 });
       streams.set(teamId, open);

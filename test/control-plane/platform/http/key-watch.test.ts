@@ -117,6 +117,20 @@ describe('a long connection', () => {
     expect(await closing(socket)).toEqual(KEY_ENDED);
   });
 
+  it('is closed when its key expires while a check waits for a database that hangs', async () => {
+    const expires_at = new Date(api.clock.wallTime() + 60_000).toISOString();
+    const { key } = await newKey({ expires_at });
+    const path = await textPath();
+    const [expiring, kept] = [await connect(path, key), await connect(path, user.key)];
+    const hung = { lean: () => new Promise(() => undefined) };
+    vi.spyOn(api.context.models.keys, 'find').mockReturnValue(hung as never);
+    await api.clock.advance(57_000);
+    expect(expiring.readyState).toBe(WebSocket.OPEN);
+    expect(await closing(expiring)).toEqual(KEY_ENDED);
+    expect(kept.readyState).toBe(WebSocket.OPEN);
+    kept.close();
+  });
+
   it('stays open when another key of the account is deleted', async () => {
     const [{ key }, deleted] = [await newKey(), await newKey()];
     const path = await textPath();
@@ -137,6 +151,20 @@ describe('a long connection', () => {
     for (const socket of sockets) socket.close();
   });
 
+  it('that has closed costs none', async () => {
+    const { key } = await newKey();
+    const path = await textPath();
+    const sockets = [await connect(path, key), await connect(path, key)];
+    const reads = vi.spyOn(api.context.models.keys, 'find');
+    for (const socket of sockets) socket.close();
+    await Promise.all(sockets.map((socket) => once(socket, 'close')));
+    await vi.waitFor(async () => {
+      reads.mockClear();
+      await api.clock.advance(3_000);
+      expect(reads).not.toHaveBeenCalled();
+    }, WAIT);
+  });
+
   it('stays open while the database cannot be read', async () => {
     const { id, key } = await newKey();
     const socket = await connect(await textPath(), key);
@@ -152,6 +180,32 @@ describe('a long connection', () => {
 });
 
 describe('the stream of session changes', () => {
+  it('of a client that left while its key was checked costs none', async () => {
+    const { key } = await newKey();
+    const leaving = new AbortController();
+    const { promise: isRead, resolve: read } = Promise.withResolvers<void>();
+    const reading = vi.spyOn(api.context.caches, 'keys').mockImplementationOnce(async (_, readKey) => {
+      const found = await readKey();
+      leaving.abort();
+      await isRead;
+      return found as never;
+    });
+    const gone = new Promise<void>((resolve) =>
+      api.app.server.once('request', (request) => request.socket.once('close', () => resolve())),
+    );
+    const opening = fetch(`http://${addressOf(api)}/v1/agent/events`, {
+      headers: { authorization: `Bearer ${key}` },
+      signal: leaving.signal,
+    });
+    await expect(opening).rejects.toThrow();
+    await gone;
+    read();
+    await reading.mock.results[0]?.value;
+    const reads = vi.spyOn(api.context.models.keys, 'find');
+    await api.clock.advance(6_000);
+    expect(reads).not.toHaveBeenCalled();
+  });
+
   it('ends when its key is deleted', async () => {
     const { id, key } = await newKey();
     const response = await fetch(`http://${addressOf(api)}/v1/agent/events`, {
