@@ -10,7 +10,6 @@ import { hasExpired, type KeyDocument } from '../store/models/key-model.ts';
 import type { UserDocument } from '../store/models/user-model.ts';
 import type { Models } from '../store/models.ts';
 import { outsideRequest } from '../store/request-wait.ts';
-import type { Caller } from './auth.ts';
 
 const CHECK_MS = 3_000;
 /** Keys in one read: ids alone, through their index. */
@@ -20,6 +19,12 @@ interface KeyWatchDeps {
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
   readonly models: Pick<Models, 'keys' | 'users'>;
+}
+
+/** The key of an authenticated caller. */
+interface CallerKey {
+  readonly keyId: string;
+  readonly keyExpiresAt: Date | null;
 }
 
 /** A key with open connections. */
@@ -42,7 +47,7 @@ export class KeyWatch {
    * Calls `onEnd` once, some seconds after the caller's key has ended. Returns a function that stops
    * watching.
    */
-  watch({ keyId, keyExpiresAt }: Pick<Caller, 'keyId' | 'keyExpiresAt'>, onEnd: () => void): () => void {
+  watch({ keyId, keyExpiresAt }: CallerKey, onEnd: () => void): () => void {
     const listener = () => onEnd();
     const key = this.#watched.get(keyId) ?? { expires_at: keyExpiresAt, listeners: new Set() };
     this.#watched.set(keyId, key);
