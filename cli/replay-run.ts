@@ -2,17 +2,17 @@
  * `parley replay` and `parley tune`: replays a call unchanged or with other settings, and evaluates other
  * settings on many calls.
  */
+import type { TuningResult } from '#control-plane/calls/recordings/tuning.ts';
 import { turnSettings } from '#protocol/conversation-settings.ts';
 import { replaySettings } from '#protocol/replay.ts';
 import { replay } from '#runtime/replay/replay.ts';
-import { CANDIDATES, judgedShare, recommend, resultOf, type SettingResult } from '#runtime/replay/tuning.ts';
-import { type Divergence, firstDivergence, judgePauses } from '#runtime/replay/what-if.ts';
+import { type Divergence, firstDivergence } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
 import type { CommandContext } from './command-context.ts';
-import { printTable, show, showProgress } from './output.ts';
+import { printTable, show } from './output.ts';
 
 /**
  * Replays a call and prints its steps, or where the settings (`conversation.name=value`) change it. Throws
@@ -113,71 +113,48 @@ function printDivergence(common: CommandContext, divergence: Divergence | null):
 }
 
 /**
- * Evaluates candidate settings on an agent's latest calls, at most `most`, and prints their effects. Throws
+ * Evaluates other settings on an agent's latest calls, at most `most`, and prints their effects. Throws
  * `CommandError`.
  */
 export async function tune(common: CommandContext, agent: string, most: number): Promise<void> {
   const api = common.api();
   const agentId = await findAgentId(api, agent);
-  const logs: (readonly ReadFlightLog[])[] = [];
-  for await (const { session_id: id } of api.list(`/v1/agent/sessions?agent_id=${agentId}`, 'sessions')) {
-    if (logs.length >= most) break;
-    const log = await readLog(api, id).catch((error: unknown) => {
-      // Skips calls of another version of the turn machine, and those without a log.
-      if (error instanceof CommandError) return null;
-      throw error;
-    });
-    if (log) logs.push(log);
-    showProgress(`${logs.length} calls read`);
-  }
-  showProgress('');
-  if (logs.length === 0)
+  const path = `/v1/agent/agents/${encodeURIComponent(agentId)}/tuning?calls=${most}`;
+  const result: TuningResult = await api.get(path);
+  if (result.calls === 0)
     throw new CommandError('no call of this agent has a flight log that can be replayed', EXIT.failed);
-  const judged = CANDIDATES.map(({ name, changes }) => ({
-    name,
-    calls: logs.flat().map((log) => judgePauses(log, changes)),
-  }));
-  const rows = judged.map(({ name, calls }) => resultOf(name, calls));
-  const pauses = (judged[0]?.calls ?? []).reduce((sum, { was }) => sum + was.length, 0);
-  const result = {
-    calls: logs.length,
-    judged: judgedShare(judged[0]?.calls ?? []),
-    rows,
-    recommended: pauses < FEWEST_PAUSES ? null : (recommend(rows)?.name ?? null),
-  };
   show(result, common, () => {
-    if (pauses >= FEWEST_PAUSES) printTuning(result);
+    if (result.pauses >= result.needed_pauses) printTuning(result);
     else
       console.log(
-        `With so few calls nothing can be recommended: calls read: ${logs.length}, ` +
-          `pauses to judge: ${pauses}, needed: ${FEWEST_PAUSES}.`,
+        `With so few calls nothing can be recommended: calls read: ${result.calls}, ` +
+          `pauses to judge: ${result.pauses}, needed: ${result.needed_pauses}.`,
       );
   });
 }
 
-/** With fewer, one caller more or less decides which setting looks best. */
-const FEWEST_PAUSES = 20;
 const BAR_CHARS = 30;
 
-function printTuning(result: {
-  calls: number;
-  judged: number;
-  rows: readonly SettingResult[];
-  recommended: string | null;
-}): void {
-  const most = Math.max(0.01, ...result.rows.map(({ cutOffs }) => cutOffs));
+type Tuned = TuningResult['settings'][number]['conversation'];
+
+function printTuning({ calls, judged_share, settings, recommended }: TuningResult): void {
+  const most = Math.max(0.01, ...settings.map(({ cut_off_share }) => cut_off_share));
   printTable(
     ['SETTINGS', 'CUT OFF', 'SAVED', 'CUT OFF, COMPARED'],
-    result.rows.map(({ name, cutOffs, savedMs }) => [
-      name,
-      `${(cutOffs * 100).toFixed(1)} %`,
-      `${Math.round(savedMs)} ms`,
-      '█'.repeat(Math.round((cutOffs / most) * BAR_CHARS)) || ' ',
+    settings.map(({ conversation, cut_off_share, saved_ms }) => [
+      nameOf(conversation),
+      `${(cut_off_share * 100).toFixed(1)} %`,
+      `${saved_ms} ms`,
+      '█'.repeat(Math.round((cut_off_share / most) * BAR_CHARS)) || ' ',
     ]),
   );
   console.log(
-    `\n${result.calls} calls, ${Math.round(result.judged * 100)} % of their pauses judged: the others ` +
+    `\n${calls} calls, ${Math.round(judged_share * 100)} % of their pauses judged: the others ` +
       'were made while the agent spoke.',
   );
-  if (result.recommended) console.log(`Recommended: ${result.recommended}`);
+  if (recommended) console.log(`Recommended: ${nameOf(recommended)}`);
+}
+
+function nameOf({ eagerness, response_wait_ms: waitMs }: Tuned): string {
+  return eagerness === undefined ? 'as it was' : `eagerness=${eagerness} response_wait_ms=${waitMs}`;
 }

@@ -3,10 +3,9 @@
  * settings.
  */
 import type { Command } from 'commander';
+import { LIMITS } from '#config/limits.ts';
 import { countUpTo } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
-
-const MAX_TUNED = 1_000;
 
 /** Adds the commands. */
 export function addReplayCommands(program: Command, common: CommandContext): void {
@@ -28,7 +27,7 @@ export function addReplayCommands(program: Command, common: CommandContext): voi
       'what other waits and eagerness would have done to an agent’s calls: callers cut off against time ' +
         'saved',
     )
-    .option('--calls <count>', 'number of latest calls to evaluate', countUpTo(MAX_TUNED), 50)
+    .option('--calls <count>', 'number of latest calls to evaluate', countUpTo(LIMITS.tunedCalls), 50)
     .action(async (agent: string, options: { calls: number }) =>
       (await loadReplay()).tune(common, agent, options.calls),
     );

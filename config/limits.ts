@@ -89,6 +89,10 @@ export const LIMITS = {
   suggestionDescriptionChars: 1_000,
   suggestionsPerMinute: 10,
   suggestionsAtOnce: 2,
+  /** our choice: the thread of a worker that judges pauses has the processor for seconds */
+  tuningsAtOnce: 1,
+  tuningsPerMinute: 6,
+  tunedCalls: 200,
   testAgents: 100,
   testRunsPerBatch: 200,
   /** our choice: regular expressions of one test */

@@ -12,6 +12,7 @@ import { registerTransferRoutes } from './calls/outbound/transfer-routes.ts';
 import { registerTrunkLimitRoutes } from './calls/outbound/trunk-limit-routes.ts';
 import { registerFlightLogRoutes } from './calls/recordings/flight-log-routes.ts';
 import { registerRecordingRoutes } from './calls/recordings/recording-routes.ts';
+import { registerTuningRoutes } from './calls/recordings/tuning-routes.ts';
 import { registerUploadRoutes } from './calls/recordings/upload-routes.ts';
 import { registerCreateSessionRoutes } from './calls/sessions/create-session-routes.ts';
 import { registerParticipantRoutes } from './calls/sessions/participant-routes.ts';
@@ -104,6 +105,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerEventRoutes(app, context);
   registerRecordingRoutes(app, context);
   registerFlightLogRoutes(app, context);
+  registerTuningRoutes(app, context);
   registerAdmitRoutes(app, context);
   registerSignallingRoutes(app, context);
   registerTransferRoutes(app, context);

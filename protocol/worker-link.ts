@@ -379,11 +379,10 @@ export const controlMessage = z.discriminatedUnion('type', [
     participant_id: z.string(),
     change: participantChange,
   }),
-  /**
-   * Replay an ended call from its flight log with other settings; answered with a `ReplayOutcome`, by any
-   * worker.
-   */
+  /** Replay an ended call from its flight log; answered with a `ReplayOutcome`, by any worker. */
   z.object({ type: z.literal('replay'), request_id: z.string(), log: z.string(), settings: replaySettings }),
+  /** Judge the pauses of calls from their flight logs; answered with a `PauseTally`, by any worker. */
+  z.object({ type: z.literal('judge_pauses'), request_id: z.string(), logs: z.array(z.string()) }),
   /** Suggest a new agent; answered with a `SuggestionOutcome`, by any worker. */
   z.object({ type: z.literal('suggest_agent'), request_id: z.string(), request: suggestionRequest }),
   /**

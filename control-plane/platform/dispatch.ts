@@ -12,12 +12,13 @@ import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { ParticipantMode } from '#protocol/session-events.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { TextTurnJob } from '#protocol/text-turn.ts';
+import type { PauseTally } from '#protocol/tuning.ts';
 import type { ControlRequest, FailoverState, JobKind, RestOfStream } from '#protocol/worker-link.ts';
 
 /**
  * Time limits for a worker's answer. A call is left at once, so only the link may be late. An offer is
- * answered after ICE gathering, a room once it is joined; a replay starts a thread and may read an hour-long
- * call; a language model may take a minute.
+ * answered after ICE gathering, a room once it is joined; a replay and the judgement of pauses start a
+ * thread and may read an hour-long call; a language model may take a minute.
  */
 export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   stale: 2_000,
@@ -26,6 +27,7 @@ export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   'participant.join': 12_000,
   'participant.change': 3_000,
   replay: 30_000,
+  judge_pauses: 30_000,
   suggest_agent: 65_000,
 };
 
@@ -145,6 +147,12 @@ export interface Dispatch {
    * a log of another version.
    */
   replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome>;
+  /**
+   * Asks any worker to judge the pauses of calls from their flight logs; calls of another version are left
+   * out. Throws `Fault('no_capacity')` when there is no worker, and `Fault('gateway_unreachable')` when the
+   * worker does not answer.
+   */
+  judgePauses(logs: readonly string[]): Promise<PauseTally>;
   /**
    * Asks any worker for the suggestion of an agent. Throws `Fault('no_capacity')` when there is no worker,
    * and `Fault('gateway_unreachable')` when the worker does not answer.

@@ -1,26 +1,54 @@
 /**
- * Replays a call with other settings in a thread of its own, so that this worker's calls never wait for it.
+ * Replays calls with other settings in a thread of its own, so that this worker's calls never wait for it.
  */
 import { Worker } from 'node:worker_threads';
+import type { Clock, Timer } from '#base/clock.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
+import type { PauseTally } from '#protocol/tuning.ts';
 
-/** Startup options of the thread. */
+/** Startup options of the thread that replays one call. */
 export interface ReplayRequest {
   /** The stored flight log: lines of JSON. */
   readonly log: string;
   readonly settings: ReplaySettings;
 }
 
+/** Startup options of the thread that judges pauses. */
+export interface TuningRequest {
+  /** The stored flight logs of calls: lines of JSON. */
+  readonly logs: readonly string[];
+}
+
 /** Runs the call again. Rejects when the log belongs to another version of the turn machine. */
 export function replayInThread(request: ReplayRequest): Promise<ReplayOutcome> {
+  return inThread('replay', request);
+}
+
+/** The control plane waits no longer for the counts, so that going on would be of no use. */
+const LONGEST_TUNING_MS = 30_000;
+
+/** Judges the pauses of the calls under all candidate settings. Rejects when it takes too long. */
+export function tuneInThread({ logs }: TuningRequest, clock: Clock): Promise<PauseTally> {
+  return inThread('tuning', { logs }, (stop) => clock.after(LONGEST_TUNING_MS, stop));
+}
+
+function inThread<Result>(
+  name: 'replay' | 'tuning',
+  workerData: object,
+  stopLate?: (stop: () => void) => Timer,
+): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL('./replay-thread-entry.ts', import.meta.url), {
+    const thread = new Worker(new URL(`./${name}-thread-entry.ts`, import.meta.url), {
       execArgv: [],
-      name: 'replay',
-      workerData: request,
+      name,
+      workerData,
     });
+    const timer = stopLate?.(() => void thread.terminate());
     thread.once('message', resolve);
     thread.once('error', reject);
-    thread.once('exit', () => reject(new Error('the replay ended without a result')));
+    thread.once('exit', () => {
+      timer?.cancel();
+      reject(new Error(`the ${name} ended without a result`));
+    });
   });
 }

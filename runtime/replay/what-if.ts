@@ -152,9 +152,8 @@ export function judgePauses(log: ReadFlightLog, changes: Partial<TurnConfig>): J
     if (input.type === 'voice.stopped') {
       pauses += 1;
       if (run.state.phase.is === 'listening' && run.state.caller.is === 'talking') {
-        const rest = log.inputs.slice(index);
-        was.push(pauseFrom(run, rest, {}));
-        wouldBe.push(pauseFrom(run, rest, changes));
+        was.push(pauseFrom(run, log.inputs, { index, changes: {} }));
+        wouldBe.push(pauseFrom(run, log.inputs, { index, changes }));
       }
     }
     for (const _ of run.take(input));
@@ -162,13 +161,19 @@ export function judgePauses(log: ReadFlightLog, changes: Partial<TurnConfig>): J
   return { was, wouldBe, pauses };
 }
 
-function pauseFrom(call: FreeRun, rest: readonly TurnInput[], changes: Partial<TurnConfig>): PauseOutcome {
-  const [first] = rest;
+/** Reads the inputs from an index to the end of the pause, and no further. */
+function pauseFrom(
+  call: FreeRun,
+  inputs: readonly TurnInput[],
+  { index, changes }: { readonly index: number; readonly changes: Partial<TurnConfig> },
+): PauseOutcome {
+  const first = inputs[index];
   if (first?.type !== 'voice.stopped') throw new Error('a pause begins with the end of speech');
   const run = new FreeRun({ ...call.state, config: { ...call.state.config, ...changes } }, call.timers);
   const endMs = first.speechEndMs;
   let takenAfterMs: number | null = null;
-  for (const input of rest) {
+  for (let next = index; next < inputs.length; next += 1) {
+    const input = inputs[next] as TurnInput;
     if (input.atMs > endMs + LONGEST_WAIT_MS || (takenAfterMs !== null && input.type === 'playout.started'))
       break;
     for (const step of run.take(input)) takenAfterMs ??= isTaken(step) ? step.input.atMs - endMs : null;

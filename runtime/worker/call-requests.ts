@@ -1,6 +1,6 @@
 /**
  * Requests from the control plane to a worker: a browser's offer, a colleague who joins or leaves a call, the
- * replay of an ended call, the suggestion of an agent, and the stream of a call that was handed over.
+ * replay of ended calls, the suggestion of an agent, and the stream of a call that was handed over.
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -10,7 +10,12 @@ import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { ControlMessage, ControlRequest, WorkerAnswer } from '#protocol/worker-link.ts';
 import { suggestAgent } from '../agent-tests/suggest-agent.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
-import { type ReplayRequest, replayInThread } from '../replay/replay-request.ts';
+import {
+  type ReplayRequest,
+  replayInThread,
+  type TuningRequest,
+  tuneInThread,
+} from '../replay/replay-request.ts';
 import type { JobTable } from './job-table.ts';
 import { openParticipantLeg } from './participant-leg.ts';
 import type { PlanEngines } from './plan-engines.ts';
@@ -63,6 +68,8 @@ export class CallRequests {
         return this.#changeParticipant(request);
       case 'replay':
         return this.#replay(request);
+      case 'judge_pauses':
+        return this.#judgePauses(request);
       case 'suggest_agent':
         return this.#suggest(request);
       case 'release_stream':
@@ -149,6 +156,15 @@ export class CallRequests {
       this.#deps.logger.info({ err: error }, 'call could not be replayed');
       const message = error instanceof Error ? error.message : 'replay failed';
       return { ok: false, code: 'not_replayable', message };
+    }
+  }
+
+  async #judgePauses(request: TuningRequest): Promise<WorkerAnswer> {
+    try {
+      return { ok: true, value: await tuneInThread(request, this.#deps.clock) };
+    } catch (error) {
+      this.#deps.logger.warn({ err: error, calls: request.logs.length }, 'pauses could not be judged');
+      return failureOf(error, 'the pauses could not be judged');
     }
   }
 }

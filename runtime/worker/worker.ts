@@ -266,6 +266,7 @@ export class Worker {
       case 'participant.join':
       case 'participant.change':
       case 'replay':
+      case 'judge_pauses':
       case 'suggest_agent':
       case 'release_stream':
         void this.#requests.answer(message);

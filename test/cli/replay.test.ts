@@ -6,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Api } from '#cli/api.ts';
 import { addReplayCommands } from '#cli/replay.ts';
 import { settingsOf } from '#cli/replay-run.ts';
+import { resultOf } from '#control-plane/calls/recordings/tuning.ts';
+import { tallyLogs } from '#runtime/replay/tuning.ts';
 import { simulateCall } from '../simulation/simulate-call.ts';
 
 describe('--set', () => {
@@ -30,24 +32,27 @@ describe('--set', () => {
   });
 });
 
+/** The answer of the API for this many of 20 calls. */
+async function tuningOf(calls: number) {
+  const seeds = Array.from({ length: Math.min(20, calls) }, (_, index) => index + 1);
+  const logs = await Promise.all(
+    seeds.map(async (seed) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString()),
+  );
+  return resultOf(tallyLogs(logs));
+}
+
 describe('a finished call', () => {
   let server: Server;
   let printed: string[];
 
   beforeAll(async () => {
     const agents = [{ agent_id: 'a1', name: 'Ann' }];
-    const sessions = Array.from({ length: 20 }, (_, index) => ({ session_id: String(index + 1) }));
     server = createServer(async ({ url = '' }, response) => {
       const [, id] = /sessions\/(\d+)\/flight-log/.exec(url) ?? [];
-      if (id) response.end(Buffer.concat([...(await simulateCall(Number(id))).flightLog]));
-      else
-        response.end(
-          JSON.stringify(
-            url.includes('/agents')
-              ? { ...agents[0], agents, next_cursor: null }
-              : { sessions, next_cursor: null },
-          ),
-        );
+      const [, calls] = /agents\/a1\/tuning\?calls=(\d+)$/.exec(url) ?? [];
+      if (calls) response.end(JSON.stringify(await tuningOf(Number(calls))));
+      else if (id) response.end(Buffer.concat([...(await simulateCall(Number(id))).flightLog]));
+      else response.end(JSON.stringify({ ...agents[0], agents, next_cursor: null }));
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

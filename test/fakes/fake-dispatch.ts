@@ -17,7 +17,9 @@ import type { ParticipantChange } from '#protocol/participants.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { TextTurnJob } from '#protocol/text-turn.ts';
+import type { PauseTally } from '#protocol/tuning.ts';
 import type { FailoverState } from '#protocol/worker-link.ts';
+import { tallyLogs } from '#runtime/replay/tuning.ts';
 
 type Key = { readonly sessionId: string; readonly epoch: number };
 
@@ -53,6 +55,8 @@ export class FakeDispatch implements Dispatch {
   /** When set, every request of a colleague is refused with this fault. */
   refusal: FaultCode | null = null;
   readonly replays: { log: string; settings: ReplaySettings }[] = [];
+  /** Groups of flight logs whose pauses were judged. */
+  readonly judged: (readonly string[])[] = [];
   readonly suggestionRequests: SuggestionRequest[] = [];
   /** The answer to every request for a suggestion. */
   suggestion: SuggestionOutcome | Promise<SuggestionOutcome> = {
@@ -78,6 +82,7 @@ export class FakeDispatch implements Dispatch {
       this.abandoned,
       this.sdpOffers,
       this.replays,
+      this.judged,
       this.suggestionRequests,
     ])
       list.length = 0;
@@ -187,6 +192,13 @@ export class FakeDispatch implements Dispatch {
     this.#reach();
     this.replays.push({ log, settings });
     return { divergence: null };
+  }
+
+  /** Judges them in this thread, as a worker does in one of its own. */
+  async judgePauses(logs: readonly string[]): Promise<PauseTally> {
+    this.#reach();
+    this.judged.push(logs);
+    return tallyLogs(logs);
   }
 
   hasWorker(): boolean {

@@ -69,6 +69,7 @@ describe('a frame of this release that the last one must read', () => {
       'sessions_checked',
       'release_stream',
       'stream',
+      'judge_pauses',
       'suggest_agent',
       'speech_models',
     ],

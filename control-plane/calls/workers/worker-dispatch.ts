@@ -17,6 +17,7 @@ import type { ParticipantChange } from '#protocol/participants.ts';
 import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { TextTurnJob } from '#protocol/text-turn.ts';
+import { type PauseTally, pauseTally } from '#protocol/tuning.ts';
 import {
   type ControlMessage,
   type ControlRequest,
@@ -187,6 +188,13 @@ export class WorkerDispatch implements Dispatch {
     const outcome = replayOutcome.safeParse(result?.value);
     if (!outcome.success) throw fault('gateway_unreachable');
     return outcome.data;
+  }
+
+  async judgePauses(logs: readonly string[]): Promise<PauseTally> {
+    const result = await this.#askAny({ type: 'judge_pauses', request_id: randomUUID(), logs: [...logs] });
+    const tally = pauseTally.safeParse(result?.ok ? result.value : null);
+    if (!tally.success) throw fault('gateway_unreachable');
+    return tally.data;
   }
 
   async suggestAgent(request: SuggestionRequest): Promise<SuggestionOutcome> {

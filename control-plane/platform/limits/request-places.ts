@@ -36,6 +36,7 @@ interface InProgress {
   readonly uploadPaces: UploadPaces;
   readonly serverTests: Map<string, number>;
   readonly suggestions: Map<string, number>;
+  readonly tunings: Map<string, number>;
   /** Callers whose request already has its speech place. */
   readonly admitted: WeakSet<Pick<Caller, 'userId'>>;
 }
@@ -56,6 +57,7 @@ function inProgress({ ledger, clock, settings }: Parts): InProgress {
     uploadPaces: new UploadPaces(clock, settings.LIMIT_UPLOAD_BYTES_PER_SECOND),
     serverTests: new Map(),
     suggestions: new Map(),
+    tunings: new Map(),
     admitted: new WeakSet(),
   };
   all.set(ledger, known);
@@ -161,6 +163,27 @@ export async function suggesting<Answer>(
     what: 'suggestions of agents in progress',
   });
   return ask().finally(leave);
+}
+
+/**
+ * Judges other settings on an account's calls, using its one place. Throws `too_many_at_once`,
+ * `too_many_a_minute`, and whatever `judge` throws.
+ */
+export async function tuning<Answer>(
+  context: Parts,
+  { teamId }: Caller,
+  judge: () => Promise<Answer>,
+): Promise<Answer> {
+  await requireRate(context, {
+    key: `tunings:${teamId}`,
+    limit: LIMITS.tuningsPerMinute,
+    what: 'tunings of agents',
+  });
+  const leave = takePlace(inProgress(context).tunings, teamId, {
+    limit: LIMITS.tuningsAtOnce,
+    what: 'tunings of agents in progress',
+  });
+  return judge().finally(leave);
 }
 
 /** Throws `overdrawn` if the account is further below zero than the operator allows. */

@@ -1,6 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { judgedShare, recommend, resultOf } from '#runtime/replay/tuning.ts';
-import { firstDivergence, judgePauses } from '#runtime/replay/what-if.ts';
+import { describe, expect, it } from 'vitest';
+import { addTallies } from '#protocol/tuning.ts';
+import { tallyLogs, tallyPart } from '#runtime/replay/tuning.ts';
+import { firstDivergence } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
@@ -55,28 +56,49 @@ describe('another setting', () => {
 });
 
 describe('tuning', () => {
-  let calls: ReadFlightLog[];
-  beforeAll(() => {
-    calls = [hesitant(450), hesitant(450), hesitant(470)];
-  });
-  const judged = (changes: Partial<TurnConfig>) => calls.map((log) => judgePauses(log, changes));
+  const QUICK = { response_wait_ms: 250, response_max_wait_ms: 250 };
+  const calls = () => [hesitant(450), hesitant(450), hesitant(470)];
 
   it('counts the callers a shorter wait would have interrupted, and the time it would have saved', () => {
-    const quick = resultOf('quick', judged({ responseWaitMs: 250, responseMaxWaitMs: 250 }));
-    const own = resultOf('own', judged({}));
-    expect([own.cutOffs, own.savedMs]).toEqual([0, 0]);
-    expect(quick.cutOffs).toBe(0.5);
-    expect(quick.savedMs).toBeGreaterThan(200);
-    expect(judgedShare(judged({}))).toBe(1);
+    const { judged, pauses, settings } = calls()
+      .map((log) => tallyPart(log, [{}, QUICK]))
+      .reduce(addTallies);
+    const [own, quick] = settings;
+    expect(own).toEqual({ conversation: {}, cut_offs: 0, saved_ms: 0, taken: 3 });
+    expect(quick).toMatchObject({ conversation: QUICK, cut_offs: 3 });
+    expect((quick?.saved_ms ?? 0) / (quick?.taken ?? 1)).toBeGreaterThan(200);
+    expect([judged, pauses]).toEqual([6, 6]);
   });
 
-  it('recommends the fastest setting that interrupts no caller', () => {
-    const rows = [
-      { name: 'own', cutOffs: 0, savedMs: 0 },
-      { name: 'quick', cutOffs: 0.5, savedMs: 300 },
-      { name: 'fair', cutOffs: 0.01, savedMs: 120 },
-    ];
-    expect(recommend(rows)?.name).toBe('fair');
-    expect(recommend([])).toBeNull();
+  it('leaves out the calls of another version, and torn logs', async () => {
+    const log = Buffer.concat([...(await simulateCall(1)).flightLog]).toString();
+    const older = log.replace(/"machine_version":\d+/, '"machine_version":0');
+    expect(tallyLogs([older, log, 'torn'])).toEqual(tallyLogs([log]));
+    expect(tallyLogs([log]).calls).toBe(1);
+  });
+
+  it('counts a call once that two workers had', async () => {
+    const log = Buffer.concat([...(await simulateCall(1)).flightLog]).toString();
+    const [once, twice] = [tallyLogs([log]), tallyLogs([log + log])];
+    expect([twice.calls, twice.pauses]).toEqual([1, once.pauses * 2]);
+  });
+});
+
+describe('the counts of two workers', () => {
+  const settings = (response_wait_ms: number) => ({
+    conversation: { response_wait_ms },
+    cut_offs: 1,
+    saved_ms: 5,
+    taken: 2,
+  });
+  const tally = (...waits: number[]) => ({ calls: 1, pauses: 3, judged: 2, settings: waits.map(settings) });
+
+  it('are added for the settings that both have tried', () => {
+    expect(addTallies(tally(300, 500), tally(500, 800))).toEqual({
+      calls: 2,
+      pauses: 6,
+      judged: 4,
+      settings: [{ conversation: { response_wait_ms: 500 }, cut_offs: 2, saved_ms: 10, taken: 4 }],
+    });
   });
 });

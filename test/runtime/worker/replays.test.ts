@@ -36,6 +36,17 @@ describe('a finished call', () => {
     await expect(bench.dispatch.replay('torn', {})).rejects.toMatchObject({ code: 'not_replayable' });
   });
 
+  it('has its pauses judged together with those of others', patience, async () => {
+    await bench.start();
+    const tally = await bench.dispatch.judgePauses(await Promise.all([1, 2].map(logOf)));
+    expect(tally.calls).toBe(2);
+    expect(tally.judged).toBeGreaterThan(0);
+    expect(tally.settings[0]?.conversation).toEqual({});
+    expect(tally.settings).toContainEqual(
+      expect.objectContaining({ conversation: expect.objectContaining({ eagerness: 'eager' }) }),
+    );
+  });
+
   it('does not wait when there is no worker', async () => {
     await expect(bench.dispatch.replay(await logOf(1), {})).rejects.toMatchObject({
       code: 'no_capacity',

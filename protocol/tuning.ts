@@ -1,0 +1,60 @@
+/** Pauses of ended calls judged under other settings: what a worker counts, and how counts are added. */
+import { z } from 'zod';
+
+/** Settings to try, as in the agent's configuration; without any, the call's own settings. */
+const triedSettings = z.object({
+  eagerness: z.enum(['relaxed', 'balanced', 'eager']).optional(),
+  response_wait_ms: z.number().optional(),
+  response_max_wait_ms: z.number().nullable().optional(),
+});
+export type TriedSettings = z.output<typeof triedSettings>;
+
+/** What one setting would have done in the judged pauses. */
+const settingTally = z.object({
+  conversation: triedSettings,
+  /** Pauses in which the agent would have interrupted the caller. */
+  cut_offs: z.number().int(),
+  /** Sum of the time saved before the turn is taken, in ms; negative if it takes longer. */
+  saved_ms: z.number(),
+  /** Pauses in which the turn is taken under both settings: those of `saved_ms`. */
+  taken: z.number().int(),
+});
+export type SettingTally = z.output<typeof settingTally>;
+
+/** Counts over some calls. */
+export const pauseTally = z.object({
+  /** Calls whose log could be read; logs of another version of the turn machine are left out. */
+  calls: z.number().int(),
+  /** All pauses, including those during agent speech, which are not judged. */
+  pauses: z.number().int(),
+  judged: z.number().int(),
+  /** The call's own settings first; the same settings in the same order from every worker of a version. */
+  settings: z.array(settingTally),
+});
+export type PauseTally = z.output<typeof pauseTally>;
+
+/**
+ * Adds the counts of two groups of calls. Settings are matched by what they are, so that workers of two
+ * versions may have judged them; those that only one has tried are left out.
+ */
+export function addTallies(a: PauseTally, b: PauseTally): PauseTally {
+  const others = new Map(b.settings.map((one) => [JSON.stringify(one.conversation), one]));
+  return {
+    calls: a.calls + b.calls,
+    pauses: a.pauses + b.pauses,
+    judged: a.judged + b.judged,
+    settings: a.settings.flatMap((one) => {
+      const other = others.get(JSON.stringify(one.conversation));
+      return other ? [sum(one, other)] : [];
+    }),
+  };
+}
+
+function sum(one: SettingTally, other: SettingTally): SettingTally {
+  return {
+    conversation: one.conversation,
+    cut_offs: one.cut_offs + other.cut_offs,
+    saved_ms: one.saved_ms + other.saved_ms,
+    taken: one.taken + other.taken,
+  };
+}

@@ -1,0 +1,160 @@
+/** Tuning of an agent over the API and as a tool of the MCP server. */
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { recommend } from '#control-plane/calls/recordings/tuning.ts';
+import { type PlainHead, packUploads, type Upload } from '#protocol/uploads.ts';
+import { simulateCall } from '../../../simulation/simulate-call.ts';
+import type { TestUser } from '../../test-api.ts';
+import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+
+let api: TestCalls;
+let user: TestUser;
+let agentId: string;
+
+beforeAll(async () => {
+  api = await openTestCalls();
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  api.dispatch.reset();
+  user = await api.createUser();
+  agentId = await api.publishAgent(user);
+});
+
+/** An ended call with this flight log, or without one. */
+async function endedCall(log: string | null): Promise<string> {
+  const body = { agent_id: agentId };
+  const created = await api.request('POST', '/v1/agent/sessions', { key: user.key, body });
+  const id: string = created.body.session_id;
+  await api.report(id, { type: 'joined', at: api.at() });
+  if (log !== null) await upload(id, log);
+  await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
+  return id;
+}
+
+async function upload(id: string, log: string): Promise<void> {
+  const head = { type: 'flight_log', session_id: id, epoch: 1, chunk: 0 } as const;
+  const response = await api.app.inject({
+    method: 'POST',
+    url: '/internal/uploads',
+    headers: {
+      authorization: `Bearer ${api.context.credentials.workerToken}`,
+      'content-type': 'application/octet-stream',
+    },
+    payload: packUploads([{ head, bytes: Buffer.from(log) } satisfies Upload<PlainHead>]),
+  });
+  expect(response.json()).toMatchObject({ refused: [] });
+}
+
+const logOf = async (seed: number) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
+const tune = (query = '', key = user.key) =>
+  api.request('GET', `/v1/agent/agents/${agentId}/tuning${query}`, { key });
+
+describe('the tuning of an agent', () => {
+  it('judges its latest ended calls that have a flight log', async () => {
+    await endedCall(await logOf(1));
+    await endedCall(await logOf(2));
+    await endedCall(null);
+    await endedCall(await logOf(3));
+    const { status, body } = await tune('?calls=2');
+    expect([status, body.calls]).toEqual([200, 2]);
+    expect(api.dispatch.judged).toEqual([[await logOf(3), await logOf(2)]]);
+    expect(body.settings[0]).toEqual({ conversation: {}, cut_off_share: 0, saved_ms: 0 });
+  });
+
+  it('takes older calls in place of those of another version', async () => {
+    await endedCall(await logOf(1));
+    await endedCall((await logOf(2)).replace(/"machine_version":\d+/, '"machine_version":0'));
+    expect((await tune('?calls=1')).body.calls).toBe(1);
+  });
+
+  it('recommends nothing from too few pauses, and says how many are needed', async () => {
+    await endedCall(await logOf(1));
+    const { body } = await tune();
+    expect(body).toMatchObject({ calls: 1, needed_pauses: 20, recommended: null });
+    expect(body.pauses).toBeLessThan(20);
+  });
+
+  it('of an agent without calls has nothing to judge, and needs no worker', async () => {
+    expect((await tune()).body).toMatchObject({ calls: 0, pauses: 0, settings: [], recommended: null });
+    expect(api.dispatch.judged).toEqual([]);
+  });
+
+  it('is refused for another team, and for more calls than the limit', async () => {
+    expect((await tune('', (await api.createUser()).key)).status).toBe(404);
+    expect((await tune('?calls=201')).status).toBe(422);
+  });
+
+  it('fails when there is no worker to judge the calls', async () => {
+    await endedCall(await logOf(1));
+    api.dispatch.unreachable = 'no_capacity';
+    expect((await tune()).body.reason).toBe('no_capacity');
+    api.dispatch.unreachable = null;
+    expect((await tune()).status).toBe(200);
+  });
+
+  it('is done once at a time for an account, whatever others do', async () => {
+    await endedCall(await logOf(1));
+    const held = Promise.withResolvers<void>();
+    const { blobs } = api.context;
+    const list = blobs.list.bind(blobs);
+    blobs.list = async (prefix) => {
+      await held.promise;
+      return list(prefix);
+    };
+    const first = tune();
+    await expect.poll(async () => (await tune()).status).toBe(429);
+    const refused = await tune();
+    expect(refused.body.message).toContain('tunings of agents');
+    held.resolve();
+    blobs.list = list;
+    expect((await first).status).toBe(200);
+  });
+
+  it('is done six times a minute for an account', async () => {
+    const statuses: number[] = [];
+    for (let times = 0; times < 7; times++) statuses.push((await tune()).status);
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 429]);
+  });
+});
+
+describe('an assistant', () => {
+  it('tunes an agent and writes what is recommended into its draft', async () => {
+    for (let seed = 1; seed <= 20; seed++) await endedCall(await logOf(seed));
+    const address = `${await api.app.listen({ port: 0, host: '127.0.0.1' })}/mcp?sections=agents`;
+    const client = new Client({ name: 'assistant', version: '1' });
+    const requestInit = { headers: { authorization: `Bearer ${user.key}` } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(address), { requestInit }));
+    const call = async (name: string, input: Record<string, unknown>) => {
+      const { content } = await client.callTool({ name, arguments: { agent_id: agentId, ...input } });
+      return JSON.parse((content as { text?: string }[])[0]?.text ?? '');
+    };
+    const { calls, recommended } = await call('tune_agent_on_its_latest_calls', { calls: 20 });
+    expect(calls).toBe(20);
+    expect(recommended).not.toBeNull();
+    const body = { conversation: recommended };
+    await call('change_agent_draft_configuration', { body });
+    const draft = await call('get_agent_draft_configuration', {});
+    expect(draft.conversation).toMatchObject(recommended);
+    await client.close();
+  });
+});
+
+describe('the recommendation', () => {
+  const result = (response_wait_ms: number, cut_off_share: number, saved_ms: number) => ({
+    conversation: { response_wait_ms },
+    cut_off_share,
+    saved_ms,
+  });
+
+  it('is the fastest setting that interrupts no more callers', () => {
+    const [own, quick, fair] = [result(500, 0, 0), result(300, 0.5, 300), result(400, 0.01, 120)];
+    expect(recommend([own, quick, fair])).toBe(fair);
+  });
+
+  it('is the current setting if none is better, and nothing without settings', () => {
+    const own = result(500, 0, 0);
+    expect(recommend([own, result(300, 0.5, 300)])).toBe(own);
+    expect(recommend([])).toBeNull();
+  });
+});
