@@ -513,6 +513,29 @@ class Agents(Resource):
         )
         return self._transport.json(call, options)
 
+    def get_tuning(
+        self,
+        agent_id: str,
+        *,
+        calls: int = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentTuning:
+        """Tune an agent on its latest calls. Judges every pause in the agent's latest ended calls under other
+        waits, from their flight logs: callers cut off against time saved, and the settings to recommend.
+        Changes and charges nothing. Takes seconds, at most about a minute. One at once and 6 a minute for
+        an account. Any account key. 404 if the agent is missing or belongs to another team; 429; 502 or
+        503 if no worker judges them.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/agents/{}/tuning", agent_id),
+            query=given({
+                "calls": calls,
+            }),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
     def list_versions(
         self,
         agent_id: str,

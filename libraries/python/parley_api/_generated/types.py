@@ -1974,6 +1974,49 @@ class AgentToolServers(TypedDict):
     """Its tool servers"""
 
 
+class AgentTuningSettingConversation(TypedDict, total=False):
+    eagerness: Literal["relaxed", "balanced", "eager"]
+    """How complete the caller's words must look to count as a finished turn: `eager` answers soonest,
+    `relaxed` leaves the most time to think.
+    """
+    response_wait_ms: int
+    """Milliseconds from the end of the caller's speech until a finished turn is answered. Longer cuts off
+    fewer callers; shorter answers sooner.
+    """
+    response_max_wait_ms: Union[int, None]
+    """Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 4.5 ×
+    `response_wait_ms`, adapted to the caller, at most 4 s.
+    """
+
+
+class AgentTuningSetting(TypedDict):
+    conversation: AgentTuningSettingConversation
+    """The settings tried; empty: those that each call had."""
+    cut_off_share: float
+    """Share of the judged pauses in which the agent would have interrupted the caller, 0 to 1."""
+    saved_ms: float
+    """Milliseconds by which turns would have been taken sooner, on average; negative: later."""
+
+
+class AgentTuning(TypedDict):
+    calls: int
+    """Calls to judge, the latest first; in the answer, the calls that were judged. Fewer if there are no more
+    with a flight log of this version of Parley, or if they are long.
+    """
+    pauses: int
+    """Pauses of callers that were judged."""
+    judged_share: float
+    """Share of all pauses that could be judged, 0 to 1; the others were made while the agent spoke."""
+    needed_pauses: int
+    """With fewer judged pauses nothing is recommended."""
+    settings: List[AgentTuningSetting]
+    """What each combination of settings would have done; the calls' own settings come first."""
+    recommended: Union[AgentTuningSettingConversation, None]
+    """The fastest settings that cut off no more callers than the calls' own do, or at most 2 %. Empty: keep
+    the own ones; null: too few pauses. A change of the draft takes it as `conversation`.
+    """
+
+
 class AgentVersion(TypedDict):
     version_number: int
     """Number of the version, from 1; the highest is live"""
@@ -3924,6 +3967,13 @@ class AgentRunTestsRequest(TypedDict, total=False):
     """Tests to run; absent runs every test attached to the agent"""
     repeat_count: int
     """Runs of each test, instead of its own `repeat_count`; absent keeps that. A batch has at most 200 runs
+    """
+
+
+class AgentGetTuningQuery(TypedDict, total=False):
+    calls: int
+    """Calls to judge, the latest first; in the answer, the calls that were judged. Fewer if there are no more
+    with a flight log of this version of Parley, or if they are long.
     """
 
 

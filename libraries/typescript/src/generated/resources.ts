@@ -324,6 +324,27 @@ export class Agents extends Resource {
   }
 
   /**
+   * Tune an agent on its latest calls. Judges every pause in the agent's latest ended calls under other
+   * waits, from their flight logs: callers cut off against time saved, and the settings to recommend.
+   * Changes and charges nothing. Takes seconds, at most about a minute. One at once and 6 a minute for an
+   * account. Any account key. 404 if the agent is missing or belongs to another team; 429; 502 or 503 if no
+   * worker judges them.
+   */
+  getTuning(
+    agentId: string,
+    query: Api.AgentGetTuningQuery = {},
+    options: RequestOptions = {},
+  ): Promise<Api.AgentTuning> {
+    const call: Call = {
+      method: 'GET',
+      path: route`/v1/agent/agents/${agentId}/tuning`,
+      query,
+      isRepeatable: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
    * List an agent's published versions. Lists the versions, newest first, without their configuration; the
    * first one is live. Any account key. Paged by cursor or by page; 400 for both at once. 404 for an unknown
    * agent.

@@ -2136,6 +2136,54 @@ export interface AgentToolServers {
   tool_servers: AgentToolServersToolServer[];
 }
 
+export interface AgentTuningSettingConversation {
+  /**
+   * How complete the caller's words must look to count as a finished turn: `eager` answers soonest,
+   * `relaxed` leaves the most time to think.
+   */
+  eagerness?: 'relaxed' | 'balanced' | 'eager' | undefined;
+  /**
+   * Milliseconds from the end of the caller's speech until a finished turn is answered. Longer cuts off
+   * fewer callers; shorter answers sooner.
+   */
+  response_wait_ms?: number | undefined;
+  /**
+   * Milliseconds before an unfinished turn is answered, at least `response_wait_ms`. Null: 2.5 to 4.5 ×
+   * `response_wait_ms`, adapted to the caller, at most 4 s.
+   */
+  response_max_wait_ms?: number | null | undefined;
+}
+
+export interface AgentTuningSetting {
+  /** The settings tried; empty: those that each call had. */
+  conversation: AgentTuningSettingConversation;
+  /** Share of the judged pauses in which the agent would have interrupted the caller, 0 to 1. */
+  cut_off_share: number;
+  /** Milliseconds by which turns would have been taken sooner, on average; negative: later. */
+  saved_ms: number;
+}
+
+export interface AgentTuning {
+  /**
+   * Calls to judge, the latest first; in the answer, the calls that were judged. Fewer if there are no more
+   * with a flight log of this version of Parley, or if they are long.
+   */
+  calls: number;
+  /** Pauses of callers that were judged. */
+  pauses: number;
+  /** Share of all pauses that could be judged, 0 to 1; the others were made while the agent spoke. */
+  judged_share: number;
+  /** With fewer judged pauses nothing is recommended. */
+  needed_pauses: number;
+  /** What each combination of settings would have done; the calls' own settings come first. */
+  settings: AgentTuningSetting[];
+  /**
+   * The fastest settings that cut off no more callers than the calls' own do, or at most 2 %. Empty: keep
+   * the own ones; null: too few pauses. A change of the draft takes it as `conversation`.
+   */
+  recommended: AgentTuningSettingConversation | null;
+}
+
 export interface AgentVersion {
   /** Number of the version, from 1; the highest is live */
   version_number: number;
@@ -4197,6 +4245,14 @@ export interface AgentRunTestsRequest {
    * Runs of each test, instead of its own `repeat_count`; absent keeps that. A batch has at most 200 runs
    */
   repeat_count?: number | undefined;
+}
+
+export interface AgentGetTuningQuery {
+  /**
+   * Calls to judge, the latest first; in the answer, the calls that were judged. Fewer if there are no more
+   * with a flight log of this version of Parley, or if they are long.
+   */
+  calls?: number | undefined;
 }
 
 export interface AgentTestWebhookRequest {
