@@ -2,9 +2,9 @@
  * `parley replay` and `parley tune`: replays a call unchanged or with other settings, and evaluates other
  * settings on many calls.
  */
-import type { TuningResult } from '#control-plane/calls/recordings/tuning.ts';
 import { turnSettings } from '#protocol/conversation-settings.ts';
 import { replaySettings } from '#protocol/replay.ts';
+import type { TuningResult } from '#protocol/tuning.ts';
 import { replay } from '#runtime/replay/replay.ts';
 import { type Divergence, firstDivergence } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';

@@ -1,11 +1,14 @@
-/** Pauses of ended calls judged under other settings: what a worker counts, and how counts are added. */
+/** Pauses of ended calls judged under other settings: what a worker counts, and the result for a client. */
 import { z } from 'zod';
+import { agentConfig } from '#config/agent-config.ts';
 
-/** Settings to try, as in the agent's configuration; without any, the call's own settings. */
+const { eagerness, response_wait_ms, response_max_wait_ms } = agentConfig.shape.conversation.unwrap().shape;
+
+/** Settings to try, as a change of the draft takes them; empty: the call's own. */
 const triedSettings = z.object({
-  eagerness: z.enum(['relaxed', 'balanced', 'eager']).optional(),
-  response_wait_ms: z.number().optional(),
-  response_max_wait_ms: z.number().nullable().optional(),
+  eagerness: eagerness.unwrap().optional(),
+  response_wait_ms: response_wait_ms.unwrap().optional(),
+  response_max_wait_ms: response_max_wait_ms.unwrap().optional(),
 });
 export type TriedSettings = z.output<typeof triedSettings>;
 
@@ -32,6 +35,19 @@ export const pauseTally = z.object({
   settings: z.array(settingTally),
 });
 export type PauseTally = z.output<typeof pauseTally>;
+
+/** What other settings would have done to an agent's calls, as the API answers it. */
+export const tuningResult = z.object({
+  calls: z.number().int(),
+  pauses: z.number().int(),
+  judged_share: z.number(),
+  needed_pauses: z.number().int(),
+  settings: z.array(
+    z.object({ conversation: triedSettings, cut_off_share: z.number(), saved_ms: z.number() }),
+  ),
+  recommended: triedSettings.nullable(),
+});
+export type TuningResult = z.output<typeof tuningResult>;
 
 /**
  * Adds the counts of two groups of calls. Settings are matched by what they are, so that workers of two

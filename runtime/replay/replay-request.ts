@@ -2,7 +2,7 @@
  * Replays calls with other settings in a thread of its own, so that this worker's calls never wait for it.
  */
 import { Worker } from 'node:worker_threads';
-import type { Clock, Timer } from '#base/clock.ts';
+import type { Clock } from '#base/clock.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { PauseTally } from '#protocol/tuning.ts';
 
@@ -21,7 +21,7 @@ export interface TuningRequest {
 
 /** Runs the call again. Rejects when the log belongs to another version of the turn machine. */
 export function replayInThread(request: ReplayRequest): Promise<ReplayOutcome> {
-  return inThread('replay', request);
+  return resultOf(threadOf('replay', new URL('./replay-thread-entry.ts', import.meta.url), request));
 }
 
 /** The control plane waits no longer for the counts, so that going on would be of no use. */
@@ -29,26 +29,19 @@ const LONGEST_TUNING_MS = 30_000;
 
 /** Judges the pauses of the calls under all candidate settings. Rejects when it takes too long. */
 export function tuneInThread({ logs }: TuningRequest, clock: Clock): Promise<PauseTally> {
-  return inThread('tuning', { logs }, (stop) => clock.after(LONGEST_TUNING_MS, stop));
+  const thread = threadOf('tuning', new URL('./tuning-thread-entry.ts', import.meta.url), { logs });
+  const timer = clock.after(LONGEST_TUNING_MS, () => void thread.terminate());
+  return resultOf<PauseTally>(thread).finally(() => timer.cancel());
 }
 
-function inThread<Result>(
-  name: 'replay' | 'tuning',
-  workerData: object,
-  stopLate?: (stop: () => void) => Timer,
-): Promise<Result> {
+function threadOf(name: string, entry: URL, workerData: ReplayRequest | TuningRequest): Worker {
+  return new Worker(entry, { execArgv: [], name, workerData });
+}
+
+function resultOf<Result>(thread: Worker): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL(`./${name}-thread-entry.ts`, import.meta.url), {
-      execArgv: [],
-      name,
-      workerData,
-    });
-    const timer = stopLate?.(() => void thread.terminate());
     thread.once('message', resolve);
     thread.once('error', reject);
-    thread.once('exit', () => {
-      timer?.cancel();
-      reject(new Error(`the ${name} ended without a result`));
-    });
+    thread.once('exit', () => reject(new Error('the thread ended without a result')));
   });
 }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
-import { addTallies, type PauseTally } from '#protocol/tuning.ts';
+import { addTallies, type PauseTally, tuningResult } from '#protocol/tuning.ts';
 import { findAgent } from '../../catalogue/agents/agent-store.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
@@ -14,7 +14,7 @@ import { findSessionPage } from '../../platform/store/find-session-page.ts';
 import { ENDED_STATUSES } from '../../platform/store/session-status.ts';
 import { DETAIL_FIELDS } from '../sessions/session-record.ts';
 import { readFlightLog } from './recording-store.ts';
-import { resultOf, tuningResult } from './tuning.ts';
+import { resultOf } from './tuning.ts';
 
 const DEFAULT_CALLS = 50;
 /** Calls without a log are passed over; so many are looked at for each that is wanted. */

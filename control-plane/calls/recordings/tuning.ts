@@ -1,41 +1,18 @@
 /** The result of a tuning from the counts of its calls: shares, mean times, and a recommendation. */
-import { z } from 'zod';
-import { agentConfig } from '#config/agent-config.ts';
-import type { PauseTally, TriedSettings } from '#protocol/tuning.ts';
+import type { PauseTally, TuningResult } from '#protocol/tuning.ts';
 
 /** With fewer, one caller more or less decides which setting looks best. */
 const FEWEST_PAUSES = 20;
 /** Share of pauses in which cutting off the caller is tolerated. */
 const TOLERATED = 0.02;
 
-const { eagerness, response_wait_ms, response_max_wait_ms } = agentConfig.shape.conversation.unwrap().shape;
-
-/** Settings as a change of the draft takes them. */
-const tunedSettings = z.object({
-  eagerness: eagerness.unwrap().optional(),
-  response_wait_ms: response_wait_ms.unwrap().optional(),
-  response_max_wait_ms: response_max_wait_ms.unwrap().optional(),
-});
-
-/** What other settings would have done to an agent's calls. */
-export const tuningResult = z.object({
-  calls: z.number().int(),
-  pauses: z.number().int(),
-  judged_share: z.number(),
-  needed_pauses: z.number().int(),
-  settings: z.array(
-    z.object({ conversation: tunedSettings, cut_off_share: z.number(), saved_ms: z.number() }),
-  ),
-  recommended: tunedSettings.nullable(),
-});
-export type TuningResult = z.output<typeof tuningResult>;
 type SettingResult = TuningResult['settings'][number];
 
 /** Turns counts into a result; null stands for no calls. */
 export function resultOf(tally: PauseTally | null): TuningResult {
   const { calls, pauses, judged, settings } = tally ?? { calls: 0, pauses: 0, judged: 0, settings: [] };
   const results = settings.map(({ conversation, cut_offs, saved_ms, taken }) => ({
-    conversation: readable(conversation),
+    conversation,
     cut_off_share: judged === 0 ? 0 : cut_offs / judged,
     saved_ms: taken === 0 ? 0 : Math.round(saved_ms / taken),
   }));
@@ -47,11 +24,6 @@ export function resultOf(tally: PauseTally | null): TuningResult {
     settings: results,
     recommended: judged < FEWEST_PAUSES ? null : (recommend(results)?.conversation ?? null),
   };
-}
-
-/** Without the fields that are not set. */
-function readable(conversation: TriedSettings): TuningResult['recommended'] & object {
-  return tunedSettings.parse(conversation);
 }
 
 /**

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { addTallies } from '#protocol/tuning.ts';
+import { tuneInThread } from '#runtime/replay/replay-request.ts';
 import { tallyLogs, tallyPart } from '#runtime/replay/tuning.ts';
 import { firstDivergence } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
+import { ManualClock } from '../../fakes/manual-clock.ts';
 import { simulateCall } from '../../simulation/simulate-call.ts';
 import { TurnScript } from '../turn/turn-script.ts';
 
@@ -75,6 +77,15 @@ describe('tuning', () => {
     const older = log.replace(/"machine_version":\d+/, '"machine_version":0');
     expect(tallyLogs([older, log, 'torn'])).toEqual(tallyLogs([log]));
     expect(tallyLogs([log]).calls).toBe(1);
+  });
+
+  it('is given up when the control plane waits no longer', async () => {
+    const log = Buffer.concat([...(await simulateCall(1)).flightLog]).toString();
+    const clock = new ManualClock();
+    const tally = tuneInThread({ logs: [log] }, clock);
+    const refused = expect(tally).rejects.toThrow('ended without a result');
+    await clock.advance(30_000);
+    await refused;
   });
 
   it('counts a call once that two workers had', async () => {

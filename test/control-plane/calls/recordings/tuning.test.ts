@@ -7,6 +7,8 @@ import { simulateCall } from '../../../simulation/simulate-call.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
+const PIECE_CHARS = 512 * 1024;
+
 let api: TestCalls;
 let user: TestUser;
 let agentId: string;
@@ -33,18 +35,22 @@ async function endedCall(log: string | null): Promise<string> {
   return id;
 }
 
+/** Uploads a log in pieces, each in a request of its own. */
 async function upload(id: string, log: string): Promise<void> {
-  const head = { type: 'flight_log', session_id: id, epoch: 1, chunk: 0 } as const;
-  const response = await api.app.inject({
-    method: 'POST',
-    url: '/internal/uploads',
-    headers: {
-      authorization: `Bearer ${api.context.credentials.workerToken}`,
-      'content-type': 'application/octet-stream',
-    },
-    payload: packUploads([{ head, bytes: Buffer.from(log) } satisfies Upload<PlainHead>]),
-  });
-  expect(response.json()).toMatchObject({ refused: [] });
+  for (let at = 0; at < log.length; at += PIECE_CHARS) {
+    const head = { type: 'flight_log', session_id: id, epoch: 1, chunk: at / PIECE_CHARS } as const;
+    const bytes = Buffer.from(log.slice(at, at + PIECE_CHARS));
+    const response = await api.app.inject({
+      method: 'POST',
+      url: '/internal/uploads',
+      headers: {
+        authorization: `Bearer ${api.context.credentials.workerToken}`,
+        'content-type': 'application/octet-stream',
+      },
+      payload: packUploads([{ head, bytes } satisfies Upload<PlainHead>]),
+    });
+    expect(response.json()).toMatchObject({ refused: [] });
+  }
 }
 
 const logOf = async (seed: number) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
@@ -67,6 +73,15 @@ describe('the tuning of an agent', () => {
     await endedCall(await logOf(1));
     await endedCall((await logOf(2)).replace(/"machine_version":\d+/, '"machine_version":0'));
     expect((await tune('?calls=1')).body.calls).toBe(1);
+  });
+
+  it('asks a worker for a few megabytes at once, and passes over the longest calls', async () => {
+    const log = await logOf(1);
+    // A worker that is lost leaves an incomplete last line, which is not read.
+    const longer = (mebibytes: number) => log + 'x'.repeat(mebibytes * 1_048_576);
+    for (const mebibytes of [9, 1.5, 1, 0]) await endedCall(longer(mebibytes));
+    expect((await tune()).body.calls).toBe(3);
+    expect(api.dispatch.judged.map(({ length }) => length)).toEqual([2, 1]);
   });
 
   it('recommends nothing from too few pauses, and says how many are needed', async () => {
