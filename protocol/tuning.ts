@@ -4,6 +4,9 @@ import { agentConfig } from '#config/agent-config.ts';
 
 const { eagerness, response_wait_ms, response_max_wait_ms } = agentConfig.shape.conversation.unwrap().shape;
 
+/** A result with more settings than this is not a worker's. */
+const MOST_TRIED = 100;
+
 /** Settings to try, as a change of the draft takes them; empty: the call's own. */
 const triedSettings = z.object({
   eagerness: eagerness.unwrap().optional(),
@@ -16,23 +19,23 @@ export type TriedSettings = z.output<typeof triedSettings>;
 const settingTally = z.object({
   conversation: triedSettings,
   /** Pauses in which the agent would have interrupted the caller. */
-  cut_offs: z.number().int(),
+  cut_offs: z.number().int().nonnegative(),
   /** Sum of the time saved before the turn is taken, in ms; negative if it takes longer. */
   saved_ms: z.number(),
   /** Pauses in which the turn is taken under both settings: those of `saved_ms`. */
-  taken: z.number().int(),
+  taken: z.number().int().nonnegative(),
 });
 export type SettingTally = z.output<typeof settingTally>;
 
 /** Counts over some calls. */
 export const pauseTally = z.object({
   /** Calls whose log could be read; logs of another version of the turn machine are left out. */
-  calls: z.number().int(),
+  calls: z.number().int().nonnegative(),
   /** All pauses, including those during agent speech, which are not judged. */
-  pauses: z.number().int(),
-  judged: z.number().int(),
+  pauses: z.number().int().nonnegative(),
+  judged: z.number().int().nonnegative(),
   /** The call's own settings first; the same settings in the same order from every worker of a version. */
-  settings: z.array(settingTally),
+  settings: z.array(settingTally).max(MOST_TRIED),
 });
 export type PauseTally = z.output<typeof pauseTally>;
 

@@ -217,6 +217,8 @@ export const workerMessage = z.discriminatedUnion('type', [
     takes_stream: z.literal(true).optional(),
     /** With agent tests it takes turns of text sessions; not in `kinds`, whose values are fixed. */
     takes_text: z.literal(true).optional(),
+    /** It answers `judge_pauses`; workers of older versions do not. */
+    judges_pauses: z.literal(true).optional(),
   }),
   z.object({
     type: z.literal('spool.flushed'),

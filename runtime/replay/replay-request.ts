@@ -3,6 +3,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '#base/clock.ts';
+import { fault } from '#config/errors.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { PauseTally } from '#protocol/tuning.ts';
 
@@ -26,11 +27,40 @@ export function replayInThread(request: ReplayRequest): Promise<ReplayOutcome> {
 
 /** The control plane waits no longer for the counts, so that going on would be of no use. */
 const LONGEST_TUNING_MS = 30_000;
+/** Further requests that wait for the thread of another; each holds some megabytes. */
+const MOST_WAITING = 4;
 
-/** Judges the pauses of the calls under all candidate settings. Rejects when it takes too long. */
-export function tuneInThread({ logs }: TuningRequest, clock: Clock): Promise<PauseTally> {
+/** Judges pauses in a thread, for one request after another: the calls of this worker need the processor. */
+export class TuningThread {
+  readonly #clock: Clock;
+  #requests = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Judges the pauses of the calls under all candidate settings. Rejects with `Fault('no_capacity')` when too
+   * many others wait, and with an error when it takes too long, the time waited included.
+   */
+  async tally({ logs }: TuningRequest): Promise<PauseTally> {
+    if (this.#requests > MOST_WAITING) throw fault('no_capacity');
+    const untilMs = this.#clock.now() + LONGEST_TUNING_MS;
+    this.#requests += 1;
+    const result = this.#last.then(() => tallyUntil(logs, untilMs, this.#clock));
+    this.#last = result.catch(() => undefined);
+    return result.finally(() => {
+      this.#requests -= 1;
+    });
+  }
+}
+
+async function tallyUntil(logs: readonly string[], untilMs: number, clock: Clock): Promise<PauseTally> {
+  const leftMs = untilMs - clock.now();
+  if (leftMs <= 0) throw new Error('the time was over before its turn');
   const thread = threadOf('tuning', new URL('./tuning-thread-entry.ts', import.meta.url), { logs });
-  const timer = clock.after(LONGEST_TUNING_MS, () => void thread.terminate());
+  const timer = clock.after(leftMs, () => void thread.terminate());
   return resultOf<PauseTally>(thread).finally(() => timer.cancel());
 }
 

@@ -3,7 +3,13 @@
  * every candidate.
  */
 import { turnSettings } from '#protocol/conversation-settings.ts';
-import { addTallies, type PauseTally, type SettingTally, type TriedSettings } from '#protocol/tuning.ts';
+import {
+  addTallies,
+  type PauseTally,
+  pauseTally,
+  type SettingTally,
+  type TriedSettings,
+} from '#protocol/tuning.ts';
 import { type ReadFlightLog, readFlightLog } from '../turn/loop/flight-log.ts';
 import { type JudgedPauses, judgePauses, type PauseOutcome } from './what-if.ts';
 
@@ -26,7 +32,7 @@ const CANDIDATES: readonly TriedSettings[] = [
 
 /**
  * Judges the pauses of calls from their stored flight logs: lines of JSON. Calls of another version of the
- * turn machine and torn logs are left out.
+ * turn machine and damaged logs are left out.
  */
 export function tallyLogs(
   logs: readonly string[],
@@ -38,19 +44,19 @@ export function tallyLogs(
     judged: 0,
     settings: candidates.map((conversation) => ({ conversation, cut_offs: 0, saved_ms: 0, taken: 0 })),
   };
-  return logs.reduce((tally, log) => {
-    const parts = partsOf(log);
+  const tallyCall = (log: string) => {
+    const parts = readFlightLog([Buffer.from(log)]);
     const counted = parts.map((part) => tallyPart(part, candidates)).reduce(addTallies, none);
-    return parts.length === 0 ? tally : addTallies(tally, { ...counted, calls: 1 });
+    return pauseTally.parse({ ...counted, calls: 1 });
+  };
+  return logs.reduce((tally, log) => {
+    try {
+      return addTallies(tally, tallyCall(log));
+    } catch {
+      // A damaged log may fail anywhere, or count what is no number: the other calls are judged all the same.
+      return tally;
+    }
   }, none);
-}
-
-function partsOf(log: string): readonly ReadFlightLog[] {
-  try {
-    return readFlightLog([Buffer.from(log)]);
-  } catch {
-    return [];
-  }
 }
 
 /** Counts the pauses of one worker's part of a call; the call itself is not counted. */

@@ -14,7 +14,7 @@ import {
   type ReplayRequest,
   replayInThread,
   type TuningRequest,
-  tuneInThread,
+  TuningThread,
 } from '../replay/replay-request.ts';
 import type { JobTable } from './job-table.ts';
 import { openParticipantLeg } from './participant-leg.ts';
@@ -42,9 +42,11 @@ const CALLER_LOOK_MS = 100;
 /** Answers each request once. */
 export class CallRequests {
   readonly #deps: CallRequestsDeps;
+  readonly #tuning: TuningThread;
 
   constructor(deps: CallRequestsDeps) {
     this.#deps = deps;
+    this.#tuning = new TuningThread(deps.clock);
   }
 
   /** Never rejects. */
@@ -161,7 +163,7 @@ export class CallRequests {
 
   async #judgePauses(request: TuningRequest): Promise<WorkerAnswer> {
     try {
-      return { ok: true, value: await tuneInThread(request, this.#deps.clock) };
+      return { ok: true, value: await this.#tuning.tally(request) };
     } catch (error) {
       this.#deps.logger.warn({ err: error, calls: request.logs.length }, 'pauses could not be judged');
       return failureOf(error, 'the pauses could not be judged');

@@ -137,7 +137,7 @@ function addedByWorker(message: WorkerMessage): WorkerMessage {
     case 'register':
       return {
         ...{ ...message, wall_time: 1_763_892_000_000, awaits_check: true, sip_servers: [SERVER] },
-        ...{ takes_stream: true, takes_text: true, web_ready: true },
+        ...{ takes_stream: true, takes_text: true, judges_pauses: true, web_ready: true },
       };
     case 'heartbeat':
       return { ...message, sip_servers: [SERVER], web_ready: false };

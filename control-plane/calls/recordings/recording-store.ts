@@ -6,7 +6,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { createSealer, SEALED_HEAD_BYTES, type Sealer } from '#base/sealer.ts';
+import { createSealer, SEALED_HEAD_BYTES, SealBroken, type Sealer } from '#base/sealer.ts';
 import { decodeFlac } from '#media/speech/audio/flac-decoder.ts';
 import { FLAC_HEAD_BYTES, flacFile } from '#media/speech/audio/flac-format.ts';
 import { joinPieces } from '#protocol/join-pieces.ts';
@@ -146,18 +146,44 @@ export async function listSegments(
 
 /** Reads a session's flight log, with all epochs in order; empty once the session's key is destroyed. */
 export async function readFlightLog(context: Parts & Pick<Context, 'held'>, session: Owner): Promise<Buffer> {
-  if (!session.wrapped_key) return Buffer.alloc(0);
+  return (await readLines(context, session, MOST_LOG_BYTES)).lines;
+}
+
+/** Like `readFlightLog`; null if the log is longer than `mostBytes`, damaged or incomplete. */
+export async function readWholeFlightLog(
+  context: Parts & Pick<Context, 'held'>,
+  session: Owner,
+  mostBytes: number,
+): Promise<Buffer | null> {
+  try {
+    const { lines, isWhole } = await readLines(context, session, mostBytes);
+    return isWhole && lines.byteLength <= mostBytes ? lines : null;
+  } catch (error) {
+    const isDamaged =
+      error instanceof SealBroken || String((error as { code?: unknown }).code).startsWith('Z_');
+    if (isDamaged) return null;
+    throw error;
+  }
+}
+
+/** Leaves out what is missing or too long, and says so. */
+async function readLines(
+  context: Parts & Pick<Context, 'held'>,
+  session: Owner,
+  mostBytes: number,
+): Promise<{ readonly lines: Buffer; readonly isWhole: boolean }> {
+  if (!session.wrapped_key) return { lines: Buffer.alloc(0), isWhole: true };
   const all = await listChunks(context, session._id);
   const files = await Promise.all(all.map(async (chunk) => chunk.held ?? open(context, session, chunk)));
   const chunks: Uint8Array[] = [];
-  let left = MOST_LOG_BYTES;
+  let left = mostBytes;
   for (const [index, file] of files.entries()) {
     const lines = file && (all[index]?.packing === 'gzip' ? await unzipped(file, left) : file);
     if (!lines) continue;
     chunks.push(lines);
     left -= lines.byteLength;
   }
-  return Buffer.concat(chunks);
+  return { lines: Buffer.concat(chunks), isWhole: chunks.length === all.length };
 }
 
 /** Null if they are more than a log may have: no worker writes as much. */

@@ -11,9 +11,9 @@ import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { tuning } from '../../platform/limits/request-places.ts';
 import { findSessionPage } from '../../platform/store/find-session-page.ts';
-import { ENDED_STATUSES } from '../../platform/store/session-status.ts';
+import { UNDER_WAY_STATUSES } from '../../platform/store/session-status.ts';
 import { DETAIL_FIELDS } from '../sessions/session-record.ts';
-import { readFlightLog } from './recording-store.ts';
+import { readWholeFlightLog } from './recording-store.ts';
 import { resultOf } from './tuning.ts';
 
 const DEFAULT_CALLS = 50;
@@ -23,8 +23,11 @@ const LOOKED_AT_PER_CALL = 4;
 const MOST_BYTES = 32 * 1_048_576;
 const MOST_CALL_BYTES = 8 * 1_048_576;
 const BYTES_AT_ONCE = 2 * 1_048_576;
-/** No more calls are read after this time; gateways close a request that takes much longer. */
-const LONGEST_MS = 45_000;
+/**
+ * No more calls are read after this time. A worker may then judge for as long again, and gateways close a
+ * request that takes much longer than a minute.
+ */
+const LONGEST_MS = 30_000;
 const PAGE_SIZE = 50;
 
 const agentPath = z.object({ agent_id: z.string() });
@@ -37,6 +40,8 @@ interface Wanted {
   readonly teamId: string;
   readonly agentId: string;
   readonly calls: number;
+  /** No more are read from this time, of the context's clock. */
+  readonly untilMs: number;
 }
 
 /** Registers the route. */
@@ -55,7 +60,8 @@ export function registerTuningRoutes(app: ApiServer, context: Context): void {
       const caller = callerOf(request);
       const { teamId } = caller;
       const agent = await findAgent(context, teamId, request.params.agent_id);
-      const wanted = { teamId, agentId: agent._id, calls: request.query.calls };
+      const untilMs = context.clock.now() + LONGEST_MS;
+      const wanted = { teamId, agentId: agent._id, calls: request.query.calls, untilMs };
       return resultOf(await tuning(context, caller, () => judgeCalls(context, wanted)));
     },
   );
@@ -63,7 +69,6 @@ export function registerTuningRoutes(app: ApiServer, context: Context): void {
 
 /** Judges the latest calls that have a log, a group at a time; null if there are none. */
 async function judgeCalls(context: Context, wanted: Wanted): Promise<PauseTally | null> {
-  const untilMs = context.clock.now() + LONGEST_MS;
   let tally: PauseTally | null = null;
   let left = wanted.calls;
   let group: string[] = [];
@@ -82,22 +87,32 @@ async function judgeCalls(context: Context, wanted: Wanted): Promise<PauseTally 
     allBytes += log.byteLength;
     if (allBytes > MOST_BYTES) break;
     if (groupBytes + log.byteLength > BYTES_AT_ONCE) await judge();
+    if (isLate(context, wanted)) break;
     group.push(log.toString('utf8'));
     groupBytes += log.byteLength;
     if (group.length >= left) await judge();
-    if (left <= 0 || context.clock.now() > untilMs) break;
+    if (left <= 0) break;
   }
   await judge();
   return tally;
 }
 
-/** Flight logs of an agent's ended calls, the latest first; calls without one are left out. */
-async function* logsOf(context: Context, { teamId, agentId, calls }: Wanted): AsyncGenerator<Buffer> {
+function isLate({ clock }: Context, { untilMs }: Wanted): boolean {
+  return clock.now() >= untilMs;
+}
+
+/**
+ * Flight logs of an agent's ended calls, the latest first. Calls are left out that have none, or one that is
+ * too long or damaged; looking for others takes no longer than the time wanted.
+ */
+async function* logsOf(context: Context, wanted: Wanted): AsyncGenerator<Buffer> {
+  const { teamId, agentId, calls } = wanted;
   const filter = {
     team_id: teamId,
     agent_id: agentId,
     is_listed: true,
-    status: { $in: [...ENDED_STATUSES] },
+    // Expressed as an exclusion, so that the index of kinds is not used: its order is another one.
+    status: { $nin: [...UNDER_WAY_STATUSES] },
   };
   // Reading a log needs the session's key.
   const without = DETAIL_FIELDS.filter((field) => field !== 'wrapped_key');
@@ -107,8 +122,9 @@ async function* logsOf(context: Context, { teamId, agentId, calls }: Wanted): As
     const query = { cursor, page_size: Math.min(PAGE_SIZE, unseen), include_total: false };
     const page = await findSessionPage(context, { filter, query, without });
     for (const session of page.rows) {
-      const log = await readFlightLog(context, session);
-      if (log.byteLength > 0 && log.byteLength <= MOST_CALL_BYTES) yield log;
+      if (isLate(context, wanted)) return;
+      const log = await readWholeFlightLog(context, session, MOST_CALL_BYTES);
+      if (log && log.byteLength > 0) yield log;
     }
     unseen -= page.rows.length;
     cursor = page.next_cursor ?? undefined;

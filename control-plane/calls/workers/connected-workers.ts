@@ -24,6 +24,7 @@ export interface WorkerLoad {
   readonly kinds: JobKind[];
   /** It takes turns of text sessions. */
   readonly takesText?: boolean | undefined;
+  readonly judgesPauses?: boolean | undefined;
   readonly capacity: number;
   readonly calls: number;
   readonly freeSlots: number;
@@ -133,11 +134,11 @@ export class ConnectedWorkers implements OwnWorkers {
   }
 
   describe(): WorkerLoad[] {
-    return [...this.#workers.values()].map(
-      ({ registration: { instance_id: instanceId, kinds, capacity, takes_text }, load, isWebReady }) => {
-        return { instanceId, kinds, takesText: takes_text === true, capacity, ...load, isWebReady };
-      },
-    );
+    return [...this.#workers.values()].map(({ registration, load, isWebReady }) => {
+      const { instance_id: instanceId, kinds, capacity, takes_text, judges_pauses } = registration;
+      const able = { takesText: takes_text === true, judgesPauses: judges_pauses === true };
+      return { instanceId, kinds, ...able, capacity, ...load, isWebReady };
+    });
   }
 
   /** Closes the link of the worker with the fewest calls, which then connects anew; null without a worker. */
@@ -147,9 +148,11 @@ export class ConnectedWorkers implements OwnWorkers {
     return quietest?.instanceId ?? null;
   }
 
-  /** The worker with most free slots; null when none is connected. */
-  idlest(): string | null {
-    const [idlest] = this.describe().sort((a, b) => b.freeSlots - a.freeSlots);
+  /** The worker with most free slots, of those that suit; null when none does. */
+  idlest(suits: (worker: WorkerLoad) => boolean): string | null {
+    const [idlest] = this.describe()
+      .filter(suits)
+      .sort((a, b) => b.freeSlots - a.freeSlots);
     return idlest?.instanceId ?? null;
   }
 

@@ -54,6 +54,7 @@ const newsSchema = z.object({
       instanceId: z.string(),
       kinds: z.array(jobKind),
       takesText: z.boolean().optional(),
+      judgesPauses: z.boolean().optional(),
       freeSlots: z.number(),
       capacity: z.number().default(0),
       isWebReady: z.boolean().default(true),

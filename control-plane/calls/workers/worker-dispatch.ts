@@ -50,6 +50,9 @@ export interface WorkerDispatchDeps {
   readonly speaking: SpeakingAgents;
 }
 
+/** Whether a worker can answer a request. */
+type Suits = (worker: { readonly judgesPauses?: boolean | undefined }) => boolean;
+
 /** Reaches every worker of the deployment. */
 export class WorkerDispatch implements Dispatch {
   readonly #workers: ConnectedWorkers;
@@ -191,7 +194,10 @@ export class WorkerDispatch implements Dispatch {
   }
 
   async judgePauses(logs: readonly string[]): Promise<PauseTally> {
-    const result = await this.#askAny({ type: 'judge_pauses', request_id: randomUUID(), logs: [...logs] });
+    const message: ControlRequest = { type: 'judge_pauses', request_id: randomUUID(), logs: [...logs] };
+    // A worker of an older version would leave it unanswered.
+    const result = await this.#askAny(message, ({ judgesPauses }) => judgesPauses === true);
+    if (result?.ok === false && result.code === 'no_capacity') throw fault('no_capacity');
     const tally = pauseTally.safeParse(result?.ok ? result.value : null);
     if (!tally.success) throw fault('gateway_unreachable');
     return tally.data;
@@ -226,8 +232,8 @@ export class WorkerDispatch implements Dispatch {
     return [...this.#workers.describe(), ...this.#others.workers()];
   }
 
-  #askAny(message: ControlRequest): Promise<WorkerAnswer | null> {
-    const instanceId = this.#workers.idlest() ?? this.#others.instanceIds()[0];
+  #askAny(message: ControlRequest, suits: Suits = () => true): Promise<WorkerAnswer | null> {
+    const instanceId = this.#workers.idlest(suits) ?? this.#others.workers().find(suits)?.instanceId;
     if (instanceId === undefined) throw fault('no_capacity');
     return this.#ask(instanceId, message);
   }

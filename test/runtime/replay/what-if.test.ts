@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addTallies } from '#protocol/tuning.ts';
-import { tuneInThread } from '#runtime/replay/replay-request.ts';
+import { TuningThread } from '#runtime/replay/replay-request.ts';
 import { tallyLogs, tallyPart } from '#runtime/replay/tuning.ts';
 import { firstDivergence } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
@@ -72,6 +72,15 @@ describe('tuning', () => {
     expect([judged, pauses]).toEqual([6, 6]);
   });
 
+  it.each([
+    ['whose lines are no inputs', (log: string) => `${log}null\n`],
+    ['without settings', (log: string) => log.replace(/"config":\{[^\n]*\n/, '"config":{}}\n')],
+  ])('leaves out damaged logs, and judges the others: one %s', async (_, damaged) => {
+    const log = Buffer.concat([...(await simulateCall(1)).flightLog]).toString();
+    expect(damaged(log)).not.toBe(log);
+    expect(tallyLogs([damaged(log), log])).toEqual(tallyLogs([log]));
+  });
+
   it('leaves out the calls of another version, and torn logs', async () => {
     const log = Buffer.concat([...(await simulateCall(1)).flightLog]).toString();
     const older = log.replace(/"machine_version":\d+/, '"machine_version":0');
@@ -82,10 +91,19 @@ describe('tuning', () => {
   it('is given up when the control plane waits no longer', async () => {
     const log = Buffer.concat([...(await simulateCall(1)).flightLog]).toString();
     const clock = new ManualClock();
-    const tally = tuneInThread({ logs: [log] }, clock);
+    const tally = new TuningThread(clock).tally({ logs: [log] });
     const refused = expect(tally).rejects.toThrow('ended without a result');
     await clock.advance(30_000);
     await refused;
+  });
+
+  it('has one thread, and refuses a request when too many wait for it', async () => {
+    const thread = new TuningThread(new ManualClock());
+    const all = Array.from({ length: 6 }, () => thread.tally({ logs: [] }));
+    const settled = await Promise.allSettled(all);
+    expect(settled.map(({ status }) => status)).toEqual([...Array(5).fill('fulfilled'), 'rejected']);
+    await expect(all[5]).rejects.toMatchObject({ code: 'no_capacity' });
+    expect((await thread.tally({ logs: [] })).calls).toBe(0);
   });
 
   it('counts a call once that two workers had', async () => {

@@ -84,6 +84,40 @@ describe('the tuning of an agent', () => {
     expect(api.dispatch.judged.map(({ length }) => length)).toEqual([2, 1]);
   });
 
+  it('passes over a call whose stored log is damaged', async () => {
+    await endedCall(await logOf(1));
+    const id = await endedCall(await logOf(2));
+    const { blobs } = api.context;
+    const keys = await blobs.list(`sessions/${id}/flight-log/`);
+    expect(keys).not.toEqual([]);
+    for (const key of keys) {
+      await blobs.delete(key);
+      await blobs.put(key, Buffer.from('damaged'));
+    }
+    const { status, body } = await tune();
+    expect([status, body.calls]).toEqual([200, 1]);
+  });
+
+  it('looks for no further calls when its time is over', async () => {
+    await endedCall(await logOf(1));
+    await endedCall(null);
+    const { blobs } = api.context;
+    const list = blobs.list.bind(blobs);
+    blobs.list = async (prefix) => {
+      await api.clock.advance(60_000);
+      return list(prefix);
+    };
+    const { status, body } = await tune();
+    blobs.list = list;
+    expect([status, body.calls]).toEqual([200, 0]);
+  });
+
+  it('reads no call whose content has been erased', async () => {
+    const id = await endedCall(await logOf(1));
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
+    expect((await tune()).body.calls).toBe(0);
+  });
+
   it('recommends nothing from too few pauses, and says how many are needed', async () => {
     await endedCall(await logOf(1));
     const { body } = await tune();

@@ -3,7 +3,7 @@ import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { fault } from '#config/errors.ts';
 import { ConnectedWorkers } from '#control-plane/calls/workers/connected-workers.ts';
-import { NO_OTHER_REPLICAS } from '#control-plane/calls/workers/other-replicas.ts';
+import { NO_OTHER_REPLICAS, type OtherReplicas } from '#control-plane/calls/workers/other-replicas.ts';
 import { SpeakingAgents } from '#control-plane/calls/workers/speaking-agents.ts';
 import { WorkerDispatch } from '#control-plane/calls/workers/worker-dispatch.ts';
 
@@ -24,5 +24,38 @@ describe('an announcement of speech models', () => {
     });
     expect(() => dispatch.announceSpeechModels(['tiny-en'])).toThrow('workers not reached: 1');
     expect(reached).toEqual(['first', 'last']);
+  });
+});
+
+describe('the judgement of pauses', () => {
+  const tally = { calls: 1, pauses: 2, judged: 2, settings: [] };
+  const dispatchTo = (asked: string[], ...workers: ReturnType<OtherReplicas['workers']>) =>
+    new WorkerDispatch({
+      workers: new ConnectedWorkers(createLogger({ level: 'silent', name: 'test' })),
+      others: {
+        ...NO_OTHER_REPLICAS,
+        workers: () => workers,
+        async ask(instanceId) {
+          asked.push(instanceId);
+          return { ok: true, value: tally };
+        },
+      },
+      speaking: new SpeakingAgents(systemClock),
+    });
+  const worker = { kinds: [], capacity: 4, freeSlots: 4, isWebReady: true };
+
+  it('is asked of a worker that can give it, also of another replica', async () => {
+    const asked: string[] = [];
+    const newer = { ...worker, instanceId: 'newer', judgesPauses: true };
+    const dispatch = dispatchTo(asked, { ...worker, instanceId: 'older' }, newer);
+    expect(await dispatch.judgePauses(['log'])).toEqual(tally);
+    expect(asked).toEqual(['newer']);
+  });
+
+  it('is refused at once while all workers are of an older version', async () => {
+    const asked: string[] = [];
+    const dispatch = dispatchTo(asked, { ...worker, instanceId: 'older' });
+    await expect(dispatch.judgePauses(['log'])).rejects.toMatchObject({ code: 'no_capacity' });
+    expect(asked).toEqual([]);
   });
 });
