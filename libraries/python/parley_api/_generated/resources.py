@@ -522,9 +522,9 @@ class Agents(Resource):
     ) -> api.AgentTuning:
         """Tune an agent on its latest calls. Judges every pause in the agent's latest ended calls under other
         waits, from their flight logs: callers cut off against time saved, and the settings to recommend.
-        Changes and charges nothing. Takes seconds, at most about a minute. One at once and 6 a minute for
-        an account. Any account key. 404 if the agent is missing or belongs to another team; 429; 502 or
-        503 if no worker judges them.
+        Changes and charges nothing. Takes seconds, at most about a minute; calls whose log is damaged or
+        longer than 8 MiB are passed over. One at once and 6 a minute for an account. Any account key. 404
+        if the agent is missing or belongs to another team; 429; 502 or 503 if no worker judges them.
         """
         call = Call(
             "GET",
