@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import { fault } from '#config/errors.ts';
@@ -6,6 +6,7 @@ import { ConnectedWorkers } from '#control-plane/calls/workers/connected-workers
 import { NO_OTHER_REPLICAS, type OtherReplicas } from '#control-plane/calls/workers/other-replicas.ts';
 import { SpeakingAgents } from '#control-plane/calls/workers/speaking-agents.ts';
 import { WorkerDispatch } from '#control-plane/calls/workers/worker-dispatch.ts';
+import type { WorkerAnswer } from '#protocol/worker-link.ts';
 
 describe('an announcement of speech models', () => {
   it('reaches the other workers if one cannot be reached, and then fails', () => {
@@ -29,6 +30,10 @@ describe('an announcement of speech models', () => {
 
 describe('the judgement of pauses', () => {
   const tally = { calls: 1, pauses: 2, judged: 2, settings: [] };
+  let answer: WorkerAnswer;
+  beforeEach(() => {
+    answer = { ok: true, value: tally };
+  });
   const dispatchTo = (asked: string[], ...workers: ReturnType<OtherReplicas['workers']>) =>
     new WorkerDispatch({
       workers: new ConnectedWorkers(createLogger({ level: 'silent', name: 'test' })),
@@ -37,7 +42,7 @@ describe('the judgement of pauses', () => {
         workers: () => workers,
         async ask(instanceId) {
           asked.push(instanceId);
-          return { ok: true, value: tally };
+          return answer;
         },
       },
       speaking: new SpeakingAgents(systemClock),
@@ -57,5 +62,11 @@ describe('the judgement of pauses', () => {
     const dispatch = dispatchTo(asked, { ...worker, instanceId: 'older' });
     await expect(dispatch.judgePauses(['log'])).rejects.toMatchObject({ code: 'no_capacity' });
     expect(asked).toEqual([]);
+  });
+
+  it('is refused when too many others wait for the worker', async () => {
+    const dispatch = dispatchTo([], { ...worker, instanceId: 'newer', judgesPauses: true });
+    answer = { ok: false, code: 'no_capacity', message: 'busy' };
+    await expect(dispatch.judgePauses(['log'])).rejects.toMatchObject({ code: 'no_capacity' });
   });
 });
