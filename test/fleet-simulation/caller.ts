@@ -15,7 +15,7 @@ import type { CallScript } from './scripted-call.ts';
 import type { SignallingProcess } from './signalling-process.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
-/** The account that pays for every call. */
+/** The account that pays for calls. */
 export const ACCOUNT = 'account';
 /** Signalling refuses a caller after this long without an answer. */
 const ADMISSION_MS = 12_000;
@@ -35,6 +35,8 @@ const PLANS = { phone: testPlan(), web: testPlan({}, WEB) };
 /** What a caller is going to do. */
 export interface CallerPlan {
   readonly sessionId: string;
+  /** Who pays; absent: the one account. */
+  readonly account?: string;
   readonly atMs: number;
   /** How long they stay once connected. */
   readonly staysMs: number;
@@ -149,14 +151,14 @@ export class Caller {
   }
 
   async #open(context: Context, server: SignallingProcess | null): Promise<string> {
-    const { sessionId, script } = this.plan;
+    const { sessionId, script, account = ACCOUNT } = this.plan;
     const isPhone = script.channel === 'phone';
     const plan = { ...PLANS[script.channel], session_id: sessionId };
     const draft = sessionDraft(context, {
       sessionId,
       agent: AGENT,
       version: VERSION,
-      userId: ACCOUNT,
+      userId: account,
       channel: plan.channel,
       source: isPhone ? 'phone' : 'api_key',
       direction: 'inbound',

@@ -39,7 +39,7 @@ export function finalViolations(
   const ledger = read('wallet_ledger') as unknown as LedgerDocument[];
   const deliveries = read('webhook_deliveries') as unknown as DeliveryDocument[];
   return [
-    ...chainViolations(ledger),
+    ...[...Map.groupBy(ledger, (entry) => entry.user_id).values()].flatMap(chainViolations),
     ...sessions.flatMap((session) => [
       ...openViolations(session),
       ...chargeViolations(session, ledger),

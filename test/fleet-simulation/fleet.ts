@@ -12,6 +12,7 @@ import type { Random } from '../simulation/random.ts';
 import type { SimulatedClock } from '../simulation/simulated-clock.ts';
 import { type ControlPlaneProcess, startControlPlane } from './control-plane-process.ts';
 import { Disk } from './disks.ts';
+import { openIndexedEngine } from './indexed-engine.ts';
 import { Network } from './network.ts';
 import { SharedBus } from './shared-bus.ts';
 import { type AppSocket, SignallingProcess } from './signalling-process.ts';
@@ -36,6 +37,12 @@ export interface FleetPlan {
   readonly isSupervised: boolean;
   /** Difference of each machine's clock, ms. */
   readonly skewsMs: readonly number[];
+  /** Calls of a worker; absent: few, so that workers become full. */
+  readonly capacity?: number;
+  /** Machines with a control plane: the first ones; absent: all. */
+  readonly controlPlanes?: number;
+  /** The database has the indexes of the product; absent: it searches lists, which is faster for few calls. */
+  readonly isIndexed?: boolean;
 }
 
 /** A machine. */
@@ -76,6 +83,8 @@ const SILENT = createLogger({ level: 'silent', name: 'fleet' });
 /** A supervisor kills what does not stop. */
 const STOP_MS = 30_000;
 const MOST_SIGNALLING = 2;
+/** Calls of a worker. */
+const CAPACITY = 3;
 /** A signalling server gives a report up after this time. */
 const REPORT_MS = 2_000;
 
@@ -99,7 +108,8 @@ export class Fleet {
     this.network = new Network(clock, random.fork());
     this.bus = new SharedBus(this.network);
     this.endpoint = new WebhookEndpoint(this.network);
-    this.store = new StoreServer(openEngine(Object.values(modelSet(0))), this.network, random.fork());
+    const open = plan.isIndexed ? openIndexedEngine : openEngine;
+    this.store = new StoreServer(open(Object.values(modelSet(0))), this.network, random.fork());
     this.machines = Array.from({ length: plan.machines }, (_, index) => ({
       index,
       disk: new Disk(),
@@ -276,8 +286,9 @@ export class Fleet {
   }
 
   #startControlPlane(machine: Machine): void {
-    if (!machine.isOn || machine.controlPlane) return;
-    const { clock, random } = this.#parts;
+    const { clock, random, plan } = this.#parts;
+    if (!machine.isOn || machine.controlPlane || machine.index >= (plan.controlPlanes ?? plan.machines))
+      return;
     const process = this.#newProcess(machine, 'cp');
     const models = modelSet(++this.#controlPlanes);
     const { network, bus, store, endpoint } = this;
@@ -309,6 +320,7 @@ export class Fleet {
       observer,
       openSocket: (self) => this.#openLink(self),
       isSupervised: plan.isSupervised,
+      capacity: plan.capacity ?? CAPACITY,
       servers: this.machines.slice(0, MOST_SIGNALLING).map(({ index }) => `s${index}`),
       openSignalling: (server) => {
         const to = this.#signalling().find(({ name }) => name === server)?.process ?? null;

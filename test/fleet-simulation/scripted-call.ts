@@ -1,8 +1,9 @@
 /** The conversation of one call on one worker, from a script: what the turn loop would report. */
 import { randomUUID } from 'node:crypto';
 import type { EndReason } from '#protocol/session-record.ts';
-import type { DurableReport } from '#protocol/worker-link.ts';
+import type { DurableReport, ReportedDialog } from '#protocol/worker-link.ts';
 import type { Move } from '#runtime/turn/machine/moving-call.ts';
+import type { Job } from '#runtime/worker/job-table.ts';
 import type { Random } from '../simulation/random.ts';
 import type { VirtualProcess } from './virtual-process.ts';
 
@@ -13,6 +14,8 @@ export interface CallScript {
   readonly isQuiet: boolean;
   /** The agent hangs up after this time, ms; null: the caller does. */
   readonly agentEndsAfterMs: number | null;
+  /** From a reply to the caller's next turn, ms; absent: a few seconds. */
+  readonly turnAfterMs?: number;
 }
 
 /** What it needs of its worker. */
@@ -105,7 +108,7 @@ export class ScriptedCall {
 
   #scheduleTurn(): void {
     const { process, random } = this.#host;
-    process.after(random.between(2_000, 7_000), () => {
+    process.after(this.#script.turnAfterMs ?? random.between(2_000, 7_000), () => {
       if (this.#isOver) return;
       this.#turn += 1;
       const text = `turn ${this.#turn} ${randomUUID()}`;
@@ -141,4 +144,24 @@ export class ScriptedCall {
     } as const;
     this.#host.report({ type: 'items', items: [{ ...item, id: randomUUID() }] });
   }
+}
+
+/** How the dialog of a call could go on with another worker; `contact` is the address of this one. */
+export function dialogOf(
+  { sessionId, epoch }: Pick<Job, 'sessionId' | 'epoch'>,
+  contact: string,
+): ReportedDialog {
+  return {
+    sip_call_id: `call-${sessionId}`,
+    local_tag: 'local',
+    remote_tag: 'remote',
+    local_party: '<sip:agent@parley>;tag=local',
+    remote_party: '<sip:caller@carrier>;tag=remote',
+    route_set: [],
+    local_cseq: epoch,
+    remote_target: 'sip:caller@carrier',
+    local_contact: `sip:${contact}`,
+    local_sdp: '',
+    remote_sdp: '',
+  };
 }

@@ -7,7 +7,7 @@ import { Fleet } from './fleet.ts';
 import { drawFaults, scheduleFaults } from './fleet-faults.ts';
 import { finalViolations } from './fleet-invariants.ts';
 import { FleetWatch } from './fleet-watch.ts';
-import type { Fields } from './store-engine.ts';
+import { isSettled } from './settled.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 /** Calls begin within this time. */
@@ -186,18 +186,8 @@ function seedWallet(fleet: Fleet): void {
 
 /** Every caller has left, and nothing in the database waits. */
 function isOver(fleet: Fleet, callers: readonly Caller[]): boolean {
-  if (callers.some(({ state }) => state === 'waiting' || state === 'connected')) return false;
-  const open = {
-    $or: [
-      { status: { $in: ['creating', 'pending', 'active', 'unknown'] } },
-      { 'billing.state': 'settle_due' },
-      { 'outbox.0': { $exists: true } },
-    ],
-  };
-  const unsent = { state: { $in: ['queued', 'pending'] } };
-  const count = (collection: string, query: Fields) =>
-    Number(fleet.store.peek({ count: collection, query })['n']);
-  return count('sessions', open) === 0 && count('webhook_deliveries', unsent) === 0;
+  const isBusy = callers.some(({ state }) => state === 'waiting' || state === 'connected');
+  return !isBusy && isSettled(fleet.store);
 }
 
 function finish(fleet: Fleet, watch: FleetWatch, callers: readonly Caller[]): void {

@@ -6,7 +6,7 @@
 import type { WebSocket } from 'ws';
 import type { Logger } from '#base/log.ts';
 import type { EndReason } from '#protocol/session-record.ts';
-import type { ControlMessage, DurableReport, FailoverState, ReportedDialog } from '#protocol/worker-link.ts';
+import type { ControlMessage, DurableReport, FailoverState } from '#protocol/worker-link.ts';
 import type { Call } from '#runtime/calls/call.ts';
 import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
 import { SpeakingLease } from '#runtime/link/speaking-lease.ts';
@@ -16,7 +16,7 @@ import { type Job, JobTable } from '#runtime/worker/job-table.ts';
 import { Offers } from '#runtime/worker/offers.ts';
 import type { WorkerWatch } from '#telephony/drachtio/worker-probe.ts';
 import type { Random } from '../simulation/random.ts';
-import { type CallScript, ScriptedCall } from './scripted-call.ts';
+import { type CallScript, dialogOf, ScriptedCall } from './scripted-call.ts';
 import { SignallingLinks } from './signalling-links.ts';
 import type { AppSocket } from './signalling-process.ts';
 import type { VirtualProcess } from './virtual-process.ts';
@@ -25,7 +25,6 @@ import type { VirtualProcess } from './virtual-process.ts';
 const ALONE_MS = 120_000;
 const DRAIN_MS = 20_000;
 const FLUSH_MS = 3_000;
-const CAPACITY = 3;
 /** It loads for so long what web calls need. */
 const WEB_READY_AFTER_MS = 3_000;
 
@@ -69,6 +68,8 @@ export interface WorkerParts {
   readonly openSocket: (worker: WorkerProcess) => WebSocket;
   /** Whether a supervisor tells of its death: otherwise it speaks on a lease. */
   readonly isSupervised: boolean;
+  /** Calls it takes at the same time. */
+  readonly capacity: number;
   /** Names of the signalling servers. */
   readonly servers: readonly string[];
   readonly openSignalling: (server: string) => AppSocket;
@@ -120,7 +121,7 @@ export class WorkerProcess {
       facts: () => ({
         instanceId: parts.instanceId,
         supervisorRun: null,
-        capacity: CAPACITY,
+        capacity: parts.capacity,
         codecs: ['PCMU'],
         sipTag: parts.instanceId,
         sipServers: this.#links.servers,
@@ -136,7 +137,7 @@ export class WorkerProcess {
       openSocket: () => parts.openSocket(this),
     });
     this.#offers = new Offers({
-      identity: { kinds: ['phone', 'web'], capacity: CAPACITY },
+      identity: { kinds: ['phone', 'web'], capacity: parts.capacity },
       clock: process,
       jobs,
       client: this.#client,
@@ -381,20 +382,4 @@ export class WorkerProcess {
       else this.#jobs.remove(job.sessionId, job.epoch);
     }
   }
-}
-
-function dialogOf({ sessionId, epoch }: Job, contact: string): ReportedDialog {
-  return {
-    sip_call_id: `call-${sessionId}`,
-    local_tag: 'local',
-    remote_tag: 'remote',
-    local_party: '<sip:agent@parley>;tag=local',
-    remote_party: '<sip:caller@carrier>;tag=remote',
-    route_set: [],
-    local_cseq: epoch,
-    remote_target: 'sip:caller@carrier',
-    local_contact: `sip:${contact}`,
-    local_sdp: '',
-    remote_sdp: '',
-  };
 }
