@@ -20,7 +20,7 @@ const LIMITS = {
   widgetKib: 60,
   clientKib: 20,
   buttonMs: 500,
-  loadMs: 50,
+  loadMs: 20,
   beyondScriptMs: 20,
   longTaskMs: 50,
   connectMs: 2_000,
