@@ -41,7 +41,7 @@ export interface FleetPlan {
   readonly capacity?: number;
   /** Machines with a control plane: the first ones; absent: all. */
   readonly controlPlanes?: number;
-  /** The database has the indexes of the product; absent: it searches lists, which is faster for few calls. */
+  /** The database has the product's indexes; absent: it searches lists, which is faster for few calls. */
   readonly isIndexed?: boolean;
 }
 

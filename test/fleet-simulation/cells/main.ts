@@ -1,7 +1,7 @@
 /**
- * `npm run simulate:cells` runs ten cells of 10,000 calls in virtual time, one of which is lost meanwhile, and
- * prints what they counted beside the arithmetic of docs/scale.md. `-- --cells 3 --calls 300 --call-seconds 60
- * --seed 2` runs fewer; with `--write` the table and its plot go into the page.
+ * `npm run simulate:cells` runs ten cells of 10,000 calls in virtual time, one of which is lost meanwhile,
+ * and prints what they counted. `-- --cells 3 --calls 300 --call-seconds 60 --seed 2` runs fewer; with
+ * `--write` the table and its plot go into docs/scale.md.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
