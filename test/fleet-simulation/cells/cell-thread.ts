@@ -30,7 +30,14 @@ const { index, plan } = workerData as CellThreadData;
 const cell = new Cell(index, plan);
 cell.start();
 parentPort?.on('message', (message: ToCell) => {
-  void answer(message).then((reply) => parentPort?.postMessage(reply));
+  void answer(message).then(
+    (reply) => parentPort?.postMessage(reply),
+    // A rejection would be noted by the cell, and the run would wait for ever.
+    (error: unknown) =>
+      queueMicrotask(() => {
+        throw error;
+      }),
+  );
 });
 
 async function answer(message: ToCell): Promise<FromCell> {
