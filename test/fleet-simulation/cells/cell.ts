@@ -78,6 +78,8 @@ export class Cell {
   readonly #observed = new ObservedReports();
   readonly #violations: string[] = [];
   #outbox: TierMessage[] = [];
+  #isSettled = false;
+  #isGivingBack = false;
   readonly #series: number[] = [];
   #peak = { commands: 0, before: 0 };
 
@@ -118,15 +120,16 @@ export class Cell {
     return outbox;
   }
 
-  /** Every call is over and settled, and every posting between cells has its answer. */
+  /** Every call is over and settled; once giving back, every allotment is home, too. */
   isQuiet(): boolean {
     const isBusy = ({ state }: Caller) => state === 'waiting' || state === 'connected';
-    return (
-      ![...this.#callers.values()].some(isBusy) && isSettled(this.#fleet.store) && this.#allotments.isQuiet
-    );
+    // Looked for until it is so: it reads every session.
+    this.#isSettled ||= ![...this.#callers.values()].some(isBusy) && isSettled(this.#fleet.store);
+    return this.#isSettled && (!this.#isGivingBack || this.#allotments.isQuiet);
   }
 
   giveBack(): void {
+    this.#isGivingBack = true;
     this.#allotments.giveBack();
   }
 

@@ -21,6 +21,8 @@ export function reportOf(plan: TierPlan, run: CellsRun, minutes: number): string
   const outcome =
     run.violations.length === 0 ? 'Every invariant held' : `${run.violations.length} invariants were broken`;
   return [
+    `${run.cells.length} cells, each for ${number(plan.callsPerCell)} calls of ${plan.callMs / 1_000} s:`,
+    '',
     '| What | Each other cell | The lost cell |',
     '|---|---|---|',
     row('calls that arrived', ({ calls: arrived }) => arrived),

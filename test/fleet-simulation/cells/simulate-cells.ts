@@ -52,8 +52,9 @@ export async function simulateCells(
       messages += sent.length;
       const carried = sent.flatMap((message) => carry(message, random));
       inboxes = threads.map((_, index) => carried.filter(({ to }) => to === index));
-      const isQuiet = carried.length === 0 && steps.every((step) => step.isQuiet);
+      const isQuiet = steps.every((step) => step.isQuiet);
       if (isQuiet && isGivingBack) break;
+      // Accounts without credit ask again and again until then.
       isGivingBack ||= isQuiet;
     }
     const finished = await Promise.all(threads.map((thread) => ask(thread, { type: 'finish' }, 'finished')));
