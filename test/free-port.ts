@@ -27,6 +27,17 @@ export async function freeSipPort(): Promise<number> {
 }
 
 /**
+ * A currently free UDP port for the audio of sipp, which binds the second one after it for video, too. Outside
+ * the ephemeral range: sipp binds them seconds later, and others may have got them meanwhile.
+ */
+export async function freeSippMediaPort(): Promise<number> {
+  for (;;) {
+    const port = FIRST_PORT + 4 * Math.floor((Math.random() * PORTS) / 4);
+    if ((await isFreeForUdp(port)) && (await isFreeForUdp(port + 2))) return port;
+  }
+}
+
+/**
  * A currently free TCP port of 127.0.0.1, outside the ephemeral range: repeated connection attempts to an
  * ephemeral port without a listener eventually connect to themselves and occupy the port.
  */

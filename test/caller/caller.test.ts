@@ -11,7 +11,7 @@ import { measureCall } from '#caller/measure.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';
 import { startKnownAgent } from '../bench/known-agent.ts';
-import { freeUdpPort } from '../free-port.ts';
+import { freeSippMediaPort, freeUdpPort } from '../free-port.ts';
 import { itNeeds } from '../needs.ts';
 
 /** Maximum difference between two clocks on one machine, including the transit of a packet. */
@@ -152,7 +152,7 @@ function voicedMs(samples: Int16Array): number {
 async function startSipp(args: readonly string[]): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'sipp-'));
   const port = await freeUdpPort();
-  const mediaPort = await freeUdpPort();
+  const mediaPort = await freeSippMediaPort();
   const child: ChildProcess = spawn(
     'sipp',
     ['-i', '127.0.0.1', '-p', String(port), '-mp', String(mediaPort), '-nostdin', '-m', '1', ...args],

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freeUdpPort, untilUdpTaken } from '../free-port.ts';
+import { freeSippMediaPort, freeUdpPort, untilUdpTaken } from '../free-port.ts';
 import type { SippResult } from './sipp.ts';
 
 /** Behaviour of the phone. */
@@ -53,7 +53,7 @@ const DEADLINE_MS = 60_000;
 export async function startSippPhone(manner: PhoneManner, audioPort?: number): Promise<SippPhone> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-phone-'));
   writeFileSync(join(folder, 'phone.xml'), scenario(manner, audioPort));
-  const [port, mediaPort] = [await freeUdpPort(), await freeUdpPort()];
+  const [port, mediaPort] = [await freeUdpPort(), await freeSippMediaPort()];
   const options = [
     '-i',
     '127.0.0.1',

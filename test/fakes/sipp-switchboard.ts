@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freeUdpPort } from '../free-port.ts';
+import { freeSippMediaPort, freeUdpPort } from '../free-port.ts';
 
 /** A switchboard that accepts calls until it is closed. */
 export interface SippSwitchboard {
@@ -30,7 +30,7 @@ export async function startSippSwitchboard({
 }): Promise<SippSwitchboard> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-switchboard-'));
   await writeFile(join(folder, 'switchboard.xml'), scenario(talkMs));
-  const [port, mediaPort] = [await freeUdpPort(), await freeUdpPort()];
+  const [port, mediaPort] = [await freeUdpPort(), await freeSippMediaPort()];
   const options = [
     '-i',
     '127.0.0.1',

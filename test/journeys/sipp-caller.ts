@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startCapture } from '#caller/capture.ts';
 import { addressOf } from '#caller/sip-call.ts';
-import { freeUdpPort } from '#test/free-port.ts';
+import { freeSippMediaPort, freeUdpPort } from '#test/free-port.ts';
 import { heardOn } from './ear.ts';
 import { recordUlaw, type Utterance } from './microphone.ts';
 import { callAndPlay, hangUp, type SippCaller } from './sipp-call-steps.ts';
@@ -36,7 +36,7 @@ export async function callWithSipp(
     scenario({ target, from, tag: '[call_number]' }, Math.round(microphone.seconds * 1_000)),
   );
   const { host, port } = addressOf(target);
-  const mediaPort = await freeUdpPort();
+  const mediaPort = await freeSippMediaPort();
   const capture = await startCapture({ first: mediaPort, last: mediaPort });
   const child = spawn(
     'sipp',
