@@ -27,8 +27,8 @@ export async function freeSipPort(): Promise<number> {
 }
 
 /**
- * A currently free UDP port for the audio of sipp, which binds the second one after it for video, too. Outside
- * the ephemeral range: sipp binds them seconds later, and others may have got them meanwhile.
+ * A currently free UDP port for the audio of sipp, which binds the second one after it for video, too.
+ * Outside the ephemeral range: sipp binds them later, and others may have got them meanwhile.
  */
 export async function freeSippMediaPort(): Promise<number> {
   for (;;) {
