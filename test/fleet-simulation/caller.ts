@@ -79,6 +79,11 @@ export class Caller {
     this.#reach = reach;
   }
 
+  /** They wait for an answer, or talk. */
+  get isThere(): boolean {
+    return this.state === 'waiting' || this.state === 'connected';
+  }
+
   /** Their agent can be heard. */
   get isServed(): boolean {
     const { sessionId } = this.plan;
@@ -121,7 +126,7 @@ export class Caller {
 
   /** A worker answers: true if the caller is there and hears it from now on. */
   connect(worker: WorkerProcess, offer?: string): boolean {
-    if (this.state !== 'waiting' && this.state !== 'connected') return false;
+    if (!this.isThere) return false;
     // The browser has given this offer up, as when the worker was paused.
     if (offer !== undefined && offer !== this.#offered) return false;
     if (this.state === 'waiting') {
@@ -194,7 +199,7 @@ export class Caller {
 
   /** Offers a connection to any control plane until the session is over. */
   #connectBrowser(): void {
-    if (this.state !== 'waiting' && this.state !== 'connected') return;
+    if (!this.isThere) return;
     const { clock } = this.#reach;
     const again = () => clock.after(RETRY_MS, () => this.#connectBrowser());
     if (this.isServed) {

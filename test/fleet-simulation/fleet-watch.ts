@@ -9,6 +9,7 @@ import { SILENCE_REPORTED_MS } from '#protocol/worker-watch.ts';
 import type { Job } from '#runtime/worker/job-table.ts';
 import type { Caller } from './caller.ts';
 import type { Fleet, FleetObserver } from './fleet.ts';
+import { ReportLog } from './report-log.ts';
 import type { SignallingProcess } from './signalling-process.ts';
 import type { Fields } from './store-engine.ts';
 import type { VirtualProcess } from './virtual-process.ts';
@@ -62,9 +63,7 @@ function isWatchPaused({ witnesses }: Death): boolean {
 export class FleetWatch implements FleetObserver {
   readonly violations: string[] = [];
   readonly notes: string[] = [];
-  readonly sent = new Map<string, DurableReport[]>();
-  /** Highest acknowledged report, by `<session>:<epoch>`. */
-  readonly stored = new Map<string, number>();
+  readonly reports = new ReportLog();
   /** Figures: what the run has contained. */
   readonly seen = { doubted: 0, takenOver: 0, lost: 0 };
   readonly #unhealthyMs = new Map<WorkerProcess, number>();
@@ -93,18 +92,17 @@ export class FleetWatch implements FleetObserver {
     this.note(`VIOLATED: ${what}`);
   }
 
-  reported(worker: WorkerProcess, { sessionId, epoch }: Job, report: DurableReport): void {
-    const key = `${sessionId}:${epoch}`;
-    this.sent.set(key, [...(this.sent.get(key) ?? []), report]);
+  reported(worker: WorkerProcess, job: Job, report: DurableReport): void {
+    const key = this.reports.add(job, report);
     if (report.type !== 'ended') return;
     this.#ends.add(key);
     this.note(`${worker.instanceId} reports the end of ${key}: ${report.end_reason}`);
   }
 
   /** Every acknowledged report is stored at that moment. */
-  acknowledged({ session_id, epoch, seq }: Extract<ControlMessage, { type: 'ack' }>): void {
-    const key = `${session_id}:${epoch}`;
-    this.stored.set(key, Math.max(seq, this.stored.get(key) ?? 0));
+  acknowledged(message: Extract<ControlMessage, { type: 'ack' }>): void {
+    const key = this.reports.acknowledge(message);
+    const { session_id, epoch, seq } = message;
     const session = this.#read(session_id);
     if (!session || session.epoch > epoch || session.last_seq >= seq) return;
     this.violated(`${key}: report ${seq} was acknowledged, but ${session.last_seq} is stored`);

@@ -7,7 +7,8 @@ import { Fleet } from './fleet.ts';
 import { drawFaults, scheduleFaults } from './fleet-faults.ts';
 import { finalViolations } from './fleet-invariants.ts';
 import { FleetWatch } from './fleet-watch.ts';
-import { isSettled } from './settled.ts';
+import { isOver } from './is-over.ts';
+import { seedWallets } from './seed-wallets.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 /** Calls begin within this time. */
@@ -108,7 +109,7 @@ export async function simulateFleet(seed: number): Promise<FleetRun> {
   }
   watch.watch(fleet, callers);
   watch.note(`${machines} machines, ${plan.isSupervised ? 'supervised' : 'on their own'}`);
-  seedWallet(fleet);
+  seedWallets(fleet.store, new Map([[ACCOUNT, STARTING_CREDIT]]), new Date(clock.wallTime()));
   fleet.start();
   for (const caller of callers) clock.after(caller.plan.atMs, () => caller.call());
   scheduleFaults(clock, fleet, faults, (what) => watch.note(what));
@@ -119,7 +120,7 @@ export async function simulateFleet(seed: number): Promise<FleetRun> {
   const busyUntilMs = Math.max(BUSY_MS, ...faults.map(({ atMs, forMs }) => atMs + forMs)) + 5_000;
   const hasFailed = () => watch.violations.length > 0;
   await clock
-    .run(() => hasFailed() || (clock.now() > busyUntilMs && isOver(fleet, callers)), LONGEST_MS)
+    .run(() => hasFailed() || (clock.now() > busyUntilMs && isOver(fleet.store, callers)), LONGEST_MS)
     .catch(onError);
   if (!hasFailed()) await clock.run(hasFailed, clock.now() + RELEASE_MS).catch(onError);
   process.off('unhandledRejection', onError);
@@ -169,31 +170,10 @@ function drawCallers(random: Random, machines: number): CallerPlan[] {
   }));
 }
 
-function seedWallet(fleet: Fleet): void {
-  const entry = {
-    _id: `${ACCOUNT}:1`,
-    user_id: ACCOUNT,
-    seq: 1,
-    key: 'top-up',
-    kind: 'top_up',
-    amount: STARTING_CREDIT,
-    balance: STARTING_CREDIT,
-    cumulative_top_up: STARTING_CREDIT,
-    at: new Date(fleet.network.clock.wallTime()),
-  };
-  fleet.store.seed({ insert: 'wallet_ledger', documents: [entry] });
-}
-
-/** Every caller has left, and nothing in the database waits. */
-function isOver(fleet: Fleet, callers: readonly Caller[]): boolean {
-  const isBusy = callers.some(({ state }) => state === 'waiting' || state === 'connected');
-  return !isBusy && isSettled(fleet.store);
-}
-
 function finish(fleet: Fleet, watch: FleetWatch, callers: readonly Caller[]): void {
   const read = (find: string) =>
     fleet.store.peek({ find, filter: {}, batchSize: 10_000, singleBatch: true })['documents'] as never;
-  const reports = { sent: watch.sent, acknowledged: watch.stored };
+  const { reports } = watch;
   const { endpoint } = fleet;
   for (const violation of finalViolations(read, callers, { reports, endpoint })) watch.violated(violation);
   for (const worker of fleet.workers())
@@ -201,7 +181,7 @@ function finish(fleet: Fleet, watch: FleetWatch, callers: readonly Caller[]): vo
 }
 
 function checkBudget(fleet: Fleet, watch: FleetWatch, calls: number, lastedMs: number): void {
-  const reports = [...watch.sent.values()].reduce((sum, { length }) => sum + length, 0);
+  const reports = [...watch.reports.sent.values()].reduce((sum, { length }) => sum + length, 0);
   const most =
     (lastedMs / 1_000) * IDLE_COMMANDS * fleet.machines.length +
     calls * CALL_COMMANDS +

@@ -16,7 +16,7 @@ export type ToCell =
       readonly type: 'advance';
       readonly untilMs: number;
       readonly inbox: readonly TierMessage[];
-      /** What is left of allotments goes home. */
+      /** The rest of each allotment goes home. */
       readonly isGivingBack: boolean;
     }
   | { readonly type: 'finish' };
@@ -44,5 +44,6 @@ async function answer(message: ToCell): Promise<FromCell> {
   if (message.type === 'finish') return { type: 'finished', result: cell.finish() };
   if (message.isGivingBack) cell.giveBack();
   const outbox = await cell.advance(message.untilMs, message.inbox);
-  return { type: 'advanced', outbox, isQuiet: cell.isQuiet() };
+  const isQuiet = cell.isOver() && (!message.isGivingBack || cell.hasGivenBack);
+  return { type: 'advanced', outbox, isQuiet };
 }

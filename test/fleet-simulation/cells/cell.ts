@@ -1,5 +1,6 @@
 /** One cell: a fleet with its calls, the wallets of its accounts, and its messages to other cells. */
 import process from 'node:process';
+import { memoised } from '#base/memoised.ts';
 import type { Ledger } from '#control-plane/platform/ledger.ts';
 import type { LedgerDocument } from '#control-plane/platform/store/models/ledger-model.ts';
 import type { ControlMessage, DurableReport } from '#protocol/worker-link.ts';
@@ -9,7 +10,9 @@ import { SimulatedClock } from '../../simulation/simulated-clock.ts';
 import { Caller } from '../caller.ts';
 import { Fleet, type FleetObserver } from '../fleet.ts';
 import { finalViolations } from '../fleet-invariants.ts';
-import { isSettled } from '../settled.ts';
+import { isOver } from '../is-over.ts';
+import { ReportLog } from '../report-log.ts';
+import { seedWallets } from '../seed-wallets.ts';
 import type { Fields } from '../store-engine.ts';
 import type { WorkerProcess } from '../worker-process.ts';
 import { Allotments, type TierMessage } from './allotments.ts';
@@ -38,7 +41,7 @@ const LOOK_MS = 5_000;
 /** An allotment, in micro-dollars. */
 const ALLOTMENT = 4_000_000;
 
-/** What a cell has counted. */
+/** Counts of a cell. */
 export interface CellFigures {
   readonly workers: number;
   readonly controlPlanes: number;
@@ -78,8 +81,7 @@ export class Cell {
   readonly #observed = new ObservedReports();
   readonly #violations: string[] = [];
   #outbox: TierMessage[] = [];
-  #isSettled = false;
-  #isGivingBack = false;
+  #isOver = false;
   readonly #series: number[] = [];
   #peak = { commands: 0, before: 0 };
 
@@ -120,26 +122,28 @@ export class Cell {
     return outbox;
   }
 
-  /** Every call is over and settled; once giving back, every allotment is home, too. */
-  isQuiet(): boolean {
-    const isBusy = ({ state }: Caller) => state === 'waiting' || state === 'connected';
+  /** Every call is over and settled. */
+  isOver(): boolean {
     // Looked for until it is so: it reads every session.
-    this.#isSettled ||= ![...this.#callers.values()].some(isBusy) && isSettled(this.#fleet.store);
-    return this.#isSettled && (!this.#isGivingBack || this.#allotments.isQuiet);
+    this.#isOver ||= isOver(this.#fleet.store, [...this.#callers.values()]);
+    return this.#isOver;
   }
 
   giveBack(): void {
-    this.#isGivingBack = true;
     this.#allotments.giveBack();
+  }
+
+  /** Once giving back: every allotment is home. */
+  get hasGivenBack(): boolean {
+    return this.#allotments.isQuiet;
   }
 
   /** Checks what is stored, and sums it up. */
   finish(): CellResult {
     process.off('unhandledRejection', this.#onError);
-    const { sent, stored: acknowledged } = this.#observed;
+    const { reports } = this.#observed;
     const { endpoint, store } = this.#fleet;
-    const read = (collection: string) => this.#readAll(collection);
-    const reports = { sent, acknowledged };
+    const read = memoised((collection: string) => this.#readAll(collection));
     this.#violations.push(...finalViolations(read, [], { reports, endpoint }));
     const ledger = read('wallet_ledger') as unknown as LedgerDocument[];
     const ofCalls = ledger.filter(({ key }) => key.startsWith('s:'));
@@ -240,21 +244,8 @@ export class Cell {
 
   #seedWallets(): void {
     const own = accountsOf(this.#plan).filter((account) => homeOf(account, this.#plan) === this.#index);
-    const documents = own.map((account) => {
-      const amount = creditOf(account, this.#plan);
-      return {
-        _id: `${account}:1`,
-        user_id: account,
-        seq: 1,
-        key: 'top-up',
-        kind: 'top_up',
-        amount,
-        balance: amount,
-        cumulative_top_up: amount,
-        at: new Date(this.#clock.wallTime()),
-      };
-    });
-    this.#fleet.store.seed({ insert: 'wallet_ledger', documents });
+    const credits = new Map(own.map((account) => [account, creditOf(account, this.#plan)]));
+    seedWallets(this.#fleet.store, credits, new Date(this.#clock.wallTime()));
   }
 
   /** Every machine loses its power, and the database cannot be reached. */
@@ -289,26 +280,18 @@ export class Cell {
 
 /** Remembers the reports of some calls. */
 class ObservedReports implements FleetObserver {
-  readonly sent = new Map<string, DurableReport[]>();
-  /** Highest acknowledged report. */
-  readonly stored = new Map<string, number>();
+  readonly reports = new ReportLog();
 
   note(): void {}
 
   died(): void {}
 
-  reported(_worker: WorkerProcess, { sessionId, epoch }: Job, report: DurableReport): void {
-    if (!isCompared(sessionId)) return;
-    const key = `${sessionId}:${epoch}`;
-    const reports = this.sent.get(key);
-    if (reports) reports.push(report);
-    else this.sent.set(key, [report]);
+  reported(_worker: WorkerProcess, job: Job, report: DurableReport): void {
+    if (isCompared(job.sessionId)) this.reports.add(job, report);
   }
 
-  acknowledged({ session_id: sessionId, epoch, seq }: Extract<ControlMessage, { type: 'ack' }>): void {
-    if (!isCompared(sessionId)) return;
-    const key = `${sessionId}:${epoch}`;
-    this.stored.set(key, Math.max(seq, this.stored.get(key) ?? 0));
+  acknowledged(message: Extract<ControlMessage, { type: 'ack' }>): void {
+    if (isCompared(message.session_id)) this.reports.acknowledge(message);
   }
 }
 

@@ -2,7 +2,7 @@
 import type { CellResult } from './cell.ts';
 import { accountsOf, creditOf, homeOf, type TierPlan } from './tier.ts';
 
-/** What does not add up once every allotment is given back. */
+/** Names the accounts whose money does not add up once every allotment is given back. */
 export function moneyViolations(plan: TierPlan, cells: readonly CellResult[]): string[] {
   return accountsOf(plan).flatMap((account) => {
     const home = homeOf(account, plan);

@@ -1,4 +1,4 @@
-/** What cells counted, as a table for docs/scale.md and as a plot. */
+/** The counts of cells, as a table for docs/scale.md and as a plot. */
 import { SIDE_COLOURS, svgOf, ticks, titleOf } from '#bench/svg.ts';
 import type { CellFigures } from './cell.ts';
 import type { CellsRun } from './simulate-cells.ts';

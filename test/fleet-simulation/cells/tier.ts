@@ -58,7 +58,7 @@ export function homeOf(account: string, { cells }: TierPlan): number {
   return indexOf(account) % cells;
 }
 
-/** What an account has at the beginning, in micro-dollars. */
+/** The credit of an account at the beginning, in micro-dollars. */
 export function creditOf(account: string, { cells }: TierPlan): number {
   const isSmall = Math.floor(indexOf(account) / cells) % SMALL_ONE_IN === SMALL_ONE_IN - 1;
   return isSmall ? SMALL_CREDIT : CREDIT;

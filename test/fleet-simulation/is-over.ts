@@ -1,9 +1,11 @@
-/** Whether nothing in the database waits any more. */
+/** Whether a fleet has nothing left to do. */
+import type { Caller } from './caller.ts';
 import type { Fields } from './store-engine.ts';
 import type { StoreServer } from './store-server.ts';
 
-/** True if every session is over and paid, and every webhook is sent or given up. */
-export function isSettled(store: StoreServer): boolean {
+/** True if every caller has left, every session is paid, and every webhook is sent or given up. */
+export function isOver(store: StoreServer, callers: readonly Caller[]): boolean {
+  if (callers.some(({ isThere }) => isThere)) return false;
   const open = {
     $or: [
       { status: { $in: ['creating', 'pending', 'active', 'unknown'] } },
