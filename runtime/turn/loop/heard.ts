@@ -201,10 +201,10 @@ export function addAudio(piece: VoicedPiece, legPieceId: number, samples: Int16A
   const { listener, pace, words } = piece;
   const wasMonotonous = listener.hasBegunMonotonously;
   const added = listener.listen(samples, rateHz);
-  // What the alignment has made of a tone so far would stay in every later estimate.
-  const isNew = !piece.alignment || listener.hasBegunMonotonously !== wasMonotonous;
-  const alignment = piece.alignment && !isNew ? piece.alignment : new WordAlignment(words, pace.letterMs);
-  piece.alignment = alignment;
-  for (const step of isNew ? listener.steps : added) alignment.push(step);
-  piece.endsMs = alignment.endsMs(listener.isPausing);
+  // An alignment with a tone would stay in every later estimate: another one begins.
+  if (listener.hasBegunMonotonously !== wasMonotonous) piece.alignment = null;
+  const steps = piece.alignment ? added : listener.steps;
+  piece.alignment ??= new WordAlignment(words, pace.letterMs);
+  for (const step of steps) piece.alignment.push(step);
+  piece.endsMs = piece.alignment.endsMs(listener.isPausing);
 }
