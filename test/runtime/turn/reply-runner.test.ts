@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { LIMITS } from '#config/limits.ts';
 import { resample } from '#media/dsp/pcm.ts';
 import type { LegCommand } from '#media/leg/leg.ts';
-import { nameless } from '#runtime/event-loop/session-attribution.ts';
 import type { ChatDelta } from '#runtime/llm/llm.ts';
-import { ReplyRunner, type ReplyRunnerOptions, type UsageNote } from '#runtime/turn/loop/reply-runner.ts';
+import { ReplyRunner, type ReplyRunnerOptions } from '#runtime/turn/loop/reply-runner.ts';
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { turnsUntil } from '#test/turns-until.ts';
+import { GENERATE, generated } from './generated-reply.ts';
 
 it('a fixed text for a caller without audio is shown and not synthesised', () => {
   const [sent, facts, events]: [LegCommand[], TurnFact[], unknown[]] = [[], [], []];
@@ -73,51 +73,6 @@ it('a voice in chunks at another rate sounds continuous: nothing clicks at the e
 
 describe('a reply that a model writes all at once', () => {
   const LONG = 'Your order of 12 May costs $45.50, and comes on Friday. '.repeat(1_000);
-
-  /** The result of a model's answer, and the requests to its voice. */
-  function generated(deltas: readonly ChatDelta[], isSpoken = true) {
-    const [facts, events, notes]: [TurnFact[], { readonly text: string }[], UsageNote[]] = [[], [], []];
-    const runner = new ReplyRunner({
-      model: {
-        id: 'at-once',
-        isCustom: true,
-        async *stream() {
-          yield* deltas;
-        },
-      },
-      synthesizer: {
-        id: 'silent',
-        voices: [],
-        needsWords: true,
-        async *synthesise() {
-          await new Promise(() => undefined);
-        },
-      },
-      voice: { voiceId: null, language: 'en', speed: 1 },
-      outRateHz: () => 8_000,
-      isFixed: () => false,
-      request: async () => ({}),
-      within: nameless,
-      traits: () => ({ mode: 'unknown', source: 'unknown' }),
-      accept: (fact: TurnFact) => void facts.push(fact),
-      send: () => undefined,
-      hasLeg: () => true,
-      event: (event: { readonly text: string }) => void events.push(event),
-      noteUsage: (note: UsageNote) => void notes.push(note),
-    } as unknown as ReplyRunnerOptions);
-    runner.generate({
-      do: 'generate',
-      replyId: 'r1',
-      turnId: 1,
-      messages: [],
-      isSpeculative: false,
-      isSpoken,
-    });
-    runner.play('r1');
-    const isDone = () => facts.some(({ type }) => type === 'reply.generated');
-    const text = () => facts.flatMap((fact) => (fact.type === 'reply.piece' ? [fact.text] : [])).join(' ');
-    return { runner, facts, events, notes, isDone, text };
-  }
 
   const at = (text: string): ChatDelta => ({ type: 'text', text });
   const ROUNDS = LONG.length / 2_048;
@@ -340,14 +295,7 @@ it('a model’s reply that cannot be split fails instead of hanging, even when i
     event: () => undefined,
     noteUsage: () => undefined,
   } as unknown as ReplyRunnerOptions);
-  runner.generate({
-    do: 'generate',
-    replyId: 'r1',
-    turnId: 1,
-    messages: [],
-    isSpeculative: false,
-    isSpoken: false,
-  });
+  runner.generate({ ...GENERATE, isSpoken: false });
   await turnsUntil(() => facts.length > 0);
   expect(facts).toEqual([
     {
