@@ -15,7 +15,7 @@ const triedSettings = z.object({
 });
 export type TriedSettings = z.output<typeof triedSettings>;
 
-/** What one setting would have done in the judged pauses. */
+/** The effect that one setting would have had in the judged pauses. */
 const settingTally = z.object({
   conversation: triedSettings,
   /** Pauses in which the agent would have interrupted the caller. */
@@ -39,7 +39,7 @@ export const pauseTally = z.object({
 });
 export type PauseTally = z.output<typeof pauseTally>;
 
-/** What other settings would have done to an agent's calls, as the API answers it. */
+/** The effect that other settings would have had on an agent's calls, as the API answers it. */
 export const tuningResult = z.object({
   calls: z.number().int(),
   pauses: z.number().int(),

@@ -28,6 +28,7 @@ import { watchedModel } from './watched-model.ts';
 const TURN_MS = 4 * 60_000;
 /** A reader waits longer than a caller, and the index may have to be built first. */
 const KNOWLEDGE_MS = 3_000;
+
 /** Dependencies of a turn. */
 export interface TextTurnDeps {
   modelFor(plan: CallPlan): LanguageModel;

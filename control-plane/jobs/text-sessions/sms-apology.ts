@@ -1,4 +1,4 @@
-/** What the person of an SMS conversation gets for a message that is not answered. */
+/** The apology that the person of an SMS conversation gets for a message without an answer. */
 import { readTextPlan } from '../../calls/texts/text-session-parts.ts';
 import type { Context } from '../../platform/context.ts';
 import type {

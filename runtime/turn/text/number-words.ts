@@ -2,7 +2,6 @@
  * Numbers as words (n2words), for voices that cannot read numerals. English is missing because every voice
  * reads English numerals.
  */
-
 import { toCardinal as ar } from 'n2words/ar-SA';
 import { toCardinal as bn } from 'n2words/bn-BD';
 import { toCardinal as cs } from 'n2words/cs-CZ';

@@ -2010,7 +2010,7 @@ class AgentTuning(TypedDict):
     needed_pauses: int
     """With fewer judged pauses nothing is recommended."""
     settings: List[AgentTuningSetting]
-    """What each combination of settings would have done; the calls' own settings come first."""
+    """The effect that each combination of settings would have had; the calls' own settings come first."""
     recommended: Union[AgentTuningSettingConversation, None]
     """The fastest settings that cut off no more callers than the calls' own do, or at most 2 %. Empty: keep
     the own ones; null: too few pauses. A change of the draft takes it as `conversation`.

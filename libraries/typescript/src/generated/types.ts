@@ -2175,7 +2175,7 @@ export interface AgentTuning {
   judged_share: number;
   /** With fewer judged pauses nothing is recommended. */
   needed_pauses: number;
-  /** What each combination of settings would have done; the calls' own settings come first. */
+  /** The effect that each combination of settings would have had; the calls' own settings come first. */
   settings: AgentTuningSetting[];
   /**
    * The fastest settings that cut off no more callers than the calls' own do, or at most 2 %. Empty: keep
