@@ -11,7 +11,7 @@ import {
   type TriedSettings,
 } from '#protocol/tuning.ts';
 import { type ReadFlightLog, readFlightLog } from '../turn/loop/flight-log.ts';
-import { type JudgedPauses, judgePauses, type PauseOutcome } from './what-if.ts';
+import { judgePauses, type PauseOutcome } from './what-if.ts';
 
 /**
  * The agent starts speaking about this long after the turn ends: a caller who continues within it is cut off.
@@ -61,20 +61,23 @@ export function tallyLogs(
 
 /** Counts the pauses of one worker's part of a call; the call itself is not counted. */
 export function tallyPart(log: ReadFlightLog, candidates: readonly TriedSettings[]): PauseTally {
-  const judged = candidates.map((conversation) => ({
-    conversation,
-    pauses: judgePauses(log, turnSettings(conversation)),
-  }));
-  const [own] = judged;
+  const changes = candidates.map((conversation) => turnSettings(conversation));
+  const { was, wouldBe, pauses } = judgePauses(log, changes);
   return {
     calls: 0,
-    pauses: own?.pauses.pauses ?? 0,
-    judged: own?.pauses.was.length ?? 0,
-    settings: judged.map(({ conversation, pauses }) => ({ conversation, ...countsOf(pauses) })),
+    pauses,
+    judged: was.length,
+    settings: candidates.map((conversation, index) => ({
+      conversation,
+      ...countsOf(was, wouldBe[index] ?? []),
+    })),
   };
 }
 
-function countsOf({ was, wouldBe }: JudgedPauses): Omit<SettingTally, 'conversation'> {
+function countsOf(
+  was: readonly PauseOutcome[],
+  wouldBe: readonly PauseOutcome[],
+): Omit<SettingTally, 'conversation'> {
   const saved = was.flatMap(({ takenAfterMs: before }, index) => {
     const after = wouldBe[index]?.takenAfterMs ?? null;
     return before !== null && after !== null ? [before - after] : [];

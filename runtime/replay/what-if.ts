@@ -128,10 +128,11 @@ export interface PauseOutcome {
   readonly wentOnAfterMs: number | null;
 }
 
-/** Pauses of a call under its own settings and under others. */
+/** Pauses of a call under its own settings and under each of others. */
 export interface JudgedPauses {
   readonly was: readonly PauseOutcome[];
-  readonly wouldBe: readonly PauseOutcome[];
+  /** By candidate; each has the pauses of `was`. */
+  readonly wouldBe: readonly (readonly PauseOutcome[])[];
   /** All pauses, including those during agent speech, which are not judged. */
   readonly pauses: number;
 }
@@ -141,19 +142,20 @@ const LONGEST_WAIT_MS = 15_000;
 
 /**
  * Judges every pause separately, starting from the state of the real call, so that one difference does not
- * affect the rest.
+ * affect the rest. The call itself is run once, however many candidates there are.
  */
-export function judgePauses(log: ReadFlightLog, changes: Partial<TurnConfig>): JudgedPauses {
+export function judgePauses(log: ReadFlightLog, candidates: readonly Partial<TurnConfig>[]): JudgedPauses {
   const run = new FreeRun(initialState(log.header.config));
   const was: PauseOutcome[] = [];
-  const wouldBe: PauseOutcome[] = [];
+  const wouldBe = candidates.map((): PauseOutcome[] => []);
   let pauses = 0;
   log.inputs.forEach((input, index) => {
     if (input.type === 'voice.stopped') {
       pauses += 1;
       if (run.state.phase.is === 'listening' && run.state.caller.is === 'talking') {
         was.push(pauseFrom(run, log.inputs, { index, changes: {} }));
-        wouldBe.push(pauseFrom(run, log.inputs, { index, changes }));
+        for (const [at, changes] of candidates.entries())
+          wouldBe[at]?.push(pauseFrom(run, log.inputs, { index, changes }));
       }
     }
     for (const _ of run.take(input));
