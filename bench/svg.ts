@@ -1,4 +1,4 @@
-/** The frame of a plot as SVG, for pages with a light or a dark background. */
+/** The frame and the axes of a plot as SVG, for pages with a light or a dark background. */
 
 const FONT = 'font-family="system-ui, sans-serif" font-size="12"';
 
@@ -19,6 +19,51 @@ export function svgOf(
 /** The title in the upper left corner. */
 export function titleOf(title: string): string {
   return `<text x="8" y="20" font-weight="600">${title}</text>`;
+}
+
+/** An axis from 0: its greatest value, and how far its marks are apart. */
+export interface Axis {
+  readonly most: number;
+  readonly step: number;
+}
+
+/** Two axes. */
+export interface Axes {
+  x(value: number): string;
+  y(value: number): string;
+  /** Lines at the marks, with their values. */
+  readonly grid: readonly string[];
+  /** The line through these points, as the `d` of a path. */
+  path(points: readonly { readonly x: number; readonly y: number }[]): string;
+}
+
+/** Lays two axes over a rectangle of the picture; the values of `y` go up. */
+export function axesOf(
+  area: { readonly left: number; readonly top: number; readonly width: number; readonly height: number },
+  horizontal: Axis,
+  vertical: Axis,
+): Axes {
+  const { left, top, width, height } = area;
+  const x = (value: number) => (left + (value / horizontal.most) * width).toFixed(1);
+  const y = (value: number) => (top + height - (value / vertical.most) * height).toFixed(1);
+  return {
+    x,
+    y,
+    grid: [
+      ...ticks(horizontal.most, horizontal.step).map(
+        (value) =>
+          `<path d="M${x(value)} ${top}V${top + height}" stroke="#ddd"/><text x="${x(value)}" ` +
+          `y="${top + height + 16}" text-anchor="middle" fill="#666">${value}</text>`,
+      ),
+      ...ticks(vertical.most, vertical.step).map(
+        (value) =>
+          `<path d="M${left} ${y(value)}H${left + width}" stroke="#ddd"/><text x="${left - 6}" ` +
+          `y="${Number(y(value)) + 4}" text-anchor="end" fill="#666">${value}</text>`,
+      ),
+    ],
+    path: (points) =>
+      points.map((point, at) => `${at === 0 ? 'M' : 'L'}${x(point.x)} ${y(point.y)}`).join(''),
+  };
 }
 
 /** Values of the marks of an axis from 0. */

@@ -1,11 +1,12 @@
 /** Sums up the answers as figures, as a table in docs/measuring.md, and as a plot. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { quantile } from '#caller/statistics.ts';
+import { putBetween } from '#scripts/put-between.ts';
 import type { Answered } from './callers.ts';
 import type { Listened } from './listeners.ts';
 import { plotOf } from './plot.ts';
 
-const DOCUMENT = new URL('../../docs/measuring.md', import.meta.url);
+const DOCUMENT = 'docs/measuring.md';
 const IMAGES = new URL('../../docs/images/answers/', import.meta.url);
 const RESULTS = new URL('./results.json', import.meta.url);
 const [BEGIN, END] = ['<!-- answers: written by npm run scenes:answers -->', '<!-- end of answers -->'];
@@ -151,13 +152,10 @@ export function writeReport(results: Results, waitMs: number): void {
   }));
   const title = 'Callers cut off, of 100 answers, against the median wait for the agent’s first sound, ms';
   writeFileSync(new URL('cut-offs.svg', IMAGES), plotOf(title, lines));
-  const document = readFileSync(DOCUMENT, 'utf8');
-  const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
-  if (begin < 0 || end < begin) throw new Error(`docs/measuring.md must hold the lines ${BEGIN} and ${END}`);
   const text = [
     tableOf(results, waitMs),
     '![Cut-offs against waits](images/answers/cut-offs.svg)',
     listenersTableOf(results),
   ].join('\n\n');
-  writeFileSync(DOCUMENT, `${document.slice(0, begin)}${BEGIN}\n\n${text}\n\n${document.slice(end)}`);
+  putBetween(DOCUMENT, BEGIN, END, `\n${text}\n`);
 }

@@ -1,12 +1,12 @@
 /** The plots of the comparison: every sample of a figure by side, and cut-offs against waits. */
 import { quantile } from '#caller/statistics.ts';
-import { svgOf, ticks, titleOf } from '../svg.ts';
+import { axesOf, svgOf, ticks, titleOf } from '../svg.ts';
 
 const LEFT = 290;
 const WIDTH = 560;
 const TOP = 40;
 const ROW = 40;
-const [CUTS_LEFT, CUTS_WIDTH, CUTS_HEIGHT] = [60, 560, 300];
+const CUT_OFFS = { left: 60, top: TOP, width: 560, height: 300 };
 /** One colour for each program, dark and light: as documented, and by speech alone. */
 const COLOURS: Readonly<Record<string, string>> = {
   parley: '#2f5bb7',
@@ -67,21 +67,15 @@ export function plotCutOffs(
 ): string {
   const mostX = Math.max(1_000, ...points.map(({ waitMs }) => waitMs)) * 1.05;
   const mostY = Math.max(10, ...points.map(({ cutOff }) => cutOff)) * 1.05;
-  const x = (ms: number) => (CUTS_LEFT + (ms / mostX) * CUTS_WIDTH).toFixed(1);
-  const y = (share: number) => (TOP + CUTS_HEIGHT - (share / mostY) * CUTS_HEIGHT).toFixed(1);
-  const legendX = CUTS_LEFT + CUTS_WIDTH + 20;
-  return svgOf({ width: legendX + 290, height: TOP + CUTS_HEIGHT + 28 }, [
+  const { grid, x, y } = axesOf(
+    CUT_OFFS,
+    { most: mostX, step: mostX > 2_000 ? 500 : 250 },
+    { most: mostY, step: mostY > 40 ? 20 : 5 },
+  );
+  const legendX = CUT_OFFS.left + CUT_OFFS.width + 20;
+  return svgOf({ width: legendX + 290, height: TOP + CUT_OFFS.height + 28 }, [
     titleOf(title),
-    ...ticks(mostX, mostX > 2_000 ? 500 : 250).map(
-      (ms) =>
-        `<path d="M${x(ms)} ${TOP}V${TOP + CUTS_HEIGHT}" stroke="#ddd"/><text x="${x(ms)}" ` +
-        `y="${TOP + CUTS_HEIGHT + 16}" text-anchor="middle" fill="#666">${ms}</text>`,
-    ),
-    ...ticks(mostY, mostY > 40 ? 20 : 5).map(
-      (share) =>
-        `<path d="M${CUTS_LEFT} ${y(share)}H${CUTS_LEFT + CUTS_WIDTH}" stroke="#ddd"/><text ` +
-        `x="${CUTS_LEFT - 6}" y="${Number(y(share)) + 4}" text-anchor="end" fill="#666">${share}</text>`,
-    ),
+    ...grid,
     ...points.flatMap(({ id, name, waitMs, cutOff }, index) => {
       const legendY = TOP + 14 + 20 * index;
       return [

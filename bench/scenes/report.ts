@@ -2,18 +2,21 @@
  * Formats the scenes' figures as a table, as plots (SVG) and as JSON, and inserts them into
  * docs/measuring.md.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { quantile } from '#caller/statistics.ts';
+import { putBetween } from '#scripts/put-between.ts';
+import { svgOf, ticks, titleOf } from '../svg.ts';
 import { FIRST_TOKEN_MS, type SceneCase, SPECULATION_PAIR } from './catalogue.ts';
 import type { Verdict } from './judge.ts';
 import type { JudgedCall } from './play.ts';
 
-const DOCUMENT = new URL('../../docs/measuring.md', import.meta.url);
+const DOCUMENT = 'docs/measuring.md';
 const IMAGES = new URL('../../docs/images/scenes/', import.meta.url);
 const RESULTS = new URL('./results.json', import.meta.url);
 const [BEGIN, END] = ['<!-- scenes: written by npm run scenes -->', '<!-- end of scenes -->'];
 const BAR = { height: 16, gap: 6, left: 330, width: 430, axis: 26 };
+const TICK_MS = 500;
 
 /** All calls of one scene. */
 export interface SceneResult {
@@ -39,7 +42,7 @@ const COUNTS: readonly (readonly [string, Count])[] = [
 const sum = ({ played }: SceneResult, count: Count) =>
   played.reduce((total, { verdict }) => total + verdict[count], 0);
 const all = ({ played }: SceneResult, list: List) => played.flatMap(({ verdict }) => verdict[list]);
-const titleOf = ({ item }: SceneResult) => `${item.name}${item.over === 'web' ? ' (web)' : ''}`;
+const nameOf = ({ item }: SceneResult) => `${item.name}${item.over === 'web' ? ' (web)' : ''}`;
 
 /** Terminal output: scenes with a fault, and the totals. */
 export function summaryText(results: readonly SceneResult[]): string {
@@ -50,7 +53,7 @@ export function summaryText(results: readonly SceneResult[]): string {
     const times =
       `reply ${formatValues(all(result, 'replyMs'))}, stop ${formatValues(all(result, 'stopMs'))}, ` +
       `needless pause ${formatValues(all(result, 'hesitationMs'))}`;
-    return `${titleOf(result).padEnd(52)} ${times}  ${faults.join(', ') || 'ok'}`;
+    return `${nameOf(result).padEnd(52)} ${times}  ${faults.join(', ') || 'ok'}`;
   });
   return [...rows, '', ...totals(results)].join('\n');
 }
@@ -66,13 +69,7 @@ export function writeReport(results: readonly SceneResult[]): void {
     new URL('interruptions.svg', IMAGES),
     plot('From the beginning of an interruption to the agent’s last sound, ms', results, 'stopMs'),
   );
-  const document = readFileSync(DOCUMENT, 'utf8');
-  const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
-  if (begin < 0 || end < begin) throw new Error(`docs/measuring.md must hold the lines ${BEGIN} and ${END}`);
-  writeFileSync(
-    DOCUMENT,
-    `${document.slice(0, begin)}${BEGIN}\n\n${toMarkdown(results)}\n\n${document.slice(end)}`,
-  );
+  putBetween(DOCUMENT, BEGIN, END, `\n${toMarkdown(results)}\n`);
   const figures = results.map((result) => ({
     scene: result.item.name,
     over: result.item.over,
@@ -93,7 +90,7 @@ export function toMarkdown(results: readonly SceneResult[]): string {
     'needless pause p50 / worst',
   ];
   const rows = results.map((result) => [
-    titleOf(result),
+    nameOf(result),
     String(result.played.length),
     ...COUNTS.map(([, count]) => (sum(result, count) === 0 ? '·' : String(sum(result, count)))),
     ...(['replyMs', 'stopMs', 'hesitationMs'] as const).map((list) => formatValues(all(result, list))),
@@ -166,16 +163,15 @@ function quantiles(values: readonly number[]): string {
 /** One row per scene: a bar from the fastest to the slowest, with a mark at the median. */
 function plot(title: string, results: readonly SceneResult[], list: 'replyMs' | 'stopMs'): string {
   const rows = results
-    .map((result) => ({ title: titleOf(result), values: all(result, list) }))
+    .map((result) => ({ title: nameOf(result), values: all(result, list) }))
     .filter(({ values }) => values.length > 0);
   const most = Math.max(1_000, ...rows.flatMap(({ values }) => values));
   const x = (ms: number) => BAR.left + (Math.max(0, ms) / most) * BAR.width;
   const y = (row: number) => BAR.axis + 12 + row * (BAR.height + BAR.gap);
   const height = y(rows.length) + 24;
-  const ticks = Array.from({ length: Math.floor(most / 500) + 1 }, (_, index) => 500 * index);
   const shapes = [
-    `<text x="8" y="18" font-weight="600">${title}</text>`,
-    ...ticks.map(
+    titleOf(title),
+    ...ticks(most, TICK_MS).map(
       (ms) =>
         `<path d="M${x(ms)} ${BAR.axis}V${height - 20}" stroke="#ccc"/><text x="${x(ms)}" ` +
         `y="${height - 6}" text-anchor="middle" fill="#666">${ms}</text>`,
@@ -191,12 +187,7 @@ function plot(title: string, results: readonly SceneResult[], list: 'replyMs' | 
       ].join('');
     }),
   ];
-  const width = BAR.left + BAR.width + 30;
-  const font = 'font-family="system-ui, sans-serif" font-size="12"';
-  return (
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" ${font}><rect ` +
-    `width="${width}" height="${height}" fill="#fff"/>${shapes.join('\n')}</svg>\n`
-  );
+  return svgOf({ width: BAR.left + BAR.width + 30, height }, shapes);
 }
 
 function escapeXml(text: string): string {

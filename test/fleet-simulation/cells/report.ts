@@ -1,10 +1,10 @@
 /** The counts of cells, as a table for docs/scale.md and as a plot. */
-import { SIDE_COLOURS, svgOf, ticks, titleOf } from '#bench/svg.ts';
+import { axesOf, SIDE_COLOURS, svgOf, titleOf } from '#bench/svg.ts';
 import type { CellFigures } from './cell.ts';
 import type { CellsRun } from './simulate-cells.ts';
 import type { TierPlan } from './tier.ts';
 
-const [LEFT, TOP, WIDTH, HEIGHT] = [56, 40, 640, 260];
+const AREA = { left: 56, top: 40, width: 640, height: 260 };
 const [OTHERS, LOST] = SIDE_COLOURS;
 const X_STEP = 60;
 const Y_STEPS = 5;
@@ -49,39 +49,30 @@ export function plotOf(plan: TierPlan, { cells }: CellsRun): string {
   const busy = Math.max(...series.map((each) => each.findLastIndex((calls) => calls > 0))) + 10;
   const most = Math.max(1, ...series.flat());
   const step = niceStep(most / Y_STEPS);
-  const x = (second: number) => (LEFT + (second / busy) * WIDTH).toFixed(1);
-  const y = (calls: number) => (TOP + HEIGHT - (calls / most) * HEIGHT).toFixed(1);
+  const { grid, path } = axesOf(AREA, { most: busy, step: X_STEP }, { most, step });
   const shapes = [
     titleOf('Calls at the same time in each cell, by seconds'),
-    ...ticks(busy, X_STEP).map(
-      (value) =>
-        `<path d="M${x(value)} ${TOP}V${TOP + HEIGHT}" stroke="#ddd"/><text x="${x(value)}" ` +
-        `y="${TOP + HEIGHT + 16}" text-anchor="middle" fill="#666">${value}</text>`,
-    ),
-    ...ticks(most, step).map(
-      (value) =>
-        `<path d="M${LEFT} ${y(value)}H${LEFT + WIDTH}" stroke="#ddd"/><text x="${LEFT - 6}" ` +
-        `y="${Number(y(value)) + 4}" text-anchor="end" fill="#666">${value}</text>`,
-    ),
+    ...grid,
     ...series.map((each, index) => {
       const isLost = plan.loss?.cell === index;
-      const path = each.slice(0, busy).map((calls, at) => `${at === 0 ? 'M' : 'L'}${x(at)} ${y(calls)}`);
+      const line = path(each.slice(0, busy).map((calls, second) => ({ x: second, y: calls })));
       const colour = isLost ? LOST : OTHERS;
-      return `<path d="${path.join('')}" fill="none" stroke="${colour}" stroke-width="${isLost ? 2.5 : 1}"/>`;
+      return `<path d="${line}" fill="none" stroke="${colour}" stroke-width="${isLost ? 2.5 : 1}"/>`;
     }),
     ...legend(),
   ];
-  return svgOf({ width: LEFT + WIDTH + 20, height: TOP + HEIGHT + 28 }, shapes);
+  return svgOf({ width: AREA.left + AREA.width + 20, height: AREA.top + AREA.height + 28 }, shapes);
 }
 
 function legend(): string[] {
+  const right = AREA.left + AREA.width;
   return [
     ['the lost cell', LOST],
     ['other cells', OTHERS],
   ].map(
     ([name, colour], index) =>
-      `<path d="M${LEFT + WIDTH - 130} ${TOP + 10 + 18 * index}h26" stroke="${colour}" stroke-width="2"/>` +
-      `<text x="${LEFT + WIDTH - 98}" y="${TOP + 14 + 18 * index}">${name}</text>`,
+      `<path d="M${right - 130} ${AREA.top + 10 + 18 * index}h26" stroke="${colour}" stroke-width="2"/>` +
+      `<text x="${right - 98}" y="${AREA.top + 14 + 18 * index}">${name}</text>`,
   );
 }
 
