@@ -124,15 +124,25 @@ export function listened(): Readonly<Record<string, Listened>> {
     Object.entries(WORDS).map(([language, { listening, meant, unseen }]) => {
       const sounds = [...listening.map((text) => sound(text)), ...WORDLESS_MS.map((ms) => sound(null, ms))];
       const heard = sounds.flatMap((each) => replies(each, language));
-      const intended = meant.flatMap((text) => replies(sound(text), language));
-      const per100 = (part: number, all: number) => Math.round((1_000 * part) / all) / 10;
       const fresh = unseen.flatMap((text) => replies(sound(text), language));
-      const falsePer100 = per100(heard.filter((isCut) => isCut).length, heard.length);
-      const unseenPer100 = per100(fresh.filter((isCut) => isCut).length, fresh.length);
-      const missedPer100 = per100(intended.filter((isCut) => !isCut).length, intended.length);
-      return [language, { replies: heard.length + fresh.length, falsePer100, unseenPer100, missedPer100 }];
+      const intended = meant.flatMap((text) => replies(sound(text), language));
+      return [
+        language,
+        {
+          replies: heard.length + fresh.length,
+          falsePer100: per100(heard, true),
+          unseenPer100: per100(fresh, true),
+          missedPer100: per100(intended, false),
+        },
+      ];
     }),
   );
+}
+
+/** How many of 100 callers cut the agent off, or did not. */
+function per100(cutOffs: readonly boolean[], counted: boolean): number {
+  const count = cutOffs.filter((isCut) => isCut === counted).length;
+  return Math.round((1_000 * count) / cutOffs.length) / 10;
 }
 
 interface Sound {
