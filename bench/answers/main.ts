@@ -12,11 +12,12 @@ import { listened } from './listeners.ts';
 import { OPENED } from './opened.ts';
 import {
   type AnswerSet,
+  DEFAULT_WAIT_MS,
   type Figures,
   listenersTableOf,
-  pointsOf,
   readResults,
   SETS,
+  sumsOfSets,
   tableOf,
   writeReport,
   writeResults,
@@ -27,7 +28,6 @@ import { ADDED, hintOf, UNSEEN } from './unseen.ts';
 const CALLERS = 100;
 /** Of them add something to an answer that looks whole, in the set `adding`. */
 const ADDING = 4;
-const DEFAULT_WAIT_MS = 550;
 /** Settings of the curve. */
 const WAITS_MS = [300, 400, DEFAULT_WAIT_MS, 700, 900, 1_200, 1_600, 2_000];
 
@@ -66,11 +66,11 @@ function answered(set: AnswerSet, waitMs: number): readonly Answered[] {
 const figures = Object.fromEntries(
   SETS.map((set) => [set, WAITS_MS.map((waitMs) => ({ waitMs, answers: answered(set, waitMs) }))]),
 ) as unknown as Figures;
-const points = pointsOf(figures);
+const sums = sumsOfSets(figures);
 const before = readResults();
 const results = values['as-before']
-  ? { ...before, before: points }
-  : { ...before, after: points, listeners: listened() };
+  ? { ...before, before: sums }
+  : { ...before, after: sums, listeners: listened() };
 writeResults(results);
-console.log(`${tableOf(results, DEFAULT_WAIT_MS)}\n\n${listenersTableOf(results)}`);
-if (!values['as-before']) writeReport(results, DEFAULT_WAIT_MS);
+console.log(`${tableOf(results)}\n\n${listenersTableOf(results)}`);
+if (!values['as-before']) writeReport(results);

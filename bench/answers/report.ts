@@ -32,6 +32,9 @@ const DRAWN = [
   ['after', 'hinted'],
 ] as const satisfies readonly (readonly ['before' | 'after', AnswerSet])[];
 
+/** `response_wait_ms` of the tables. */
+export const DEFAULT_WAIT_MS = 550;
+
 /** All answers of a set, by `response_wait_ms`. */
 export type Figures = Readonly<
   Record<AnswerSet, readonly { readonly waitMs: number; readonly answers: readonly Answered[] }[]>
@@ -45,19 +48,24 @@ export interface Sums {
   readonly p95Ms: number;
 }
 
-/** One setting's sums: of all answers, by language, and by kind. */
+/** The sums of one setting. */
 export interface Point extends Sums {
   readonly waitMs: number;
+}
+
+/** The sums of a set: of all answers by setting, and of each language and kind at the default setting. */
+export interface SetSums {
+  readonly points: readonly Point[];
   readonly languages: Readonly<Record<string, Sums>>;
   readonly kinds: Readonly<Record<string, Sums>>;
 }
 
-type Points = Readonly<Record<AnswerSet, readonly Point[]>>;
+type SumsOfSets = Readonly<Record<AnswerSet, SetSums>>;
 
 /** By set; `before` are those of the version to compare with. */
 export interface Results {
-  readonly before?: Points;
-  readonly after?: Points;
+  readonly before?: SumsOfSets;
+  readonly after?: SumsOfSets;
   /** By language. */
   readonly listeners?: Readonly<Record<string, Listened>>;
 }
@@ -73,19 +81,21 @@ export function writeResults(results: Results): void {
 }
 
 /** The sums of all answers. */
-export function pointsOf(figures: Figures): Points {
-  return Object.fromEntries(SETS.map((set) => [set, figures[set].map(pointOf)])) as unknown as Points;
+export function sumsOfSets(figures: Figures): SumsOfSets {
+  return Object.fromEntries(SETS.map((set) => [set, sumsOfSet(figures[set])])) as unknown as SumsOfSets;
 }
 
-function pointOf({ answers, waitMs }: Figures[AnswerSet][number]): Point {
+function sumsOfSet(settings: Figures[AnswerSet]): SetSums {
+  const usual = settings.find(({ waitMs }) => waitMs === DEFAULT_WAIT_MS)?.answers ?? [];
   const by = (key: 'language' | 'kind') =>
     Object.fromEntries(
-      [...new Set(answers.map((answer) => answer[key]))].map((value) => [
-        value,
-        sumsOf(answers.filter((answer) => answer[key] === value)),
-      ]),
+      [...Map.groupBy(usual, (answer) => answer[key])].map(([value, answers]) => [value, sumsOf(answers)]),
     );
-  return { waitMs, ...sumsOf(answers), languages: by('language'), kinds: by('kind') };
+  return {
+    points: settings.map(({ answers, waitMs }) => ({ waitMs, ...sumsOf(answers) })),
+    languages: by('language'),
+    kinds: by('kind'),
+  };
 }
 
 function sumsOf(answers: readonly Answered[]): Sums {
@@ -99,22 +109,20 @@ function sumsOf(answers: readonly Answered[]): Sums {
   };
 }
 
-/** Rows of all languages and kinds at one setting, before and after. */
-export function tableOf({ after, before }: Results, waitMs: number): string {
-  const at = (version: Results['after'], set: AnswerSet) =>
-    version?.[set]?.find((point) => point.waitMs === waitMs);
+/** Rows of all languages and kinds at the default setting, before and after. */
+export function tableOf({ after, before }: Results): string {
   const rows = SETS.flatMap((set) => {
-    const [was, is] = [at(before, set), at(after, set)];
+    const [was, is] = [before?.[set], after?.[set]];
     const shown = is ?? was;
     if (shown === undefined) return [];
-    const row = (name: string, of: (point: Point) => Sums | undefined) => [
+    const row = (name: string, of: (sums: SetSums) => Sums | undefined) => [
       `${name}, ${TITLES[set]}`,
-      ...[was, is].flatMap((point) => cellsOf(point === undefined ? undefined : of(point))),
+      ...[was, is].flatMap((sums) => cellsOf(sums && of(sums))),
     ];
     return [
-      row('all', (point) => point),
-      ...Object.keys(shown.languages).map((name) => row(`\`${name}\``, (point) => point.languages[name])),
-      ...Object.keys(shown.kinds).map((name) => row(name, (point) => point.kinds[name])),
+      row('all', ({ points }) => points.find(({ waitMs }) => waitMs === DEFAULT_WAIT_MS)),
+      ...Object.keys(shown.languages).map((name) => row(`\`${name}\``, ({ languages }) => languages[name])),
+      ...Object.keys(shown.kinds).map((name) => row(name, ({ kinds }) => kinds[name])),
     ];
   });
   const head = ['Answers', 'cut off before', 'p50 before', 'p95 before', 'cut off', 'p50', 'p95'];
@@ -142,18 +150,21 @@ function cellsOf(sums: Sums | undefined): readonly string[] {
 }
 
 /** Writes the table and the plot. */
-export function writeReport(results: Results, waitMs: number): void {
+export function writeReport(results: Results): void {
   mkdirSync(IMAGES, { recursive: true });
   const lines = DRAWN.map(([version, set]) => ({
     name: `${version}, ${TITLES[set]}`,
     isAfter: version === 'after',
     isDashed: version === 'after' && set === 'unseen',
-    points: (results[version]?.[set] ?? []).map(({ cutOffPer100, p50Ms }) => ({ x: p50Ms, y: cutOffPer100 })),
+    points: (results[version]?.[set].points ?? []).map(({ cutOffPer100, p50Ms }) => ({
+      x: p50Ms,
+      y: cutOffPer100,
+    })),
   }));
   const title = 'Callers cut off, of 100 answers, against the median wait for the agent’s first sound, ms';
   writeFileSync(new URL('cut-offs.svg', IMAGES), plotOf(title, lines));
   const text = [
-    tableOf(results, waitMs),
+    tableOf(results),
     '![Cut-offs against waits](images/answers/cut-offs.svg)',
     listenersTableOf(results),
   ].join('\n\n');
