@@ -51,8 +51,31 @@ export const FAULTS: readonly EngineFault[] = [
   { name: 'recogniser takes audio and says nothing', recogniser: 'mute' },
 ];
 
+/**
+ * Starts the engines, and then an agent that uses them. Both end together, also when the agent does not start.
+ */
+export async function startWithEngines<Agent extends { close(): Promise<void> }>(
+  start: (urls: EngineUrls) => Promise<Agent>,
+): Promise<Agent & { readonly engines: Engines }> {
+  const engines = await startEngines();
+  try {
+    const agent = await start(engines.urls);
+    return {
+      ...agent,
+      engines,
+      async close() {
+        await agent.close();
+        await engines.close();
+      },
+    };
+  } catch (error) {
+    await engines.close();
+    throw error;
+  }
+}
+
 /** Starts the engines; resolves once all of them listen. */
-export async function startEngines(): Promise<Engines> {
+async function startEngines(): Promise<Engines> {
   const { urls, child, close } = await startEngineProcess(new URL('./engines-process.ts', import.meta.url));
   const waiting = new Map<string, () => void>();
   child.on('message', (news: EngineNews) => {

@@ -7,10 +7,10 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AccessToken, AgentDispatchClient } from 'livekit-server-sdk';
-import { type AgentProgram, startAgent } from './agent-process.ts';
-import { startEngines } from './engines.ts';
+import { type AgentProgram, type AgentSettings, startAgent } from './agent-process.ts';
+import { startWithEngines } from './engines.ts';
 import { missingPython, pythonProgram, pythonVersion } from './python-packages.ts';
-import type { EndOfTurn, LivekitSettings, Side, SideKind } from './side.ts';
+import type { Agent, EndOfTurn, LivekitSettings, SideKind } from './side.ts';
 
 const FOLDER = join(import.meta.dirname, 'livekit-agent');
 const READY_TEXT = 'registered worker';
@@ -33,16 +33,15 @@ export function livekitInJavascript(endOfTurn: EndOfTurn): SideKind {
     setUp: SET_UPS[endOfTurn],
     missing: () => installInJavascript(),
     start: (livekit) =>
-      startLivekitAgents(livekit, {
-        endOfTurn,
-        version: readVersion(),
-        program: {
+      startWithEngines((engines) => {
+        const program = {
           command: process.execPath,
           args: ['agent.ts', 'start'],
           cwd: FOLDER,
           environment: { LOG_LEVEL: 'info' },
           readyText: READY_TEXT,
-        },
+        };
+        return startLivekitAgents({ program, version: readVersion() }, { livekit, engines, endOfTurn });
       }),
   };
 }
@@ -56,10 +55,13 @@ export function livekitInPython(endOfTurn: EndOfTurn): SideKind {
     setUp: SET_UPS[endOfTurn],
     missing: () => missingPython('livekit'),
     start: (livekit) =>
-      startLivekitAgents(livekit, {
-        endOfTurn,
-        version: pythonVersion('livekit', 'livekit_agents'),
-        program: { ...pythonProgram('livekit', 'livekit_agent.py', ['start']), readyText: READY_TEXT },
+      startWithEngines((engines) => {
+        const program = {
+          ...pythonProgram('livekit', 'livekit_agent.py', ['start']),
+          readyText: READY_TEXT,
+        };
+        const version = pythonVersion('livekit', 'livekit_agents');
+        return startLivekitAgents({ program, version }, { livekit, engines, endOfTurn });
       }),
   };
 }
@@ -82,20 +84,11 @@ function readVersion(): string {
 }
 
 async function startLivekitAgents(
-  livekit: LivekitSettings,
-  {
-    endOfTurn,
-    program,
-    version,
-  }: { readonly endOfTurn: EndOfTurn; readonly program: AgentProgram; readonly version: string },
-): Promise<Side> {
-  const engines = await startEngines();
-  const agent = await startAgent(program, { livekit, engines: engines.urls, endOfTurn }).catch(
-    async (error: unknown) => {
-      await engines.close();
-      throw error;
-    },
-  );
+  { program, version }: { readonly program: AgentProgram; readonly version: string },
+  settings: AgentSettings,
+): Promise<Agent> {
+  const { livekit } = settings;
+  const agent = await startAgent(program, settings);
   const dispatches = new AgentDispatchClient(
     livekit.LIVEKIT_URL.replace(/^ws/, 'http'),
     livekit.LIVEKIT_API_KEY,
@@ -103,7 +96,6 @@ async function startLivekitAgents(
   );
   return {
     version,
-    engines,
     async prepare() {
       const room = `comparison-${randomBytes(6).toString('hex')}`;
       await dispatches.createDispatch(room, 'comparison');
@@ -113,10 +105,7 @@ async function startLivekitAgents(
       };
     },
     processes: () => agent.processes(),
-    async close() {
-      await agent.close();
-      await engines.close();
-    },
+    close: () => agent.close(),
   };
 }
 

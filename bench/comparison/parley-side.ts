@@ -1,10 +1,10 @@
 /** Parley, started as a user would start it, with web sessions in LiveKit rooms. */
 import { programVersion } from '#base/program-version.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
-import { engineSettings } from '../engine-process.ts';
-import { startEngines } from './engines.ts';
+import { type EngineUrls, engineSettings } from '../engine-process.ts';
+import { startWithEngines } from './engines.ts';
 import { GREETING, INSTRUCTIONS } from './script.ts';
-import type { LivekitSettings, Side, SideKind } from './side.ts';
+import type { Agent, LivekitSettings, SideKind } from './side.ts';
 
 const SETTLED_MS = 20_000;
 /** The defaults of LiveKit's framework with its end-of-turn model, so that both wait alike. */
@@ -20,33 +20,24 @@ export const parley: SideKind = {
     `the waits of LiveKit's model: ${WAIT_MS} ms of silence if the words are a finished turn, at most ` +
     `${MAX_WAIT_MS} ms otherwise; its default of 256 ms of voice to interrupt`,
   missing: () => null,
-  start: startParley,
+  start: (livekit) => startWithEngines((engines) => startParley(livekit, engines)),
 };
 
-async function startParley(livekit: LivekitSettings): Promise<Side> {
-  const engines = await startEngines();
+async function startParley(livekit: LivekitSettings, engines: EngineUrls): Promise<Agent> {
   const product = await startProduct({
     environment: {
       ...livekit,
-      ...engineSettings(engines.urls),
+      ...engineSettings(engines),
       STARTING_CREDIT: '100000.00',
       LOG_LEVEL: 'warn',
     },
-  }).catch(async (error: unknown) => {
-    await engines.close();
-    throw error;
   });
-  const close = async () => {
-    await product.close();
-    await engines.close();
-  };
   const agentId = await publishAgent(product).catch(async (error: unknown) => {
-    await close();
+    await product.close();
     throw error;
   });
   return {
     version: programVersion(),
-    engines,
     async prepare() {
       const grant = await product.ask('POST', '/v1/agent/sessions', { agent_id: agentId });
       const session = () => product.ask('GET', `/v1/agent/sessions/${grant.session_id}`);
@@ -64,7 +55,7 @@ async function startParley(livekit: LivekitSettings): Promise<Side> {
       };
     },
     processes: () => product.processes(),
-    close,
+    close: () => product.close(),
   };
 }
 

@@ -5,10 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { freeTcpPort } from '#test/free-port.ts';
-import { startAgent } from './agent-process.ts';
-import { startEngines } from './engines.ts';
+import { type AgentSettings, startAgent } from './agent-process.ts';
+import { startWithEngines } from './engines.ts';
 import { missingPython, pythonProgram, pythonVersion } from './python-packages.ts';
-import type { EndOfTurn, LivekitSettings, Side, SideKind } from './side.ts';
+import type { Agent, EndOfTurn, SideKind } from './side.ts';
 
 const SET_UPS: Readonly<Record<EndOfTurn, string>> = {
   documented:
@@ -33,27 +33,19 @@ export function pipecat(endOfTurn: EndOfTurn): SideKind {
     endOfTurn,
     setUp: SET_UPS[endOfTurn],
     missing: () => missingPython('pipecat'),
-    start: (livekit) => startPipecat(livekit, endOfTurn),
+    start: (livekit) => startWithEngines((engines) => startPipecat({ livekit, engines, endOfTurn })),
   };
 }
 
-async function startPipecat(livekit: LivekitSettings, endOfTurn: EndOfTurn): Promise<Side> {
-  const engines = await startEngines();
+async function startPipecat(settings: AgentSettings): Promise<Agent> {
   const port = await freeTcpPort();
   const args = ['-t', 'livekit', '--host', '127.0.0.1', '--port', String(port)];
   const agent = await startAgent(
-    {
-      ...pythonProgram('pipecat', 'pipecat_agent.py', args),
-      readyText: 'Uvicorn running',
-    },
-    { livekit, engines: engines.urls, endOfTurn },
-  ).catch(async (error: unknown) => {
-    await engines.close();
-    throw error;
-  });
+    { ...pythonProgram('pipecat', 'pipecat_agent.py', args), readyText: 'Uvicorn running' },
+    settings,
+  );
   return {
     version: pythonVersion('pipecat', 'pipecat_ai'),
-    engines,
     async prepare() {
       const call = randomUUID();
       const response = await fetch(`http://127.0.0.1:${port}/start`, {
@@ -65,9 +57,6 @@ async function startPipecat(livekit: LivekitSettings, endOfTurn: EndOfTurn): Pro
       return { grant: started.parse(await response.json()), said: () => agent.said(call) };
     },
     processes: () => agent.processes(),
-    async close() {
-      await agent.close();
-      await engines.close();
-    },
+    close: () => agent.close(),
   };
 }

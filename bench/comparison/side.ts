@@ -19,14 +19,18 @@ export interface PreparedCall {
 }
 
 /** A running agent. */
-export interface Side {
+export interface Agent {
   readonly version: string;
-  readonly engines: Engines;
   /** Prepares a room that the agent has joined or is joining. */
   prepare(): Promise<PreparedCall>;
   /** All processes of this side. The LiveKit server and the engines belong to no side. */
   processes(): Process[];
   close(): Promise<void>;
+}
+
+/** A running agent and its engines, which end with it. */
+export interface Side extends Agent {
+  readonly engines: Engines;
 }
 
 /**
