@@ -3,7 +3,6 @@
  * another. Pure.
  */
 import { quantile } from '#caller/statistics.ts';
-import type { CallResult } from './judge.ts';
 import type { LoadResult, PlayedCall, SideResults } from './results.ts';
 import { SCENE } from './script.ts';
 
@@ -58,11 +57,12 @@ export function samplesOf({ calls }: SideResults, list: Lists, choice: Choice = 
   return calls.filter(choice).flatMap(({ heard }) => heard[list]);
 }
 
-function sum({ calls }: SideResults, count: Counts, choice: Choice = every): number {
+/** The sum of a count over the calls. */
+export function sum({ calls }: SideResults, count: Counts, choice: Choice = every): number {
   return calls.filter(choice).reduce((total, { heard }) => total + heard[count], 0);
 }
 
-/** What the caller heard. */
+/** The rows about answers, cut-offs and interruptions, as the caller heard them. */
 export const HEARD_ROWS: readonly Row[] = [
   {
     id: 'calls',
@@ -82,11 +82,14 @@ export const HEARD_ROWS: readonly Row[] = [
     title: 'Answers within 1.5 s',
     cell: (side) => {
       const all = samplesOf(side, 'replyMs');
-      return `${all.filter((ms) => ms < AT_ONCE_MS).length} of ${all.length}`;
+      return `${all.length - lateOf(all)} of ${all.length}`;
     },
     figures: [
       {
-        of: (side) => shareOf(samplesOf(side, 'replyMs'), (ms) => ms >= AT_ONCE_MS),
+        of: (side) => {
+          const all = samplesOf(side, 'replyMs');
+          return ratioOf(lateOf(all), all.length);
+        },
         noise: NOISE_SHARE,
       },
     ],
@@ -156,9 +159,7 @@ export const HEARD_ROWS: readonly Row[] = [
     id: 'lost',
     title: 'Calls that the agent left or lost before their end',
     cell: (side) => String(sum(side, 'lost')),
-    figures: [
-      { of: (side) => (side.calls.length > 0 ? sum(side, 'lost') / side.calls.length : null), noise: 0.01 },
-    ],
+    figures: [{ of: (side) => ratioOf(sum(side, 'lost'), side.calls.length), noise: 0.01 }],
   },
 ];
 
@@ -172,7 +173,7 @@ export function voiceRows(voices: readonly string[]): Row[] {
   }));
 }
 
-/** What it costs. */
+/** The rows about CPU, memory and calls at once. */
 export const COST_ROWS: readonly Row[] = [
   {
     id: 'idle-cpu',
@@ -273,12 +274,7 @@ function shareRow(id: string, title: string, [cases, of]: readonly [Counts, Coun
     id,
     title,
     cell: (side) => `${sum(side, cases, choice)} of ${sum(side, of, choice)}`,
-    figures: [
-      {
-        of: (side) => (sum(side, of, choice) > 0 ? sum(side, cases, choice) / sum(side, of, choice) : null),
-        noise: NOISE_SHARE,
-      },
-    ],
+    figures: [{ of: (side) => ratioOf(sum(side, cases, choice), sum(side, of, choice)), noise: NOISE_SHARE }],
   };
 }
 
@@ -294,10 +290,7 @@ function unansweredRow(id: string, title: string, choice: Choice): Row {
     title,
     cell: (side) => `${sum(side, 'unanswered', choice)} of ${asked(side)}`,
     figures: [
-      {
-        of: (side) => (asked(side) > 0 ? sum(side, 'unanswered', choice) / asked(side) : null),
-        noise: NOISE_SHARE / 2,
-      },
+      { of: (side) => ratioOf(sum(side, 'unanswered', choice), asked(side)), noise: NOISE_SHARE / 2 },
     ],
   };
 }
@@ -309,14 +302,16 @@ function wordsCell(side: SideResults): string {
   return `${quantile(off, 0.5).toFixed(1)} / ${worst.toFixed(1)} (${off.length})`;
 }
 
-function greetings({ calls }: SideResults): number[] {
-  return calls.flatMap(({ heard }: { readonly heard: CallResult }) =>
-    heard.greetingMs === null ? [] : [heard.greetingMs],
-  );
+function lateOf(replyMs: readonly number[]): number {
+  return replyMs.filter((ms) => ms >= AT_ONCE_MS).length;
 }
 
-function shareOf(values: readonly number[], isCase: (value: number) => boolean): number | null {
-  return values.length === 0 ? null : values.filter(isCase).length / values.length;
+function greetings({ calls }: SideResults): number[] {
+  return calls.flatMap(({ heard: { greetingMs } }) => (greetingMs === null ? [] : [greetingMs]));
+}
+
+function ratioOf(part: number, whole: number): number | null {
+  return whole > 0 ? part / whole : null;
 }
 
 function middleOf(values: readonly number[]): number | null {
@@ -324,7 +319,10 @@ function middleOf(values: readonly number[]): number | null {
 }
 
 function meanOf(values: readonly number[]): number | null {
-  return values.length === 0 ? null : values.reduce((total, value) => total + value, 0) / values.length;
+  return ratioOf(
+    values.reduce((total, value) => total + value, 0),
+    values.length,
+  );
 }
 
 function threeOf(values: readonly number[]): string {

@@ -12,7 +12,7 @@ export const LONG_REPLY =
   'home with seeds. ' +
   'Today there are roses, old apple trees, and a pond with many fish.';
 const SHORT_REPLY = 'Of course, that is fine.';
-/** What the agent asks, by what the caller has said before. */
+/** Questions of the agent, each with the words of the caller before it. */
 const QUESTIONS_OF_AGENT: readonly (readonly [RegExp, string])[] = [
   [/call me back/i, 'Gladly, what is your phone number?'],
   [/send me a letter/i, 'Gladly, what is your address?'],
@@ -50,6 +50,13 @@ function hesitating(parts: readonly string[], pauseMs: number): Step[] {
   );
 }
 
+/** The caller interrupts a long answer. */
+const INTERRUPTED: readonly Step[] = [
+  { do: 'say', text: 'Tell me about the garden.' },
+  { do: 'interrupt', after_ms: [2_500, 3_500], text: 'Sorry, I only want to know what it costs.' },
+  listen,
+];
+
 function asking(text: string): Step[] {
   return [breath, { do: 'say', text }, listen];
 }
@@ -75,12 +82,7 @@ const TELEVISION_DB = -20;
 
 /** The scenes of one round, in the order in which three at a time take the least time. */
 export function scenesOf(voice: string, otherVoice: string, seed: number): SceneFile[] {
-  const scene = (name: string, steps: Step[]): SceneFile => ({
-    name,
-    voice,
-    seed,
-    steps: [listen, ...steps],
-  });
+  const scene = (name: string, steps: readonly Step[]) => sceneOf(name, { voice, seed }, steps);
   return [
     scene(SCENE.dictation, [
       ...asking('Please call me back.'),
@@ -114,9 +116,7 @@ export function scenesOf(voice: string, otherVoice: string, seed: number): Scene
       ...hesitating(['Could you maybe', 'give me the menu by email?'], 700),
     ]),
     scene(SCENE.interruption, [
-      { do: 'say', text: 'Tell me about the garden.' },
-      { do: 'interrupt', after_ms: [2_500, 3_500], text: 'Sorry, I only want to know what it costs.' },
-      listen,
+      ...INTERRUPTED,
       { do: 'say', text: 'Please tell me all about the house.' },
       { do: 'interrupt', after_ms: [1_500, 2_500], text: 'No wait, when do you close today?' },
       listen,
@@ -140,17 +140,15 @@ export function scenesOf(voice: string, otherVoice: string, seed: number): Scene
 
 /** The scene of packet loss, which is played apart from the others because its calls share their server. */
 export function lossSceneOf(voice: string, seed: number): SceneFile {
-  return {
-    name: SCENE.loss,
-    voice,
-    seed,
-    steps: [
-      listen,
-      { do: 'say', text: 'Tell me about the garden.' },
-      { do: 'interrupt', after_ms: [2_500, 3_500], text: 'Sorry, I only want to know what it costs.' },
-      listen,
-    ],
-  };
+  return sceneOf(SCENE.loss, { voice, seed }, INTERRUPTED);
+}
+
+function sceneOf(
+  name: string,
+  how: { readonly voice: string; readonly seed: number },
+  steps: readonly Step[],
+): SceneFile {
+  return { name, ...how, steps: [listen, ...steps] };
 }
 
 /** A first call, which is not counted: one question. */

@@ -7,7 +7,7 @@ import { quantile } from '#caller/statistics.ts';
 import { plot, plotCutOffs } from './plot.ts';
 import { toMarkdown } from './report.ts';
 import type { ComparisonResults, SideResults } from './results.ts';
-import { samplesOf } from './rows.ts';
+import { samplesOf, sum } from './rows.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -59,10 +59,10 @@ export function writeResults(results: ComparisonResults, { samples, page, images
 }
 
 function cutOffsOf(side: SideResults) {
-  const count = (of: 'pauses' | 'premature') => side.calls.reduce((sum, { heard }) => sum + heard[of], 0);
+  const pauses = sum(side, 'pauses');
   const waits = samplesOf(side, 'replyMs');
-  if (waits.length === 0 || count('pauses') === 0) return [];
-  const cutOff = (100 * count('premature')) / count('pauses');
-  const name = `${side.name} (${count('pauses')})`;
+  if (waits.length === 0 || pauses === 0) return [];
+  const cutOff = (100 * sum(side, 'premature')) / pauses;
+  const name = `${side.name} (${pauses})`;
   return [{ id: side.id, name, waitMs: quantile(waits, 0.5), cutOff }];
 }
