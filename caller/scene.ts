@@ -1,5 +1,5 @@
 /**
- * What a caller does in a call, step by step: a scene file (JSON), and the audio of its lines. With a seed a
+ * The steps of a caller in a call: a scene file (JSON), and the audio of its lines. With a seed a
  * scene is the same at every run: random ranges and the faint noise of the line are derived from it.
  */
 import { readFileSync } from 'node:fs';
@@ -157,7 +157,8 @@ export function readScene(path: string): Scene {
 /** Speaks a line at the caller's rate in a voice. */
 export type Speaker = (text: string, voice: string) => Pick<Spoken, 'samples' | 'words'>;
 
-const speakWithFlite: Speaker = (said, speaker) => {
+/** Speaks in Flite's voices; throws for one of eSpeak. */
+export const speakWithFlite: Speaker = (said, speaker) => {
   if (speaker.startsWith('espeak-')) throw new Error('a scene with a voice of eSpeak needs a speaker for it');
   return speak(said, { rateHz: CALLER_RATE_HZ, voice: speaker });
 };

@@ -78,7 +78,8 @@ function pinkNoise(length: number, random: () => number): Float64Array {
   return samples;
 }
 
-function atLevel(samples: Float64Array, levelDb: number): Int16Array {
+/** The samples at `levelDb` relative to the caller's voice. */
+export function atLevel(samples: Float64Array, levelDb: number): Int16Array {
   const rms = Math.sqrt(samples.reduce((sum, sample) => sum + sample * sample, 0) / samples.length);
   const gain = (VOICE_RMS * 10 ** (levelDb / 20)) / rms;
   return Int16Array.from(samples, (sample) => clipped(sample * gain));

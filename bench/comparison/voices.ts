@@ -3,16 +3,13 @@
  * own.
  */
 import { systemClock } from '#base/clock.ts';
-import { CALLER_RATE_HZ, type SceneFile, type Speaker } from '#caller/scene.ts';
-import { scaled } from '#caller/sounds.ts';
-import { speak } from '#caller/spoken.ts';
+import { CALLER_RATE_HZ, type SceneFile, type Speaker, speakWithFlite } from '#caller/scene.ts';
+import { atLevel } from '#caller/sounds.ts';
 import { RateConverter } from '#media/dsp/pcm.ts';
 import { createEspeak, detectEspeakVoices } from '#media/speech/local/espeak.ts';
 import type { SpokenWord } from '#media/speech/speech.ts';
 
 const ESPEAK = 'espeak-en';
-/** Loudness of Flite's voices. */
-const FLITE_RMS = 2_600;
 
 /** The voices of the callers, one for each round in turn: a woman's, a man's, and another program's. */
 export function callerVoices(): readonly string[] {
@@ -27,7 +24,7 @@ export async function speakerOf(scene: SceneFile): Promise<Speaker> {
   });
   const spoken = await speakWithEspeak([...new Set(lines)]);
   return (text, voice) => {
-    if (voice !== ESPEAK) return speak(text, { rateHz: CALLER_RATE_HZ, voice });
+    if (voice !== ESPEAK) return speakWithFlite(text, voice);
     const speech = spoken.get(text);
     if (!speech) throw new Error(`eSpeak has not spoken “${text}”`);
     return speech;
@@ -56,13 +53,8 @@ async function speakWithEspeak(lines: readonly string[]): Promise<ReadonlyMap<st
       samples.push(...converter.convert(chunk.samples, chunk.sampleRateHz));
       words.push(...(chunk.words ?? []));
     }
-    spoken.set(line, { samples: asLoudAsFlite(Int16Array.from(samples)), words });
+    spoken.set(line, { samples: atLevel(Float64Array.from(samples), 0), words });
   }
   await espeak.close();
   return spoken;
-}
-
-function asLoudAsFlite(samples: Int16Array): Int16Array {
-  const rms = Math.sqrt(samples.reduce((sum, sample) => sum + sample ** 2, 0) / samples.length);
-  return scaled(samples, 20 * Math.log10(FLITE_RMS / rms));
 }
