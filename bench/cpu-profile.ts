@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Process } from '#test/journeys/process-tree.ts';
+import { roleOf } from './load-cpu.ts';
 
 /** Environment of a product that is profiled. */
 export const PROFILED = { NODE_OPTIONS: '--perf-basic-prof' } as const;
@@ -109,8 +110,4 @@ function kindOf(stack: readonly StackFrame[]): string {
   for (const { name, place } of stack)
     for (const { kind, test } of KINDS) if (test.test(name) || test.test(place)) return kind;
   return 'other';
-}
-
-function roleOf(commandLine: string): string {
-  return commandLine.split(' ').at(-1)?.split('/').at(-1) ?? '';
 }

@@ -62,7 +62,7 @@ export function watchThreads(product: readonly Process[]): () => ThreadShare[] {
 }
 
 /** The role of a process, or its program. */
-function roleOf(commandLine: string): string {
+export function roleOf(commandLine: string): string {
   return basename(commandLine.split(' ').at(-1) ?? '', '-entry.ts');
 }
 

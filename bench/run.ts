@@ -99,25 +99,24 @@ async function measureCalls(standIns: StandIns): Promise<MeasuredCalls> {
   const product = await startProduct({ environment: { ...standIns.environment, ...AMPLE } });
   try {
     const agentId = await createMeasuredAgent(product, NUMBER);
-    const number = NUMBER;
-    await runCallLoad(product, { ...FIRST_CALLS, number });
+    await runCallLoad(product, { ...FIRST_CALLS, number: NUMBER });
     const loads: LoadResult[] = [];
     for (const calls of LOADS) {
       console.log(`${calls} simultaneous call${calls === 1 ? '' : 's'} …`);
       const result = await runCallLoad(product, {
         calls,
         turns: calls === 1 ? LONE_CALL_TURNS : TURNS,
-        number,
+        number: NUMBER,
         ...(calls >= TAKEN.fromCalls ? { takesShare: TAKEN.share } : {}),
       });
       printTroubles(result);
       loads.push(result);
     }
     console.log('recordings …');
-    const offsetsMs = await measureRecordings(product, { calls: RECORDED_CALLS, number });
+    const offsetsMs = await measureRecordings(product, { calls: RECORDED_CALLS, number: NUMBER });
     const web = await measureWeb(product, 'direct', agentId);
     console.log('worker killed …');
-    const death = await measureWorkerDeath(product, { ...WORKER_DEATHS, number });
+    const death = await measureWorkerDeath(product, { ...WORKER_DEATHS, number: NUMBER });
     return { loads, web, offsetsMs, death };
   } finally {
     await product.close();
