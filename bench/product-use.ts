@@ -6,7 +6,7 @@ const SAMPLE_MS = 500;
 /** For what earlier calls leave to do: uploads, webhooks, and sums every ten seconds. */
 export const SETTLE_MS = 12_000;
 
-/** What the product used. */
+/** CPU and memory that the product used. */
 export interface ProductUse {
   /** CPU seconds per second of the product without calls. */
   readonly idlePerSecond: number;

@@ -1,7 +1,7 @@
 /** Entry point of the process that measures the simulation: in one that has done other work it costs more. */
 import { measureSimulationCost } from './simulation-cost.ts';
 
-/** What to measure. */
+/** Message to the process. */
 export interface SimulationOrder {
   readonly calls: number;
 }

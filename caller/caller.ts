@@ -44,6 +44,6 @@ export interface CallRecord {
   /** Local UDP ports, which identify the call in the capture. */
   readonly ports: { readonly signalling: number; readonly media: number };
   readonly lines: readonly SaidLine[];
-  /** What the caller received, 8 kHz, from the first packet on. */
+  /** The audio that the caller received, 8 kHz, from the first packet on. */
   readonly heard: Int16Array;
 }

@@ -1,4 +1,4 @@
-/** What a caller's line adds to the voice: faint noise, a background, and an echo of the agent. */
+/** Sounds that a caller's line adds to the voice: faint noise, a background, and an echo of the agent. */
 import { CALLER_RATE_HZ, type Scene } from './scene.ts';
 
 /** More than the longest echo. */

@@ -140,8 +140,7 @@ function stretchesOf(packets: readonly SeenPacket[]): Stretch[] {
 }
 
 /**
- * Who was audible when in one call of a capture. A line lasts from its first to its last packet, audible or
- * not.
+ * The timeline of one call of a capture. A line lasts from its first to its last packet, audible or not.
  */
 export function timelineOf(datagrams: readonly CapturedDatagram[], record: CallRecord): Timeline {
   const { media } = record.ports;

@@ -1,4 +1,4 @@
-/** Who was audible when: the agent's speech and the caller's lines, on one clock (ms since 1970). */
+/** The audible voices over time: the agent's speech and the caller's lines, on one clock (ms since 1970). */
 import type { Meaning } from './scene.ts';
 
 /** A longer pause of the agent ends one span of its speech, ms. */

@@ -37,7 +37,7 @@ export interface AgentSettings {
 /** A running program. */
 export interface AgentProcess {
   processes(): Process[];
-  /** What the agent said in this call, by the name under which it stored it; null if it stored nothing. */
+  /** The messages that the agent stored under the name of this call; null if it stored none. */
   said(call: string): Promise<readonly string[] | null>;
   close(): Promise<void>;
 }

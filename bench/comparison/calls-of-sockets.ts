@@ -1,6 +1,6 @@
 /**
- * Which connection of a recogniser belongs to which call. Nothing in the protocol says so: the bench starts
- * one call at a time and announces it first. A connection that nothing announced replaces the one that closed
+ * Finds the call of each connection of a recogniser. Nothing in the protocol names it: the bench starts one
+ * call at a time and announces it first. A connection that was not announced replaces the one that closed
  * last.
  */
 export class CallsOfSockets<Cue> {
@@ -21,7 +21,7 @@ export class CallsOfSockets<Cue> {
     this.#cues.delete(call);
   }
 
-  /** A connection was made. Returns its call; null if it may be anybody's. */
+  /** A connection was made. Returns its call; null if that is not known. */
   connected(): string | null {
     return this.#expected.shift() ?? this.#left.pop() ?? null;
   }
@@ -42,7 +42,7 @@ export class CallsOfSockets<Cue> {
     this.#cueOfAll = cue;
   }
 
-  /** What a caller says at the moment. */
+  /** The line that a caller says at the moment. */
   cueOf(call: string | null): Cue {
     return (call === null ? undefined : this.#cues.get(call)) ?? this.#cueOfAll;
   }

@@ -15,10 +15,10 @@ import type { LivekitSettings, Side, SideKind } from './side.ts';
 /** Warm-up attempts; the first ones may fail on a busy machine. */
 const WARM_UPS = 3;
 const IDLE_MS = 5_000;
-/** What the steps take, for the estimate at the beginning. */
+/** Minutes of each step, for the estimate at the beginning. */
 const MINUTES = { round: 1.5, load: 2, fault: 0.5, start: 0.4 };
 
-/** What a run is made of. */
+/** Options of a run. */
 export interface ComparisonOptions {
   readonly results: ComparisonResults;
   readonly kinds: readonly SideKind[];

@@ -60,7 +60,7 @@ export interface Cue {
 
 /**
  * Starts the stand-in on a free port. Every message is sent `delayMs` after the audio it describes.
- * `onConnected` is told whose connection has been made.
+ * `onConnected` gets the call of each new connection.
  */
 export async function startCuedRecogniser({
   delayMs,

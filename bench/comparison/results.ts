@@ -9,7 +9,7 @@ export interface PlayedCall {
   readonly heard: CallResult;
 }
 
-/** What is known of one side's round beside its calls. */
+/** One side's round, without its calls. */
 export interface PlayedRound {
   readonly round: number;
   /** Calls that did not connect. */
@@ -100,7 +100,7 @@ export function blankSide(side: Pick<SideResults, 'id' | 'name' | 'setUp' | 'mis
   return { ...side, version: '', calls: [], rounds: [], idle: null, loads: [], isLoaded: false, faults: [] };
 }
 
-/** What a run must have in common with the one that it continues. */
+/** Properties that a run shares with the one that it continues. */
 export type RunIdentity = Pick<ComparisonResults, 'command' | 'revision'> &
   Pick<ComparisonResults['machine'], 'cpu' | 'cores' | 'node'>;
 
