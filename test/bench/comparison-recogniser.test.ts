@@ -2,7 +2,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { CallsOfSockets } from '#bench/comparison/calls-of-sockets.ts';
-import { startCuedRecogniser } from '#bench/comparison/recogniser.ts';
+import { type CuedRecogniser, startCuedRecogniser } from '#bench/comparison/recogniser.ts';
+
+const cleanups: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0).reverse()) cleanup();
+});
 
 describe('the connections of a recogniser', () => {
   it('belong to the calls in the order in which these were announced', () => {
@@ -35,25 +40,10 @@ describe('the connections of a recogniser', () => {
 });
 
 describe('the scripted recogniser', () => {
-  const cleanups: (() => void)[] = [];
-  afterEach(() => {
-    for (const cleanup of cleanups.splice(0)) cleanup();
-  });
-
   it('returns the words spoken so far at once, and the remaining words after the requested silence', async () => {
-    const recogniser = await startCuedRecogniser({ delayMs: 0 });
+    const recogniser = await start({ delayMs: 0 });
     recogniser.expect('call');
-    const socket = new WebSocket(
-      `${recogniser.url}/v1/listen?sample_rate=16000&endpointing=300&vad_events=true`,
-    );
-    cleanups.push(
-      () => socket.terminate(),
-      () => recogniser.close(),
-    );
-    // biome-ignore lint/suspicious/noExplicitAny: whatever came
-    const messages: any[] = [];
-    socket.on('message', (data) => messages.push(JSON.parse(String(data))));
-    await new Promise((resolve) => socket.once('open', resolve));
+    const { socket, messages } = await listen(recogniser, '&vad_events=true');
     recogniser.cue('call', {
       words: [
         { text: 'Good', endMs: 300 },
@@ -83,13 +73,9 @@ describe('the scripted recogniser', () => {
 });
 
 it('recognises a late line from the start of its voice, and rejects the vendorâ€™s voice', async () => {
-  const recogniser = await startCuedRecogniser({ delayMs: 0 });
+  const recogniser = await start({ delayMs: 0 });
   recogniser.expect('call');
-  const socket = new WebSocket(`${recogniser.url}/v1/listen?sample_rate=16000&endpointing=300`);
-  // biome-ignore lint/suspicious/noExplicitAny: whatever came
-  const messages: any[] = [];
-  socket.on('message', (data) => messages.push(JSON.parse(String(data))));
-  await new Promise((resolve) => socket.once('open', resolve));
+  const { socket, messages } = await listen(recogniser);
   socket.send(audio(400, 3_000));
   await expect.poll(() => messages.length, { timeout: 20_000 }).toBeGreaterThan(1);
   recogniser.cue('call', { words: [{ text: 'Good', endMs: 700 }], isStanding: false });
@@ -97,25 +83,19 @@ it('recognises a late line from the start of its voice, and rejects the vendorâ€
   socket.send(audio(400, 0));
   await expect.poll(() => messages.at(-1)?.speech_final, { timeout: 20_000 }).toBe(true);
   expect(messages.at(-1).channel.alternatives[0].transcript).toBe('Good');
-  socket.terminate();
   const voice = new WebSocket(`${recogniser.url}/v1/speak`);
   const status = await new Promise((resolve) =>
     voice.once('unexpected-response', (_request, response) => resolve(response.statusCode)),
   );
   expect(status).toBe(400);
   voice.on('error', () => undefined).terminate();
-  recogniser.close();
 });
 
 it('does not take what is softer than the caller for a voice', async () => {
   const connected: string[] = [];
-  const recogniser = await startCuedRecogniser({ delayMs: 0, onConnected: (call) => connected.push(call) });
+  const recogniser = await start({ delayMs: 0, onConnected: (call) => connected.push(call) });
   recogniser.expect('call', 800);
-  const socket = new WebSocket(`${recogniser.url}/v1/listen?sample_rate=16000&endpointing=300`);
-  // biome-ignore lint/suspicious/noExplicitAny: whatever came
-  const messages: any[] = [];
-  socket.on('message', (data) => messages.push(JSON.parse(String(data))));
-  await new Promise((resolve) => socket.once('open', resolve));
+  const { socket, messages } = await listen(recogniser);
   expect(connected).toEqual(['call']);
   recogniser.cue('call', { words: [{ text: 'Good', endMs: 300 }], isStanding: false });
   expect(recogniser.unheard).toBe(1);
@@ -125,9 +105,24 @@ it('does not take what is softer than the caller for a voice', async () => {
   await expect.poll(() => messages.at(-1)?.speech_final, { timeout: 20_000 }).toBe(true);
   expect(messages.at(-1).channel.alternatives[0].transcript).toBe('Good');
   expect(recogniser.unheard).toBe(0);
-  socket.terminate();
-  recogniser.close();
 });
+
+async function start(options: Parameters<typeof startCuedRecogniser>[0]): Promise<CuedRecogniser> {
+  const recogniser = await startCuedRecogniser(options);
+  cleanups.push(() => recogniser.close());
+  return recogniser;
+}
+
+/** Connects to the recogniser and collects its messages. */
+async function listen({ url }: CuedRecogniser, options = '') {
+  const socket = new WebSocket(`${url}/v1/listen?sample_rate=16000&endpointing=300${options}`);
+  cleanups.push(() => socket.terminate());
+  // biome-ignore lint/suspicious/noExplicitAny: whatever came
+  const messages: any[] = [];
+  socket.on('message', (data) => messages.push(JSON.parse(String(data))));
+  await new Promise((resolve) => socket.once('open', resolve));
+  return { socket, messages };
+}
 
 function audio(ms: number, peak: number): Buffer {
   const samples = Int16Array.from({ length: 16 * ms }, (_, index) => peak * Math.sin(index / 5));
