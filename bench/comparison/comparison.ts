@@ -6,7 +6,7 @@ import { breakEngines, type RunningSide } from './break-engines.ts';
 import { startBusyMeter, startCostMeter } from './cost.ts';
 import { FAULTS } from './engines.ts';
 import { loadSide } from './load.ts';
-import { losePackets } from './packet-loss.ts';
+import { losePackets, losePacketsNoMore } from './packet-loss.ts';
 import { CallStarter, playAll } from './play.ts';
 import type { ComparisonResults, PlayedCall, SideResults } from './results.ts';
 import { LOSS_SHARE, lossSceneOf, SCENE, scenesOf, WARM_UP_SCENE } from './script.ts';
@@ -36,7 +36,7 @@ export interface ComparisonOptions {
 export class Comparison {
   readonly #options: ComparisonOptions;
   readonly #startedMs = performance.now();
-  /** Sides that run at the moment, and packets that are lost. */
+  /** Sides that run at the moment. */
   readonly #open = new Set<() => Promise<void>>();
 
   constructor(options: ComparisonOptions) {
@@ -121,19 +121,16 @@ export class Comparison {
   }
 
   async #losing(port: number, play: () => Promise<void>): Promise<void> {
-    const loss = losePackets(port, LOSS_SHARE);
-    if ('missing' in loss) {
-      this.#options.results.lossMissing = loss.missing;
-      this.#report(`  ${SCENE.loss}: ${loss.missing}`);
+    const missing = losePackets(port, LOSS_SHARE);
+    if (missing !== null) {
+      this.#options.results.lossMissing = missing;
+      this.#report(`  ${SCENE.loss}: ${missing}`);
       return;
     }
-    const undo = async () => loss.undo();
-    this.#open.add(undo);
     try {
       await play();
     } finally {
-      loss.undo();
-      this.#open.delete(undo);
+      losePacketsNoMore();
     }
   }
 

@@ -52,7 +52,8 @@ export const FAULTS: readonly EngineFault[] = [
 ];
 
 /**
- * Starts the engines, and then an agent that uses them. Both end together, also when the agent does not start.
+ * Starts the engines, and then an agent that uses them. The engines end with the agent, and when it does not
+ * start.
  */
 export async function startWithEngines<Agent extends { close(): Promise<void> }>(
   start: (urls: EngineUrls) => Promise<Agent>,

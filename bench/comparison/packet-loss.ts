@@ -4,8 +4,11 @@ import { spawnSync } from 'node:child_process';
 /** The chain with the rule. By its name the next run finds what a run left that was killed. */
 const CHAIN = 'parley-comparison';
 
-/** Loses this share of the packets from now on. Returns how to undo it, or why it cannot be done here. */
-export function losePackets(port: number, share: number): { undo(): void } | { readonly missing: string } {
+/**
+ * Loses this share of the packets until `losePacketsNoMore` is called. Returns why that cannot be done here;
+ * null if it is done.
+ */
+export function losePackets(port: number, share: number): string | null {
   losePacketsNoMore();
   const rule = [
     ['--in-interface', 'lo', '--protocol', 'udp', '--dport', String(port)],
@@ -15,9 +18,9 @@ export function losePackets(port: number, share: number): { undo(): void } | { r
     iptables('--new-chain', CHAIN) ??
     iptables('--append', CHAIN, ...rule) ??
     iptables('--insert', 'INPUT', '--jump', CHAIN);
-  if (problem === null) return { undo: losePacketsNoMore };
+  if (problem === null) return null;
   losePacketsNoMore();
-  return { missing: `iptables cannot lose packets here: ${problem}` };
+  return `iptables cannot lose packets here: ${problem}`;
 }
 
 /** Removes the rule, whichever run has made it; does nothing if there is none. */
