@@ -3,16 +3,16 @@
  * means that the core stalled; the process then prints the start and end of the stall (ms since 1970).
  */
 import { writeSync } from 'node:fs';
+import { holdThread } from '#base/hold-thread.ts';
 
 const PERIOD_MS = 1;
 /** Timer delay that is normal without a stall. */
 const LATE_MS = 1;
 
-const never = new Int32Array(new SharedArrayBuffer(4));
 writeSync(1, '\n');
 for (;;) {
   const before = performance.now();
-  Atomics.wait(never, 0, 0, PERIOD_MS);
+  holdThread(PERIOD_MS);
   const lateMs = performance.now() - before - PERIOD_MS;
   if (lateMs < LATE_MS) continue;
   const now = Date.now();

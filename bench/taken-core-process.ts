@@ -3,6 +3,7 @@
  * own CPU time: what other programs take from it is made up for, as far as that needs no long piece.
  */
 import { writeSync } from 'node:fs';
+import { holdThread } from '#base/hold-thread.ts';
 
 const PERIOD_MS = 10;
 /** Longest piece, as a multiple of the usual one. */
@@ -10,7 +11,6 @@ const MOST_PIECES = 2;
 
 const share = Number(process.argv[2]);
 const starter = process.ppid;
-const never = new Int32Array(new SharedArrayBuffer(4));
 const startMs = performance.now();
 const startUsedMs = usedMs();
 writeSync(1, '\n');
@@ -19,7 +19,7 @@ while (process.ppid === starter) {
   let atMs = usedMs();
   const untilMs = atMs + Math.min(dueMs, MOST_PIECES * share * PERIOD_MS);
   while (atMs < untilMs) atMs = usedMs();
-  Atomics.wait(never, 0, 0, PERIOD_MS - ((performance.now() - startMs) % PERIOD_MS));
+  holdThread(PERIOD_MS - ((performance.now() - startMs) % PERIOD_MS));
 }
 
 function usedMs(): number {

@@ -28,6 +28,7 @@ interface Place {
 export class Pacer {
   readonly #clock: Clock;
   readonly #onTurn: (nowMs: number) => void;
+  readonly #holdThread: (ms: number) => void;
   readonly #wheel: Place[][] = Array.from({ length: WHEEL_SLOTS }, () => []);
   readonly #startMs: number;
   #tick = 0;
@@ -39,10 +40,14 @@ export class Pacer {
   #isClosed = false;
   #mostLateMs = 0;
 
-  /** `onTurn` is called once after each wake-up that ran ticks, however many. */
-  constructor(clock: Clock, onTurn: (nowMs: number) => void) {
+  /**
+   * `onTurn` is called once after each wake-up that ran ticks, however many. `holdThread` blocks the thread for
+   * less than a millisecond.
+   */
+  constructor(clock: Clock, onTurn: (nowMs: number) => void, holdThread: (ms: number) => void) {
     this.#clock = clock;
     this.#onTurn = onTurn;
+    this.#holdThread = holdThread;
     this.#startMs = clock.now();
   }
 
@@ -107,17 +112,30 @@ export class Pacer {
     if (this.#isClosed || (this.#timer && this.#timerTick <= tick)) return;
     this.#timer?.cancel();
     this.#timerTick = tick;
-    // Node's timers drop the fraction of a millisecond: the thread would wake up just before each tick, and
-    // wait one more millisecond.
-    const waitMs = Math.ceil(this.#startMs + tick * TICK_MS - this.#clock.now());
+    const waitMs = Math.floor(this.#startMs + tick * TICK_MS - this.#clock.now());
     this.#timer = this.#clock.after(Math.max(1, waitMs), this.#turn);
+  }
+
+  /**
+   * Node's timers know whole milliseconds only. They wake the thread up to one too early, and the rest is waited
+   * here: a packet sent up to a millisecond late, each time by another fraction, is jitter to the caller's phone.
+   * Returns the time.
+   */
+  #waitForTick(dueMs: number): number {
+    const nowMs = this.#clock.now();
+    const restMs = dueMs - nowMs;
+    if (restMs <= 0 || restMs >= 1) return nowMs;
+    this.#holdThread(restMs);
+    return Math.max(dueMs, this.#clock.now());
   }
 
   #turn = (): void => {
     this.#timer = null;
-    const nowMs = this.#clock.now();
-    this.#mostLateMs = Math.max(this.#mostLateMs, nowMs - this.#startMs - this.#timerTick * TICK_MS);
-    if (!this.#hasReadFirst && nowMs - this.#startMs - this.#timerTick * TICK_MS >= FRAME_MS) {
+    const timerDueMs = this.#startMs + this.#timerTick * TICK_MS;
+    const nowMs = this.#waitForTick(timerDueMs);
+    const lateMs = nowMs - timerDueMs;
+    this.#mostLateMs = Math.max(this.#mostLateMs, lateMs);
+    if (!this.#hasReadFirst && lateMs >= FRAME_MS) {
       this.#hasReadFirst = true;
       this.#timer = this.#clock.after(0, this.#turn);
       return;

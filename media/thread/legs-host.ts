@@ -3,6 +3,7 @@
  * them.
  */
 import { systemClock } from '#base/clock.ts';
+import { holdThread } from '#base/hold-thread.ts';
 import { createOwnAddresses } from '#base/own-addresses.ts';
 import { collectStartGarbage } from '#base/start-garbage.ts';
 import { Fault } from '#config/errors.ts';
@@ -40,7 +41,7 @@ export class LegsHost {
     this.#post = post;
     const log: MediaShared['log'] = (level, message, detail) => this.#log(level, message, detail);
     this.#detector = new SpeechDetector(systemClock, log);
-    this.#pacer = new Pacer(systemClock, (nowMs) => this.#flush(nowMs));
+    this.#pacer = new Pacer(systemClock, (nowMs) => this.#flush(nowMs), holdThread);
     this.#shared = {
       clock: systemClock,
       pacer: this.#pacer,

@@ -88,7 +88,11 @@ export async function fuzzRtp({
   const events = new EventBatcher();
   const detector = new SpeechDetector(clock, () => undefined);
   // As in the media thread, speech detection runs on each turn of the wheel.
-  const pacer = new Pacer(clock, () => detector.flush(clock.now()));
+  const pacer = new Pacer(
+    clock,
+    () => detector.flush(clock.now()),
+    (ms) => clock.stall(ms),
+  );
   const shared = mediaShared({ clock, pacer, events, detector });
   const peer = createSocket('udp4');
   peer.bind(0, '127.0.0.1');

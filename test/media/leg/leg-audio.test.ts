@@ -13,9 +13,13 @@ function host() {
   const detector = new SpeechDetector(clock, () => undefined);
   const shared: MediaShared = {
     clock,
-    pacer: new Pacer(clock, () => {
-      turns += 1;
-    }),
+    pacer: new Pacer(
+      clock,
+      () => {
+        turns += 1;
+      },
+      (ms) => clock.stall(ms),
+    ),
     events: new EventBatcher(),
     detector,
     isOwnAddress: () => false,

@@ -24,7 +24,11 @@ const OTHER = { identity: 'other', trackPublications: new Map() };
 describe('a leg in a room whose data overtakes participant updates', () => {
   const events = new EventBatcher();
   const clock = new ManualClock();
-  const pacer = new Pacer(clock, () => undefined);
+  const pacer = new Pacer(
+    clock,
+    () => undefined,
+    (ms) => clock.stall(ms),
+  );
   const detector = new SpeechDetector(systemClock, () => undefined);
   const reported: LegEvent[] = [];
   let leg: TransportLeg;

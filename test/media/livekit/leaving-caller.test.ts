@@ -21,7 +21,11 @@ async function openLeg({ mayRejoin = true } = {}) {
   const events = new EventBatcher();
   const shared = mediaShared({
     clock,
-    pacer: new Pacer(clock, () => undefined),
+    pacer: new Pacer(
+      clock,
+      () => undefined,
+      (ms) => clock.stall(ms),
+    ),
     events,
     detector: new SpeechDetector(systemClock, () => undefined),
   });

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import { systemClock } from '#base/clock.ts';
+import { holdThread } from '#base/hold-thread.ts';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
 import { openRooms } from '#control-plane/platform/open-rooms.ts';
@@ -31,7 +32,7 @@ describeNeeds(NEEDS)('a room that has ended', () => {
     const room = `room-${randomBytes(6).toString('hex')}`;
     await rooms.create(room, 60);
     const closed = Promise.withResolvers<void>();
-    const pacer = new Pacer(systemClock, () => undefined);
+    const pacer = new Pacer(systemClock, () => undefined, holdThread);
     await openLivekitSession(
       {
         leg: 1,

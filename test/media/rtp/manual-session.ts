@@ -25,7 +25,11 @@ export async function openManualSession(
   const events = new EventBatcher();
   const detector = new SpeechDetector(systemClock, () => undefined);
   const logged: string[] = [];
-  const pacer = new Pacer(clock, () => undefined);
+  const pacer = new Pacer(
+    clock,
+    () => undefined,
+    (ms) => clock.stall(ms),
+  );
   const shared = mediaShared({
     clock,
     pacer,
