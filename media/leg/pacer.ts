@@ -41,8 +41,8 @@ export class Pacer {
   #mostLateMs = 0;
 
   /**
-   * `onTurn` is called once after each wake-up that ran ticks, however many. `holdThread` blocks the thread for
-   * less than a millisecond.
+   * `onTurn` is called once after each wake-up that ran ticks, however many. `holdThread` blocks the thread
+   * for less than a millisecond.
    */
   constructor(clock: Clock, onTurn: (nowMs: number) => void, holdThread: (ms: number) => void) {
     this.#clock = clock;
@@ -117,8 +117,8 @@ export class Pacer {
   }
 
   /**
-   * Node's timers know whole milliseconds only. They wake the thread up to one too early, and the rest is waited
-   * here: a packet sent up to a millisecond late, each time by another fraction, is jitter to the caller's phone.
+   * Node's timers know whole milliseconds only. They wake the thread up to one too early, and the rest is
+   * waited here: packets that are late by another fraction each time are jitter to the caller's phone.
    * Returns the time.
    */
   #waitForTick(dueMs: number): number {
