@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Process } from '#test/journeys/process-tree.ts';
+import type { Product } from '#test/journeys/product.ts';
 import { roleOf } from './load-cpu.ts';
 
 /** Environment of a product that is profiled. */
@@ -17,6 +18,10 @@ export const PROFILED = { NODE_OPTIONS: '--perf-basic-prof' } as const;
 
 /** An odd rate, so that the samples do not keep step with the 5 ms of the media thread. */
 const SAMPLES_PER_SECOND = 4_999;
+/** A profile begins this long after the last call was placed. */
+const SETTLED_MS = 4_000;
+const PROFILE_MS = 15_000;
+const LEAST_SHOWN_MS = 0.05;
 
 /** CPU time per second of the profile, ms, by thread and then by kind of work. */
 export type CpuProfile = ReadonlyMap<string, ReadonlyMap<string, number>>;
@@ -47,8 +52,30 @@ const KINDS: readonly { readonly kind: string; readonly test: RegExp }[] = [
   { kind: 'JavaScript, built in', test: /^(Builtin|RegExp|Stub|Wasm):/ },
 ];
 
-/** Profiles these processes for a time. Throws if `perf` is not there or refuses. */
-export async function profileCpu(processes: readonly Process[], ms: number): Promise<CpuProfile> {
+/**
+ * Profiles the product with all its calls up, the last of which is placed in `placedMs`. Throws if `perf` is not
+ * there or refuses.
+ */
+export async function profileCalls(product: Product, placedMs: number): Promise<CpuProfile> {
+  await new Promise((resolve) => setTimeout(resolve, placedMs + SETTLED_MS));
+  return await profileCpu(product.processes(), PROFILE_MS);
+}
+
+/** ms of CPU per second of a call, for each thread by kind of work. */
+export function profileText(profile: CpuProfile, calls: number): string {
+  const sumOf = (kinds: ReadonlyMap<string, number>) => [...kinds.values()].reduce((sum, ms) => sum + ms, 0);
+  const lines = ['  CPU per second of a call, ms:'];
+  for (const [thread, kinds] of [...profile].sort(([, one], [, other]) => sumOf(other) - sumOf(one))) {
+    const total = sumOf(kinds) / calls;
+    if (total < LEAST_SHOWN_MS) continue;
+    lines.push(`    ${total.toFixed(2).padStart(6)}  ${thread}`);
+    for (const [kind, ms] of [...kinds].sort(([, one], [, other]) => other - one))
+      if (ms / calls >= LEAST_SHOWN_MS) lines.push(`    ${(ms / calls).toFixed(2).padStart(10)}  ${kind}`);
+  }
+  return lines.join('\n');
+}
+
+async function profileCpu(processes: readonly Process[], ms: number): Promise<CpuProfile> {
   const directory = mkdtempSync(join(tmpdir(), 'parley-profile-'));
   const file = join(directory, 'perf.data');
   try {

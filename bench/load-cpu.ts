@@ -61,6 +61,19 @@ export function watchThreads(product: readonly Process[]): () => ThreadShare[] {
   };
 }
 
+/** The threads that take at least a hundredth of the product's CPU, a line each. */
+export function threadsText(threads: readonly ThreadShare[]): string {
+  const all = threads.reduce((sum, { cores }) => sum + cores, 0);
+  return threads
+    .filter(({ cores }) => cores >= all / 100)
+    .map(
+      ({ name, cores, kernelCores, wakeUpsPerSecond }) =>
+        `    ${cores.toFixed(3)} (${kernelCores.toFixed(3)})  ${name}, ` +
+        `${wakeUpsPerSecond.toFixed(0)} wake-ups a second`,
+    )
+    .join('\n');
+}
+
 /** The role of a process, or its program. */
 export function roleOf(commandLine: string): string {
   return basename(commandLine.split(' ').at(-1) ?? '', '-entry.ts');

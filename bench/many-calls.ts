@@ -3,7 +3,7 @@
  * default settings; none may be refused or dropped. A load of 100 calls, for which the pacing budget holds,
  * runs first. `npm run bench:calls -- 20 50` makes 20 and then 50 calls instead.
  */
-import { type Product, startProduct } from '#test/journeys/product.ts';
+import { startProduct } from '#test/journeys/product.ts';
 import { callFigures } from './call-figures.ts';
 import {
   beforeCallsMs,
@@ -13,18 +13,15 @@ import {
   printTroubles,
   runCallLoad,
 } from './call-load.ts';
-import { type CpuProfile, PROFILED, profileCpu } from './cpu-profile.ts';
+import { PROFILED, profileCalls, profileText } from './cpu-profile.ts';
 import { type Figure, judge, toText } from './figures.ts';
+import { threadsText } from './load-cpu.ts';
 import { startStandIns } from './stand-ins.ts';
 
 const NUMBER = '+15550100043';
 const DEFAULT_LOADS = [100, 200];
 /** Four questions and two interruptions take half a minute. */
 const TURNS = 4;
-/** A profile begins this long after the last call was placed. */
-const SETTLED_MS = 4_000;
-const PROFILE_MS = 15_000;
-const LEAST_SHOWN_MS = 0.05;
 
 async function run(loads: readonly number[], isProfiled: boolean): Promise<void> {
   if (!loads.every((calls) => Number.isInteger(calls) && calls >= 1 && calls <= 300))
@@ -52,13 +49,15 @@ async function run(loads: readonly number[], isProfiled: boolean): Promise<void>
         const logged = product.log.length;
         const [result, profile] = await Promise.all([
           runCallLoad(product, { calls, turns: TURNS, number: NUMBER }),
-          isProfiled ? profileOf(product, calls) : null,
+          isProfiled
+            ? profileCalls(product, beforeCallsMs(calls) + (1_000 * calls) / CALLS_PER_SECOND)
+            : null,
         ]);
         printTroubles(result);
         printLogged(product.log.slice(logged));
         console.log(`  cores taken: ${coresOf(result)}`);
-        console.log(`  of the product’s, by thread (in the kernel):\n${threadsOf(result)}`);
-        if (profile) printProfile(profile, calls);
+        console.log(`  of the product’s, by thread (in the kernel):\n${threadsText(result.threads)}`);
+        if (profile) console.log(profileText(profile, calls));
         const ofLoad = [lostFigure(result), ...callFigures(result)];
         console.log(`\n${toText(ofLoad)}\n`);
         figures.push(...ofLoad);
@@ -70,27 +69,6 @@ async function run(loads: readonly number[], isProfiled: boolean): Promise<void>
     await standIns.close();
   }
   process.exitCode = figures.every(({ verdict }) => verdict.startsWith('met')) ? 0 : 1;
-}
-
-/** Profiles the product while all calls are up. */
-async function profileOf(product: Product, calls: number): Promise<CpuProfile> {
-  await new Promise((resolve) =>
-    setTimeout(resolve, beforeCallsMs(calls) + (1_000 * calls) / CALLS_PER_SECOND + SETTLED_MS),
-  );
-  return await profileCpu(product.processes(), PROFILE_MS);
-}
-
-/** Prints ms of CPU per second of a call. */
-function printProfile(profile: CpuProfile, calls: number): void {
-  const sumOf = (kinds: ReadonlyMap<string, number>) => [...kinds.values()].reduce((sum, ms) => sum + ms, 0);
-  console.log('  CPU per second of a call, ms:');
-  for (const [thread, kinds] of [...profile].sort(([, one], [, other]) => sumOf(other) - sumOf(one))) {
-    const total = sumOf(kinds) / calls;
-    if (total < LEAST_SHOWN_MS) continue;
-    console.log(`    ${total.toFixed(2).padStart(6)}  ${thread}`);
-    for (const [kind, ms] of [...kinds].sort(([, one], [, other]) => other - one))
-      if (ms / calls >= LEAST_SHOWN_MS) console.log(`    ${(ms / calls).toFixed(2).padStart(10)}  ${kind}`);
-  }
 }
 
 function lostFigure({ calls, troubles }: LoadResult): Figure {
@@ -111,18 +89,6 @@ function coresOf({ cores }: LoadResult): string {
   return Object.entries(cores)
     .map(([party, taken]) => `${party} ${taken.toFixed(2)}`)
     .join(', ');
-}
-
-/** The threads that take at least one in a hundred of what the product takes. */
-function threadsOf({ threads, cores }: LoadResult): string {
-  return threads
-    .filter((thread) => thread.cores >= cores.product / 100)
-    .map(
-      ({ name, cores, kernelCores, wakeUpsPerSecond }) =>
-        `    ${cores.toFixed(3)} (${kernelCores.toFixed(3)})  ${name}, ` +
-        `${wakeUpsPerSecond.toFixed(0)} wake-ups a second`,
-    )
-    .join('\n');
 }
 
 const isProfiled = process.argv.includes('--profile');

@@ -30,16 +30,19 @@ export interface WebLoadOptions {
   readonly calls: number;
   /** Plain turns per call, followed by half as many interruptions. */
   readonly turns: number;
+  /** Called once when the calls are placed. The load waits for it, too. */
+  readonly whileUp?: () => Promise<void>;
 }
 
 /** Places the calls, plays their scenes and returns the product's CPU seconds per call-minute. */
 export async function runWebLoad(
   product: Product,
-  { way, agentId, calls, turns }: WebLoadOptions,
+  { way, agentId, calls, turns, whileUp }: WebLoadOptions,
 ): Promise<number> {
   // The first call of a process loads and compiles, so it is not measured.
   await callAgent(product, { way, agentId, seed: 0, turns: 1 });
   const stopWatching = await watchProduct(product.processes(), { idleMs: IDLE_MS });
+  const watched = whileUp?.();
   const spans = await Promise.all(
     Array.from({ length: calls }, async (_, index): Promise<CallSpan> => {
       const placedMs = performance.now();
@@ -49,6 +52,7 @@ export async function runWebLoad(
     }),
   );
   const { samples, idlePerSecond } = stopWatching();
+  await watched;
   return cpuCost(samples, spans, idlePerSecond).perCallMinute;
 }
 
