@@ -20,7 +20,7 @@ export type CallMessage =
   | { readonly failed: string };
 
 const notifyParent = (message: CallMessage) => void process.send?.(message);
-process.once('message', async ({ grant, scene }: CallOrder) => {
+process.on('message', async ({ grant, scene }: CallOrder) => {
   const onLine = ({ text, words }: Line) => notifyParent({ line: { text, words } });
   const news: CallMessage = await speakerOf(scene)
     .then((speaker) => callInRoom(grant, prepareScene(scene, '.', speaker), onLine))

@@ -113,6 +113,8 @@ export class Comparison {
     const busyShare = busy();
     const lossScene = lossSceneOf(voice, round);
     if (isChosen(lossScene)) await this.#losing(mediaPort, () => play([lossScene]));
+    if (calls.length === 0)
+      throw new Error(`no scene of round ${round} was played; mend that and go on with --continue`);
     const unheard = await running.engines.countUnheard();
     if (unheard > 0) this.#report(`  ${unheard} lines did not reach the recogniser`);
     // A round counts only once it is whole: a run that is stopped before plays it again.
