@@ -53,8 +53,8 @@ const KINDS: readonly { readonly kind: string; readonly test: RegExp }[] = [
 ];
 
 /**
- * Profiles the product with all its calls up, the last of which is placed in `placedMs`. Throws if `perf` is not
- * there or refuses.
+ * Profiles the product with all its calls up, the last of which is placed in `placedMs`. Throws if `perf`
+ * is not there or refuses.
  */
 export async function profileCalls(product: Product, placedMs: number): Promise<CpuProfile> {
   await new Promise((resolve) => setTimeout(resolve, placedMs + SETTLED_MS));
