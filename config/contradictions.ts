@@ -23,6 +23,7 @@ interface CheckedSettings extends VendorSettings, Readonly<Partial<Record<Paired
   readonly RTPENGINE_INTERFACES?: unknown;
   readonly MASTER_KEY?: string | undefined;
   readonly MASTER_KEY_OLD: readonly string[];
+  readonly AZURE_REGION?: string | undefined;
   readonly LLM_DEFAULT?: string | undefined;
   readonly LOCAL_LLM_URL?: string | undefined;
   readonly LLM_ALLOWED?: readonly string[] | undefined;
@@ -67,6 +68,9 @@ export function contradictions(settings: CheckedSettings): string[] {
     problems.push('LLM_DEFAULT: must be one of LLM_ALLOWED');
   needs('TTS_PROVIDER', settings.TTS_PROVIDER);
   needs('ASR_PROVIDER', settings.ASR_PROVIDER);
+  const { AZURE_API_KEY, AZURE_BASE_URL, AZURE_REGION } = settings;
+  if (AZURE_API_KEY !== undefined && AZURE_BASE_URL === undefined && AZURE_REGION === undefined)
+    problems.push('AZURE_REGION: must be set together with AZURE_API_KEY, or else AZURE_BASE_URL');
   if (settings.RTP_PORT_MAX - settings.RTP_PORT_MIN < 9)
     problems.push('RTP_PORT_MAX: must be at least 9 above RTP_PORT_MIN');
   return problems;

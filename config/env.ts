@@ -255,6 +255,10 @@ const environmentSchema = z.object({
     )
     .optional(),
   ...vendorSettings,
+  AZURE_REGION: z
+    .string()
+    .regex(/^[a-z0-9]+$/, 'must be the short name of a region, such as westeurope')
+    .optional(),
   ...priceSettings,
   TEXT_IDLE_MINUTES: count.max(10_080).default(60),
   PUBLIC_RATE_PER_AGENT: count.default(60),

@@ -34,7 +34,7 @@ export interface RecognitionOffer {
 interface VendorRow {
   /** Language models it serves, the default first. */
   readonly languageModels?: Readonly<Record<string, ModelFacts>>;
-  /** Default base address of its speech API. */
+  /** Default base address of its speech API; `{region}` is the region of its settings. */
   readonly speechUrl?: string;
   readonly recognition?: RecognitionOffer;
   /** Voices, the default first. */
@@ -139,6 +139,47 @@ export const VENDORS = {
       order: 3,
       models: ['universal-3-5-pro', 'universal-streaming-english', 'universal-streaming-multilingual'],
     },
+  },
+  azure: {
+    speechUrl: 'https://{region}.api.cognitive.microsoft.com',
+    recognition: { order: 4, models: ['conversation', 'dictation'] },
+    voices: [
+      ...['Ava', 'Andrew', 'Emma', 'Brian'].map((name) => ({
+        id: `en-US-${name}MultilingualNeural`,
+        name: `${name} (multilingual)`,
+        languages: ['multilingual'],
+      })),
+      ...[
+        'en-US-Jenny',
+        'en-US-Guy',
+        'en-GB-Sonia',
+        'en-GB-Ryan',
+        'de-DE-Katja',
+        'de-DE-Conrad',
+        'fr-FR-Denise',
+        'fr-FR-Henri',
+        'es-ES-Elvira',
+        'es-ES-Alvaro',
+        'es-MX-Dalia',
+        'it-IT-Elsa',
+        'it-IT-Diego',
+        'nl-NL-Colette',
+        'nl-NL-Maarten',
+        'pt-BR-Francisca',
+        'pt-BR-Antonio',
+        'ja-JP-Nanami',
+        'ja-JP-Keita',
+        'zh-CN-Xiaoxiao',
+        'ko-KR-SunHi',
+        'pl-PL-Agnieszka',
+        'tr-TR-Emel',
+        'hi-IN-Swara',
+      ].map((voice) => ({
+        id: `${voice}Neural`,
+        name: `${voice.slice(6)} (${voice.slice(0, 5)})`,
+        languages: [voice.slice(0, 2)],
+      })),
+    ],
   },
 } as const satisfies Readonly<Record<string, VendorRow>>;
 

@@ -28,6 +28,8 @@ import { bytesOf, readModelTable, recommended } from './models/model-table.ts';
 import { PhraseCache } from './phrase-cache.ts';
 import type { Recognizer, SynthesisOutlook, Synthesizer } from './speech.ts';
 import { createAssemblyaiRecognizer } from './vendors/assemblyai.ts';
+import { createAzureRecognizer } from './vendors/azure.ts';
+import { createAzureSynthesizer } from './vendors/azure-speech.ts';
 import { createCartesiaSynthesizer } from './vendors/cartesia.ts';
 import { createDeepgramRecognizer } from './vendors/deepgram.ts';
 import { createDeepgramSynthesizer } from './vendors/deepgram-speech.ts';
@@ -234,6 +236,7 @@ const RECOGNIZERS = {
   deepgram: createDeepgramRecognizer,
   openai: createOpenaiRecognizer,
   assemblyai: createAssemblyaiRecognizer,
+  azure: createAzureRecognizer,
 } as const satisfies Record<RecognitionVendor, unknown>;
 
 const SYNTHESIZERS = {
@@ -241,6 +244,7 @@ const SYNTHESIZERS = {
   elevenlabs: createElevenlabsSynthesizer,
   cartesia: createCartesiaSynthesizer,
   deepgram: createDeepgramSynthesizer,
+  azure: createAzureSynthesizer,
 } as const satisfies Record<SynthesisVendor, unknown>;
 
 /**

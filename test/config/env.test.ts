@@ -160,6 +160,17 @@ describe('settings', () => {
     expect(problemsOf({ [name]: value, [`${vendor}_BASE_URL`]: 'http://127.0.0.1:1' })).toEqual([]);
   });
 
+  it('a key of Azure needs the region of its resource, or an address', () => {
+    expect(problemsOf({ AZURE_API_KEY: 'k' })).toEqual([
+      'AZURE_REGION: must be set together with AZURE_API_KEY, or else AZURE_BASE_URL',
+    ]);
+    expect(problemsOf({ AZURE_API_KEY: 'k', AZURE_REGION: 'West Europe' })).toEqual([
+      'AZURE_REGION: must be the short name of a region, such as westeurope',
+    ]);
+    expect(problemsOf({ AZURE_API_KEY: 'k', AZURE_REGION: 'westeurope' })).toEqual([]);
+    expect(problemsOf({ AZURE_API_KEY: 'k', AZURE_BASE_URL: 'http://127.0.0.1:1' })).toEqual([]);
+  });
+
   it('problems never repeat a given value', () => {
     fc.assert(
       fc.property(

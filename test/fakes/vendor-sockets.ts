@@ -25,19 +25,27 @@ export interface VendorConnection {
   /** Bytes received in all other messages. */
   audioBytes: number;
   isOpen: boolean;
-  /** Sends a message unless a fault prevents it. */
-  say(message: object | Buffer): void;
+  /** Sends a message unless a fault prevents it: a text and bytes as they are, anything else as JSON. */
+  say(message: object | Buffer | string): void;
   close(code: number): void;
+}
+
+/** Reads what a client sends. */
+interface VendorListener {
+  onJson?(message: Record<string, unknown>): void;
+  /** For a protocol whose texts are not JSON: gets them instead, and keeps the messages itself. */
+  onText?(text: string): void;
+  onAudio?(bytes: Buffer): void;
 }
 
 /** One vendor's side of the protocol. */
 export interface VendorProtocol {
   /** Accepts a connection and returns its message handler. Null answers the upgrade with 404. */
-  accept(
-    connection: VendorConnection,
-  ): { onJson(message: Record<string, unknown>): void; onAudio?(bytes: Buffer): void } | null;
+  accept(connection: VendorConnection): VendorListener | null;
   /** HTTP status that refuses the upgrade to this address; null, or absent: it is accepted. */
   refusalOf?(url: URL): number | null;
+  /** Reads the message in a request, which then counts as a connection. Absent: requests do not. */
+  messageOf?(body: Buffer): Record<string, unknown>;
   /** Answers a request after its body has been read. */
   answer?(request: IncomingMessage, body: Buffer, response: ServerResponse): void;
   /** True if the headers carry the right key. */
@@ -60,6 +68,8 @@ export async function startVendorServer(protocol: VendorProtocol): Promise<Vendo
   const http = createServer(async (request, response) => {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece as Buffer);
+    if (protocol.messageOf && (!fault || 'halfOpen' in fault) && protocol.mayEnter(request.headers))
+      connections.push(requestAs(request, response, protocol.messageOf(Buffer.concat(pieces))));
     if (fault && 'status' in fault) response.writeHead(fault.status).end();
     else if (fault) return;
     else if (!protocol.mayEnter(request.headers)) response.writeHead(401).end();
@@ -90,8 +100,9 @@ export async function startVendorServer(protocol: VendorProtocol): Promise<Vendo
         audioBytes: 0,
         isOpen: true,
         say(message) {
-          if (fault === null && accepted.readyState === accepted.OPEN)
-            accepted.send(Buffer.isBuffer(message) ? message : JSON.stringify(message));
+          if (fault !== null || accepted.readyState !== accepted.OPEN) return;
+          const isRaw = typeof message === 'string' || Buffer.isBuffer(message);
+          accepted.send(isRaw ? message : JSON.stringify(message));
         },
         close(code) {
           if (fault === null) accepted.close(code);
@@ -108,9 +119,10 @@ export async function startVendorServer(protocol: VendorProtocol): Promise<Vendo
           connection.audioBytes += data.length;
           return listener.onAudio?.(data);
         }
+        if (listener.onText) return listener.onText(String(data));
         const message = JSON.parse(String(data)) as Record<string, unknown>;
         connection.messages.push(message);
-        listener.onJson(message);
+        listener.onJson?.(message);
       });
     });
   });
@@ -127,12 +139,35 @@ export async function startVendorServer(protocol: VendorProtocol): Promise<Vendo
     },
     cut: () => {
       for (const socket of sockets.clients) socket.terminate();
+      http.closeAllConnections();
     },
     close: () => {
       for (const socket of upgraded) socket.destroy();
       return close();
     },
   };
+}
+
+function requestAs(
+  request: IncomingMessage,
+  response: ServerResponse,
+  message: Record<string, unknown>,
+): VendorConnection {
+  const url = new URL(request.url ?? '/', 'http://stand-in');
+  const seen: VendorConnection = {
+    path: url.pathname,
+    query: url.searchParams,
+    headers: request.headers,
+    messages: [message],
+    audioBytes: 0,
+    isOpen: true,
+    say: () => {},
+    close: () => response.destroy(),
+  };
+  response.on('close', () => {
+    seen.isOpen = false;
+  });
+  return seen;
 }
 
 /** Speech of a stand-in: a tone of 100 ms per word of the text. */

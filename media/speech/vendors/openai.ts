@@ -5,9 +5,7 @@
  */
 import { z } from 'zod';
 import type { Clock } from '#base/clock.ts';
-import { request } from '#base/undici.ts';
 import { isLiveModel, VENDORS } from '#config/vendors.ts';
-import { SampleReader } from '../audio/pcm-bytes.ts';
 import { toWav } from '../audio/wav.ts';
 import {
   type RecognitionOptions,
@@ -19,23 +17,22 @@ import {
   type Synthesizer,
 } from '../speech.ts';
 import { openUtteranceStream } from '../utterance-stream.ts';
-import { categoryOf } from './connection/vendor-status.ts';
+import { speakOverHttp } from './connection/http-speech.ts';
+import { requestVendor } from './connection/vendor-request.ts';
 import { authorization } from './openai-access.ts';
 import { createOpenaiLiveRecognizer } from './openai-live.ts';
 import type { SpeechVendorOptions } from './speech-access.ts';
 
+/** In messages: the address may be that of any server with these routes. */
+const VENDOR = 'The speech engine';
 const TRANSCRIPT_DEADLINE_MS = 8_000;
 /** Used for recordings if the requested model is live only. */
 const RECORDING_MODEL = 'gpt-transcribe';
-const SPEECH_STALL_MS = 5_000;
 const SPEECH_RATE_HZ = 24_000;
 const SPEECH_MODEL = 'tts-1';
 const DEFAULT_VOICE = 'alloy';
 /** A longer keyterm prompt is cut: the model reads at most 224 tokens. */
 const PROMPT_CHARS = 600;
-
-/** A shared instance: a stack trace would be the most expensive part of aborting a piece. */
-const LEFT = new Error('the speech is no longer wanted');
 
 const transcription = z.object({ text: z.string() });
 
@@ -94,21 +91,9 @@ function transcriptionsOf(options: SpeechVendorOptions) {
 }
 
 async function postForm(body: FormData, options: SpeechVendorOptions, signal: AbortSignal): Promise<unknown> {
-  let response: Response;
-  try {
-    response = await fetch(addressOf(options, '/audio/transcriptions'), {
-      method: 'POST',
-      body,
-      headers: authorization(options),
-      signal,
-    });
-  } catch (error) {
-    throw toSpeechError(error, signal, signal);
-  }
-  if (!response.ok) {
-    await response.body?.cancel();
-    throw refusal(response.status);
-  }
+  const url = addressOf(options, '/audio/transcriptions');
+  const headers = authorization(options);
+  const response = await requestVendor({ vendor: VENDOR, url, method: 'POST', headers, body, signal });
   return response.json().catch(() => null);
 }
 
@@ -123,65 +108,27 @@ export function createOpenaiSynthesizer(options: SpeechVendorOptions): Synthesiz
 
 async function* speak(
   text: string,
-  synthesis: SynthesisOptions,
+  { voiceId, speed, signal }: SynthesisOptions,
   options: SpeechVendorOptions,
 ): AsyncGenerator<SpeechChunk> {
   if (text.trim() === '') return;
-  const stalled = new AbortController();
-  const arm = () =>
-    options.clock.after(SPEECH_STALL_MS, () =>
-      stalled.abort(new SpeechError('stalled', `No audio for ${SPEECH_STALL_MS} ms`)),
-    );
-  let timer = arm();
-  try {
-    const body = JSON.stringify({
-      model: SPEECH_MODEL,
-      input: text,
-      voice: synthesis.voiceId ?? DEFAULT_VOICE,
-      response_format: 'pcm',
-      speed: synthesis.speed,
-    });
-    // Not `fetch`: its streams and objects cost twice as much as everything else, and this runs for every
-    // piece of every reply.
-    const response = await request(addressOf(options, '/audio/speech'), {
-      method: 'POST',
-      body,
-      headers: { 'content-type': 'application/json', ...authorization(options) },
-      signal: AbortSignal.any([synthesis.signal, stalled.signal]),
-    });
-    if (response.statusCode >= 300) {
-      response.body.dump().catch(() => undefined);
-      throw refusal(response.statusCode);
-    }
-    const samples = new SampleReader();
-    for await (const bytes of response.body as AsyncIterable<Uint8Array>) {
-      timer.cancel();
-      timer = arm();
-      const read = samples.read(bytes);
-      if (read.length > 0) yield { samples: read, sampleRateHz: SPEECH_RATE_HZ, words: null };
-    }
-  } catch (error) {
-    throw toSpeechError(error, synthesis.signal, stalled.signal);
-  } finally {
-    timer.cancel();
-    stalled.abort(LEFT);
-  }
+  const body = JSON.stringify({
+    model: SPEECH_MODEL,
+    input: text,
+    voice: voiceId ?? DEFAULT_VOICE,
+    response_format: 'pcm',
+    speed,
+  });
+  const speech = {
+    vendor: VENDOR,
+    url: addressOf(options, '/audio/speech'),
+    headers: { 'content-type': 'application/json', ...authorization(options) },
+    body,
+    rateHz: SPEECH_RATE_HZ,
+  };
+  yield* speakOverHttp(speech, { clock: options.clock, signal });
 }
 
 function addressOf(options: SpeechVendorOptions, path: string): string {
   return `${options.baseUrl.replace(/^ws/, 'http')}${path}`;
-}
-
-function refusal(status: number): SpeechError {
-  return new SpeechError(categoryOf(status), `The speech engine answered HTTP ${status}`);
-}
-
-function toSpeechError(error: unknown, caller: AbortSignal, stalled: AbortSignal): unknown {
-  if (caller.aborted) return caller.reason;
-  if (stalled.aborted) return stalled.reason;
-  return error instanceof SpeechError
-    ? error
-    : new SpeechError('connectivity', 'The speech engine could not be reached, or the connection broke', {
-        cause: error,
-      });
 }

@@ -20,5 +20,6 @@ export interface SpeechVendorOptions extends SpeechAccess {
 /** The configured access; by default the vendor's own address. */
 export function speechAccess(settings: Settings, vendor: RecognitionVendor | SynthesisVendor): SpeechAccess {
   const { apiKey, baseUrl = VENDORS[vendor].speechUrl } = vendorAccess(settings, vendor);
-  return { apiKey, baseUrl };
+  // Settings with a key and neither a region nor an address are refused at the start.
+  return { apiKey, baseUrl: baseUrl.replace('{region}', settings.AZURE_REGION ?? '') };
 }

@@ -7,7 +7,7 @@ import WebSocket from 'ws';
 import type { Clock, Timer } from '#base/clock.ts';
 import { EgressRefused } from '#base/egress.ts';
 import { SpeechError, type SpeechErrorCategory } from '../../speech.ts';
-import { categoryOf } from './vendor-status.ts';
+import { refusal } from './vendor-status.ts';
 
 /** Target of a socket. */
 export interface VendorSocketOptions {
@@ -16,6 +16,8 @@ export interface VendorSocketOptions {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly clock: Clock;
+  /** What an operator should do when the vendor refuses the key; absent: nothing is said. */
+  readonly keyAdvice?: string;
   /** Meaning of the vendor's close codes; without it, or if it returns null, the connection broke. */
   readonly categoryOfClose?: (code: number) => SpeechErrorCategory | null;
   /** Resolves the host instead of the system, for an address that a tenant chose. */
@@ -80,7 +82,7 @@ export class VendorSocket {
     this.#socket.on('unexpected-response', (_request, response) => {
       response.resume();
       const status = response.statusCode ?? 0;
-      this.fail(new SpeechError(categoryOf(status), `${vendor} refused the connection with HTTP ${status}`));
+      this.fail(refusal(status, `${vendor} refused the connection with HTTP ${status}`, options.keyAdvice));
     });
     this.#socket.on('error', (cause) => this.fail(failureOf(vendor, cause, maxMessageBytes)));
     this.#socket.on('close', (code) => {
