@@ -259,6 +259,7 @@ const environmentSchema = z.object({
     .string()
     .regex(/^[a-z0-9]+$/, 'must be the short name of a region, such as westeurope')
     .optional(),
+  GOOGLE_CLOUD_KEY_FILE: z.string().min(1).optional(),
   ...priceSettings,
   TEXT_IDLE_MINUTES: count.max(10_080).default(60),
   PUBLIC_RATE_PER_AGENT: count.default(60),

@@ -181,6 +181,16 @@ export const VENDORS = {
       })),
     ],
   },
+  // Gemini's keys do not open these APIs.
+  google_cloud: {
+    speechUrl: 'https://googleapis.com',
+    recognition: { order: 5, models: ['latest_long', 'telephony', 'latest_short', 'phone_call'] },
+    voices: ['Kore', 'Charon', 'Aoede', 'Puck', 'Leda', 'Fenrir', 'Zephyr', 'Orus'].map((name) => ({
+      id: `Chirp3-HD-${name}`,
+      name: `${name} (Chirp 3 HD)`,
+      languages: ['multilingual'],
+    })),
+  },
 } as const satisfies Readonly<Record<string, VendorRow>>;
 
 /** A vendor's name. */

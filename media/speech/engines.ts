@@ -34,6 +34,8 @@ import { createCartesiaSynthesizer } from './vendors/cartesia.ts';
 import { createDeepgramRecognizer } from './vendors/deepgram.ts';
 import { createDeepgramSynthesizer } from './vendors/deepgram-speech.ts';
 import { createElevenlabsSynthesizer } from './vendors/elevenlabs.ts';
+import { createGoogleRecognizer } from './vendors/google.ts';
+import { createGoogleSynthesizer } from './vendors/google-speech.ts';
 import { createOpenaiRecognizer, createOpenaiSynthesizer } from './vendors/openai.ts';
 import { speechAccess } from './vendors/speech-access.ts';
 
@@ -237,6 +239,7 @@ const RECOGNIZERS = {
   openai: createOpenaiRecognizer,
   assemblyai: createAssemblyaiRecognizer,
   azure: createAzureRecognizer,
+  google_cloud: createGoogleRecognizer,
 } as const satisfies Record<RecognitionVendor, unknown>;
 
 const SYNTHESIZERS = {
@@ -245,6 +248,7 @@ const SYNTHESIZERS = {
   cartesia: createCartesiaSynthesizer,
   deepgram: createDeepgramSynthesizer,
   azure: createAzureSynthesizer,
+  google_cloud: createGoogleSynthesizer,
 } as const satisfies Record<SynthesisVendor, unknown>;
 
 /**

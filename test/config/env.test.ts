@@ -171,6 +171,10 @@ describe('settings', () => {
     expect(problemsOf({ AZURE_API_KEY: 'k', AZURE_BASE_URL: 'http://127.0.0.1:1' })).toEqual([]);
   });
 
+  it('the key file of a service account takes the place of Google Cloud’s key', () => {
+    expect(problemsOf({ ASR_PROVIDER: 'google_cloud', GOOGLE_CLOUD_KEY_FILE: '/k.json' })).toEqual([]);
+  });
+
   it('problems never repeat a given value', () => {
     fc.assert(
       fc.property(

@@ -13,11 +13,14 @@ import { SpeechError, type SpeechErrorCategory } from '../speech.ts';
 import { AZURE_KEY_ADVICE } from './azure-access.ts';
 import { type AzureMessage, audioMessage, readMessage, textMessage } from './azure-messages.ts';
 import { AzureTurn, newId } from './azure-turn.ts';
+import type { TurnConnection, TurnEvent } from './connection/turn-stream.ts';
 import { VendorSocket } from './connection/vendor-socket.ts';
 
 /** 100 ns, the vendor's unit of time. */
 const TICKS_PER_MS = 10_000;
 const STREAM_LENGTH_UNKNOWN = 0;
+/** The vendor ends a connection after ten minutes. */
+const LIFE_MS = 540_000;
 const CLOSE_CATEGORIES: Readonly<Record<number, SpeechErrorCategory>> = {
   1002: 'bad_request',
   1003: 'bad_request',
@@ -49,22 +52,6 @@ const phrase = z.object({
   Duration: z.number().nullish(),
 });
 
-/** What a connection reports; nothing follows `failed`. Times are ms since the start of the turn. */
-export type AzureEvent =
-  | { readonly type: 'opened' }
-  /** The vendor has heard something in the audio. */
-  | { readonly type: 'reacted' }
-  | { readonly type: 'interim'; readonly text: string }
-  | {
-      readonly type: 'phrase';
-      readonly text: string;
-      readonly startMs: number | null;
-      readonly endMs: number | null;
-    }
-  /** Everything sent is settled; the next audio begins another turn. */
-  | { readonly type: 'turn-ended' }
-  | { readonly type: 'failed'; readonly error: SpeechError };
-
 /** How to connect. */
 export interface AzureConnectionOptions {
   readonly url: URL;
@@ -74,11 +61,11 @@ export interface AzureConnectionOptions {
   readonly rateHz: number;
   readonly keyterms: readonly string[];
   readonly clock: Clock;
-  readonly onEvent: (event: AzureEvent) => void;
+  readonly onEvent: (event: TurnEvent) => void;
 }
 
 /** A connection; connects at once. */
-export class AzureConnection {
+export class AzureConnection implements TurnConnection {
   readonly #options: AzureConnectionOptions;
   readonly #socket: VendorSocket;
   readonly #id = newId();
@@ -112,29 +99,29 @@ export class AzureConnection {
     this.#sendText('speech.config', newId(), CONFIG);
   }
 
-  /** Ms since it was opened. */
-  get ageMs(): number {
-    return this.#options.clock.now() - this.#startedAtMs;
-  }
-
   get isInTurn(): boolean {
     return this.#turn !== null;
   }
 
-  /** Sends samples, in a new turn if there is none. Not allowed between `endTurn` and its `turn-ended`. */
+  get isOld(): boolean {
+    return this.isInTurn && this.isSpent;
+  }
+
+  get isSpent(): boolean {
+    return this.#options.clock.now() - this.#startedAtMs > LIFE_MS;
+  }
+
   send(samples: Int16Array): void {
     const turn = this.#turn ?? this.#begin();
     this.#sendAudio(turn, new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength));
   }
 
-  /** Ends the audio of the turn, which settles it. */
   endTurn(): void {
     if (!this.#turn || this.#turn.isEnding) return;
     this.#turn.isEnding = true;
     this.#sendAudio(this.#turn, new Uint8Array(0));
   }
 
-  /** Fails it for this reason. */
   fail(error: SpeechError): void {
     this.#socket.fail(error);
   }
@@ -198,7 +185,7 @@ export class AzureConnection {
     const startMs = msOf(heard?.Offset);
     const durationMs = msOf(heard?.Duration);
     const endMs = startMs === null || durationMs === null ? null : startMs + durationMs;
-    this.#report({ type: 'phrase', text, startMs, endMs });
+    this.#report({ type: 'phrase', text, startMs, endMs, language: null });
   }
 
   /** The vendor may close a connection whose turns are not acknowledged. */
@@ -212,7 +199,7 @@ export class AzureConnection {
     this.#sendText('telemetry', turn.requestId, turn.telemetry(now, opened));
   }
 
-  #report(event: AzureEvent): void {
+  #report(event: TurnEvent): void {
     this.#options.onEvent(event);
   }
 }

@@ -10,6 +10,7 @@ import type { Emotion, SynthesisOptions, Synthesizer } from '../speech.ts';
 import { ssmlElement, xmlText } from '../text/ssml.ts';
 import { AZURE_KEY_ADVICE, AZURE_VOICES, authorization, partAddress } from './azure-access.ts';
 import { speakOverHttp } from './connection/http-speech.ts';
+import { refusal } from './connection/vendor-status.ts';
 import { localeOf } from './locales.ts';
 import type { SpeechVendorOptions } from './speech-access.ts';
 
@@ -60,7 +61,8 @@ export function createAzureSynthesizer(options: SpeechVendorOptions): Synthesize
         headers,
         body: ssmlOf(text, synthesis),
         rateHz,
-        keyAdvice: AZURE_KEY_ADVICE,
+        refusalOf: (status: number) =>
+          refusal(status, `Azure answered HTTP ${status}`, AZURE_KEY_ADVICE),
       };
       yield* speakOverHttp(speech, { clock, signal: synthesis.signal });
     },

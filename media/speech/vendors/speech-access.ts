@@ -10,6 +10,8 @@ export interface SpeechAccess {
   readonly baseUrl: string;
   /** Absent only for a self-hosted server. */
   readonly apiKey: string | undefined;
+  /** A file with the key of a service account; used instead of `apiKey`. */
+  readonly keyFile?: string | undefined;
 }
 
 /** What the engine of a vendor needs. */
@@ -21,5 +23,9 @@ export interface SpeechVendorOptions extends SpeechAccess {
 export function speechAccess(settings: Settings, vendor: RecognitionVendor | SynthesisVendor): SpeechAccess {
   const { apiKey, baseUrl = VENDORS[vendor].speechUrl } = vendorAccess(settings, vendor);
   // Settings with a key and neither a region nor an address are refused at the start.
-  return { apiKey, baseUrl: baseUrl.replace('{region}', settings.AZURE_REGION ?? '') };
+  return {
+    apiKey,
+    baseUrl: baseUrl.replace('{region}', settings.AZURE_REGION ?? ''),
+    ...(vendor === 'google_cloud' ? { keyFile: settings.GOOGLE_CLOUD_KEY_FILE } : {}),
+  };
 }

@@ -1,4 +1,4 @@
-/** A synthesis by one POST whose answer is raw audio, passed on as it arrives. */
+/** A synthesis by one POST, whose answer is passed on as it arrives. */
 import type { Clock } from '#base/clock.ts';
 import { request } from '#base/undici.ts';
 import { SampleReader } from '../../audio/pcm-bytes.ts';
@@ -7,6 +7,8 @@ import { refusal } from './vendor-status.ts';
 
 /** Longest wait for the first byte, and between bytes, ms. */
 const STALL_MS = 5_000;
+/** Read of a refusal. */
+const MAX_REFUSAL_CHARS = 16_384;
 
 /** A shared instance: a stack trace would be the most expensive part of aborting a piece. */
 const LEFT = new Error('the speech is no longer wanted');
@@ -18,23 +20,35 @@ export interface HttpSpeech {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Of the answer: mono 16-bit little-endian samples, Hz. */
+  /** Rate of the answer, Hz. */
   readonly rateHz: number;
-  /** What an operator should do when the vendor refuses the key; absent: nothing is said. */
-  readonly keyAdvice?: string;
+  /** Finds the samples in the bytes of the answer; absent: it is mono 16-bit little-endian samples. */
+  readonly readSamples?: (body: AsyncIterable<Uint8Array>) => AsyncIterable<Int16Array>;
+  /** The error for an answer without success, from its status and the beginning of its body. */
+  readonly refusalOf?: (status: number, body: string) => SpeechError;
 }
 
 /** Speaks; throws `SpeechError`, or the signal's reason as soon as it is aborted. */
 export async function* speakOverHttp(
-  { vendor, url, headers, body, rateHz, keyAdvice }: HttpSpeech,
+  speech: HttpSpeech,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): AsyncGenerator<SpeechChunk> {
+  const { vendor, url, headers, body, rateHz, readSamples = rawSamples } = speech;
   const stalled = new AbortController();
   const arm = () =>
     clock.after(STALL_MS, () =>
       stalled.abort(new SpeechError('stalled', `${vendor} sent no audio for ${STALL_MS} ms`)),
     );
   let timer = arm();
+  /** A pause of its reader is none of the vendor. */
+  async function* watched(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const piece of bytes) {
+      timer.cancel();
+      yield piece;
+      timer = arm();
+    }
+    timer.cancel();
+  }
   try {
     // Not `fetch`: its streams and objects cost twice as much as everything else, and this runs for every
     // piece of every reply.
@@ -44,19 +58,11 @@ export async function* speakOverHttp(
       headers: { ...headers },
       signal: AbortSignal.any([signal, stalled.signal]),
     });
-    if (response.statusCode >= 300) {
-      response.body.dump().catch(() => undefined);
-      throw refusal(response.statusCode, `${vendor} answered HTTP ${response.statusCode}`, keyAdvice);
-    }
-    const samples = new SampleReader();
-    for await (const bytes of response.body as AsyncIterable<Uint8Array>) {
-      timer.cancel();
-      const read = samples.read(bytes);
-      if (read.length > 0) yield { samples: read, sampleRateHz: rateHz, words: null };
+    if (response.statusCode >= 300) throw await refusalOf(speech, response);
+    for await (const samples of readSamples(watched(response.body))) {
+      if (samples.length > 0) yield { samples, sampleRateHz: rateHz, words: null };
       // What has arrived already must not be played after an interruption.
       signal.throwIfAborted();
-      // A pause of the reader is none of the vendor.
-      timer = arm();
     }
   } catch (error) {
     throw failureOf(vendor, error, { caller: signal, stalled: stalled.signal });
@@ -64,6 +70,27 @@ export async function* speakOverHttp(
     timer.cancel();
     stalled.abort(LEFT);
   }
+}
+
+async function* rawSamples(body: AsyncIterable<Uint8Array>): AsyncGenerator<Int16Array> {
+  const reader = new SampleReader();
+  for await (const bytes of body) yield reader.read(bytes);
+}
+
+async function refusalOf(
+  { vendor, refusalOf: explain }: HttpSpeech,
+  { statusCode, body }: Awaited<ReturnType<typeof request>>,
+): Promise<SpeechError> {
+  if (!explain) {
+    body.dump().catch(() => undefined);
+    return refusal(statusCode, `${vendor} answered HTTP ${statusCode}`);
+  }
+  let text = '';
+  for await (const piece of body) {
+    text += String(piece);
+    if (text.length > MAX_REFUSAL_CHARS) break;
+  }
+  return explain(statusCode, text);
 }
 
 function failureOf(

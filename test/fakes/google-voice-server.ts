@@ -1,0 +1,68 @@
+/**
+ * A stand-in for Google's Text-to-Speech: `POST /v1/text:synthesize`, answered with base64 in JSON. Like the
+ * vendor, it answers a wrong API key with 400, and fields that it does not know as well.
+ */
+import type { ServerResponse } from 'node:http';
+import { startVendorServer, toneFor, type VendorServer } from './vendor-sockets.ts';
+
+/** A request, as this stand-in accepts it. */
+interface SynthesisRequest {
+  readonly input: { readonly text: string };
+  readonly voice: { readonly languageCode: string; readonly name: string };
+  readonly audioConfig: {
+    readonly audioEncoding: string;
+    readonly sampleRateHertz: number;
+    readonly speakingRate?: number;
+  };
+}
+
+/** Starts the stand-in. */
+export async function startGoogleVoiceServer({
+  apiKey,
+}: {
+  readonly apiKey?: string;
+} = {}): Promise<VendorServer> {
+  return startVendorServer({
+    mayEnter: () => true,
+    accept: () => null,
+    messageOf: (body) => {
+      const request = JSON.parse(String(body)) as SynthesisRequest;
+      return { ...request, text: request.input.text };
+    },
+    answer(request, body, response) {
+      if (request.method !== 'POST' || request.url !== '/v1/text:synthesize')
+        return void response.writeHead(404).end();
+      if (apiKey !== undefined && request.headers['x-goog-api-key'] !== apiKey)
+        return refuse(response, 'API key not valid. Please pass a valid API key.', 'API_KEY_INVALID');
+      const asked = JSON.parse(String(body)) as SynthesisRequest;
+      if (!isUnderstood(asked)) return refuse(response, 'Invalid JSON payload received.', 'BAD_REQUEST');
+      const samples = toneFor(asked.input.text, asked.audioConfig.sampleRateHertz);
+      const audioContent = Buffer.from(samples.buffer).toString('base64');
+      response.setHeader('content-type', 'application/json; charset=UTF-8');
+      const answer = JSON.stringify({ audioContent }, null, 2);
+      response.write(answer.slice(0, 1_000));
+      response.end(answer.slice(1_000));
+    },
+  });
+}
+
+function isUnderstood({ input, voice, audioConfig, ...others }: SynthesisRequest): boolean {
+  const { audioEncoding, sampleRateHertz, speakingRate = 1, ...unknown } = audioConfig;
+  return (
+    Object.keys({ ...others, ...unknown }).length === 0 &&
+    Object.keys(input).join() === 'text' &&
+    /^[a-z]{2,3}-[A-Z]{2}$/.test(voice.languageCode) &&
+    voice.name.startsWith(`${voice.languageCode}-`) &&
+    audioEncoding === 'PCM' &&
+    [8_000, 16_000, 24_000, 48_000].includes(sampleRateHertz) &&
+    speakingRate >= 0.25 &&
+    speakingRate <= 2
+  );
+}
+
+function refuse(response: ServerResponse, message: string, reason: string): void {
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'googleapis.com' }];
+  response
+    .writeHead(400, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ error: { code: 400, message, status: 'INVALID_ARGUMENT', details } }));
+}
