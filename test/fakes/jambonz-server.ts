@@ -1,6 +1,6 @@
 /**
  * A stand-in for a speech server that an agent's owner runs with the custom speech API of jambonz:
- * recognition at `WS /stt` and a voice at `POST /tts`. An energy detector finds speech in the audio; whenever
+ * recognition at `WS /stt`, and a voice at `POST /tts` or `WS /tts`. An energy detector finds speech in the audio; whenever
  * an utterance ends (silence, or `stop`), the next scripted line is its transcript. After `stop` it closes
  * the connection.
  *
@@ -37,12 +37,22 @@ export interface JambonzServerOptions {
   readonly pieceBytes?: number;
   /** Pause between pieces, ms. Default 0. */
   readonly pieceMs?: number;
+  /** The streamed voice comes as base64 in JSON. */
+  readonly isBase64?: boolean;
+  /** The streamed voice has this rate, whatever was asked for, Hz. */
+  readonly streamRateHz?: number;
+  /** The streamed voice reports this error instead of audio. */
+  readonly voiceError?: object;
+  /** Closes the connection after a text. */
+  readonly closesAfterText?: boolean;
 }
 
 /** A running stand-in. */
 export interface JambonzServer extends VendorServer {
   readonly sttUrl: string;
   readonly ttsUrl: string;
+  /** Of the streamed voice. */
+  readonly streamUrl: string;
   /** Requests for a voice, in order of arrival. */
   readonly texts: readonly { readonly body: Record<string, unknown>; isAborted: boolean }[];
 }
@@ -59,8 +69,10 @@ export async function startJambonzServer(options: JambonzServerOptions = {}): Pr
   const server = await startVendorServer({
     mayEnter: ({ authorization }) =>
       options.apiKey === undefined || authorization === `Bearer ${options.apiKey}`,
-    accept: (connection) =>
-      connection.path === '/stt' ? listen(connection, options, { takeLine, peekLine }) : null,
+    accept(connection) {
+      if (connection.path === '/tts') return stream(connection, options);
+      return connection.path === '/stt' ? listen(connection, options, { takeLine, peekLine }) : null;
+    },
     answer(request, body, response) {
       const text = { body: JSON.parse(String(body)) as Record<string, unknown>, isAborted: false };
       texts.push(text);
@@ -73,6 +85,7 @@ export async function startJambonzServer(options: JambonzServerOptions = {}): Pr
   return Object.defineProperties(server as JambonzServer, {
     sttUrl: { value: `${server.url}/stt` },
     ttsUrl: { value: `${server.url.replace('ws', 'http')}/tts` },
+    streamUrl: { value: `${server.url}/tts` },
     texts: { value: texts },
   });
 }
@@ -115,6 +128,38 @@ function listen(
       if (type !== 'stop') return;
       if (ear?.hasSpeech) send(takeLine(), true);
       later(() => connection.close(1000));
+    },
+  };
+}
+
+/** The streaming API: refuses messages that it does not know, and texts after `stop`. */
+function stream(
+  connection: VendorConnection,
+  { pieceBytes = 2_001, pieceMs = 0, ...options }: JambonzServerOptions,
+): ReturnType<VendorProtocol['accept']> {
+  const rateHz = options.streamRateHz ?? Number(connection.query.get('sampleRate'));
+  const isBase64 = options.isBase64 === true;
+  let text = '';
+  let isStopped = false;
+  connection.say({ type: 'connect', data: { sample_rate: rateHz, base64_encoding: isBase64 } });
+  const flush = async () => {
+    if (options.voiceError) return connection.say(options.voiceError);
+    const bytes = Buffer.from(toneFor(text, rateHz).buffer);
+    text = '';
+    for (let at = 0; at < bytes.length && !isStopped; at += pieceBytes) {
+      if (at > 0 && pieceMs > 0) await new Promise((resolve) => setTimeout(resolve, pieceMs));
+      const piece = bytes.subarray(at, at + pieceBytes);
+      connection.say(isBase64 ? { type: 'data', data: { audio: piece.toString('base64') } } : piece);
+    }
+    if (options.closesAfterText) connection.close(1000);
+  };
+  return {
+    onJson(message) {
+      if (isStopped || !['stream', 'flush', 'stop'].includes(String(message['type'])))
+        return connection.close(1008);
+      if (message['type'] === 'stream') text += String(message['text']);
+      if (message['type'] === 'flush') void flush();
+      if (message['type'] === 'stop') isStopped = true;
     },
   };
 }

@@ -21,9 +21,13 @@ export async function customSpeechProblems(
   return problems;
 }
 
-/** The scheme of an address: jambonz' recognition runs over a WebSocket. */
-function schemeOf(part: keyof CustomSpeech, { protocol }: { readonly protocol: string }): 'ws' | 'http' {
-  return part === 'asr' && protocol === 'jambonz' ? 'ws' : 'http';
+/** The scheme of an address: jambonz' recognition runs over a WebSocket, and its voices may. */
+function schemeOf(
+  part: keyof CustomSpeech,
+  { protocol, url }: { readonly protocol: string; readonly url: string },
+): 'ws' | 'http' {
+  const isSocket = part === 'asr' || /^wss?:/i.test(url);
+  return protocol === 'jambonz' && isSocket ? 'ws' : 'http';
 }
 
 async function addressProblems(

@@ -6,6 +6,7 @@ import { createDecoders } from '../pool/decoders.ts';
 import type { Recognizer, Synthesizer } from '../speech.ts';
 import { createHttpVoice } from './http-voice.ts';
 import { createJambonzRecognizer } from './jambonz-recognizer.ts';
+import { createJambonzVoice } from './jambonz-voice.ts';
 import { limitWords } from './limited-words.ts';
 import { Mp3Decoder } from './mp3-decoder.ts';
 import { createOwnOpenaiRecognizer } from './openai-recognizer.ts';
@@ -43,13 +44,21 @@ export class CustomSpeech {
 
   /** The voice of an agent. */
   synthesizer(agentId: string, own: PlannedVoice): Synthesizer {
-    return createHttpVoice(engineId(agentId, own), own, { ...this.#deps, mp3: this.#mp3 });
+    const id = engineId(agentId, own);
+    return isStreaming(own)
+      ? createJambonzVoice(id, own, this.#deps)
+      : createHttpVoice(id, own, { ...this.#deps, mp3: this.#mp3 });
   }
 
   #create(id: string, own: PlannedRecognizer): Recognizer {
     const create = { jambonz: createJambonzRecognizer, openai: createOwnOpenaiRecognizer }[own.protocol];
     return limitWords(create(id, own, this.#deps), this.#deps.clock);
   }
+}
+
+/** jambonz' protocol has two APIs for voices; the address says which one. */
+function isStreaming({ protocol, url }: PlannedVoice): boolean {
+  return protocol === 'jambonz' && /^wss?:/i.test(url);
 }
 
 /**

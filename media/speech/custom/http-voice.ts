@@ -5,17 +5,13 @@
 import type { Clock, Timer } from '#base/clock.ts';
 import type { PlannedVoice } from '#config/custom-speech.ts';
 import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from '../speech.ts';
+import { AudioLimit } from './audio-limit.ts';
 import type { Mp3Decoder } from './mp3-decoder.ts';
 import { bearer, brokenRequest, OWN_SERVER, type OwnServerDeps, refusalOf } from './own-server.ts';
 import { type AudioReader, notSpeech, PcmReader, WavReader } from './pcm-reader.ts';
 
 /** Longest wait for the first byte, and between bytes, ms. */
 const STALL_MS = 5_000;
-/** Most audio for a text, and time for it: this much, and more for each character, ms. Speech takes 80. */
-const LEAST_LIMIT_MS = 15_000;
-const LIMIT_MS_PER_CHARACTER = 400;
-/** A minute of the usual quality for music, which speech does not need. */
-const MAX_MP3_BYTES = 2 * 2 ** 20;
 const OPENAI_MODEL = 'tts-1';
 const OPENAI_VOICE = 'alloy';
 /**
@@ -214,49 +210,6 @@ async function* decoded(
     signal.throwIfAborted();
     yield limit.add({ samples: samples.subarray(at, at + PIECE_SAMPLES), sampleRateHz });
   }
-}
-
-/** How much audio a text may have: an endless answer ends here. */
-class AudioLimit {
-  readonly longestMs: number;
-  readonly #text: string;
-  #ms = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-    this.longestMs = LEAST_LIMIT_MS + LIMIT_MS_PER_CHARACTER * text.length;
-  }
-
-  add({ samples, sampleRateHz }: Omit<SpeechChunk, 'words'>): SpeechChunk {
-    this.#ms += (samples.length * 1_000) / sampleRateHz;
-    if (this.#ms > this.longestMs) throw tooMuch(`${this.longestMs} ms of audio`, this.#text);
-    return { samples, sampleRateHz, words: null };
-  }
-
-  /** A whole file, in pieces. */
-  async wholeMp3(body: AsyncIterable<Uint8Array>): Promise<readonly Uint8Array[]> {
-    const file: Uint8Array[] = [];
-    let length = 0;
-    for await (const bytes of body) {
-      length += bytes.length;
-      if (length > MAX_MP3_BYTES) throw tooMuch(`${MAX_MP3_BYTES} bytes of MP3`, this.#text);
-      file.push(bytes);
-    }
-    return file;
-  }
-
-  /** A text that could be spoken must have had audio. */
-  end(): void {
-    if (this.#ms === 0 && /[\p{L}\p{N}]/u.test(this.#text))
-      throw new SpeechError('unavailable', `${OWN_SERVER} sent no audio for a text`);
-  }
-}
-
-function tooMuch(what: string, text: string): SpeechError {
-  return new SpeechError(
-    'unavailable',
-    `${OWN_SERVER} sent more than ${what} for a text of ${text.length} characters`,
-  );
 }
 
 function addressOf({ protocol, url }: PlannedVoice): string {

@@ -5,13 +5,11 @@
  * ones.
  */
 import type { PlannedRecognizer } from '#config/custom-speech.ts';
-import { httpAddress } from '#config/custom-speech.ts';
 import { levelDb, RateConverter } from '../../dsp/pcm.ts';
 import { PendingFinalises } from '../pending-finalises.ts';
 import { type RecognitionOptions, type RecognitionStream, type Recognizer, SpeechError } from '../speech.ts';
-import { guardedLookup } from './guarded-lookup.ts';
 import { type ConnectionEvent, JambonzConnection } from './jambonz-connection.ts';
-import { bearer, brokenRequest, OWN_SERVER, type OwnServerDeps } from './own-server.ts';
+import { brokenRequest, OWN_SERVER, type OwnServerDeps, socketTarget } from './own-server.ts';
 
 /** Longest wait for the results after `stop`, ms. */
 const FINALISE_TIMEOUT_MS = 2_000;
@@ -29,12 +27,13 @@ export function createJambonzRecognizer(id: string, own: PlannedRecognizer, deps
     givesInterims: own.interim_results,
     expectedFinalMs: 700,
     open(recognition) {
+      let target: SocketTarget;
       try {
-        deps.egress.checkText(httpAddress(own.url));
+        target = socketTarget(new URL(own.url), own.api_key, deps.egress);
       } catch (error) {
         return refusedStream(brokenRequest(error), recognition);
       }
-      return new JambonzStream(own, recognition, deps);
+      return new JambonzStream(own, recognition, { ...deps, target });
     },
   };
 }
@@ -54,17 +53,23 @@ function refusedStream(error: SpeechError, { onEvent }: RecognitionOptions): Rec
   };
 }
 
+type SocketTarget = ReturnType<typeof socketTarget>;
+
+interface StreamDeps extends Pick<OwnServerDeps, 'clock'> {
+  readonly target: SocketTarget;
+}
+
 class JambonzStream implements RecognitionStream {
   readonly #own: PlannedRecognizer;
   readonly #recognition: RecognitionOptions;
-  readonly #deps: OwnServerDeps;
+  readonly #deps: StreamDeps;
   readonly #converter: RateConverter;
   readonly #finalises: PendingFinalises;
   /** The oldest first. All but the last are stopped. */
   readonly #connections: JambonzConnection[] = [];
   #isOver = false;
 
-  constructor(own: PlannedRecognizer, recognition: RecognitionOptions, deps: OwnServerDeps) {
+  constructor(own: PlannedRecognizer, recognition: RecognitionOptions, deps: StreamDeps) {
     this.#own = own;
     this.#recognition = recognition;
     this.#deps = deps;
@@ -151,22 +156,15 @@ class JambonzStream implements RecognitionStream {
 function connectionTo(
   own: PlannedRecognizer,
   { keyterms, language }: RecognitionOptions,
-  { clock, egress }: OwnServerDeps,
+  { clock, target }: StreamDeps,
 ) {
-  const url = new URL(own.url);
-  const port = Number(url.port) || (url.protocol === 'wss:' ? 443 : 80);
   const options = {
     ...(own.model === '' ? {} : { model: own.model }),
     ...(keyterms.length === 0 ? {} : { hints: keyterms }),
   };
   return {
     clock,
-    socket: {
-      vendor: OWN_SERVER,
-      url,
-      headers: bearer(own.api_key),
-      lookup: guardedLookup(egress, port),
-    },
+    socket: target,
     start: {
       type: 'start',
       language: own.language || language,

@@ -5,7 +5,6 @@
 import type { Clock } from '#base/clock.ts';
 import type { SpeechChunk } from '../../speech.ts';
 import { ChunkQueue } from './chunk-queue.ts';
-import type { VendorSocket } from './vendor-socket.ts';
 import type { TakenSocket, WarmSockets } from './warm-sockets.ts';
 
 /** One synthesis in a vendor's protocol. */
@@ -17,7 +16,17 @@ export interface SocketSpeech {
   /** Sent before the socket is closed, if the vendor expects it. */
   readonly farewell?: string;
   /** Passes messages to the queue, and ends or fails it. Created again if a dead spare is replaced. */
-  createReader(queue: ChunkQueue): { onText(text: string): void; onBinary?(bytes: Buffer): void };
+  createReader(queue: ChunkQueue): SpeechReader;
+}
+
+/** Reads what the vendor sends for one synthesis. */
+export interface SpeechReader {
+  onText(text: string): void;
+  onBinary?(bytes: Buffer): void;
+  /** True if nothing is missing when the vendor closes the connection now. Absent: something is. */
+  isComplete?(): boolean;
+  /** The synthesis is over. */
+  close?(): void;
 }
 
 /** Speaks; throws `SpeechError`, or the signal's reason as soon as it is aborted. */
@@ -30,11 +39,13 @@ export async function* speakOverSocket(
   }: { readonly sockets: WarmSockets; readonly clock: Clock; readonly signal: AbortSignal },
 ): AsyncGenerator<SpeechChunk> {
   signal.throwIfAborted();
+  const taken = sockets.take(speech.url);
   const queue = new ChunkQueue(speech.vendor, clock);
-  let current = talk(sockets.take(speech.url));
+  let current = talk(taken);
 
-  function talk({ socket, wasSpare }: TakenSocket): VendorSocket {
+  function talk({ socket, wasSpare, early }: TakenSocket) {
     const reader = speech.createReader(queue);
+    for (const text of early) reader.onText(text);
     let hasAnswered = false;
     socket.listener = {
       onText: (text) => {
@@ -47,16 +58,18 @@ export async function* speakOverSocket(
       },
       onFailed: (error) => {
         if (wasSpare && !hasAnswered) current = talk(sockets.fresh(speech.url));
+        else if (reader.isComplete?.()) queue.end();
         else queue.fail(error);
       },
     };
     for (const message of speech.messages) socket.send(message);
-    return socket;
+    return { socket, reader };
   }
 
   try {
     yield* queue.read(signal);
   } finally {
-    current.close(speech.farewell);
+    current.reader.close?.();
+    current.socket.close(speech.farewell);
   }
 }

@@ -18,15 +18,22 @@ export interface TakenSocket {
   readonly socket: VendorSocket;
   /** It may have died unnoticed: a failure before its first message is not one of the vendor. */
   readonly wasSpare: boolean;
+  /** Texts that the vendor sent before the socket was taken, in order. */
+  readonly early: readonly string[];
 }
 
+/** Most texts kept of a spare: a greeting. */
+const MAX_EARLY = 8;
 /** Most combinations of voice and rate with spares; beyond it the oldest goes. */
 const MAX_SPARES = 32;
 
 /** The spares of one engine, one per address. */
 export class WarmSockets {
   readonly #options: WarmSocketsOptions;
-  readonly #spares = new Map<string, { readonly socket: VendorSocket; readonly expiry: Timer }>();
+  readonly #spares = new Map<
+    string,
+    { readonly socket: VendorSocket; readonly early: readonly string[]; readonly expiry: Timer }
+  >();
   #isClosed = false;
 
   constructor(options: WarmSocketsOptions) {
@@ -37,7 +44,7 @@ export class WarmSockets {
   take(url: URL): TakenSocket {
     const spare = this.#spares.get(url.href);
     this.#forget(url.href);
-    const taken = spare ? { socket: spare.socket, wasSpare: true } : this.fresh(url);
+    const taken = spare ? { socket: spare.socket, wasSpare: true, early: spare.early } : this.fresh(url);
     this.prepare(url);
     return taken;
   }
@@ -49,13 +56,17 @@ export class WarmSockets {
     if (this.#spares.size >= MAX_SPARES && oldest !== undefined) this.#discard(oldest);
     const socket = this.#options.connect(url);
     const expiry = this.#options.clock.after(this.#options.idleMs, () => this.#discard(url.href));
-    socket.listener = { onText: () => {}, onFailed: () => this.#forget(url.href) };
-    this.#spares.set(url.href, { socket, expiry });
+    const early: string[] = [];
+    const onText = (text: string) => {
+      if (early.length < MAX_EARLY) early.push(text);
+    };
+    socket.listener = { onText, onFailed: () => this.#forget(url.href) };
+    this.#spares.set(url.href, { socket, early, expiry });
   }
 
   /** A socket that was never a spare. */
   fresh(url: URL): TakenSocket {
-    return { socket: this.#options.connect(url), wasSpare: false };
+    return { socket: this.#options.connect(url), wasSpare: false, early: [] };
   }
 
   close(): void {

@@ -103,6 +103,11 @@ describe('custom speech', () => {
     expect(body.custom_speech.tts.url).toBe('https://own.example.com/v1');
   });
 
+  it('has a streamed voice of jambonz’ protocol at a wss address', async () => {
+    const { body } = await patch({ tts: { ...tts, protocol: 'jambonz', url: 'wss://own.example.com/tts' } });
+    expect(body.custom_speech.tts.url).toBe('wss://own.example.com/tts');
+  });
+
   it('security 20: drops a key if its new address is on another host, and keeps it on the same', async () => {
     await patch({ asr, tts });
     const same = (await patch({ asr: { url: 'wss://own.example.com/v2/stt?x=1' } })).body.custom_speech;
@@ -119,6 +124,12 @@ describe('custom speech', () => {
     ['asr over ws', { asr: { ...asr, url: 'ws://own.example.com' } }, ['asr', 'url'], 'must be wss'],
     ['tts over http', { tts: { ...tts, url: 'http://own.example.com' } }, ['tts', 'url'], 'must be https'],
     ['tts over wss', { tts: { ...tts, url: 'wss://own.example.com' } }, ['tts', 'url'], 'must be https://…'],
+    [
+      'streamed tts over ws',
+      { tts: { ...tts, protocol: 'jambonz', url: 'ws://own.example.com' } },
+      ['tts', 'url'],
+      'must be wss',
+    ],
     ['a query', { tts: { ...tts, url: 'https://own.example.com/?x' } }, ['tts', 'url'], 'no query'],
     ['a fragment', { asr: { ...asr, url: `${asr.url}#x` } }, ['asr', 'url'], 'no fragment'],
     ['private asr', { asr: { ...asr, url: 'wss://private.example.com' } }, ['asr', 'url'], 'not a public'],
