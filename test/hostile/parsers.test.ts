@@ -14,6 +14,10 @@ import { flacFile } from '#media/speech/audio/flac-format.ts';
 import { WavReader } from '#media/speech/custom/pcm-reader.ts';
 import { parsePhones } from '#media/speech/local/flite.ts';
 import { decodeWav } from '#media/speech/pool/decode-wav.ts';
+import { ssmlElement, xmlText } from '#media/speech/text/ssml.ts';
+import { readMessage } from '#media/speech/vendors/azure-messages.ts';
+import { encodeMessage } from '#media/speech/vendors/connection/protobuf.ts';
+import { readAnswer } from '#media/speech/vendors/google-messages.ts';
 import { chunkText } from '#protocol/knowledge-chunks.ts';
 import { placeholderProblem } from '#protocol/placeholders.ts';
 import { readServerTools } from '#protocol/server-tools.ts';
@@ -82,6 +86,13 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
     ),
   'a refusal of a carrier': (text) => toFault(toTwilioFailure({ status: 400, message: text })),
   'a streamed WAV file': (text) => new WavReader().read(Buffer.from(`RIFF\0\0\0\0WAVE${text}`)),
+  'a message of Azure': (text) => [readMessage(text), readMessage(`Path: speech.phrase\r\n${text}`)],
+  'an answer of Google': (text) => [
+    readAnswer(Buffer.from(text)),
+    // A result with an alternative of this text as its words.
+    readAnswer(encodeMessage([[2, encodeMessage([[1, encodeMessage([[3, text]])]])]])),
+  ],
+  'a text as SSML': (text) => ssmlElement('voice', { name: text }, xmlText(text)),
   'an address of custom speech': (text) =>
     mergeCustomSpeech(undefined, { tts: { protocol: 'openai', url: `https://own.example.com/${text}` } }),
   'a WAV file': (text) => [...decodeWav(Buffer.from(`RIFF\0\0\0\0WAVE${text}`), 60)],

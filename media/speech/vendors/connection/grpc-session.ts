@@ -167,7 +167,8 @@ class MessageReader {
     this.#pieces.push(bytes);
     this.#length += bytes.length;
     while (this.#length >= this.#wanted) {
-      const all = Buffer.concat(this.#pieces);
+      const [only] = this.#pieces;
+      const all = only && this.#pieces.length === 1 ? only : Buffer.concat(this.#pieces);
       const size = all.readUInt32BE(1);
       if (all[0] !== 0 || size > MAX_MESSAGE_BYTES) return false;
       this.#wanted = PREFIX_BYTES + size;
