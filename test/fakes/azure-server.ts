@@ -1,6 +1,6 @@
 /**
- * A stand-in for Azure's Speech service: `WS /speech/recognition/<mode>/cognitiveservices/v1` and `POST
- * /cognitiveservices/v1`. Like the vendor, it closes a connection whose messages break the protocol: 1002 for
+ * A stand-in for Azure's Speech service: `WS /speech/recognition/<mode>/cognitiveservices/v1`, `POST
+ * /cognitiveservices/v1` and `POST /speechtotext/transcriptions:transcribe`. Like the vendor, it closes a connection whose messages break the protocol: 1002 for
  * wrong headers and request ids, 1007 for wrong bodies and audio.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -65,7 +65,10 @@ export async function startAzureServer(options: AzureServerOptions = {}): Promis
       return listener;
     },
     messageOf: (body) => ({ ssml: String(body), text: textOf(String(body)) }),
-    answer: (request, body, response) => speak(request, String(body), response),
+    answer: (request, body, response) =>
+      request.url?.startsWith('/speechtotext/')
+        ? transcribe(request, body.toString('latin1'), response)
+        : speak(request, String(body), response),
   });
   return Object.defineProperties(server as AzureServer, {
     endTurns: {
@@ -226,7 +229,9 @@ function binaryMessageOf(bytes: Buffer) {
     throw new Violation(1007, 'Binary message has invalid header size.');
   const headers = headersOf(bytes.toString('ascii', 2, 2 + length));
   if (headers.get('Path') !== 'audio') throw new Violation(1002, 'A binary message must be audio.');
-  if (headers.get('Content-Type') !== 'audio/x-wav') throw new Violation(1007, 'Unknown audio type.');
+  // Microsoft's own clients name the type in the first audio of a turn only.
+  if ((headers.get('Content-Type') ?? 'audio/x-wav') !== 'audio/x-wav')
+    throw new Violation(1007, 'Unknown audio type.');
   return { headers, body: bytes.subarray(2 + length) };
 }
 
@@ -275,6 +280,34 @@ function textOf(ssml: string): string | null {
     .replaceAll('&gt;', '>')
     .replaceAll('&quot;', '"')
     .replaceAll('&amp;', '&');
+}
+
+/** Two phrases of two people for every recording of the documented form. */
+function transcribe({ method, url }: IncomingMessage, form: string, response: ServerResponse): void {
+  const [, definition = ''] = /name="definition"\r\n\r\n([^\r]*)\r\n/.exec(form) ?? [];
+  const isRecording = /name="audio"; filename="[^"]+"\r\nContent-Type: audio\/wav\r\n\r\nRIFF/.test(form);
+  const isRoute = method === 'POST' && url === '/speechtotext/transcriptions:transcribe?api-version=2024-11-15';
+  if (!isRoute || !isRecording || definition === '') return void response.writeHead(400).end();
+  const { locales = ['de-DE'], diarization } = JSON.parse(definition) as {
+    locales?: string[];
+    diarization?: { enabled: boolean };
+  };
+  const phrases = ['Good morning.', 'Hello.'].map((text, index) => ({
+    ...(diarization?.enabled ? { speaker: index } : {}),
+    offsetMilliseconds: index * 1_000,
+    durationMilliseconds: 800,
+    text,
+    words: [],
+    locale: locales[0],
+    confidence: 0.9,
+  }));
+  response.writeHead(200, { 'content-type': 'application/json' }).end(
+    JSON.stringify({
+      durationMilliseconds: 2_000,
+      combinedPhrases: [{ text: phrases.map(({ text }) => text).join(' ') }],
+      phrases,
+    }),
+  );
 }
 
 function speak({ method, url, headers }: IncomingMessage, ssml: string, response: ServerResponse): void {

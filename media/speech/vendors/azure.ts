@@ -6,6 +6,7 @@
 import type { RecognitionOptions, Recognizer } from '../speech.ts';
 import { authorization, partAddress } from './azure-access.ts';
 import { AzureConnection } from './azure-connection.ts';
+import { transcribeRecording } from './azure-recording.ts';
 import { TurnStream, turnRateHz } from './connection/turn-stream.ts';
 import { socketUrl } from './connection/vendor-socket.ts';
 import { localeOf } from './locales.ts';
@@ -42,6 +43,8 @@ export function createAzureRecognizer(model: string, options: SpeechVendorOption
         recognition,
       );
     },
+    // Another service, which has no custom models.
+    transcribe: (request) => transcribeRecording(options, request),
   };
 }
 

@@ -240,8 +240,44 @@ describe('Azure', () => {
     expect(heard.of('failed')).toMatchObject([{ error: { category } }]);
   });
 
-  it('recordings are streamed to it, because its requests for whole ones are another service', async () => {
-    expect(recognizerAt(await vendor()).transcribe).toBeUndefined();
+  it('a recording is transcribed by one request, with its speakers if they are wanted', async () => {
+    const recognizer = recognizerAt(await vendor({ apiKey: 'k' }), patientClock, 'k');
+    const request = {
+      samples: silence(RATE, 2_000),
+      sampleRateHz: RATE,
+      language: 'en',
+      diarize: true,
+      signal: new AbortController().signal,
+    };
+    expect(await recognizer.transcribe?.(request)).toEqual({
+      stretches: [
+        { text: 'Good morning.', startMs: 0, endMs: 800, speaker: 0 },
+        { text: 'Hello.', startMs: 1_000, endMs: 1_800, speaker: 1 },
+      ],
+      language: 'en',
+    });
+    expect(await recognizer.transcribe?.({ ...request, language: null, diarize: false })).toMatchObject({
+      stretches: [{ speaker: null }, { speaker: null }],
+      language: 'de',
+    });
+  });
+
+  it('a refused recording names the settings to check, and a broken one the connection', async () => {
+    const server = await vendor({ apiKey: 'k' });
+    const transcribe = (apiKey: string) =>
+      recognizerAt(server, patientClock, apiKey).transcribe?.({
+        samples: silence(RATE, 100),
+        sampleRateHz: RATE,
+        language: 'en',
+        diarize: false,
+        signal: new AbortController().signal,
+      });
+    await expect(transcribe('wrong')).rejects.toMatchObject({
+      category: 'authentication',
+      message: expect.stringContaining('AZURE_API_KEY'),
+    });
+    await server.close();
+    await expect(transcribe('k')).rejects.toMatchObject({ category: 'connectivity' });
   });
 
   recognizerFailuresConform(vendor, (server, apiKey) => listen(server as AzureServer, patientClock, apiKey));

@@ -1,6 +1,6 @@
 /** One HTTP request to a speech vendor; every failure is a `SpeechError`. */
 import { SpeechError } from '../../speech.ts';
-import { categoryOf } from './vendor-status.ts';
+import { refusal } from './vendor-status.ts';
 
 /** The request. */
 export interface VendorRequest {
@@ -10,6 +10,8 @@ export interface VendorRequest {
   readonly method: 'POST' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: FormData | Uint8Array<ArrayBuffer>;
+  /** What an operator should do when the vendor refuses the key; absent: nothing is said. */
+  readonly keyAdvice?: string;
   /**
    * If aborted with a `TimeoutError` (`AbortSignal.timeout`) the request is `stalled`; any other reason is
    * thrown unchanged.
@@ -24,6 +26,7 @@ export async function requestVendor({
   method,
   headers,
   body,
+  keyAdvice,
   signal,
 }: VendorRequest): Promise<Response> {
   let response: Response;
@@ -39,7 +42,7 @@ export async function requestVendor({
   }
   if (response.ok) return response;
   await response.body?.cancel();
-  throw new SpeechError(categoryOf(response.status), `${vendor} answered HTTP ${response.status}`);
+  throw refusal(response.status, `${vendor} answered HTTP ${response.status}`, keyAdvice);
 }
 
 /** The error for a broken request or body. */
