@@ -2,8 +2,8 @@
 import type { Vendor } from './vendors.ts';
 
 /**
- * The two settings of every vendor, such as `OPENAI_API_KEY` and `OPENAI_BASE_URL`, and the file that may take
- * the place of a key.
+ * The two settings of every vendor, such as `OPENAI_API_KEY` and `OPENAI_BASE_URL`, and the file that may
+ * take the place of a key.
  */
 export type VendorSettings = {
   readonly [V in Vendor as `${Uppercase<V>}_API_KEY` | `${Uppercase<V>}_BASE_URL`]?: string | undefined;

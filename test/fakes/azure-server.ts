@@ -1,7 +1,8 @@
 /**
  * A stand-in for Azure's Speech service: `WS /speech/recognition/<mode>/cognitiveservices/v1`, `POST
- * /cognitiveservices/v1` and `POST /speechtotext/transcriptions:transcribe`. Like the vendor, it closes a connection whose messages break the protocol: 1002 for
- * wrong headers and request ids, 1007 for wrong bodies and audio.
+ * /cognitiveservices/v1` and `POST /speechtotext/transcriptions:transcribe`. Like the vendor, it closes a
+ * connection whose messages break the protocol: 1002 for wrong headers and request ids, 1007 for wrong bodies
+ * and audio.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Ear } from './ear.ts';

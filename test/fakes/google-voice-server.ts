@@ -1,13 +1,15 @@
 /**
- * A stand-in for Google's Text-to-Speech: `POST /v1/text:synthesize`, answered with base64 in JSON. Like the
- * vendor, it answers a wrong API key with 400, and fields that it does not know as well.
+ * A stand-in for Google's Text-to-Speech: `POST /v1/text:synthesize`, and `/v1beta1` with marks, answered with
+ * base64 in JSON. Like the vendor, it answers a wrong API key with 400, and fields that it does not know as
+ * well. A word lasts 100 ms.
  */
 import type { ServerResponse } from 'node:http';
 import { startVendorServer, toneFor, type VendorServer } from './vendor-sockets.ts';
 
 /** A request, as this stand-in accepts it. */
 interface SynthesisRequest {
-  readonly input: { readonly text: string };
+  readonly input: { readonly text?: string; readonly ssml?: string };
+  readonly enableTimePointing?: readonly string[];
   readonly voice: { readonly languageCode: string; readonly name: string };
   readonly audioConfig: {
     readonly audioEncoding: string;
@@ -27,30 +29,45 @@ export async function startGoogleVoiceServer({
     accept: () => null,
     messageOf: (body) => {
       const request = JSON.parse(String(body)) as SynthesisRequest;
-      return { ...request, text: request.input.text };
+      return { ...request, text: spokenOf(request) };
     },
     answer(request, body, response) {
-      if (request.method !== 'POST' || request.url !== '/v1/text:synthesize')
+      const isBeta = request.url === '/v1beta1/text:synthesize';
+      if (request.method !== 'POST' || !(isBeta || request.url === '/v1/text:synthesize'))
         return void response.writeHead(404).end();
       if (apiKey !== undefined && request.headers['x-goog-api-key'] !== apiKey)
         return refuse(response, 'API key not valid. Please pass a valid API key.', 'API_KEY_INVALID');
       const asked = JSON.parse(String(body)) as SynthesisRequest;
-      if (!isUnderstood(asked)) return refuse(response, 'Invalid JSON payload received.', 'BAD_REQUEST');
-      const samples = toneFor(asked.input.text, asked.audioConfig.sampleRateHertz);
+      if (!isUnderstood(asked, isBeta)) return refuse(response, 'Invalid JSON payload received.', 'BAD_REQUEST');
+      const samples = toneFor(spokenOf(asked), asked.audioConfig.sampleRateHertz);
       const audioContent = Buffer.from(samples.buffer).toString('base64');
       response.setHeader('content-type', 'application/json; charset=UTF-8');
-      const answer = JSON.stringify({ audioContent }, null, 2);
+      const answer = JSON.stringify({ audioContent, ...(isBeta ? { timepoints: timepointsOf(asked) } : {}) }, null, 2);
       response.write(answer.slice(0, 1_000));
       response.end(answer.slice(1_000));
     },
   });
 }
 
-function isUnderstood({ input, voice, audioConfig, ...others }: SynthesisRequest): boolean {
+function spokenOf({ input: { text, ssml = '' } }: SynthesisRequest): string {
+  return text ?? ssml.replace(/<[^<>]*>/g, '').replaceAll('&lt;', '<').replaceAll('&amp;', '&');
+}
+
+/** The time of each mark: the words before it. */
+function timepointsOf({ input: { ssml = '' } }: SynthesisRequest): object[] {
+  return [...ssml.matchAll(/<mark name="([^"]+)"\/>/g)].map((mark) => {
+    const before = ssml.slice(0, mark.index).replace(/<[^<>]*>/g, '');
+    return { markName: mark[1], timeSeconds: (before.match(/\S+/g)?.length ?? 0) / 10 };
+  });
+}
+
+function isUnderstood({ input, voice, audioConfig, ...rest }: SynthesisRequest, isBeta: boolean): boolean {
+  const { enableTimePointing, ...others } = rest;
   const { audioEncoding, sampleRateHertz, speakingRate = 1, ...unknown } = audioConfig;
   return (
     Object.keys({ ...others, ...unknown }).length === 0 &&
-    Object.keys(input).join() === 'text' &&
+    Object.keys(input).join() === (isBeta ? 'ssml' : 'text') &&
+    enableTimePointing?.join() === (isBeta ? 'SSML_MARK' : undefined) &&
     /^[a-z]{2,3}-[A-Z]{2}$/.test(voice.languageCode) &&
     voice.name.startsWith(`${voice.languageCode}-`) &&
     audioEncoding === 'PCM' &&

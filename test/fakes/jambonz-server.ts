@@ -1,8 +1,8 @@
 /**
  * A stand-in for a speech server that an agent's owner runs with the custom speech API of jambonz:
- * recognition at `WS /stt`, and a voice at `POST /tts` or `WS /tts`. An energy detector finds speech in the audio; whenever
- * an utterance ends (silence, or `stop`), the next scripted line is its transcript. After `stop` it closes
- * the connection.
+ * recognition at `WS /stt`, and a voice at `POST /tts` or `WS /tts`. An energy detector finds speech in the
+ * audio; whenever an utterance ends (silence, or `stop`), the next scripted line is its transcript. After
+ * `stop` it closes the connection.
  *
  * const own = await startJambonzServer({ lines: ['hello there'] });
  * … recogniser at own.sttUrl, voice at own.ttsUrl …

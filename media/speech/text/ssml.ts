@@ -1,4 +1,4 @@
-/** Writes SSML (W3C Speech Synthesis Markup Language 1.1), so that a text is only ever spoken, never markup. */
+/** Writes SSML (W3C Speech Synthesis Markup Language 1.1) so that a text is spoken, and never is markup. */
 
 /** Characters that XML 1.0 forbids (section 2.2, "Characters"). */
 const FORBIDDEN = /[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;

@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 
-/** Most times that are kept, for a vendor that sends endlessly: a turn of ten minutes has 2,000 hypotheses. */
+/** Most times that are kept: a turn of ten minutes has 2,000 hypotheses. */
 const MAX_TIMES = 4_000;
 
 /** How the connection was opened; times in ms since 1970. */

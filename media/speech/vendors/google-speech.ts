@@ -1,15 +1,16 @@
 /**
  * Synthesis at Google Cloud's Text-to-Speech (`text:synthesize`): one POST for each text, whose whole audio
- * comes in one JSON answer. This API reports no times of words.
+ * comes in one JSON answer. A mark before each word gives their times, with the voices that read marks.
  *
- * Source: Google's page "Method: text.synthesize" (v1).
+ * Source: Google's pages "Method: text.synthesize" (v1 and v1beta1) and "Speech Synthesis Markup Language".
  */
 import { z } from 'zod';
 import { parseJson } from '#base/parse-json.ts';
 import { VENDORS } from '#config/vendors.ts';
 import { offeredRate } from '../audio/pcm-bytes.ts';
-import { SpeechError, type SynthesisOptions, type Synthesizer } from '../speech.ts';
-import { speakOverHttp } from './connection/http-speech.ts';
+import { SpeechError, type SpokenWord, type SynthesisOptions, type Synthesizer } from '../speech.ts';
+import { xmlText } from '../text/ssml.ts';
+import { type SpeechPiece, speakOverHttp } from './connection/http-speech.ts';
 import { refusal } from './connection/vendor-status.ts';
 import { apiAddress, GOOGLE_KEY_ADVICE, GoogleCredentials } from './google-access.ts';
 import { localeOf } from './locales.ts';
@@ -25,16 +26,21 @@ const MAX_ANSWER_BYTES = 40 * 2 ** 20;
 const PIECE_SAMPLES = 4_000;
 /** The locale of a voice that has one in its name. */
 const VOICE_LOCALE = /^[a-z]{2,3}-[A-Z]{2}(?=-)/;
+/** Voices that read marks. */
+const MARKED_VOICE = /-(?:Standard|Wavenet|Neural2|News|Polyglot)-/;
 /** The vendor's codes for voices, where they are not those for recognition. */
 const VOICE_LOCALES: Readonly<Record<string, string>> = { zh: 'cmn-CN', ar: 'ar-XA' };
 
-const answer = z.object({ audioContent: z.string() });
+const answer = z.object({
+  audioContent: z.string(),
+  timepoints: z.array(z.object({ markName: z.string(), timeSeconds: z.number() })).nullish(),
+});
 
 /** Creates the synthesiser. */
 export function createGoogleSynthesizer(options: SpeechVendorOptions): Synthesizer {
   const { clock } = options;
   const credentials = new GoogleCredentials(options, 'texttospeech');
-  const url = `${apiAddress(options.baseUrl, 'texttospeech')}/v1/text:synthesize`;
+  const address = apiAddress(options.baseUrl, 'texttospeech');
   return {
     id: 'google_cloud',
     voices: VENDORS.google_cloud.voices,
@@ -42,13 +48,18 @@ export function createGoogleSynthesizer(options: SpeechVendorOptions): Synthesiz
       synthesis.signal.throwIfAborted();
       if (text.trim() === '') return;
       const rateHz = offeredRate(RATES_HZ, synthesis.sampleRateHz);
+      const isMarked = MARKED_VOICE.test(synthesis.voiceId ?? '');
       const speech = {
         vendor: 'Google',
-        url,
+        // Only this version knows marks.
+        url: `${address}/${isMarked ? 'v1beta1' : 'v1'}/text:synthesize`,
         headers: { 'content-type': 'application/json; charset=utf-8', ...credentials.headers() },
-        body: JSON.stringify(requestOf(text, rateHz, synthesis)),
+        body: JSON.stringify({
+          ...requestOf(rateHz, synthesis),
+          ...(isMarked ? { input: { ssml: markedSsml(text) }, enableTimePointing: ['SSML_MARK'] } : { input: { text } }),
+        }),
         rateHz,
-        readSamples,
+        readPieces: (body: AsyncIterable<Uint8Array>) => readPieces(body, isMarked ? text : null, rateHz),
         refusalOf,
       };
       yield* speakOverHttp(speech, { clock, signal: synthesis.signal });
@@ -56,12 +67,11 @@ export function createGoogleSynthesizer(options: SpeechVendorOptions): Synthesiz
   };
 }
 
-function requestOf(text: string, rateHz: number, { voiceId, language, speed }: SynthesisOptions): object {
+function requestOf(rateHz: number, { voiceId, language, speed }: SynthesisOptions): object {
   const chosen = voiceId ?? VENDORS.google_cloud.voices[0].id;
   const locale = VOICE_LOCALE.exec(chosen)?.[0];
   const languageCode = locale ?? VOICE_LOCALES[language] ?? localeOf(language);
   return {
-    input: { text },
     voice: { languageCode, name: locale === undefined ? `${languageCode}-${chosen}` : chosen },
     audioConfig: {
       // Without the header that LINEAR16 has.
@@ -72,7 +82,34 @@ function requestOf(text: string, rateHz: number, { voiceId, language, speed }: S
   };
 }
 
-async function* readSamples(body: AsyncIterable<Uint8Array>): AsyncGenerator<Int16Array> {
+/** The words of a text, each after a mark with its number. */
+function markedSsml(text: string): string {
+  const words = text.match(/\S+/g) ?? [];
+  return `<speak>${words.map((word, index) => `<mark name="${index}"/>${xmlText(word)}`).join(' ')}</speak>`;
+}
+
+/** `marked`: the text, if its words have marks. */
+async function* readPieces(
+  body: AsyncIterable<Uint8Array>,
+  marked: string | null,
+  rateHz: number,
+): AsyncGenerator<SpeechPiece> {
+  const parsed = parseJson(answer, await wholeText(body));
+  if (!parsed) throw new SpeechError('unavailable', 'Google sent an answer that is not in the protocol');
+  const audio = Buffer.from(parsed.audioContent, 'base64');
+  const samples = new Int16Array(audio.length >> 1);
+  // Memory has the same order: every machine we support is little-endian.
+  new Uint8Array(samples.buffer).set(audio.subarray(0, samples.byteLength));
+  const times = new Map(parsed.timepoints?.map(({ markName, timeSeconds }) => [markName, timeSeconds * 1_000]));
+  const words = marked === null ? null : wordsOf(marked, times, (samples.length * 1_000) / rateHz);
+  for (let at = 0; at < samples.length; at += PIECE_SAMPLES) {
+    const endMs = ((at + PIECE_SAMPLES) * 1_000) / rateHz;
+    const begun = words?.filter(({ startMs }) => startMs < endMs).length ?? 0;
+    yield { samples: samples.subarray(at, at + PIECE_SAMPLES), words: words?.splice(0, begun) ?? null };
+  }
+}
+
+async function wholeText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const bytes of body) {
@@ -81,13 +118,18 @@ async function* readSamples(body: AsyncIterable<Uint8Array>): AsyncGenerator<Int
       throw new SpeechError('unavailable', `Google sent more than ${MAX_ANSWER_BYTES} bytes for a text`);
     pieces.push(bytes);
   }
-  const parsed = parseJson(answer, Buffer.concat(pieces).toString());
-  if (!parsed) throw new SpeechError('unavailable', 'Google sent an answer that is not in the protocol');
-  const audio = Buffer.from(parsed.audioContent, 'base64');
-  const samples = new Int16Array(audio.length >> 1);
-  // Memory has the same order: every machine we support is little-endian.
-  new Uint8Array(samples.buffer).set(audio.subarray(0, samples.byteLength));
-  for (let at = 0; at < samples.length; at += PIECE_SAMPLES) yield samples.subarray(at, at + PIECE_SAMPLES);
+  return Buffer.concat(pieces).toString();
+}
+
+/** The words whose marks have a time, in order; each lasts until the next. */
+function wordsOf(text: string, times: ReadonlyMap<string, number>, lengthMs: number): SpokenWord[] {
+  const timed = [...text.matchAll(/\S+/g)].flatMap((match, index) => {
+    const startMs = times.get(String(index));
+    return startMs === undefined
+      ? []
+      : [{ textStart: match.index, textEnd: match.index + match[0].length, startMs }];
+  });
+  return timed.map((word, index) => ({ ...word, endMs: timed[index + 1]?.startMs ?? lengthMs }));
 }
 
 /** A wrong API key is an invalid argument here. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createGoogleSynthesizer } from '#media/speech/vendors/google-speech.ts';
 import { collect } from '#test/collect.ts';
 import { startGoogleVoiceServer } from '#test/fakes/google-voice-server.ts';
-import { patientClock, saidTo, speak, vendorSynthesizerConforms } from './vendor-conformance.ts';
+import { patientClock, saidTo, speak, timedWords, vendorSynthesizerConforms } from './vendor-conformance.ts';
 
 describe('Google synthesis', () => {
   const { begin } = vendorSynthesizerConforms(startGoogleVoiceServer, createGoogleSynthesizer, 'http');
@@ -29,6 +29,15 @@ describe('Google synthesis', () => {
     expect(await requestFor({ language: 'de', voiceId: 'en-GB-Neural2-A' })).toMatchObject({
       voice: { languageCode: 'en-GB', name: 'en-GB-Neural2-A' },
     });
+  });
+
+  it('a voice that reads marks reports the time of every word', async () => {
+    const { server, synthesizer } = await begin();
+    const text = 'Salt & pepper, <or> not?';
+    const chunks = await collect(speak(synthesizer, text, undefined, { voiceId: 'en-US-Neural2-C' }));
+    expect(timedWords(text, chunks)).toEqual(text.split(' ').map((word, index) => [word, index * 100]));
+    expect(saidTo(server)[0]?.path).toBe('/v1beta1/text:synthesize');
+    expect(chunks.every(({ words }) => words !== null)).toBe(true);
   });
 
   it('the speed is that of the request, within what the vendor supports', async () => {

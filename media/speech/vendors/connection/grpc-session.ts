@@ -2,7 +2,7 @@
  * gRPC: one HTTP/2 connection to a vendor, and calls on it, each a stream of messages in both directions.
  * Messages are not compressed.
  *
- * Source: "gRPC over HTTP2" (PROTOCOL-HTTP2.md of gRPC).
+ * Source: the page "gRPC over HTTP2" of gRPC.
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders } from 'node:http2';
 import type { Clock, Timer } from '#base/clock.ts';
@@ -89,7 +89,7 @@ export class GrpcSession {
     return {
       send: (message) => this.#send(stream, message),
       end: () => {
-        stream.end();
+        if (!stream.writableEnded) stream.end();
       },
     };
   }
@@ -127,11 +127,18 @@ export class GrpcSession {
     });
     // What it says about the connection is reported by the connection.
     stream.on('error', () => undefined);
-    stream.on('close', () => {
-      if (this.#isOver) return;
-      if (status) onEnd(status);
-      else this.#broke();
-    });
+    let isDone = false;
+    const finish = () => {
+      if (isDone || this.#isOver) return;
+      isDone = true;
+      if (status) {
+        // The vendor may end a call before the client has.
+        stream.close();
+        onEnd(status);
+      } else this.#broke();
+    };
+    stream.on('end', finish);
+    stream.on('close', finish);
   }
 
   #send(stream: ClientHttp2Stream, message: Uint8Array): void {

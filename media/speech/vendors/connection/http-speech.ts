@@ -13,6 +13,9 @@ const MAX_REFUSAL_CHARS = 16_384;
 /** A shared instance: a stack trace would be the most expensive part of aborting a piece. */
 const LEFT = new Error('the speech is no longer wanted');
 
+/** A chunk without its rate. */
+export type SpeechPiece = Pick<SpeechChunk, 'samples' | 'words'>;
+
 /** One synthesis. */
 export interface HttpSpeech {
   /** The vendor's name, for messages. */
@@ -22,8 +25,8 @@ export interface HttpSpeech {
   readonly body: string;
   /** Rate of the answer, Hz. */
   readonly rateHz: number;
-  /** Finds the samples in the bytes of the answer; absent: it is mono 16-bit little-endian samples. */
-  readonly readSamples?: (body: AsyncIterable<Uint8Array>) => AsyncIterable<Int16Array>;
+  /** Finds the speech in the bytes of the answer; absent: it is mono 16-bit little-endian samples. */
+  readonly readPieces?: (body: AsyncIterable<Uint8Array>) => AsyncIterable<SpeechPiece>;
   /** The error for an answer without success, from its status and the beginning of its body. */
   readonly refusalOf?: (status: number, body: string) => SpeechError;
 }
@@ -33,7 +36,7 @@ export async function* speakOverHttp(
   speech: HttpSpeech,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): AsyncGenerator<SpeechChunk> {
-  const { vendor, url, headers, body, rateHz, readSamples = rawSamples } = speech;
+  const { vendor, url, headers, body, rateHz, readPieces = rawPieces } = speech;
   const stalled = new AbortController();
   const arm = () =>
     clock.after(STALL_MS, () =>
@@ -59,8 +62,8 @@ export async function* speakOverHttp(
       signal: AbortSignal.any([signal, stalled.signal]),
     });
     if (response.statusCode >= 300) throw await refusalOf(speech, response);
-    for await (const samples of readSamples(watched(response.body))) {
-      if (samples.length > 0) yield { samples, sampleRateHz: rateHz, words: null };
+    for await (const piece of readPieces(watched(response.body))) {
+      if (piece.samples.length > 0) yield { ...piece, sampleRateHz: rateHz };
       // What has arrived already must not be played after an interruption.
       signal.throwIfAborted();
     }
@@ -72,9 +75,9 @@ export async function* speakOverHttp(
   }
 }
 
-async function* rawSamples(body: AsyncIterable<Uint8Array>): AsyncGenerator<Int16Array> {
+async function* rawPieces(body: AsyncIterable<Uint8Array>): AsyncGenerator<SpeechPiece> {
   const reader = new SampleReader();
-  for await (const bytes of body) yield reader.read(bytes);
+  for await (const bytes of body) yield { samples: reader.read(bytes), words: null };
 }
 
 async function refusalOf(
