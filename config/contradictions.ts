@@ -58,7 +58,8 @@ export function contradictions(settings: CheckedSettings): string[] {
   const needs = (name: keyof CheckedSettings, vendor: Vendor | 'local' | null) => {
     if (vendor === null || vendor === 'local' || isVendorConfigured(settings, vendor)) return;
     const prefix = vendor.toUpperCase();
-    problems.push(`${name}: needs ${prefix}_API_KEY, or ${prefix}_BASE_URL for a server of your own`);
+    const file = vendor === 'google_cloud' ? ', GOOGLE_CLOUD_KEY_FILE' : '';
+    problems.push(`${name}: needs ${prefix}_API_KEY${file}, or ${prefix}_BASE_URL for a server of your own`);
   };
   const { LLM_DEFAULT = DEMO_MODEL_ID } = settings;
   needs('LLM_DEFAULT', vendorOfModel(LLM_DEFAULT));

@@ -1,7 +1,7 @@
 /**
- * A stand-in for Google's Text-to-Speech: `POST /v1/text:synthesize`, and `/v1beta1` with marks, answered with
- * base64 in JSON. Like the vendor, it answers a wrong API key with 400, and fields that it does not know as
- * well. A word lasts 100 ms.
+ * A stand-in for Google's Text-to-Speech: `POST /v1/text:synthesize`, and `/v1beta1` with marks, answered
+ * with base64 in JSON. Like the vendor, it answers a wrong API key with 400, and fields that it does not know
+ * as well. A word lasts 100 ms.
  */
 import type { ServerResponse } from 'node:http';
 import { startVendorServer, toneFor, type VendorServer } from './vendor-sockets.ts';

@@ -77,6 +77,19 @@ describe('recognition', () => {
     expect(open.recognizerFor('openai:whisper-1', 'en')?.id).toBe('deepgram:nova-3');
   });
 
+  it('Azure’s and Google Cloud’s recognisers and voices are found by their names', async () => {
+    const open = await engines({
+      ASR_PROVIDER: 'google_cloud',
+      GOOGLE_CLOUD_KEY_FILE: '/nowhere.json',
+      AZURE_API_KEY: 'k',
+      AZURE_REGION: 'westeurope',
+    });
+    expect(open.recognizerFor('azure:dictation', 'en')?.id).toBe('azure:dictation');
+    expect(open.recognizerFor('unknown:model', 'en')?.id).toBe('google_cloud:latest_long');
+    expect(open.synthesizerFor('azure:sv-SE-SofieNeural').id).toBe('azure');
+    expect(open.synthesizerFor('google_cloud:en-GB-Neural2-A').id).toBe('google_cloud');
+  });
+
   it('the start-up log says which engine hears callers when the vendor fails', async () => {
     const alone = { ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' };
     expect((await engines(alone)).describe().join('\n')).toMatch(

@@ -73,18 +73,27 @@ export class GrpcSession {
       this.isLeaving = true;
     });
     this.#session.on('error', (cause) => this.#broke(cause));
-    this.#session.on('close', () => this.#broke());
+    this.#session.on('close', () => {
+      if (!this.isLeaving) this.#broke();
+    });
   }
 
   /** Begins a call of this method (`/<service>/<method>`). */
   call(path: string, headers: Readonly<Record<string, string>>, listener: GrpcListener): GrpcCall {
-    const stream = this.#session.request({
-      ':method': 'POST',
-      ':path': path,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-      ...headers,
-    });
+    let stream: ClientHttp2Stream;
+    try {
+      stream = this.#session.request({
+        ':method': 'POST',
+        ':path': path,
+        'content-type': 'application/grpc',
+        te: 'trailers',
+        ...headers,
+      });
+    } catch (error) {
+      // The connection has closed, and says so later. Never from within the caller's own call.
+      queueMicrotask(() => this.#broke(error as Error));
+      return { send: () => undefined, end: () => undefined };
+    }
     this.#listen(stream, listener);
     return {
       send: (message) => this.#send(stream, message),

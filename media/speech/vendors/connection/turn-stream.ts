@@ -149,7 +149,10 @@ export class TurnStream implements RecognitionStream {
   }
 
   readonly #sendAudio = (samples: Int16Array): void => {
-    if (!this.#connection.isInTurn) this.#turnAt = this.#sentSamples;
+    if (!this.#connection.isInTurn) {
+      if (this.#connection.isSpent) this.#replace();
+      this.#turnAt = this.#sentSamples;
+    }
     this.#sentSamples += samples.length;
     this.#connection.send(samples);
   };
@@ -217,7 +220,6 @@ export class TurnStream implements RecognitionStream {
     this.#ending = null;
     // A turn that the vendor ended by itself has settled everything.
     if (ended === null) this.#hasUnsettledAudio = false;
-    if (this.#connection.isSpent) this.#replace();
     this.#replay();
     if (ended === 'finalise') this.#finalises.answered();
   }
