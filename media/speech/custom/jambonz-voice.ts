@@ -45,7 +45,7 @@ const message = z.discriminatedUnion('type', [
   z.object({ type: z.literal('error'), error: z.string().nullish() }),
 ]);
 /** As jambonz' example reports an error. */
-const plainError = z.object({ type: z.undefined(), error: z.string() });
+const plainError = z.object({ error: z.string() });
 
 /** Creates the voice of one agent. Speed and emotion of the request do not apply to it. */
 export function createJambonzVoice(id: string, own: PlannedVoice, deps: OwnServerDeps): Synthesizer {
