@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { parseJson } from '#base/parse-json.ts';
 import { VENDORS } from '#config/vendors.ts';
 import { offeredRate } from '../audio/pcm-bytes.ts';
+import { defaultVoice } from '../default-voice.ts';
 import { SpeechError, type SpokenWord, type SynthesisOptions, type Synthesizer } from '../speech.ts';
 import { xmlText } from '../text/ssml.ts';
 import { type SpeechPiece, speakOverHttp } from './connection/http-speech.ts';
@@ -68,7 +69,7 @@ export function createGoogleSynthesizer(options: SpeechVendorOptions): Synthesiz
 }
 
 function requestOf(rateHz: number, { voiceId, language, speed }: SynthesisOptions): object {
-  const chosen = voiceId ?? VENDORS.google_cloud.voices[0].id;
+  const chosen = voiceId ?? defaultVoice(VENDORS.google_cloud.voices, language);
   const locale = VOICE_LOCALE.exec(chosen)?.[0];
   const languageCode = locale ?? VOICE_LOCALES[language] ?? localeOf(language);
   return {

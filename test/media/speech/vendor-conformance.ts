@@ -125,7 +125,7 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
     });
   });
 
-  const halfOpens = transport === 'socket' ? (['upgrade', 'answers'] as const) : (['answers'] as const);
+  const halfOpens: ('upgrade' | 'answers')[] = transport === 'socket' ? ['upgrade', 'answers'] : ['answers'];
   it.each(halfOpens)('a half-open socket fails as stalled: %s', async (halfOpen) => {
     const clock = new ManualClock();
     const { server, synthesizer } = await begin(clock);

@@ -5,6 +5,7 @@
 import type { Clock } from '#base/clock.ts';
 import type { SpeechChunk } from '../../speech.ts';
 import { ChunkQueue } from './chunk-queue.ts';
+import type { VendorSocket } from './vendor-socket.ts';
 import type { TakenSocket, WarmSockets } from './warm-sockets.ts';
 
 /** One synthesis in a vendor's protocol. */
@@ -29,6 +30,11 @@ export interface SpeechReader {
   close?(): void;
 }
 
+interface Conversation {
+  readonly socket: VendorSocket;
+  readonly reader: SpeechReader;
+}
+
 /** Speaks; throws `SpeechError`, or the signal's reason as soon as it is aborted. */
 export async function* speakOverSocket(
   speech: SocketSpeech,
@@ -43,7 +49,7 @@ export async function* speakOverSocket(
   const queue = new ChunkQueue(speech.vendor, clock);
   let current = talk(taken);
 
-  function talk({ socket, wasSpare, early }: TakenSocket) {
+  function talk({ socket, wasSpare, early }: TakenSocket): Conversation {
     const reader = speech.createReader(queue);
     for (const text of early) reader.onText(text);
     let hasAnswered = false;
