@@ -241,7 +241,10 @@ function headersOf(text: string): ReadonlyMap<string, string> {
     text
       .split('\r\n')
       .filter((line) => line !== '')
-      .map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+      .map((line): [string, string] => [
+        line.slice(0, line.indexOf(':')),
+        line.slice(line.indexOf(':') + 1).trim(),
+      ]),
   );
   if (!headers.get('Path')) throw new Violation(1002, 'Missing/Empty header. Path');
   if (!ID.test(headers.get('X-RequestId') ?? ''))
@@ -260,15 +263,17 @@ function rateOf(riff: Buffer): number {
     riff.readUInt16LE(22) === 1 &&
     riff.readUInt16LE(34) === 16;
   const rateHz = isPcm ? riff.readUInt32LE(24) : 0;
-  if (rateHz !== 8_000 && rateHz !== 16_000) throw new Violation(1007, 'The first audio needs a RIFF header.');
+  if (rateHz !== 8_000 && rateHz !== 16_000)
+    throw new Violation(1007, 'The first audio needs a RIFF header.');
   return rateHz;
 }
 
 /** What is spoken of an SSML document; null if it is not one that the vendor accepts. */
 function textOf(ssml: string): string | null {
-  const inner = /^<speak version="1\.0" [^<>]*xml:lang="[^"]+">(<voice name="[^"]+">.*<\/voice>)<\/speak>$/s.exec(
-    ssml,
-  )?.[1];
+  const inner =
+    /^<speak version="1\.0" [^<>]*xml:lang="[^"]+">(<voice name="[^"]+">.*<\/voice>)<\/speak>$/s.exec(
+      ssml,
+    )?.[1];
   const opened: string[] = [];
   for (const [, slash, name = ''] of (inner ?? '').matchAll(/<(\/?)([a-z:-]+)[^<>]*>/g)) {
     if (slash === '') opened.push(name);
@@ -287,7 +292,8 @@ function textOf(ssml: string): string | null {
 function transcribe({ method, url }: IncomingMessage, form: string, response: ServerResponse): void {
   const [, definition = ''] = /name="definition"\r\n\r\n([^\r]*)\r\n/.exec(form) ?? [];
   const isRecording = /name="audio"; filename="[^"]+"\r\nContent-Type: audio\/wav\r\n\r\nRIFF/.test(form);
-  const isRoute = method === 'POST' && url === '/speechtotext/transcriptions:transcribe?api-version=2024-11-15';
+  const isRoute =
+    method === 'POST' && url === '/speechtotext/transcriptions:transcribe?api-version=2024-11-15';
   if (!isRoute || !isRecording || definition === '') return void response.writeHead(400).end();
   const { locales = ['de-DE'], diarization } = JSON.parse(definition) as {
     locales?: string[];
@@ -311,7 +317,7 @@ function transcribe({ method, url }: IncomingMessage, form: string, response: Se
   );
 }
 
-function speak({ method, url, headers }: IncomingMessage, ssml: string, response: ServerResponse): void {
+function speak({ method, url, headers }: IncomingMessage, ssml: string, response: ServerResponse) {
   const rateHz = FORMATS[String(headers['x-microsoft-outputformat'])];
   const text = textOf(ssml);
   const refuse = (status: number) => void response.writeHead(status).end();

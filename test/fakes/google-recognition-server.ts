@@ -3,7 +3,12 @@
  * real HTTP/2 connection. It answers a request that breaks the protocol with the status 3, as the vendor
  * does. Its codec is its own, so that a mistake of the product's does not cancel out.
  */
-import { createServer, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { Ear } from './ear.ts';
 import type { SocketFault, VendorConnection, VendorServer } from './vendor-sockets.ts';
@@ -98,7 +103,10 @@ interface Status {
   readonly message: string;
 }
 
-function refusalOf(headers: IncomingHttpHeaders, { apiKey, mayEnter }: GoogleRecognitionOptions): Status | null {
+function refusalOf(
+  headers: IncomingHttpHeaders,
+  { apiKey, mayEnter }: GoogleRecognitionOptions,
+): Status | null {
   if (headers[':path'] !== METHOD || headers[':method'] !== 'POST')
     return { code: 12, message: 'no such method' };
   if (headers['content-type'] !== 'application/grpc' || headers['te'] !== 'trailers')
@@ -176,7 +184,7 @@ function listen(
     ear.reset();
   };
 
-  function hear(audio: Buffer): void {
+  function hear(audio: Buffer) {
     connection.audioBytes += audio.length;
     if (options.status) return finish(options.status);
     const { ear } = call;
@@ -192,7 +200,7 @@ function listen(
     if (event === 'ended') conclude(ear);
   }
 
-  function read(message: Buffer): void {
+  function read(message: Buffer) {
     const fields = decode(message);
     const [config] = buffersOf(fields, 1);
     if (!config) return hear(buffersOf(fields, 2)[0] ?? Buffer.alloc(0));

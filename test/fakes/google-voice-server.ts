@@ -38,11 +38,16 @@ export async function startGoogleVoiceServer({
       if (apiKey !== undefined && request.headers['x-goog-api-key'] !== apiKey)
         return refuse(response, 'API key not valid. Please pass a valid API key.', 'API_KEY_INVALID');
       const asked = JSON.parse(String(body)) as SynthesisRequest;
-      if (!isUnderstood(asked, isBeta)) return refuse(response, 'Invalid JSON payload received.', 'BAD_REQUEST');
+      if (!isUnderstood(asked, isBeta))
+        return refuse(response, 'Invalid JSON payload received.', 'BAD_REQUEST');
       const samples = toneFor(spokenOf(asked), asked.audioConfig.sampleRateHertz);
       const audioContent = Buffer.from(samples.buffer).toString('base64');
       response.setHeader('content-type', 'application/json; charset=UTF-8');
-      const answer = JSON.stringify({ audioContent, ...(isBeta ? { timepoints: timepointsOf(asked) } : {}) }, null, 2);
+      const answer = JSON.stringify(
+        { audioContent, ...(isBeta ? { timepoints: timepointsOf(asked) } : {}) },
+        null,
+        2,
+      );
       response.write(answer.slice(0, 1_000));
       response.end(answer.slice(1_000));
     },
@@ -50,7 +55,13 @@ export async function startGoogleVoiceServer({
 }
 
 function spokenOf({ input: { text, ssml = '' } }: SynthesisRequest): string {
-  return text ?? ssml.replace(/<[^<>]*>/g, '').replaceAll('&lt;', '<').replaceAll('&amp;', '&');
+  return (
+    text ??
+    ssml
+      .replace(/<[^<>]*>/g, '')
+      .replaceAll('&lt;', '<')
+      .replaceAll('&amp;', '&')
+  );
 }
 
 /** The time of each mark: the words before it. */

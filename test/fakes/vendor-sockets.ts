@@ -65,16 +65,20 @@ export interface VendorServer {
 export async function startVendorServer(protocol: VendorProtocol): Promise<VendorServer> {
   const connections: VendorConnection[] = [];
   let fault: SocketFault | null = null;
+  const respond = (request: IncomingMessage, response: ServerResponse, body: Buffer) => {
+    const mayEnter = protocol.mayEnter(request.headers);
+    const message = mayEnter ? protocol.messageOf?.(body) : undefined;
+    if (message) connections.push(requestAs(request, response, message));
+    if (fault) return;
+    if (!mayEnter) response.writeHead(401).end();
+    else if (protocol.answer) protocol.answer(request, body, response);
+    else response.writeHead(404).end();
+  };
   const http = createServer(async (request, response) => {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece as Buffer);
-    if (protocol.messageOf && (!fault || 'halfOpen' in fault) && protocol.mayEnter(request.headers))
-      connections.push(requestAs(request, response, protocol.messageOf(Buffer.concat(pieces))));
     if (fault && 'status' in fault) response.writeHead(fault.status).end();
-    else if (fault) return;
-    else if (!protocol.mayEnter(request.headers)) response.writeHead(401).end();
-    else if (protocol.answer) protocol.answer(request, Buffer.concat(pieces), response);
-    else response.writeHead(404).end();
+    else respond(request, response, Buffer.concat(pieces));
   });
   const sockets = new WebSocketServer({ noServer: true });
   const upgraded = new Set<Duplex>();

@@ -38,7 +38,11 @@ export async function transcribeRecording(
   const { samples, sampleRateHz, language, diarize } = request;
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
   const body = new FormData();
-  body.set('audio', new Blob([new Uint8Array(toWav(samples, sampleRateHz))], { type: 'audio/wav' }), 'audio.wav');
+  body.set(
+    'audio',
+    new Blob([new Uint8Array(toWav(samples, sampleRateHz))], { type: 'audio/wav' }),
+    'audio.wav',
+  );
   body.set(
     'definition',
     JSON.stringify({

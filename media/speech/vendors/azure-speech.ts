@@ -16,10 +16,10 @@ import type { SpeechVendorOptions } from './speech-access.ts';
 
 /** Also offered are 22.05 and 44.1 kHz, which no call has. */
 const FORMATS: Readonly<Record<number, string>> = {
-  8_000: 'raw-8khz-16bit-mono-pcm',
-  16_000: 'raw-16khz-16bit-mono-pcm',
-  24_000: 'raw-24khz-16bit-mono-pcm',
-  48_000: 'raw-48khz-16bit-mono-pcm',
+  8000: 'raw-8khz-16bit-mono-pcm',
+  16000: 'raw-16khz-16bit-mono-pcm',
+  24000: 'raw-24khz-16bit-mono-pcm',
+  48000: 'raw-48khz-16bit-mono-pcm',
 };
 const RATES_HZ = Object.keys(FORMATS).map(Number);
 /** The vendor's bounds, as a multiple of the usual speed. */
@@ -61,8 +61,7 @@ export function createAzureSynthesizer(options: SpeechVendorOptions): Synthesize
         headers,
         body: ssmlOf(text, synthesis),
         rateHz,
-        refusalOf: (status: number) =>
-          refusal(status, `Azure answered HTTP ${status}`, AZURE_KEY_ADVICE),
+        refusalOf: (status: number) => refusal(status, `Azure answered HTTP ${status}`, AZURE_KEY_ADVICE),
       };
       yield* speakOverHttp(speech, { clock, signal: synthesis.signal });
     },

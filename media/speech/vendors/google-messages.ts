@@ -3,7 +3,14 @@
  *
  * Source: google/cloud/speech/v1/cloud_speech.proto, from which the numbers of the fields are.
  */
-import { bytesOf, decodeMessage, encodeMessage, type Field, numberOf, textOf } from './connection/protobuf.ts';
+import {
+  bytesOf,
+  decodeMessage,
+  encodeMessage,
+  type Field,
+  numberOf,
+  textOf,
+} from './connection/protobuf.ts';
 
 const LINEAR16 = 1;
 const NANOS_PER_MS = 1e6;

@@ -57,7 +57,9 @@ export function createGoogleSynthesizer(options: SpeechVendorOptions): Synthesiz
         headers: { 'content-type': 'application/json; charset=utf-8', ...credentials.headers() },
         body: JSON.stringify({
           ...requestOf(rateHz, synthesis),
-          ...(isMarked ? { input: { ssml: markedSsml(text) }, enableTimePointing: ['SSML_MARK'] } : { input: { text } }),
+          ...(isMarked
+            ? { input: { ssml: markedSsml(text) }, enableTimePointing: ['SSML_MARK'] }
+            : { input: { text } }),
         }),
         rateHz,
         readPieces: (body: AsyncIterable<Uint8Array>) => readPieces(body, isMarked ? text : null, rateHz),
@@ -101,7 +103,9 @@ async function* readPieces(
   const samples = new Int16Array(audio.length >> 1);
   // Memory has the same order: every machine we support is little-endian.
   new Uint8Array(samples.buffer).set(audio.subarray(0, samples.byteLength));
-  const times = new Map(parsed.timepoints?.map(({ markName, timeSeconds }) => [markName, timeSeconds * 1_000]));
+  const times = new Map(
+    parsed.timepoints?.map(({ markName, timeSeconds }) => [markName, timeSeconds * 1_000]),
+  );
   const words = marked === null ? null : wordsOf(marked, times, (samples.length * 1_000) / rateHz);
   for (let at = 0; at < samples.length; at += PIECE_SAMPLES) {
     const endMs = ((at + PIECE_SAMPLES) * 1_000) / rateHz;

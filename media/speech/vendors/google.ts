@@ -12,7 +12,12 @@ import type { SpeechVendorOptions } from './speech-access.ts';
 /** The vendor recommends messages of this length. */
 const MESSAGE_MS = 100;
 /** The vendor's codes for recognition, where they are not the usual ones. */
-const LOCALES: Readonly<Record<string, string>> = { no: 'no-NO', he: 'iw-IL', zh: 'cmn-Hans-CN', ur: 'ur-PK' };
+const LOCALES: Readonly<Record<string, string>> = {
+  no: 'no-NO',
+  he: 'iw-IL',
+  zh: 'cmn-Hans-CN',
+  ur: 'ur-PK',
+};
 
 /** Creates the recogniser of one of Google's models. */
 export function createGoogleRecognizer(model: string, options: SpeechVendorOptions): Recognizer {

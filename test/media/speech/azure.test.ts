@@ -17,8 +17,12 @@ import { patientClock, recognizerFailuresConform, vendorsOf } from './vendor-con
 const RATE = 8_000;
 const vendor = vendorsOf(startAzureServer);
 
-const recognizerAt = (server: AzureServer, clock: Clock = patientClock, apiKey?: string, model = 'conversation') =>
-  createAzureRecognizer(model, { baseUrl: server.url, apiKey, clock });
+const recognizerAt = (
+  server: AzureServer,
+  clock: Clock = patientClock,
+  apiKey?: string,
+  model = 'conversation',
+) => createAzureRecognizer(model, { baseUrl: server.url, apiKey, clock });
 const listen = (server: AzureServer, clock?: Clock, apiKey?: string, rateHz = RATE) =>
   new Recording(recognizerAt(server, clock, apiKey), rateHz, ['Parley']);
 const opened = (server: AzureServer) => expect.poll(() => server.connections.length, { timeout: 20_000 });
@@ -209,7 +213,9 @@ describe('Azure', () => {
     const heard = listen(await vendor({ apiKey: 'right' }), patientClock, 'wrong');
     await heard.until('failed');
     expect(heard.of('failed')).toMatchObject([
-      { error: { category: 'authentication', message: expect.stringMatching(/AZURE_API_KEY.*AZURE_REGION/) } },
+      {
+        error: { category: 'authentication', message: expect.stringMatching(/AZURE_API_KEY.*AZURE_REGION/) },
+      },
     ]);
     expect(JSON.stringify(heard.events)).not.toContain('wrong');
   });

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '#base/clock.ts';
 import type { RecognitionOptions } from '#media/speech/speech.ts';
-import { apiAddress } from '#media/speech/vendors/google-access.ts';
 import { createGoogleRecognizer } from '#media/speech/vendors/google.ts';
+import { apiAddress } from '#media/speech/vendors/google-access.ts';
 import {
   type GoogleRecognitionServer,
   startGoogleRecognitionServer,
@@ -66,7 +66,12 @@ function serviceAccount() {
   const email = 'caller@bakery.iam.gserviceaccount.com';
   writeFileSync(
     file,
-    JSON.stringify({ type: 'service_account', client_email: email, private_key: privateKey, private_key_id: 'k1' }),
+    JSON.stringify({
+      type: 'service_account',
+      client_email: email,
+      private_key: privateKey,
+      private_key_id: 'k1',
+    }),
   );
   const claimsOf = (authorization: string | undefined): Record<string, unknown> | null => {
     const [head = '', claims = '', signature = ''] = (authorization ?? '').replace(/^Bearer /, '').split('.');
@@ -76,7 +81,9 @@ function serviceAccount() {
       createPublicKey(publicKey),
       Buffer.from(signature, 'base64url'),
     );
-    return isSigned ? (JSON.parse(String(Buffer.from(claims, 'base64url'))) as Record<string, unknown>) : null;
+    return isSigned
+      ? (JSON.parse(String(Buffer.from(claims, 'base64url'))) as Record<string, unknown>)
+      : null;
   };
   return { file, email, claimsOf };
 }
@@ -194,7 +201,7 @@ describe('Google', () => {
 
   it('a service account signs a token for an hour, which serves until shortly before its end', async () => {
     const { file, email, claimsOf } = serviceAccount();
-    const server = await vendor({ mayEnter: (authorization) => claimsOf(authorization) !== null });
+    const server = await vendor({ mayEnter: (authorization?: string) => claimsOf(authorization) !== null });
     const clock = new ManualClock();
     const recognizer = createGoogleRecognizer(MODEL, {
       baseUrl: server.url,
@@ -237,7 +244,10 @@ describe('Google', () => {
       await heard.until('failed');
       expect(heard.of('failed')).toMatchObject([
         {
-          error: { category: 'authentication', message: expect.stringContaining('GOOGLE_CLOUD_KEY_FILE must') },
+          error: {
+            category: 'authentication',
+            message: expect.stringContaining('GOOGLE_CLOUD_KEY_FILE must'),
+          },
         },
       ]);
       expect(JSON.stringify(heard.events)).not.toContain('not-to-be-seen');

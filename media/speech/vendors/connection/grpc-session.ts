@@ -4,7 +4,12 @@
  *
  * Source: the page "gRPC over HTTP2" of gRPC.
  */
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  type IncomingHttpHeaders,
+} from 'node:http2';
 import type { Clock, Timer } from '#base/clock.ts';
 import { SpeechError } from '../../speech.ts';
 import { refusal } from './vendor-status.ts';
