@@ -159,7 +159,10 @@ function listen(connection: VendorConnection, options: AzureServerOptions) {
       begin(id, audio);
       return;
     }
-    const { turn } = state;
+    hearMore(state.turn, audio);
+  }
+
+  function hearMore(turn: Turn, audio: Buffer): void {
     if (turn.isOver) throw new Violation(1002, 'Audio after the end of its turn.');
     connection.audioBytes += audio.length;
     if (audio.length === 0) {
@@ -169,7 +172,7 @@ function listen(connection: VendorConnection, options: AzureServerOptions) {
     }
     const event = turn.ear.hear(audio);
     if (event === 'speaking') {
-      say('speech.startDetected', id, { Offset: turn.ear.utteranceStartMs * TICKS_PER_MS });
+      say('speech.startDetected', turn.id, { Offset: turn.ear.utteranceStartMs * TICKS_PER_MS });
       hypothesise(turn, line().split(' ')[0] ?? '');
     }
     if (event === 'ended') conclude(turn);

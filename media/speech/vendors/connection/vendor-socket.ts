@@ -133,7 +133,10 @@ export class VendorSocket {
     const oneMore = () => void this.#mayRead(ONE_MESSAGE);
     this.#socket.on('ping', oneMore).on('pong', oneMore);
     this.#socket.on('upgrade', ({ socket }) =>
-      socket.on('data', ({ length }: Buffer) => void this.#mayRead({ messages: 0, bytes: length })),
+      // Not earlier: the first listener gets what came with the answer, which is the first message.
+      this.#socket.once('open', () =>
+        socket.on('data', ({ length }: Buffer) => void this.#mayRead({ messages: 0, bytes: length })),
+      ),
     );
   }
 
