@@ -13,8 +13,8 @@ import type { SpeechVendorOptions } from './speech-access.ts';
 
 /** Said when the vendor refuses a key. */
 export const GOOGLE_KEY_ADVICE =
-  'check GOOGLE_CLOUD_API_KEY or GOOGLE_CLOUD_KEY_FILE, and that the Speech-to-Text and Text-to-Speech APIs ' +
-  'are enabled in its project';
+  'check GOOGLE_CLOUD_API_KEY or GOOGLE_CLOUD_KEY_FILE, and that the Speech-to-Text and Text-to-Speech ' +
+  'APIs are enabled in its project';
 
 /** The vendor's limit. */
 const TOKEN_LIFE_S = 3_600;
