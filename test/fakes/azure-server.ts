@@ -271,6 +271,13 @@ function rateOf(riff: Buffer): number {
   return rateHz;
 }
 
+/** Elements that the vendor's elements may contain, of those that are sent here. */
+const CONTENTS: Readonly<Record<string, readonly string[]>> = {
+  'mstts:express-as': ['lang', 'prosody'],
+  lang: ['prosody'],
+  prosody: ['prosody'],
+};
+
 /** What is spoken of an SSML document; null if it is not one that the vendor accepts. */
 function textOf(ssml: string): string | null {
   const inner =
@@ -279,8 +286,10 @@ function textOf(ssml: string): string | null {
     )?.[1];
   const opened: string[] = [];
   for (const [, slash, name = ''] of (inner ?? '').matchAll(/<(\/?)([a-z:-]+)[^<>]*>/g)) {
-    if (slash === '') opened.push(name);
-    else if (opened.pop() !== name) return null;
+    if (slash === '') {
+      if (CONTENTS[opened.at(-1) ?? '']?.includes(name) === false) return null;
+      opened.push(name);
+    } else if (opened.pop() !== name) return null;
   }
   if (inner === undefined || opened.length > 0) return null;
   return inner

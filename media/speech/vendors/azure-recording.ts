@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { parseJson } from '#base/parse-json.ts';
 import { toWav } from '../audio/wav.ts';
 import { type RecordedSpeech, type RecordingRequest, SpeechError } from '../speech.ts';
-import { AZURE_KEY_ADVICE, authorization } from './azure-access.ts';
+import { AZURE_KEY_ADVICE, authorization, partAddress } from './azure-access.ts';
 import { asSpeechError, requestVendor } from './connection/vendor-request.ts';
 import { localeOf } from './locales.ts';
 import type { SpeechVendorOptions } from './speech-access.ts';
@@ -53,7 +53,7 @@ export async function transcribeRecording(
   );
   const response = await requestVendor({
     vendor: 'Azure',
-    url: `${options.baseUrl.replace(/^ws/, 'http')}${PATH}`,
+    url: `${partAddress(options.baseUrl, 'api').replace(/^ws/, 'http')}${PATH}`,
     method: 'POST',
     headers: authorization(options),
     body,

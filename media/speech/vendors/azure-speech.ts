@@ -2,7 +2,8 @@
  * Streamed synthesis at Azure's Speech service: one POST of SSML for each text, answered with raw PCM. This
  * API reports no times of words.
  *
- * Source: Microsoft's pages "Text to speech REST API" and "Customize voice and sound with SSML".
+ * Source: Microsoft's pages "Text to speech REST API", "Customize voice and sound with SSML" and "SSML document
+ * structure and events".
  */
 import { offeredRate } from '../audio/pcm-bytes.ts';
 import { defaultVoice } from '../default-voice.ts';
@@ -75,12 +76,13 @@ function ssmlOf(text: string, { voiceId, language, speed, emotion }: SynthesisOp
   const isOther = voice.includes('Multilingual') && !voice.startsWith(`${language}-`);
   const style = emotion ? STYLES[emotion] : undefined;
   const rate = Math.min(FASTEST, Math.max(SLOWEST, speed));
-  const styled = ssmlElement('mstts:express-as', style === undefined ? null : { style }, xmlText(text));
-  const spoken = ssmlElement('lang', isOther ? { 'xml:lang': locale } : null, styled);
-  const paced = ssmlElement('prosody', rate === 1 ? null : { rate: String(rate) }, spoken);
+  // In this order: the vendor's `prosody` may contain neither of the others, and `lang` no style.
+  const paced = ssmlElement('prosody', rate === 1 ? null : { rate: String(rate) }, xmlText(text));
+  const spoken = ssmlElement('lang', isOther ? { 'xml:lang': locale } : null, paced);
+  const styled = ssmlElement('mstts:express-as', style === undefined ? null : { style }, spoken);
   return (
     '<speak version="1.0" xmlns="http://www.w3.org/2001/10/synthesis" ' +
     `xmlns:mstts="https://www.w3.org/2001/mstts" xml:lang="${locale}">` +
-    `${ssmlElement('voice', { name: voice }, paced)}</speak>`
+    `${ssmlElement('voice', { name: voice }, styled)}</speak>`
   );
 }

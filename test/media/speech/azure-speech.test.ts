@@ -45,7 +45,10 @@ describe('Azure synthesis', () => {
 
   it('speed and emotion are those of the request, within what the vendor supports', async () => {
     expect(await ssmlFor('Hi.', { speed: 3, emotion: 'happy' })).toContain(
-      '<prosody rate="2"><mstts:express-as style="cheerful">Hi.</mstts:express-as></prosody>',
+      '<mstts:express-as style="cheerful"><prosody rate="2">Hi.</prosody></mstts:express-as>',
+    );
+    expect(await ssmlFor('Hallo.', { speed: 3, emotion: 'happy', language: 'de' })).toContain(
+      '"cheerful"><lang xml:lang="de-DE"><prosody rate="2">Hallo.</prosody></lang></mstts:express-as>',
     );
     expect(await ssmlFor('Hi.', { emotion: 'curious' })).not.toContain('express-as');
   });
@@ -66,4 +69,13 @@ it.each([
   ['http://127.0.0.1:5000', 'http://127.0.0.1:5000'],
 ])('the endpoint %s of the portal serves voices at %s', (endpoint, address) => {
   expect(partAddress(endpoint, 'tts')).toBe(address);
+});
+
+it.each([
+  ['https://westeurope.api.cognitive.microsoft.com', 'https://westeurope.api.cognitive.microsoft.com'],
+  ['https://chinaeast2.api.cognitive.microsoft.com', 'https://chinaeast2.api.cognitive.azure.cn'],
+  ['https://usgovvirginia.api.cognitive.microsoft.com', 'https://usgovvirginia.api.cognitive.microsoft.us'],
+  ['https://bakery.cognitiveservices.azure.com', 'https://bakery.cognitiveservices.azure.com'],
+])('the endpoint %s transcribes recordings at %s', (endpoint, address) => {
+  expect(partAddress(endpoint, 'api')).toBe(address);
 });
