@@ -8,6 +8,8 @@ import { randomUUID } from 'node:crypto';
 
 /** Most times that are kept: a turn of ten minutes has 2,000 hypotheses. */
 const MAX_TIMES = 4_000;
+/** Longer names are not in the protocol. */
+const MAX_PATH_CHARS = 64;
 
 /** How the connection was opened; times in ms since 1970. */
 export interface OpenedConnection {
@@ -37,7 +39,7 @@ export class AzureTurn {
 
   /** A message of this path has arrived. */
   received(path: string, now: number): void {
-    if (this.#timesKept >= MAX_TIMES) return;
+    if (this.#timesKept >= MAX_TIMES || path.length > MAX_PATH_CHARS) return;
     this.#timesKept++;
     const times = this.#received.get(path) ?? [];
     times.push(iso(now));
