@@ -41,8 +41,10 @@ export interface JambonzServerOptions {
   readonly isBase64?: boolean;
   /** The streamed voice has this rate, whatever was asked for, Hz. */
   readonly streamRateHz?: number;
-  /** The streamed voice reports this error instead of audio. */
-  readonly voiceError?: object;
+  /** The streamed voice sends these messages instead of audio. */
+  readonly insteadOfAudio?: readonly object[];
+  /** The streamed voice greets this late, and drops what comes earlier, as jambonz' example does, ms. */
+  readonly greetingMs?: number;
   /** Closes the connection after a text. */
   readonly closesAfterText?: boolean;
 }
@@ -141,9 +143,18 @@ function stream(
   const isBase64 = options.isBase64 === true;
   let text = '';
   let isStopped = false;
-  connection.say({ type: 'connect', data: { sample_rate: rateHz, base64_encoding: isBase64 } });
+  let isGreeted = false;
+  const greet = () => {
+    isGreeted = true;
+    connection.say({ type: 'connect', data: { sample_rate: rateHz, base64_encoding: isBase64 } });
+  };
+  if (options.greetingMs === undefined) greet();
+  else setTimeout(greet, options.greetingMs);
   const flush = async () => {
-    if (options.voiceError) return connection.say(options.voiceError);
+    if (options.insteadOfAudio) {
+      for (const each of options.insteadOfAudio) connection.say(each);
+      return;
+    }
     const bytes = Buffer.from(toneFor(text, rateHz).buffer);
     text = '';
     for (let at = 0; at < bytes.length && !isStopped; at += pieceBytes) {
@@ -155,6 +166,7 @@ function stream(
   };
   return {
     onJson(message) {
+      if (!isGreeted) return;
       if (isStopped || !['stream', 'flush', 'stop'].includes(String(message['type'])))
         return connection.close(1008);
       if (message['type'] === 'stream') text += String(message['text']);

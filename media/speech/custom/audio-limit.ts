@@ -11,12 +11,15 @@ const MAX_MP3_BYTES = 2 * 2 ** 20;
 /** The limit of one text: an endless answer ends here. All methods throw `SpeechError`. */
 export class AudioLimit {
   readonly longestMs: number;
+  /** False for a text without letters and digits, which may have no audio. */
+  readonly isSpoken: boolean;
   readonly #text: string;
   #ms = 0;
 
   constructor(text: string) {
     this.#text = text;
     this.longestMs = LEAST_LIMIT_MS + LIMIT_MS_PER_CHARACTER * text.length;
+    this.isSpoken = /[\p{L}\p{N}]/u.test(text);
   }
 
   add({ samples, sampleRateHz }: Omit<SpeechChunk, 'words'>): SpeechChunk {
@@ -39,7 +42,7 @@ export class AudioLimit {
 
   /** A text that could be spoken must have had audio. */
   end(): void {
-    if (this.#ms === 0 && /[\p{L}\p{N}]/u.test(this.#text))
+    if (this.#ms === 0 && this.isSpoken)
       throw new SpeechError('unavailable', `${OWN_SERVER} sent no audio for a text`);
   }
 }

@@ -14,6 +14,8 @@ export interface SocketSpeech {
   readonly url: URL;
   /** Sent in order. */
   readonly messages: readonly string[];
+  /** Says whether this text of the vendor is the one before which it takes no message. Absent: it takes any. */
+  readonly isGreeting?: (text: string) => boolean;
   /** Sent before the socket is closed, if the vendor expects it. */
   readonly farewell?: string;
   /** Passes messages to the queue, and ends or fails it. Created again if a dead spare is replaced. */
@@ -51,24 +53,36 @@ export async function* speakOverSocket(
 
   function talk({ socket, wasSpare, early }: TakenSocket): Conversation {
     const reader = speech.createReader(queue);
-    for (const text of early) reader.onText(text);
+    let mayAsk = speech.isGreeting === undefined;
     let hasAnswered = false;
+    const ask = () => {
+      for (const message of speech.messages) socket.send(message);
+    };
+    const read = (text: string) => {
+      reader.onText(text);
+      if (mayAsk || !speech.isGreeting?.(text)) return;
+      mayAsk = true;
+      ask();
+    };
     socket.listener = {
       onText: (text) => {
         hasAnswered = true;
-        reader.onText(text);
+        read(text);
       },
       onBinary: (bytes) => {
         hasAnswered = true;
         reader.onBinary?.(bytes);
       },
       onFailed: (error) => {
-        if (wasSpare && !hasAnswered) current = talk(sockets.fresh(speech.url));
-        else if (reader.isComplete?.()) queue.end();
+        if (wasSpare && !hasAnswered) {
+          reader.close?.();
+          current = talk(sockets.fresh(speech.url));
+        } else if (reader.isComplete?.()) queue.end();
         else queue.fail(error);
       },
     };
-    for (const message of speech.messages) socket.send(message);
+    if (mayAsk) ask();
+    for (const text of early) read(text);
     return { socket, reader };
   }
 

@@ -22,8 +22,9 @@ export interface TakenSocket {
   readonly early: readonly string[];
 }
 
-/** Most texts kept of a spare: a greeting. */
+/** Most texts kept of a spare, and characters in them: a greeting. */
 const MAX_EARLY = 8;
+const MAX_EARLY_CHARS = 16_384;
 /** Most combinations of voice and rate with spares; beyond it the oldest goes. */
 const MAX_SPARES = 32;
 
@@ -57,8 +58,10 @@ export class WarmSockets {
     const socket = this.#options.connect(url);
     const expiry = this.#options.clock.after(this.#options.idleMs, () => this.#discard(url.href));
     const early: string[] = [];
+    let leftChars = MAX_EARLY_CHARS;
     const onText = (text: string) => {
-      if (early.length < MAX_EARLY) early.push(text);
+      leftChars -= text.length;
+      if (early.length < MAX_EARLY && leftChars >= 0) early.push(text);
     };
     socket.listener = { onText, onFailed: () => this.#forget(url.href) };
     this.#spares.set(url.href, { socket, early, expiry });

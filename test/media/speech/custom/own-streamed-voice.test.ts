@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '#base/clock.ts';
-import type { SpeechChunk } from '#media/speech/speech.ts';
+import type { SpeechChunk, Synthesizer } from '#media/speech/speech.ts';
 import { collect } from '#test/collect.ts';
 import { type JambonzServer, startJambonzServer } from '#test/fakes/jambonz-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
@@ -16,6 +16,13 @@ const voiceAt = (server: JambonzServer, clock: Clock = hasty, apiKey: string | n
   ownVoice({ url: server.streamUrl, api_key: apiKey, voice: 'ann' }, { clock });
 const samplesOf = (chunks: readonly SpeechChunk[]) =>
   Int16Array.from(chunks.flatMap(({ samples }) => [...samples]));
+
+/** Opens a connection in advance, and waits for its greeting. */
+async function greeted(server: JambonzServer, voice: Synthesizer): Promise<void> {
+  voice.prepare?.({ voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000 });
+  await expect.poll(() => server.connections.length).toBe(1);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+}
 
 for (const isBase64 of [false, true]) {
   describe(`an own streamed voice, base64: ${isBase64}: conformance`, () => {
@@ -46,9 +53,7 @@ describe('an own streamed voice', () => {
   it('the greeting of a connection that was opened in advance counts', async () => {
     const server = await vendor({ streamRateHz: 24_000 });
     const voice = voiceAt(server);
-    voice.prepare?.({ voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000 });
-    await expect.poll(() => server.connections.length).toBe(1);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await greeted(server, voice);
     const [chunk] = await collect(speak(voice, TEXT));
     expect(chunk?.sampleRateHz).toBe(24_000);
     expect(saidTo(server)).toEqual([server.connections[0]]);
@@ -90,14 +95,56 @@ describe('an own streamed voice', () => {
 
   it.each([{ type: 'error', error: 'no licence' }, { error: 'no licence' }])(
     'an error that the server reports is unavailable: %j',
-    async (voiceError) => {
-      const server = await vendor({ voiceError });
+    async (reported) => {
+      const server = await vendor({ insteadOfAudio: [reported] });
       await expect(collect(speak(voiceAt(server), TEXT))).rejects.toMatchObject({
         category: 'unavailable',
         message: 'The agent’s own speech server reported an error: no licence',
       });
     },
   );
+
+  it('a text waits for the greeting of a server that takes none before it', async () => {
+    const server = await vendor({ greetingMs: 100 });
+    expect(samplesOf(await collect(speak(voiceAt(server), TEXT)))).toHaveLength(16_000 * 0.6);
+  });
+
+  it('audio without a sample is no speech', async () => {
+    const server = await vendor({ insteadOfAudio: [{ type: 'data', data: { audio: '' } }] });
+    await expect(collect(speak(voiceAt(server), TEXT))).rejects.toMatchObject({
+      category: 'unavailable',
+      message: 'The agent’s own speech server sent no audio for a text',
+    });
+  });
+
+  it('a server that sends more than speech can be is left', async () => {
+    const note = { type: 'note', text: 'x'.repeat(200_000) };
+    const server = await vendor({ insteadOfAudio: Array.from({ length: 100 }, () => note) });
+    await expect(collect(speak(voiceAt(server, new ManualClock()), TEXT))).rejects.toMatchObject({
+      category: 'unavailable',
+      message: 'The agent’s own speech server sends too many messages',
+    });
+  });
+
+  it('a text that never ends is given up, however often a sample comes', async () => {
+    const server = await vendor({ pieceBytes: 2, pieceMs: 5 });
+    const clock = new ManualClock();
+    let heard = 0;
+    const run = async () => {
+      for await (const _ of speak(voiceAt(server, clock), TEXT)) heard++;
+    };
+    let failure: unknown = null;
+    const over = run().catch((error: unknown) => {
+      failure = error;
+    });
+    for (let before = 0; failure === null; before = heard) {
+      await expect.poll(() => failure !== null || heard > before, { timeout: 20_000 }).toBe(true);
+      await clock.advance(1_400);
+    }
+    await over;
+    expect(failure).toMatchObject({ category: 'stalled', message: expect.stringContaining('26600 ms') });
+    expect(clock.now()).toBeLessThan(29_000);
+  });
 
   it('a rate that speech does not have is refused', async () => {
     const server = await vendor({ streamRateHz: 1_000 });
@@ -106,9 +153,11 @@ describe('an own streamed voice', () => {
 
   it.each(['upgrade', 'answers'] as const)('a half-open socket fails as stalled: %s', async (halfOpen) => {
     const server = await vendor();
-    server.fault = { halfOpen };
     const clock = new ManualClock();
-    const failed = expect(collect(speak(voiceAt(server, clock), TEXT))).rejects.toMatchObject({
+    const voice = voiceAt(server, clock);
+    if (halfOpen === 'answers') await greeted(server, voice);
+    server.fault = { halfOpen };
+    const failed = expect(collect(speak(voice, TEXT))).rejects.toMatchObject({
       category: 'stalled',
     });
     if (halfOpen === 'answers') await expect.poll(() => saidTo(server).length).toBe(1);
