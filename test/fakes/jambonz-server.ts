@@ -150,11 +150,7 @@ function stream(
   };
   if (options.greetingMs === undefined) greet();
   else setTimeout(greet, options.greetingMs);
-  const flush = async () => {
-    if (options.insteadOfAudio) {
-      for (const each of options.insteadOfAudio) connection.say(each);
-      return;
-    }
+  const speakText = async () => {
     const bytes = Buffer.from(toneFor(text, rateHz).buffer);
     text = '';
     for (let at = 0; at < bytes.length && !isStopped; at += pieceBytes) {
@@ -164,13 +160,17 @@ function stream(
     }
     if (options.closesAfterText) connection.close(1000);
   };
+  const flush = () => {
+    if (!options.insteadOfAudio) return void speakText();
+    for (const each of options.insteadOfAudio) connection.say(each);
+  };
   return {
     onJson(message) {
       if (!isGreeted) return;
       if (isStopped || !['stream', 'flush', 'stop'].includes(String(message['type'])))
         return connection.close(1008);
       if (message['type'] === 'stream') text += String(message['text']);
-      if (message['type'] === 'flush') void flush();
+      if (message['type'] === 'flush') flush();
       if (message['type'] === 'stop') isStopped = true;
     },
   };

@@ -1,8 +1,8 @@
 /**
  * A voice on an owner's server with the streaming API of jambonz: a WebSocket for each text, opened in
  * advance, which gets the text and `flush`. The API has no message for the end of a text's audio: it has
- * ended when nothing more comes. The wait is longer while the text should not be over, and while the audio that
- * has come still plays.
+ * ended when nothing more comes. The wait is longer while the text should not be over, and while the audio
+ * that has come still plays.
  *
  * Source: jambonz' page "Text-to-speech API", section "Streaming WebSocket API", and its
  * custom-speech-example.

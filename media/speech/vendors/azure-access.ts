@@ -19,8 +19,9 @@ export function authorization({ apiKey }: SpeechVendorOptions): Record<string, s
 }
 
 /**
- * The base address of recognition (`stt`), of synthesis (`tts`) or of the REST API (`api`). The portal shows one
- * endpoint for all: of a region, or of a resource with its own name. Any other server serves all at one address.
+ * The base address of recognition (`stt`), of synthesis (`tts`) or of the REST API (`api`). The portal shows
+ * one endpoint for all: of a region, or of a resource with its own name. Any other server serves all at one
+ * address.
  *
  * Source: Microsoft's pages "Speech service supported regions" and "Use Speech service through a private
  * endpoint".

@@ -2,8 +2,8 @@
  * Streamed synthesis at Azure's Speech service: one POST of SSML for each text, answered with raw PCM. This
  * API reports no times of words.
  *
- * Source: Microsoft's pages "Text to speech REST API", "Customize voice and sound with SSML" and "SSML document
- * structure and events".
+ * Source: Microsoft's pages "Text to speech REST API", "Customize voice and sound with SSML" and "SSML
+ * document structure and events".
  */
 import { offeredRate } from '../audio/pcm-bytes.ts';
 import { defaultVoice } from '../default-voice.ts';

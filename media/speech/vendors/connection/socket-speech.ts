@@ -14,7 +14,7 @@ export interface SocketSpeech {
   readonly url: URL;
   /** Sent in order. */
   readonly messages: readonly string[];
-  /** Says whether this text of the vendor is the one before which it takes no message. Absent: it takes any. */
+  /** Whether this text of the vendor is the one before which it takes no message. Absent: there is none. */
   readonly isGreeting?: (text: string) => boolean;
   /** Sent before the socket is closed, if the vendor expects it. */
   readonly farewell?: string;
