@@ -1,9 +1,10 @@
 /**
  * A stand-in for Google's Text-to-Speech: `POST /v1/text:synthesize`, and `/v1beta1` with marks, answered
- * with base64 in JSON. Like the vendor, it answers a wrong API key with 400, and fields that it does not know
- * as well. A word lasts 100 ms.
+ * with a WAV file in base64 in JSON. Like the vendor, it answers a wrong API key with 400, and fields that it
+ * does not know as well. A word lasts 100 ms.
  */
 import type { ServerResponse } from 'node:http';
+import { wavHeader } from '#media/speech/audio/wav.ts';
 import { startVendorServer, toneFor, type VendorServer } from './vendor-sockets.ts';
 
 /** A request, as this stand-in accepts it. */
@@ -40,8 +41,9 @@ export async function startGoogleVoiceServer({
       const asked = JSON.parse(String(body)) as SynthesisRequest;
       if (!isUnderstood(asked, isBeta))
         return refuse(response, 'Invalid JSON payload received.', 'BAD_REQUEST');
-      const samples = toneFor(spokenOf(asked), asked.audioConfig.sampleRateHertz);
-      const audioContent = Buffer.from(samples.buffer).toString('base64');
+      const rateHz = asked.audioConfig.sampleRateHertz;
+      const audio = Buffer.from(toneFor(spokenOf(asked), rateHz).buffer);
+      const audioContent = Buffer.concat([wavHeader(rateHz, audio.length), audio]).toString('base64');
       response.setHeader('content-type', 'application/json; charset=UTF-8');
       const answer = JSON.stringify(
         { audioContent, ...(isBeta ? { timepoints: timepointsOf(asked) } : {}) },
@@ -81,7 +83,7 @@ function isUnderstood({ input, voice, audioConfig, ...rest }: SynthesisRequest, 
     enableTimePointing?.join() === (isBeta ? 'SSML_MARK' : undefined) &&
     /^[a-z]{2,3}-[A-Z]{2}$/.test(voice.languageCode) &&
     voice.name.startsWith(`${voice.languageCode}-`) &&
-    audioEncoding === 'PCM' &&
+    audioEncoding === 'LINEAR16' &&
     [8_000, 16_000, 24_000, 48_000].includes(sampleRateHertz) &&
     speakingRate >= 0.25 &&
     speakingRate <= 2

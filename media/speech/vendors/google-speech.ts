@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { parseJson } from '#base/parse-json.ts';
 import { VENDORS } from '#config/vendors.ts';
-import { offeredRate } from '../audio/pcm-bytes.ts';
+import { offeredRate, SampleReader } from '../audio/pcm-bytes.ts';
 import { defaultVoice } from '../default-voice.ts';
 import { SpeechError, type SpokenWord, type SynthesisOptions, type Synthesizer } from '../speech.ts';
 import { xmlText } from '../text/ssml.ts';
@@ -23,6 +23,10 @@ const SLOWEST = 0.25;
 const FASTEST = 2;
 /** Longest answer: five minutes at 48 kHz, in base64. A text of the vendor's longest is shorter. */
 const MAX_ANSWER_BYTES = 40 * 2 ** 20;
+/** Of a WAV file: most bytes before its audio, place of its first chunk, bytes before a chunk’s content. */
+const MAX_HEAD_BYTES = 4_096;
+const FORMAT_AT = 12;
+const CHUNK_HEAD_BYTES = 8;
 /** Samples passed on at once: a quarter of a second at 16 kHz. */
 const PIECE_SAMPLES = 4_000;
 /** The locale of a voice that has one in its name. */
@@ -77,8 +81,8 @@ function requestOf(rateHz: number, { voiceId, language, speed }: SynthesisOption
   return {
     voice: { languageCode, name: locale === undefined ? `${languageCode}-${chosen}` : chosen },
     audioConfig: {
-      // Without the header that LINEAR16 has.
-      audioEncoding: 'PCM',
+      // `PCM`, which has no header, is documented for a few voices only.
+      audioEncoding: 'LINEAR16',
       sampleRateHertz: rateHz,
       ...(speed === 1 ? {} : { speakingRate: Math.min(FASTEST, Math.max(SLOWEST, speed)) }),
     },
@@ -98,11 +102,8 @@ async function* readPieces(
   rateHz: number,
 ): AsyncGenerator<SpeechPiece> {
   const parsed = parseJson(answer, await wholeText(body));
-  if (!parsed) throw new SpeechError('unavailable', 'Google sent an answer that is not in the protocol');
-  const audio = Buffer.from(parsed.audioContent, 'base64');
-  const samples = new Int16Array(audio.length >> 1);
-  // Memory has the same order: every machine we support is little-endian.
-  new Uint8Array(samples.buffer).set(audio.subarray(0, samples.byteLength));
+  if (!parsed) throw notInProtocol();
+  const samples = new SampleReader().read(audioIn(Buffer.from(parsed.audioContent, 'base64')));
   const times = new Map(
     parsed.timepoints?.map(({ markName, timeSeconds }) => [markName, timeSeconds * 1_000]),
   );
@@ -112,6 +113,18 @@ async function* readPieces(
     const begun = words?.filter(({ startMs }) => startMs < endMs).length ?? 0;
     yield { samples: samples.subarray(at, at + PIECE_SAMPLES), words: words?.splice(0, begun) ?? null };
   }
+}
+
+/** What follows the header of a WAV file. */
+function audioIn(file: Buffer): Buffer {
+  const head = file.toString('latin1', 0, MAX_HEAD_BYTES);
+  const at = head.indexOf('data', FORMAT_AT);
+  if (!head.startsWith('RIFF') || at < 0) throw notInProtocol();
+  return file.subarray(at + CHUNK_HEAD_BYTES);
+}
+
+function notInProtocol(): SpeechError {
+  return new SpeechError('unavailable', 'Google sent an answer that is not in the protocol');
 }
 
 async function wholeText(body: AsyncIterable<Uint8Array>): Promise<string> {

@@ -13,9 +13,9 @@ describe('Google synthesis', () => {
     return saidTo(server)[0]?.messages[0];
   };
 
-  it('asks for samples without a header, at a rate that calls have', async () => {
+  it('asks for the encoding that every voice has, at a rate that calls have', async () => {
     expect(await requestFor({ sampleRateHz: 22_050 })).toMatchObject({
-      audioConfig: { audioEncoding: 'PCM', sampleRateHertz: 24_000 },
+      audioConfig: { audioEncoding: 'LINEAR16', sampleRateHertz: 24_000 },
     });
   });
 
