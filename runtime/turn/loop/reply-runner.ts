@@ -331,7 +331,7 @@ export class ReplyRunner {
     if (!(run?.voice instanceof SpokenReply) || run.voice.signal.aborted) return;
     const { text } = run.voice.onMark(pieceId, mark);
     this.#options.event({ type: 'transcript', role: 'agent', segmentId: replyId, text, final: false });
-    this.#options.accept({ type: 'playout.progressed', replyId });
+    this.#options.accept({ type: 'playout.progressed', replyId, heardChars: text.length });
   }
 
   #onFinished(replyId: string): void {

@@ -31,6 +31,7 @@ export function finishDraft(draft: Draft): { state: TurnState; effects: readonly
     caller: draft.caller,
     isLegLost: draft.isLegLost,
     pendingTranscript: draft.pendingTranscript,
+    heard: draft.heard,
     lastSaid: draft.lastSaid,
     expects: draft.expects,
     speculation: draft.speculation,

@@ -71,7 +71,8 @@ export type TurnFact =
       readonly isRetryable: boolean;
     }
   | { readonly type: 'playout.started'; readonly replyId: string; readonly wireMs: number }
-  | { readonly type: 'playout.progressed'; readonly replyId: string }
+  /** So many characters of its text were heard; absent if unknown. */
+  | { readonly type: 'playout.progressed'; readonly replyId: string; readonly heardChars?: number }
   /** The reply was played to its end. */
   | { readonly type: 'playout.finished'; readonly replyId: string; readonly heard: string }
   /** The reply was cut; `heard` are the words that had been played. */

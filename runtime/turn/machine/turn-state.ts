@@ -12,7 +12,7 @@ import type { TurnConfig, VariableTexts } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
 /** Increase when equal inputs would give different effects; a flight log names the version that wrote it. */
-export const TURN_MACHINE_VERSION = 19;
+export const TURN_MACHINE_VERSION = 20;
 
 /** The caller's speech until it is taken as a turn, including pauses. */
 export interface Speech {
@@ -24,6 +24,8 @@ export interface Speech {
   readonly isLongEnoughToPause: boolean;
   /** The agent already waited for its words and resumed. */
   readonly wasIgnored: boolean;
+  /** The part of the agent's words that was heard before the voice began last; null if the agent was silent. */
+  readonly over: Heard | null;
   readonly voicedMs: number;
   /** Voice shortly before it whose words are still missing: one sentence with a breath in it. */
   readonly unheardMs: number;
@@ -34,6 +36,12 @@ export interface Speech {
   readonly speculations: number;
   /** The turn this speech continues, if that had no audible answer yet. */
   readonly continues: Turn | null;
+}
+
+/** The part of an utterance that was heard: the first `chars` characters of its text. */
+export interface Heard {
+  readonly replyId: string;
+  readonly chars: number;
 }
 
 /** The caller's side. */
@@ -256,6 +264,8 @@ export interface TurnState {
   /** The caller is disconnected until another leg connects; replies wait for it. */
   readonly isLegLost: boolean;
   readonly pendingTranscript: PendingTranscript | null;
+  /** The part of the latest utterance that was heard, by the leg's last report; null before the first. */
+  readonly heard: Heard | null;
   /** The agent's last words, as far as they were heard. */
   readonly lastSaid: { readonly text: string; readonly endMs: number } | null;
   /** The answer that the agent's last reply expects; null if unknown. */
@@ -325,6 +335,7 @@ export function initialState(config: TurnConfig): TurnState {
     caller: { is: 'silent' },
     isLegLost: false,
     pendingTranscript: null,
+    heard: null,
     lastSaid: null,
     expects: lastAsked(config),
     speculation: null,

@@ -32,6 +32,7 @@ import { ko } from './languages/ko.ts';
 import type {
   ConsultTexts,
   LanguageTexts,
+  ListeningTexts,
   Phrases,
   QuestionTexts,
   SymbolNames,
@@ -129,13 +130,18 @@ export function symbolsFor(language: string): SymbolNames {
   return textsFor(language).symbols;
 }
 
-/** Words that only show that a caller is listening, longest first. */
+/** Words and set phrases that only show that a caller is listening, longest first. */
 export const acknowledgementsFor = memoised((language: string): readonly string[] =>
   textsFor(language)
     .acknowledgements.split('|')
     .map(normalised)
     .sort((a, b) => b.length - a.length),
 );
+
+/** Parts of longer acknowledgements; null for a language without them. */
+export function listeningTextsFor(language: string): ListeningTexts | null {
+  return textsFor(language).listening ?? null;
+}
 
 /** How abbreviations are read aloud, by their spelling. */
 export const abbreviationsFor = memoised((language: string): ReadonlyMap<string, string> => {

@@ -21,6 +21,7 @@ export function newSpeech(startMs: number): Speech {
     interim: '',
     isLongEnoughToPause: false,
     wasIgnored: false,
+    over: null,
     voicedMs: 0,
     unheardMs: 0,
     newWordsMs: startMs,

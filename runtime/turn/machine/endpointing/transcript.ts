@@ -6,6 +6,7 @@ import { normalised } from '../../text/normalised.ts';
 import { takeTurn } from '../answering/answering.ts';
 import { type Draft, emit, explain } from '../draft.ts';
 import { isUnnoticed } from '../floor/generating.ts';
+import { heardNow } from '../interruption/answered-question.ts';
 import { judgeOverlappingWords } from '../interruption/overlap.ts';
 import type { TurnInput } from '../turn-inputs.ts';
 import type { Speech } from '../turn-state.ts';
@@ -148,7 +149,7 @@ function startSpeechFromWords(draft: Draft, text: string): boolean {
   if (isOverSpeech && text.split(/\s+/).length < 2) return false;
   draft.caller = {
     is: 'stopped',
-    speech: { ...newSpeech(draft.atMs), isLongEnoughToPause: isOverSpeech },
+    speech: { ...newSpeech(draft.atMs), isLongEnoughToPause: isOverSpeech, over: heardNow(draft) },
     endMs: draft.atMs,
     endpoint: { ...UNJUDGED, isJudged: true },
   };

@@ -8,8 +8,9 @@ import { allowAnotherHoldLine } from '../answering/hold-line.ts';
 import { type Draft, emit, explain } from '../draft.ts';
 import { resume } from '../floor/floor.ts';
 import { dropSpeculation, isUnnoticed } from '../floor/generating.ts';
+import { answersAfterAll, saidBefore } from '../interruption/answered-question.ts';
 import { overhear } from '../interruption/human-takeover.ts';
-import { isIgnorable, isMeant, judgeOverlap } from '../interruption/interruption.ts';
+import { echoes, isIgnorable, isMeant, judgeOverlap } from '../interruption/interruption.ts';
 import { interrupt, settleOverlap } from '../interruption/overlap.ts';
 import { enter } from '../phases.ts';
 import type { Answer, Phase, Turn } from '../turn-state.ts';
@@ -84,17 +85,17 @@ function admitWritten(
  * The recogniser repeated the agent's words although no voice was detected. A caller who repeats them has a
  * voice.
  */
-function isLateEcho({ lastSaid, config }: Draft, turn: Turn): boolean {
+function isLateEcho({ lastSaid }: Draft, turn: Turn): boolean {
   if (lastSaid === null || turn.speech?.voicedMs !== 0 || turn.startMs - lastSaid.endMs >= ECHO_WITHIN_MS)
     return false;
-  return judgeOverlap(turn.text, true, lastSaid.text, config) === 'echo';
+  return echoes(turn.text, lastSaid.text);
 }
 
 /** The caller said more while the agent was still thinking: one answer to both turns. */
 function joinTurn(draft: Draft, phase: Extract<Phase, { is: 'answering' }>, turn: Turn): void {
   const { answer } = phase;
   const judgement = judgeOverlap(turn.text, true, '', draft.config);
-  if (isIgnorable(judgement)) {
+  if (isIgnorable(judgement) && !answersAfterAll(turn.text, answer.turn.text, draft)) {
     drop(draft, judgement, turn);
     return;
   }
@@ -122,7 +123,8 @@ function answerBoth(draft: Draft, answer: Answer, turn: Turn): void {
  */
 function settleSpoken(draft: Draft, phase: Extract<Phase, { is: 'speaking' | 'paused' }>, turn: Turn): void {
   const spoken = phase.utterance?.text ?? '';
-  const judgement = judgeOverlap(turn.text, true, spoken, draft.config);
+  const before = saidBefore(phase.utterance, turn.speech);
+  const judgement = judgeOverlap(turn.text, true, spoken, draft.config, before);
   const isProtected = phase.utterance?.isInterruptible === false;
   const startedMs = phase.utterance?.startedMs ?? Number.POSITIVE_INFINITY;
   // It began before the agent's first word: the agent is the one interrupting.

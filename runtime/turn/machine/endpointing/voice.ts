@@ -9,6 +9,7 @@ import { freeFloor } from '../answering/answering.ts';
 import { forgetQuiet } from '../answering/idle.ts';
 import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
 import { say } from '../floor/floor.ts';
+import { heardNow } from '../interruption/answered-question.ts';
 import { PROGRESS_MS } from '../timers.ts';
 import { JUDGE_AFTER_MS } from '../turn-config.ts';
 import type { TurnInput } from '../turn-inputs.ts';
@@ -51,7 +52,8 @@ function unheardBefore({ pendingTranscript: pending }: Draft, startMs: number): 
 }
 
 function talk(draft: Draft, speech: Speech): void {
-  draft.caller = { is: 'talking', speech: { ...speech, newWordsMs: draft.atMs, wordsRequested: false } };
+  const begun = { over: heardNow(draft), newWordsMs: draft.atMs, wordsRequested: false };
+  draft.caller = { is: 'talking', speech: { ...speech, ...begun } };
   startTimer(draft, 'talk', draft.atMs + TALK_STALL_MS[draft.config.recognition.has]);
 }
 

@@ -1,30 +1,50 @@
 /** Did the caller mean to interrupt? Judged from words spoken during agent speech. Pure. */
-import { phrasesOf, UNSPACED } from '../../text/made-of-phrases.ts';
+import { readAcknowledgement } from '../../text/acknowledgements.ts';
+import { UNSPACED } from '../../text/made-of-phrases.ts';
 import { normalised } from '../../text/normalised.ts';
-import { acknowledgementsFor } from '../../text/phrases.ts';
 import { INTERRUPTION_VOICE_MS, type TurnConfig } from '../turn-config.ts';
 import type { Speech } from '../turn-state.ts';
+import { answersQuestion } from './answered-question.ts';
 
-/** Kind of words spoken over the agent. `open`: could still become an ignorable phrase. */
-export type OverlapJudgement = 'none' | 'ignore_phrase' | 'acknowledgement' | 'echo' | 'open' | 'words';
+/**
+ * Kind of words spoken over the agent. `open`: could still become an ignorable phrase. `answer`: a yes to
+ * what the agent has just asked.
+ */
+export type OverlapJudgement =
+  | 'none'
+  | 'ignore_phrase'
+  | 'acknowledgement'
+  | 'answer'
+  | 'echo'
+  | 'open'
+  | 'words';
 
-/** Judges words spoken over agent speech `spoken`. `isFinal` is false while the last words may change. */
+/**
+ * Judges words spoken over agent speech `spoken`, of which the caller had heard `before` when they began.
+ * `isFinal` is false while the last words may change.
+ */
 export function judgeOverlap(
   text: string,
   isFinal: boolean,
   spoken: string,
   config: TurnConfig,
+  before = '',
 ): OverlapJudgement {
   const said = normalised(text);
   if (said === '') return 'none';
   const ignored = ignoredOf(config);
   if (ignored.includes(said)) return 'ignore_phrase';
-  const acknowledgements = config.sensitivity === 'high' ? [] : acknowledgementsFor(config.language);
-  if (phrasesOf(said, acknowledgements)) return 'acknowledgement';
+  const read = config.sensitivity === 'high' ? 'other' : readAcknowledgement(text, config.language);
+  if (read === 'whole')
+    return answersQuestion(text, before, config.language) ? 'answer' : 'acknowledgement';
   if (isEcho(said, normalised(spoken))) return 'echo';
-  if (!isFinal && [...ignored, ...acknowledgements].some((phrase) => phrase.startsWith(`${said} `)))
-    return 'open';
-  return 'words';
+  const isOpen = read === 'open' || ignored.some((phrase) => phrase.startsWith(`${said} `));
+  return isOpen && !isFinal ? 'open' : 'words';
+}
+
+/** True if the words are the agent's, returned by the line. */
+export function echoes(text: string, spoken: string): boolean {
+  return isEcho(normalised(text), normalised(spoken));
 }
 
 /** Normalised once, because they are compared with every interim. */
@@ -38,7 +58,7 @@ function ignoredOf({ ignorePhrases }: TurnConfig): readonly string[] {
 
 /** True when the agent should continue as if nothing had been said. */
 export function isIgnorable(judgement: OverlapJudgement): boolean {
-  return judgement !== 'words';
+  return judgement !== 'words' && judgement !== 'answer';
 }
 
 /**

@@ -8,7 +8,7 @@ import { type Draft, emit, recordMessage } from '../draft.ts';
 import { beginEnding } from '../ending/ending.ts';
 import type { OptOut } from '../turn-config.ts';
 import type { TurnInput } from '../turn-inputs.ts';
-import { judgeOverlap } from './interruption.ts';
+import { echoes } from './interruption.ts';
 
 /**
  * Handles an opt-out; true when the input was one. Not before a person has answered, who alone can know how,
@@ -47,10 +47,10 @@ function pressed(draft: Draft, { key }: OptOut, digit: string): string | null {
 
 /** One of the phrases anywhere in the caller's words, unless they echo the agent. */
 function spoken(draft: Draft, { phrases }: OptOut, text: string): string | null {
-  const { caller, config, phase } = draft;
+  const { caller, phase } = draft;
   const said = [...(caller.is === 'silent' ? [] : caller.speech.finals), text.trim()].join(' ');
   const played = ('utterance' in phase ? phase.utterance?.text : null) ?? '';
-  if (judgeOverlap(said, true, played, config) === 'echo') return null;
+  if (echoes(said, played)) return null;
   const words = ` ${normalised(said)} `;
   return phrases.map(normalised).some((phrase) => phrase !== '' && words.includes(` ${phrase} `))
     ? said

@@ -10,7 +10,8 @@ import { enter, startPhaseTimer } from '../phases.ts';
 import { FALSE_INTERRUPTION_MS, PROGRESS_MS } from '../timers.ts';
 import { INTERRUPTION_VOICE_MS, WORDLESS_INTERRUPTION_MS } from '../turn-config.ts';
 import { type Phase, type Speech, speechText } from '../turn-state.ts';
-import { isIgnorable, isMeant, judgeOverlap } from './interruption.ts';
+import { saidBefore } from './answered-question.ts';
+import { isIgnorable, isMeant, judgeOverlap, type OverlapJudgement } from './interruption.ts';
 
 /** The speech is long enough for the configured sensitivity. */
 export function onVoiceReached(draft: Draft, voicedMs: number): void {
@@ -51,14 +52,29 @@ export function judgeOverlappingWords(draft: Draft, isFinal: boolean): void {
   const { phase, caller, config } = draft;
   if (caller.is === 'silent') return;
   if (phase.is !== 'paused' && !(phase.is === 'speaking' && phase.utterance.isInterruptible)) return;
-  const spoken = phase.utterance?.text ?? '';
-  const text = speechText(caller.speech);
-  if (judgeOverlap(text, isFinal, spoken, config) !== 'words') return;
-  if (caller.speech.isLongEnoughToPause) interrupt(draft, 'words');
-  else if (caller.is === 'stopped' && isMeant(caller.speech, text, spoken, config)) {
-    if (isFinal) interrupt(draft, 'words');
-    else if (phase.is === 'speaking') beginOverlap(draft);
+  const { speech } = caller;
+  const judgement = judgeSpeech(draft, speech, isFinal);
+  if (speech.isLongEnoughToPause) {
+    if (!isIgnorable(judgement)) interrupt(draft, ruleOf(judgement));
+    return;
   }
+  // Of a short "no" the final decides, as of other words, although "no problem" may follow.
+  if (isIgnorable(judgement) && judgement !== 'open') return;
+  if (caller.is !== 'stopped' || !isMeant(speech, speechText(speech), phase.utterance?.text ?? '', config))
+    return;
+  if (isFinal) interrupt(draft, ruleOf(judgement));
+  else if (phase.is === 'speaking') beginOverlap(draft);
+}
+
+/** Judges the words of a speech over what the agent is saying. */
+function judgeSpeech({ config, phase }: Draft, speech: Speech, isFinal: boolean): OverlapJudgement {
+  const utterance = phase.is === 'speaking' || phase.is === 'paused' ? phase.utterance : null;
+  const before = saidBefore(utterance, speech);
+  return judgeOverlap(speechText(speech), isFinal, utterance?.text ?? '', config, before);
+}
+
+function ruleOf(judgement: OverlapJudgement): string {
+  return judgement === 'answer' ? 'answer' : 'words';
 }
 
 /** The caller takes the floor. */
@@ -104,15 +120,14 @@ export function onFalseInterruption(draft: Draft): void {
       return;
     }
   }
-  const isTalking = caller.is === 'talking';
   if (
-    isTalking &&
-    !hasInterims(draft) &&
+    caller.is === 'talking' &&
     draft.recognizer.is !== 'none' &&
-    draft.atMs - phase.sinceMs < PROGRESS_MS
+    draft.atMs - phase.sinceMs < PROGRESS_MS &&
+    (!hasInterims(draft) || judgeSpeech(draft, caller.speech, false) === 'open')
   ) {
-    // Without interims the voice decides at 700 ms, and the words at the end of speech; a sound that reaches
-    // neither must not silence the agent.
+    // Without interims the voice decides at 700 ms, and the words at the end of speech. With them the next
+    // word does: "that's …". A sound that reaches neither must not silence the agent.
     startPhaseTimer(draft, 'falseInterruption', draft.atMs + FALSE_INTERRUPTION_MS);
     return;
   }
@@ -126,7 +141,7 @@ export function onFalseInterruption(draft: Draft): void {
 export function resumeAfterListening(draft: Draft, speech: Speech): void {
   const { phase } = draft;
   if (phase.is !== 'paused' || phase.utterance === null) return;
-  const judgement = judgeOverlap(speechText(speech), false, phase.utterance.text, draft.config);
+  const judgement = judgeSpeech(draft, speech, false);
   if (judgement !== 'ignore_phrase' && judgement !== 'acknowledgement') return;
   explain(draft, {
     about: 'interruption',
@@ -142,10 +157,9 @@ export function resumeAfterListening(draft: Draft, speech: Speech): void {
 export function settleOverlap(draft: Draft): void {
   const { phase, caller } = draft;
   if (phase.is !== 'paused') return;
-  const text = caller.is === 'silent' ? '' : speechText(caller.speech);
-  const judgement = judgeOverlap(text, true, phase.utterance?.text ?? '', draft.config);
+  const judgement = caller.is === 'silent' ? 'none' : judgeSpeech(draft, caller.speech, true);
   if (!isIgnorable(judgement)) {
-    interrupt(draft, 'words');
+    interrupt(draft, ruleOf(judgement));
     return;
   }
   explain(draft, {

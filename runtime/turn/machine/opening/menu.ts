@@ -9,7 +9,7 @@ import { type Draft, emit, explain, recordMessage } from '../draft.ts';
 import { beginEnding, closedReason, endFromOutside } from '../ending/ending.ts';
 import { onRecognizerFailed, reopenRecognizer } from '../endpointing/recognition.ts';
 import { prepare, recordHeard } from '../floor/floor.ts';
-import { judgeOverlap } from '../interruption/interruption.ts';
+import { echoes } from '../interruption/interruption.ts';
 import { enter, restartDeadline, startPhaseTimer } from '../phases.ts';
 import type { TimerName, TurnInput } from '../turn-inputs.ts';
 import type { OpeningWords, Phase, Utterance } from '../turn-state.ts';
@@ -121,7 +121,7 @@ function onWords(
 ): void {
   const { menu, language } = draft.config;
   if (!menu?.acceptsSpeech || phase.after !== 'input') return;
-  if (judgeOverlap(text, true, phase.utterance?.text ?? '', draft.config) === 'echo') return;
+  if (echoes(text, phase.utterance?.text ?? '')) return;
   const option = optionOfWords(menu, text, language);
   // Words during the prompt count once they are final: until then they may be its echo.
   if (option && (type === 'transcript.final' || phase.utterance === null))

@@ -19,9 +19,24 @@ export const de = {
     back: 'Entschuldigung, die Verbindung war kurz weg.',
   },
   acknowledgements:
-    'ja|jo|ok|okay|genau|gut|mhm|hm|hmm|aha|ach so|achso|verstehe|klar|alles klar|richtig|stimmt|äh|ähm|' +
-    'ah|oh|super|prima|perfekt|toll|schön|sehr gut|sehr schön|wunderbar|in ordnung|passt|natürlich|gerne|' +
-    'ach ja|verstanden|interessant',
+    'ja|jo|jawohl|jep|jup|ok|okay|oki|genau|ganz genau|exakt|gut|na gut|na klar|na dann|mhm|hm|hmm|aha|' +
+    'ach|ach ja|ach so|achso|soso|verstehe|ich verstehe|verstehe ich|verstanden|hab ich verstanden|' +
+    'habe ich verstanden|alles verstanden|klar|alles klar|schon klar|richtig|korrekt|stimmt|das stimmt|' +
+    'eben|äh|ähm|ah|oh|oha|wow|echt|ach echt|wirklich|tatsächlich|super|prima|perfekt|toll|klasse|spitze|' +
+    'cool|fein|schön|sehr gut|sehr schön|wie schön|wunderbar|in ordnung|geht in ordnung|geht klar|' +
+    'ist gut|schon gut|alles gut|passt|das passt|einverstanden|natürlich|selbstverständlich|sicher|' +
+    'logisch|absolut|definitiv|auf jeden fall|kein problem|kein thema|macht nichts|gerne|gern|sehr gerne|' +
+    'interessant|gut zu wissen|macht sinn|das macht sinn|ergibt sinn|das ergibt sinn|leuchtet ein|' +
+    'hört sich gut an|das hört sich gut an|ist notiert',
+  listening: {
+    openings: 'das ist|das wäre|das klingt|klingt|ist',
+    degrees: 'sehr|wirklich|echt|ja|doch|ganz|so|total|richtig|auch|schon',
+    qualities:
+      'gut|super|prima|perfekt|toll|schön|klasse|spitze|wunderbar|interessant|spannend|fein|nett|lieb|' +
+      'richtig|korrekt|klar|logisch|verständlich|okay|ok|in ordnung|hervorragend|ausgezeichnet|' +
+      'fantastisch|großartig|praktisch|hilfreich|cool|gut zu wissen',
+    courtesies: 'danke|danke schön|dankeschön|danke sehr|danke ihnen|vielen dank|besten dank|ne|gell',
+  },
   symbols: {
     at: 'ät',
     dot: 'Punkt',

@@ -15,8 +15,21 @@ export const es = {
     back: 'Perdone, se ha cortado un segundo.',
   },
   acknowledgements:
-    'sí|si|ok|okay|vale|claro|bueno|bien|ajá|aja|mhm|hmm|entiendo|ya|eso|exacto|perfecto|eh|este|' +
-    'ah|oh|muy bien|de acuerdo|genial|estupendo|por supuesto|entendido|correcto|está bien|ya veo|qué bien',
+    'sí|si|ok|okay|okey|vale|dale|listo|claro|claro que sí|pues claro|pues sí|bueno|bien|ajá|aja|mhm|hmm|' +
+    'entiendo|ya entiendo|lo entiendo|entendí|entendido|comprendo|comprendido|ya|eso|eso es|eso mismo|' +
+    'así es|exacto|exactamente|efectivamente|perfecto|eh|este|ah|oh|uy|guau|anda|ah mira|vaya|venga|' +
+    'muy bien|de acuerdo|genial|estupendo|excelente|fantástico|maravilloso|fenomenal|por supuesto|' +
+    'desde luego|cómo no|sin duda|correcto|cierto|verdad|en serio|de verdad|seguro|está bien|está claro|' +
+    'todo bien|todo claro|tiene sentido|sin problema|ningún problema|ya veo|qué bien|qué bueno|buena idea',
+  listening: {
+    openings: 'es|eso es|está|eso está|me parece|suena|eso suena|qué',
+    degrees: 'muy|tan|súper|super|realmente|bastante|todo|totalmente',
+    qualities:
+      'bien|bueno|bueno saberlo|perfecto|genial|estupendo|claro|interesante|excelente|fantástico|' +
+      'maravilloso|maravilla|correcto|cierto|verdad|bonito|lindo|amable|lógico|fácil|útil|buena idea|' +
+      'una buena idea',
+    courtesies: 'gracias|muchas gracias|muchísimas gracias|mil gracias|señor|señora|señorita|pues',
+  },
   symbols: {
     at: 'arroba',
     dot: 'punto',

@@ -17,9 +17,22 @@ export const fr = {
     back: 'Pardon, je vous ai perdu un instant.',
   },
   acknowledgements:
-    "oui|ouais|ok|okay|d'accord|daccord|d’accord|bien|très bien|mhm|hmm|ah|ah oui|je vois|voilà|exact|" +
-    'tout à fait|entendu|euh|hein|ah bon|oh|super|parfait|génial|bien sûr|compris|ça marche|impeccable|' +
-    "c'est bien|c'est bon|c'est parfait",
+    "oui|ouais|ouaip|ok|okay|d'accord|daccord|d'ac|bien|très bien|bon|mhm|hmm|hum|ah|ah oui|ben oui|" +
+    "bah oui|eh oui|je vois|je comprends|j'ai compris|j'entends|compris|voilà|exact|exactement|" +
+    'absolument|effectivement|en effet|évidemment|certainement|carrément|tout à fait|volontiers|entendu|' +
+    'bien entendu|bien reçu|noté|euh|heu|hein|tiens|ah bon|oh|waouh|wow|vraiment|super|parfait|génial|' +
+    'top|cool|nickel|chouette|bravo|excellent|formidable|magnifique|merveilleux|intéressant|logique|' +
+    'bien sûr|ça marche|ça roule|ça va|ça me va|ça me convient|impeccable|pas de problème|pas de souci|' +
+    'aucun problème|aucun souci|sans problème|bonne idée',
+  listening: {
+    openings: "c'est|ce serait|ça serait|ça a l'air|ça me semble|ça me paraît",
+    degrees: 'très|vraiment|trop|tout à fait|bien|super|plutôt|absolument|tellement|tout',
+    qualities:
+      'bien|bon|bon à savoir|parfait|super|génial|top|cool|clair|noté|compris|entendu|vrai|exact|juste|' +
+      'ça|cela|intéressant|excellent|formidable|magnifique|merveilleux|gentil|chouette|impeccable|' +
+      'pratique|logique|sympa|beau|joli|une bonne idée',
+    courtesies: 'merci|merci beaucoup|merci bien|un grand merci|madame|monsieur',
+  },
   symbols: {
     at: 'arobase',
     dot: 'point',

@@ -16,8 +16,22 @@ export const it = {
     back: 'Mi scusi, la linea è caduta per un attimo.',
   },
   acknowledgements:
-    'sì|si|ok|okay|va bene|bene|certo|esatto|giusto|ho capito|capito|capisco|già|mhm|hmm|ah|ah ok|eh|ehm|' +
-    "d'accordo|perfetto|benissimo|ottimo|molto bene|oh|bello|che bello|chiaro|certamente",
+    'sì|si|ok|okay|va bene|va benissimo|mi va bene|per me va bene|bene|certo|certo che sì|sicuro|' +
+    'sicuramente|esatto|esattamente|giusto|infatti|appunto|assolutamente|ovviamente|naturalmente|' +
+    'ho capito|capito|capisco|comprendo|inteso|ricevuto|già|mhm|hmm|ah|ah ok|ecco|eh|eh sì|eh già|ehm|' +
+    "d'accordo|perfetto|perfettamente|benissimo|ottimo|molto bene|oh|wow|bello|che bello|davvero|vero|" +
+    'interessante|chiaro|chiarissimo|tutto chiaro|certamente|volentieri|come no|nessun problema|' +
+    'senza problemi|tutto bene|tutto a posto|bravo|brava|fantastico|meraviglioso|magnifico|splendido|' +
+    'stupendo|grande|ci sono|ha senso|buono a sapersi|buona idea|ottima idea',
+  listening: {
+    openings: 'è|sarebbe|mi sembra|sembra|mi pare|suona|che',
+    degrees: 'molto|davvero|proprio|tanto|così|tutto|veramente',
+    qualities:
+      'bene|buono|bello|bellissimo|perfetto|ottimo|chiaro|giusto|vero|esatto|corretto|interessante|' +
+      'fantastico|meraviglioso|splendido|stupendo|gentile|comodo|utile|logico|una buona idea|' +
+      "un'ottima idea|una bella notizia",
+    courtesies: 'grazie|grazie mille|mille grazie|tante grazie|molte grazie|la ringrazio|signore|signora',
+  },
   symbols: {
     at: 'chiocciola',
     dot: 'punto',

@@ -8,6 +8,8 @@ export interface LanguageTexts {
   readonly phrases: Phrases;
   /** Words that show a caller is listening, and sounds of hesitation; separated by `|`. */
   readonly acknowledgements: string;
+  /** Words that make longer acknowledgements; without them only those above are known. */
+  readonly listening?: ListeningTexts;
   readonly symbols: SymbolNames;
   /**
    * Abbreviations and how to read them, `z.B.=zum Beispiel`; separated by `|`. For voices that need words.
@@ -17,6 +19,19 @@ export interface LanguageTexts {
   readonly consult?: ConsultTexts;
   /** Phrases that show which answer a question expects; without them the agent expects none. */
   readonly questions?: QuestionTexts;
+}
+
+/**
+ * Parts of acknowledgements, separated by `|`: a judgement is an opening, degrees and a quality ("that's",
+ * "really", "good"), of which only the quality is needed. Words that begin a denial, a contradiction or a
+ * question belong to none of them.
+ */
+export interface ListeningTexts {
+  readonly openings: string;
+  readonly degrees: string;
+  readonly qualities: string;
+  /** Beside an acknowledgement; alone it is none: "thank you". */
+  readonly courtesies: string;
 }
 
 /**

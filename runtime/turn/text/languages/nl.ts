@@ -16,9 +16,22 @@ export const nl = {
     back: 'Sorry, ik was u even kwijt.',
   },
   acknowledgements:
-    'ja|jawel|ok|oké|okay|oke|goed|prima|precies|klopt|juist|mhm|hm|hmm|aha|ah|oh|ik snap het|ik begrijp ' +
-    'het|eh|uh|ah zo|dat is goed|begrepen|perfect|mooi|fijn|heel goed|uitstekend|duidelijk|natuurlijk|' +
-    'top|leuk',
+    'ja|jawel|jazeker|zeker|zeker weten|ok|oké|okay|oke|goed|prima|precies|exact|klopt|dat klopt|juist|' +
+    'inderdaad|akkoord|mhm|hm|hmm|aha|ah|ach|oh|o|och|goh|wauw|wow|echt|echt waar|ik snap het|snap ik|' +
+    'dat snap ik|ik begrijp het|begrijp ik|dat begrijp ik|begrepen|eh|uh|ah zo|ach zo|zo is het|' +
+    'dat is goed|is goed|perfect|mooi|mooi zo|fijn|heel goed|goed zo|uitstekend|duidelijk|helder|' +
+    'natuurlijk|uiteraard|vanzelfsprekend|top|tof|cool|leuk|super|geweldig|fantastisch|graag|heel graag|' +
+    'geen probleem|geen punt|maakt niet uit|komt goed|in orde|komt in orde|goed om te weten|' +
+    'fijn om te horen|goed idee|nou goed|nou mooi',
+  listening: {
+    openings: 'dat is|dat klinkt|klinkt|dat lijkt me|lijkt me|dat zou|is|wat',
+    degrees: 'heel|erg|echt|zeer|hartstikke|super|ontzettend|helemaal|wel|ook|zo',
+    qualities:
+      'goed|goed om te weten|mooi|fijn|leuk|top|prima|duidelijk|helder|perfect|interessant|geweldig|' +
+      'fantastisch|uitstekend|prachtig|handig|logisch|waar|juist|aardig|lief|oké|okay|ok|in orde|' +
+      'een goed idee',
+    courtesies: 'dank u|dank u wel|dank je|dank je wel|bedankt|hartelijk dank|hoor|dan|zeg|meneer|mevrouw',
+  },
   symbols: {
     at: 'apenstaartje',
     dot: 'punt',

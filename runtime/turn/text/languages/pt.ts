@@ -15,9 +15,23 @@ export const pt = {
     back: 'Desculpe, a ligação falhou por um segundo.',
   },
   acknowledgements:
-    'sim|é|ok|okay|tá|tá bom|está bem|certo|claro|pois|pois é|isso|entendi|entendo|aham|uhum|ahã|mhm|hmm|' +
-    'ah|hã|oh|muito bem|percebi|ótimo|perfeito|excelente|beleza|legal|bom|que bom|exato|entendido|' +
-    'com certeza|maravilha|estou a ver',
+    'sim|é|ok|okay|tá|tá bom|tá bem|tá certo|tá ok|está bem|está certo|certo|certinho|claro|' +
+    'claro que sim|pois|pois é|pois sim|pois claro|isso|isso mesmo|isso aí|é isso|é isso mesmo|exato|' +
+    'exatamente|entendi|entendo|entendido|já entendi|compreendo|compreendi|compreendido|percebi|percebo|' +
+    'percebido|já percebi|sei|aham|uhum|ahã|mhm|hmm|hum|ah|hã|eh|oh|uau|nossa|puxa|sério|a sério|mesmo|' +
+    'verdade|muito bem|muito bom|ótimo|óptimo|perfeito|excelente|maravilha|maravilhoso|fantástico|beleza|' +
+    'legal|joia|fixe|bacana|bom|que bom|tudo bem|tudo certo|tudo claro|com certeza|sem dúvida|certamente|' +
+    'absolutamente|claramente|lógico|combinado|de acordo|concordo|estou a ver|estou entendendo|' +
+    'faz sentido|sem problema|sem problemas|bom saber|boa ideia|boa',
+  listening: {
+    openings: 'é|está|tá|isso é|parece|me parece|parece-me|que',
+    degrees: 'muito|bem|tão|super|realmente|mesmo|tudo|bastante',
+    qualities:
+      'bom|bom saber|bem|ótimo|óptimo|perfeito|excelente|claro|certo|correto|verdade|legal|fixe|bacana|' +
+      'interessante|maravilhoso|maravilha|fantástico|bonito|lindo|gentil|lógico|fácil|útil|boa ideia|' +
+      'uma boa ideia',
+    courtesies: 'obrigado|obrigada|muito obrigado|muito obrigada|obrigadão|senhor|senhora|né',
+  },
   symbols: {
     at: 'arroba',
     dot: 'ponto',

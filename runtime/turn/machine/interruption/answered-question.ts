@@ -1,0 +1,71 @@
+/**
+ * A yes over the agent answers a question if the agent has just asked one: it goes on after it, or is at its
+ * last words. Anywhere else a yes only shows that the caller listens. Pure.
+ */
+import { expectationOf, hasOne } from '../../text/expectation.ts';
+import { normalised } from '../../text/normalised.ts';
+import { questionTextsFor } from '../../text/phrases.ts';
+import type { Draft } from '../draft.ts';
+import type { Heard, Speech, TurnState, Utterance } from '../turn-state.ts';
+
+/** Callers answer from the last words of a question. A word counts as heard once it has ended. */
+const ANTICIPATED_WORDS = 2;
+/** Two seconds after a question, a yes is about what followed it. */
+const ANSWERED_WITHIN_WORDS = 6;
+/** Characters before that are searched for the question. */
+const SEARCHED_CHARS = 400;
+
+/** The heard part of the agent's present words; null if it is silent, or the part is unknown. */
+export function heardNow({ heard, phase }: Pick<Draft, 'heard' | 'phase'>): Heard | null {
+  const utterance = phase.is === 'speaking' || phase.is === 'paused' ? phase.utterance : null;
+  return utterance !== null && heard?.replyId === utterance.replyId ? heard : null;
+}
+
+/** The agent's words before a caller's speech: up to those that were to be expected when it began. */
+export function saidBefore(utterance: Utterance | null, speech: Pick<Speech, 'over'> | null): string {
+  const over = speech?.over;
+  if (!utterance || !over || over.replyId !== utterance.replyId) return '';
+  const { text } = utterance;
+  let end = over.chars;
+  for (let words = 0; words < ANTICIPATED_WORDS; words++) {
+    while (end < text.length && text[end] === ' ') end += 1;
+    while (end < text.length && text[end] !== ' ') end += 1;
+  }
+  return text.slice(Math.max(0, end - SEARCHED_CHARS), end);
+}
+
+/** True for a yes to the question with which the agent's words end, or almost. */
+export function answersQuestion(text: string, said: string, language: string): boolean {
+  const asked = said.lastIndexOf('?');
+  if (asked < 0 || !saysYes(text, language)) return false;
+  const after = said.slice(asked + 1).trim();
+  if (after !== '' && after.split(/\s+/).length > ANSWERED_WITHIN_WORDS) return false;
+  return expectationOf(said, language)?.kind === 'yes_no';
+}
+
+/**
+ * True if the agent's last question is still open while it thinks about other words of the caller, and these
+ * are a yes to it: "Shall I book it?", "Um …", "Yes."
+ */
+export function answersAfterAll(
+  text: string,
+  answered: string,
+  { config, expects }: Pick<TurnState, 'config' | 'expects'>,
+): boolean {
+  const { language } = config;
+  return expects?.kind === 'yes_no' && saysYes(text, language) && !decides(answered, language);
+}
+
+function saysYes(text: string, language: string): boolean {
+  const texts = questionTextsFor(language);
+  return texts !== null && hasOne(wordsOf(text), `${texts.yes}|${texts.surely}`);
+}
+
+function decides(text: string, language: string): boolean {
+  const texts = questionTextsFor(language);
+  return saysYes(text, language) || (texts !== null && hasOne(wordsOf(text), texts.no));
+}
+
+function wordsOf(text: string): string {
+  return ` ${normalised(text.replaceAll('’', "'"))} `;
+}
