@@ -1,13 +1,15 @@
 /**
- * `npm run scenes:answers`: callers of `catalogue.ts`, `opened.ts` and `unseen.ts` answer in virtual time,
- * and those of `listeners.ts` make sounds while the agent speaks, so that the load of the machine changes
- * nothing. Writes the figures to bench/answers/results.json, the tables into docs/measuring.md, and the plot
- * of cut-offs against waits. With `-- --as-before` it writes the figures of comparison only: run it so on the
- * version to compare with.
+ * `npm run scenes:answers`: callers of `catalogue.ts`, `opened.ts`, `unseen.ts` and `fresh.ts` answer in
+ * virtual time, and those of `listeners.ts` make sounds while the agent speaks, so that the load of the
+ * machine changes nothing. Writes the figures to bench/answers/results.json, the tables into
+ * docs/measuring.md, and the plot of cut-offs against waits. With `-- --as-before` it writes the figures of
+ * comparison only, and with `-- --listeners-as-before` those of the sounds: run it so on the version to
+ * compare with. `--only fresh` runs one set and leaves the figures of the others.
  */
 import { parseArgs } from 'node:util';
 import { type Answered, answer, type Exchange } from './callers.ts';
 import { ANSWERS, type Row } from './catalogue.ts';
+import { FRESH } from './fresh.ts';
 import { listened } from './listeners.ts';
 import { OPENED } from './opened.ts';
 import {
@@ -15,6 +17,7 @@ import {
   DEFAULT_WAIT_MS,
   type Figures,
   listenersTableOf,
+  type Results,
   readResults,
   SETS,
   sumsOfSets,
@@ -31,10 +34,17 @@ const ADDING = 4;
 /** Settings of the curve. */
 const WAITS_MS = [300, 400, DEFAULT_WAIT_MS, 700, 900, 1_200, 1_600, 2_000];
 
-const { values } = parseArgs({ options: { 'as-before': { type: 'boolean', default: false } } });
+const { values } = parseArgs({
+  options: {
+    'as-before': { type: 'boolean', default: false },
+    'listeners-as-before': { type: 'boolean', default: false },
+    only: { type: 'string' },
+  },
+});
 
 function rowsOf(set: AnswerSet): Readonly<Record<string, readonly Row[]>> {
   if (set === 'opened') return OPENED;
+  if (set === 'fresh') return FRESH;
   if (set !== 'tuning' && set !== 'heldBack') return UNSEEN;
   return Object.fromEntries(Object.entries(ANSWERS).map(([language, answers]) => [language, answers[set]]));
 }
@@ -63,14 +73,21 @@ function answered(set: AnswerSet, waitMs: number): readonly Answered[] {
   );
 }
 
-const figures = Object.fromEntries(
-  SETS.map((set) => [set, WAITS_MS.map((waitMs) => ({ waitMs, answers: answered(set, waitMs) }))]),
-) as unknown as Figures;
-const sums = sumsOfSets(figures);
-const before = readResults();
-const results = values['as-before']
-  ? { ...before, before: sums }
-  : { ...before, after: sums, listeners: listened() };
+function measured(): Results {
+  const known = readResults();
+  if (values['listeners-as-before']) return { ...known, listenersBefore: listened() };
+  const { only } = values;
+  const sets = SETS.filter((set) => only === undefined || set === only);
+  const figures: Figures = Object.fromEntries(
+    sets.map((set) => [set, WAITS_MS.map((waitMs) => ({ waitMs, answers: answered(set, waitMs) }))]),
+  );
+  const sums = sumsOfSets(figures);
+  return values['as-before']
+    ? { ...known, before: { ...known.before, ...sums } }
+    : { ...known, after: { ...known.after, ...sums }, listeners: listened() };
+}
+
+const results = measured();
 writeResults(results);
 console.log(`${tableOf(results)}\n\n${listenersTableOf(results)}`);
-if (!values['as-before']) writeReport(results);
+if (!values['as-before'] && !values['listeners-as-before']) writeReport(results);

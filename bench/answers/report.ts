@@ -15,7 +15,7 @@ const [BEGIN, END] = ['<!-- answers: written by npm run scenes:answers -->', '<!
  * Answers that rules were written against, and those that were held back. `hinted`: with the model's hints;
  * `adding`: some callers add something to an answer that looks whole.
  */
-export const SETS = ['tuning', 'heldBack', 'opened', 'unseen', 'hinted', 'adding'] as const;
+export const SETS = ['tuning', 'heldBack', 'opened', 'unseen', 'hinted', 'adding', 'fresh'] as const;
 export type AnswerSet = (typeof SETS)[number];
 const TITLES: Readonly<Record<AnswerSet, string>> = {
   tuning: 'tuning',
@@ -24,6 +24,7 @@ const TITLES: Readonly<Record<AnswerSet, string>> = {
   unseen: 'unseen',
   hinted: 'unseen with hints',
   adding: 'unseen, some add',
+  fresh: 'fresh',
 };
 /** Lines of the plot. */
 const DRAWN = [
@@ -35,10 +36,14 @@ const DRAWN = [
 /** `response_wait_ms` of the tables. */
 export const DEFAULT_WAIT_MS = 550;
 
-/** All answers of a set, by `response_wait_ms`. */
-export type Figures = Readonly<
-  Record<AnswerSet, readonly { readonly waitMs: number; readonly answers: readonly Answered[] }[]>
->;
+/** The answers of one setting. */
+interface AnsweredAt {
+  readonly waitMs: number;
+  readonly answers: readonly Answered[];
+}
+
+/** All answers of the sets that were run, by `response_wait_ms`. */
+export type Figures = Readonly<Partial<Record<AnswerSet, readonly AnsweredAt[]>>>;
 
 /** Sums of some answers. Waits in ms, from the end of the answer to the first sound. */
 export interface Sums {
@@ -60,14 +65,16 @@ export interface SetSums {
   readonly kinds: Readonly<Record<string, Sums>>;
 }
 
-type SumsOfSets = Readonly<Record<AnswerSet, SetSums>>;
+/** Those of the sets that were run. */
+export type SumsOfSets = Readonly<Partial<Record<AnswerSet, SetSums>>>;
 
 /** By set; `before` are those of the version to compare with. */
 export interface Results {
   readonly before?: SumsOfSets;
   readonly after?: SumsOfSets;
-  /** By language. */
+  /** By language; `listenersBefore` are those of the version to compare with. */
   readonly listeners?: Readonly<Record<string, Listened>>;
+  readonly listenersBefore?: Readonly<Record<string, Listened>>;
 }
 
 /** The figures of the last run, if there was one. */
@@ -82,10 +89,10 @@ export function writeResults(results: Results): void {
 
 /** The sums of all answers. */
 export function sumsOfSets(figures: Figures): SumsOfSets {
-  return Object.fromEntries(SETS.map((set) => [set, sumsOfSet(figures[set])])) as unknown as SumsOfSets;
+  return Object.fromEntries(Object.entries(figures).map(([set, settings]) => [set, sumsOfSet(settings)]));
 }
 
-function sumsOfSet(settings: Figures[AnswerSet]): SetSums {
+function sumsOfSet(settings: readonly AnsweredAt[]): SetSums {
   const usual = settings.find(({ waitMs }) => waitMs === DEFAULT_WAIT_MS)?.answers ?? [];
   const by = (key: 'language' | 'kind') =>
     Object.fromEntries(
@@ -133,13 +140,24 @@ function line(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
+/** Columns of the listeners' table, each with its figure before and now. */
+const LISTENED: readonly (readonly [title: string, of: (listened: Listened) => number])[] = [
+  ['cut off by a listener', ({ falsePer100 }) => falsePer100],
+  ['by words held back', ({ heldBackPer100 }) => heldBackPer100],
+  ['interruptions missed', ({ missedPer100 }) => missedPer100],
+  ['silent after, p50', ({ silentP50Ms }) => silentP50Ms],
+  ['p95', ({ silentP95Ms }) => silentP95Ms],
+  ['yes ignored', ({ unansweredPer100 }) => unansweredPer100],
+];
+
 /** Rows of the languages: replies over which a caller makes a sound. */
-export function listenersTableOf({ listeners = {} }: Results): string {
-  const head = ['Language', 'replies', 'cut off by a listener', 'of unseen words', 'interruptions missed'];
-  const rows = Object.entries(listeners).map(
-    ([language, { falsePer100, missedPer100, replies, unseenPer100 }]) =>
-      line([`\`${language}\``, ...[replies, falsePer100, unseenPer100, missedPer100].map(String)]),
-  );
+export function listenersTableOf({ listeners = {}, listenersBefore = {} }: Results): string {
+  const head = ['Language', 'replies', ...LISTENED.flatMap(([title]) => [`${title}, before`, 'now'])];
+  const rows = Object.entries(listeners).map(([language, now]) => {
+    const before = listenersBefore[language];
+    const figures = LISTENED.flatMap(([, of]) => [before === undefined ? '' : of(before), of(now)]);
+    return line([`\`${language}\``, ...[now.replies, ...figures].map(String)]);
+  });
   return [line(head), line(head.map(() => '---')), ...rows].join('\n');
 }
 
@@ -156,7 +174,7 @@ export function writeReport(results: Results): void {
     name: `${version}, ${TITLES[set]}`,
     isAfter: version === 'after',
     isDashed: version === 'after' && set === 'unseen',
-    points: (results[version]?.[set].points ?? []).map(({ cutOffPer100, p50Ms }) => ({
+    points: (results[version]?.[set]?.points ?? []).map(({ cutOffPer100, p50Ms }) => ({
       x: p50Ms,
       y: cutOffPer100,
     })),

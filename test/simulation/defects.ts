@@ -295,7 +295,8 @@ const LIST: readonly DefectRow[] = [
     'acknowledged-cut',
     'an "mhm" interrupts the agent',
     'interruption/interruption.ts',
-    "if (read === 'whole') return answersQuestion(text, before, config.language) ? 'answer' : 'acknowledgement';",
+    "if (read === 'whole') return answersQuestion(text, before, config.language) " +
+      "? 'answer' : 'acknowledgement';",
     '',
   ],
   [
