@@ -64,7 +64,7 @@ export const FRESH: Readonly<Record<string, readonly Row[]>> = {
     ],
     ['number', '¿Me puede leer las seis cifras de la tarjeta?', 'ocho uno | siete siete | cero cuatro'],
     ['number', 'Necesito su código de cuatro cifras. ¿Me lo dice?', 'nueve uno | dos seis'],
-    ['email', 'Muy bien, ¿y su correo electrónico?', 'tomás punto verde arobase | yahoo punto es'],
+    ['email', 'Muy bien, ¿y su correo electrónico?', 'tomás punto verde arroba | yahoo punto es'],
     ['address', 'De acuerdo. ¿Adónde enviamos el paquete?', 'calle del Molino 14 | 41001 | Sevilla'],
     ['address', 'Perfecto, ¿y su dirección?', 'avenida del Parque treinta | 28009 | Madrid'],
     ['date', 'Vale, ¿y su fecha de nacimiento?', 'tres de junio | de mil novecientos setenta y ocho'],

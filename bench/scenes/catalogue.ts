@@ -227,12 +227,12 @@ const settings: SceneCase[] = [
   phone(
     'interruption_ignore_phrases lists the phrase',
     'settings',
-    withSettings({ interruption_ignore_phrases: ['good to know'] }, LONG),
+    withSettings({ interruption_ignore_phrases: ['just a second'] }, LONG),
     {
       steps: during({
         do: 'interrupt',
         after_ms: [1_500, 2_500],
-        text: 'Good to know.',
+        text: 'Just a second.',
         is_backchannel: true,
       }),
     },
@@ -242,7 +242,7 @@ const settings: SceneCase[] = [
     'settings',
     withSettings({ interruption_ignore_phrases: [] }, LONG),
     {
-      steps: during({ do: 'interrupt', after_ms: [1_500, 2_500], text: 'Good to know.' }),
+      steps: during({ do: 'interrupt', after_ms: [1_500, 2_500], text: 'Just a second.' }),
     },
   ),
   phone(WITHOUT_SPECULATION, 'settings', withSettings({ speculative_response: false }), {

@@ -23,7 +23,9 @@ import { placeholderProblem } from '#protocol/placeholders.ts';
 import { readServerTools } from '#protocol/server-tools.ts';
 import { packUploads, unpackUploads } from '#protocol/uploads.ts';
 import { judgeAnswer, judgeCompleteness } from '#runtime/turn/machine/endpointing/endpointing.ts';
+import { answersQuestion } from '#runtime/turn/machine/interruption/answered-question.ts';
 import { whoAnswered } from '#runtime/turn/machine/opening/answering-machine.ts';
+import { readAcknowledgement } from '#runtime/turn/text/acknowledgements.ts';
 import { withoutHints } from '#runtime/turn/text/answer-hints.ts';
 import { withoutCues } from '#runtime/turn/text/cues.ts';
 import { expectationOf } from '#runtime/turn/text/expectation.ts';
@@ -121,6 +123,11 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
     withoutHints(`${text}[expects 8 digits]`),
   ],
   'what was heard, compared': normalised,
+  'words over the agent': (text) => [
+    readAcknowledgement(text, 'en'),
+    readAcknowledgement(`okay ${text}`, 'ja'),
+    answersQuestion('yes', `Shall I? ${text}`, 'en'),
+  ],
   'the end of a turn': (text) => [
     judgeCompleteness(text, 'en'),
     judgeCompleteness(`my email is ${text}`, 'en'),
@@ -156,6 +163,7 @@ const SPOKEN = new Set([
   'the end of an answer',
   'how a word sounds',
   'what was heard, compared',
+  'words over the agent',
 ]);
 const TOKENS = {
   ...HOSTILE_TOKENS,
