@@ -59,19 +59,39 @@ export function readAcknowledgement(text: string, language: string): Acknowledge
   return read === 'other' && isOfUnspaced(said, language) ? 'whole' : read;
 }
 
+/** The words behind the acknowledgements and courtesies with which they begin: "thank you, and your …". */
+export function afterAcknowledgement(words: readonly string[], language: string): readonly string[] {
+  const { reached } = reading(words.slice(0, MOST_WORDS), grammarOf(language));
+  return words.slice(reached.findLastIndex((flags) => (flags & ~JUDGING) !== 0));
+}
+
 /** Sounds in brackets count as a hum. */
 function withSounds(text: string): string {
   return text.replace(BRACKETED, (whole, name: string) => (SOUNDS.has(name.toLowerCase()) ? ' hm ' : whole));
 }
 
 function readWords(words: readonly string[], grammar: Words): Acknowledged {
+  const { isOpen, reached } = reading(words, grammar);
+  const last = reached[words.length] ?? 0;
+  if ((last & HAS_UNIT) !== 0) return 'whole';
+  return isOpen || last !== 0 ? 'open' : 'other';
+}
+
+interface Reading {
+  /** Before each word, and after the last: where a reading may stand there; 0 if none gets so far. */
+  readonly reached: Uint8Array;
+  /** The words end within a phrase. */
+  readonly isOpen: boolean;
+}
+
+function reading(words: readonly string[], grammar: Words): Reading {
   const reached = new Uint8Array(words.length + 1);
   reached[0] = BEGUN;
   let isOpen = false;
   for (const [at, word] of words.entries()) {
     const from = reached[at] ?? 0;
     if (from === 0) continue;
-    if (isSound(word)) reach(reached, at + 1, HAS_UNIT);
+    if ((from & ~JUDGING) !== 0 && isSound(word)) reach(reached, at + 1, HAS_UNIT);
     let node: Words | undefined = grammar;
     let end = at;
     while (node !== undefined && end < words.length) {
@@ -81,9 +101,7 @@ function readWords(words: readonly string[], grammar: Words): Acknowledged {
     }
     if (node !== undefined && node.next.size > 0) isOpen = true;
   }
-  const last = reached[words.length] ?? 0;
-  if ((last & HAS_UNIT) !== 0) return 'whole';
-  return isOpen || last !== 0 ? 'open' : 'other';
+  return { reached, isOpen };
 }
 
 function reach(reached: Uint8Array, at: number, flags: number): void {

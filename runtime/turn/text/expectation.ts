@@ -2,6 +2,7 @@
  * The answer that the agent's last words expect, derived once from each reply, from its last question.
  * Without certainty nothing is expected, and the caller's words are judged by themselves.
  */
+import { afterAcknowledgement } from './acknowledgements.ts';
 import { digitOf } from './digit-words.ts';
 import type { QuestionTexts } from './languages/language-texts.ts';
 import { bare, bareWords, normalised } from './normalised.ts';
@@ -88,8 +89,8 @@ function yesNoOrChoice(sentence: string, words: string, texts: QuestionTexts): E
 }
 
 /**
- * The last question, if at most one sentence follows it; otherwise the last sentence. Null if the reply asks
- * for anything besides.
+ * The last question, if at most one sentence follows it, or the request that it refers back to; otherwise the
+ * last sentence. Null if the reply asks for anything besides.
  */
 function onlyQuestion(reply: string, asker: Asker): string | null {
   const [last = '', before = '', ...earlier] = reply
@@ -97,11 +98,25 @@ function onlyQuestion(reply: string, asker: Asker): string | null {
     .split(/(?<=[.!?])\s+/)
     .reverse();
   const isBefore = !asks(last) && asks(before);
-  const preceding = isBefore ? earlier : [before, ...earlier];
+  const refersBack = asksBack(last, before, asker);
+  const preceding = isBefore || refersBack ? earlier : [before, ...earlier];
   if (preceding.some((sentence) => asks(sentence) || requestsThing(sentence, asker))) return null;
+  if (refersBack) return before;
   if (!isBefore) return last;
   if (asksForAddress(before, last, asker)) return last;
   return goesOn(last, asker) ? null : before;
+}
+
+/** A longer question asks for something of its own. */
+const ASKS_BACK_WORDS = 8;
+
+/** "I need your order number. Could you read it to me?" */
+function asksBack(question: string, request: string, asker: Asker): boolean {
+  if (!asks(question) || asks(request) || !requestsThing(request, asker)) return false;
+  const words = ` ${normalised(question)} `;
+  const isShort = words.trim().split(' ').length <= ASKS_BACK_WORDS;
+  const isOwn = thingsIn(words, asker).length > 0 || optionsOf(question, asker.texts) !== null;
+  return isShort && !isOwn && !hasOne(words, asker.texts.about);
 }
 
 /** "Where should we deliver it? I need your address." */
@@ -218,9 +233,11 @@ function theOne(
 ): Expectation | null {
   const [thing] = things;
   if (thing === undefined || things.length > 1 || hasOne(words, texts.about)) return null;
-  const others = texts.fullName.split('|').reduce((rest, name) => rest.replace(` ${name} `, ' '), words);
+  // "Very good, and your number?" asks for one thing.
+  const asked = ` ${afterAcknowledgement(words.trim().split(' '), language).join(' ')} `;
+  const others = texts.fullName.split('|').reduce((rest, name) => rest.replace(` ${name} `, ' '), asked);
   if (isJoint(others, texts) || hasOne(others, texts.or)) return null;
-  const before = words.replaceAll('-', ' ').split(` ${thing.name.replaceAll('-', ' ')} `, 1)[0] ?? '';
+  const before = asked.replaceAll('-', ' ').split(` ${thing.name.replaceAll('-', ' ')} `, 1)[0] ?? '';
   const isBare = before
     .split(' ')
     .every((word) => hasOne(` ${word} `, texts.leads) || /^\d*$/.test(word) || digitOf(word, language));

@@ -65,7 +65,8 @@ describe('a yes while the agent thinks', () => {
   });
 
   it('is dropped after an answer', () => {
-    const script = asked().say('yes do that').voice(300).take({ type: 'transcript.final', text: 'Yeah, okay.' });
+    const script = asked().say('yes do that').voice(300);
+    script.take({ type: 'transcript.final', text: 'Yeah, okay.' });
     expect(script.after(1_000).asked().at(-1)).toBe('user: yes do that');
   });
 });

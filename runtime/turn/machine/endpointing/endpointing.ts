@@ -55,8 +55,9 @@ const SHORTEST_PAUSE_MS = 250;
 const WHOLE_NUMBER_DIGITS = new Set([10, 11, 12, 16]);
 /** A phone number without its area code: complete if the recogniser heard its end. */
 const LOCAL_NUMBER_DIGITS = 7;
-/** Fewer digits are an answer, such as a count or an hour. */
+/** Fewer digits are an answer, such as a count or an hour, unless each was said by itself: "five five". */
 const SHORTEST_DICTATION = 3;
+const SINGLE_DIGITS = 2;
 
 /**
  * Words with these endings are unfinished whatever they contain. An answer may end in a word that leaves
@@ -151,9 +152,9 @@ function dictated(
   { digits, groups, hasCounts, startsWithZero }: NumberAtEnd,
 ): Judgement | null {
   const isOneFigure = groups === 1 && digits <= 4;
+  const shortest = !hasCounts && groups === digits ? SINGLE_DIGITS : SHORTEST_DICTATION;
   const isOfCounts = hasCounts && (groups < COUNT_GROUPS || (digits < COUNT_DIGITS && !startsWithZero));
-  if (digits < SHORTEST_DICTATION || isOneFigure || isOfCounts || WHOLE_NUMBER_DIGITS.has(digits))
-    return null;
+  if (digits < shortest || isOneFigure || isOfCounts || WHOLE_NUMBER_DIGITS.has(digits)) return null;
   return digits === LOCAL_NUMBER_DIGITS && endsSentence(text)
     ? { rule: 'local_number', score: 0.6 }
     : { rule: 'half_number', score: 0.1 };
