@@ -4,7 +4,7 @@
  */
 
 /** Words of callers of one language. */
-export interface HeldBackSounds {
+interface HeldBackSounds {
   /** Show that the caller listens. */
   readonly listening: string;
   /** Are meant to stop the agent. */

@@ -66,7 +66,7 @@ export interface SetSums {
 }
 
 /** Those of the sets that were run. */
-export type SumsOfSets = Readonly<Partial<Record<AnswerSet, SetSums>>>;
+type SumsOfSets = Readonly<Partial<Record<AnswerSet, SetSums>>>;
 
 /** By set; `before` are those of the version to compare with. */
 export interface Results {

@@ -13,7 +13,7 @@ import { normalised } from './normalised.ts';
 import { acknowledgementsFor, listeningTextsFor } from './phrases.ts';
 
 /** `open`: more words could make it an acknowledgement; `other`: it has other words. */
-export type Acknowledged = 'whole' | 'open' | 'other';
+type Acknowledged = 'whole' | 'open' | 'other';
 
 /** A caller who says more wants the floor. */
 const MOST_CHARS = 200;
