@@ -16,9 +16,9 @@ export const en = {
     back: 'Sorry, I lost you for a second.',
   },
   acknowledgements:
-    'yes|yeah|yep|yup|yea|yah|aye|ok|okay|okey dokey|okie dokie|righto|alrighty|right|sure|sure thing|' +
+    'yes|yeah|yep|yup|yea|yah|ya|aye|ok|okay|kay|okey dokey|okie dokie|righto|alrighty|right|sure|sure thing|' +
     "uh huh|uh-huh|mm-hmm|mhm|mm hmm|mm|hmm|i see|got it|i got it|i've got it|got that|i got that|" +
-    'i get it|i hear you|gotcha|all right|alright|ah|aha|oh|ooh|aw|uh|um|wow|gosh|oh my|oh my god|' +
+    'i get it|i hear you|gotcha|got ya|uhuh|all right|alright|ah|aha|oh|ooh|aw|uh|um|wow|gosh|oh my|oh my god|' +
     'oh my goodness|great|good|very good|perfect|sounds good|sounds great|good to know|good to hear|' +
     'good stuff|nice|nice one|cool|excellent|wonderful|lovely|fine|fine by me|i understand|understood|' +
     'makes sense|that makes sense|works for me|fair enough|of course|for sure|exactly|precisely|' +

@@ -15,7 +15,7 @@ export const es = {
     back: 'Perdone, se ha cortado un segundo.',
   },
   acknowledgements:
-    'sí|si|ok|okay|okey|vale|dale|listo|claro|claro que sí|pues claro|pues sí|bueno|bien|ajá|aja|mhm|hmm|' +
+    'sí|si|ok|okay|okey|vale|dale|listo|claro|claro que sí|pues claro|pues sí|bueno|bien|ajá|aja|aha|mhm|hmm|' +
     'entiendo|ya entiendo|lo entiendo|entendí|entendido|comprendo|comprendido|ya|eso|eso es|eso mismo|' +
     'así es|exacto|exactamente|efectivamente|perfecto|eh|este|ah|oh|uy|guau|anda|ah mira|vaya|venga|' +
     'muy bien|de acuerdo|genial|estupendo|excelente|fantástico|maravilloso|fenomenal|por supuesto|' +
