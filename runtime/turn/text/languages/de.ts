@@ -19,8 +19,8 @@ export const de = {
     back: 'Entschuldigung, die Verbindung war kurz weg.',
   },
   acknowledgements:
-    'ja|jo|jawohl|jep|jap|jup|ok|okay|oki|genau|ganz genau|exakt|gut|na gut|na klar|na dann|mhm|hm|hmm|aha|' +
-    'ach|ach ja|ach so|achso|soso|verstehe|ich verstehe|verstehe ich|verstanden|hab ich verstanden|' +
+    'ja|jo|jawohl|jep|jap|jup|ok|okay|oki|genau|ganz genau|exakt|gut|na gut|na klar|na dann|mhm|hm|hmm|' +
+    'aha|ach|ach ja|ach so|achso|soso|verstehe|ich verstehe|verstehe ich|verstanden|hab ich verstanden|' +
     'habe ich verstanden|alles verstanden|klar|alles klar|schon klar|richtig|korrekt|stimmt|das stimmt|' +
     'eben|äh|ähm|ah|oh|oha|wow|echt|ach echt|wirklich|tatsächlich|super|prima|perfekt|toll|klasse|spitze|' +
     'cool|fein|schön|sehr gut|sehr schön|wie schön|wunderbar|in ordnung|geht in ordnung|geht klar|' +

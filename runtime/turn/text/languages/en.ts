@@ -16,14 +16,15 @@ export const en = {
     back: 'Sorry, I lost you for a second.',
   },
   acknowledgements:
-    'yes|yeah|yep|yup|yea|yah|ya|aye|ok|okay|kay|okey dokey|okie dokie|righto|alrighty|right|sure|sure thing|' +
-    "uh huh|uh-huh|mm-hmm|mhm|mm hmm|mm|hmm|i see|got it|i got it|i've got it|got that|i got that|" +
-    'i get it|i hear you|gotcha|got ya|uhuh|all right|alright|ah|aha|oh|ooh|aw|uh|um|wow|gosh|oh my|oh my god|' +
-    'oh my goodness|great|good|very good|perfect|sounds good|sounds great|good to know|good to hear|' +
-    'good stuff|nice|nice one|cool|excellent|wonderful|lovely|fine|fine by me|i understand|understood|' +
-    'makes sense|that makes sense|works for me|fair enough|of course|for sure|exactly|precisely|' +
-    'absolutely|definitely|certainly|totally|indeed|really|true|correct|no problem|no worries|okay then|' +
-    "ok then|alright then|all right then|right then|go on|go ahead|carry on|i'm listening|i'm with you",
+    'yes|yeah|yep|yup|yea|yah|ya|aye|ok|okay|kay|okey dokey|okie dokie|righto|alrighty|right|sure|' +
+    "sure thing|uh huh|uh-huh|mm-hmm|mhm|mm hmm|mm|hmm|i see|got it|i got it|i've got it|got that|" +
+    'i got that|i get it|i hear you|gotcha|got ya|uhuh|all right|alright|ah|aha|oh|ooh|aw|uh|um|wow|gosh|' +
+    'oh my|oh my god|oh my goodness|great|good|very good|perfect|sounds good|sounds great|good to know|' +
+    'good to hear|good stuff|nice|nice one|cool|excellent|wonderful|lovely|fine|fine by me|i understand|' +
+    'understood|makes sense|that makes sense|works for me|fair enough|of course|for sure|exactly|' +
+    'precisely|absolutely|definitely|certainly|totally|indeed|really|true|correct|no problem|no worries|' +
+    "okay then|ok then|alright then|all right then|right then|go on|go ahead|carry on|i'm listening|" +
+    "i'm with you",
   listening: {
     openings: "that's|that is|that sounds|sounds|that'd be|that would be",
     degrees: 'very|really|so|pretty|quite|absolutely|totally|all|perfectly',

@@ -15,10 +15,10 @@ export const es = {
     back: 'Perdone, se ha cortado un segundo.',
   },
   acknowledgements:
-    'sí|si|ok|okay|okey|vale|dale|listo|claro|claro que sí|pues claro|pues sí|bueno|bien|ajá|aja|aha|mhm|hmm|' +
-    'entiendo|ya entiendo|lo entiendo|entendí|entendido|comprendo|comprendido|ya|eso|eso es|eso mismo|' +
-    'así es|exacto|exactamente|efectivamente|perfecto|eh|este|ah|oh|uy|guau|anda|ah mira|vaya|venga|' +
-    'muy bien|de acuerdo|genial|estupendo|excelente|fantástico|maravilloso|fenomenal|por supuesto|' +
+    'sí|si|ok|okay|okey|vale|dale|listo|claro|claro que sí|pues claro|pues sí|bueno|bien|ajá|aja|aha|mhm|' +
+    'hmm|entiendo|ya entiendo|lo entiendo|entendí|entendido|comprendo|comprendido|ya|eso|eso es|' +
+    'eso mismo|así es|exacto|exactamente|efectivamente|perfecto|eh|este|ah|oh|uy|guau|anda|ah mira|vaya|' +
+    'venga|muy bien|de acuerdo|genial|estupendo|excelente|fantástico|maravilloso|fenomenal|por supuesto|' +
     'desde luego|cómo no|sin duda|correcto|cierto|verdad|en serio|de verdad|seguro|está bien|está claro|' +
     'todo bien|todo claro|tiene sentido|sin problema|ningún problema|ya veo|qué bien|qué bueno|buena idea',
   listening: {

@@ -17,8 +17,8 @@ export const fr = {
     back: 'Pardon, je vous ai perdu un instant.',
   },
   acknowledgements:
-    "oui|ouais|ouaip|mouais|ok|okay|d'accord|daccord|d'ac|bien|très bien|bon|mhm|hmm|hum|ah|ah oui|ben oui|" +
-    "bah oui|eh oui|je vois|je comprends|j'ai compris|j'entends|compris|voilà|exact|exactement|" +
+    "oui|ouais|ouaip|mouais|ok|okay|d'accord|daccord|d'ac|bien|très bien|bon|mhm|hmm|hum|ah|ah oui|" +
+    "ben oui|bah oui|eh oui|je vois|je comprends|j'ai compris|j'entends|compris|voilà|exact|exactement|" +
     'absolument|effectivement|en effet|évidemment|certainement|carrément|tout à fait|volontiers|entendu|' +
     'bien entendu|bien reçu|noté|euh|heu|hein|tiens|ah bon|oh|waouh|wow|vraiment|super|parfait|génial|' +
     'top|cool|nickel|chouette|bravo|excellent|formidable|magnifique|merveilleux|intéressant|logique|' +
