@@ -24,6 +24,22 @@ describe('a question', () => {
     ['pt', 'Como se escreve o seu apelido?', 'spelling'],
     ['pt', 'De que se trata?', undefined],
     ['en', 'Which table? Please stay on the line or call back.', undefined],
+    // An acknowledgement of the agent before it.
+    ['en', 'Perfect, thank you, and your email?', 'email'],
+    ['de', 'Sehr gut, und Ihre Handynummer?', 'phone'],
+    ['fr', "D'accord, merci, et votre date de naissance ?", 'birth'],
+    ['es', 'Muy bien, ¿y su teléfono?', 'phone'],
+    ['it', 'Va bene, e il suo indirizzo?', 'postal'],
+    ['nl', 'Heel goed, en uw e-mailadres?', 'email'],
+    ['pt', 'Está bem, e o seu telefone?', 'phone'],
+    ['en', 'Great, and your phone number and email?', undefined],
+    // A request before it.
+    ['en', 'I need the six digits on your card. Could you read them out?', 'digits'],
+    ['de', 'Ich brauche Ihre Telefonnummer. Wie lautet sie?', 'phone'],
+    ['es', 'Necesito su correo. ¿Me lo puede decir?', 'email'],
+    ['en', 'I need your phone number. Is that for pickup or delivery?', undefined],
+    ['en', 'I need your phone number. What is your email?', undefined],
+    ['en', 'I need your phone number. And how long have you been with us?', undefined],
   ])('in %s: %s → %s', (language, reply, kind) => {
     expect(expectationOf(reply, language)?.kind).toBe(kind);
   });

@@ -57,9 +57,9 @@ describe('the wait after an answer', () => {
   );
 
   it.each([
-    ["What's your phone number?", 'five five', 550, 2_475],
+    ["What's your phone number?", 'five five', 1_375, 2_475],
     ["What's your phone number?", '555 123', 1_375, 2_475],
-    ["What's your phone number?", 'my number is five five five um one two', 550, 2_475],
+    ["What's your phone number?", 'my number is five five five um one two', 1_375, 2_475],
     ["What's your phone number?", 'one two three four five six seven eight nine double', 550, 2_475],
     ["What's your phone number?", 'seven twenty thirty four', 1_375, 2_475],
     ["What's your date of birth?", 'the fifth of March', 550, 2_475],
