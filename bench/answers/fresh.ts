@@ -26,7 +26,11 @@ export const FRESH: Readonly<Record<string, readonly Row[]>> = {
       'Gern. An welche Nummer soll ich das schicken?',
       'null eins sieben zwei | fünf fünf | acht eins null vier',
     ],
-    ['number', 'Können Sie mir die sechs Ziffern auf der Karte vorlesen?', 'acht eins | sieben sieben | null vier'],
+    [
+      'number',
+      'Können Sie mir die sechs Ziffern auf der Karte vorlesen?',
+      'acht eins | sieben sieben | null vier',
+    ],
     ['number', 'Dafür brauche ich Ihren vierstelligen Code. Wie ist der?', 'neun eins | zwei sechs'],
     ['email', 'Alles klar, und Ihre E-Mail-Adresse?', 'tom grün at | outlook punkt de'],
     ['address', 'Okay. Wohin dürfen wir das Paket schicken?', 'Mühlweg 14 | 80331 | München'],

@@ -52,11 +52,7 @@ const WORDS: Readonly<Record<string, Words>> = {
       'oh I see',
     ],
     meant: ['wait', 'stop please', 'no that is wrong', 'hold on a second', 'what about Monday'],
-    asked: [
-      'Shall I book it for you?',
-      'The table is on the terrace, with a view of the river.',
-      'yes',
-    ],
+    asked: ['Shall I book it for you?', 'The table is on the terrace, with a view of the river.', 'yes'],
   },
   de: {
     listening: ['mhm', 'ja ja', 'okay gut', 'ach so', 'super', 'prima', 'alles klar', 'genau'],
@@ -91,11 +87,7 @@ const WORDS: Readonly<Record<string, Words>> = {
     ],
     opened: ['sí claro', 'ah vale', 'ok ok', 'mm sí', 'oh muy bien', 'bueno vale', 'anda', 'sí perfecto'],
     meant: ['espere', 'pare por favor', 'no eso no es', 'un segundo', 'y el lunes'],
-    asked: [
-      '¿Se la reservo?',
-      'La mesa está en la terraza, con vistas al río.',
-      'sí',
-    ],
+    asked: ['¿Se la reservo?', 'La mesa está en la terraza, con vistas al río.', 'sí'],
   },
   it: {
     listening: ['mhm', 'sì sì', 'va bene', 'perfetto', 'ah ok', 'certo certo', 'ho capito', 'benissimo'],
@@ -110,11 +102,7 @@ const WORDS: Readonly<Record<string, Words>> = {
       'sì perfetto',
     ],
     meant: ['aspetti', 'si fermi', 'no è sbagliato', 'un secondo', 'e il lunedì'],
-    asked: [
-      'Gliela prenoto?',
-      'Il tavolo è in terrazza, con vista sul fiume.',
-      'sì',
-    ],
+    asked: ['Gliela prenoto?', 'Il tavolo è in terrazza, con vista sul fiume.', 'sì'],
   },
   nl: {
     listening: ['mhm', 'ja ja', 'oké prima', 'ah zo', 'goed goed', 'dat is goed', 'begrepen', 'precies'],
@@ -139,11 +127,7 @@ const WORDS: Readonly<Record<string, Words>> = {
       'sim perfeito',
     ],
     meant: ['espere', 'pare por favor', 'não está errado', 'um segundo', 'e na segunda'],
-    asked: [
-      'Posso reservar?',
-      'A mesa fica na esplanada, com vista para o rio.',
-      'sim',
-    ],
+    asked: ['Posso reservar?', 'A mesa fica na esplanada, com vista para o rio.', 'sim'],
   },
 };
 

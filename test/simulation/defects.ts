@@ -295,16 +295,15 @@ const LIST: readonly DefectRow[] = [
     'acknowledged-cut',
     'an "mhm" interrupts the agent',
     'interruption/interruption.ts',
-    "if (read === 'whole') return answersQuestion(text, before, config.language) " +
-      "? 'answer' : 'acknowledgement';",
+    "if (read === 'whole') return 'acknowledgement';",
     '',
   ],
   [
     'answer-ignored',
     'a yes to a question of the agent is taken for a sign of listening',
     'interruption/interruption.ts',
-    "answersQuestion(text, before, config.language) ? 'answer' : 'acknowledgement'",
-    "'acknowledgement'",
+    "return isAnswer ? 'answer' : judgement;",
+    'return judgement;',
   ],
   [
     'acknowledgement-waited-for',

@@ -31,8 +31,7 @@ const SOUNDS = new Set(
 );
 /** "Mm", "mhm", "mm-hmm"; "mm-mm" is a no. */
 const HUM = /^[hm]+(?:-h[hm]*)*$/;
-const LAUGHTER =
-  /^(?:a?(?:ha){2,}h?|ah(?:ah)+|(?:he){2,}|(?:hi){2,}|(?:ho){2,}|(?:ja){2,}|(?:je){2,})$/;
+const LAUGHTER = /^(?:a?(?:ha){2,}h?|ah(?:ah)+|(?:he){2,}|(?:hi){2,}|(?:ho){2,}|(?:ja){2,}|(?:je){2,})$/;
 
 /** Role of a phrase in an acknowledgement. */
 type Part = 'unit' | 'opening' | 'degree' | 'quality' | 'courtesy';
@@ -90,18 +89,26 @@ function reading(words: readonly string[], grammar: Words): Reading {
   let isOpen = false;
   for (const [at, word] of words.entries()) {
     const from = reached[at] ?? 0;
-    if (from === 0) continue;
     if ((from & ~JUDGING) !== 0 && isSound(word)) reach(reached, at + 1, HAS_UNIT);
-    let node: Words | undefined = grammar;
-    let end = at;
-    while (node !== undefined && end < words.length) {
-      node = following(node, words[end] ?? '');
-      end += 1;
-      if (node !== undefined) reach(reached, end, after(node.are, from));
-    }
-    if (node !== undefined && node.next.size > 0) isOpen = true;
+    if (from !== 0 && readPhrases(words, at, { grammar, reached })) isOpen = true;
   }
   return { reached, isOpen };
+}
+
+/** Marks where the phrases that begin at a word end; true if a longer one could. */
+function readPhrases(
+  words: readonly string[],
+  from: number,
+  { grammar, reached }: { readonly grammar: Words; readonly reached: Uint8Array },
+): boolean {
+  const flags = reached[from] ?? 0;
+  let node: Words | undefined = grammar;
+  for (let end = from; end < words.length; end++) {
+    node = following(node, words[end] ?? '');
+    if (node === undefined) return false;
+    reach(reached, end + 1, after(node.are, flags));
+  }
+  return node.next.size > 0;
 }
 
 function reach(reached: Uint8Array, at: number, flags: number): void {

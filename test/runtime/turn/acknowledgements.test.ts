@@ -23,7 +23,7 @@ describe('words that only show that a caller listens', () => {
     ['de', 'ja aber|nein|Moment|danke|das ist falsch|halt|gut, dann möchte ich buchen|das ist alles|doch'],
     ['fr', "d'accord mais|non|attendez|c'est pas bien|c'est tout|oui et le lundi|merci"],
     ['es', 'sí pero|no|espere|está mal|eso es todo|claro que no|y el lunes|gracias'],
-    ['it', "sì ma|no|aspetti|è sbagliato|è tutto|certo che no|va bene però|grazie"],
+    ['it', 'sì ma|no|aspetti|è sbagliato|è tutto|certo che no|va bene però|grazie'],
     ['nl', 'ja maar|nee|wacht even|dat is fout|dat is alles|nee hoor|wat kost dat|bedankt'],
     ['pt', 'sim mas|não|espere|está errado|é tudo|claro que não|isso não|obrigado'],
   ])('in %s are none of these', (language, said) => {
@@ -62,9 +62,7 @@ describe('an acknowledgement that is said word by word', () => {
     script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256).take(reached);
     const words = text.split(' ');
     for (const index of words.keys())
-      script
-        .after(gapMs)
-        .take({ type: 'transcript.interim', text: words.slice(0, index + 1).join(' ') });
+      script.after(gapMs).take({ type: 'transcript.interim', text: words.slice(0, index + 1).join(' ') });
     return script;
   };
 
@@ -80,6 +78,20 @@ describe('an acknowledgement that is said word by word', () => {
     const script = saying("that's really great", 500);
     script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 1_756 }).after(2_000);
     expect([script.all('resume').length, script.all('clear').length]).toEqual([1, 0]);
+  });
+
+  it('keeps the agent paused while more words follow', () => {
+    const script = saying('yeah okay I want to cancel', 400);
+    expect([script.all('resume').length, script.all('pause').length]).toEqual([1, 1]);
+    // It is cut off, which ends the pause of the leg too.
+    expect(script.all('clear').map(({ atMs }) => atMs)).toEqual(script.all('resume').map(({ atMs }) => atMs));
+  });
+
+  it('does not silence the agent while the voice continues without new words', () => {
+    const script = saying('mhm', 100);
+    script.after(899);
+    expect(script.all('resume')).toHaveLength(0);
+    expect(script.after(1).all('resume')).toHaveLength(1);
   });
 
   it('interrupts the agent as soon as it becomes something else', () => {

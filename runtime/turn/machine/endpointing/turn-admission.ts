@@ -8,9 +8,9 @@ import { allowAnotherHoldLine } from '../answering/hold-line.ts';
 import { type Draft, emit, explain } from '../draft.ts';
 import { resume } from '../floor/floor.ts';
 import { dropSpeculation, isUnnoticed } from '../floor/generating.ts';
-import { answersAfterAll, saidBefore } from '../interruption/answered-question.ts';
+import { answersAfterAll } from '../interruption/answered-question.ts';
 import { overhear } from '../interruption/human-takeover.ts';
-import { echoes, isIgnorable, isMeant, judgeOverlap } from '../interruption/interruption.ts';
+import { echoes, isIgnorable, isMeant, judgeOverlap, judgeWordsOver } from '../interruption/interruption.ts';
 import { interrupt, settleOverlap } from '../interruption/overlap.ts';
 import { enter } from '../phases.ts';
 import type { Answer, Phase, Turn } from '../turn-state.ts';
@@ -123,8 +123,8 @@ function answerBoth(draft: Draft, answer: Answer, turn: Turn): void {
  */
 function settleSpoken(draft: Draft, phase: Extract<Phase, { is: 'speaking' | 'paused' }>, turn: Turn): void {
   const spoken = phase.utterance?.text ?? '';
-  const before = saidBefore(phase.utterance, turn.speech);
-  const judgement = judgeOverlap(turn.text, true, spoken, draft.config, before);
+  const { speech, text } = turn;
+  const judgement = judgeWordsOver(phase.utterance, { text, isFinal: true, speech }, draft.config);
   const isProtected = phase.utterance?.isInterruptible === false;
   const startedMs = phase.utterance?.startedMs ?? Number.POSITIVE_INFINITY;
   // It began before the agent's first word: the agent is the one interrupting.
@@ -132,7 +132,7 @@ function settleSpoken(draft: Draft, phase: Extract<Phase, { is: 'speaking' | 'pa
   if (
     !isProtected &&
     !isIgnorable(judgement) &&
-    (cameFirst || (turn.speech && isMeant(turn.speech, turn.text, spoken, draft.config)))
+    (cameFirst || (speech && isMeant(speech, text, spoken, draft.config)))
   ) {
     interrupt(draft, cameFirst ? 'spoke_first' : 'words');
     admitTurn(draft, turn);

@@ -3,8 +3,8 @@ import { readAcknowledgement } from '../../text/acknowledgements.ts';
 import { UNSPACED } from '../../text/made-of-phrases.ts';
 import { normalised } from '../../text/normalised.ts';
 import { INTERRUPTION_VOICE_MS, type TurnConfig } from '../turn-config.ts';
-import type { Speech } from '../turn-state.ts';
-import { answersQuestion } from './answered-question.ts';
+import type { Speech, Utterance } from '../turn-state.ts';
+import { answersQuestion, saidBefore } from './answered-question.ts';
 
 /**
  * Kind of words spoken over the agent. `open`: could still become an ignorable phrase. `answer`: a yes to
@@ -19,27 +19,41 @@ export type OverlapJudgement =
   | 'open'
   | 'words';
 
-/**
- * Judges words spoken over agent speech `spoken`, of which the caller had heard `before` when they began.
- * `isFinal` is false while the last words may change.
- */
+/** Judges words spoken over agent speech `spoken`. `isFinal` is false while the last words may change. */
 export function judgeOverlap(
   text: string,
   isFinal: boolean,
   spoken: string,
   config: TurnConfig,
-  before = '',
 ): OverlapJudgement {
   const said = normalised(text);
   if (said === '') return 'none';
   const ignored = ignoredOf(config);
   if (ignored.includes(said)) return 'ignore_phrase';
   const read = config.sensitivity === 'high' ? 'other' : readAcknowledgement(text, config.language);
-  if (read === 'whole')
-    return answersQuestion(text, before, config.language) ? 'answer' : 'acknowledgement';
+  if (read === 'whole') return 'acknowledgement';
   if (isEcho(said, normalised(spoken))) return 'echo';
   const isOpen = read === 'open' || ignored.some((phrase) => phrase.startsWith(`${said} `));
   return isOpen && !isFinal ? 'open' : 'words';
+}
+
+/** The words of a caller, and the speech that they belong to, if they were spoken. */
+interface Said {
+  readonly text: string;
+  readonly isFinal: boolean;
+  readonly speech: Speech | null;
+}
+
+/** The same, of words over an utterance: a yes to what the agent has just asked is an answer. */
+export function judgeWordsOver(
+  utterance: Utterance | null,
+  { isFinal, speech, text }: Said,
+  config: TurnConfig,
+): OverlapJudgement {
+  const judgement = judgeOverlap(text, isFinal, utterance?.text ?? '', config);
+  const isAnswer =
+    judgement === 'acknowledgement' && answersQuestion(text, saidBefore(utterance, speech), config.language);
+  return isAnswer ? 'answer' : judgement;
 }
 
 /** True if the words are the agent's, returned by the line. */

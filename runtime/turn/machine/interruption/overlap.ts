@@ -10,8 +10,7 @@ import { enter, startPhaseTimer } from '../phases.ts';
 import { FALSE_INTERRUPTION_MS, PROGRESS_MS } from '../timers.ts';
 import { INTERRUPTION_VOICE_MS, WORDLESS_INTERRUPTION_MS } from '../turn-config.ts';
 import { type Phase, type Speech, speechText } from '../turn-state.ts';
-import { saidBefore } from './answered-question.ts';
-import { isIgnorable, isMeant, judgeOverlap, type OverlapJudgement } from './interruption.ts';
+import { isIgnorable, isMeant, judgeWordsOver, type OverlapJudgement } from './interruption.ts';
 
 /** The speech is long enough for the configured sensitivity. */
 export function onVoiceReached(draft: Draft, voicedMs: number): void {
@@ -69,8 +68,7 @@ export function judgeOverlappingWords(draft: Draft, isFinal: boolean): void {
 /** Judges the words of a speech over what the agent is saying. */
 function judgeSpeech({ config, phase }: Draft, speech: Speech, isFinal: boolean): OverlapJudgement {
   const utterance = phase.is === 'speaking' || phase.is === 'paused' ? phase.utterance : null;
-  const before = saidBefore(utterance, speech);
-  return judgeOverlap(speechText(speech), isFinal, utterance?.text ?? '', config, before);
+  return judgeWordsOver(utterance, { text: speechText(speech), isFinal, speech }, config);
 }
 
 function ruleOf(judgement: OverlapJudgement): string {
@@ -120,18 +118,26 @@ export function onFalseInterruption(draft: Draft): void {
       return;
     }
   }
-  if (
-    caller.is === 'talking' &&
-    draft.recognizer.is !== 'none' &&
-    draft.atMs - phase.sinceMs < PROGRESS_MS &&
-    (!hasInterims(draft) || judgeSpeech(draft, caller.speech, false) === 'open')
-  ) {
-    // Without interims the voice decides at 700 ms, and the words at the end of speech. With them the next
-    // word does: "that's …". A sound that reaches neither must not silence the agent.
-    startPhaseTimer(draft, 'falseInterruption', draft.atMs + FALSE_INTERRUPTION_MS);
-    return;
+  if (caller.is === 'talking' && draft.recognizer.is !== 'none') {
+    // A sound that no words follow must not silence the agent.
+    const dueMs = Math.min(nextWordsMs(draft, caller.speech), phase.sinceMs + PROGRESS_MS);
+    if (draft.atMs < dueMs) {
+      startPhaseTimer(draft, 'falseInterruption', dueMs);
+      return;
+    }
   }
   settleOverlap(draft);
+}
+
+/**
+ * Until when words of a caller who talks are awaited. Without interims the voice decides at 700 ms, and the
+ * words at the end of speech. With them the next word does: "that's …", "all right, …".
+ */
+function nextWordsMs(draft: Draft, speech: Speech): number {
+  if (!hasInterims(draft)) return draft.atMs + FALSE_INTERRUPTION_MS;
+  const judgement = judgeSpeech(draft, speech, false);
+  const isListening = judgement === 'open' || judgement === 'acknowledgement';
+  return isListening ? speech.newWordsMs + FALSE_INTERRUPTION_MS : draft.atMs;
 }
 
 /**

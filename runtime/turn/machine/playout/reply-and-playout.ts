@@ -131,8 +131,7 @@ export function onPlayout(draft: Draft, input: PlayoutInput): void {
       return;
     case 'playout.progressed':
       progress(draft);
-      if (input.heardChars !== undefined)
-        draft.heard = { replyId: input.replyId, chars: input.heardChars };
+      if (input.heardChars !== undefined) draft.heard = { replyId: input.replyId, chars: input.heardChars };
       return;
     case 'playout.finished':
     case 'playout.cleared':
