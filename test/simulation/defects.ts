@@ -253,7 +253,8 @@ const LIST: readonly DefectRow[] = [
     'lone-word-lost',
     'a word too short to pause the agent does not stop it either',
     'interruption/overlap.ts',
-    "if (caller.is !== 'stopped' || !isMeant(speech, speechText(speech), phase.utterance?.text ?? '', config))",
+    "if (caller.is !== 'stopped' || !isMeant(speech, speechText(speech), phase.utterance?.text ?? '', " +
+      'config))',
     'if (!Number.isNaN(draft.atMs))',
   ],
   [

@@ -24,7 +24,7 @@ export interface Speech {
   readonly isLongEnoughToPause: boolean;
   /** The agent already waited for its words and resumed. */
   readonly wasIgnored: boolean;
-  /** The part of the agent's words that was heard before the voice began last; null if the agent was silent. */
+  /** The part of the agent's words that was heard when the voice began last; null if it was silent. */
   readonly over: Heard | null;
   readonly voicedMs: number;
   /** Voice shortly before it whose words are still missing: one sentence with a breath in it. */
