@@ -4,7 +4,8 @@
  * machine changes nothing. Writes the figures to bench/answers/results.json, the tables into
  * docs/measuring.md, and the plot of cut-offs against waits. With `-- --as-before` it writes the figures of
  * comparison only, and with `-- --listeners-as-before` those of the sounds: run it so on the version to
- * compare with. `--only fresh` runs one set and leaves the figures of the others.
+ * compare with. `--only fresh` runs the sounds and one set, `--only listeners` the sounds alone, and leaves
+ * the figures of the others.
  */
 import { parseArgs } from 'node:util';
 import { type Answered, answer, type Exchange } from './callers.ts';
