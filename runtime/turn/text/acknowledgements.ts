@@ -48,10 +48,17 @@ const HAS_UNIT = 2;
 /** In a judgement, before its quality. */
 const JUDGING = 4;
 
-/** Reads the words of a caller over the agent. */
-export function readAcknowledgement(text: string, language: string): Acknowledged {
+/** Characters that the normalised words do not show, or not as the grammar has them. */
+const UNUSUAL = /[’[(*]/;
+
+/** Reads the words of a caller over the agent; `usual` is the same, normalised. */
+export function readAcknowledgement(
+  text: string,
+  language: string,
+  usual: string = normalised(text),
+): Acknowledged {
   if (text.length > MOST_CHARS) return 'other';
-  const said = normalised(withSounds(text.replaceAll('’', "'")));
+  const said = UNUSUAL.test(text) ? normalised(withSounds(text.replaceAll('’', "'"))) : usual;
   const words = said.split(' ');
   if (said === '' || words.length > MOST_WORDS) return 'other';
   const read = readWords(words, grammarOf(language));

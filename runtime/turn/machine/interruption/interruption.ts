@@ -30,7 +30,7 @@ export function judgeOverlap(
   if (said === '') return 'none';
   const ignored = ignoredOf(config);
   if (ignored.includes(said)) return 'ignore_phrase';
-  const read = config.sensitivity === 'high' ? 'other' : readAcknowledgement(text, config.language);
+  const read = config.sensitivity === 'high' ? 'other' : readAcknowledgement(text, config.language, said);
   if (read === 'whole') return 'acknowledgement';
   if (isEcho(said, normalised(spoken))) return 'echo';
   const isOpen = read === 'open' || ignored.some((phrase) => phrase.startsWith(`${said} `));
