@@ -20,7 +20,7 @@ describe('words that only show that a caller listens', () => {
 
   it.each([
     ['en', "okay but|yes I know, stop|no|wait|thank you|yes please|that's all|that is not good|mm-mm|my|so"],
-    ['de', 'ja aber|nein|Moment|danke|das ist falsch|halt|gut, dann möchte ich buchen|das ist alles|doch'],
+    ['de', 'ja aber|nein|Moment|danke|das ist falsch|halt|gut dann möchte ich buchen|doch|ja, neee|ach ne'],
     ['fr', "d'accord mais|non|attendez|c'est pas bien|c'est tout|oui et le lundi|merci"],
     ['es', 'sí pero|no|espere|está mal|eso es todo|claro que no|y el lunes|gracias'],
     ['it', 'sì ma|no|aspetti|è sbagliato|è tutto|certo che no|va bene però|grazie'],

@@ -35,7 +35,7 @@ export const de = {
       'gut|super|prima|perfekt|toll|schön|klasse|spitze|wunderbar|interessant|spannend|fein|nett|lieb|' +
       'richtig|korrekt|klar|logisch|verständlich|okay|ok|in ordnung|hervorragend|ausgezeichnet|' +
       'fantastisch|großartig|praktisch|hilfreich|cool|gut zu wissen',
-    courtesies: 'danke|danke schön|dankeschön|danke sehr|danke ihnen|vielen dank|besten dank|ne|gell',
+    courtesies: 'danke|danke schön|dankeschön|danke sehr|danke ihnen|vielen dank|besten dank|gell',
   },
   symbols: {
     at: 'ät',
