@@ -126,7 +126,11 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   'words over the agent': (text) => [
     readAcknowledgement(text, 'en'),
     readAcknowledgement(`okay ${text}`, 'ja'),
-    answersQuestion('yes', `Shall I? ${text}`, 'en'),
+    answersQuestion(
+      'yes',
+      { replyId: 'r1', text: `${text} Shall I? ${text}` },
+      { language: 'en', over: { replyId: 'r1', chars: text.length } },
+    ),
   ],
   'the end of a turn': (text) => [
     judgeCompleteness(text, 'en'),

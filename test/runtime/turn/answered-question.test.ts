@@ -47,6 +47,27 @@ describe('a yes over the agent', () => {
     expect(script.all('clear')).toHaveLength(0);
   });
 
+  it('only shows that the caller listens behind a tag, after which the agent goes on', () => {
+    const reply = 'First open the settings, okay? Then choose the second entry from the top of the list.';
+    const yes = (said: string) => {
+      const script = TurnScript.speaking(said).after(300);
+      script.take({ type: 'playout.progressed', replyId: 'r1', heardChars: 23 });
+      return script.voice(300).take({ type: 'transcript.final', text: 'sure' }).after(2_000).all('clear')
+        .length;
+    };
+    expect([yes(reply), yes('First open the settings, okay?')]).toEqual([0, 1]);
+  });
+
+  it('is judged by what the agent says when it comes, not when a noise before it began', () => {
+    const script = TurnScript.speaking(REPLY).after(300);
+    script.take({ type: 'playout.progressed', replyId: 'r1', heardChars: ASKED.length });
+    script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256);
+    script.take({ type: 'voice.reached', voicedMs: 256 }).after(2_500);
+    script.take({ type: 'playout.progressed', replyId: 'r1', heardChars: REPLY.length - 20 });
+    script.take({ type: 'transcript.interim', text: 'yes' }).after(2_000);
+    expect([script.all('pause').length, script.all('clear').length]).toEqual([1, 0]);
+  });
+
   it('is left to the settings: of an ignored phrase nothing is heard', () => {
     const script = over(`${ASKED} It is`, 'yes', { ignorePhrases: ['yes'] }).after(2_000);
     expect(script.all('clear')).toHaveLength(0);

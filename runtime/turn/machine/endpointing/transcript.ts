@@ -31,8 +31,11 @@ export function onTranscript(
   const isFinal = input.type === 'transcript.final';
   const { speech } = caller;
   const ifNew = text === speech.interim ? {} : { newWordsMs: draft.atMs, wordsRequested: false };
+  // Words long after the beginning of a noise are about what the agent says by now.
+  const isFirst = speech.finals.length === 0 && speech.interim === '';
   const heard: Speech = {
     ...speech,
+    ...(speech.wasIgnored && isFirst ? { over: heardNow(draft) } : {}),
     ...ifNew,
     ...(isFinal ? { finals: [...speech.finals, text], interim: '' } : { interim: text }),
   };

@@ -4,7 +4,7 @@ import { UNSPACED } from '../../text/made-of-phrases.ts';
 import { normalised } from '../../text/normalised.ts';
 import { INTERRUPTION_VOICE_MS, type TurnConfig } from '../turn-config.ts';
 import type { Speech, Utterance } from '../turn-state.ts';
-import { answersQuestion, saidBefore } from './answered-question.ts';
+import { answersQuestion } from './answered-question.ts';
 
 /**
  * Kind of words spoken over the agent. `open`: could still become an ignorable phrase. `answer`: a yes to
@@ -51,8 +51,10 @@ export function judgeWordsOver(
   config: TurnConfig,
 ): OverlapJudgement {
   const judgement = judgeOverlap(text, isFinal, utterance?.text ?? '', config);
+  const { language } = config;
   const isAnswer =
-    judgement === 'acknowledgement' && answersQuestion(text, saidBefore(utterance, speech), config.language);
+    judgement === 'acknowledgement' &&
+    answersQuestion(text, utterance, { language, over: speech?.over ?? null });
   return isAnswer ? 'answer' : judgement;
 }
 
