@@ -65,32 +65,13 @@ export function readAcknowledgement(
   return read === 'other' && isOfUnspaced(said, language) ? 'whole' : read;
 }
 
-/** The words behind the acknowledgements and courtesies with which they begin: "thank you, and your …". */
-export function afterAcknowledgement(words: readonly string[], language: string): readonly string[] {
-  const { reached } = reading(words.slice(0, MOST_WORDS), grammarOf(language));
-  return words.slice(reached.findLastIndex((flags) => (flags & ~JUDGING) !== 0));
-}
-
 /** Sounds in brackets count as a hum. */
 function withSounds(text: string): string {
   return text.replace(BRACKETED, (whole, name: string) => (SOUNDS.has(name.toLowerCase()) ? ' hm ' : whole));
 }
 
 function readWords(words: readonly string[], grammar: Words): Acknowledged {
-  const { isOpen, reached } = reading(words, grammar);
-  const last = reached[words.length] ?? 0;
-  if ((last & HAS_UNIT) !== 0) return 'whole';
-  return isOpen || last !== 0 ? 'open' : 'other';
-}
-
-interface Reading {
-  /** Before each word, and after the last: where a reading may stand there; 0 if none gets so far. */
-  readonly reached: Uint8Array;
-  /** The words end within a phrase. */
-  readonly isOpen: boolean;
-}
-
-function reading(words: readonly string[], grammar: Words): Reading {
+  // Before each word, and after the last: where a reading may stand there; 0 if none gets so far.
   const reached = new Uint8Array(words.length + 1);
   reached[0] = BEGUN;
   let isOpen = false;
@@ -99,7 +80,9 @@ function reading(words: readonly string[], grammar: Words): Reading {
     if ((from & ~JUDGING) !== 0 && isSound(word)) reach(reached, at + 1, HAS_UNIT);
     if (from !== 0 && readPhrases(words, at, { grammar, reached })) isOpen = true;
   }
-  return { reached, isOpen };
+  const last = reached[words.length] ?? 0;
+  if ((last & HAS_UNIT) !== 0) return 'whole';
+  return isOpen || last !== 0 ? 'open' : 'other';
 }
 
 /** Marks where the phrases that begin at a word end; true if a longer one could. */

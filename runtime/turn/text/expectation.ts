@@ -2,7 +2,7 @@
  * The answer that the agent's last words expect, derived once from each reply, from its last question.
  * Without certainty nothing is expected, and the caller's words are judged by themselves.
  */
-import { afterAcknowledgement } from './acknowledgements.ts';
+import { readAcknowledgement } from './acknowledgements.ts';
 import { digitOf } from './digit-words.ts';
 import type { QuestionTexts } from './languages/language-texts.ts';
 import { bare, bareWords, normalised } from './normalised.ts';
@@ -69,7 +69,7 @@ export function expectationOf(
   const readsBack = sentence.replace(/\D/g, '').length >= READ_BACK_DIGITS || sentence.includes('@');
   const things = readsBack && isQuestion ? [] : thingsIn(words, asker);
   if (things.length === 0) return yesNoOrChoice(sentence, words, texts);
-  const expects = theOne(things, { words, isQuestion }, asker);
+  const expects = theOne(things, { sentence, words, isQuestion }, asker);
   if (expects === null && things.every(({ isOftenNamed }) => isOftenNamed))
     return yesNoOrChoice(sentence, words, texts);
   return expects && withNames(expects, reply, said);
@@ -225,16 +225,22 @@ function countedDigits(words: string, texts: QuestionTexts, language: string): r
   return lengths.length === 1 ? [{ expects: { kind: 'digits', lengths }, name: tokens[at] ?? '' }] : [];
 }
 
+interface Asked {
+  readonly sentence: string;
+  /** Its words, with a space around. */
+  readonly words: string;
+  readonly isQuestion: boolean;
+}
+
 /** The thing that is asked for; null if there are several, or the question is only about it. */
 function theOne(
   things: readonly Thing[],
-  { words, isQuestion }: { readonly words: string; readonly isQuestion: boolean },
+  { sentence, words, isQuestion }: Asked,
   { language, texts }: Asker,
 ): Expectation | null {
   const [thing] = things;
   if (thing === undefined || things.length > 1 || hasOne(words, texts.about)) return null;
-  // "Very good, and your number?" asks for one thing.
-  const asked = ` ${afterAcknowledgement(words.trim().split(' '), language).join(' ')} `;
+  const asked = ` ${normalised(withoutAcknowledgements(sentence, language))} `;
   const others = texts.fullName.split('|').reduce((rest, name) => rest.replace(` ${name} `, ' '), asked);
   if (isJoint(others, texts) || hasOne(others, texts.or)) return null;
   const before = asked.replaceAll('-', ' ').split(` ${thing.name.replaceAll('-', ' ')} `, 1)[0] ?? '';
@@ -244,6 +250,13 @@ function theOne(
   // "Did you get our email?" asks for none.
   const isAskedFor = !isQuestion || isBare || hasOne(words, texts.open) || thing.expects.kind === 'spelling';
   return isAskedFor ? thing.expects : null;
+}
+
+/** "Very good, thank you, and your number?" asks for one thing. */
+function withoutAcknowledgements(sentence: string, language: string): string {
+  const clauses = sentence.split(/(?<=[,;:])/);
+  const first = clauses.findIndex((clause) => readAcknowledgement(clause, language) === 'other');
+  return clauses.slice(Math.max(0, first)).join('');
 }
 
 /** Joins two things: "your phone number and email". At the beginning it joins sentences. */

@@ -31,6 +31,19 @@ describe('words that only show that a caller listens', () => {
     expect(texts.filter((text) => readAcknowledgement(text, language) === 'whole')).toEqual([]);
   });
 
+  it.each([
+    ['en', 'right, wait|no no|mm I disagree|sure, hold on|true, why|okay two|of course not|nooo|okay John'],
+    ['de', 'gut, aber|ja, nee|okay stopp|natürlich nicht|ja zwei|wie bitte|ja, das reicht|sicher nicht'],
+    ['fr', 'oui mais non|ah si|bien sûr que non|oui deux|ok attendez|ça va pas|c’est trop|je vois pas'],
+    ['es', 'vale para|¿cómo?|¿qué es?|seguro que no|sí dos|ya basta|está bien así|sin embargo|señor'],
+    ['it', 'sì ma|così|va bene basta|come?|sicuro di no|sì due|bene allora|ho capito male|ma no'],
+    ['nl', 'ja nee|wat?|wat is dat|zeker niet|ja twee|goed genoeg|dat is zo|ach nee|geen interesse'],
+    ['pt', 'sim mas|tá bom chega|que|lógico que não|sim dois|boa tarde|é tudo|não sei|mesmo assim'],
+  ])('in %s are none of these either, though they begin like them', (language, said) => {
+    const texts = said.split('|');
+    expect(texts.filter((text) => readAcknowledgement(text, language) === 'whole')).toEqual([]);
+  });
+
   it('may be drawn out, hummed or laughed', () => {
     const texts = 'okaaay|yeahhh|mmmm|hm-hm|hahaha yeah|[laughter]|(laughs) right|*chuckles* [LAUGHTER]';
     expect(texts.split('|').filter((text) => readAcknowledgement(text, 'en') !== 'whole')).toEqual([]);

@@ -33,6 +33,9 @@ describe('a question', () => {
     ['nl', 'Heel goed, en uw e-mailadres?', 'email'],
     ['pt', 'Está bem, e o seu telefone?', 'phone'],
     ['en', 'Great, and your phone number and email?', undefined],
+    // A question for yes or no begins with a word that is an acknowledgement elsewhere.
+    ['pt', 'É o seu telefone?', undefined],
+    ['en', 'Correct phone number?', undefined],
     // A request before it.
     ['en', 'I need the six digits on your card. Could you read them out?', 'digits'],
     ['de', 'Ich brauche Ihre Telefonnummer. Wie lautet sie?', 'phone'],
