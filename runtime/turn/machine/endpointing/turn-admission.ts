@@ -95,7 +95,8 @@ function isLateEcho({ lastSaid }: Draft, turn: Turn): boolean {
 function joinTurn(draft: Draft, phase: Extract<Phase, { is: 'answering' }>, turn: Turn): void {
   const { answer } = phase;
   const judgement = judgeOverlap(turn.text, true, '', draft.config);
-  if (isIgnorable(judgement) && !answersAfterAll(turn.text, answer.turn.text, draft)) {
+  const isAnswer = judgement === 'acknowledgement' && answersAfterAll(turn.text, answer.turn.text, draft);
+  if (isIgnorable(judgement) && !isAnswer) {
     drop(draft, judgement, turn);
     return;
   }
