@@ -14,6 +14,14 @@ function over(before: string, text: string, changes: ConstructorParameters<typeo
   return script.after(100).take({ type: 'transcript.final', text });
 }
 
+/** A voice without words begins once the agent has said `before`, and goes on. */
+function noise(before: string) {
+  const script = TurnScript.speaking(REPLY).after(300);
+  script.take({ type: 'playout.progressed', replyId: 'r1', heardChars: before.length });
+  script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256);
+  return script.take({ type: 'voice.reached', voicedMs: 256 });
+}
+
 describe('a yes over the agent', () => {
   it('answers the question after which the agent goes on: it is a turn', () => {
     const script = over(`${ASKED} It is on`, 'Yes, sure.');
@@ -59,13 +67,23 @@ describe('a yes over the agent', () => {
   });
 
   it('is judged by what the agent says when it comes, not when a noise before it began', () => {
-    const script = TurnScript.speaking(REPLY).after(300);
-    script.take({ type: 'playout.progressed', replyId: 'r1', heardChars: ASKED.length });
-    script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256);
-    script.take({ type: 'voice.reached', voicedMs: 256 }).after(2_500);
+    const script = noise(ASKED).after(2_500);
     script.take({ type: 'playout.progressed', replyId: 'r1', heardChars: REPLY.length - 20 });
     script.take({ type: 'transcript.interim', text: 'yes' }).after(2_000);
     expect([script.all('pause').length, script.all('clear').length]).toEqual([1, 0]);
+  });
+
+  it('answers a question that the agent asks during a noise', () => {
+    const script = noise('There is').after(2_500);
+    script.take({ type: 'playout.progressed', replyId: 'r1', heardChars: ASKED.length });
+    expect(script.take({ type: 'transcript.interim', text: 'yes' }).all('clear')).toHaveLength(1);
+  });
+
+  it('that was said before a question answers it no more if the recogniser repeats it', () => {
+    const script = noise('There is').take({ type: 'transcript.interim', text: 'yes' }).after(2_500);
+    script.take({ type: 'playout.progressed', replyId: 'r1', heardChars: ASKED.length });
+    script.take({ type: 'transcript.interim', text: 'Yes.' }).after(2_000);
+    expect(script.all('clear')).toHaveLength(0);
   });
 
   it('is left to the settings: of an ignored phrase nothing is heard', () => {
@@ -75,14 +93,20 @@ describe('a yes over the agent', () => {
 });
 
 describe('a yes while the agent thinks', () => {
-  const asked = () => {
-    const script = TurnScript.speaking(ASKED).after(2_000);
+  const asked = (changes: ConstructorParameters<typeof TurnScript>[0] = {}) => {
+    const script = TurnScript.speaking(ASKED, changes).after(2_000);
     return script.take({ type: 'playout.finished', replyId: 'r1', heard: ASKED }).after(500);
   };
 
   it('answers its question, which other words of the caller have left open', () => {
     const script = asked().say('let me think').voice(300).take({ type: 'transcript.final', text: 'Yes.' });
     expect(script.after(1_000).asked().at(-1)).toBe('user: let me think Yes.');
+  });
+
+  it('is dropped if it is an ignored phrase', () => {
+    const script = asked({ ignorePhrases: ['yes'] }).say('let me think').voice(300);
+    script.take({ type: 'transcript.final', text: 'Yes.' });
+    expect(script.after(1_000).asked().at(-1)).toBe('user: let me think');
   });
 
   it('is dropped after an answer', () => {

@@ -144,8 +144,9 @@ function numberAtEnd(tokens: readonly string[], language: string): NumberAtEnd {
 }
 
 /**
- * Matches the end of a dictated number: three or more digits of an unusual length, or a number that may be
- * complete without an area code. "Twenty twenty five" and "twelve thirty" are none.
+ * Matches the end of a dictated number: three or more digits of an unusual length, digits that were said one
+ * by one, or a number that may be complete without an area code. "Twenty twenty five" and "twelve thirty" are
+ * none.
  */
 function dictated(
   text: string,

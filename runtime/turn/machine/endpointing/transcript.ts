@@ -31,12 +31,10 @@ export function onTranscript(
   const isFinal = input.type === 'transcript.final';
   const { speech } = caller;
   const ifNew = text === speech.interim ? {} : { newWordsMs: draft.atMs, wordsRequested: false };
-  // Words long after the beginning of a noise are about what the agent says by now.
-  const isFirst = speech.finals.length === 0 && speech.interim === '';
   const heard: Speech = {
     ...speech,
-    ...(speech.wasIgnored && isFirst ? { over: heardNow(draft) } : {}),
     ...ifNew,
+    over: overBy(draft, speech),
     ...(isFinal ? { finals: [...speech.finals, text], interim: '' } : { interim: text }),
   };
   draft.unheardInARow = 0;
@@ -57,6 +55,11 @@ export function onTranscript(
   });
   judgeOverlappingWords(draft, isFinal);
   judgeTurn(draft);
+}
+
+/** The first words after an ignored noise are about what the agent says by now. */
+function overBy(draft: Draft, { finals, interim, over, wasIgnored }: Speech): Speech['over'] {
+  return wasIgnored && over !== null && finals.length === 0 && interim === '' ? heardNow(draft) : over;
 }
 
 function withWords(

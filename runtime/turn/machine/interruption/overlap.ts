@@ -174,8 +174,12 @@ export function settleOverlap(draft: Draft): void {
     anchorMs: phase.sinceMs,
     deadlineMs: draft.atMs,
   });
-  if (caller.is === 'talking')
-    draft.caller = { is: 'talking', speech: { ...caller.speech, finals: [], interim: '', wasIgnored: true } };
+  if (caller.is === 'talking') {
+    // Ignored words may be repeated by the recogniser: they do not answer what the agent asks after them.
+    const over = judgement === 'none' ? caller.speech.over : null;
+    const ignored = { finals: [], interim: '', wasIgnored: true, over };
+    draft.caller = { is: 'talking', speech: { ...caller.speech, ...ignored } };
+  }
   if (caller.is === 'stopped') {
     stopTimers(draft, 'judge', 'commit');
     draft.caller = { is: 'silent' };
