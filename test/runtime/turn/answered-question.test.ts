@@ -90,6 +90,12 @@ describe('a yes over the agent', () => {
     const script = over(`${ASKED} It is`, 'yes', { ignorePhrases: ['yes'] }).after(2_000);
     expect(script.all('clear')).toHaveLength(0);
   });
+
+  it('is answered afterwards if nothing may interrupt', () => {
+    const script = over(`${ASKED} It is on`, 'Yes, sure.', { interruptible: false }).after(2_000);
+    script.take({ type: 'playout.finished', replyId: 'r1', heard: REPLY }).after(1_000);
+    expect([script.all('clear').length, script.asked().at(-1)]).toEqual([0, 'user: Yes, sure.']);
+  });
 });
 
 describe('a yes while the agent thinks', () => {

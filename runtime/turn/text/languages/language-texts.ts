@@ -23,8 +23,8 @@ export interface LanguageTexts {
 
 /**
  * Parts of acknowledgements, separated by `|`: a judgement is an opening, degrees and a quality ("that's",
- * "really", "good"), of which only the quality is needed. Words that begin a denial, a contradiction or a
- * question belong to none of them.
+ * "really", "good"), of which only the quality is needed. Words of a denial or a contradiction belong to none
+ * of them.
  */
 export interface ListeningTexts {
   readonly openings: string;
