@@ -110,7 +110,9 @@ describe('a yes while the agent thinks', () => {
   });
 
   it('is dropped if it is an ignored phrase', () => {
-    const script = asked({ ignorePhrases: ['yes'] }).say('let me think').voice(300);
+    const script = asked({ ignorePhrases: ['yes'] })
+      .say('let me think')
+      .voice(300);
     script.take({ type: 'transcript.final', text: 'Yes.' });
     expect(script.after(1_000).asked().at(-1)).toBe('user: let me think');
   });
