@@ -6,10 +6,10 @@
 
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { GEN_AI, OPERATION, OWN_ENDS, type TurnEnd } from '#config/gen-ai.ts';
+import { GEN_AI, type TurnEnd } from '#config/gen-ai.ts';
 import type { FinishedSpan, Tracing } from '#config/tracing.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
-import type { SessionItem, TurnLatency } from '#protocol/session-record.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
 import type { Effect } from '../turn/machine/turn-effects.ts';
 import type { TurnInput } from '../turn/machine/turn-inputs.ts';
@@ -22,33 +22,9 @@ import { answerIn, openTurns } from './open-turns.ts';
 import { toolContent } from './trace-content.ts';
 import { tracedKnowledge, tracedModel } from './traced-model.ts';
 import { type Recognition, tracedRecognizer, tracedSynthesizer } from './traced-speech.ts';
-import { type TurnFacts, type TurnUsage, toolSpan, turnSpan, waterfallSpans } from './turn-spans.ts';
-
-/** A generated reply: its turn, and whether it is given up without having been heard. */
-interface Reply {
-  readonly turnId: number;
-  isDiscarded: boolean;
-  /** Why it was cut, if the machine said so. */
-  cutBy: TurnEnd | null;
-}
-
-/** Work done for a turn; `reply` for a reply of it. */
-interface Part {
-  readonly span: FinishedSpan;
-  readonly reply: Reply | null;
-}
-
-/** A turn in progress. It is recorded once the next one is answered, so that late reports are included. */
-interface OpenTurn {
-  /** Null while it is not taken; a speculation's may never be. Wall times. */
-  taken: { readonly source: Turn['source']; readonly startMs: number; readonly speechEndMs: number } | null;
-  latency: TurnLatency | null;
-  end: TurnFacts['end'];
-  /** The machine gave a generation up. */
-  hasFailed: boolean;
-  readonly parts: Part[];
-  readonly usage: TurnUsage[];
-}
+import { newTurn, type OpenTurn, outcomeOf, type Part, type Reply, spansOf } from './traced-turn.ts';
+import { causeOfCut, fixedLine, givesReportUp, isApology, isHold, isTransferred } from './turn-ends.ts';
+import { toolSpan, turnSpan, waterfallSpans } from './turn-spans.ts';
 
 type Engines = Pick<CallDeps, 'recognizer' | 'model' | 'synthesizer' | 'knowledge'>;
 type PlayoutEnd = Extract<TurnInput, { type: 'playout.finished' | 'playout.cleared' }>;
@@ -109,9 +85,6 @@ interface TracedCallDeps {
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 }
-
-/** A kind of failure, for `error.type`. */
-const NO_ANSWER = 'no_answer';
 
 class TracedCall implements CallTrace {
   readonly #tracing: Tracing;
@@ -188,13 +161,16 @@ class TracedCall implements CallTrace {
     }
   }
 
-  step(input: TurnInput, { effects, state }: StepResult): void {
-    for (const effect of effects) this.#noteEffect(effect, effects, state);
+  step(input: TurnInput, result: StepResult): void {
+    const { effects, state } = result;
+    for (const effect of effects) this.#noteEffect(effect, input, result);
     if (input.type === 'playout.finished') this.#noteEnd(input, 'completed');
     else if (input.type === 'playout.cleared')
-      this.#noteEnd(input, this.#replies.get(input.replyId)?.cutBy ?? causeOfCut(effects, state));
+      this.#noteEnd(input, this.#replies.get(input.replyId)?.cutBy ?? causeOfCut(input, result));
+    if (givesReportUp(effects)) this.#endCutReplies(input);
+    if (isTransferred(input)) this.#noteTransfer(input, state);
     this.#take(state);
-    this.#speech.observe(input, state);
+    this.#speech.observe(input, result);
     if (isAnswering(input)) this.#recordOthers(input.replyId, state);
   }
 
@@ -205,18 +181,27 @@ class TracedCall implements CallTrace {
   }
 
   /** A speculative reply is discarded unless it is committed. */
-  #noteEffect(effect: Effect, effects: readonly Effect[], state: TurnState): void {
+  #noteEffect(effect: Effect, input: TurnInput, result: StepResult): void {
     if (effect.do === 'generate') {
       const { isSpeculative, replyId, turnId } = effect;
       this.#latestReply = replyId;
-      this.#replies.set(replyId, { turnId, isDiscarded: isSpeculative, cutBy: null });
-    } else if (effect.do === 'commit' || effect.do === 'discard') {
+      this.#replies.set(replyId, { turnId, line: null, isDiscarded: isSpeculative, isCut: false, cutBy: null });
+    } else if (effect.do === 'say') this.#noteLine(effect.replyId, result);
+    else if (effect.do === 'commit' || effect.do === 'discard') {
       const reply = this.#replies.get(effect.replyId);
       if (reply) reply.isDiscarded = effect.do === 'discard';
     } else if (effect.do === 'clear') {
       const reply = this.#replies.get(effect.replyId);
-      if (reply) reply.cutBy = causeOfCut(effects, state);
+      if (reply) Object.assign(reply, { isCut: true, cutBy: causeOfCut(input, result) });
     }
+  }
+
+  #noteLine(replyId: string, result: StepResult): void {
+    const line = fixedLine(replyId, result);
+    if (line === null) return;
+    const { rule, turnId } = line;
+    this.#replies.set(replyId, { turnId, line: rule, isDiscarded: false, isCut: false, cutBy: null });
+    if (isApology(rule)) this.#turn(turnId).hasNoAnswer = true;
   }
 
   #take(state: TurnState): void {
@@ -253,16 +238,31 @@ class TracedCall implements CallTrace {
     else this.#turn(turnId).parts.push(part);
   }
 
-  #noteEnd({ atMs, replyId }: PlayoutEnd, reason: TurnEnd | null): void {
+  #noteEnd({ atMs, replyId }: Pick<PlayoutEnd, 'atMs' | 'replyId'>, reason: TurnEnd | null): void {
     const reply = this.#replies.get(replyId);
-    if (reply) this.#turn(reply.turnId).end = { atMs: this.#wallMs(atMs), reason };
+    if (!reply) return;
+    reply.isCut = false;
+    const turn = this.#turn(reply.turnId);
+    // The reply that a hold line waited for says how the turn ended.
+    const ended = isHold(reply.line) && reason === 'completed' ? (turn.end?.reason ?? null) : reason;
+    turn.end = { atMs: this.#wallMs(atMs), reason: ended };
+  }
+
+  /** The leg will not report what was heard of them. */
+  #endCutReplies({ atMs }: TurnInput): void {
+    for (const [replyId, { cutBy, isCut }] of this.#replies)
+      if (isCut) this.#noteEnd({ atMs, replyId }, cutBy);
+  }
+
+  #noteTransfer({ atMs }: TurnInput, state: TurnState): void {
+    const turn = answerIn(state)?.turn;
+    if (turn) this.#turn(turn.turnId).transferredMs ??= this.#wallMs(atMs);
   }
 
   #turn(turnId: number): OpenTurn {
     const found = this.#turns.get(turnId);
     if (found) return found;
-    const facts = { taken: null, latency: null, end: null, hasFailed: false };
-    const turn: OpenTurn = { ...facts, parts: [], usage: [] };
+    const turn = newTurn();
     this.#turns.set(turnId, turn);
     return turn;
   }
@@ -287,7 +287,7 @@ class TracedCall implements CallTrace {
     const turn = this.#turn(turnId);
     this.#turns.delete(turnId);
     for (const [replyId, reply] of this.#replies) if (reply.turnId === turnId) this.#replies.delete(replyId);
-    const { end, latency, taken, usage } = turn;
+    const { latency, taken, usage } = turn;
     const speechEndMs = latency === null ? taken?.speechEndMs : Date.parse(latency.speech_ended_at);
     const startMs = taken?.startMs ?? Number.NEGATIVE_INFINITY;
     const within: FinishedSpan[] = [];
@@ -297,7 +297,7 @@ class TracedCall implements CallTrace {
       else within.push(part);
     }
     if (speechEndMs === undefined) return;
-    const facts = { turnId, source: taken?.source ?? null, speechEndMs, latency, end, usage };
+    const facts = { turnId, source: taken?.source ?? null, speechEndMs, latency, usage, ...outcomeOf(turn) };
     const parent = this.#ofCall(turnSpan(facts, within, this.#call.plan));
     const parts = latency === null ? [] : waterfallSpans(speechEndMs, latency);
     for (const span of [...parts, ...within]) this.#within(parent, span);
@@ -331,39 +331,4 @@ function isAnswering(input: TurnInput): input is Extract<TurnInput, { replyId: s
     input.type === 'playout.finished' ||
     input.type === 'playout.cleared'
   );
-}
-
-/** Why the step cuts a reply; null if the machine gives no reason. */
-function causeOfCut(effects: readonly Effect[], { phase }: TurnState): TurnEnd | null {
-  if (phase.is === 'ending' || phase.is === 'ended') return 'session_closed';
-  if (phase.is === 'transferring') return 'transferred';
-  const rules = effects.flatMap((effect) =>
-    effect.do === 'explain' && effect.decision.about === 'interruption' ? [effect.decision.rule] : [],
-  );
-  const rule = rules.at(-1);
-  // Every other rule is something that the caller said, keyed, typed or clicked.
-  return rule === undefined ? null : (OWN_ENDS.find((own) => own === rule) ?? 'interrupted');
-}
-
-/**
- * The spans of a turn's work. An empty answer, or none in time, is a failure that only the turn machine
- * knows: the last generation gets it, unless one has failed by itself.
- */
-function spansOf({ hasFailed, parts }: OpenTurn): readonly FinishedSpan[] {
-  const spans = parts.map(withFate);
-  if (!hasFailed) return spans;
-  const isChat = ({ attributes }: FinishedSpan) => attributes?.[GEN_AI.operation] === OPERATION.chat;
-  if (spans.some((span) => isChat(span) && (span.error ?? null) !== null)) return spans;
-  const last = spans.findLastIndex(isChat);
-  return spans.map((span, index) =>
-    index === last
-      ? { ...span, error: NO_ANSWER, attributes: { ...span.attributes, [GEN_AI.errorType]: NO_ANSWER } }
-      : span,
-  );
-}
-
-/** The span of work, which says if it was for a reply that was discarded before anyone heard it. */
-function withFate({ reply, span }: Part): FinishedSpan {
-  if (reply === null) return span;
-  return { ...span, attributes: { ...span.attributes, 'parley.discarded': reply.isDiscarded } };
 }

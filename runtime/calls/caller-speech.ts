@@ -7,10 +7,12 @@
 import { askedSpeechEngine, GEN_AI, OPERATION, spanName } from '#config/gen-ai.ts';
 import type { FinishedSpan, SpanAttributes } from '#config/tracing.ts';
 import type { TurnInput } from '../turn/machine/turn-inputs.ts';
+import type { StepResult } from '../turn/machine/turn-machine.ts';
 import type { TurnState } from '../turn/machine/turn-state.ts';
 import { openTurns } from './open-turns.ts';
 import { heardContent } from './trace-content.ts';
 import type { Recognition } from './traced-speech.ts';
+import { areLateWords } from './turn-ends.ts';
 
 /** A sound without words this long before the next one does not belong to it: it was noise. */
 const NOISE_MS = 2_000;
@@ -42,14 +44,25 @@ interface Hearing {
   engineId: string | null;
   failure: { readonly atMs: number; readonly type: string } | null;
   readonly finals: string[];
+  /** How long after its turn was taken on earlier words its final came; null if it was not late. */
+  lateMs: number | null;
+}
+
+/** Several hearings if its recogniser failed, the last one last. */
+interface Utterance {
+  readonly hearings: Hearing[];
+  turnId: number | null;
+  /** When the machine took or dropped it; null before. Monotonic. */
+  settledMs: number | null;
 }
 
 /** The utterances of one call. */
 export class CallerSpeech {
   readonly #options: CallerSpeechOptions;
-  /** The utterance in progress: several hearings if its recogniser failed, the last one last. */
-  #hearings: Hearing[] = [];
-  #turnId: number | null = null;
+  /** The utterance in progress. */
+  #utterance = noUtterance();
+  /** The one before, if the next sound began before its final words came. */
+  #unfinished: Utterance | null = null;
   /** The machine has taken or dropped the speech so far. */
   #isSettled = true;
 
@@ -58,11 +71,12 @@ export class CallerSpeech {
   }
 
   /** Takes a fact and the machine's state after it. */
-  observe(input: TurnInput, state: TurnState): void {
+  observe(input: TurnInput, result: StepResult): void {
+    const { state } = result;
     const isSettled = state.caller.is === 'silent';
     switch (input.type) {
       case 'voice.started':
-        this.#begin(input.speechStartMs);
+        this.#begin(input.speechStartMs, state.pendingTranscript?.is === 'committed');
         break;
       case 'voice.stopped':
         this.#silence(input.speechEndMs);
@@ -71,10 +85,12 @@ export class CallerSpeech {
       case 'transcript.final':
         // Words without a voice that are not late ones of the last utterance.
         if (this.#isSettled && !isSettled && this.#current?.answeredMs !== null) this.end();
-        if (input.text.trim() !== '') this.#words(input);
+        if (areLateWords(result)) this.#lateWords(input);
+        else if (input.text.trim() !== '') this.#words(input);
         break;
       case 'transcript.finalised':
-        if (this.#current?.answeredMs != null) this.#current.answeredMs = input.atMs;
+        if (this.#unfinished) this.#finish();
+        else if (this.#current?.answeredMs != null) this.#current.answeredMs = input.atMs;
         break;
       case 'recognizer.failed':
         this.#fail(input.atMs);
@@ -82,19 +98,31 @@ export class CallerSpeech {
       default:
         break;
     }
+    const utterance = this.#utterance;
+    if (!isSettled) utterance.settledMs = null;
+    else if (!this.#isSettled) utterance.settledMs = input.atMs;
     this.#isSettled = isSettled;
-    if (this.#hearings.length > 0) this.#turnId ??= this.#turnOf(state);
+    if (utterance.hearings.length > 0) utterance.turnId ??= this.#turnOf(state);
   }
 
   /** The utterance of this turn is over. */
   endOf(turnId: number): void {
-    if (this.#turnId === turnId) this.end();
+    if (this.#unfinished?.turnId === turnId) this.#finish();
+    if (this.#utterance.turnId === turnId) this.end();
   }
 
   /** The utterance in progress is over. */
   end(): void {
-    const [hearings, turnId] = [this.#hearings, this.#turnId];
-    [this.#hearings, this.#turnId] = [[], null];
+    this.#finish();
+    this.#unfinished = this.#utterance;
+    this.#utterance = noUtterance();
+    this.#finish();
+  }
+
+  /** No more words of the utterance before are expected. */
+  #finish(): void {
+    const { hearings, turnId } = this.#unfinished ?? noUtterance();
+    this.#unfinished = null;
     for (const hearing of hearings) {
       const span = this.#span(hearing);
       if (span !== null) this.#options.note(span, turnId);
@@ -103,14 +131,22 @@ export class CallerSpeech {
 
   /** Null before the first sound, and after a failure in silence. */
   get #current(): Hearing | null {
-    const last = this.#hearings.at(-1);
-    return last && last.failure === null ? last : null;
+    return openHearing(this.#utterance);
   }
 
-  #begin(atMs: number): void {
-    if (this.#isOver(atMs)) this.end();
+  /** `awaitsFinal`: the recogniser still owes the final words of the turn that was taken last. */
+  #begin(atMs: number, awaitsFinal: boolean): void {
+    if (this.#isOver(atMs)) {
+      const before = this.#utterance;
+      if (!awaitsFinal || before.hearings.length === 0) this.end();
+      else {
+        this.#finish();
+        this.#unfinished = before;
+        this.#utterance = noUtterance();
+      }
+    }
     const before = this.#current;
-    if (before === null) this.#hearings.push(hearingFrom(atMs));
+    if (before === null) this.#utterance.hearings.push(hearingFrom(atMs));
     else if (before.silentFromMs !== null) Object.assign(before, { silentFromMs: null, soundFromMs: atMs });
   }
 
@@ -131,7 +167,7 @@ export class CallerSpeech {
   #words(input: Extract<TurnInput, { type: 'transcript.interim' | 'transcript.final' }>): void {
     const { atMs, text, type } = input;
     const current = this.#current ?? { ...hearingFrom(atMs), silentFromMs: atMs };
-    if (current !== this.#current) this.#hearings.push(current);
+    if (current !== this.#current) this.#utterance.hearings.push(current);
     current.answeredMs = atMs;
     current.engineId = this.#options.recognition.latest?.engineId ?? null;
     if (type === 'transcript.interim') return;
@@ -139,24 +175,39 @@ export class CallerSpeech {
     current.finalSoundMs = soundUntil(current, atMs);
   }
 
+  /** The turn was taken on earlier interim words. */
+  #lateWords(input: Extract<TurnInput, { type: 'transcript.interim' | 'transcript.final' }>): void {
+    const utterance = this.#unfinished ?? this.#utterance;
+    const hearing = openHearing(utterance);
+    if (hearing === null || utterance === this.#utterance) this.#words(input);
+    else {
+      hearing.answeredMs = input.atMs;
+      if (input.type === 'transcript.final') hearing.finals.push(input.text);
+    }
+    if (input.type === 'transcript.interim') return;
+    if (hearing !== null && utterance.settledMs !== null) hearing.lateMs = input.atMs - utterance.settledMs;
+    if (utterance === this.#unfinished) this.#finish();
+  }
+
   /** The recogniser that takes over gets the sound again that had no final. */
   #fail(atMs: number): void {
     if (this.#isOver(atMs)) this.end();
     const { latest } = this.#options.recognition;
     const failed = this.#current ?? { ...hearingFrom(atMs), silentFromMs: atMs };
-    if (failed !== this.#current) this.#hearings.push(failed);
+    if (failed !== this.#current) this.#utterance.hearings.push(failed);
     failed.engineId = latest?.engineId ?? null;
     failed.failure = { atMs, type: latest?.failure ?? '_OTHER' };
     const soundMs = soundUntil(failed, atMs) - failed.finalSoundMs;
     if (failed.silentFromMs !== null && soundMs === 0) return;
     const silentFromMs = failed.silentFromMs === null ? null : atMs;
-    this.#hearings.push({ ...hearingFrom(atMs), silentFromMs, soundMs });
+    this.#utterance.hearings.push({ ...hearingFrom(atMs), silentFromMs, soundMs });
   }
 
   /** The turn that the machine made of the utterance; null if it has made none so far. */
   #turnOf(state: TurnState): number | null {
-    const fromMs = this.#hearings[0]?.startMs ?? Number.POSITIVE_INFINITY;
-    const untilMs = this.#hearings.at(-1)?.silentFromMs ?? Number.POSITIVE_INFINITY;
+    const { hearings } = this.#utterance;
+    const fromMs = hearings[0]?.startMs ?? Number.POSITIVE_INFINITY;
+    const untilMs = hearings.at(-1)?.silentFromMs ?? Number.POSITIVE_INFINITY;
     const turn = openTurns(state).find(
       ({ source, speechEndMs, startMs }) =>
         source === 'speech' && startMs <= untilMs && speechEndMs >= fromMs,
@@ -167,7 +218,7 @@ export class CallerSpeech {
   /** Null for a hearing without words: it was noise, or the recogniser could not tell. */
   #span(hearing: Hearing): FinishedSpan | null {
     const { common, hasContent, language, wallMs } = this.#options;
-    const { answeredMs, engineId, failure, finals, startMs } = hearing;
+    const { answeredMs, engineId, failure, finals, lateMs, startMs } = hearing;
     const endMs = failure?.atMs ?? answeredMs;
     if (engineId === null || endMs === null) return null;
     const { provider, model, isInProcess } = askedSpeechEngine(engineId);
@@ -184,6 +235,7 @@ export class CallerSpeech {
         [GEN_AI.requestModel]: model,
         [GEN_AI.spokenLanguage]: language,
         'parley.audio_seconds': Math.round(soundUntil(hearing, endMs)) / 1_000,
+        'parley.late_final_ms': lateMs === null ? null : Math.round(lateMs),
         [GEN_AI.errorType]: error,
         ...(hasContent && finals.length > 0 ? heardContent(finals.join(' ')) : {}),
       },
@@ -203,7 +255,18 @@ function hearingFrom(atMs: number): Hearing {
     engineId: null,
     failure: null,
     finals: [],
+    lateMs: null,
   };
+}
+
+function noUtterance(): Utterance {
+  return { hearings: [], turnId: null, settledMs: null };
+}
+
+/** The hearing that gets the next words; null if there is none, or its recogniser has failed. */
+function openHearing({ hearings }: Utterance): Hearing | null {
+  const last = hearings.at(-1);
+  return last && last.failure === null ? last : null;
 }
 
 function soundUntil({ silentFromMs, soundFromMs, soundMs }: Hearing, atMs: number): number {

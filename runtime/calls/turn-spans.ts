@@ -28,12 +28,14 @@ export interface TurnFacts {
   readonly latency: TurnLatency | null;
   /** When and how its last reply ended; null if none was played. */
   readonly end: { readonly atMs: number; readonly reason: TurnEnd | null } | null;
+  /** A kind of failure; null if the caller got an answer, or did not wait for one. */
+  readonly error: string | null;
   readonly usage: readonly TurnUsage[];
 }
 
 /** A turn, long enough for the work within it. */
 export function turnSpan(facts: TurnFacts, within: readonly FinishedSpan[], plan: CallPlan): FinishedSpan {
-  const { end, latency, source, speechEndMs, turnId, usage } = facts;
+  const { end, error, latency, source, speechEndMs, turnId, usage } = facts;
   return {
     name: 'turn',
     startMs: Math.min(speechEndMs, ...within.map(({ startMs }) => startMs)),
@@ -45,12 +47,14 @@ export function turnSpan(facts: TurnFacts, within: readonly FinishedSpan[], plan
     attributes: {
       [GEN_AI.conversationId]: plan.session_id,
       [GEN_AI.endReason]: end?.reason ?? null,
+      [GEN_AI.errorType]: error,
       'parley.turn_id': turnId,
       'parley.source': source,
       'parley.tts_voice': plan.config.voice.voice_id,
       ...(latency === null ? {} : latencyAttributes(latency, plan)),
       ...usageAttributes(usage),
     },
+    error,
   };
 }
 

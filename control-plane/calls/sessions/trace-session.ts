@@ -4,14 +4,24 @@
  */
 import { GEN_AI, type InvocationEnd, OPERATION } from '#config/gen-ai.ts';
 import { callTraceparent } from '#config/tracing.ts';
+import type { EndReason } from '#protocol/session-record.ts';
 import type { Context } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+
+/** Ends of a call that took place which no side wanted. */
+const BREAKDOWNS: ReadonlySet<EndReason> = new Set([
+  'agent_join_timeout',
+  'heartbeat_timeout',
+  'internal_error',
+  'llm_endpoint_failure',
+]);
 
 /** Records the root span of a session that has just ended. */
 export function traceSession(
   { clock, tracing }: Pick<Context, 'clock' | 'tracing'>,
   session: SessionDocument,
 ): void {
+  const error = failureOf(session);
   tracing?.record({
     name: `${OPERATION.agent} ${session.agent_name}`,
     as: callTraceparent(session._id),
@@ -22,10 +32,8 @@ export function traceSession(
       [GEN_AI.agentId]: session.agent_id,
       [GEN_AI.agentName]: session.agent_name,
       [GEN_AI.conversationId]: session._id,
-      [GEN_AI.endReason]: (session.status === 'failed'
-        ? 'session_closed'
-        : 'completed') satisfies InvocationEnd,
-      [GEN_AI.errorType]: session.status === 'failed' ? session.end_reason : null,
+      [GEN_AI.endReason]: (error === null ? 'completed' : 'session_closed') satisfies InvocationEnd,
+      [GEN_AI.errorType]: error,
       'parley.channel': session.channel,
       'parley.session_id': session._id,
       'parley.agent_id': session.agent_id,
@@ -35,6 +43,11 @@ export function traceSession(
       'parley.duration_seconds': session.duration_seconds,
       'parley.turns': session.turns.length,
     },
-    error: session.status === 'failed' ? session.end_reason : null,
+    error,
   });
+}
+
+/** Why a call failed or broke down; null if it ended as a call should. */
+function failureOf({ end_reason: reason, status }: SessionDocument): EndReason | null {
+  return reason !== null && (status === 'failed' || BREAKDOWNS.has(reason)) ? reason : null;
 }

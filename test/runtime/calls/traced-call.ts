@@ -6,6 +6,7 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import type { TurnLatency } from '#protocol/session-record.ts';
 import { type CallTrace, traceCall } from '#runtime/calls/call-trace.ts';
 import type { ChatDelta, ChatRequest, LanguageModel } from '#runtime/llm/llm.ts';
+import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import type { Effect, TurnWaterfall } from '#runtime/turn/machine/turn-effects.ts';
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
@@ -45,12 +46,15 @@ export function openCall({
   plan = {},
   config = {},
   modelId = 'openai/gpt',
+  turns = {},
   isBroken = false,
 }: {
   readonly hasContent?: boolean;
   readonly plan?: Partial<CallPlan>;
   readonly config?: ConfigChanges;
   readonly modelId?: string;
+  /** Settings of the turn machine. */
+  readonly turns?: Partial<TurnConfig>;
   /** No span can be recorded. */
   readonly isBroken?: boolean;
 } = {}) {
@@ -87,7 +91,7 @@ export function openCall({
       knowledge: null,
     });
   /** The turn machine; its times are the call's, although the clock stands still. */
-  const script: TurnScript = new TurnScript({}, (input, effects) => {
+  const script: TurnScript = new TurnScript(turns, (input, effects) => {
     trace.step(input, { state: script.state, effects });
     for (const effect of effects) if (effect.do === 'reportTurn') noteTurn(effect.waterfall);
   });
@@ -131,6 +135,7 @@ export function openCall({
       from: span.startMs - START,
       to: span.endMs - START,
       kind: span.kind,
+      status: span.error ?? null,
       ...span.attributes,
     };
   }

@@ -2,42 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { SpeechError } from '#media/speech/speech.ts';
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
-import { openCall, REQUEST, USAGE } from './traced-call.ts';
-
-type Call = ReturnType<typeof openCall>;
-
-/** A call in which the agent listens. */
-function listening(): Call {
-  const call = openCall();
-  call.script.take({ type: 'call.started' }, { type: 'call.connected' });
-  return call;
-}
-
-/** The caller speaks for that long and is understood. */
-function says({ ears, script }: Call, text: string, voicedMs = 600): void {
-  script.voice(voicedMs);
-  ears.final(text);
-}
-
-/** The caller says a sentence, and its turn is taken. */
-function asks(call: Call, text: string): void {
-  says(call, text);
-  call.script.after(1_500);
-}
-
-/** The agent says its answer, to the end. */
-function answers({ script }: Call, text = 'It is noon.'): void {
-  script.answer(text);
-  script.after(1_000);
-  script.take({ type: 'playout.finished', replyId: replyOf(script), heard: text });
-}
-
-/** The utterances, in order. */
-function heard(call: Call, name = 'speech_to_text nova-3') {
-  return call.named(name).sort((one, other) => one.from - other.from);
-}
-
-const replyOf = (script: Call['script']) => script.last('generate')?.replyId ?? '';
+import { REQUEST, USAGE } from './traced-call.ts';
+import { answers, asks, heard, listening, replyOf, says, type TracedCall } from './traced-talk.ts';
 
 describe('a caller’s utterance in a trace', () => {
   it('lasts from the first sound to the recogniser’s last answer, and belongs to its turn', () => {
@@ -263,7 +229,7 @@ describe('the end of a turn in a trace', () => {
 });
 
 describe('a typed turn in a trace', () => {
-  async function types(call: Call, text: string): Promise<void> {
+  async function types(call: TracedCall, text: string): Promise<void> {
     call.script.take({ type: 'user.message', text, wantsAudio: true });
     call.clock.stall(call.script.nowMs - call.clock.now());
     await call.generate([{ type: 'finish', usage: USAGE }], { ...REQUEST, replyId: replyOf(call.script) });
