@@ -70,3 +70,8 @@ export function axesOf(
 export function ticks(most: number, step: number): number[] {
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => index * step);
 }
+
+/** The text, as it stands between tags. */
+export function escapeXml(text: string): string {
+  return text.replace(/&/g, '&amp;').replace(/</g, '&lt;');
+}

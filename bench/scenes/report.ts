@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { quantile } from '#caller/statistics.ts';
 import { putBetween } from '#scripts/put-between.ts';
-import { svgOf, ticks, titleOf } from '../svg.ts';
+import { escapeXml, svgOf, ticks, titleOf } from '../svg.ts';
 import { FIRST_TOKEN_MS, type SceneCase, SPECULATION_PAIR } from './catalogue.ts';
 import type { Verdict } from './judge.ts';
 import type { JudgedCall } from './play.ts';
@@ -188,8 +188,4 @@ function plot(title: string, results: readonly SceneResult[], list: 'replyMs' | 
     }),
   ];
   return svgOf({ width: BAR.left + BAR.width + 30, height }, shapes);
-}
-
-function escapeXml(text: string): string {
-  return text.replace(/&/g, '&amp;').replace(/</g, '&lt;');
 }

@@ -3,58 +3,30 @@
  * parents and attributes of its spans. The operator has asked for content.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PhoneCaller } from '#caller/phone-caller.ts';
-import { prepareScene } from '#caller/scene.ts';
-import { type ChatBody, callTool, say } from '#test/fakes/openai-server.ts';
+import { namesInPicture, namesInTrace } from '#bench/traces/pictures.ts';
 import type { ReceivedSpan } from '#test/fakes/otlp-receiver.ts';
-import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
-import { HEARD } from './compat-sdks.ts';
-import type { VendorStage } from './vendor-stage.ts';
+import { TracedCalls } from './traced-calls.ts';
+import { HEARD, type VendorStage } from './vendor-stage.ts';
 
-/** Ports of the caller. */
-const PORTS = { first: 30_240, last: 30_259 };
-const NUMBER = '+15550100654';
 const INTERNAL = 1;
 const CLIENT = 3;
+const FAILED = 2;
 /** A span's times are in whole ms. */
 const ROUNDING_MS = 1;
-
-/** Calls a tool first, and then says its answer. */
-function answer({ messages }: ChatBody) {
-  return messages.some(({ role }) => role === 'tool')
-    ? say('Your table is booked.')
-    : callTool('book_table', { guests: 'two' });
-}
 
 /** Describes it on a shared product. */
 export function describeCallTraces(stage: VendorStage): void {
   describe('the trace of a phone call', () => {
-    let restaurant: WebhookReceiver;
+    let calls: TracedCalls;
     let sessionId: string;
     let spans: readonly ReceivedSpan[];
 
     beforeAll(async () => {
-      stage.answer = answer;
-      restaurant = await openWebhookReceiver();
-      restaurant.answer = () => ({ status: 200, body: 'booked for two' });
-      await prepareAgent(stage, restaurant);
-      const scene = prepareScene({
-        name: 'booking',
-        steps: [{ do: 'listen' }, { do: 'say', text: HEARD }, { do: 'listen' }],
-      });
-      await new PhoneCaller({ ports: PORTS }).call({ target: stage.product.sipAddress(NUMBER), scene });
-      const root = () => stage.collector.spans.find(({ name }) => name === 'invoke_agent Bistro');
-      await stage.product.until('the call has its root', () => root() !== undefined, 30_000);
-      sessionId = root()?.traceId ?? '';
-      const ofCall = () => stage.collector.spans.filter(({ traceId }) => traceId === sessionId);
-      await stage.product.until(
-        'the worker has sent its turn',
-        () => ofCall().some(({ name }) => name === 'turn'),
-        30_000,
-      );
-      spans = ofCall();
+      calls = await TracedCalls.open(stage);
+      spans = await calls.book();
+      sessionId = spans[0]?.traceId ?? '';
     }, 120_000);
-    afterAll(() => restaurant?.close());
+    afterAll(() => calls?.close());
 
     const named = (start: string) => spans.filter(({ name }) => name.startsWith(start));
     const one = (start: string) => {
@@ -148,29 +120,18 @@ export function describeCallTraces(stage: VendorStage): void {
       expect(text('execute_tool ', 'gen_ai.tool.call.result')).toContain('booked for two');
       expect(text('text_to_speech ', 'gen_ai.input.messages')).toContain('Your table is booked');
     });
-  });
-}
 
-async function prepareAgent({ product }: VendorStage, restaurant: WebhookReceiver): Promise<void> {
-  const { tool_id } = await product.ask('POST', '/v1/agent/tools', {
-    name: 'book_table',
-    description: 'Books a table.',
-    url: `${restaurant.url}/book`,
-    body_template: '{"guests":"{{guests}}"}',
-    arguments: [{ name: 'guests' }],
-  });
-  const { agent_id } = await product.ask('POST', '/v1/agent/agents', {
-    name: 'Bistro',
-    config: {
-      prompt: { system_prompt: 'You take bookings.', first_message_mode: 'fixed', first_message: 'Hello.' },
-      tools: { tool_ids: [tool_id] },
-      llm: { model: 'openai/test-model' },
-    },
-  });
-  await product.ask('POST', `/v1/agent/agents/${agent_id}/publish`);
-  await product.ask('POST', '/v1/agent/phone-numbers', {
-    provider: 'managed',
-    phone_number: NUMBER,
-    agent_id,
+    it('has the spans that its picture in the documentation shows (npm run docs:traces draws it)', () => {
+      expect(namesInTrace(spans)).toEqual(namesInPicture('booked.svg'));
+    });
+
+    it('shows an outage of the model as the caller heard it', async () => {
+      const outage = await calls.bookInVain();
+      expect(namesInTrace(outage)).toEqual(namesInPicture('outage.svg'));
+      const turn = outage.find(({ name }) => name === 'turn');
+      expect(turn).toMatchObject({ status: FAILED, attributes: { 'error.type': 'no_answer' } });
+      const apology = outage.find(({ attributes }) => attributes['parley.line'] === 'gave_up_turn');
+      expect(apology).toMatchObject({ parentId: turn?.spanId, name: expect.stringMatching(/^text_to_speech /) });
+    }, 120_000);
   });
 }

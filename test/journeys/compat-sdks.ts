@@ -12,13 +12,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { speak } from '#caller/spoken.ts';
 import { toWav } from '#media/speech/audio/wav.ts';
 import type { Product } from './product.ts';
-import type { VendorStage } from './vendor-stage.ts';
+import { HEARD, type VendorStage } from './vendor-stage.ts';
 
 /** Threads start and engines warm up, which takes time on a loaded machine. */
 const LIMIT = { timeout: 180_000 };
 
-/** The transcript that the vendor's stand-in returns for every recording. */
-export const HEARD = 'I would like to book a table.';
 const SPOKEN = speak(HEARD, { rateHz: 16_000, afterMs: 200 });
 const WAV = toWav(SPOKEN.samples, 16_000);
 const PCM = Buffer.from(SPOKEN.samples.buffer, SPOKEN.samples.byteOffset, SPOKEN.samples.byteLength);

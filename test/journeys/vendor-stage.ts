@@ -3,6 +3,9 @@ import type { ChatBody, ChatScript, OpenaiServer } from '#test/fakes/openai-serv
 import type { OtlpReceiver } from '#test/fakes/otlp-receiver.ts';
 import type { Product } from './product.ts';
 
+/** The transcript that the vendor's stand-in returns for every recording. */
+export const HEARD = 'I would like to book a table.';
+
 /** Set before the first test; each journey says what the model answers in it. */
 export interface VendorStage {
   product: Product;

@@ -8,12 +8,12 @@ import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { openOtlpReceiver } from '#test/fakes/otlp-receiver.ts';
 import { describeAgentTests } from './agent-tests.ts';
 import { describeCallTraces } from './call-traces.ts';
-import { describeCompatSdks, HEARD } from './compat-sdks.ts';
+import { describeCompatSdks } from './compat-sdks.ts';
 import { describeCustomSpeech } from './custom-speech.ts';
 import { describeDescribedApi } from './described-api.ts';
 import { startProduct } from './product.ts';
 import { describeSuggestedAgent } from './suggested-agent.ts';
-import type { VendorStage } from './vendor-stage.ts';
+import { HEARD, type VendorStage } from './vendor-stage.ts';
 
 const stage = {} as VendorStage;
 
