@@ -15,7 +15,7 @@ import type { EgressGuard } from '#base/egress.ts';
 import { programVersion } from '#base/program-version.ts';
 import { LIMITS } from '#config/limits.ts';
 import { McpFailure } from './mcp-failure.ts';
-import { GuardedRequests, MARK, ReadLimit } from './mcp-requests.ts';
+import { GuardedRequests, MARK, NOT_FOUND, ReadLimit } from './mcp-requests.ts';
 import type { McpServerAddress, McpTokens } from './mcp-tokens.ts';
 import { type ListedTools, readServerTools, type ServerTool } from './server-tools.ts';
 
@@ -26,6 +26,13 @@ const LIST_PAGES = 16;
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 /** How long the farewell to a server may take. */
 const CLOSE_MS = 1_000;
+/** A stream is opened again as long as the connection is open; `GuardedRequests` makes the pauses. */
+const RECONNECTION = {
+  initialReconnectionDelay: 1_000,
+  maxReconnectionDelay: 30_000,
+  reconnectionDelayGrowFactor: 1.5,
+  maxRetries: Number.POSITIVE_INFINITY,
+};
 /** Characters of a server's error message that are passed on. */
 const ERROR_CHARS = 300;
 
@@ -72,12 +79,16 @@ export async function openMcpConnection(options: McpConnectionOptions): Promise<
   const requests = new GuardedRequests(options);
   const { server, signal, onListChanged, clock, tokens } = options;
   const authProvider = tokens.providerFor(library, server);
-  const transport = new library.StreamableHTTPClientTransport(new URL(server.url), {
-    fetch: requests.fetch,
-    onInsufficientScope: 'throw',
-    reconnectionScheduler: (reconnect, delayMs) => requests.reconnectLater(reconnect, delayMs),
-    ...(authProvider ? { authProvider } : {}),
-  });
+  const openTransport = (session: TransportSession = {}) =>
+    new library.StreamableHTTPClientTransport(new URL(server.url), {
+      fetch: requests.fetch,
+      onInsufficientScope: 'throw',
+      reconnectionScheduler: (reconnect, delayMs) => requests.reconnectLater(reconnect, delayMs),
+      reconnectionOptions: RECONNECTION,
+      ...(authProvider ? { authProvider } : {}),
+      ...session,
+    });
+  const transport = openTransport();
   const client = new library.Client(
     { name: 'parley', version: VERSION },
     {
@@ -91,11 +102,38 @@ export async function openMcpConnection(options: McpConnectionOptions): Promise<
   try {
     await abortable(client.connect(transport, { signal, timeout: NO_TIMEOUT_MS }), signal);
   } catch (error) {
-    requests.end();
+    const failure = signal.aborted ? signal.reason : failureOf(library, error, requests);
+    const { protocolVersion, sessionId } = transport;
+    // The library ends its requests with the attempt: another transport tells the server of the end.
+    if (sessionId === undefined) requests.end();
+    else {
+      const last = openTransport({ sessionId, ...(protocolVersion === undefined ? {} : { protocolVersion }) });
+      void endSession(last, requests, clock);
+    }
     await client.close().catch(() => undefined);
-    throw signal.aborted ? signal.reason : failureOf(library, error, requests);
+    throw failure;
   }
   return new OpenConnection({ library, client, transport, requests, clock });
+}
+
+/** A session that was begun over another transport. */
+interface TransportSession {
+  readonly sessionId?: string;
+  readonly protocolVersion?: string;
+}
+
+/** Ends the session, if the server keeps one and answers in time, and then whatever is open. Never rejects. */
+async function endSession(
+  transport: StreamableHTTPClientTransport,
+  requests: GuardedRequests,
+  clock: Clock,
+): Promise<void> {
+  const limit = new AbortController();
+  const told = requests.isSessionGone ? Promise.resolve() : transport.terminateSession();
+  const farewell = Promise.allSettled([requests.sent(), told]);
+  await Promise.race([farewell, clock.sleep(CLOSE_MS, limit.signal).catch(() => undefined)]);
+  limit.abort();
+  requests.end();
 }
 
 type Library = typeof import('@modelcontextprotocol/client');
@@ -165,11 +203,7 @@ class OpenConnection implements McpConnection {
 
   async close(): Promise<void> {
     const { client, transport, requests, clock } = this.#parts;
-    const limit = new AbortController();
-    const farewell = Promise.allSettled([requests.sent(), transport.terminateSession()]);
-    await Promise.race([farewell, clock.sleep(CLOSE_MS, limit.signal).catch(() => undefined)]);
-    limit.abort();
-    requests.end();
+    await endSession(transport, requests, clock);
     await client.close().catch(() => undefined);
   }
 
@@ -219,7 +253,9 @@ function failureOf(library: Library, error: unknown, requests: GuardedRequests):
     return new McpFailure(`the server answered with an error: ${error.message.slice(0, ERROR_CHARS)}`, {
       isLost: false,
     });
-  return new McpFailure(lossText(library, error), { isLost: true });
+  const isSessionGone =
+    requests.isSessionGone && error instanceof library.SdkHttpError && error.status === NOT_FOUND;
+  return new McpFailure(lossText(library, error), { isLost: true, isSessionGone });
 }
 
 function lossText(library: Library, error: unknown): string {

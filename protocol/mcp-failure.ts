@@ -5,11 +5,17 @@ import { EgressRefused } from '#base/egress.ts';
 export class McpFailure extends Error {
   /** False when the server itself refused one request: the next one may succeed on the same connection. */
   readonly isLost: boolean;
+  /** The server did not run the request, because it no longer knows the session. */
+  readonly isSessionGone: boolean;
 
-  constructor(message: string, { isLost }: { readonly isLost: boolean }) {
+  constructor(
+    message: string,
+    { isLost, isSessionGone = false }: { readonly isLost: boolean; readonly isSessionGone?: boolean },
+  ) {
     super(message);
     this.name = 'McpFailure';
     this.isLost = isLost;
+    this.isSessionGone = isSessionGone;
   }
 }
 

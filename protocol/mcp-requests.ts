@@ -3,7 +3,7 @@
  * and under limits. A hostile server decides how often it is answered and when a stream is opened again, so
  * both are bounded here.
  */
-import type { Clock } from '#base/clock.ts';
+import type { Clock, Timer } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import { LIMITS } from '#config/limits.ts';
 import { AnswerStructure } from './answer-structure.ts';
@@ -15,6 +15,14 @@ const FIRST_RECONNECT_MS = 1_000;
 const LONGEST_RECONNECT_MS = 30_000;
 /** Streams opened again with the same pause. */
 const RECONNECTS_A_STEP = 8;
+/** An answer that has not been read this long after the end of its stream was not in it. */
+const UNANSWERED_MS = 1_000;
+/** An event with an id, so that the stream can be resumed after it. */
+const EVENT_ID = /[\r\n]id:/;
+/** Header with the session's id, in the revisions of 2025. */
+const SESSION = 'mcp-session-id';
+/** Status for a session that the server does not know. */
+export const NOT_FOUND = 404;
 const OPENING_BRACKET = 0x5b;
 const SPACE = 0x20;
 
@@ -42,11 +50,17 @@ export interface GuardedRequestsOptions {
   readonly headers: () => Readonly<Record<string, string>>;
   readonly egress: Pick<EgressGuard, 'fetch'>;
   readonly clock: Clock;
+  /** The server's list may have changed. */
+  readonly onListChanged?: () => void;
 }
 
 interface Watch {
   readonly limit: ReadLimit;
   readonly onBroken: (error: unknown) => void;
+  /** The stream of its answer has ended. */
+  readonly onStreamEnd: () => void;
+  /** Since then. */
+  unanswered: Timer | null;
 }
 
 /** The connection's HTTP requests. */
@@ -56,6 +70,7 @@ export class GuardedRequests {
   readonly #watched = new Map<string, Watch>();
   readonly #ended = new AbortController();
   #refusal: McpFailure | null = null;
+  #isSessionGone = false;
   #marks = 0;
   #open = 0;
   #reconnects = 0;
@@ -70,12 +85,27 @@ export class GuardedRequests {
     promise.catch(() => undefined);
     this.#marks += 1;
     const mark = String(this.#marks);
-    this.#watched.set(mark, { limit, onBroken: reject });
+    const unanswered = new McpFailure('the stream ended without an answer', { isLost: true });
+    const watch: Watch = {
+      limit,
+      onBroken: reject,
+      onStreamEnd: () => {
+        watch.unanswered ??= this.#options.clock.after(UNANSWERED_MS, () => reject(unanswered));
+      },
+      unanswered: null,
+    };
+    this.#watched.set(mark, watch);
     return { mark, broken: promise };
   }
 
   unwatch(mark: string): void {
+    this.#watched.get(mark)?.unanswered?.cancel();
     this.#watched.delete(mark);
+  }
+
+  /** Whether the server has answered that it does not know the session. */
+  get isSessionGone(): boolean {
+    return this.#isSessionGone;
   }
 
   /** Why a request got no answer, if one did not since this was last asked. */
@@ -120,7 +150,9 @@ export class GuardedRequests {
     const answer = send(String(url), { ...init, signal, headers: Object.fromEntries(headers) });
     this.#unanswered.add(answer);
     try {
-      return limited(await answer, { mayStream, watch: watch ?? null, onEnd: release });
+      const response = await answer;
+      if (response.status === NOT_FOUND && headers.has(SESSION)) this.#onUnknown(init.method);
+      return limited(response, { mayStream, watch: watch ?? null, onEnd: release });
     } catch (error) {
       release();
       const message = networkText(error);
@@ -130,6 +162,15 @@ export class GuardedRequests {
       this.#unanswered.delete(answer);
     }
   };
+
+  /**
+   * The server does not know the session; or, of a stream, has none. Without its stream it could not say that
+   * its list has changed, so the list is read, which shows whether the session is gone.
+   */
+  #onUnknown(method: string | undefined): void {
+    if (method === 'GET') this.#options.onListChanged?.();
+    else this.#isSessionGone = true;
+  }
 
   /** Adds the server's headers, which are not for the issuer of tokens. */
   #addOurs(url: string | URL, headers: Headers): void {
@@ -177,14 +218,24 @@ function limited(
     mayStream && /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
   const structure = new AnswerStructure({ isEventStream });
   let isBegun = isEventStream;
+  let isResumable = false;
+  let last = '\n';
+  const noteIds = (bytes: Uint8Array) => {
+    const text = last + Buffer.from(bytes).toString('latin1');
+    isResumable ||= EVENT_ID.test(text);
+    last = text.slice(-3);
+  };
   const reader = body.getReader();
   const read = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     const { value, done } = await reader.read();
     if (done) {
       onEnd();
       controller.close();
+      // The library opens a stream again after an event with an id, and waits for any other answer for ever.
+      if (isEventStream && !isResumable) watch?.onStreamEnd();
       return;
     }
+    if (isEventStream && !isResumable) noteIds(value);
     limit.take(value.byteLength);
     const first = isBegun ? undefined : value.find((byte: number) => byte > SPACE);
     isBegun ||= first !== undefined;
@@ -203,7 +254,7 @@ function limited(
         onEnd();
         reader.cancel(error).catch(() => undefined);
         controller.error(error);
-        watch?.onBroken(error);
+        if (!isResumable || error instanceof McpFailure) watch?.onBroken(error);
       }
     },
     cancel: (reason) => {

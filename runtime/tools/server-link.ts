@@ -1,7 +1,7 @@
 /**
  * One MCP server during a conversation: connects beside everything else, tries again with growing pauses, and
- * compares the server's tools with the pinned ones. No call is sent twice, because a tool may have side
- * effects.
+ * compares the server's tools with the pinned ones. No call runs twice, because a tool may have side effects:
+ * only one that the server refused, since it no longer knew the session, is sent once more in a new session.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
@@ -88,16 +88,13 @@ export class ServerLink {
    * `timeout_seconds` without an answer or progress, and the signal's reason.
    */
   async call(tool: PinnedTool, input: Record<string, unknown>, signal: AbortSignal): Promise<McpAnswer> {
-    this.start();
-    const attempt = this.#attempt;
-    if (attempt !== null) await Promise.race([attempt, abortOf(signal)]);
-    signal.throwIfAborted();
-    const connection = this.#connection;
-    if (!connection)
-      throw new McpFailure('the tool server cannot be reached at the moment', { isLost: true });
-    if (!this.isOffered(tool))
-      throw new McpFailure('the tool has changed at its server since it was published', { isLost: false });
-    return this.#callOver(connection, tool, { input, signal });
+    const connection = await this.#connectionFor(tool, signal);
+    try {
+      return await this.#callOver(connection, tool, { input, signal });
+    } catch (error) {
+      if (!(error instanceof McpFailure && error.isSessionGone)) throw error;
+      return this.#callOver(await this.#connectionFor(tool, signal), tool, { input, signal });
+    }
   }
 
   /** Ends the connection; the server is told. */
@@ -108,6 +105,20 @@ export class ServerLink {
     this.#relist?.cancel();
     void this.#connection?.close();
     this.#connection = null;
+  }
+
+  /** An open connection, after the attempt to connect that is in progress. */
+  async #connectionFor(tool: PinnedTool, signal: AbortSignal): Promise<McpConnection> {
+    this.start();
+    const attempt = this.#attempt;
+    if (attempt !== null) await Promise.race([attempt, abortOf(signal)]);
+    signal.throwIfAborted();
+    const connection = this.#connection;
+    if (!connection)
+      throw new McpFailure('the tool server cannot be reached at the moment', { isLost: true });
+    if (!this.isOffered(tool))
+      throw new McpFailure('the tool has changed at its server since it was published', { isLost: false });
+    return connection;
   }
 
   async #callOver(

@@ -8,6 +8,7 @@ import type { PlannedToolServer } from '#protocol/call-plan.ts';
 import { plannedServer } from '../runtime/tools/planned-server.ts';
 import type { Random } from './random.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
+import { SimulatedSessions } from './simulated-sessions.ts';
 
 /** The effect of a server on a call. */
 export const TOOL_SERVER_SCENES = [
@@ -25,8 +26,30 @@ export const TOOL_SERVER_SCENES = [
   'long',
   /** Dies in the middle of the call and comes back. */
   'dying',
+  /** Has sessions, and ends each of them now and then. */
+  'expiring',
+  /** Has sessions; dies in the middle of the call, and knows none of them when it is back. */
+  'restarting',
+  /** As `changing`, with sessions: says it on the stream of each. */
+  'announcing',
+  /** Has sessions; the streams of its answers break, and are resumed. */
+  'cutting',
+  /** Has sessions, and forgets none unless its client ends it. */
+  'parting',
+  /** Has sessions without streams: answers `GET` with 405. */
+  'streamless',
 ] as const;
 export type ToolServerScene = (typeof TOOL_SERVER_SCENES)[number];
+
+/** Scenes of a server of 2025's revisions, which has sessions. */
+const WITH_SESSIONS: ReadonlySet<ToolServerScene> = new Set([
+  'announcing',
+  'cutting',
+  'expiring',
+  'parting',
+  'restarting',
+  'streamless',
+]);
 
 /** The start of its tools' names for the model. */
 export const SERVED = 'desk_';
@@ -81,6 +104,10 @@ export class SimulatedToolServer {
   openRequests = 0;
   /** When it first refused a connection. */
   refusedMs = Number.POSITIVE_INFINITY;
+  /** Null for a server without sessions. */
+  readonly sessions: SimulatedSessions | null;
+  /** Ids of calls whose stream was broken before the answer. */
+  readonly cut = new Set<string>();
   readonly #clock: SimulatedClock;
   readonly #random: Random;
   readonly #tools: readonly Tool[];
@@ -92,15 +119,22 @@ export class SimulatedToolServer {
     this.#clock = clock;
     this.#random = random;
     this.#tools = toolsOf(scene, clock, random);
+    this.sessions = WITH_SESSIONS.has(scene)
+      ? new SimulatedSessions({ instance: () => this.#instance(), hasStreams: scene !== 'streamless' })
+      : null;
     const fromMs = clock.now() + random.between(3_000, 20_000);
     const later = { fromMs, untilMs: fromMs + random.between(2_000, 40_000) };
     const never = { fromMs: Number.POSITIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY };
-    this.changed = scene === 'changing' ? later : never;
-    this.down =
-      scene === 'dead' ? { fromMs: 0, untilMs: Number.POSITIVE_INFINITY } : scene === 'dying' ? later : never;
-    for (const atMs of [this.changed.fromMs, this.changed.untilMs])
-      if (Number.isFinite(atMs)) clock.after(atMs - clock.now(), () => this.#handler.notify.toolsChanged());
-    if (scene === 'dying') clock.after(fromMs - clock.now(), () => this.#die());
+    const dies = scene === 'dying' || scene === 'restarting';
+    this.changed = scene === 'changing' || scene === 'announcing' ? later : never;
+    this.down = scene === 'dead' ? { fromMs: 0, untilMs: Number.POSITIVE_INFINITY } : dies ? later : never;
+    const at = (atMs: number, act: () => void) => {
+      if (Number.isFinite(atMs)) clock.after(atMs - clock.now(), act);
+    };
+    for (const atMs of [this.changed.fromMs, this.changed.untilMs]) at(atMs, () => this.#tellChanged());
+    if (dies) at(fromMs, () => this.#die());
+    if (scene === 'expiring')
+      for (const atMs of [later.fromMs, later.untilMs]) at(atMs, () => this.sessions?.forget());
     const planned = plannedServer(ADDRESS, this.#tools, { timeout_seconds: TIMEOUT_SECONDS });
     const background = new Set(this.#tools.filter((tool) => tool.isBackground).map(({ name }) => name));
     this.planned = {
@@ -131,7 +165,13 @@ export class SimulatedToolServer {
   #die(): void {
     for (const connection of this.#connections) connection.abort(new Error('the server is gone'));
     for (const call of this.calls) call.endMs ??= this.#clock.now();
+    this.sessions?.forget();
     this.#handler = this.#boot();
+  }
+
+  #tellChanged(): void {
+    if (this.sessions) this.sessions.toolsChanged();
+    else this.#handler.notify.toolsChanged();
   }
 
   async #answer(url: string, init: RequestInit): Promise<Response> {
@@ -149,13 +189,23 @@ export class SimulatedToolServer {
         this.refusedMs = Math.min(this.refusedMs, this.#clock.now());
         throw refusedConnection();
       }
-      const response = await this.#handler.fetch(new Request(url, { ...init, signal: ended }));
+      const handler = this.sessions ?? this.#handler;
+      const response = await handler.fetch(new Request(url, { ...init, signal: ended }));
       await this.#clock.sleep(this.#latencyMs(), ended);
-      return relayed(response, ended, end);
+      this.sessions?.received(response);
+      return relayed(response, ended, { onEnd: end, isCut: this.#cuts(init) });
     } catch (error) {
       end();
       throw ended.aborted ? ended.reason : error;
     }
+  }
+
+  /** Whether the network breaks the stream of this request's answer. */
+  #cuts({ body }: RequestInit): boolean {
+    const [, callId] = /"call":"([^"]+)"/.exec(typeof body === 'string' ? body : '') ?? [];
+    if (this.scene !== 'cutting' || callId === undefined || !this.#random.chance(0.5)) return false;
+    this.cut.add(callId);
+    return true;
   }
 
   #latencyMs(): number {
@@ -251,14 +301,22 @@ function refusedConnection(): TypeError {
   return new TypeError('fetch failed', { cause });
 }
 
-/** The same response; its body breaks when `ended` aborts. `onEnd` is called once the body is over. */
-function relayed(response: Response, ended: AbortSignal, onEnd: () => void): Response {
+/**
+ * The same response; its body breaks when `ended` aborts, or, if it `isCut`, after its first piece. `onEnd`
+ * is called once the body is over.
+ */
+function relayed(
+  response: Response,
+  ended: AbortSignal,
+  { isCut, onEnd }: { readonly isCut: boolean; readonly onEnd: () => void },
+): Response {
   const { status, headers, body } = response;
   if (!body) {
     onEnd();
     return new Response(null, { status, headers });
   }
   const reader = body.getReader();
+  let pieces = 0;
   const relay = new ReadableStream<Uint8Array>({
     start: (controller) => {
       const onAbort = () => {
@@ -270,9 +328,17 @@ function relayed(response: Response, ended: AbortSignal, onEnd: () => void): Res
       else ended.addEventListener('abort', onAbort, { once: true });
     },
     pull: async (controller) => {
+      const isBroken = isCut && pieces > 0;
+      if (isBroken) {
+        onEnd();
+        await reader.cancel();
+        controller.error(new TypeError('terminated'));
+        return;
+      }
       const { value, done } = await reader.read();
       if (ended.aborted) return;
       if (!done) {
+        pieces += 1;
         controller.enqueue(value);
         return;
       }

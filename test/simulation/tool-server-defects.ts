@@ -46,6 +46,13 @@ export const TOOL_SERVER_DEFECTS: readonly DefectRow[] = [
       '    } finally {\n      timer.cancel();',
   ],
   [
+    'session-not-renewed',
+    'a call fails because its session was gone',
+    'server-link.ts',
+    'if (!(error instanceof McpFailure && error.isSessionGone)) throw error;',
+    'throw error;',
+  ],
+  [
     'interruption-untold',
     'the server works on for a caller who has interrupted',
     'server-link.ts',

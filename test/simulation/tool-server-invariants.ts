@@ -16,6 +16,8 @@ const READ_AGAIN_MS = 3_000;
 const LONGEST_RESULT = LIMITS.serverResultBytes + 200;
 /** Words of a call that was given up although it made progress. */
 const TIMED_OUT = /^timed out after/;
+/** Words of a call whose answer was lost on its way. */
+const LOST_STREAM = /^(?:the connection broke|the stream ended|timed out)/;
 
 type ToolResult = Extract<SessionItem, { type: 'tool_result' }>;
 
@@ -30,6 +32,7 @@ export function toolServerViolations(
     ...noticeViolations(served),
     ...callViolations(served, call),
     ...resultViolations(served, call),
+    ...sessionViolations(served, call),
     ...(served.server.openRequests > 0 ? [`${served.server.openRequests} requests are left open`] : []),
   ];
 }
@@ -51,18 +54,18 @@ function begunMs({ played }: SimulatedCall): number | null {
 
 /** The model reads one sentence while the tools are missing, and none while they are there. */
 function noticeViolations({ requests, server }: ServedTools): string[] {
-  const { down, scene } = server;
+  const { changed, down, scene } = server;
   return requests.flatMap(({ atMs, notices, offered }) => {
     const at = `the request at ${atMs.toFixed(0)}`;
     const found: string[] = [];
     if (notices.length > 1 || notices.some((notice) => notice !== NOTICE))
       found.push(`${at} says ${JSON.stringify(notices)}`);
     if (notices.length > 0 && offered.length > 0) found.push(`${at} offers tools that cannot be reached`);
-    if (notices.length === 0 && offered.length === 0 && scene !== 'changing')
+    if (notices.length === 0 && offered.length === 0 && !Number.isFinite(changed.fromMs))
       found.push(`${at} has lost the tools without a word`);
     if (scene === 'dead' && atMs > server.refusedMs + NOTICED_MS && notices.length === 0)
       found.push(`${at} does not say that the server is dead`);
-    if (scene === 'dying' && atMs > down.untilMs + FOUND_AGAIN_MS && offered.length === 0)
+    if (Number.isFinite(down.untilMs) && atMs > down.untilMs + FOUND_AGAIN_MS && offered.length === 0)
       found.push(`${at} does not offer the tools of a server that is back`);
     return found;
   });
@@ -83,10 +86,26 @@ function callViolations({ server }: ServedTools, { endedMs }: SimulatedCall): st
   });
 }
 
-function resultViolations({ server }: ServedTools, { reports }: SimulatedCall): string[] {
+function resultsIn({ reports }: SimulatedCall): ToolResult[] {
   const items = reports.flatMap((report): SessionItem[] => (report.type === 'items' ? report.items : []));
-  const results = items.filter((item): item is ToolResult => item.type === 'tool_result');
-  return results.flatMap(({ call_id, created_at, error, output }) => {
+  return items.filter((item): item is ToolResult => item.type === 'tool_result');
+}
+
+/** A session that is gone costs no call, and a broken stream no answer; at the end none is left behind. */
+function sessionViolations({ server }: ServedTools, call: SimulatedCall): string[] {
+  const { cut, sessions } = server;
+  if (!sessions) return [];
+  const found = resultsIn(call).flatMap(({ call_id, error }) => {
+    if (error?.includes('HTTP 404')) return [`${call_id} fails because its session is gone`];
+    if (cut.has(call_id) && error !== null && LOST_STREAM.test(error))
+      return [`${call_id} fails although its stream can be resumed`];
+    return [];
+  });
+  return sessions.left > 0 ? [...found, `${sessions.left} sessions are left at the server`] : found;
+}
+
+function resultViolations({ server }: ServedTools, call: SimulatedCall): string[] {
+  return resultsIn(call).flatMap(({ call_id, created_at, error, output }) => {
     const ran = server.calls.find(({ callId }) => callId === call_id);
     if (!ran) return [];
     const found: string[] = [];
