@@ -207,6 +207,11 @@ const FAULTS = {
     message: 'This Idempotency-Key was used with another request',
     reason: 'idempotency_key_reuse',
   },
+  idempotency_key_unsupported: {
+    status: 422,
+    message: 'This request takes no Idempotency-Key: its answer has a secret, which is shown only once',
+    reason: 'idempotency_key_unsupported',
+  },
   sip_headers_unsupported: {
     status: 422,
     message: 'sip_headers are available on imported numbers only',

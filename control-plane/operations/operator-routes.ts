@@ -55,7 +55,7 @@ function registerUserRoutes(app: ApiServer, context: Context): void {
   app.post(
     '/admin/users',
     {
-      config: OPERATOR,
+      config: { ...OPERATOR, refusesKey: true },
       schema: {
         tags: ['operator'],
         body: z.strictObject({
@@ -125,7 +125,7 @@ function registerUserKeyRoutes(app: ApiServer, context: Context): void {
   app.post(
     '/admin/keys',
     {
-      config: OPERATOR,
+      config: { ...OPERATOR, refusesKey: true },
       schema: {
         tags: ['operator'],
         body: z.strictObject({ user_id: z.string(), ...newKeyFields }),

@@ -12,7 +12,10 @@ import { createdKey, expiryOf, keyList, newKeyFields, toKeyList } from './key-re
 export function registerKeyRoutes(app: ApiServer, context: Context): void {
   app.post(
     '/v1/keys',
-    { schema: { tags: ['keys'], body: z.strictObject(newKeyFields), response: { 201: createdKey } } },
+    {
+      config: { refusesKey: true },
+      schema: { tags: ['keys'], body: z.strictObject(newKeyFields), response: { 201: createdKey } },
+    },
     async (request, reply) => {
       const { name, expires_at } = request.body;
       const { keyId, apiKey } = await createKey(context, callerOf(request).userId, {

@@ -5,6 +5,7 @@
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
 import { freePlace, takePlace } from '../../platform/store/counted-places.ts';
+import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import { idsOf } from '../../platform/store/ids-of.ts';
 
 /** Counted kinds: display name, setting of the limit, collection, and the field with the owner's id. */
@@ -55,7 +56,8 @@ export async function withinQuota<Stored>(
   try {
     return await store();
   } catch (error) {
-    await freePlace(context, places.id, object.id);
+    // An object that is there already keeps its place.
+    if (!isDuplicateKey(error)) await freePlace(context, places.id, object.id);
     throw error;
   }
 }

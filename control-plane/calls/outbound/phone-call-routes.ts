@@ -2,14 +2,13 @@
 import { z } from 'zod';
 import { type Context, newId } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
+import { keyedHeaders } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { loggingRefusals } from '../../platform/refusals/log-refusal.ts';
 import { checkPromptLength } from '../sessions/session-request.ts';
 import { placeOncePerKey } from './idempotency.ts';
 import { phoneCallBody } from './phone-call-request.ts';
 import { placeCall } from './place-call.ts';
-
-const MAX_KEY_CHARS = 255;
 
 const queuedCall = z.object({ session_id: z.string(), status: z.literal('queued') });
 
@@ -21,7 +20,7 @@ export function registerPhoneCallRoutes(app: ApiServer, context: Context): void 
       config: { access: 'beta' },
       schema: {
         tags: ['phone calls'],
-        headers: z.looseObject({ 'idempotency-key': z.string().min(1).max(MAX_KEY_CHARS).optional() }),
+        headers: keyedHeaders,
         body: phoneCallBody,
         response: { 201: queuedCall },
       },
@@ -39,7 +38,7 @@ export function registerPhoneCallRoutes(app: ApiServer, context: Context): void 
       const key = request.headers['idempotency-key'];
       const sessionId = await loggingRefusals(context, attempt, async () => {
         if (key !== undefined)
-          return placeOncePerKey(context, { teamId: caller.teamId, key, body }, (id) =>
+          return placeOncePerKey(context, { teamId: caller.teamId, key, asks: body }, (id) =>
             placeCall(context, caller, id, body),
           );
         const id = newId();

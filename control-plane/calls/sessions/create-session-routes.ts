@@ -46,7 +46,7 @@ export function registerCreateSessionRoutes(app: ApiServer, context: Context): v
   app.post(
     '/v1/agent/sessions',
     {
-      config: { access: 'optional', anyOrigin: true },
+      config: { access: 'optional', anyOrigin: true, refusesKey: true },
       // Runs before the body is read, because the beta refusal must be the first check.
       onRequest: async (request) => {
         if (request.caller) requireBeta(context, request.caller);

@@ -6,6 +6,7 @@ import { removeFromQuota } from '../../accounts/limits/quotas.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { type Caller, callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery, queryFlag, searchPattern } from '../../platform/http/lists.ts';
+import { keyedHeaders, makeOnce } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
@@ -39,17 +40,21 @@ export function registerAgentRoutes(app: ApiServer, context: Context): void {
     '/v1/agent/agents',
     {
       config: { access: 'beta' },
-      schema: { tags: ['agents'], body: createBody, response: { 201: agentRecord } },
+      schema: {
+        tags: ['agents'],
+        headers: keyedHeaders,
+        body: createBody,
+        response: { 201: agentRecord },
+      },
     },
     async (request, reply) => {
-      const { name, description, config } = request.body;
-      const agent = await createAgent(context, {
-        owner: callerOf(request),
-        name,
-        description,
-        config: config ?? {},
+      const { name, description, config = {} } = request.body;
+      const owner = callerOf(request);
+      const agent = await makeOnce(context, request, {
+        make: (id) => createAgent(context, { owner, name, description, config, id }),
+        find: (id) => findAgent(context, owner.teamId, id),
       });
-      return reply.code(201).send(await record(agent, callerOf(request)));
+      return reply.code(201).send(await record(agent, owner));
     },
   );
 

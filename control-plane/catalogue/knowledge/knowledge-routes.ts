@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import { dependentsList, listOf, listQuery, searchPattern } from '../../platform/http/lists.ts';
+import { keyedHeaders, makeOnce } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import {
@@ -97,10 +98,21 @@ function registerUploads(scope: ApiServer, context: Context): void {
     URL,
     {
       config: { access: 'beta', bodyOptional: true },
-      schema: { ...form, body: knowledgeCreate, response: { 201: knowledgeRecord } },
+      schema: {
+        ...form,
+        headers: keyedHeaders,
+        body: knowledgeCreate,
+        response: { 201: knowledgeRecord },
+      },
     },
-    async (request, reply) =>
-      reply.code(201).send(record(await createSource(context, callerOf(request), request.body))),
+    async (request, reply) => {
+      const owner = callerOf(request);
+      const source = await makeOnce(context, request, {
+        make: (id) => createSource(context, owner, request.body, id),
+        find: async (id) => withContent(context, await findSource(context, owner.teamId, id)),
+      });
+      return reply.code(201).send(record(source));
+    },
   );
 
   scope.patch(

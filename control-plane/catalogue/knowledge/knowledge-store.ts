@@ -55,14 +55,14 @@ export async function withContent(
   return { source, content: revision.content };
 }
 
-/** Creates a source with its first revision. Throws `storage_full`, `quota_reached`. */
+/** Creates a source with this id and its first revision. Throws `storage_full`, `quota_reached`. */
 export async function createSource(
   context: Context,
   owner: { readonly userId: string; readonly teamId: string; readonly workspaceId: string },
   input: KnowledgeInput,
+  id: string,
 ): Promise<KnowledgeWithContent> {
   const at = now(context);
-  const id = newId();
   const source: KnowledgeDocument = {
     _id: id,
     team_id: owner.teamId,
@@ -77,7 +77,8 @@ export async function createSource(
   await withinQuota(context, { kind: 'knowledge', owner: owner.teamId, id }, () =>
     context.models.knowledge.create(source),
   ).catch(async (error: unknown) => {
-    await dropRevisions(context, owner.teamId, { knowledge_source_id: id });
+    // Not those of the source: a repeated request may find that another one has made it.
+    await dropRevisions(context, owner.teamId, { _id: source.revision_id });
     throw error;
   });
   return { source, content: input.source.content };

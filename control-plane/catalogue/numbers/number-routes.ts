@@ -49,25 +49,21 @@ export function registerNumberRoutes(app: ApiServer, context: Context): void {
     '/v1/agent/phone-numbers',
     {
       config: { access: 'beta' },
-      schema: { tags: ['phone numbers'], body: numberCreate, response: { 201: numberRecord } },
+      schema: {
+        tags: ['phone numbers'],
+        headers: keyedHeaders,
+        body: numberCreate,
+        response: { 201: numberRecord },
+      },
     },
     async (request, reply) => {
-      const { body } = request;
       const caller = callerOf(request);
-      const wanted = { phoneNumber: body.phone_number, label: body.label, agentId: body.agent_id };
-      const number =
-        body.provider === 'managed'
-          ? await loggingRefusals(
-              context,
-              {
-                kind: 'phone_number',
-                teamId: caller.teamId,
-                agentId: body.agent_id,
-                dialedNumber: body.phone_number,
-              },
-              () => buyNumber(context, caller, wanted),
-            )
-          : await importNumber(context, caller, wanted, await checkedSip(context, body, null));
+      const number = await makeOnce(context, request, {
+        make: (id) => addNumber(context, caller, request.body, id),
+        find: (id) => findNumber(context, caller.teamId, id),
+        leftBy: (id) => leftByPurchase(context, id),
+        leaseMs: PARTS_LEASE_MS,
+      });
       return reply.code(201).send(toNumberRecord(number));
     },
   );
@@ -80,6 +76,25 @@ export function registerNumberRoutes(app: ApiServer, context: Context): void {
       return reply.code(204).send();
     },
   );
+}
+
+/** Buys a number, or imports it. */
+async function addNumber(
+  context: Context,
+  caller: Caller,
+  body: z.output<typeof numberCreate>,
+  id: string,
+): Promise<NumberDocument> {
+  const wanted = { id, phoneNumber: body.phone_number, label: body.label, agentId: body.agent_id };
+  if (body.provider !== 'managed')
+    return importNumber(context, caller, wanted, await checkedSip(context, body, null));
+  const attempt = {
+    kind: 'phone_number',
+    teamId: caller.teamId,
+    agentId: body.agent_id,
+    dialedNumber: body.phone_number,
+  } as const;
+  return loggingRefusals(context, attempt, () => buyNumber(context, caller, wanted));
 }
 
 function registerNumberSearch(app: ApiServer, context: Context): void {

@@ -4,7 +4,7 @@
  */
 import { Fault, fault } from '#config/errors.ts';
 import { numberOf } from '#telephony/sip-address.ts';
-import { type Context, newId, now } from '../../platform/context.ts';
+import { type Context, now } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
 import { type CountedPlaces, freePlace, takePlace } from '../../platform/store/counted-places.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
@@ -26,6 +26,8 @@ const MAX_HOLDERS = 200;
 
 /** The number a caller requests. */
 export interface NumberRequest {
+  /** Id of its record. */
+  readonly id: string;
   readonly phoneNumber: string;
   readonly label: string;
   readonly agentId: string | null;
@@ -144,6 +146,20 @@ export async function buyNumber(
   if (finished) return finished;
   await context.carrier.release(carrierNumberId);
   throw fault('database_unavailable');
+}
+
+/**
+ * What an interrupted purchase or import has left: the number, nothing, or one that was not bought. Throws
+ * `idempotency_key_conflict` while the purchase may still be completed.
+ */
+export async function leftByPurchase(
+  { models }: Pick<Context, 'models'>,
+  numberId: string,
+): Promise<'made' | 'nothing' | 'given_up'> {
+  const number = await models.numbers.findById(numberId, { status: 1 }).lean<NumberDocument>();
+  if (number?.status === 'provisioning') throw fault('idempotency_key_conflict');
+  if (!number) return 'nothing';
+  return number.status === 'active' ? 'made' : 'given_up';
 }
 
 /** Completes an interrupted purchase or import. Every step is idempotent. */
@@ -304,7 +320,7 @@ async function occupy(
   if (await isHosted(context, caller.teamId, wanted.phoneNumber)) throw fault('number_taken');
   const at = now(context);
   const number: NumberDocument = {
-    _id: newId(),
+    _id: wanted.id,
     team_id: caller.teamId,
     workspace_id: caller.workspaceId,
     user_id: caller.userId,

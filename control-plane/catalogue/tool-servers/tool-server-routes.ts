@@ -4,6 +4,7 @@ import { permittedTools, toolChanges } from '#protocol/server-tools.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery, searchPattern } from '../../platform/http/lists.ts';
+import { keyedHeaders, makeOnce } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { testingServer } from '../../platform/limits/request-places.ts';
 import { findPage } from '../../platform/store/find-page.ts';
@@ -79,12 +80,21 @@ function registerResource(app: ApiServer, context: Context): void {
     BASE,
     {
       config: { access: 'beta' },
-      schema: { tags: ['tools'], body: toolServerCreate, response: { 201: toolServerRecord } },
+      schema: {
+        tags: ['tools'],
+        headers: keyedHeaders,
+        body: toolServerCreate,
+        response: { 201: toolServerRecord },
+      },
     },
-    async (request, reply) =>
-      reply
-        .code(201)
-        .send(await recordOf(context, await createToolServer(context, callerOf(request), request.body))),
+    async (request, reply) => {
+      const owner = callerOf(request);
+      const server = await makeOnce(context, request, {
+        make: (id) => createToolServer(context, owner, request.body, id),
+        find: (id) => findToolServer(context, owner.teamId, id),
+      });
+      return reply.code(201).send(await recordOf(context, server));
+    },
   );
 
   app.get(

@@ -8,7 +8,7 @@ import { fault } from '#config/errors.ts';
 import { placeholderProblem } from '#protocol/placeholders.ts';
 import type { ListedTools } from '#protocol/server-tools.ts';
 import { removeFromQuota, withinQuota } from '../../accounts/limits/quotas.ts';
-import { type Context, newId, now } from '../../platform/context.ts';
+import { type Context, now } from '../../platform/context.ts';
 import { invalidField } from '../../platform/http/problems.ts';
 import { reseal } from '../../platform/secrets/secret-box.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
@@ -36,17 +36,18 @@ export async function findToolServer(
   return server;
 }
 
-/** Creates a server without reading its tools. Throws `InvalidRequest`, `quota_reached`. */
+/** Creates a server with this id, without reading its tools. Throws `InvalidRequest`, `quota_reached`. */
 export async function createToolServer(
   context: Context,
   owner: { teamId: string; workspaceId: string },
   input: ToolServerInput,
+  id: string,
 ): Promise<ToolServerDocument> {
   checkHeaders(input.headers);
   await checkUrls(context, input);
   const at = now(context);
   const server: ToolServerDocument = {
-    _id: newId(),
+    _id: id,
     team_id: owner.teamId,
     workspace_id: owner.workspaceId,
     ...input,

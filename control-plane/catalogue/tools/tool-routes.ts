@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import { dependentsList, listOf, listQuery, searchPattern } from '../../platform/http/lists.ts';
+import { keyedHeaders, makeOnce } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { triedRequest } from '../../platform/http/tried-request.ts';
 import { testingServer } from '../../platform/limits/request-places.ts';
@@ -36,10 +37,16 @@ export function registerToolRoutes(app: ApiServer, context: Context): void {
     '/v1/agent/tools',
     {
       config: { access: 'beta' },
-      schema: { tags: ['tools'], body: toolCreate, response: { 201: toolRecord } },
+      schema: { tags: ['tools'], headers: keyedHeaders, body: toolCreate, response: { 201: toolRecord } },
     },
-    async (request, reply) =>
-      reply.code(201).send(await record(await createTool(context, callerOf(request), request.body))),
+    async (request, reply) => {
+      const owner = callerOf(request);
+      const tool = await makeOnce(context, request, {
+        make: (id) => createTool(context, owner, request.body, id),
+        find: (id) => findTool(context, owner.teamId, id),
+      });
+      return reply.code(201).send(await record(tool));
+    },
   );
 
   app.get(

@@ -6,7 +6,7 @@
 import { isOtherHost } from '#config/credential-host.ts';
 import { fault } from '#config/errors.ts';
 import { removeFromQuota, withinQuota } from '../../accounts/limits/quotas.ts';
-import { type Context, newId, now } from '../../platform/context.ts';
+import { type Context, now } from '../../platform/context.ts';
 import { reseal, type SecretBox } from '../../platform/secrets/secret-box.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { ToolDefinition, ToolDocument } from '../../platform/store/models/tool-model.ts';
@@ -23,16 +23,17 @@ export async function findTool(context: Context, teamId: string, toolId: string)
   return tool;
 }
 
-/** Creates a tool. Throws `InvalidRequest`, `quota_reached`. */
+/** Creates a tool with this id. Throws `InvalidRequest`, `quota_reached`. */
 export async function createTool(
   context: Context,
   owner: { teamId: string; workspaceId: string },
   input: ToolInput,
+  id: string,
 ): Promise<ToolDocument> {
   checkTool(context.egress, input);
   const at = now(context);
   const tool: ToolDocument = {
-    _id: newId(),
+    _id: id,
     team_id: owner.teamId,
     workspace_id: owner.workspaceId,
     ...input,

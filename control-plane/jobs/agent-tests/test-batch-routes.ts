@@ -11,6 +11,7 @@ import { findAgent, snapshotOf } from '../../catalogue/agents/agent-store.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery } from '../../platform/http/lists.ts';
+import { keyedHeaders, makeOnce, PARTS_LEASE_MS } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
@@ -23,7 +24,7 @@ import {
   toRunRecord,
   toTestBatchRecord,
 } from './run-record.ts';
-import { countResults, findTestBatch, startTestBatch } from './test-batch-store.ts';
+import { countResults, findTestBatch, leftByTestBatch, startTestBatch } from './test-batch-store.ts';
 
 const agentPath = z.object({ agent_id: z.string() });
 
@@ -116,15 +117,23 @@ function registerBatches(app: ApiServer, context: Context): void {
     '/v1/agent/agents/:agent_id/tests/run',
     {
       config: { access: 'beta', bodyOptional: true },
-      schema: { tags: ['tests'], params: agentPath, body: runBody, response: { 201: testBatchRecord } },
+      schema: {
+        tags: ['tests'],
+        headers: keyedHeaders,
+        params: agentPath,
+        body: runBody,
+        response: { 201: testBatchRecord },
+      },
     },
     async (request, reply) => {
-      const batch = await startTestBatch(
-        context,
-        callerOf(request),
-        request.params.agent_id,
-        request.body ?? {},
-      );
+      const { agent_id: agentId } = request.params;
+      const batch = await makeOnce(context, request, {
+        make: (id) => startTestBatch(context, callerOf(request), { agentId, id }, request.body ?? {}),
+        find: (id) => findTestBatch(context, agentId, id),
+        // Parts of a batch are stored before it, under ids of their own.
+        leftBy: (id) => leftByTestBatch(context, id),
+        leaseMs: PARTS_LEASE_MS,
+      });
       return reply.code(201).send(await record(batch));
     },
   );

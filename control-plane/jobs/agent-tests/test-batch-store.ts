@@ -40,7 +40,7 @@ export interface TestBatchDraft {
 export async function startTestBatch(
   context: Context,
   owner: { readonly userId: string; readonly teamId: string },
-  agentId: string,
+  { agentId, id }: { readonly agentId: string; readonly id: string },
   request: TestBatchRequest,
 ): Promise<TestBatchDocument> {
   const { teamId } = owner;
@@ -61,7 +61,7 @@ export async function startTestBatch(
     throw invalidField(['test_ids'], `a batch has at most ${LIMITS.testRunsPerBatch} runs`);
   await requireTestLimits(context, owner, runCount);
   const batch: TestBatchDocument = {
-    _id: newId(),
+    _id: id,
     team_id: teamId,
     agent_id: agentId,
     status: 'running',
@@ -92,6 +92,14 @@ export async function startTestBatch(
   await context.models.testBatches.create(batch);
   context.workSignals.notify('agent-tests');
   return batch;
+}
+
+/** What an interrupted start of a batch has left: the batch, or parts that are not visible. */
+export async function leftByTestBatch(
+  { models }: Pick<Context, 'models'>,
+  batchId: string,
+): Promise<'made' | 'given_up'> {
+  return (await models.testBatches.exists({ _id: batchId })) ? 'made' : 'given_up';
 }
 
 /** Finds a batch of an agent. Throws `not_found`. */

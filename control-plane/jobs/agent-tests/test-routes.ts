@@ -4,6 +4,7 @@ import { testType } from '#protocol/agent-test.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery, searchPattern } from '../../platform/http/lists.ts';
+import { keyedHeaders, makeOnce } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import { testCreate, testPatch, testRecord, toTestRecord } from './test-record.ts';
@@ -24,10 +25,16 @@ export function registerTestRoutes(app: ApiServer, context: Context): void {
     '/v1/agent/tests',
     {
       config: { access: 'beta' },
-      schema: { tags: ['tests'], body: testCreate, response: { 201: testRecord } },
+      schema: { tags: ['tests'], headers: keyedHeaders, body: testCreate, response: { 201: testRecord } },
     },
-    async (request, reply) =>
-      reply.code(201).send(toTestRecord(await createTest(context, callerOf(request), request.body))),
+    async (request, reply) => {
+      const owner = callerOf(request);
+      const test = await makeOnce(context, request, {
+        make: (id) => createTest(context, owner, request.body, id),
+        find: (id) => findTest(context, owner.teamId, id),
+      });
+      return reply.code(201).send(toTestRecord(test));
+    },
   );
 
   app.get(

@@ -6,7 +6,7 @@ import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import { removeFromQuota, withinQuota } from '../../accounts/limits/quotas.ts';
 import { findAgent } from '../../catalogue/agents/agent-store.ts';
-import { type Context, newId, now } from '../../platform/context.ts';
+import { type Context, now } from '../../platform/context.ts';
 import { invalidFrom } from '../../platform/http/problems.ts';
 import type { AgentTestDocument } from '../../platform/store/models/agent-test-model.ts';
 import { definitionOf, type TestInput, type TestPatch, testCreate } from './test-record.ts';
@@ -23,16 +23,17 @@ export async function findTest(context: Context, teamId: string, testId: string)
   return test;
 }
 
-/** Creates a test. Throws `InvalidRequest`, `quota_reached`. */
+/** Creates a test with this id. Throws `InvalidRequest`, `quota_reached`. */
 export async function createTest(
   context: Context,
   owner: TestOwner,
   input: TestInput,
+  id: string,
 ): Promise<AgentTestDocument> {
   await checkTest(context, owner, input);
   const at = now(context);
   const test: AgentTestDocument = {
-    _id: newId(),
+    _id: id,
     team_id: owner.teamId,
     workspace_id: owner.workspaceId,
     ...storedFields(input),

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery } from '../../platform/http/lists.ts';
+import { keyedHeaders, makeOnce, PARTS_LEASE_MS } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import type { BatchCallDocument } from '../../platform/store/models/batch-call-model.ts';
@@ -16,7 +17,7 @@ import {
   toBatchRecord,
   toRowRecords,
 } from './batch-record.ts';
-import { changeBatch, countsOf, createBatch, deleteBatch, findBatch } from './batch-store.ts';
+import { changeBatch, countsOf, createBatch, deleteBatch, findBatch, leftByBatch } from './batch-store.ts';
 import type { RecipientList } from './recipient-list.ts';
 
 const URL = '/v1/agent/batch-calls';
@@ -139,22 +140,21 @@ function registerCreation(scope: ApiServer, context: Context, record: ToRecord):
       schema: {
         tags,
         consumes: ['application/json', 'multipart/form-data'],
+        headers: keyedHeaders,
         body: batchCreate,
         response: { 201: batchRecord },
       },
     },
-    async (request, reply) =>
-      reply
-        .code(201)
-        .send(
-          await record(
-            await createBatch(
-              context,
-              callerOf(request),
-              request.body,
-              request.recipientList ?? NO_RECIPIENTS,
-            ),
-          ),
-        ),
+    async (request, reply) => {
+      const caller = callerOf(request);
+      const list = request.recipientList ?? NO_RECIPIENTS;
+      const work = {
+        make: (id: string) => createBatch(context, caller, request.body, list, id),
+        find: (id: string) => findBatch(context, caller.teamId, id),
+        leftBy: (id: string) => leftByBatch(context, id),
+        leaseMs: PARTS_LEASE_MS,
+      };
+      return reply.code(201).send(await record(await makeOnce(context, request, work, list.rows)));
+    },
   );
 }

@@ -113,7 +113,7 @@ async function settleCalls(context: Context, batch: BatchCallDocument): Promise<
 /** The process that was placing this row's call is dead: checks whether the call was placed. */
 async function recover(context: Context, row: BatchRowDocument): Promise<void> {
   const found = row.session_id === null ? 'given_up' : await resolveDeadAttempt(context, row.session_id);
-  if (found === 'placed')
+  if (found === 'made')
     await context.models.batchRows.updateOne(
       { _id: row._id, session_id: row.session_id },
       { $set: { is_placed: true } },

@@ -9,7 +9,7 @@ import {
   refuseExpensiveDestination,
 } from '../../calls/outbound/check-outbound.ts';
 import { hostedNumbers } from '../../catalogue/numbers/number-store.ts';
-import { type Context, newId, now } from '../../platform/context.ts';
+import { type Context, now } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
 import { InvalidRequest, type ValidationEntry } from '../../platform/http/problems.ts';
 import { requireRate } from '../../platform/limits/rate.ts';
@@ -36,7 +36,7 @@ const SHARED_FOR_MS = 20_000;
 const CHUNK_ROWS = 50;
 
 /**
- * Creates a batch. Throws `too_many_a_minute`, `quota_reached`, `InvalidRequest` with every row that cannot
+ * Creates a batch with this id. Throws `too_many_a_minute`, `quota_reached`, `InvalidRequest` with every row that cannot
  * be called, and the faults of agent and number of a single call.
  */
 export async function createBatch(
@@ -44,6 +44,7 @@ export async function createBatch(
   caller: Caller,
   request: BatchRequest,
   list: RecipientList,
+  id: string,
 ): Promise<BatchCallDocument> {
   const limit = context.settings.LIMIT_BATCHES_PER_MINUTE;
   await requireRate(context, { key: `batches:${caller.teamId}`, limit, what: 'batches of calls' });
@@ -54,7 +55,7 @@ export async function createBatch(
   const people = await checkedPeople(context, number, request, list);
   const at = now(context);
   const batch: BatchCallDocument = {
-    _id: newId(),
+    _id: id,
     team_id: caller.teamId,
     user_id: caller.userId,
     agent_id: request.agent_id,
@@ -85,7 +86,7 @@ export async function createBatch(
   );
   try {
     await insertRows(context, batch, people);
-    const complete = { _id: batch._id, status: 'creating' } as const;
+    const complete = { _id: batch._id, status: 'creating', created_at: at } as const;
     const { matchedCount } = await context.models.batchCalls.updateOne(complete, {
       $set: { status: 'scheduled' },
     });
@@ -123,6 +124,19 @@ async function callingNumber(
 ): Promise<NumberDocument> {
   await findCallingAgent(context, caller, request);
   return findCallingNumber(context, caller, request);
+}
+
+/**
+ * What an interrupted creation has left: the batch, or nothing. Throws `idempotency_key_conflict` while it may
+ * still be completed: its rows are removed once it is given up.
+ */
+export async function leftByBatch(
+  { models }: Pick<Context, 'models'>,
+  batchId: string,
+): Promise<'made' | 'nothing'> {
+  const batch = await models.batchCalls.findById(batchId, { status: 1 }).lean<{ status: string }>();
+  if (batch?.status === 'creating') throw fault('idempotency_key_conflict');
+  return batch ? 'made' : 'nothing';
 }
 
 /** Finds a batch of a team. Throws `not_found`. */

@@ -9,12 +9,18 @@ import { readTextItems } from '../../calls/texts/text-timeline.ts';
 import type { Context } from '../../platform/context.ts';
 import { type Caller, callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery } from '../../platform/http/lists.ts';
+import { keyedHeaders, makeOnce, PARTS_LEASE_MS } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import type { TextSessionDocument } from '../../platform/store/models/text-session-model.ts';
 import { textSessionDetail, textSessionRecord, toTextSessionRecord } from './text-session-record.ts';
 import { type TextSessionRequest, textSessionBody } from './text-session-request.ts';
-import { createTextSession, endTextSession, findTextSession } from './text-session-store.ts';
+import {
+  createTextSession,
+  endTextSession,
+  findTextSession,
+  leftByTextSession,
+} from './text-session-store.ts';
 
 const sessionPath = z.object({ text_session_id: z.string().max(64) });
 
@@ -31,11 +37,22 @@ export function registerTextSessionRoutes(app: ApiServer, context: Context): voi
     '/v1/agent/text-sessions',
     {
       config: { access: 'beta' },
-      schema: { tags: ['text sessions'], body: textSessionBody, response: { 201: textSessionRecord } },
+      schema: {
+        tags: ['text sessions'],
+        headers: keyedHeaders,
+        body: textSessionBody,
+        response: { 201: textSessionRecord },
+      },
     },
     async (request, reply) => {
       await checkPromptLength(request.body);
-      const session = await create(context, callerOf(request), request.body);
+      const caller = callerOf(request);
+      const session = await makeOnce(context, request, {
+        make: (id) => create(context, caller, request.body, id),
+        find: (id) => findTextSession(context, caller.teamId, id),
+        leftBy: (id) => leftByTextSession(context, id),
+        leaseMs: PARTS_LEASE_MS,
+      });
       return reply.code(201).send(toTextSessionRecord(session));
     },
   );
@@ -106,9 +123,10 @@ async function create(
   context: Context,
   caller: Caller,
   request: TextSessionRequest,
+  sessionId: string,
 ): Promise<TextSessionDocument> {
   const { agent_id: agentId, overrides } = request;
   return withCalledAgent(context, caller, { agentId, overrides }, (called) =>
-    createTextSession(context, { ...called, payer: caller, medium: 'chat', request }),
+    createTextSession(context, { ...called, payer: caller, medium: 'chat', request, sessionId }),
   );
 }

@@ -29,6 +29,8 @@ export interface TextSessionInput {
   /** The numbers of a conversation by SMS. */
   readonly sms?: NonNullable<TextSessionDocument['sms']>;
   readonly request: TextSessionRequest;
+  /** A new one unless set. */
+  readonly sessionId?: string;
 }
 
 /** Finds a session of a team. Throws `not_found`. */
@@ -52,10 +54,9 @@ export async function createTextSession(
   context: Context,
   input: TextSessionInput,
 ): Promise<TextSessionDocument> {
-  const { agent, version, payer, medium, sms, request } = input;
+  const { agent, version, payer, medium, sms, request, sessionId = newId() } = input;
   await requireMessages(context, input);
   const earlier = await earlierContext(context, agent, request.continue_session_id ?? null);
-  const sessionId = newId();
   const endUserId = request.end_user_id ?? earlier?.endUserId ?? null;
   const plan = planOf(context, sessionId, { ...input, request: { ...request, end_user_id: endUserId } });
   refuseMissingVariables(plan);
@@ -93,6 +94,14 @@ export async function createTextSession(
   await insertDocument(context.models.textSessions, session);
   context.logger.info({ textSessionId: sessionId, agentId: agent._id, medium }, 'text session created');
   return session;
+}
+
+/** What an interrupted creation has left: the session, or parts whose key is lost. */
+export async function leftByTextSession(
+  { models }: Pick<Context, 'models'>,
+  sessionId: string,
+): Promise<'made' | 'given_up'> {
+  return (await models.textSessions.exists({ _id: sessionId })) ? 'made' : 'given_up';
 }
 
 /** When a session ends unless something more is written. */

@@ -25,6 +25,7 @@ import { createAuthentication } from './auth.ts';
 import { type CompatAnswersOf, describeApi } from './describe-api.ts';
 import { hasMoreValuesThan } from './json-values.ts';
 import { refuseMalformed } from './malformed-http.ts';
+import { refuseKey } from './once-per-key.ts';
 import {
   InvalidRequest,
   invalidField,
@@ -143,6 +144,7 @@ function addHooks(app: ApiServer, context: Context): void {
     // An empty body counts as no body, whatever its Content-Type: curl and axios declare theirs a form.
     if (request.headers['content-length'] === '0') delete request.raw.headers['content-type'];
     const refused = await authenticate(request, reply);
+    if (!refused) refuseKey(request);
     if (!refused) await takeRequestPlaces(context, request, reply);
     return refused;
   });

@@ -1,4 +1,4 @@
-/** Idempotency keys of phone calls and the calls they belong to; a TTL index removes them after 24 h. */
+/** Idempotency keys of requests, and the things that they made; a TTL index removes them after 24 h. */
 import { Schema } from 'mongoose';
 import { modelOf } from '../schema.ts';
 
@@ -6,12 +6,15 @@ import { modelOf } from '../schema.ts';
 export interface IdempotencyDocument {
   /** `<team id>:<key>` */
   _id: string;
-  /** Hash of the request body: the key must not be reused with a different one. */
+  /** Hash of the request: the key must not be reused with a different one. */
   body_hash: string;
   state: 'in_flight' | 'done';
-  /** Chosen before the call is placed, so that a repeated request finds the result of the first one. */
+  /**
+   * Id of the thing, which may be no session. Chosen before it is made, so that a repeated request finds the
+   * result of the first one.
+   */
   session_id: string;
-  /** Until then a process is placing the call; afterwards the attempt is considered dead. */
+  /** Until then a process is making it; afterwards the attempt is considered dead. */
   lease_until: Date;
   expires_at: Date;
 }
