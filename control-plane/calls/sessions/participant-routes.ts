@@ -62,7 +62,7 @@ function registerJoining(app: ApiServer, context: Context): void {
   app.post(
     '/v1/agent/sessions/:session_id/participants',
     {
-      config: { bodyOptional: true },
+      config: { bodyOptional: true, refusesKey: true },
       schema: {
         tags: ['sessions'],
         params: sessionPath,

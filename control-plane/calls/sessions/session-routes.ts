@@ -114,7 +114,7 @@ function registerPreviews(app: ApiServer, context: Context): void {
   app.post(
     '/v1/agent/agents/:agent_id/preview-sessions',
     {
-      config: { access: 'beta', bodyOptional: true },
+      config: { access: 'beta', bodyOptional: true, refusesKey: true },
       schema: {
         tags: ['sessions'],
         params: agentPath,

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { formatMoney } from '#base/money.ts';
 import { fault } from '#config/errors.ts';
 import { type Context, now } from '../../platform/context.ts';
-import { callerOf } from '../../platform/http/auth.ts';
+import { type Caller, callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery } from '../../platform/http/lists.ts';
+import { keyedHeaders, makeOnce, PARTS_LEASE_MS } from '../../platform/http/once-per-key.ts';
 import { invalidField } from '../../platform/http/problems.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { loggingRefusals } from '../../platform/refusals/log-refusal.ts';
@@ -12,7 +13,14 @@ import { findPage } from '../../platform/store/find-page.ts';
 import { type NumberDocument, OCCUPYING_STATUSES } from '../../platform/store/models/number-model.ts';
 import { numberCreate, numberPatch, numberRecord, sipConfig, toNumberRecord } from './number-record.ts';
 import { receiveMessages, removeSms } from './number-sms.ts';
-import { buyNumber, findNumber, importNumber, releaseNumber, requireAgent } from './number-store.ts';
+import {
+  buyNumber,
+  findNumber,
+  importNumber,
+  leftByPurchase,
+  releaseNumber,
+  requireAgent,
+} from './number-store.ts';
 import { checkedSip } from './sip-config.ts';
 
 const OFFERED = 30;

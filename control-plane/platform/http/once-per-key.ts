@@ -43,7 +43,7 @@ export const keyedHeaders = z.looseObject({ [HEADER]: z.string().min(1).max(MAX_
 export type Left = 'made' | 'nothing' | 'given_up';
 
 /** How a thing is made and found. */
-export interface KeyedWork<Made> {
+interface KeyedWork<Made> {
   /** Makes it under this id. A second one under the same id must fail with a duplicate key. */
   make(id: string): Promise<Made>;
   /** Reads the thing that was made. Throws `not_found` if it is deleted. */
