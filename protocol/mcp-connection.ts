@@ -107,8 +107,8 @@ export async function openMcpConnection(options: McpConnectionOptions): Promise<
     // The library ends its requests with the attempt: another transport tells the server of the end.
     if (sessionId === undefined) requests.end();
     else {
-      const last = openTransport({ sessionId, ...(protocolVersion === undefined ? {} : { protocolVersion }) });
-      void endSession(last, requests, clock);
+      const revision = protocolVersion === undefined ? {} : { protocolVersion };
+      void endSession(openTransport({ sessionId, ...revision }), requests, clock);
     }
     await client.close().catch(() => undefined);
     throw failure;
@@ -122,7 +122,7 @@ interface TransportSession {
   readonly protocolVersion?: string;
 }
 
-/** Ends the session, if the server keeps one and answers in time, and then whatever is open. Never rejects. */
+/** Ends the session, if the server keeps one and answers in time; then whatever is open. Never rejects. */
 async function endSession(
   transport: StreamableHTTPClientTransport,
   requests: GuardedRequests,

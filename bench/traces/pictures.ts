@@ -29,7 +29,14 @@ export function namesInTrace(spans: Spans): string[] {
 }
 
 /** A part of the latency that took no time has no span. So they differ from call to call. */
-const PARTS = new Set(['endpointing', 'asr final', 'llm first token', 'llm first sentence', 'tts first audio', 'playout']);
+const PARTS: ReadonlySet<string> = new Set([
+  'endpointing',
+  'asr final',
+  'llm first token',
+  'llm first sentence',
+  'tts first audio',
+  'playout',
+]);
 
 function namesIn(svg: string): string[] {
   const names = [...svg.matchAll(/ fill="#333">([^<]*)</g)].map(([, name = '']) => name);

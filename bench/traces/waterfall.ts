@@ -67,7 +67,8 @@ export function waterfallOf(title: string, spans: readonly DrawnSpan[]): string 
     ...ticks(mostMs, stepMs).map(
       (ms) =>
         `<path d="M${x(ms).toFixed(1)} ${ROW.top - 4}V${height - 22}" stroke="#ddd"/>` +
-        `<text x="${x(ms).toFixed(1)}" y="${height - 8}" text-anchor="middle" fill="#666">${ms / 1_000} s</text>`,
+        `<text x="${x(ms).toFixed(1)}" y="${height - 8}" text-anchor="middle" fill="#666">` +
+        `${ms / 1_000} s</text>`,
     ),
     ...rows.map((row, index) => shapeOf(row, ROW.top + index * ROW.height, x)),
   ];
@@ -102,7 +103,8 @@ function shapeOf(row: Row, y: number, x: (ms: number) => number): string {
     `<text x="${8 + depth * ROW.indent}" y="${y + 14}" fill="#333">${escapeXml(name)}</text>`,
     `<rect x="${from.toFixed(1)}" y="${y + 3}" width="${Math.max(1.5, to - from).toFixed(1)}" height="14" ` +
       `rx="2" fill="${colour}"/>`,
-    `<text x="${at.toFixed(1)}" y="${y + 14}" text-anchor="${anchor}" fill="${ink}">${escapeXml(words)}</text>`,
+    `<text x="${at.toFixed(1)}" y="${y + 14}" text-anchor="${anchor}" fill="${ink}">` +
+      `${escapeXml(words)}</text>`,
   ].join('');
 }
 

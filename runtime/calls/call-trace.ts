@@ -185,7 +185,8 @@ class TracedCall implements CallTrace {
     if (effect.do === 'generate') {
       const { isSpeculative, replyId, turnId } = effect;
       this.#latestReply = replyId;
-      this.#replies.set(replyId, { turnId, line: null, isDiscarded: isSpeculative, isCut: false, cutBy: null });
+      const reply = { turnId, line: null, isDiscarded: isSpeculative, isCut: false, cutBy: null };
+      this.#replies.set(replyId, reply);
     } else if (effect.do === 'say') this.#noteLine(effect.replyId, result);
     else if (effect.do === 'commit' || effect.do === 'discard') {
       const reply = this.#replies.get(effect.replyId);

@@ -58,7 +58,7 @@ const batch = (to_number: string) => ({
 const imported = () => ({
   provider: 'sip',
   phone_number: next(),
-  sip: { termination_uri: 'sip.example.com', transport: 'udp' },
+  inbound_allowed_addresses: ['198.51.100.0/28'],
 });
 
 const CREATIONS: readonly (readonly [string, Creation])[] = [
@@ -102,7 +102,7 @@ const CREATIONS: readonly (readonly [string, Creation])[] = [
     'a knowledge source',
     {
       url: '/v1/agent/knowledge-sources',
-      idField: 'source_id',
+      idField: 'knowledge_source_id',
       model: 'knowledge',
       bodies: () => [form('We open at nine.'), form('We open at ten.')],
       leaseMs: 30_000,

@@ -131,7 +131,10 @@ export function describeCallTraces(stage: VendorStage): void {
       const turn = outage.find(({ name }) => name === 'turn');
       expect(turn).toMatchObject({ status: FAILED, attributes: { 'error.type': 'no_answer' } });
       const apology = outage.find(({ attributes }) => attributes['parley.line'] === 'gave_up_turn');
-      expect(apology).toMatchObject({ parentId: turn?.spanId, name: expect.stringMatching(/^text_to_speech /) });
+      expect(apology).toMatchObject({
+        parentId: turn?.spanId,
+        name: expect.stringMatching(/^text_to_speech /),
+      });
     }, 120_000);
   });
 }

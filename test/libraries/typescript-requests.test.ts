@@ -128,7 +128,7 @@ describe('a request of the TypeScript library', () => {
   it('has the idempotency key of its caller, and none where the route has none', async () => {
     const { parley, sent } = client(created(), Response.json({}, { status: 201 }));
     await parley.phoneCalls.create(CALL, { idempotencyKey: 'order-1042' });
-    await parley.agents.create({ name: 'Front desk' }, { idempotencyKey: 'order-1042' });
+    await parley.keys.create({ name: 'Website' }, { idempotencyKey: 'order-1042' });
     expect(sent.map(({ headers }) => headers.get('idempotency-key'))).toEqual(['order-1042', null]);
   });
 

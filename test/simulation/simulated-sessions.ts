@@ -1,6 +1,6 @@
 /**
- * The sessions of a simulated MCP server of 2025's revisions, made with the official library: each client gets
- * an id, a stream of its own, and the events that it has missed.
+ * The sessions of a simulated MCP server of 2025's revisions, made with the official library: each client
+ * gets an id, a stream of its own, and the events that it has missed.
  */
 import {
   type EventStore,

@@ -36,8 +36,8 @@ const SHARED_FOR_MS = 20_000;
 const CHUNK_ROWS = 50;
 
 /**
- * Creates a batch with this id. Throws `too_many_a_minute`, `quota_reached`, `InvalidRequest` with every row that cannot
- * be called, and the faults of agent and number of a single call.
+ * Creates a batch with this id. Throws `too_many_a_minute`, `quota_reached`, `InvalidRequest` with every row
+ * that cannot be called, and the faults of agent and number of a single call.
  */
 export async function createBatch(
   context: Context,
@@ -127,8 +127,8 @@ async function callingNumber(
 }
 
 /**
- * What an interrupted creation has left: the batch, or nothing. Throws `idempotency_key_conflict` while it may
- * still be completed: its rows are removed once it is given up.
+ * What an interrupted creation has left: the batch, or nothing. Throws `idempotency_key_conflict` while it
+ * may still be completed: its rows are removed once it is given up.
  */
 export async function leftByBatch(
   { models }: Pick<Context, 'models'>,

@@ -1,8 +1,8 @@
 /**
- * One thing per Idempotency-Key. The key is claimed, together with the id of the future thing, before anything
- * else is written, so a process that is killed at any moment leaves at most one. A request that finds the key
- * of a dead attempt looks for the thing with that id and continues from there. Nothing of an answer is stored:
- * a repetition reads the thing anew.
+ * One thing per Idempotency-Key. The key is claimed, together with the id of the future thing, before
+ * anything else is written, so a process that is killed at any moment leaves at most one. A request that
+ * finds the key of a dead attempt looks for the thing with that id and continues from there. Nothing of an
+ * answer is stored: a repetition reads the thing anew.
  */
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
@@ -48,7 +48,10 @@ interface KeyedWork<Made> {
   make(id: string): Promise<Made>;
   /** Reads the thing that was made. Throws `not_found` if it is deleted. */
   find(id: string): Promise<Made>;
-  /** What a dead attempt has left; by default, the thing if `find` finds it. After `given_up`, it gets another id. */
+  /**
+   * What a dead attempt has left; by default, the thing if `find` finds it. After `given_up`, the thing gets
+   * another id.
+   */
   leftBy?(id: string): Promise<Left>;
   /** How long an attempt may take at most. */
   readonly leaseMs?: number;
