@@ -98,7 +98,7 @@ describe('a request of the TypeScript library', () => {
     ['after a 503', refusal(503)],
   ] as const)('that would create a second thing is not repeated %s', async (_case, answer) => {
     const { parley, sent } = client(answer);
-    await failure(parley.agents.create({ name: 'Front desk' }));
+    await failure(parley.keys.create({ name: 'Website' }));
     expect(sent).toHaveLength(1);
   });
 
@@ -113,6 +113,15 @@ describe('a request of the TypeScript library', () => {
     const agent = test.parley.agents.create({ name: 'Front desk' });
     expect(await countBy([250], test)).toEqual([2]);
     expect(await agent).toEqual({ agent_id: 'a' });
+  });
+
+  it('that creates something is repeated without an answer, with the same idempotency key', async () => {
+    const test = client('lost', refusal(503), Response.json({ agent_id: 'a' }, { status: 201 }));
+    const agent = test.parley.agents.create({ name: 'Front desk' });
+    expect(await countBy([250, 750], test)).toEqual([2, 3]);
+    expect(await agent).toEqual({ agent_id: 'a' });
+    const keys = test.sent.map(({ headers }) => headers.get('idempotency-key'));
+    expect(keys).toEqual(['key-1', 'key-1', 'key-1']);
   });
 
   it('that places a call has one idempotency key in all its attempts, and another in the next call', async () => {

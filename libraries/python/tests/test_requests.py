@@ -73,8 +73,14 @@ class Requests(unittest.TestCase):
         for answer in (LOST, refusal(503)):
             parley, sent, _ = client(answer)
             with self.assertRaises((ApiConnectionError, ServerError)):
-                parley.agents.create(name="Front desk")
+                parley.keys.create(name="Website")
             self.assertEqual(len(sent), 1)
+
+    def test_that_creates_something_is_repeated_without_an_answer_with_the_same_key(self) -> None:
+        parley, sent, _ = client(LOST, refusal(503), success({"agent_id": "a"}, 201))
+        self.assertEqual(parley.agents.create(name="Front desk"), {"agent_id": "a"})
+        keys = [request.get_header("Idempotency-key") for request in sent]
+        self.assertEqual(keys, ["key-1", "key-1", "key-1"])
 
     def test_that_creates_something_is_repeated_after_a_429(self) -> None:
         parley, _, waits = client(refusal(429), success({"agent_id": "a"}, 201))
