@@ -168,7 +168,7 @@ class TracedCall implements CallTrace {
     else if (input.type === 'playout.cleared')
       this.#noteEnd(input, this.#replies.get(input.replyId)?.cutBy ?? causeOfCut(input, result));
     if (givesReportUp(effects)) this.#endCutReplies(input);
-    if (isTransferred(input)) this.#noteTransfer(input, state);
+    if (isTransferred(input)) this.#noteTransfer(input);
     this.#take(state);
     this.#speech.observe(input, result);
     if (isAnswering(input)) this.#recordOthers(input.replyId, state);
@@ -255,8 +255,9 @@ class TracedCall implements CallTrace {
       if (isCut) this.#noteEnd({ atMs, replyId }, cutBy);
   }
 
-  #noteTransfer({ atMs }: TurnInput, state: TurnState): void {
-    const turn = answerIn(state)?.turn;
+  /** The call may have ended with the transfer. */
+  #noteTransfer({ atMs }: TurnInput): void {
+    const turn = this.#latestTurn;
     if (turn) this.#turn(turn.turnId).transferredMs ??= this.#wallMs(atMs);
   }
 

@@ -149,7 +149,7 @@ function registerCreation(scope: ApiServer, context: Context, record: ToRecord):
       const caller = callerOf(request);
       const list = request.recipientList ?? NO_RECIPIENTS;
       const work = {
-        make: (id: string) => createBatch(context, caller, request.body, list, id),
+        make: (id: string) => createBatch(context, caller, request.body, { list, id }),
         find: (id: string) => findBatch(context, caller.teamId, id),
         leftBy: (id: string) => leftByBatch(context, id),
         leaseMs: PARTS_LEASE_MS,

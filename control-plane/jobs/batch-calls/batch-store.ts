@@ -43,8 +43,7 @@ export async function createBatch(
   context: Context,
   caller: Caller,
   request: BatchRequest,
-  list: RecipientList,
-  id: string,
+  { list, id }: { readonly list: RecipientList; readonly id: string },
 ): Promise<BatchCallDocument> {
   const limit = context.settings.LIMIT_BATCHES_PER_MINUTE;
   await requireRate(context, { key: `batches:${caller.teamId}`, limit, what: 'batches of calls' });
