@@ -9,7 +9,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { canonicalJson } from '#base/canonical-json.ts';
 import { runInTurns } from '#base/run-steps.ts';
-import { Fault, fault } from '#config/errors.ts';
+import { Fault, type FaultCode, fault } from '#config/errors.ts';
 import { type Context, newId, now } from '../context.ts';
 import { isDuplicateKey } from '../store/duplicate-key.ts';
 import type { IdempotencyDocument } from '../store/models/idempotency-model.ts';
@@ -31,6 +31,8 @@ const LEASE_MS = 30_000;
 export const PARTS_LEASE_MS = 120_000;
 /** A key may expire or be released between the insert and the read. */
 const CLAIM_ATTEMPTS = 5;
+/** Faults after which the thing may come to be: the key is kept, as that of an attempt that was killed. */
+const UNCERTAIN: ReadonlySet<FaultCode> = new Set(['provider_silent']);
 const MAX_KEY_CHARS = 255;
 /** Parts of a long request that are hashed per iteration of the event loop. */
 const CHUNK_PARTS = 50;
@@ -128,7 +130,7 @@ export async function oncePerKey<Made>(
   } catch (error) {
     // The attempt considered dead is still running.
     if (isDuplicateKey(error)) throw fault('idempotency_key_conflict');
-    if (error instanceof Fault || error instanceof InvalidRequest)
+    if (isRefusal(error))
       await idempotencyKeys.deleteOne({ ...mine, state: 'in_flight' });
     throw error;
   }
@@ -174,6 +176,11 @@ async function claimStoredKey<Made>(
   );
   if (taken.modifiedCount === 0) throw fault('idempotency_key_conflict');
   return { madeId, isMade: left === 'made' };
+}
+
+/** Whether nothing was made, for certain. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof InvalidRequest || (error instanceof Fault && !UNCERTAIN.has(error.code));
 }
 
 async function isFound<Made>(work: KeyedWork<Made>, id: string): Promise<Left> {

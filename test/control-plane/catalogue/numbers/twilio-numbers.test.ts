@@ -148,6 +148,24 @@ describe('a purchase of unknown outcome', () => {
     expect([(await rows())[0].status, await credit()]).toEqual(['error', '1.00']);
   });
 
+  it('is what a repetition with its Idempotency-Key returns once it is settled', async () => {
+    const keyed = () =>
+      api.request('POST', numbers, {
+        key: user.key,
+        headers: { 'idempotency-key': 'front desk' },
+        body: { provider: 'managed', phone_number: NUMBER },
+      });
+    twilio.troubles[BUY] = ['done-then-hang-up'];
+    twilio.troubles[FIND] = Array.from({ length: 8 }, () => ({ status: 500 }));
+    expect((await keyed()).status).toBe(502);
+    await api.clock.advance(120_000);
+    expect((await keyed()).body.reason).toBe('idempotency_key_conflict');
+    twilio.troubles[FIND] = [];
+    await keep();
+    const { status, body } = await keyed();
+    expect([status, body.status, twilio.owned.length, await credit()]).toEqual([201, 'active', 1, '0.96']);
+  });
+
   it('can be released after a minute: refunded at once, and returned if Twilio did sell it', async () => {
     twilio.troubles[BUY] = ['done-then-hang-up'];
     twilio.troubles[FIND] = Array.from({ length: 8 }, () => ({ status: 500 }));
