@@ -8,6 +8,7 @@ import type { ApiAnswer, Product } from './product.ts';
 export const TOP_UP = '1.25';
 /** Statuses a client may get while a part is down; a missing answer is also accepted. */
 const AWAY = [502, 503];
+const CONFLICT = 409;
 const NUMBERS = 3;
 
 /** Settings of the clients. */
@@ -23,8 +24,8 @@ export interface ApiClientsOptions {
 export class ApiClients {
   /** Sessions answered with 201. */
   readonly sessions: string[] = [];
-  /** Agents answered with 201. */
-  readonly agents: string[] = [];
+  /** Names and ids of agents answered with 201; each is repeated with the same key until then. */
+  readonly agents = new Map<string, string>();
   /** Ids of numbers answered with 201. */
   readonly numbers: string[] = [];
   /** All numbers that a client tried to buy. */
@@ -47,7 +48,7 @@ export class ApiClients {
     ]);
   }
 
-  /** Lets all clients finish their current request; top-ups are repeated until acknowledged. */
+  /** Lets all clients finish their current request; top-ups and agents are repeated until acknowledged. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#done;
@@ -62,10 +63,15 @@ export class ApiClients {
   }
 
   async #createAgents(): Promise<void> {
-    while (!this.#isStopping) {
-      const answer = await this.#ask('/v1/agent/agents', { name: `Agent of run ${this.#options.run}` });
-      if (answer?.status === 201) this.agents.push(answer.body.agent_id);
-      await this.#pause(100, 300);
+    for (let index = 0; !this.#isStopping; index++) {
+      const name = `Agent ${index} of run ${this.#options.run}`;
+      const headers = { 'idempotency-key': name };
+      for (let id: string | undefined; id === undefined; ) {
+        const answer = await this.#ask('/v1/agent/agents', { name }, headers);
+        if (answer?.status === 201) id = answer.body.agent_id as string;
+        if (id !== undefined) this.agents.set(name, id);
+        await this.#pause(100, 300);
+      }
     }
   }
 
@@ -93,11 +99,12 @@ export class ApiClients {
     }
   }
 
-  /** Returns the answer, or null without one. */
-  async #ask(path: string, body: unknown): Promise<ApiAnswer | null> {
+  /** Returns the answer, or null without one. An attempt with the same key may still count as running. */
+  async #ask(path: string, body: unknown, headers?: Record<string, string>): Promise<ApiAnswer | null> {
     try {
-      const answer = await this.#options.product.api('POST', path, body);
-      if (answer.status >= 300 && !AWAY.includes(answer.status))
+      const answer = await this.#options.product.api('POST', path, body, headers);
+      const isRunning = headers !== undefined && answer.status === CONFLICT;
+      if (answer.status >= 300 && !AWAY.includes(answer.status) && !isRunning)
         this.strangeAnswers.push(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
       return answer;
     } catch {

@@ -15,12 +15,18 @@ export abstract class RootApi {
   protected readonly answerMs: number = 15_000;
 
   /** Calls the API with the root key. Rejects only if no answer arrives. */
-  async api(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
+  async api(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<ApiAnswer> {
     const response = await fetch(`${this.url}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${this.rootKey}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(this.answerMs),
