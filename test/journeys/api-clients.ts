@@ -64,7 +64,7 @@ export class ApiClients {
 
   async #createAgents(): Promise<void> {
     for (let index = 0; !this.#isStopping; index++) {
-      const name = `Agent ${index} of run ${this.#options.run}`;
+      const name = `Agent ${index} of run ${this.#options.run}.`;
       const headers = { 'idempotency-key': name };
       for (let id: string | undefined; id === undefined; ) {
         const answer = await this.#ask('/v1/agent/agents', { name }, headers);
