@@ -1,6 +1,6 @@
 /** The pictures of docs/traces.md, and how they are compared with the trace of another call. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { rowsOf, waterfallOf } from './waterfall.ts';
+import { waterfallOf } from './waterfall.ts';
 
 /** The calls that are drawn. */
 export const PICTURES = {

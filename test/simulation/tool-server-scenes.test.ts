@@ -14,8 +14,7 @@ const resultsOf = ({ reports }: SimulatedCall) =>
     .flatMap((report): SessionItem[] => (report.type === 'items' ? report.items : []))
     .flatMap((item) => (item.type === 'tool_result' && item.tool_name.startsWith('desk_') ? [item] : []));
 
-const isChange = (error: string | null) =>
-  error?.startsWith('the tool has changed at its server') === true;
+const isChange = (error: string | null) => error?.startsWith('the tool has changed at its server') === true;
 const isCut = ({ served }: SimulatedCall, callId: string) => served?.server.cut.has(callId) === true;
 
 /** The tools were offered again after the server's death. */

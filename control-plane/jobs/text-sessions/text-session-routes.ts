@@ -33,6 +33,28 @@ const sessionsQuery = z.strictObject({
 
 /** Registers the routes. */
 export function registerTextSessionRoutes(app: ApiServer, context: Context): void {
+  registerCreation(app, context);
+  registerReading(app, context);
+
+  app.post(
+    '/v1/agent/text-sessions/:text_session_id/end',
+    {
+      config: { bodyOptional: true },
+      schema: { tags: ['text sessions'], params: sessionPath, response: { 204: z.undefined() } },
+    },
+    async (request, reply) => {
+      const { _id } = await findTextSession(
+        context,
+        callerOf(request).teamId,
+        request.params.text_session_id,
+      );
+      await endTextSession(context, _id, 'client');
+      return reply.code(204).send();
+    },
+  );
+}
+
+function registerCreation(app: ApiServer, context: Context): void {
   app.post(
     '/v1/agent/text-sessions',
     {
@@ -56,7 +78,9 @@ export function registerTextSessionRoutes(app: ApiServer, context: Context): voi
       return reply.code(201).send(toTextSessionRecord(session));
     },
   );
+}
 
+function registerReading(app: ApiServer, context: Context): void {
   app.get(
     '/v1/agent/text-sessions',
     {
@@ -98,23 +122,6 @@ export function registerTextSessionRoutes(app: ApiServer, context: Context): voi
       ]);
       const analysis = toAnalysis(session.analysis, sealerOf(context, session));
       return { ...toTextSessionRecord(session), items: [...earlier, ...items], analysis };
-    },
-  );
-
-  app.post(
-    '/v1/agent/text-sessions/:text_session_id/end',
-    {
-      config: { bodyOptional: true },
-      schema: { tags: ['text sessions'], params: sessionPath, response: { 204: z.undefined() } },
-    },
-    async (request, reply) => {
-      const { _id } = await findTextSession(
-        context,
-        callerOf(request).teamId,
-        request.params.text_session_id,
-      );
-      await endTextSession(context, _id, 'client');
-      return reply.code(204).send();
     },
   );
 }

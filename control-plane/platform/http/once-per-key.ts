@@ -130,8 +130,7 @@ export async function oncePerKey<Made>(
   } catch (error) {
     // The attempt considered dead is still running.
     if (isDuplicateKey(error)) throw fault('idempotency_key_conflict');
-    if (isRefusal(error))
-      await idempotencyKeys.deleteOne({ ...mine, state: 'in_flight' });
+    if (isRefusal(error)) await idempotencyKeys.deleteOne({ ...mine, state: 'in_flight' });
     throw error;
   }
   await done();
