@@ -12,6 +12,8 @@ const NOTICED_MS = 1_000;
 const FOUND_AGAIN_MS = 33_000;
 /** A changed list is read at most once a second, and the server takes a moment. */
 const READ_AGAIN_MS = 3_000;
+/** A server learns of an interruption at once by the request that closes, with sessions by one more request. */
+const toldWithinMs = ({ sessions }: ServedTools['server']) => (sessions ? 50 : 1);
 /** The longest result with the words that say it was cut. */
 const LONGEST_RESULT = LIMITS.serverResultBytes + 200;
 /** Words of a call that was given up although it made progress. */
@@ -81,7 +83,8 @@ function callViolations({ server }: ServedTools, { endedMs }: SimulatedCall): st
     if (server.isIn({ ...changed, fromMs: changed.fromMs + READ_AGAIN_MS }, atMs))
       found.push(`${tool} is called at ${atMs.toFixed(0)} although it is not as published`);
     if (endMs === null) found.push(`${callId} still runs after the call`);
-    else if (endedMs !== null && endMs > endedMs + 1) found.push(`${callId} was not told of the end`);
+    else if (endedMs !== null && endMs > endedMs + toldWithinMs(server))
+      found.push(`${callId} was not told of the end`);
     return found;
   });
 }
@@ -111,7 +114,10 @@ function resultViolations({ server }: ServedTools, call: SimulatedCall): string[
     const found: string[] = [];
     const atMs = Date.parse(created_at) - SIMULATED_EPOCH_MS;
     if (Buffer.byteLength(output ?? '') > LONGEST_RESULT) found.push(`${call_id} has too long a result`);
-    if (error === 'the caller interrupted' && (ran.endMs ?? Number.POSITIVE_INFINITY) > atMs + 1)
+    if (
+      error === 'the caller interrupted' &&
+      (ran.endMs ?? Number.POSITIVE_INFINITY) > atMs + toldWithinMs(server)
+    )
       found.push(`${call_id} goes on at the server after the interruption`);
     if (TIMED_OUT.test(error ?? '') && (server.scene === 'long' || server.scene === 'interrupted'))
       found.push(`${call_id} is given up although it makes progress`);
