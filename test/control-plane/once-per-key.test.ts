@@ -167,8 +167,11 @@ const countOf = ({ model }: Creation): Promise<number> =>
   // Every one of these has the team that owns it.
   (api.context.models[model] as Models['agents']).countDocuments({ team_id: user.teamId });
 
-const deleted = ({ model }: Creation, id: string) =>
-  (api.context.models[model] as Models['agents']).deleteOne({ _id: id });
+async function deleted({ model }: Creation, id: string): Promise<void> {
+  await (api.context.models[model] as Models['agents']).deleteOne({ _id: id });
+  // Rows of a batch are stored after it, and deleted with it.
+  await api.context.models.batchRows.deleteMany({ batch_id: id });
+}
 
 /** The key as a process leaves it that was killed before it had noted the result. */
 const killed = () =>

@@ -41,6 +41,10 @@ export interface FakeMcpServer {
   oauth: { readonly token: string; readonly issuer: string } | null;
   /** Tells the connected clients that the list has changed. */
   tellListChanged(): void;
+  /** Sessions that have not been ended. */
+  readonly openSessions: number;
+  /** Forgets every session, as a server does that was started again. */
+  forgetSessions(): void;
   close(): Promise<void>;
 }
 
@@ -63,7 +67,7 @@ export async function startMcpServer(
   const headers: IncomingMessage['headers'][] = [];
   const methods: string[] = [];
   const state = { tools, refusal: null as number | null, oauth: null as FakeMcpServer['oauth'] };
-  const { answer, tellListChanged } = era === 'sessions' ? sessions(state) : stateless(state);
+  const { answer, open, tellListChanged } = era === 'sessions' ? sessions(state) : stateless(state);
   const server = createServer((request, response) => {
     void bodyOf(request).then((body) => {
       if (state.oauth && !isAuthorised(request, response, state.oauth)) return undefined;
@@ -98,6 +102,10 @@ export async function startMcpServer(
       state.oauth = value;
     },
     tellListChanged,
+    get openSessions() {
+      return open.size;
+    },
+    forgetSessions: () => open.clear(),
     close,
   };
 }
@@ -132,10 +140,14 @@ function toolNamed(tools: readonly FakeTool[], name: string): FakeTool {
   return tool;
 }
 
-function sessions(state: { readonly tools: readonly FakeTool[] }): {
-  answer: Answer;
+interface Era {
+  readonly answer: Answer;
+  /** Open sessions, by id. */
+  readonly open: Map<string, unknown>;
   tellListChanged(): void;
-} {
+}
+
+function sessions(state: { readonly tools: readonly FakeTool[] }): Era {
   const open = new Map<string, { server: SessionServer; transport: StreamableHTTPServerTransport }>();
   const begin = async () => {
     const server = new SessionServer(
@@ -165,6 +177,7 @@ function sessions(state: { readonly tools: readonly FakeTool[] }): {
     return transport;
   };
   return {
+    open,
     answer: async (request, response, body) => {
       const id = request.headers['mcp-session-id'];
       const known = typeof id === 'string' ? open.get(id) : undefined;
@@ -177,10 +190,7 @@ function sessions(state: { readonly tools: readonly FakeTool[] }): {
   };
 }
 
-function stateless(state: { readonly tools: readonly FakeTool[] }): {
-  answer: Answer;
-  tellListChanged(): void;
-} {
+function stateless(state: { readonly tools: readonly FakeTool[] }): Era {
   const handler = createMcpHandler(() => {
     const server = new StatelessServer(
       { name: 'fake', version: '1' },
@@ -202,6 +212,7 @@ function stateless(state: { readonly tools: readonly FakeTool[] }): {
     return server;
   });
   return {
+    open: new Map(),
     answer: async (request, response, body) => {
       const gone = new AbortController();
       response.on('close', () => gone.abort());

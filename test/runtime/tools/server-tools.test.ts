@@ -246,20 +246,30 @@ describe('a tool server', () => {
     expect(names(runner)).toEqual([]);
   });
 
-  it('that has forgotten the session gets a new one', async () => {
+  it('that has forgotten the session runs the call in a new one', async () => {
+    let runs = 0;
+    const counted = { ...SLOTS, run: () => `run ${++runs}` };
+    const server = await serve('sessions', [counted]);
+    const { runner } = runnerOf([plannedServer(server.url, [counted])]);
+    await runner.run(call('desk_slots'), { signal: never() });
+    server.forgetSessions();
+    expect(await runner.run(call('desk_slots'), { signal: never() })).toMatchObject({
+      status: 'completed',
+      output: 'run 2',
+    });
+    expect(server.methods.filter((method) => method === 'initialize')).toHaveLength(2);
+  });
+
+  it('that knows no session is asked for a new one once, and the call fails', async () => {
     const server = await serve('sessions', [SLOTS]);
     const { runner } = runnerOf([plannedServer(server.url, [SLOTS])]);
     await runner.run(call('desk_slots', { day: 'Friday' }), { signal: never() });
     server.refusal = 404;
     expect(await runner.run(call('desk_slots', { day: 'Friday' }), { signal: never() })).toMatchObject({
       status: 'failed',
-      error: 'the server answered with HTTP 404',
+      error: 'the tool server cannot be reached at the moment',
     });
-    server.refusal = null;
-    await vi.waitFor(async () => {
-      const { status } = await runner.run(call('desk_slots', { day: 'Friday' }), { signal: never() });
-      expect(status).toBe('completed');
-    });
+    expect(server.methods.filter((method) => method === 'tools/call')).toHaveLength(2);
   });
 
   it('on a private address is not connected', async () => {
@@ -300,8 +310,35 @@ describe('a tool server', () => {
     const server = await serve('sessions', [SLOTS]);
     const { runner } = runnerOf([plannedServer(server.url, [SLOTS])]);
     await runner.run(call('desk_slots', { day: 'Friday' }), { signal: never() });
+    expect(server.openSessions).toBe(1);
     runner.close();
-    const { length } = server.headers;
-    await vi.waitFor(() => expect(server.headers.length).toBeGreaterThan(length));
+    await vi.waitFor(() => expect(server.openSessions).toBe(0));
+  });
+
+  it('is told the end of its session also if the conversation ends before it is connected', async () => {
+    const server = await serve('sessions', [SLOTS]);
+    const egress = createEgressGuard({ allow: ['127.0.0.1'], clock: systemClock });
+    const clock = new ManualClock();
+    const slow = {
+      fetch: async (...request: Parameters<typeof egress.fetch>) => {
+        const [, init] = request;
+        const isLast = String(init?.body).includes('notifications/initialized');
+        if (isLast) await clock.sleep(60_000, init?.signal ?? never());
+        return egress.fetch(...request);
+      },
+    };
+    const tools = new ServerTools({
+      servers: [plannedServer(server.url, [SLOTS])],
+      values: () => ({ variables: {}, systemVariables: testPlan().system_variables }),
+      egress: slow,
+      tokens: new McpTokens(clock),
+      clock,
+      logger: null,
+    });
+    opened.push(() => egress.close());
+    tools.start();
+    await vi.waitFor(() => expect(server.openSessions).toBe(1));
+    tools.close();
+    await vi.waitFor(() => expect(server.openSessions).toBe(0));
   });
 });
