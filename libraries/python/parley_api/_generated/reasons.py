@@ -10,6 +10,7 @@ ErrorReason = Literal[
     "destination_not_allowed",
     "idempotency_key_conflict",
     "idempotency_key_reuse",
+    "idempotency_key_unsupported",
     "insufficient_credit",
     "no_language_model",
     "number_inactive",

@@ -94,8 +94,8 @@ class Agents(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> api.Agent:
         """Create an agent. Creates an unpublished agent whose draft is the defaults with config applied on
-        top. Account key with beta access, otherwise 403. Not idempotent. 403 quota_reached at the team's
-        limit of agents; 422 for an invalid configuration.
+        top. Account key with beta access, otherwise 403. Idempotent for 24 h with Idempotency-Key. 403
+        quota_reached at the team's limit of agents; 422 for an invalid configuration.
         """
         call = Call(
             "POST",
@@ -105,6 +105,7 @@ class Agents(Resource):
                 "description": description,
                 "config": config,
             }),
+            takes_key=True,
         )
         return self._transport.json(call, options)
 
@@ -312,8 +313,8 @@ class Agents(Resource):
     ) -> Union[api.SessionCreateAnswerWebrtc, api.SessionCreateAnswerLivekit]:
         """Start a preview of an agent's draft. Creates a web session with the draft and returns the token to
         join it. Free, at most 10 minutes, no webhooks and not listed; tools make real requests. Account
-        key with beta access, otherwise 403. 404; 429 too_many_at_once, too_many_a_minute or
-        share_of_workers; 503.
+        key with beta access, otherwise 403. Not idempotent; an Idempotency-Key is refused. 404; 429
+        too_many_at_once, too_many_a_minute or share_of_workers; 503.
         """
         call = Call(
             "POST",
@@ -446,9 +447,9 @@ class Agents(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> api.AgentTestBatch:
         """Run tests against an agent's draft. Starts a batch of test_ids or, without them, of all attached
-        tests; text only. Account key with beta access. Not idempotent. 402 overdrawn; 403; 404; 409 with a
-        custom language model; 422 for unknown tests, none, or over 200 runs; 429 test_spending_reached,
-        too_many_at_once.
+        tests; text only. Account key with beta access. Idempotent for 24 h with Idempotency-Key. 402
+        overdrawn; 403; 404; 409 with a custom language model; 422 for unknown tests, none, or over 200
+        runs; 429 test_spending_reached, too_many_at_once.
         """
         call = Call(
             "POST",
@@ -457,6 +458,7 @@ class Agents(Resource):
                 "test_ids": test_ids,
                 "repeat_count": repeat_count,
             }),
+            takes_key=True,
         )
         return self._transport.json(call, options)
 
@@ -714,8 +716,9 @@ class BatchCalls(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> api.BatchCall:
         """Start a batch of calls. Calls every number of a list, in JSON or a form with `recipients` as CSV;
-        each call is charged as usual. Account key with beta access. Not idempotent. A list with errors
-        starts nothing: 422 names every faulty row. 403 or 429 at a limit; 404 and 409 as for one call.
+        each call is charged as usual. Account key with beta access. Idempotent for 24 h with
+        Idempotency-Key. A list with errors starts nothing: 422 names every faulty row. 403 or 429 at a
+        limit; 404 and 409 as for one call.
         """
         call = Call(
             "POST",
@@ -731,6 +734,7 @@ class BatchCalls(Resource):
                 "disclosure": disclosure,
                 "opt_out": opt_out,
             }),
+            takes_key=True,
         )
         return self._transport.json(call, options)
 
@@ -1017,7 +1021,8 @@ class Keys(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> api.KeyCreateAnswer:
         """Create an API key. Creates a key for the caller's account. The secret is returned only this once.
-        Any account key. Not idempotent. 403 quota_reached at the account's limit of keys.
+        Any account key. Not idempotent; an Idempotency-Key is refused. 403 quota_reached at the account's
+        limit of keys.
         """
         call = Call(
             "POST",
@@ -1087,8 +1092,9 @@ class KnowledgeSources(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> api.KnowledgeSource:
         """Upload a knowledge source. Stores and indexes a text file of at most 1 MiB; it is attached to no
-        agent yet. Account key with beta access, otherwise 403. Not idempotent. 400 if the file is too
-        large, empty or not UTF-8 text; 403 quota_reached or storage_full; 415 unless a form.
+        agent yet. Account key with beta access, otherwise 403. Idempotent for 24 h with Idempotency-Key.
+        400 if the file is too large, empty or not UTF-8 text; 403 quota_reached or storage_full; 415
+        unless a form.
         """
         call = Call(
             "POST",
@@ -1099,6 +1105,7 @@ class KnowledgeSources(Resource):
                 "description": description,
             }),
             is_form=True,
+            takes_key=True,
         )
         return self._transport.json(call, options)
 
@@ -1260,8 +1267,8 @@ class Operator(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> api.KeyCreateAnswer:
         """Create an API key for an account. Creates a key for the account in user_id. The secret is returned
-        only this once. Root key only. Not idempotent. 404 for an unknown account; 403 quota_reached at the
-        account's limit of keys.
+        only this once. Root key only. Not idempotent; an Idempotency-Key is refused. 404 for an unknown
+        account; 403 quota_reached at the account's limit of keys.
         """
         call = Call(
             "POST",
@@ -1391,7 +1398,8 @@ class Operator(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> api.OperatorCreateUserAnswer:
         """Create an account. Creates a user with a team, workspace and wallet of its own, posts the starting
-        credit and returns a first API key, shown only this once. Root key only. Not idempotent.
+        credit and returns a first API key, shown only this once. Root key only. Not idempotent; an
+        Idempotency-Key is refused.
         """
         call = Call(
             "POST",
@@ -1578,14 +1586,15 @@ class PhoneNumbers(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> api.PhoneNumber:
         """Buy or import a phone number. managed buys a number and charges its first day, refunded if the
-        purchase fails; sip imports one for free. Account key with beta access. 402 without credit; 403 at
-        the limit of numbers; 404 for an unknown agent; 409 if it is already on the platform; 502 if the
-        carrier fails.
+        purchase fails; sip imports one for free. Account key with beta access. Idempotent for 24 h with
+        Idempotency-Key. 402 without credit; 403 at the limit of numbers; 404 for an unknown agent; 409 if
+        it is already on the platform; 502 if the carrier fails.
         """
         call = Call(
             "POST",
             "/v1/agent/phone-numbers",
             body=body,
+            takes_key=True,
         )
         return self._transport.json(call, options)
 
@@ -1876,9 +1885,9 @@ class Sessions(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> Union[api.SessionCreateAnswerWebrtc, api.SessionCreateAnswerLivekit]:
         """Create a web session. Charges up front and returns a token to join before expires_at. Account key
-        with beta access, or none: then an Origin that a public agent allows. Not idempotent. 400 for an
-        override that is not allowed; 402 without credit; 403; 404; 409 if unpublished or archived; 429;
-        502; 503.
+        with beta access, or none: then an Origin that a public agent allows. Not idempotent; an
+        Idempotency-Key is refused. 400 for an override that is not allowed; 402 without credit; 403; 404;
+        409 if unpublished or archived; 429; 502; 503.
         """
         call = Call(
             "POST",
@@ -2035,9 +2044,9 @@ class Sessions(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> Union[api.SessionAddParticipantAnswerWebrtc, api.SessionAddParticipantAnswerLivekit]:
         """Add a colleague to a running call. Returns a token for the colleague's browser to listen to the
-        call and take it over. Costs nothing extra. Any account key. Not idempotent. 404; 409 before the
-        caller has joined, after the end, or at the limit of participants; 502 if the worker cannot be
-        reached.
+        call and take it over. Costs nothing extra. Any account key. Not idempotent; an Idempotency-Key is
+        refused. 404; 409 before the caller has joined, after the end, or at the limit of participants; 502
+        if the worker cannot be reached.
         """
         call = Call(
             "POST",
@@ -2387,9 +2396,9 @@ class Tests(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> api.Test:
         """Create an agent test. Creates a test of a reply, a tool call or a simulated conversation and
-        attaches it to agent_ids; nothing runs yet. Account key with beta access, otherwise 403. Not
-        idempotent. 403 quota_reached at the team's limit of tests; 422 for unknown agents or invalid
-        fields.
+        attaches it to agent_ids; nothing runs yet. Account key with beta access, otherwise 403. Idempotent
+        for 24 h with Idempotency-Key. 403 quota_reached at the team's limit of tests; 422 for unknown
+        agents or invalid fields.
         """
         call = Call(
             "POST",
@@ -2408,6 +2417,7 @@ class Tests(Resource):
                 "name": name,
                 "agent_ids": agent_ids,
             }),
+            takes_key=True,
         )
         return self._transport.json(call, options)
 
@@ -2535,9 +2545,9 @@ class TextSessions(Resource):
     ) -> api.TextSessionRow:
         """Create a text session. Begins a conversation in writing with the published version of the agent, or
         with continue_session_id goes on with an earlier call or text session of the same agent. Needs beta
-        access. Nothing is charged before a message. Not idempotent. 402 without credit for a message, 404
-        for an unknown agent or session, 409 if the agent is not published or archived, 429 at a limit of
-        the account.
+        access. Nothing is charged before a message. Idempotent for 24 h with Idempotency-Key. 402 without
+        credit for a message, 404 for an unknown agent or session, 409 if the agent is not published or
+        archived, 429 at a limit of the account.
         """
         call = Call(
             "POST",
@@ -2553,6 +2563,7 @@ class TextSessions(Resource):
                 "world_context": world_context,
                 "continue_session_id": continue_session_id,
             }),
+            takes_key=True,
         )
         return self._transport.json(call, options)
 
@@ -2659,9 +2670,9 @@ class ToolServers(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> api.ToolServer:
         """Create a tool server. Creates an MCP server whose tools agents may use, without connecting to it;
-        refresh reads its tools. Account key with beta access, otherwise 403. Not idempotent. 403
-        quota_reached at the team's limit of tool servers; 422 for a private or invalid URL or other
-        invalid fields.
+        refresh reads its tools. Account key with beta access, otherwise 403. Idempotent for 24 h with
+        Idempotency-Key. 403 quota_reached at the team's limit of tool servers; 422 for a private or
+        invalid URL or other invalid fields.
         """
         call = Call(
             "POST",
@@ -2675,6 +2686,7 @@ class ToolServers(Resource):
                 "background_tools": background_tools,
                 "timeout_seconds": timeout_seconds,
             }),
+            takes_key=True,
         )
         return self._transport.json(call, options)
 
@@ -2814,8 +2826,9 @@ class Tools(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> api.Tool:
         """Create a tool. Creates a webhook or client tool; attach it to an agent through the agent's
-        configuration. Account key with beta access, otherwise 403. Not idempotent. 403 quota_reached at
-        the team's limit of tools; 422 for a private or invalid URL or other invalid fields.
+        configuration. Account key with beta access, otherwise 403. Idempotent for 24 h with
+        Idempotency-Key. 403 quota_reached at the team's limit of tools; 422 for a private or invalid URL
+        or other invalid fields.
         """
         call = Call(
             "POST",
@@ -2836,6 +2849,7 @@ class Tools(Resource):
                 "expects_response": expects_response,
                 "execution_mode": execution_mode,
             }),
+            takes_key=True,
         )
         return self._transport.json(call, options)
 

@@ -42,11 +42,11 @@ export class Agents extends Resource {
 
   /**
    * Create an agent. Creates an unpublished agent whose draft is the defaults with config applied on top.
-   * Account key with beta access, otherwise 403. Not idempotent. 403 quota_reached at the team's limit of
-   * agents; 422 for an invalid configuration.
+   * Account key with beta access, otherwise 403. Idempotent for 24 h with Idempotency-Key. 403 quota_reached
+   * at the team's limit of agents; 422 for an invalid configuration.
    */
   create(body: Api.AgentCreateRequest, options: RequestOptions = {}): Promise<Api.Agent> {
-    const call: Call = { method: 'POST', path: '/v1/agent/agents', body };
+    const call: Call = { method: 'POST', path: '/v1/agent/agents', body, takesKey: true };
     return this.transport.json(call, options);
   }
 
@@ -161,7 +161,8 @@ export class Agents extends Resource {
   /**
    * Start a preview of an agent's draft. Creates a web session with the draft and returns the token to join
    * it. Free, at most 10 minutes, no webhooks and not listed; tools make real requests. Account key with
-   * beta access, otherwise 403. 404; 429 too_many_at_once, too_many_a_minute or share_of_workers; 503.
+   * beta access, otherwise 403. Not idempotent; an Idempotency-Key is refused. 404; 429 too_many_at_once,
+   * too_many_a_minute or share_of_workers; 503.
    */
   createPreviewSession(
     agentId: string,
@@ -260,16 +261,21 @@ export class Agents extends Resource {
 
   /**
    * Run tests against an agent's draft. Starts a batch of test_ids or, without them, of all attached tests;
-   * text only. Account key with beta access. Not idempotent. 402 overdrawn; 403; 404; 409 with a custom
-   * language model; 422 for unknown tests, none, or over 200 runs; 429 test_spending_reached,
-   * too_many_at_once.
+   * text only. Account key with beta access. Idempotent for 24 h with Idempotency-Key. 402 overdrawn; 403;
+   * 404; 409 with a custom language model; 422 for unknown tests, none, or over 200 runs; 429
+   * test_spending_reached, too_many_at_once.
    */
   runTests(
     agentId: string,
     body: Api.AgentRunTestsRequest = {},
     options: RequestOptions = {},
   ): Promise<Api.AgentTestBatch> {
-    const call: Call = { method: 'POST', path: route`/v1/agent/agents/${agentId}/tests/run`, body };
+    const call: Call = {
+      method: 'POST',
+      path: route`/v1/agent/agents/${agentId}/tests/run`,
+      body,
+      takesKey: true,
+    };
     return this.transport.json(call, options);
   }
 
@@ -438,14 +444,15 @@ export class BatchCalls extends Resource {
 
   /**
    * Start a batch of calls. Calls every number of a list, in JSON or a form with `recipients` as CSV; each
-   * call is charged as usual. Account key with beta access. Not idempotent. A list with errors starts
-   * nothing: 422 names every faulty row. 403 or 429 at a limit; 404 and 409 as for one call.
+   * call is charged as usual. Account key with beta access. Idempotent for 24 h with Idempotency-Key. A list
+   * with errors starts nothing: 422 names every faulty row. 403 or 429 at a limit; 404 and 409 as for one
+   * call.
    */
   create(
     body: Api.BatchCallCreateRequest,
     options: RequestOptions = {},
   ): Promise<Api.BatchCall> {
-    const call: Call = { method: 'POST', path: '/v1/agent/batch-calls', body };
+    const call: Call = { method: 'POST', path: '/v1/agent/batch-calls', body, takesKey: true };
     return this.transport.json(call, options);
   }
 
@@ -622,7 +629,8 @@ export class Keys extends Resource {
 
   /**
    * Create an API key. Creates a key for the caller's account. The secret is returned only this once. Any
-   * account key. Not idempotent. 403 quota_reached at the account's limit of keys.
+   * account key. Not idempotent; an Idempotency-Key is refused. 403 quota_reached at the account's limit of
+   * keys.
    */
   create(body: Api.KeyCreateRequest, options: RequestOptions = {}): Promise<Api.KeyCreateAnswer> {
     const call: Call = { method: 'POST', path: '/v1/keys', body };
@@ -656,14 +664,20 @@ export class KnowledgeSources extends Resource {
 
   /**
    * Upload a knowledge source. Stores and indexes a text file of at most 1 MiB; it is attached to no agent
-   * yet. Account key with beta access, otherwise 403. Not idempotent. 400 if the file is too large, empty or
-   * not UTF-8 text; 403 quota_reached or storage_full; 415 unless a form.
+   * yet. Account key with beta access, otherwise 403. Idempotent for 24 h with Idempotency-Key. 400 if the
+   * file is too large, empty or not UTF-8 text; 403 quota_reached or storage_full; 415 unless a form.
    */
   create(
     body: Api.KnowledgeSourceCreateRequest,
     options: RequestOptions = {},
   ): Promise<Api.KnowledgeSource> {
-    const call: Call = { method: 'POST', path: '/v1/agent/knowledge-sources', body, isForm: true };
+    const call: Call = {
+      method: 'POST',
+      path: '/v1/agent/knowledge-sources',
+      body,
+      isForm: true,
+      takesKey: true,
+    };
     return this.transport.json(call, options);
   }
 
@@ -777,8 +791,8 @@ export class Operator extends Resource {
 
   /**
    * Create an API key for an account. Creates a key for the account in user_id. The secret is returned only
-   * this once. Root key only. Not idempotent. 404 for an unknown account; 403 quota_reached at the account's
-   * limit of keys.
+   * this once. Root key only. Not idempotent; an Idempotency-Key is refused. 404 for an unknown account; 403
+   * quota_reached at the account's limit of keys.
    */
   createKey(
     body: Api.OperatorCreateKeyRequest,
@@ -868,7 +882,8 @@ export class Operator extends Resource {
 
   /**
    * Create an account. Creates a user with a team, workspace and wallet of its own, posts the starting
-   * credit and returns a first API key, shown only this once. Root key only. Not idempotent.
+   * credit and returns a first API key, shown only this once. Root key only. Not idempotent; an
+   * Idempotency-Key is refused.
    */
   createUser(
     body: Api.OperatorCreateUserRequest,
@@ -973,14 +988,15 @@ export class PhoneNumbers extends Resource {
 
   /**
    * Buy or import a phone number. managed buys a number and charges its first day, refunded if the purchase
-   * fails; sip imports one for free. Account key with beta access. 402 without credit; 403 at the limit of
-   * numbers; 404 for an unknown agent; 409 if it is already on the platform; 502 if the carrier fails.
+   * fails; sip imports one for free. Account key with beta access. Idempotent for 24 h with Idempotency-Key.
+   * 402 without credit; 403 at the limit of numbers; 404 for an unknown agent; 409 if it is already on the
+   * platform; 502 if the carrier fails.
    */
   create(
     body: Api.PhoneNumberCreateRequestManaged | Api.PhoneNumberCreateRequestSip,
     options: RequestOptions = {},
   ): Promise<Api.PhoneNumber> {
-    const call: Call = { method: 'POST', path: '/v1/agent/phone-numbers', body };
+    const call: Call = { method: 'POST', path: '/v1/agent/phone-numbers', body, takesKey: true };
     return this.transport.json(call, options);
   }
 
@@ -1136,8 +1152,9 @@ export class Sessions extends Resource {
 
   /**
    * Create a web session. Charges up front and returns a token to join before expires_at. Account key with
-   * beta access, or none: then an Origin that a public agent allows. Not idempotent. 400 for an override
-   * that is not allowed; 402 without credit; 403; 404; 409 if unpublished or archived; 429; 502; 503.
+   * beta access, or none: then an Origin that a public agent allows. Not idempotent; an Idempotency-Key is
+   * refused. 400 for an override that is not allowed; 402 without credit; 403; 404; 409 if unpublished or
+   * archived; 429; 502; 503.
    */
   create(body: Api.SessionCreateRequest, options: RequestOptions = {}): Promise<Api.SessionCreateAnswerWebrtc | Api.SessionCreateAnswerLivekit> {
     const call: Call = { method: 'POST', path: '/v1/agent/sessions', body };
@@ -1239,8 +1256,9 @@ export class Sessions extends Resource {
 
   /**
    * Add a colleague to a running call. Returns a token for the colleague's browser to listen to the call and
-   * take it over. Costs nothing extra. Any account key. Not idempotent. 404; 409 before the caller has
-   * joined, after the end, or at the limit of participants; 502 if the worker cannot be reached.
+   * take it over. Costs nothing extra. Any account key. Not idempotent; an Idempotency-Key is refused. 404;
+   * 409 before the caller has joined, after the end, or at the limit of participants; 502 if the worker
+   * cannot be reached.
    */
   addParticipant(
     sessionId: string,
@@ -1393,11 +1411,12 @@ export class Tests extends Resource {
 
   /**
    * Create an agent test. Creates a test of a reply, a tool call or a simulated conversation and attaches it
-   * to agent_ids; nothing runs yet. Account key with beta access, otherwise 403. Not idempotent. 403
-   * quota_reached at the team's limit of tests; 422 for unknown agents or invalid fields.
+   * to agent_ids; nothing runs yet. Account key with beta access, otherwise 403. Idempotent for 24 h with
+   * Idempotency-Key. 403 quota_reached at the team's limit of tests; 422 for unknown agents or invalid
+   * fields.
    */
   create(body: Api.TestCreateRequest, options: RequestOptions = {}): Promise<Api.Test> {
-    const call: Call = { method: 'POST', path: '/v1/agent/tests', body };
+    const call: Call = { method: 'POST', path: '/v1/agent/tests', body, takesKey: true };
     return this.transport.json(call, options);
   }
 
@@ -1451,14 +1470,15 @@ export class TextSessions extends Resource {
   /**
    * Create a text session. Begins a conversation in writing with the published version of the agent, or with
    * continue_session_id goes on with an earlier call or text session of the same agent. Needs beta access.
-   * Nothing is charged before a message. Not idempotent. 402 without credit for a message, 404 for an
-   * unknown agent or session, 409 if the agent is not published or archived, 429 at a limit of the account.
+   * Nothing is charged before a message. Idempotent for 24 h with Idempotency-Key. 402 without credit for a
+   * message, 404 for an unknown agent or session, 409 if the agent is not published or archived, 429 at a
+   * limit of the account.
    */
   create(
     body: Api.TextSessionCreateRequest,
     options: RequestOptions = {},
   ): Promise<Api.TextSessionRow> {
-    const call: Call = { method: 'POST', path: '/v1/agent/text-sessions', body };
+    const call: Call = { method: 'POST', path: '/v1/agent/text-sessions', body, takesKey: true };
     return this.transport.json(call, options);
   }
 
@@ -1527,14 +1547,15 @@ export class ToolServers extends Resource {
 
   /**
    * Create a tool server. Creates an MCP server whose tools agents may use, without connecting to it;
-   * refresh reads its tools. Account key with beta access, otherwise 403. Not idempotent. 403 quota_reached
-   * at the team's limit of tool servers; 422 for a private or invalid URL or other invalid fields.
+   * refresh reads its tools. Account key with beta access, otherwise 403. Idempotent for 24 h with
+   * Idempotency-Key. 403 quota_reached at the team's limit of tool servers; 422 for a private or invalid URL
+   * or other invalid fields.
    */
   create(
     body: Api.ToolServerCreateRequest,
     options: RequestOptions = {},
   ): Promise<Api.ToolServer> {
-    const call: Call = { method: 'POST', path: '/v1/agent/tool-servers', body };
+    const call: Call = { method: 'POST', path: '/v1/agent/tool-servers', body, takesKey: true };
     return this.transport.json(call, options);
   }
 
@@ -1608,11 +1629,12 @@ export class Tools extends Resource {
 
   /**
    * Create a tool. Creates a webhook or client tool; attach it to an agent through the agent's
-   * configuration. Account key with beta access, otherwise 403. Not idempotent. 403 quota_reached at the
-   * team's limit of tools; 422 for a private or invalid URL or other invalid fields.
+   * configuration. Account key with beta access, otherwise 403. Idempotent for 24 h with Idempotency-Key.
+   * 403 quota_reached at the team's limit of tools; 422 for a private or invalid URL or other invalid
+   * fields.
    */
   create(body: Api.ToolCreateRequest, options: RequestOptions = {}): Promise<Api.Tool> {
-    const call: Call = { method: 'POST', path: '/v1/agent/tools', body };
+    const call: Call = { method: 'POST', path: '/v1/agent/tools', body, takesKey: true };
     return this.transport.json(call, options);
   }
 
