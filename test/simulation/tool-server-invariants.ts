@@ -12,7 +12,7 @@ const NOTICED_MS = 1_000;
 const FOUND_AGAIN_MS = 33_000;
 /** A changed list is read at most once a second, and the server takes a moment. */
 const READ_AGAIN_MS = 3_000;
-/** A server learns of an interruption at once by the request that closes, with sessions by one more request. */
+/** A server learns of an interruption by the request that closes, or, with sessions, by one more request. */
 const toldWithinMs = ({ sessions }: ServedTools['server']) => (sessions ? 50 : 1);
 /** The longest result with the words that say it was cut. */
 const LONGEST_RESULT = LIMITS.serverResultBytes + 200;
