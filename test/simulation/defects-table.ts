@@ -38,7 +38,7 @@ const LOOP_TESTS = [
 ];
 
 const { values } = parseArgs({
-  options: { calls: { type: 'string', default: '300' }, only: { type: 'string' } },
+  options: { calls: { type: 'string', default: '600' }, only: { type: 'string' } },
 });
 const all = DEFECTS.filter(({ name }) => values.only === undefined || values.only.split(',').includes(name));
 const waiting = [...all];
