@@ -91,7 +91,9 @@ export async function createBatch(
     });
     if (matchedCount === 0) throw new Error('creating the batch took so long that it was given up');
   } catch (error) {
-    await removeBatch(context, batch);
+    // After this one was given up, a repeated request may have created the batch under the same id.
+    const isAnothers = await context.models.batchCalls.exists({ _id: id, created_at: { $ne: at } });
+    if (!isAnothers) await removeBatch(context, batch);
     throw error;
   }
   context.workSignals.notify('batch-calls');
