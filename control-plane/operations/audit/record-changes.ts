@@ -46,6 +46,7 @@ function isChange(request: FastifyRequest): boolean {
     route !== undefined &&
     !READS.has(request.method) &&
     config.isAudited !== false &&
+    !request.isRepetition &&
     !NOT_CONFIGURATION.test(route)
   );
 }

@@ -17,6 +17,10 @@ import { callerOf } from './auth.ts';
 import { InvalidRequest } from './problems.ts';
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** Its key has a result already, so it changed nothing. */
+    isRepetition: boolean;
+  }
   interface FastifyContextConfig {
     /** Its answer has a secret that is shown only once: a request with an Idempotency-Key is refused. */
     refusesKey?: boolean;
@@ -67,12 +71,15 @@ export interface KeyedRequest {
   readonly asks: unknown;
   /** The parts of a list that is too long to be hashed at once. */
   readonly parts?: Iterable<unknown>;
+  /** The key has a result already. */
+  readonly onRepetition?: () => void;
 }
 
 interface Claim {
   readonly madeId: string;
-  /** An earlier request has already made it. */
-  readonly isMade: boolean;
+  /** Who has made it: no request so far, one that did not note it, or one that did. */
+  readonly state: 'not_made' | 'made' | 'done';
+  readonly leaseUntil: Date;
 }
 
 /** A claim of a key that is to be taken. */
@@ -96,7 +103,10 @@ export function makeOnce<Made>(
   if (typeof key !== 'string') return work.make(newId());
   const { body, params, routeOptions } = request;
   const asks = { route: routeOptions.url, params, body };
-  return oncePerKey(context, { teamId: callerOf(request).teamId, key, asks, parts }, work);
+  const onRepetition = () => {
+    request.isRepetition = true;
+  };
+  return oncePerKey(context, { teamId: callerOf(request).teamId, key, asks, parts, onRepetition }, work);
 }
 
 /** Throws `idempotency_key_unsupported` if a request has a key that its route must not take. */
@@ -111,16 +121,20 @@ export function refuseKey({ headers, routeOptions }: FastifyRequest): void {
  */
 export async function oncePerKey<Made>(
   context: Context,
-  { teamId, key, asks, parts = [] }: KeyedRequest,
+  { teamId, key, asks, parts = [], onRepetition }: KeyedRequest,
   work: KeyedWork<Made>,
 ): Promise<Made> {
   const { idempotencyKeys } = context.models;
   const bodyHash = await runInTurns(hashing(asks, parts));
   const wanted = { id: `${teamId}:${key}`, bodyHash, leaseMs: work.leaseMs ?? LEASE_MS };
   const claim = await claimKey(context, wanted, work);
+  if (claim.state === 'done') {
+    onRepetition?.();
+    return work.find(claim.madeId);
+  }
   const mine = { _id: wanted.id, session_id: claim.madeId };
   const done = () => idempotencyKeys.updateOne(mine, { $set: { state: 'done' } });
-  if (claim.isMade) {
+  if (claim.state === 'made') {
     await done();
     return work.find(claim.madeId);
   }
@@ -130,7 +144,9 @@ export async function oncePerKey<Made>(
   } catch (error) {
     // The attempt considered dead is still running.
     if (isDuplicateKey(error)) throw fault('idempotency_key_conflict');
-    if (isRefusal(error)) await idempotencyKeys.deleteOne({ ...mine, state: 'in_flight' });
+    // With the lease: a later request may have taken the key, and still be at work.
+    if (isRefusal(error))
+      await idempotencyKeys.deleteOne({ ...mine, state: 'in_flight', lease_until: claim.leaseUntil });
     throw error;
   }
   await done();
@@ -144,7 +160,7 @@ async function claimKey<Made>(context: Context, wanted: Wanted, work: KeyedWork<
     const fresh = freshKey(context, wanted);
     try {
       await idempotencyKeys.create(fresh);
-      return { madeId: fresh.session_id, isMade: false };
+      return { madeId: fresh.session_id, state: 'not_made', leaseUntil: fresh.lease_until };
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
     }
@@ -165,16 +181,18 @@ async function claimStoredKey<Made>(
   work: KeyedWork<Made>,
 ): Promise<Claim> {
   if (stored.body_hash !== wanted.bodyHash) throw fault('idempotency_key_reuse');
-  if (stored.state === 'done') return { madeId: stored.session_id, isMade: true };
+  if (stored.state === 'done')
+    return { madeId: stored.session_id, state: 'done', leaseUntil: stored.lease_until };
   if (stored.lease_until > now(context)) throw fault('idempotency_key_conflict');
   const left = await (work.leftBy?.(stored.session_id) ?? isFound(work, stored.session_id));
   const madeId = left === 'given_up' ? newId() : stored.session_id;
+  const leaseUntil = leaseFrom(context, wanted);
   const taken = await context.models.idempotencyKeys.updateOne(
     { _id: stored._id, state: 'in_flight', lease_until: stored.lease_until },
-    { $set: { session_id: madeId, lease_until: leaseFrom(context, wanted) } },
+    { $set: { session_id: madeId, lease_until: leaseUntil } },
   );
   if (taken.modifiedCount === 0) throw fault('idempotency_key_conflict');
-  return { madeId, isMade: left === 'made' };
+  return { madeId, state: left === 'made' ? 'made' : 'not_made', leaseUntil };
 }
 
 /** Whether nothing was made, for certain. */

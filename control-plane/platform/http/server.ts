@@ -119,6 +119,7 @@ function noCompiler(): never {
 function addHooks(app: ApiServer, context: Context): void {
   app.decorateRequest('caller', null);
   app.decorateRequest('createdSession', null);
+  app.decorateRequest('isRepetition', false);
   const authenticate = createAuthentication(context);
   // Repeated at each stage: reading a body takes time, in which other requests may have started.
   const noteActivity = (request: FastifyRequest) =>
