@@ -149,8 +149,8 @@ export async function buyNumber(
 }
 
 /**
- * What an interrupted purchase or import has left: the number, nothing, or one that was not bought. Throws
- * `idempotency_key_conflict` while the purchase may still be completed.
+ * What an interrupted purchase or import has left: the number, even if it has been released since, nothing,
+ * or one that was not bought. Throws `idempotency_key_conflict` while the purchase may still be completed.
  */
 export async function leftByPurchase(
   { models }: Pick<Context, 'models'>,
@@ -159,7 +159,7 @@ export async function leftByPurchase(
   const number = await models.numbers.findById(numberId, { status: 1 }).lean<NumberDocument>();
   if (number?.status === 'provisioning') throw fault('idempotency_key_conflict');
   if (!number) return 'nothing';
-  return number.status === 'active' ? 'made' : 'given_up';
+  return number.status === 'error' ? 'given_up' : 'made';
 }
 
 /** Completes an interrupted purchase or import. Every step is idempotent. */
