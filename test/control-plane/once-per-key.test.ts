@@ -1,5 +1,7 @@
 /** Requests with an Idempotency-Key, on every route that knows one, and on those that refuse it. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { fault } from '#config/errors.ts';
+import { oncePerKey } from '#control-plane/platform/http/once-per-key.ts';
 import type { Models } from '#control-plane/platform/store/models.ts';
 import type { TestResponse, TestUser } from './test-api.ts';
 import { openTestCalls, type TestCalls } from './test-calls.ts';
@@ -276,6 +278,69 @@ describe('an Idempotency-Key', () => {
     const { agent_id } = (await send(AGENTS, { name: 'Ada' })).body;
     await api.request('PATCH', `/v1/agent/agents/${agent_id}`, { key: user.key, body: { name: 'Eve' } });
     expect((await send(AGENTS, { name: 'Ada' })).body).toMatchObject({ agent_id, name: 'Eve' });
+  });
+
+  it('has one change in the audit log, however often its request is repeated', async () => {
+    await send(AGENTS, { name: 'Ada' });
+    const changes = () => api.context.models.auditLog.countDocuments({ team_id: user.teamId });
+    const before = await changes();
+    expect((await send(AGENTS, { name: 'Ada' })).status).toBe(201);
+    expect(await changes()).toBe(before);
+  });
+
+  it('makes no other number after its own was released, even if its process was killed', async () => {
+    const numbers = { url: '/v1/agent/phone-numbers' };
+    const body = imported();
+    const { phone_number_id } = (await send(numbers, body)).body;
+    await killed();
+    await api.request('DELETE', `/v1/agent/phone-numbers/${phone_number_id}`, { key: user.key });
+    await api.clock.advance(120_000);
+    expect((await send(numbers, body)).status).toBe(404);
+  });
+
+  it('is not released by a request that was considered dead, and is refused late', async () => {
+    const [slow, next] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+    const request = { teamId: user.teamId, key: KEY, asks: 'a thing' };
+    const attempt = (make: () => Promise<string>) =>
+      oncePerKey(api.context, request, { make, find: async (id) => id, leftBy: async () => 'nothing' });
+    const until = (state: object) =>
+      vi.waitFor(async () =>
+        expect(await api.context.models.idempotencyKeys.countDocuments(state)).toBeGreaterThan(0),
+      );
+    const late = attempt(() => slow.promise);
+    const ofTeam = { _id: `${user.teamId}:${KEY}` };
+    await until(ofTeam);
+    await api.clock.advance(30_000);
+    const second = attempt(() => next.promise);
+    await until({ ...ofTeam, lease_until: { $gt: new Date(api.clock.wallTime()) } });
+    slow.reject(fault('conflict'));
+    await expect(late).rejects.toThrow();
+    await expect(attempt(async () => 'a third thing')).rejects.toMatchObject({
+      code: 'idempotency_key_conflict',
+    });
+    next.resolve('the thing');
+    expect(await second).toBe('the thing');
+  });
+
+  it('keeps its batch of calls when the request that was given up goes on', async () => {
+    const batches = { url: '/v1/agent/batch-calls' };
+    const { models } = api.context;
+    const [frozen, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const { collection } = models.batchRows;
+    const insertMany = collection.insertMany.bind(collection);
+    vi.spyOn(collection, 'insertMany').mockImplementationOnce(async (...rows) => {
+      frozen.resolve();
+      await goesOn.promise;
+      return insertMany(...rows);
+    });
+    const first = send(batches, batch('+14155550124'));
+    await frozen.promise;
+    await models.batchCalls.deleteMany({ team_id: user.teamId });
+    await api.clock.advance(120_000);
+    const again = await send(batches, batch('+14155550124'));
+    goesOn.resolve();
+    expect([again.status, (await first).status]).toEqual([201, 409]);
+    expect(await models.batchRows.countDocuments({ batch_id: again.body.batch_call_id })).toBe(2);
   });
 
   it('starts the tests of an agent once', async () => {
