@@ -322,6 +322,16 @@ describe('an Idempotency-Key', () => {
     expect(await second).toBe('the thing');
   });
 
+  it('is no conflict for the request whose own claim reached the store twice', async () => {
+    const keys = api.context.models.idempotencyKeys;
+    const create = keys.create.bind(keys) as (stored: object) => Promise<unknown>;
+    vi.spyOn(keys, 'create').mockImplementationOnce((async (stored: object) => {
+      await create(stored);
+      await create(stored);
+    }) as never);
+    expect((await send(AGENTS, { name: 'Ada' })).status).toBe(201);
+  });
+
   it('keeps its batch of calls when the request that was given up goes on', async () => {
     const batches = { url: '/v1/agent/batch-calls' };
     const { models } = api.context;

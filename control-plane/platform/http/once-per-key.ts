@@ -158,14 +158,17 @@ async function claimKey<Made>(context: Context, wanted: Wanted, work: KeyedWork<
   const { id } = wanted;
   for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt++) {
     const fresh = freshKey(context, wanted);
+    const claim = { madeId: fresh.session_id, state: 'not_made', leaseUntil: fresh.lease_until } as const;
     try {
       await idempotencyKeys.create(fresh);
-      return { madeId: fresh.session_id, state: 'not_made', leaseUntil: fresh.lease_until };
+      return claim;
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
     }
     const stored = await idempotencyKeys.findById(id).lean<IdempotencyDocument>();
     if (!stored) continue;
+    // This write itself was repeated on its way to the store.
+    if (stored.session_id === fresh.session_id) return claim;
     // The TTL index deletes keys up to a minute late.
     if (stored.expires_at <= now(context))
       await idempotencyKeys.deleteOne({ _id: id, expires_at: stored.expires_at });
