@@ -254,6 +254,13 @@ describe('an Idempotency-Key', () => {
     expect([other.status, other.body.reason]).toEqual([422, 'idempotency_key_reuse']);
   });
 
+  it.each([
+    [255, 201],
+    [256, 422],
+  ])('of %i characters is answered with %i', async (length, status) => {
+    expect((await send(AGENTS, { name: 'Ada' }, { as: 'k'.repeat(length) })).status).toBe(status);
+  });
+
   it('belongs to its account', async () => {
     const first = await send(AGENTS, { name: 'Ada' });
     const { key } = await api.createUser();
