@@ -319,11 +319,15 @@ describe('a tool server', () => {
     const server = await serve('sessions', [SLOTS]);
     const egress = createEgressGuard({ allow: ['127.0.0.1'], clock: systemClock });
     const clock = new ManualClock();
+    const known = Promise.withResolvers<void>();
     const slow = {
       fetch: async (...request: Parameters<typeof egress.fetch>) => {
         const [, init] = request;
         const isLast = String(init?.body).includes('notifications/initialized');
-        if (isLast) await clock.sleep(60_000, init?.signal ?? never());
+        if (isLast) {
+          known.resolve();
+          await clock.sleep(60_000, init?.signal ?? never());
+        }
         return egress.fetch(...request);
       },
     };
@@ -337,7 +341,8 @@ describe('a tool server', () => {
     });
     opened.push(() => egress.close());
     tools.start();
-    await vi.waitFor(() => expect(server.openSessions).toBe(1));
+    await known.promise;
+    expect(server.openSessions).toBe(1);
     tools.close();
     await vi.waitFor(() => expect(server.openSessions).toBe(0));
   });
