@@ -153,6 +153,11 @@ const FAULTS = {
     status: 409,
     message: 'The call was recorded by another version of Parley, so it cannot be replayed',
   },
+  flight_log_unreadable: {
+    status: 409,
+    message: 'The flight log of the call is longer than {limit} bytes, damaged or incomplete',
+    reason: 'flight_log_unreadable',
+  },
   top_up_key_reused: { status: 409, message: 'This idempotency_key was used with another amount' },
   text_session_ended: {
     status: 409,

@@ -93,6 +93,11 @@ export const LIMITS = {
   tuningsAtOnce: 1,
   tuningsPerMinute: 6,
   tunedCalls: 200,
+  /** our choice: as of a tuning, for the thread that replays one call */
+  replaysAtOnce: 2,
+  replaysPerMinute: 30,
+  /** our choice: flight log of one call that a worker replays or tunes */
+  replayedLogBytes: 8 * 1_048_576,
   testAgents: 100,
   testRunsPerBatch: 200,
   /** our choice: regular expressions of one test */

@@ -20,18 +20,13 @@ export interface TuningRequest {
   readonly logs: readonly string[];
 }
 
-/** Runs the call again. Rejects when the log belongs to another version of the turn machine. */
-export function replayInThread(request: ReplayRequest): Promise<ReplayOutcome> {
-  return resultOf(threadOf('replay', new URL('./replay-thread-entry.ts', import.meta.url), request));
-}
-
-/** The control plane waits no longer for the counts, so that going on would be of no use. */
-const LONGEST_TUNING_MS = 30_000;
+/** The control plane waits no longer for the answer, so that going on would be of no use. */
+const LONGEST_MS = 30_000;
 /** Further requests that wait for the thread of another; each holds some megabytes. */
 const MOST_WAITING = 4;
 
-/** Judges pauses in a thread, for one request after another: the calls of this worker need the processor. */
-export class TuningThread {
+/** Replays calls in a thread, for one request after another: the calls of this worker need the processor. */
+export class ReplayThread {
   readonly #clock: Clock;
   #requests = 0;
   #last: Promise<unknown> = Promise.resolve();
@@ -44,11 +39,22 @@ export class TuningThread {
    * Judges the pauses of the calls under all candidate settings. Rejects with `Fault('no_capacity')` when too
    * many others wait, and with an error when it takes too long, the time waited included.
    */
-  async tally({ logs }: TuningRequest): Promise<PauseTally> {
+  tally(request: TuningRequest): Promise<PauseTally> {
+    const entry = new URL('./tuning-thread-entry.ts', import.meta.url);
+    return this.#inTurn(() => threadOf('tuning', entry, request));
+  }
+
+  /** Runs a call again. Rejects as `tally` does, and when the log belongs to another version. */
+  replay(request: ReplayRequest): Promise<ReplayOutcome> {
+    const entry = new URL('./replay-thread-entry.ts', import.meta.url);
+    return this.#inTurn(() => threadOf('replay', entry, request));
+  }
+
+  async #inTurn<Result>(start: () => Worker): Promise<Result> {
     if (this.#requests > MOST_WAITING) throw fault('no_capacity');
-    const untilMs = this.#clock.now() + LONGEST_TUNING_MS;
+    const untilMs = this.#clock.now() + LONGEST_MS;
     this.#requests += 1;
-    const result = this.#last.then(() => tallyUntil(logs, untilMs, this.#clock));
+    const result = this.#last.then(() => resultUntil<Result>(untilMs, this.#clock, start));
     this.#last = result.catch(() => undefined);
     return result.finally(() => {
       this.#requests -= 1;
@@ -56,12 +62,12 @@ export class TuningThread {
   }
 }
 
-async function tallyUntil(logs: readonly string[], untilMs: number, clock: Clock): Promise<PauseTally> {
+async function resultUntil<Result>(untilMs: number, clock: Clock, start: () => Worker): Promise<Result> {
   const leftMs = untilMs - clock.now();
   if (leftMs <= 0) throw new Error('the time was over before its turn');
-  const thread = threadOf('tuning', new URL('./tuning-thread-entry.ts', import.meta.url), { logs });
+  const thread = start();
   const timer = clock.after(leftMs, () => void thread.terminate());
-  return resultOf<PauseTally>(thread).finally(() => timer.cancel());
+  return resultOf<Result>(thread).finally(() => timer.cancel());
 }
 
 function threadOf(name: string, entry: URL, workerData: ReplayRequest | TuningRequest): Worker {

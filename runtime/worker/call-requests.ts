@@ -10,12 +10,7 @@ import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { ControlMessage, ControlRequest, WorkerAnswer } from '#protocol/worker-link.ts';
 import { suggestAgent } from '../agent-tests/suggest-agent.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
-import {
-  type ReplayRequest,
-  replayInThread,
-  type TuningRequest,
-  TuningThread,
-} from '../replay/replay-request.ts';
+import { type ReplayRequest, ReplayThread, type TuningRequest } from '../replay/replay-request.ts';
 import type { JobTable } from './job-table.ts';
 import { openParticipantLeg } from './participant-leg.ts';
 import type { PlanEngines } from './plan-engines.ts';
@@ -42,11 +37,14 @@ const CALLER_LOOK_MS = 100;
 /** Answers each request once. */
 export class CallRequests {
   readonly #deps: CallRequestsDeps;
-  readonly #tuning: TuningThread;
+  readonly #tunings: ReplayThread;
+  /** A replay waits for no tuning: it is done in a second or two. */
+  readonly #replays: ReplayThread;
 
   constructor(deps: CallRequestsDeps) {
     this.#deps = deps;
-    this.#tuning = new TuningThread(deps.clock);
+    this.#tunings = new ReplayThread(deps.clock);
+    this.#replays = new ReplayThread(deps.clock);
   }
 
   /** Never rejects. */
@@ -153,17 +151,17 @@ export class CallRequests {
 
   async #replay(request: ReplayRequest): Promise<WorkerAnswer> {
     try {
-      return { ok: true, value: await replayInThread(request) };
+      return { ok: true, value: await this.#replays.replay(request) };
     } catch (error) {
       this.#deps.logger.info({ err: error }, 'call could not be replayed');
       const message = error instanceof Error ? error.message : 'replay failed';
-      return { ok: false, code: 'not_replayable', message };
+      return { ok: false, code: error instanceof Fault ? error.code : 'not_replayable', message };
     }
   }
 
   async #judgePauses(request: TuningRequest): Promise<WorkerAnswer> {
     try {
-      return { ok: true, value: await this.#tuning.tally(request) };
+      return { ok: true, value: await this.#tunings.tally(request) };
     } catch (error) {
       this.#deps.logger.warn({ err: error, calls: request.logs.length }, 'pauses could not be judged');
       return failureOf(error, 'the pauses could not be judged');

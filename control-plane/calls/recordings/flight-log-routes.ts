@@ -4,13 +4,15 @@
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
+import { LIMITS } from '#config/limits.ts';
 import { replayOutcome, replaySettings } from '#protocol/replay.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
+import { runningCallsAgain } from '../../platform/limits/request-places.ts';
 import { isLive } from '../../platform/store/session-status.ts';
 import { findSession } from '../sessions/find-session.ts';
-import { readFlightLog } from './recording-store.ts';
+import { readFlightLog, readWholeFlightLog } from './recording-store.ts';
 
 const sessionPath = z.object({ session_id: z.string() });
 
@@ -37,15 +39,19 @@ export function registerFlightLogRoutes(app: ApiServer, context: Context): void 
         response: { 200: replayOutcome },
       },
     },
-    async (request, reply) => {
-      const session = await findSession(context, callerOf(request).teamId, request.params.session_id);
+    async (request) => {
+      const caller = callerOf(request);
+      const session = await findSession(context, caller.teamId, request.params.session_id);
       if (isLive(session.status))
         throw fault('conflict', {
           detail: 'The call is still running; it can be replayed once it has ended',
         });
-      const log = await readFlightLog(context, session);
-      if (log.length === 0) throw fault('not_found');
-      return reply.send(await context.dispatch.replay(log.toString('utf8'), request.body.conversation));
+      return runningCallsAgain(context, caller, 'replays', async () => {
+        const log = await readWholeFlightLog(context, session, LIMITS.replayedLogBytes);
+        if (!log) throw fault('flight_log_unreadable', { limit: LIMITS.replayedLogBytes });
+        if (log.length === 0) throw fault('not_found');
+        return context.dispatch.replay(log.toString('utf8'), request.body.conversation);
+      });
     },
   );
 }

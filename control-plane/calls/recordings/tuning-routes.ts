@@ -9,7 +9,7 @@ import { findAgent } from '../../catalogue/agents/agent-store.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { tuning } from '../../platform/limits/request-places.ts';
+import { runningCallsAgain } from '../../platform/limits/request-places.ts';
 import { findSessionPage } from '../../platform/store/find-session-page.ts';
 import { UNDER_WAY_STATUSES } from '../../platform/store/session-status.ts';
 import { DETAIL_FIELDS } from '../sessions/session-record.ts';
@@ -19,9 +19,8 @@ import { resultOf } from './tuning.ts';
 const DEFAULT_CALLS = 50;
 /** Calls without a log are passed over; so many are looked at for each that is wanted. */
 const LOOKED_AT_PER_CALL = 4;
-/** Text of the logs of one tuning, of one call, and of what a worker is asked to judge at once; bytes. */
+/** Text of the logs of one tuning, and of what a worker is asked to judge at once; bytes. */
 const MOST_BYTES = 32 * 1_048_576;
-const MOST_CALL_BYTES = 8 * 1_048_576;
 const BYTES_AT_ONCE = 2 * 1_048_576;
 /**
  * No more calls are read after this time. A worker may then judge for as long again, and gateways close a
@@ -62,7 +61,8 @@ export function registerTuningRoutes(app: ApiServer, context: Context): void {
       const agent = await findAgent(context, teamId, request.params.agent_id);
       const untilMs = context.clock.now() + LONGEST_MS;
       const wanted = { teamId, agentId: agent._id, calls: request.query.calls, untilMs };
-      return resultOf(await tuning(context, caller, () => judgeCalls(context, wanted)));
+      const tally = await runningCallsAgain(context, caller, 'tunings', () => judgeCalls(context, wanted));
+      return resultOf(tally);
     },
   );
 }
@@ -123,7 +123,7 @@ async function* logsOf(context: Context, wanted: Wanted): AsyncGenerator<Buffer>
     const page = await findSessionPage(context, { filter, query, without });
     for (const session of page.rows) {
       if (isLate(context, wanted)) return;
-      const log = await readWholeFlightLog(context, session, MOST_CALL_BYTES);
+      const log = await readWholeFlightLog(context, session, LIMITS.replayedLogBytes);
       if (log && log.byteLength > 0) yield log;
     }
     unseen -= page.rows.length;

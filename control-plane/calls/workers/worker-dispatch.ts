@@ -187,7 +187,7 @@ export class WorkerDispatch implements Dispatch {
 
   async replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome> {
     const result = await this.#askAny({ type: 'replay', request_id: randomUUID(), log, settings });
-    if (result?.ok === false) throw fault('not_replayable');
+    if (result?.ok === false) throw fault(result.code === 'no_capacity' ? 'no_capacity' : 'not_replayable');
     const outcome = replayOutcome.safeParse(result?.value);
     if (!outcome.success) throw fault('gateway_unreachable');
     return outcome.data;

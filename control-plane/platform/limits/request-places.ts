@@ -37,6 +37,7 @@ interface InProgress {
   readonly serverTests: Map<string, number>;
   readonly suggestions: Map<string, number>;
   readonly tunings: Map<string, number>;
+  readonly replays: Map<string, number>;
   /** Callers whose request already has its speech place. */
   readonly admitted: WeakSet<Pick<Caller, 'userId'>>;
 }
@@ -58,6 +59,7 @@ function inProgress({ ledger, clock, settings }: Parts): InProgress {
     serverTests: new Map(),
     suggestions: new Map(),
     tunings: new Map(),
+    replays: new Map(),
     admitted: new WeakSet(),
   };
   all.set(ledger, known);
@@ -165,25 +167,29 @@ export async function suggesting<Answer>(
   return ask().finally(leave);
 }
 
+/** What runs ended calls again, each in a thread of a worker. */
+const RUN_AGAIN = {
+  tunings: { atOnce: LIMITS.tuningsAtOnce, aMinute: LIMITS.tuningsPerMinute, what: 'tunings of agents' },
+  replays: { atOnce: LIMITS.replaysAtOnce, aMinute: LIMITS.replaysPerMinute, what: 'replays of calls' },
+} as const;
+
 /**
- * Judges other settings on an account's calls, using its one place. Throws `too_many_at_once`,
- * `too_many_a_minute`, and whatever `judge` throws.
+ * Runs ended calls of an account again, using one of its places for it. Throws `too_many_at_once`,
+ * `too_many_a_minute`, and whatever `run` throws.
  */
-export async function tuning<Answer>(
+export async function runningCallsAgain<Answer>(
   context: Parts,
   { teamId }: Caller,
-  judge: () => Promise<Answer>,
+  kind: keyof typeof RUN_AGAIN,
+  run: () => Promise<Answer>,
 ): Promise<Answer> {
-  await requireRate(context, {
-    key: `tunings:${teamId}`,
-    limit: LIMITS.tuningsPerMinute,
-    what: 'tunings of agents',
+  const { atOnce, aMinute, what } = RUN_AGAIN[kind];
+  await requireRate(context, { key: `${kind}:${teamId}`, limit: aMinute, what });
+  const leave = takePlace(inProgress(context)[kind], teamId, {
+    limit: atOnce,
+    what: `${what} in progress`,
   });
-  const leave = takePlace(inProgress(context).tunings, teamId, {
-    limit: LIMITS.tuningsAtOnce,
-    what: 'tunings of agents in progress',
-  });
-  return judge().finally(leave);
+  return run().finally(leave);
 }
 
 /** Throws `overdrawn` if the account is further below zero than the operator allows. */

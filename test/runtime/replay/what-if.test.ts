@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addTallies } from '#protocol/tuning.ts';
-import { TuningThread } from '#runtime/replay/replay-request.ts';
+import { ReplayThread } from '#runtime/replay/replay-request.ts';
 import { tallyLogs, tallyPart } from '#runtime/replay/tuning.ts';
 import { firstDivergence } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
@@ -91,19 +91,33 @@ describe('tuning', () => {
   it('is given up when the control plane waits no longer', async () => {
     const log = Buffer.concat([...(await simulateCall(1)).flightLog]).toString();
     const clock = new ManualClock();
-    const tally = new TuningThread(clock).tally({ logs: [log] });
+    const tally = new ReplayThread(clock).tally({ logs: [log] });
     const refused = expect(tally).rejects.toThrow('ended without a result');
     await clock.advance(30_000);
     await refused;
   });
 
   it('has one thread, and refuses a request when too many wait for it', async () => {
-    const thread = new TuningThread(new ManualClock());
+    const thread = new ReplayThread(new ManualClock());
     const all = Array.from({ length: 6 }, () => thread.tally({ logs: [] }));
     const settled = await Promise.allSettled(all);
     expect(settled.map(({ status }) => status)).toEqual([...Array(5).fill('fulfilled'), 'rejected']);
     await expect(all[5]).rejects.toMatchObject({ code: 'no_capacity' });
     expect((await thread.tally({ logs: [] })).calls).toBe(0);
+  });
+
+  it('waits for its turn with the replays of calls, which are given up like it', async () => {
+    const log = Buffer.concat([...(await simulateCall(1)).flightLog]).toString();
+    const thread = new ReplayThread(new ManualClock());
+    const replays = Array.from({ length: 6 }, () => thread.replay({ log, settings: {} }));
+    const settled = await Promise.allSettled(replays);
+    expect(settled.map(({ status }) => status)).toEqual([...Array(5).fill('fulfilled'), 'rejected']);
+    expect(await replays[0]).toEqual({ divergence: null });
+    const clock = new ManualClock();
+    const late = new ReplayThread(clock).replay({ log, settings: {} });
+    const refused = expect(late).rejects.toThrow('ended without a result');
+    await clock.advance(30_000);
+    await refused;
   });
 
   it('counts a call once that two workers had', async () => {

@@ -1,4 +1,4 @@
-/** Tuning of an agent over the API and as a tool of the MCP server. */
+/** Tuning of an agent over the API and as a tool of the MCP server, and the limits it shares with a replay. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { recommend } from '#control-plane/calls/recordings/tuning.ts';
@@ -165,6 +165,52 @@ describe('the tuning of an agent', () => {
     const statuses: number[] = [];
     for (let times = 0; times < 7; times++) statuses.push((await tune()).status);
     expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 429]);
+  });
+});
+
+describe('the replay of a call', () => {
+  const replay = (id: string) =>
+    api.request('POST', `/v1/agent/sessions/${id}/replay`, {
+      key: user.key,
+      body: { conversation: { eagerness: 'eager' } },
+    });
+
+  it('is done twice at a time for an account, whatever others do', async () => {
+    const id = await endedCall(await logOf(1));
+    const held = Promise.withResolvers<void>();
+    const { blobs } = api.context;
+    const list = blobs.list.bind(blobs);
+    blobs.list = async (prefix) => {
+      await held.promise;
+      return list(prefix);
+    };
+    const both = [replay(id), replay(id)];
+    await expect.poll(async () => (await replay(id)).status).toBe(429);
+    const refused = await replay(id);
+    expect(refused.body.message).toContain('replays of calls');
+    held.resolve();
+    blobs.list = list;
+    expect((await Promise.all(both)).map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  it('is done thirty times a minute for an account', async () => {
+    const id = await endedCall(await logOf(1));
+    const statuses: number[] = [];
+    for (let times = 0; times < 31; times++) statuses.push((await replay(id)).status);
+    expect(statuses).toEqual([...Array(30).fill(200), 429]);
+  });
+
+  it('says so when the log is longer than a worker takes, or damaged', async () => {
+    const long = await endedCall((await logOf(1)) + 'x'.repeat(9 * 1_048_576));
+    const damaged = await endedCall(await logOf(2));
+    const { blobs } = api.context;
+    for (const key of await blobs.list(`sessions/${damaged}/flight-log/`)) {
+      await blobs.delete(key);
+      await blobs.put(key, Buffer.from('damaged'));
+    }
+    for (const id of [long, damaged])
+      expect(await replay(id)).toMatchObject({ status: 409, body: { reason: 'flight_log_unreadable' } });
+    expect(api.dispatch.replays).toEqual([]);
   });
 });
 
