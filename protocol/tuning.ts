@@ -46,7 +46,15 @@ export const tuningResult = z.object({
   judged_share: z.number(),
   needed_pauses: z.number().int(),
   settings: z.array(
-    z.object({ conversation: triedSettings, cut_off_share: z.number(), saved_ms: z.number() }),
+    z.object({
+      conversation: triedSettings,
+      cut_offs: z.number().int(),
+      cut_off_share: z.number(),
+      /** Of one turn, on average. */
+      saved_ms: z.number(),
+      /** Of all turns together. */
+      saved_total_ms: z.number(),
+    }),
   ),
   recommended: triedSettings.nullable(),
 });

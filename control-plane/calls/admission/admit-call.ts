@@ -325,11 +325,23 @@ async function preparePlan(
     toolEvents: false,
     worldContext: true,
     isPreview: isTest,
-    earlierTexts: written,
+    earlierTexts: written?.text ?? null,
     transfer,
   });
-  await storePlan(context, session, plan);
+  await Promise.all([
+    storePlan(context, session, plan),
+    written && noteContinued(context, session, written.sessionId),
+  ]);
   return { session, plan };
+}
+
+/** Keeps which text session the caller goes on with. */
+async function noteContinued(
+  { models }: Context,
+  { _id }: Pick<SessionDocument, '_id'>,
+  continuedFrom: string,
+): Promise<void> {
+  await models.sessions.updateOne({ _id }, { $set: { continued_from: continuedFrom } });
 }
 
 async function initVariables(

@@ -13,8 +13,10 @@ export function resultOf(tally: PauseTally | null): TuningResult {
   const { calls, pauses, judged, settings } = tally ?? { calls: 0, pauses: 0, judged: 0, settings: [] };
   const results = settings.map(({ conversation, cut_offs, saved_ms, taken }) => ({
     conversation,
+    cut_offs,
     cut_off_share: judged === 0 ? 0 : cut_offs / judged,
     saved_ms: taken === 0 ? 0 : Math.round(saved_ms / taken),
+    saved_total_ms: Math.round(saved_ms),
   }));
   return {
     calls,

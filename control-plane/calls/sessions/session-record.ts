@@ -39,6 +39,10 @@ export const sessionRecord = z.object({
     .optional()
     .describe('Why an outbound call was not answered; absent if `dial_status` says all'),
   answered_by: z.literal('unknown').nullable(),
+  continued_from: z
+    .string()
+    .optional()
+    .describe('Id of the text session by SMS that the agent knew when the caller came; absent without one'),
   caller_number: text.describe(
     'Number of the other party: who called, or for an outbound call who was called',
   ),
@@ -103,6 +107,7 @@ export function toSessionRecord(session: SessionDocument): z.output<typeof sessi
     dial_status: session.dial_status,
     ...(session.dial_error === undefined ? {} : { dial_error: session.dial_error }),
     answered_by: session.answered_by,
+    ...(session.continued_from === undefined ? {} : { continued_from: session.continued_from }),
     caller_number: session.caller_number,
     dialed_number: session.dialed_number,
     sip_call_id: session.sip_call_id,

@@ -12,15 +12,20 @@ const MINUTE_MS = 60_000;
 /** A part of every request to the model. */
 const MOST_CHARS = 16_000;
 
-/**
- * The conversation by SMS with the same number and agent, one line for each message, the newest last; null if
- * there was none within the number's time.
- */
+/** What a person and the agent have written to each other. */
+export interface EarlierTexts {
+  /** Id of the newest text session. */
+  readonly sessionId: string;
+  /** One line for each message, the newest last. */
+  readonly text: string;
+}
+
+/** The conversation by SMS with the same number and agent; null if there was none within the number's time. */
 export async function earlierTexts(
   context: Pick<Context, 'models' | 'dataKeys' | 'clock'>,
   { _id: numberId, sms, agent_id: agentId }: Pick<NumberDocument, '_id' | 'sms' | 'agent_id'>,
   caller: string,
-): Promise<string | null> {
+): Promise<EarlierTexts | null> {
   if (!sms || sms.continue_minutes === 0 || sms.agent_id !== agentId || !isE164(caller)) return null;
   const { smsThreads, textSessions } = context.models;
   const id = smsThreadId({ number_id: numberId, person: caller });
@@ -35,7 +40,8 @@ export async function earlierTexts(
     readEarlierItems(context, session),
     readTextItems(context, session),
   ]);
-  return newestLines([...earlier, ...items]);
+  const text = newestLines([...earlier, ...items]);
+  return text === null ? null : { sessionId: session._id, text };
 }
 
 function newestLines(items: readonly SessionItem[]): string | null {

@@ -1,6 +1,11 @@
 /** The price of a message: charged before it is answered, returned if there is no answer. Idempotent. */
+import { formatMoney } from '#base/money.ts';
+import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../../platform/context.ts';
-import type { TextTurnDocument } from '../../platform/store/models/text-session-model.ts';
+import type {
+  TextSessionDocument,
+  TextTurnDocument,
+} from '../../platform/store/models/text-session-model.ts';
 
 type Parts = Pick<Context, 'ledger' | 'models'>;
 
@@ -36,6 +41,18 @@ export async function returnCharge({ ledger, models }: Parts, turn: TextTurnDocu
       amountMicros: -charged.amountMicros,
     });
   await models.textTurns.updateOne({ _id }, { $set: { billing: 'returned' } });
+}
+
+/** What the messages of a session have cost so far, in dollars; what was returned is not in it. */
+export async function costOf(
+  { models }: Pick<Context, 'models'>,
+  { _id }: Pick<TextSessionDocument, '_id'>,
+): Promise<string> {
+  const paid = await models.textTurns
+    .find({ session_id: _id, billing: 'paid' }, { price: 1 })
+    .limit(LIMITS.textSessionTurns)
+    .lean<Pick<TextTurnDocument, 'price'>[]>();
+  return formatMoney(paid.reduce((sum, { price }) => sum + price, 0));
 }
 
 function chargeKey(turnId: string): string {

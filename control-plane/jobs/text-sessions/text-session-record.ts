@@ -40,6 +40,8 @@ export const textSessionRecord = z.object({
 /** A session with everything that was written and done in it. */
 export const textSessionDetail = textSessionRecord.extend({
   items: z.array(sessionItem),
+  /** Of the messages so far, in dollars. */
+  cost: z.string(),
   analysis: sessionAnalysis.nullable(),
 });
 

@@ -8,11 +8,12 @@ import { readEarlierItems } from '../../calls/texts/text-session-parts.ts';
 import { readTextItems } from '../../calls/texts/text-timeline.ts';
 import type { Context } from '../../platform/context.ts';
 import { type Caller, callerOf } from '../../platform/http/auth.ts';
-import { listOf, listQuery } from '../../platform/http/lists.ts';
+import { listOf, listQuery, numberFilter } from '../../platform/http/lists.ts';
 import { keyedHeaders, makeOnce, PARTS_LEASE_MS } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import type { TextSessionDocument } from '../../platform/store/models/text-session-model.ts';
+import { costOf } from './text-charge.ts';
 import { textSessionDetail, textSessionRecord, toTextSessionRecord } from './text-session-record.ts';
 import { type TextSessionRequest, textSessionBody } from './text-session-request.ts';
 import {
@@ -29,6 +30,8 @@ const sessionsQuery = z.strictObject({
   agent_id: z.string().max(64).optional(),
   status: z.enum(['active', 'ended']).optional(),
   end_user_id: z.string().max(256).optional(),
+  continued_from: z.string().max(64).optional(),
+  caller_number: z.string().max(64).transform(numberFilter).optional(),
 });
 
 /** Registers the routes. */
@@ -92,10 +95,14 @@ function registerReading(app: ApiServer, context: Context): void {
     },
     async (request) => {
       const { query } = request;
-      const { agent_id, status, end_user_id } = query;
-      const wanted = Object.entries({ agent_id, status, end_user_id }).filter(
-        ([, value]) => value !== undefined,
-      );
+      const { agent_id, status, end_user_id, continued_from, caller_number: person } = query;
+      const wanted = Object.entries({
+        agent_id,
+        status,
+        end_user_id,
+        continued_from,
+        'sms.person': person,
+      }).filter(([, value]) => value !== undefined);
       const { rows, ...page } = await findPage<TextSessionDocument>(context.models.textSessions, {
         filter: { team_id: callerOf(request).teamId, ...Object.fromEntries(wanted) },
         query,
@@ -116,12 +123,13 @@ function registerReading(app: ApiServer, context: Context): void {
         callerOf(request).teamId,
         request.params.text_session_id,
       );
-      const [earlier, items] = await Promise.all([
+      const [earlier, items, cost] = await Promise.all([
         readEarlierItems(context, session),
         readTextItems(context, session),
+        costOf(context, session),
       ]);
       const analysis = toAnalysis(session.analysis, sealerOf(context, session));
-      return { ...toTextSessionRecord(session), items: [...earlier, ...items], analysis };
+      return { ...toTextSessionRecord(session), items: [...earlier, ...items], cost, analysis };
     },
   );
 }

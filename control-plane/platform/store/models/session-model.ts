@@ -129,6 +129,8 @@ export interface SessionDocument {
   /** Why an outbound call was not answered, for people; absent if the status says all. */
   dial_error?: string;
   answered_by: 'unknown' | null;
+  /** Id of the text session that the agent knew when the caller came; absent without one. */
+  continued_from?: string;
   /** As supplied by the carrier. */
   caller_number: string | null;
   dialed_number: string | null;
@@ -250,6 +252,7 @@ const FIELDS = {
   end_reason: optionalText,
   dial_status: optionalText,
   dial_error: String,
+  continued_from: String,
   answered_by: optionalText,
   caller_number: optionalText,
   dialed_number: optionalText,

@@ -140,9 +140,8 @@ export const defineTextSessions = modelOf<TextSessionDocument>('TextSession', ()
     { collection: 'text_sessions', versionKey: false, minimize: false },
   );
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
-  for (const field of ['agent_id', 'status', 'end_user_id'])
+  for (const field of ['agent_id', 'status', 'end_user_id', 'continued_from', 'sms.person'])
     schema.index({ team_id: 1, [field]: 1, created_at: -1, _id: -1 });
-  schema.index({ team_id: 1, 'sms.person': 1 });
   schema.index({ user_id: 1, status: 1 });
   schema.index({ status: 1, idle_at: 1 });
   schema.index({ team_id: 1, ended_at: 1 });

@@ -66,7 +66,7 @@ describe('the tuning of an agent', () => {
     const { status, body } = await tune('?calls=2');
     expect([status, body.calls]).toEqual([200, 2]);
     expect(api.dispatch.judged).toEqual([[await logOf(3), await logOf(2)]]);
-    expect(body.settings[0]).toMatchObject({ conversation: {}, saved_ms: 0 });
+    expect(body.settings[0]).toMatchObject({ conversation: {}, saved_ms: 0, saved_total_ms: 0 });
   });
 
   it('takes older calls in place of those of another version', async () => {
@@ -239,8 +239,10 @@ describe('an assistant', () => {
 describe('the recommendation', () => {
   const result = (response_wait_ms: number, cut_off_share: number, saved_ms: number) => ({
     conversation: { response_wait_ms },
+    cut_offs: 0,
     cut_off_share,
     saved_ms,
+    saved_total_ms: saved_ms,
   });
 
   it('is the fastest setting that interrupts no more callers', () => {

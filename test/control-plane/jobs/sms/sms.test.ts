@@ -210,6 +210,21 @@ describe('a call after text messages', () => {
     expect(await planOf(PERSON)).not.toHaveProperty('earlier_texts');
   });
 
+  it('names the conversation that it goes on with, and is found by the person’s number', async () => {
+    await request('PATCH', `/v1/agent/phone-numbers/${numberId}`, { agent_id: agentId });
+    await bind();
+    await arrives('My boiler is cold');
+    await answers('Since when?');
+    const [{ text_session_id: written }] = await sessions();
+    for (const from of ['+14155550112', PERSON]) await planOf(from);
+    const calls = (await request('GET', '/v1/agent/sessions?status=pending')).body.sessions;
+    expect(calls[0]).toMatchObject({ caller_number: PERSON, continued_from: written });
+    expect(calls[1]).not.toHaveProperty('continued_from');
+    const theirs = (number: string) => request('GET', `/v1/agent/text-sessions?caller_number=${number}`);
+    expect((await theirs(PERSON.slice(1))).body.text_sessions).toHaveLength(1);
+    expect((await theirs('14155550112')).body.text_sessions).toEqual([]);
+  });
+
   it('to a number without an agent for messages has the plan it always had', async () => {
     await request('PATCH', `/v1/agent/phone-numbers/${numberId}`, { agent_id: agentId });
     expect(await planOf(PERSON)).not.toHaveProperty('earlier_texts');

@@ -166,7 +166,19 @@ describe('the price of a message', () => {
       body: { reason: 'text_turn_failed', message: expect.stringContaining('The model refused') },
     });
     expect(await api.balance(api.user.userId)).toBe(before);
+    expect((await api.get(`/v1/agent/text-sessions/${id}`)).cost).toBe('0.00');
     expect(await api.context.ledger.verify(api.user.userId)).toBeNull();
+  });
+
+  it('is in the cost of its session', async () => {
+    const id = await api.create();
+    for (const count of [1, 2]) {
+      const sent = api.send(id, 'Hello?');
+      await turns(count);
+      await api.finish(answer('Hi'));
+      await sent;
+    }
+    expect((await api.get(`/v1/agent/text-sessions/${id}`)).cost).toBe('0.02');
   });
 
   it('that the wallet does not cover refuses the message with 402, and nothing is stored', async () => {
@@ -294,6 +306,8 @@ describe('the life of a text session', () => {
     ]);
     await api.finish(answer('Ada'));
     await asked;
+    const { text_sessions } = await api.get(`/v1/agent/text-sessions?continued_from=${first}`);
+    expect(text_sessions).toMatchObject([{ text_session_id: next }]);
   });
 
   it('goes on with the transcript of a call, and not with one of another agent', async () => {
