@@ -1,6 +1,6 @@
-/** The PATCH that restores a version. */
+/** The PATCH that restores a version, and the one that saves a draft. */
 import { describe, expect, it } from 'vitest';
-import { restorePatch } from '../../web/console/src/agents/draft.ts';
+import { changedSections, restorePatch } from '../../web/console/src/agents/draft.ts';
 import type { AgentConfig } from '../../web/console/src/api/types.ts';
 
 const server = {
@@ -42,5 +42,26 @@ describe('the PATCH that restores a version', () => {
     const hints = { enabled: true };
     expect(restorePatch(snapshot())).toMatchObject({ answer_hints: null });
     expect(restorePatch({ ...snapshot(), answer_hints: hints })).toMatchObject({ answer_hints: hints });
+  });
+});
+
+describe('the PATCH that saves a draft', () => {
+  it('asks for the key of a server that is new, and keeps that of a known one', () => {
+    const typed = { ...server, has_secret: false, api_key: 'secret' };
+    const { has_secret: _, ...sent } = typed;
+    const edited = snapshot({ asr: typed });
+    expect(changedSections(snapshot(), edited)).toEqual({ custom_speech: { asr: sent, tts: null } });
+    const { has_secret: _has, ...moved } = { ...server, url: 'wss://other.example.com/stt' };
+    expect(changedSections(snapshot({ asr: server }), snapshot({ asr: { ...server, ...moved } }))).toEqual({
+      custom_speech: { asr: moved, tts: null },
+    });
+  });
+
+  it('removes a server that was switched off, and changes nothing if none was there', () => {
+    const off = { ...snapshot(), custom_speech: { asr: undefined } } as unknown as AgentConfig;
+    expect(changedSections(snapshot({ asr: server }), off)).toEqual({
+      custom_speech: { asr: null, tts: null },
+    });
+    expect(changedSections(snapshot(), off)).toBeNull();
   });
 });

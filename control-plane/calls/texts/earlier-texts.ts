@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 /** A part of every request to the model. */
 const MOST_CHARS = 16_000;
 
-/** What a person and the agent have written to each other. */
+/** Text messages between a person and the agent. */
 export interface EarlierTexts {
   /** Id of the newest text session. */
   readonly sessionId: string;

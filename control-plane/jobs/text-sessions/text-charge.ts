@@ -43,7 +43,7 @@ export async function returnCharge({ ledger, models }: Parts, turn: TextTurnDocu
   await models.textTurns.updateOne({ _id }, { $set: { billing: 'returned' } });
 }
 
-/** What the messages of a session have cost so far, in dollars; what was returned is not in it. */
+/** Cost of the messages of a session so far, in dollars; charges that were returned are not in it. */
 export async function costOf(
   { models }: Pick<Context, 'models'>,
   { _id }: Pick<TextSessionDocument, '_id'>,

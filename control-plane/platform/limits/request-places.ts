@@ -167,7 +167,7 @@ export async function suggesting<Answer>(
   return ask().finally(leave);
 }
 
-/** What runs ended calls again, each in a thread of a worker. */
+/** Work that runs ended calls again, in a thread of a worker. */
 const RUN_AGAIN = {
   tunings: { atOnce: LIMITS.tuningsAtOnce, aMinute: LIMITS.tuningsPerMinute, what: 'tunings of agents' },
   replays: { atOnce: LIMITS.replaysAtOnce, aMinute: LIMITS.replaysPerMinute, what: 'replays of calls' },

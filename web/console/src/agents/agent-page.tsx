@@ -1,5 +1,5 @@
-/** One agent: its editor, versions, access, and a test call with the draft. */
-import { Button, Group, Tabs, Text } from '@mantine/core';
+/** One agent: its editor, versions and access, a test call with the draft, a chat with the live version. */
+import { Button, Group, Stack, Tabs, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useLocation, useParams } from 'wouter';
 import { call } from '../api/client.ts';
@@ -9,15 +9,17 @@ import { Id } from '../parts/copy.tsx';
 import { Page } from '../parts/page.tsx';
 import { Loaded, LoadedPage } from '../parts/states.tsx';
 import { TestCall } from '../test-call/test-call.tsx';
+import { TryInWriting } from '../text-sessions/try-in-writing.tsx';
 import { AccessTab } from './access-tab.tsx';
 import { PublicationBadge } from './agents-page.tsx';
 import { AnalysisTab } from './analysis-tab.tsx';
 import { ConversationTab } from './conversation-tab.tsx';
-import { changedSections, type SetSection } from './draft.ts';
+import { changedSections, type EditorProps, type SetSection } from './draft.ts';
 import { PhoneTab } from './phone-tab.tsx';
 import { PromptTab } from './prompt-tab.tsx';
 import { PublishButton } from './publish-button.tsx';
 import { ToolsTab } from './tools-tab.tsx';
+import { TuningSection } from './tuning-section.tsx';
 import { UnreadPrompt } from './unread-prompt.tsx';
 import { VersionsTab } from './versions-tab.tsx';
 import { VoiceTab } from './voice-tab.tsx';
@@ -30,6 +32,7 @@ const TABS = [
   ['phone', 'Phone'],
   ['analysis', 'Analysis and webhooks'],
   ['test', 'Test call'],
+  ['write', 'In writing'],
   ['versions', 'Versions'],
   ['access', 'Access'],
 ] as const;
@@ -67,7 +70,6 @@ function Editor({ agent, saved }: { agent: Agent; saved: AgentConfig }) {
     touches: [path],
     done: 'Draft saved',
   });
-  const editor = { config, set };
   return (
     <Page
       title={agent.name}
@@ -107,34 +109,55 @@ function Editor({ agent, saved }: { agent: Agent; saved: AgentConfig }) {
             </Tabs.Tab>
           ))}
         </Tabs.List>
-        <Tabs.Panel value="prompt">
-          <PromptTab {...editor} />
-        </Tabs.Panel>
-        <Tabs.Panel value="voice">
-          <VoiceTab {...editor} />
-        </Tabs.Panel>
-        <Tabs.Panel value="tools">
-          <ToolsTab {...editor} />
-        </Tabs.Panel>
-        <Tabs.Panel value="conversation">
-          <ConversationTab {...editor} />
-        </Tabs.Panel>
-        <Tabs.Panel value="phone">
-          <PhoneTab {...editor} />
-        </Tabs.Panel>
-        <Tabs.Panel value="analysis">
-          <AnalysisTab {...editor} />
-        </Tabs.Panel>
-        <Tabs.Panel value="test">
-          <TestCall agent={agent} isDirty={changes !== null} />
-        </Tabs.Panel>
-        <Tabs.Panel value="versions">
-          <VersionsTab agent={agent} draft={saved} />
-        </Tabs.Panel>
-        <Tabs.Panel value="access">
-          <AccessTab agent={agent} />
-        </Tabs.Panel>
+        <Panels agent={agent} saved={saved} editor={{ config, set }} isDirty={changes !== null} />
       </Tabs>
     </Page>
+  );
+}
+
+interface PanelsProps {
+  readonly agent: Agent;
+  readonly saved: AgentConfig;
+  readonly editor: EditorProps;
+  readonly isDirty: boolean;
+}
+
+function Panels({ agent, saved, editor, isDirty }: PanelsProps) {
+  return (
+    <>
+      <Tabs.Panel value="prompt">
+        <PromptTab {...editor} />
+      </Tabs.Panel>
+      <Tabs.Panel value="voice">
+        <VoiceTab {...editor} />
+      </Tabs.Panel>
+      <Tabs.Panel value="tools">
+        <ToolsTab {...editor} />
+      </Tabs.Panel>
+      <Tabs.Panel value="conversation">
+        <Stack>
+          <ConversationTab {...editor} />
+          <TuningSection draft={saved} isDirty={isDirty} />
+        </Stack>
+      </Tabs.Panel>
+      <Tabs.Panel value="phone">
+        <PhoneTab {...editor} />
+      </Tabs.Panel>
+      <Tabs.Panel value="analysis">
+        <AnalysisTab {...editor} />
+      </Tabs.Panel>
+      <Tabs.Panel value="test">
+        <TestCall agent={agent} isDirty={isDirty} />
+      </Tabs.Panel>
+      <Tabs.Panel value="write">
+        <TryInWriting agent={agent} />
+      </Tabs.Panel>
+      <Tabs.Panel value="versions">
+        <VersionsTab agent={agent} draft={saved} />
+      </Tabs.Panel>
+      <Tabs.Panel value="access">
+        <AccessTab agent={agent} />
+      </Tabs.Panel>
+    </>
   );
 }

@@ -82,6 +82,21 @@ const unitOf = (name: ShownSetting): string => {
   return 'unit' in setting ? setting.unit : '';
 };
 
+/** Settings in words, a line each: `Eagerness: Eager`. */
+export function describeSettings(settings: Readonly<Record<string, unknown>>): string[] {
+  return SETTINGS.filter((name) => settings[name] !== undefined).map(
+    (name) => `${rowOf(name).label}: ${valueInWords(name, settings[name])}`,
+  );
+}
+
+function valueInWords(name: ShownSetting, value: unknown): string {
+  const row = rowOf(name);
+  if (value === null) return 'adjusted to each caller';
+  if (row.kind === 'choice') return row.values[String(value)] ?? String(value);
+  if (row.kind === 'switch') return value === true ? 'yes' : 'no';
+  return row.kind === 'number' ? `${value} ${unitOf(name)}` : String(value);
+}
+
 interface DraftFieldsProps {
   readonly section: Section;
   readonly conversation: Conversation;

@@ -7,8 +7,11 @@ import type { AgentConfig } from '../api/types.ts';
 /** Sections of a configuration. */
 export type Section = Exclude<keyof AgentConfig, 'agent_id' | 'config_hash' | 'updated_at'>;
 
+/** Changed fields; one that a section may lack is removed by undefined. */
+type Patch<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined };
+
 /** Changes fields in one section of the working copy. */
-export type SetSection = <Name extends Section>(name: Name, patch: Partial<AgentConfig[Name]>) => void;
+export type SetSection = <Name extends Section>(name: Name, patch: Patch<AgentConfig[Name]>) => void;
 
 /** Props of every part of the editor. */
 export interface EditorProps {
@@ -22,6 +25,7 @@ const NOT_CONFIGURED = new Set(['agent_id', 'config_hash', 'updated_at']);
 const ABSENT: { readonly [Name in Section]?: AgentConfig[Name] } = {
   tool_servers: { tool_server_ids: [] },
   answer_hints: { enabled: false },
+  custom_speech: {},
 };
 
 /** Sections that differ from the loaded configuration, as the body of a PATCH. Null if none differ. */
@@ -30,9 +34,12 @@ export function changedSections(saved: AgentConfig, edited: AgentConfig): Record
     (name) => JSON.stringify(saved[name] ?? ABSENT[name]) !== JSON.stringify(edited[name]),
   );
   if (changed.length === 0) return null;
-  return Object.fromEntries(
-    changed.map((name) => [name, name === 'llm' ? llmPatch(edited.llm) : edited[name]]),
-  );
+  return Object.fromEntries(changed.map((name) => [name, sectionPatch(edited, name)]));
+}
+
+function sectionPatch(edited: AgentConfig, name: Section): unknown {
+  if (name === 'llm') return llmPatch(edited.llm);
+  return name === 'custom_speech' ? speechPatch(edited.custom_speech) : edited[name];
 }
 
 /** A leaf that differs. */
@@ -62,6 +69,15 @@ export function restorePatch(snapshot: AgentConfig): Record<string, unknown> {
     tool_servers: snapshot.tool_servers ?? null,
     answer_hints: snapshot.answer_hints ?? null,
   };
+}
+
+/** Null removes a part. Without `has_secret` the API asks for the key of a part that is new. */
+function speechPatch({ asr, tts }: AgentConfig['custom_speech'] = {}): Record<string, unknown> {
+  return { asr: asr ? withoutSecret(asr) : null, tts: tts ? withoutSecret(tts) : null };
+}
+
+function withoutSecret({ has_secret: _, ...server }: { readonly has_secret: boolean }): object {
+  return server;
 }
 
 /** A custom model and a platform model are mutually exclusive. */

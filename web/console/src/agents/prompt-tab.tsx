@@ -4,6 +4,7 @@ import { useRead } from '../api/queries.ts';
 import type { AgentConfig, Models } from '../api/types.ts';
 import { Section } from '../parts/page.tsx';
 import type { EditorProps } from './draft.ts';
+import { KeyField, type WithKey } from './key-field.tsx';
 import { PromptEditor } from './prompt-editor.tsx';
 
 const OPENINGS = [
@@ -128,7 +129,7 @@ function withFigures({ id, context_tokens, tools, tokens_per_second }: Models['l
   return figures.length === 0 ? id : `${id} (${figures.join(', ')})`;
 }
 
-type Custom = NonNullable<AgentConfig['llm']['custom']> & { api_key?: string };
+type Custom = WithKey<NonNullable<AgentConfig['llm']['custom']>>;
 
 function CustomModel({ custom, onChange }: { custom: Custom; onChange: (custom: Custom) => void }) {
   return (
@@ -144,21 +145,7 @@ function CustomModel({ custom, onChange }: { custom: Custom; onChange: (custom: 
         value={custom.model}
         onChange={(event) => onChange({ ...custom, model: event.currentTarget.value })}
       />
-      <TextInput
-        label="Key"
-        type="password"
-        autoComplete="off"
-        description={
-          custom.has_secret
-            ? 'A key is stored. Leave this empty to keep it; for another host enter it again.'
-            : 'Stored encrypted and never shown again.'
-        }
-        value={custom.api_key ?? ''}
-        onChange={(event) => {
-          const { api_key: _, ...rest } = custom;
-          onChange(event.currentTarget.value === '' ? rest : { ...rest, api_key: event.currentTarget.value });
-        }}
-      />
+      <KeyField server={custom} onChange={onChange} />
     </>
   );
 }

@@ -19,6 +19,7 @@ import { messageOf, useRead } from '../api/queries.ts';
 import type { AgentConfig, Models } from '../api/types.ts';
 import { Section } from '../parts/page.tsx';
 import { LetItHear } from '../speech-models/let-it-hear.tsx';
+import { CustomSpeechSection } from './custom-speech-section.tsx';
 import type { EditorProps } from './draft.ts';
 
 const LANGUAGES = (
@@ -32,6 +33,7 @@ export function VoiceTab(props: EditorProps) {
     <Stack>
       <VoiceSection {...props} />
       <HearingSection {...props} />
+      <CustomSpeechSection {...props} />
     </Stack>
   );
 }

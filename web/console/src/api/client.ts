@@ -31,6 +31,11 @@ export function isKeyRefusal(error: unknown): boolean {
   return error instanceof ApiError && error.status === 401;
 }
 
+interface RequestOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
 /** Values of a query string; undefined and empty values are omitted. */
@@ -41,12 +46,13 @@ export async function request(
   method: Method,
   path: string,
   body?: unknown,
-  signal?: AbortSignal,
+  { signal, headers }: RequestOptions = {},
 ): Promise<Response> {
   const isForm = body instanceof FormData;
   const init: RequestInit = {
     method,
     headers: {
+      ...headers,
       authorization: `Bearer ${storedKey() ?? ''}`,
       ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
     },
@@ -74,7 +80,7 @@ export async function call<Answer = void>(
   body?: unknown,
   signal?: AbortSignal,
 ): Promise<Answer> {
-  const response = await request(method, path, body, signal);
+  const response = await request(method, path, body, { signal });
   return (
     response.status === 204 || response.headers.get('content-length') === '0'
       ? undefined

@@ -1,10 +1,8 @@
-/**
- * The live event stream (`GET /v1/agent/events`). Uses fetch because an EventSource cannot send a key;
- * reconnects whenever the stream ends.
- */
+/** The live event stream (`GET /v1/agent/events`); reconnects whenever the stream ends. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { isKeyRefusal, request } from './client.ts';
+import { eventsOf } from './event-stream.ts';
 import type { SessionList } from './types.ts';
 
 /** A row of the session list. */
@@ -48,18 +46,10 @@ async function readStream(
   signal: AbortSignal,
   told: { onReady(): void; onSession(row: SessionRow): void },
 ): Promise<void> {
-  const response = await request('GET', '/v1/agent/events', undefined, signal);
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  let waiting = '';
-  for (;;) {
-    const part = await reader?.read();
-    if (!part || part.done) return;
-    const messages = (waiting + part.value).split('\n\n');
-    waiting = messages.pop() ?? '';
-    for (const message of messages) {
-      const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(message) ?? [];
-      if (name === 'ready') told.onReady();
-      if (name === 'session' && data !== undefined) told.onSession(JSON.parse(data) as SessionRow);
-    }
+  for await (const { name, data } of eventsOf(
+    await request('GET', '/v1/agent/events', undefined, { signal }),
+  )) {
+    if (name === 'ready') told.onReady();
+    if (name === 'session') told.onSession(data as SessionRow);
   }
 }

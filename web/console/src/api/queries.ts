@@ -40,6 +40,17 @@ export function useRead<Answer>(
   });
 }
 
+/** Reads an address when `refetch` is called, and only then: the answer costs the server work. */
+export function useAsk<Answer>(path: string, query: Query) {
+  return useQuery<Answer>({
+    queryKey: [path, query, 'asked'],
+    queryFn: ({ signal }) => call<Answer>('GET', withQuery(path, query), undefined, signal),
+    enabled: false,
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
 /** Reads a list page by page; `rows` contains the rows of all pages loaded so far. */
 export function useList<Answer extends PageInfo, Row>(
   path: string,

@@ -23,6 +23,7 @@ import {
   IconKey,
   IconLogout,
   IconMessage,
+  IconMessages,
   IconMoon,
   IconPhone,
   IconPhoneOff,
@@ -46,6 +47,7 @@ const SECTIONS = [
     links: [
       ['/', 'Overview', IconHome],
       ['/calls', 'Calls', IconPhone],
+      ['/text-sessions', 'Text sessions', IconMessages],
       ['/batch-calls', 'Batch calls', IconPhoneOutgoing],
       ['/analytics', 'Analytics', IconChartBar],
     ],

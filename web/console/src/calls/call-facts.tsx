@@ -1,15 +1,15 @@
 /** The facts of a call: numbers, times, ids. */
-import { SimpleGrid, Text } from '@mantine/core';
-import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { SessionDetail } from '../api/types.ts';
 import { Id } from '../parts/copy.tsx';
+import { type Fact, Facts, numberFact } from '../parts/facts.tsx';
 import { dateTime, duration, words } from '../parts/format.ts';
 import { endsOf } from './calls-table.tsx';
 
 export function CallFacts({ session }: { session: SessionDetail }) {
   const { from, to } = endsOf(session);
-  const facts: [string, ReactNode][] = [
+  const { sip_call_id: sipCallId, timezone } = session;
+  const facts: readonly Fact[] = [
     [
       'Agent',
       <Link key="agent" className="text-link" href={`/agents/${session.agent_id}`}>
@@ -22,31 +22,11 @@ export function CallFacts({ session }: { session: SessionDetail }) {
     ['Came by', words(session.source)],
     ...numberFact('From', from),
     ...numberFact('To', to),
-    ...(session.sip_call_id === null
+    ...(sipCallId === null
       ? []
-      : ([['SIP Call-ID', <Id key="sip" value={session.sip_call_id} label="the Call-ID" isShort />]] as [
-          string,
-          ReactNode,
-        ][])),
-    ...Object.entries(session.sip_headers ?? {}).map(([name, value]): [string, ReactNode] => [name, value]),
-    ...(session.timezone === null ? [] : ([['Time zone', session.timezone]] as [string, ReactNode][])),
+      : [['SIP Call-ID', <Id key="sip" value={sipCallId} label="the Call-ID" isShort />] as const]),
+    ...Object.entries(session.sip_headers ?? {}),
+    ...(timezone === null ? [] : [['Time zone', timezone] as const]),
   ];
-  return (
-    <SimpleGrid className="card" component="dl" cols={{ base: 2, sm: 3, md: 5 }} m={0}>
-      {facts.map(([label, value]) => (
-        <div key={label}>
-          <Text component="dt" size="xs" c="dimmed">
-            {label}
-          </Text>
-          <Text component="dd" size="sm" m={0}>
-            {value}
-          </Text>
-        </div>
-      ))}
-    </SimpleGrid>
-  );
-}
-
-function numberFact(label: string, number: string | null): [string, ReactNode][] {
-  return number === null ? [] : [[label, <Id key={label} value={number} label="the number" />]];
+  return <Facts facts={facts} />;
 }

@@ -11,6 +11,7 @@ import { Id } from '../parts/copy.tsx';
 import { words } from '../parts/format.ts';
 import { Page, Section } from '../parts/page.tsx';
 import { Loaded, LoadedPage } from '../parts/states.tsx';
+import { AroundCall } from '../text-sessions/around.tsx';
 import { DeliveriesTable } from '../webhooks/deliveries-table.tsx';
 import { AnalysisResult } from './analysis-result.tsx';
 import { CallFacts } from './call-facts.tsx';
@@ -97,6 +98,7 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
         <Waterfall turns={session.turns} sessionId={session.session_id} />
       </Section>
       <CallFacts session={session} />
+      <AroundCall session={session} />
       <Section title="Transcript">
         <Timeline
           session={session}

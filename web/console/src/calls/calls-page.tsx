@@ -1,10 +1,10 @@
-/** All calls, live, with the API's filters. Filters are kept in the address, to make a view shareable. */
-import { Button, Group, MultiSelect, Select, TextInput } from '@mantine/core';
-import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
-import { useSearchParams } from 'wouter';
+/** All calls, live, with the API's filters. */
+import { Button, MultiSelect, Select, TextInput } from '@mantine/core';
 import type { SessionRow } from '../api/live-events.ts';
-import { useList, useRead } from '../api/queries.ts';
-import type { Agent, SessionList } from '../api/types.ts';
+import { useList } from '../api/queries.ts';
+import type { SessionList } from '../api/types.ts';
+import { AgentFilter } from '../parts/agent-filter.tsx';
+import { FilterBar, type FilterState, TypedFilter, useFilters } from '../parts/filters.tsx';
 import { words } from '../parts/format.ts';
 import { Page } from '../parts/page.tsx';
 import { Empty, LoadedList } from '../parts/states.tsx';
@@ -37,19 +37,7 @@ const FILTERS = [
 type Filter = (typeof FILTERS)[number];
 
 export default function CallsPage() {
-  const [search, setSearch] = useSearchParams();
-  const filters = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? ''])) as Record<
-    Filter,
-    string
-  >;
-  const isFiltered = Object.values(filters).some((value) => value !== '');
-  const set = (name: Filter, value: string | null) =>
-    setSearch((before) => {
-      const next = new URLSearchParams(before);
-      if (value === null || value === '') next.delete(name);
-      else next.set(name, value);
-      return next;
-    });
+  const { filters, isFiltered, set, clear } = useFilters(FILTERS);
   const query = {
     ...filters,
     created_after: asInstant(filters.created_after),
@@ -62,13 +50,17 @@ export default function CallsPage() {
       intro="Newest first; calls in progress update as you watch."
       actions={
         isFiltered && (
-          <Button variant="default" onClick={() => setSearch({})}>
+          <Button variant="default" onClick={clear}>
             Clear filters
           </Button>
         )
       }
     >
-      <Filters filters={filters} set={set} />
+      <FilterBar>
+        <AgentFilter filters={filters} set={set} />
+        <Choices filters={filters} set={set} />
+        <Entries filters={filters} set={set} />
+      </FilterBar>
       <LoadedList
         list={list}
         empty={
@@ -85,51 +77,11 @@ export default function CallsPage() {
   );
 }
 
-interface FilterProps {
-  readonly filters: Record<Filter, string>;
-  readonly set: (name: Filter, value: string | null) => void;
-}
-
-function Filters({ filters, set }: FilterProps) {
-  const [isOpen, open] = useDisclosure(false);
-  return (
-    <>
-      {/* On a phone the filters would fill the window, so they are closed at first. */}
-      <Button variant="default" hiddenFrom="sm" aria-expanded={isOpen} onClick={open.toggle}>
-        {isOpen ? 'Hide the filters' : 'Filters'}
-      </Button>
-      <Group
-        className="filters"
-        data-open={isOpen}
-        align="flex-end"
-        gap="xs"
-        role="search"
-        aria-label="Filters"
-      >
-        <Choices filters={filters} set={set} />
-        <Entries filters={filters} set={set} />
-      </Group>
-    </>
-  );
-}
-
 /** The filters with fixed values. */
-function Choices({ filters, set }: FilterProps) {
-  const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', {
-    query: { page_size: 100, include_archived: true },
-  });
+function Choices({ filters, set }: FilterState<Filter>) {
   const listOf = (name: Filter) => (filters[name] === '' ? [] : filters[name].split(','));
   return (
     <>
-      <Select
-        label="Agent"
-        clearable
-        searchable
-        w={170}
-        data={agents.data?.agents.map(({ agent_id, name }) => ({ value: agent_id, label: name })) ?? []}
-        value={filters.agent_id || null}
-        onChange={(value) => set('agent_id', value)}
-      />
       <MultiSelect
         label="Status"
         clearable
@@ -161,24 +113,12 @@ function Choices({ filters, set }: FilterProps) {
   );
 }
 
-/** The filters to type; text is applied when typing pauses. */
-function Entries({ filters, set }: FilterProps) {
-  const later = useDebouncedCallback(set, 300);
+/** The filters to type. */
+function Entries({ filters, set }: FilterState<Filter>) {
   return (
     <>
-      <TextInput
-        label="Caller"
-        placeholder="+1415…"
-        w={140}
-        defaultValue={filters.caller_number}
-        onChange={(event) => later('caller_number', event.currentTarget.value.trim())}
-      />
-      <TextInput
-        label="SIP Call-ID"
-        w={140}
-        defaultValue={filters.sip_call_id}
-        onChange={(event) => later('sip_call_id', event.currentTarget.value.trim())}
-      />
+      <TypedFilter name="caller_number" label="Caller" placeholder="+1415…" filters={filters} set={set} />
+      <TypedFilter name="sip_call_id" label="SIP Call-ID" filters={filters} set={set} />
       <TextInput
         type="datetime-local"
         label="From"

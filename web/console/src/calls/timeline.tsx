@@ -5,20 +5,10 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import type { SessionDetail } from '../api/types.ts';
-import { StateBadge } from '../parts/badges.tsx';
 import { Copy } from '../parts/copy.tsx';
-import { milliseconds, timeOfDay, words } from '../parts/format.ts';
+import { timeOfDay } from '../parts/format.ts';
+import { ItemNote, Said, SaidContent, type SaidItem, speakerStyle } from './item-lines.tsx';
 import { linkToMoment, startOf } from './linked-moment.ts';
-
-type Item = SessionDetail['items'][number];
-
-const SPEAKERS = { user: 'Caller', assistant: 'Agent', human: 'Colleague' } as const;
-const COLLEAGUES = {
-  joined: 'listens',
-  took_over: 'took the call over',
-  handed_back: 'handed the call back',
-  left: 'left',
-} as const;
 
 interface TimelineProps {
   readonly session: SessionDetail;
@@ -67,7 +57,7 @@ export function Timeline({ session, nowMs, linkedMs, divergesAtMs, onSeek }: Tim
               </span>
             </Group>
           ) : (
-            <Note item={item} />
+            <ItemNote item={item} />
           )}
         </li>
       ))}
@@ -93,72 +83,21 @@ function Message({
   isNow,
   onSeek,
 }: {
-  item: Extract<Item, { type: 'message' }>;
+  item: SaidItem;
   isNow: boolean;
   onSeek: (() => void) | null;
 }) {
-  const style = {
-    '--speaker': item.role === 'assistant' ? 'var(--agent)' : 'var(--user)',
-  } as React.CSSProperties;
-  const content = (
-    <>
-      <Text size="xs" c="dimmed" component="span" display="block">
-        {SPEAKERS[item.role]} · <span className="tabular">{timeOfDay(item.created_at)}</span>
-      </Text>
-      {item.content}
-    </>
-  );
-  if (!onSeek) {
-    return (
-      <div className="line" style={style}>
-        {content}
-      </div>
-    );
-  }
+  if (!onSeek) return <Said item={item} person="Caller" />;
   return (
     <button
       type="button"
       className="line"
-      style={style}
+      style={speakerStyle(item.role)}
       data-now={isNow}
       aria-current={isNow ? 'true' : undefined}
       onClick={onSeek}
     >
-      {content}
+      <SaidContent item={item} person="Caller" />
     </button>
-  );
-}
-
-function Note({ item }: { item: Exclude<Item, { type: 'message' }> }) {
-  if (item.type === 'tool_call') {
-    return (
-      <div className="note-line">
-        {timeOfDay(item.created_at)} · Tool <strong>{item.tool_name}</strong> called with{' '}
-        <span className="mono">{item.input}</span>
-      </div>
-    );
-  }
-  if (item.type === 'tool_result') {
-    return (
-      <div className="note-line">
-        {timeOfDay(item.created_at)} · <strong>{item.tool_name}</strong>
-        {'\u00a0'}
-        <StateBadge state={item.status} /> {milliseconds(item.latency_ms)}
-        <pre className="block">{item.output ?? item.error}</pre>
-      </div>
-    );
-  }
-  if (item.type === 'participant') {
-    return (
-      <div className="note-line">
-        {timeOfDay(item.created_at)} · <strong>{item.name ?? 'A colleague'}</strong> {COLLEAGUES[item.event]}
-      </div>
-    );
-  }
-  return (
-    <div className="note-line">
-      {timeOfDay(item.created_at)} · {words(item.type.replace('.', '_'))}:{' '}
-      <span className="mono">{'message' in item ? item.message : ''}</span>
-    </div>
   );
 }

@@ -2,13 +2,14 @@
  * A test call with the saved draft, by microphone, text or keypad. Shows the transcript, tool calls and the
  * analysis after the call.
  */
-import { Alert, Button, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { IconMicrophone, IconMicrophoneOff, IconPhoneOff } from '@tabler/icons-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useRead } from '../api/queries.ts';
 import type { Agent, SessionDetail } from '../api/types.ts';
 import { AnalysisResult } from '../calls/analysis-result.tsx';
 import { StateBadge } from '../parts/badges.tsx';
+import { Composer } from '../parts/composer.tsx';
 import { words } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
 import { Keypad } from './keypad.tsx';
@@ -44,7 +45,7 @@ export function TestCall({ agent, isDirty }: { agent: Agent; isDirty: boolean })
         <Section title="Transcript">
           <Stack>
             <Entries entries={test.entries} />
-            <Composer isLive={isLive} onSend={test.say} />
+            <Composer isLive={isLive} hint="Start a call to type" onSend={test.say} />
           </Stack>
         </Section>
       </SimpleGrid>
@@ -133,33 +134,6 @@ function Entries({ entries }: { entries: readonly Entry[] }) {
         ),
       )}
     </Stack>
-  );
-}
-
-function Composer({ isLive, onSend }: { isLive: boolean; onSend: (text: string) => void }) {
-  const [text, setText] = useState('');
-  const send = (event: FormEvent) => {
-    event.preventDefault();
-    if (text.trim() === '') return;
-    onSend(text.trim());
-    setText('');
-  };
-  return (
-    <form onSubmit={send}>
-      <Group wrap="nowrap">
-        <TextInput
-          aria-label="Message"
-          placeholder={isLive ? 'Type a message' : 'Start a call to type'}
-          disabled={!isLive}
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-          style={{ flex: 1 }}
-        />
-        <Button type="submit" variant="default" disabled={!isLive || text.trim() === ''}>
-          Send
-        </Button>
-      </Group>
-    </form>
   );
 }
 
