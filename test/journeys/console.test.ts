@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { describeNeeds, has, itNeeds } from '#test/needs.ts';
 import { ConsolePage } from './console-page.ts';
+import { everyPage } from './console-pages.ts';
 import { describeFirstSteps } from './first-steps.ts';
 import { ASKED, QUESTION, recordWav } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
@@ -182,7 +183,7 @@ describeNeeds(NEEDED)('the console', () => {
       const findings: string[] = [];
       const person = await ConsolePage.open(browser, product, { key: product.rootKey, viewport: PHONE });
       await person.go('');
-      for (const path of await everyPage()) {
+      for (const path of await everyPage(product)) {
         await person.follow(path);
         if (await person.overflows()) findings.push(`${path} is wider than a phone`);
         findings.push(...(await person.seriousFindings()).map((finding) => `${path} ${finding}`));
@@ -346,55 +347,4 @@ async function openByLink(person: ConsolePage): Promise<void> {
   expect(await current.textContent()).toBe(
     await page.getByRole('list', { name: 'Transcript' }).locator('.line').last().textContent(),
   );
-}
-
-/** All pages of the console, with the data that the journey has created so far. */
-async function everyPage(): Promise<string[]> {
-  const [{ agents }, { sessions }] = await Promise.all([
-    product.ask('GET', '/v1/agent/agents'),
-    product.ask('GET', '/v1/agent/sessions'),
-  ]);
-  const tool = await product.ask('POST', '/v1/agent/tools', {
-    name: 'Find order',
-    url: 'https://example.com/orders',
-    arguments: [{ name: 'order' }],
-  });
-  const server = await product.ask('POST', '/v1/agent/tool-servers', {
-    name: 'Calendar',
-    url: 'https://tools.example.com/mcp',
-    headers: [{ name: 'Authorization', kind: 'authorization_bearer', value: 'Bearer secret' }],
-  });
-  const tabs = [
-    'prompt',
-    'voice',
-    'tools',
-    'conversation',
-    'phone',
-    'analysis',
-    'test',
-    'versions',
-    'access',
-  ];
-  return [
-    '',
-    '/agents',
-    ...tabs.map((tab) => `/agents/${agents[0].agent_id}/${tab}`),
-    '/tools',
-    `/tools/${tool.tool_id}`,
-    '/tool-servers',
-    `/tool-servers/${server.tool_server_id}`,
-    '/knowledge',
-    '/numbers',
-    '/calls',
-    ...(sessions.length > 0 ? [`/calls/${sessions[0].session_id}`] : []),
-    '/batch-calls',
-    '/analytics',
-    '/webhooks',
-    '/refusals',
-    '/speech-models',
-    '/agent-tests',
-    '/wallet',
-    '/keys',
-    '/nowhere',
-  ];
 }
