@@ -38,8 +38,9 @@ async function run(): Promise<void> {
   try {
     const places = await seed(product, `${receiver.url}/calls`);
     const callId = await haveSpokenCall(browser, product);
+    const textId = await haveWrittenConversation(product, places.agentId);
     await takeTalk(browser, product);
-    await takeConsole(browser, product, { ...places, callId });
+    await takeConsole(browser, product, { ...places, callId, textId });
     await takeApi(browser, product);
     await takeWidget(browser, product, take);
   } finally {
@@ -154,6 +155,17 @@ async function haveSpokenCall(browser: Browser, product: Product): Promise<strin
   return sessionId;
 }
 
+/** Writes with the agent; returns the text session, which goes on. */
+async function haveWrittenConversation(product: Product, agentId: string): Promise<string> {
+  const { text_session_id } = await product.ask('POST', '/v1/agent/text-sessions', {
+    agent_id: agentId,
+    end_user_id: 'guest-17',
+  });
+  for (const content of ['What are your opening hours?', 'Book a table for four people, please.'])
+    await product.ask('POST', `/v1/agent/text-sessions/${text_session_id}/messages`, { content });
+  return text_session_id;
+}
+
 /** In the middle of a conversation, while the agent speaks. */
 async function takeTalk(browser: Browser, product: Product): Promise<void> {
   const visitor = await TalkPage.open(browser, product, { viewport: VIEWPORT });
@@ -171,18 +183,21 @@ async function takeTalk(browser: Browser, product: Product): Promise<void> {
 async function takeConsole(
   browser: Browser,
   product: Product,
-  { agentId, batchId, toolId, callId }: Places & { readonly callId: string },
+  { agentId, batchId, toolId, callId, textId }: Places & { readonly callId: string; readonly textId: string },
 ): Promise<void> {
   const pages: Readonly<Record<string, string>> = {
     overview: '',
     agents: '/agents',
     'agent-prompt': `/agents/${agentId}`,
     'agent-voice': `/agents/${agentId}/voice`,
+    'agent-own-speech': `/agents/${agentId}/voice`,
     'agent-tools': `/agents/${agentId}/tools`,
     'agent-conversation': `/agents/${agentId}/conversation`,
+    'agent-tuning': `/agents/${agentId}/conversation`,
     'agent-phone': `/agents/${agentId}/phone`,
     'agent-analysis': `/agents/${agentId}/analysis`,
     'agent-test-call': `/agents/${agentId}/test`,
+    'agent-writing': `/agents/${agentId}/write?session=${textId}`,
     'agent-versions': `/agents/${agentId}/versions`,
     'agent-access': `/agents/${agentId}/access`,
     tools: '/tools',
@@ -191,6 +206,8 @@ async function takeConsole(
     numbers: '/numbers',
     calls: '/calls',
     call: `/calls/${callId}`,
+    'text-sessions': '/text-sessions',
+    'text-session': `/text-sessions/${textId}`,
     'batch-calls': '/batch-calls',
     'batch-call': `/batch-calls/${batchId}`,
     analytics: '/analytics',
@@ -212,6 +229,7 @@ async function takeConsole(
       if (name === 'call')
         await person.page.getByRole('slider', { name: 'Position in the recording' }).waitFor();
       if (name === 'agent-prompt') await person.see('of 4000 tokens');
+      await ACTIONS[name]?.(person);
       // The call's page is pictured whole; the others show one window.
       await take(person.page, `console/${name}${suffix}`, name === 'call');
     }
@@ -222,6 +240,22 @@ async function takeConsole(
   await take(visitor.page, 'console/sign-in');
   await visitor.close();
 }
+
+/** Actions before the picture of a part that lies further down its page, or is filled when it is asked for. */
+const ACTIONS: Readonly<Record<string, (person: ConsolePage) => Promise<void>>> = {
+  'agent-own-speech': async (person) => {
+    const section = person.page.getByRole('region', { name: 'Your own speech servers' });
+    await section.getByLabel('Hear with your own recogniser').click();
+    await section.getByLabel('Address').fill('wss://speech.example.com/stt');
+    await section.evaluate('(one) => one.scrollIntoView()');
+  },
+  'agent-tuning': async (person) => {
+    const section = person.page.getByRole('region', { name: 'Tuning on past calls' });
+    await person.press('Judge them', section);
+    await section.getByText(/^Computed over/).waitFor();
+    await section.evaluate('(one) => one.scrollIntoView()');
+  },
+};
 
 async function takeApi(browser: Browser, product: Product): Promise<void> {
   const page = await browser.newPage({ viewport: VIEWPORT });

@@ -55,7 +55,7 @@ export function describeTuningPage(stage: { readonly product: Product; readonly 
         await tuning.getByText('For a recommendation it takes 20 pauses.').waitFor();
         await tuning.getByText('It cannot know').waitFor();
         await expectSound(person);
-        const candidate = tuning.getByRole('row').filter({ hasText: 'Eagerness: Eager' }).first();
+        const candidate = tuning.locator('tr').filter({ hasText: 'Eagerness: Eager' }).first();
         await candidate.getByRole('button', { name: /^Apply to draft/ }).click();
         const dialog = person.page.getByRole('dialog', { name: 'Put these settings into the draft?' });
         await dialog.getByText('Callers notice nothing until you publish it.').waitFor();

@@ -1,5 +1,5 @@
 /** A recogniser and a voice on servers of the agent's owner (docs/custom-speech.md). */
-import { Anchor, Select, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Select, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
 import type { AgentConfig } from '../api/types.ts';
 import { Section } from '../parts/page.tsx';
 import type { EditorProps } from './draft.ts';
@@ -30,11 +30,8 @@ export function CustomSpeechSection({ config, set }: EditorProps) {
     <Section title="Your own speech servers">
       <Stack>
         <Text size="sm" c="dimmed">
-          What a server needs is in{' '}
-          <Anchor href="https://docs.jambonz.org/guides/features/custom-stt-providers" underline="always">
-            the description of the protocol
-          </Anchor>
-          . After Save draft, a test call hears and speaks with it.
+          A recogniser or a voice on your own machine, or of a vendor that Parley has no engine for, behind one
+          of two protocols. A test call uses it once the draft is saved.
         </Text>
         <Switch
           label="Hear with your own recogniser"
