@@ -34,12 +34,14 @@ const PHONE = { width: 360, height: 740 };
 const PUBLIC_URL = 'https://voice.example.com';
 const NUMBER = '+14155550101';
 const PERSON = '+14155550111';
+/** Of the agent that is tuned. */
+const OTHER_NUMBER = '+14155550102';
 const HOURS = 'We open at eight in the morning and close at six in the evening.';
 const FREE = 'There is a table for two.';
 /** Slow enough to be seen while it is written, and to be cut in its middle. */
 const PIECE_MS = 150;
 
-const stage = {} as { product: Product; browser: Browser; heard: string };
+const stage = { number: OTHER_NUMBER } as { product: Product; browser: Browser; number: string };
 let product: Product;
 let browser: Browser;
 let vendor: OpenaiServer;
@@ -64,7 +66,7 @@ beforeAll(async () => {
     startTwilioServer(),
     openWebhookReceiver(),
   ]);
-  twilio.available.push(offeredNumber(NUMBER));
+  twilio.available.push(offeredNumber(NUMBER), offeredNumber(OTHER_NUMBER));
   receiver.answer = () => ({ status: 200, body: '{"free": true}' });
   product = await startProduct({
     environment: {
@@ -155,7 +157,7 @@ describeNeeds(NEEDED)('a conversation in writing on an agent’s page', () => {
       await person.see('The conversation has ended');
       await expectSound(person);
       await person.page.getByRole('link', { name: 'Its record' }).press('Enter');
-      await person.page.getByRole('heading', { level: 1, name: 'Try in the console with Bakery' }).waitFor();
+      await person.page.getByRole('heading', { level: 1, name: 'Trial with Bakery' }).waitFor();
       await person.see('$0.02');
       await person.see('Ended by: the other side');
       await person.page.getByRole('list', { name: 'Conversation' }).getByText(FREE).waitFor();
@@ -173,7 +175,7 @@ describeNeeds(NEEDED)('a conversation in writing on an agent’s page', () => {
       await log(person).getByText('We open at').first().waitFor();
       product.kill('control-plane');
       await log(person).getByText('The connection broke. Reconnecting…').waitFor();
-      await log(person).getByText(HOURS, { exact: true }).waitFor();
+      await log(person).getByText(HOURS).waitFor();
       await log(person).getByText('Agent is writing…').waitFor({ state: 'detached' });
       expect(await log(person).getByText(HOURS).count()).toBe(1);
       const path = `/v1/agent/text-sessions/${idOf(person)}`;

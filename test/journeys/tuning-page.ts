@@ -16,8 +16,12 @@ const PATIENCE = { timeout: 240_000 };
 const PHONE = { width: 360, height: 740 };
 const QUESTION = 'When do you open?';
 
-/** Describes them on a shared product, whose recogniser hears the question. */
-export function describeTuningPage(stage: { readonly product: Product; readonly browser: Browser }): void {
+/** Describes them on a shared product, whose recogniser hears the question and which can buy the number. */
+export function describeTuningPage(stage: {
+  readonly product: Product;
+  readonly browser: Browser;
+  readonly number: string;
+}): void {
   describe('its pages', () => {
     let product: Product;
     let agentId: string;
@@ -105,12 +109,11 @@ export function describeTuningPage(stage: { readonly product: Product; readonly 
 
     /** A call with a question and its answer. */
     async function talkToIt(): Promise<void> {
-      const number = '+15550100656';
+      const { number } = stage;
       await product.ask('POST', '/v1/agent/phone-numbers', {
-        provider: 'sip',
+        provider: 'managed',
         phone_number: number,
         agent_id: agentId,
-        inbound_allowed_addresses: ['127.0.0.1'],
       });
       const scene = prepareScene({
         name: 'opening hours',

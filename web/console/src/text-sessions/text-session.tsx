@@ -19,7 +19,7 @@ const ENDS = {
 
 /** The person who writes, as far as known. */
 export function personOf(row: Pick<Row, 'caller_number' | 'end_user_id' | 'metadata'>): string {
-  return row.caller_number ?? row.end_user_id ?? (isFromConsole(row) ? 'Try in the console' : 'Visitor');
+  return row.caller_number ?? row.end_user_id ?? (isFromConsole(row) ? 'Trial' : 'Visitor');
 }
 
 /** True for a session that was begun on an agent's page. */

@@ -120,12 +120,19 @@ function usePending() {
   return { pending, deliver, dismiss };
 }
 
-/** Adds an answer to the session as it was read. */
+/** Adds an answer to the session as it was read, which may have its message already. */
 function putAnswer(client: QueryClient, path: string, { items, session_status }: TextAnswer): void {
-  client.setQueryData<TextSessionDetail>(
-    [path, {}],
-    (before) => before && { ...before, items: [...before.items, ...items], status: session_status },
-  );
+  const ids = new Set(items.map(idOf));
+  client.setQueryData<TextSessionDetail>([path, {}], (before) => {
+    if (!before) return before;
+    const others = before.items.filter((item) => !ids.has(idOf(item)));
+    return { ...before, items: [...others, ...items], status: session_status };
+  });
+}
+
+/** Messages have an id of their own; of other items no two are the same. */
+function idOf(item: TextAnswer['items'][number]): unknown {
+  return item.type === 'message' ? item.id : item;
 }
 
 /** A tool that has ended takes the place of its start. */
