@@ -150,9 +150,8 @@ function Log({ chat: { pending }, session }: { chat: TextChat; session: TextSess
       tabIndex={0}
     >
       <WrittenItems session={session}>
-        {waiting.map((message) => (
-          <PendingLines key={message.key} message={message} />
-        ))}
+        {waiting.length > 0 &&
+          waiting.map((message) => <PendingLines key={message.key} message={message} />)}
       </WrittenItems>
     </section>
   );
