@@ -241,7 +241,7 @@ async function takeConsole(
   await visitor.close();
 }
 
-/** Actions before the picture of a part that lies further down its page, or is filled when it is asked for. */
+/** Actions before the picture of a part that lies further down its page, or is filled when asked for. */
 const ACTIONS: Readonly<Record<string, (person: ConsolePage) => Promise<void>>> = {
   'agent-own-speech': async (person) => {
     const section = person.page.getByRole('region', { name: 'Your own speech servers' });

@@ -1,7 +1,7 @@
 /**
- * Journey: a person writes with an agent in the console, with the keyboard only and on a phone, also while the
- * product restarts. A guest moves from text messages to a call and back, and the console leads from each to the
- * next. Then the agent is tuned on its calls, and given speech servers of its owner.
+ * Journey: a person writes with an agent in the console, with the keyboard only and on a phone, also while
+ * the product restarts. A guest moves from text messages to a call and back, and the console leads from each
+ * to the next. Then the agent is tuned on its calls, and given speech servers of its owner.
  */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect } from 'vitest';

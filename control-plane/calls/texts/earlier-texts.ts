@@ -20,7 +20,7 @@ export interface EarlierTexts {
   readonly text: string;
 }
 
-/** The conversation by SMS with the same number and agent; null if there was none within the number's time. */
+/** The conversation by SMS with the same number and agent; null without one within the number's time. */
 export async function earlierTexts(
   context: Pick<Context, 'models' | 'dataKeys' | 'clock'>,
   { _id: numberId, sms, agent_id: agentId }: Pick<NumberDocument, '_id' | 'sms' | 'agent_id'>,

@@ -1,4 +1,4 @@
-/** Tuning of an agent over the API and as a tool of the MCP server, and the limits it shares with a replay. */
+/** Tuning of an agent, over the API and as a tool of the MCP server, and replay of a call with its limits. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { recommend } from '#control-plane/calls/recordings/tuning.ts';

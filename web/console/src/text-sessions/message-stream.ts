@@ -81,7 +81,7 @@ function refusalOf(data: unknown): ApiError {
   return new ApiError(status, message, { reason: reason ?? null });
 }
 
-/** True if the message may be answered all the same: nothing was heard, or a server on the way is restarting. */
+/** True if an answer may come all the same: nothing was heard, or a server on the way restarts. */
 function isBroken(error: unknown): boolean {
   if (!(error instanceof ApiError)) return true;
   return error.status === 0 || (error.status >= 502 && error.reason !== 'text_turn_failed');

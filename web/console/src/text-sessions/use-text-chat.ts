@@ -19,7 +19,7 @@ const REFRESH_MS = 5_000;
 export interface PendingMessage extends OutgoingMessage {
   /** When it was sent, RFC 3339. */
   readonly at: string;
-  /** What the agent has written so far. */
+  /** The agent's text so far. */
   readonly reply: string;
   readonly tools: readonly ToolNews[];
   readonly isConnected: boolean;

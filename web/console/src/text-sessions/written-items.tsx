@@ -10,7 +10,7 @@ type Conversation = Pick<TextSessionDetail, 'items' | 'created_at' | 'caller_num
 export function WrittenItems({ session, children }: { session: Conversation; children?: ReactNode }) {
   const { items, created_at } = session;
   if (items.length === 0 && !children) return <Text c="dimmed">Nothing was written yet.</Text>;
-  // What came before is shown first, and is older than the session.
+  // Items from before are shown first, and are older than the session.
   const begins = items.findIndex((item) => item.created_at >= created_at);
   const isContinued = begins !== 0 && items.length > 0;
   return (
