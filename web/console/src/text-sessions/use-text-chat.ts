@@ -29,6 +29,7 @@ export interface PendingMessage extends OutgoingMessage {
 
 /** A chat. `session` has no data before it has begun. */
 export function useTextChat(agentId: string) {
+  const client = useQueryClient();
   const [search, setSearch] = useSearchParams();
   const sessionId = search.get('session');
   const path = sessionId === null ? null : `${TEXT_SESSIONS}/${sessionId}`;
@@ -51,9 +52,13 @@ export function useTextChat(agentId: string) {
     problem: begin.error && messageOf(begin.error),
     begin: (agentBegins: boolean) =>
       begin.mutate(undefined, {
-        onSuccess: ({ text_session_id }) => {
-          setSearch({ session: text_session_id }, { replace: true });
-          if (agentBegins) deliver(`${TEXT_SESSIONS}/${text_session_id}`, null);
+        onSuccess: (created) => {
+          const begun = `${TEXT_SESSIONS}/${created.text_session_id}`;
+          // Known without a read, which the first message would cancel.
+          const empty: TextSessionDetail = { ...created, items: [], cost: '0.00', analysis: null };
+          client.setQueryData([begun, {}], empty);
+          setSearch({ session: created.text_session_id }, { replace: true });
+          if (agentBegins) deliver(begun, null);
         },
       }),
     send: (text: string) => path !== null && deliver(path, text),
