@@ -857,6 +857,7 @@ export type SessionDetail = {
   dial_status: "answered" | "busy" | "no_answer" | "failed" | null;
   dial_error?: string;
   answered_by: "unknown" | null;
+  continued_from?: string;
   caller_number: string | null;
   dialed_number: string | null;
   sip_call_id: string | null;
@@ -1028,6 +1029,7 @@ export type SessionList = {
     dial_status: "answered" | "busy" | "no_answer" | "failed" | null;
     dial_error?: string;
     answered_by: "unknown" | null;
+    continued_from?: string;
     caller_number: string | null;
     dialed_number: string | null;
     sip_call_id: string | null;
@@ -1157,6 +1159,210 @@ export type TestTools = {
   }[];
 };
 
+/** Response of `POST /v1/agent/text-sessions/{text_session_id}/messages`. */
+export type TextAnswer = {
+  message_id: string;
+  text_session_id: string;
+  reply: string;
+  items: ({
+    type: "message";
+    role: "user" | "assistant" | "human";
+    content: string;
+    turn_id: number | null;
+    created_at: string;
+    id: string;
+  } | {
+    type: "tool_call";
+    call_id: string;
+    tool_name: string;
+    tool_source: string | null;
+    input: string;
+    turn_id: number | null;
+    created_at: string;
+  } | {
+    type: "tool_result";
+    call_id: string;
+    tool_name: string;
+    tool_source: string | null;
+    status: "completed" | "failed";
+    output: string | null;
+    output_truncated: boolean;
+    error: string | null;
+    latency_ms: number | null;
+    turn_id: number | null;
+    created_at: string;
+  } | {
+    type: "knowledge_retrieval";
+    query: string;
+    status: "completed" | "timeout";
+    latency_ms: number;
+    citations: {
+      knowledge_source_id: string;
+      name: string;
+      chunk: number;
+    }[];
+    turn_id: number | null;
+    created_at: string;
+  } | {
+    type: "llm.endpoint_error";
+    message: string;
+    status: number | null;
+    turn_id: number | null;
+    created_at: string;
+  } | {
+    type: "participant";
+    participant_id: string;
+    name: string | null;
+    event: "joined" | "took_over" | "handed_back" | "left";
+    turn_id: null;
+    created_at: string;
+  })[];
+  session_status: "active" | "ended";
+  usage: {
+    model: string;
+    input_tokens: number | null;
+    cached_input_tokens: number | null;
+    output_tokens: number | null;
+  }[];
+};
+
+/** Response of `POST /v1/agent/text-sessions`. */
+export type TextSession = {
+  text_session_id: string;
+  agent_id: string;
+  agent_name: string;
+  config_hash: string;
+  medium: "chat" | "sms";
+  status: "active" | "ended";
+  end_reason: "client" | "agent" | "idle" | "message_limit" | null;
+  continued_from: string | null;
+  end_user_id: string | null;
+  caller_number?: string;
+  dialed_number?: string;
+  metadata: Record<string, unknown>;
+  message_count: number;
+  created_at: string;
+  last_message_at: string;
+  idle_at: string;
+  ended_at: string | null;
+};
+
+/** Response of `GET /v1/agent/text-sessions/{text_session_id}`. */
+export type TextSessionDetail = {
+  text_session_id: string;
+  agent_id: string;
+  agent_name: string;
+  config_hash: string;
+  medium: "chat" | "sms";
+  status: "active" | "ended";
+  end_reason: "client" | "agent" | "idle" | "message_limit" | null;
+  continued_from: string | null;
+  end_user_id: string | null;
+  caller_number?: string;
+  dialed_number?: string;
+  metadata: Record<string, unknown>;
+  message_count: number;
+  created_at: string;
+  last_message_at: string;
+  idle_at: string;
+  ended_at: string | null;
+  items: ({
+    type: "message";
+    role: "user" | "assistant" | "human";
+    content: string;
+    turn_id: number | null;
+    created_at: string;
+    id: string;
+  } | {
+    type: "tool_call";
+    call_id: string;
+    tool_name: string;
+    tool_source: string | null;
+    input: string;
+    turn_id: number | null;
+    created_at: string;
+  } | {
+    type: "tool_result";
+    call_id: string;
+    tool_name: string;
+    tool_source: string | null;
+    status: "completed" | "failed";
+    output: string | null;
+    output_truncated: boolean;
+    error: string | null;
+    latency_ms: number | null;
+    turn_id: number | null;
+    created_at: string;
+  } | {
+    type: "knowledge_retrieval";
+    query: string;
+    status: "completed" | "timeout";
+    latency_ms: number;
+    citations: {
+      knowledge_source_id: string;
+      name: string;
+      chunk: number;
+    }[];
+    turn_id: number | null;
+    created_at: string;
+  } | {
+    type: "llm.endpoint_error";
+    message: string;
+    status: number | null;
+    turn_id: number | null;
+    created_at: string;
+  } | {
+    type: "participant";
+    participant_id: string;
+    name: string | null;
+    event: "joined" | "took_over" | "handed_back" | "left";
+    turn_id: null;
+    created_at: string;
+  })[];
+  cost: string;
+  analysis: {
+    status: "queued" | "running" | "completed" | "skipped" | "error";
+    summary: string | null;
+    data: {
+      name: string;
+      type: string;
+      value: string | number | boolean | null;
+      rationale: string;
+    }[];
+    criteria_results: {
+      name: string;
+      result: "success" | "failure" | "unknown";
+      rationale: string;
+    }[];
+  } | null;
+};
+
+/** Response of `GET /v1/agent/text-sessions`. */
+export type TextSessionList = {
+  text_sessions: {
+    text_session_id: string;
+    agent_id: string;
+    agent_name: string;
+    config_hash: string;
+    medium: "chat" | "sms";
+    status: "active" | "ended";
+    end_reason: "client" | "agent" | "idle" | "message_limit" | null;
+    continued_from: string | null;
+    end_user_id: string | null;
+    caller_number?: string;
+    dialed_number?: string;
+    metadata: Record<string, unknown>;
+    message_count: number;
+    created_at: string;
+    last_message_at: string;
+    idle_at: string;
+    ended_at: string | null;
+  }[];
+  has_more: boolean;
+  next_cursor: string | null;
+  total: number | null;
+};
+
 /** Response of `GET /v1/agent/tools/{tool_id}`. */
 export type Tool = {
   tool_id: string;
@@ -1276,6 +1482,30 @@ export type TriedRequest = {
   body: string;
   response_truncated: boolean;
   error: string | null;
+};
+
+/** Response of `GET /v1/agent/agents/{agent_id}/tuning`. */
+export type Tuning = {
+  calls: number;
+  pauses: number;
+  judged_share: number;
+  needed_pauses: number;
+  settings: {
+    conversation: {
+      eagerness?: "relaxed" | "balanced" | "eager";
+      response_wait_ms?: number;
+      response_max_wait_ms?: number | null;
+    };
+    cut_offs: number;
+    cut_off_share: number;
+    saved_ms: number;
+    saved_total_ms: number;
+  }[];
+  recommended: {
+    eagerness?: "relaxed" | "balanced" | "eager";
+    response_wait_ms?: number;
+    response_max_wait_ms?: number | null;
+  } | null;
 };
 
 /** Response of `GET /v1/agent/agents/{agent_id}/versions/{version_number}`. */
