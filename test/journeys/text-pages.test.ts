@@ -56,7 +56,8 @@ function answer({ messages, tools }: ChatBody): ChatScript {
   const last = messages.at(-1);
   if (last?.role === 'tool') return say(FREE);
   const offered = /"name":"(find_\w+)"/.exec(JSON.stringify(tools ?? []))?.[1];
-  if (offered !== undefined && String(last?.content).includes('table')) return callTool(offered, { guests: 2 });
+  if (offered !== undefined && String(last?.content).includes('table'))
+    return callTool(offered, { guests: 2 });
   return say(HOURS);
 }
 
@@ -103,7 +104,11 @@ async function createAgent(): Promise<string> {
   const { agent_id } = await product.ask('POST', '/v1/agent/agents', {
     name: 'Bakery',
     config: {
-      prompt: { system_prompt: 'You answer for a bakery.', first_message_mode: 'fixed', first_message: 'Hi!' },
+      prompt: {
+        system_prompt: 'You answer for a bakery.',
+        first_message_mode: 'fixed',
+        first_message: 'Hi!',
+      },
       tools: { tool_ids: [tool_id] },
     },
   });
@@ -142,7 +147,9 @@ describeNeeds(NEEDED)('a conversation in writing on an agent’s page', () => {
       await person.page.getByRole('button', { name: 'Write first' }).press('Enter');
       await field(person.page).waitFor();
       // The field has the focus as soon as a message can be sent.
-      await expect.poll(() => field(person.page).evaluate('(one) => one === document.activeElement')).toBe(true);
+      await expect
+        .poll(() => field(person.page).evaluate('(one) => one === document.activeElement'))
+        .toBe(true);
       await keyboard.type('When do you open?');
       await keyboard.press('Enter');
       await log(person).getByText('Agent is writing…').waitFor();
@@ -251,15 +258,27 @@ describeNeeds(NEEDED)('a guest who moves from text messages to a call and back',
     const around = person.page.getByRole('region', { name: 'Before and after' });
     await person.see('SMS');
     await expectSound(person);
-    await around.getByText('After it:').getByRole('link', { name: /^the call of/ }).click();
+    await around
+      .getByText('After it:')
+      .getByRole('link', { name: /^the call of/ })
+      .click();
     await person.page.getByRole('heading', { level: 2, name: 'Transcript' }).waitFor();
-    await around.getByText('Before it:').getByRole('link', { name: /^the text session of/ }).waitFor();
+    await around
+      .getByText('Before it:')
+      .getByRole('link', { name: /^the text session of/ })
+      .waitFor();
     await expectSound(person);
-    await around.getByText('After it:').getByRole('link', { name: /^the text session of/ }).click();
+    await around
+      .getByText('After it:')
+      .getByRole('link', { name: /^the text session of/ })
+      .click();
     const conversation = person.page.getByRole('list', { name: 'Conversation' });
     await conversation.getByText('Are you there?').waitFor();
     await conversation.getByText('In this session:').waitFor();
-    await around.getByText('Before it:').getByRole('link', { name: /^the call of/ }).waitFor();
+    await around
+      .getByText('Before it:')
+      .getByRole('link', { name: /^the call of/ })
+      .waitFor();
     await person.close();
   });
 

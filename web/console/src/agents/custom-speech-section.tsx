@@ -30,8 +30,8 @@ export function CustomSpeechSection({ config, set }: EditorProps) {
     <Section title="Your own speech servers">
       <Stack>
         <Text size="sm" c="dimmed">
-          A recogniser or a voice on your own machine, or of a vendor that Parley has no engine for, behind one
-          of two protocols. A test call uses it once the draft is saved.
+          A recogniser or a voice on your own machine, or of a vendor that Parley has no engine for, behind
+          one of two protocols. A test call uses it once the draft is saved.
         </Text>
         <Switch
           label="Hear with your own recogniser"

@@ -79,8 +79,8 @@ function Scope({ tuning }: { tuning: Tuning }) {
     );
   return (
     <Text size="sm">
-      Computed over {count(calls, 'call')} and {count(pauses, 'pause')}, {percent(judged_share)} of all; in the
-      others the agent spoke.
+      Computed over {count(calls, 'call')} and {count(pauses, 'pause')}, {percent(judged_share)} of all; in
+      the others the agent spoke.
       {recommended === null && ` For a recommendation it takes ${needed_pauses} pauses.`}
     </Text>
   );

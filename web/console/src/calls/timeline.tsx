@@ -78,15 +78,7 @@ function Divergence() {
   );
 }
 
-function Message({
-  item,
-  isNow,
-  onSeek,
-}: {
-  item: SaidItem;
-  isNow: boolean;
-  onSeek: (() => void) | null;
-}) {
+function Message({ item, isNow, onSeek }: { item: SaidItem; isNow: boolean; onSeek: (() => void) | null }) {
   if (!onSeek) return <Said item={item} person="Caller" />;
   return (
     <button

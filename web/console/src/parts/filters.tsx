@@ -64,12 +64,7 @@ interface TypedFilterProps<Name extends string> extends FilterState<Name> {
 }
 
 /** A filter to type; it is applied when typing pauses. */
-export function TypedFilter<Name extends string>({
-  filters,
-  set,
-  name,
-  ...input
-}: TypedFilterProps<Name>) {
+export function TypedFilter<Name extends string>({ filters, set, name, ...input }: TypedFilterProps<Name>) {
   const later = useDebouncedCallback(set, 300);
   return (
     <TextInput

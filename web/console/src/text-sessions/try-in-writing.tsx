@@ -45,11 +45,7 @@ function Beginning({ chat, isPublished }: { chat: TextChat; isPublished: boolean
           </Alert>
         )}
         <Group>
-          <Button
-            disabled={!isPublished}
-            loading={chat.isBeginning}
-            onClick={() => chat.begin(false)}
-          >
+          <Button disabled={!isPublished} loading={chat.isBeginning} onClick={() => chat.begin(false)}>
             Write first
           </Button>
           <Button
@@ -150,8 +146,7 @@ function Log({ chat: { pending }, session }: { chat: TextChat; session: TextSess
       tabIndex={0}
     >
       <WrittenItems session={session}>
-        {waiting.length > 0 &&
-          waiting.map((message) => <PendingLines key={message.key} message={message} />)}
+        {waiting.length > 0 && waiting.map((message) => <PendingLines key={message.key} message={message} />)}
       </WrittenItems>
     </section>
   );

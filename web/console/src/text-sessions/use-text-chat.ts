@@ -39,8 +39,7 @@ export function useTextChat(agentId: string) {
     refetchMs: (last) => (isWaiting || last?.status === 'ended' ? false : REFRESH_MS),
   });
   const begin = useChange(
-    () =>
-      call<TextSession>('POST', TEXT_SESSIONS, { agent_id: agentId, metadata: FROM_CONSOLE }),
+    () => call<TextSession>('POST', TEXT_SESSIONS, { agent_id: agentId, metadata: FROM_CONSOLE }),
     { touches: [TEXT_SESSIONS], quiet: true },
   );
   const end = useChange(() => call('POST', `${path}/end`), { touches: [TEXT_SESSIONS] });
