@@ -8,6 +8,7 @@ ErrorReason = Literal[
     "agent_not_published",
     "destination_invalid",
     "destination_not_allowed",
+    "flight_log_unreadable",
     "idempotency_key_conflict",
     "idempotency_key_reuse",
     "idempotency_key_unsupported",

@@ -2123,9 +2123,10 @@ class Sessions(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> api.SessionReplayAnswer:
         """Replay a call with other conversation settings. Runs the flight log of an ended call with the given
-        settings and returns where the call would first diverge. Changes and charges nothing. Any account
-        key. 404 without a flight log; 409 while the call runs or if another version of Parley recorded it;
-        502.
+        settings and returns where the call would first diverge. Changes and charges nothing. 2 at once and
+        30 a minute for an account. Any account key. 404 without a flight log; 409 while the call runs, if
+        another version of Parley recorded it, or if its log is longer than 8 MiB or damaged; 429; 502 or
+        503 if no worker replays it.
         """
         call = Call(
             "POST",
@@ -2508,10 +2509,13 @@ class TextSessions(Resource):
         agent_id: str = OMITTED,
         status: Literal["active", "ended"] = OMITTED,
         end_user_id: str = OMITTED,
+        continued_from: str = OMITTED,
+        caller_number: str = OMITTED,
         options: RequestOptions = RequestOptions(),
     ) -> Pages[api.TextSessionPage, api.TextSessionRow]:
-        """List text sessions. Returns the team's text sessions, newest first, by agent, status or end user.
-        Contents are in the session itself. 400 if page and cursor are both given.
+        """List text sessions. Returns the team's text sessions, newest first, by agent, status, end user, the
+        person's number, or the session that they go on with. Contents are in the session itself. 400 if
+        page and cursor are both given.
         """
         call = Call(
             "GET",
@@ -2524,6 +2528,8 @@ class TextSessions(Resource):
                 "agent_id": agent_id,
                 "status": status,
                 "end_user_id": end_user_id,
+                "continued_from": continued_from,
+                "caller_number": caller_number,
             }),
             is_repeatable=True,
         )
@@ -2574,8 +2580,8 @@ class TextSessions(Resource):
         options: RequestOptions = RequestOptions(),
     ) -> api.TextSession:
         """Get a text session. Returns the session with everything that was written and done in it, the
-        earlier session that it continues first, and its analysis once it has ended. 404 if it does not
-        exist.
+        earlier session that it continues first, what its messages have cost, and its analysis once it has
+        ended. 404 if it does not exist.
         """
         call = Call(
             "GET",

@@ -858,6 +858,8 @@ class _Session(TypedDict):
 class Session(_Session, total=False):
     dial_error: str
     """Why an outbound call was not answered; absent if `dial_status` says all"""
+    continued_from: str
+    """Id of the text session by SMS that the agent knew when the caller came; absent without one"""
 
 
 class TestRunUsage(TypedDict):
@@ -1163,6 +1165,8 @@ class _TextSession(TypedDict):
     """Timeline of the session in chronological order: messages, tool calls and results, knowledge searches,
     model errors, colleagues
     """
+    cost: str
+    """Price of the messages so far, in USD as a decimal string; what was returned is not in it"""
     analysis: Union[SessionAnalysis, None]
     """The analysis of the ended conversation; null before its end"""
 
@@ -1992,10 +1996,14 @@ class AgentTuningSettingConversation(TypedDict, total=False):
 class AgentTuningSetting(TypedDict):
     conversation: AgentTuningSettingConversation
     """The settings tried; empty: those that each call had."""
+    cut_offs: int
+    """Judged pauses in which the agent would have interrupted the caller."""
     cut_off_share: float
     """Share of the judged pauses in which the agent would have interrupted the caller, 0 to 1."""
     saved_ms: float
     """Milliseconds by which turns would have been taken sooner, on average; negative: later."""
+    saved_total_ms: float
+    """The same for all turns together, in milliseconds."""
 
 
 class AgentTuning(TypedDict):
@@ -2686,6 +2694,8 @@ class _SessionRow(TypedDict):
 class SessionRow(_SessionRow, total=False):
     dial_error: str
     """Why an outbound call was not answered; absent if `dial_status` says all"""
+    continued_from: str
+    """Id of the text session by SMS that the agent knew when the caller came; absent without one"""
 
 
 class SessionPage(TypedDict):
@@ -2814,7 +2824,7 @@ class _TextSessionRow(TypedDict):
 
 class TextSessionRow(_TextSessionRow, total=False):
     caller_number: str
-    """Only sessions with this number as the other party, E.164; bare digits get a leading `+`"""
+    """The person's number, of a conversation by SMS; absent otherwise"""
     dialed_number: str
     """The agent's number; only of a conversation by SMS"""
 
@@ -4972,6 +4982,10 @@ class TextSessionListQuery(TypedDict, total=False):
     """Only sessions with this status"""
     end_user_id: str
     """Only sessions of this user of yours"""
+    continued_from: str
+    """Only sessions that go on with this call or text session"""
+    caller_number: str
+    """Only conversations by SMS with this person's number, E.164; bare digits get a leading `+`"""
 
 
 class _TextSessionCreateRequest(TypedDict):

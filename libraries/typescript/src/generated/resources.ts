@@ -1322,8 +1322,10 @@ export class Sessions extends Resource {
 
   /**
    * Replay a call with other conversation settings. Runs the flight log of an ended call with the given
-   * settings and returns where the call would first diverge. Changes and charges nothing. Any account key.
-   * 404 without a flight log; 409 while the call runs or if another version of Parley recorded it; 502.
+   * settings and returns where the call would first diverge. Changes and charges nothing. 2 at once and 30 a
+   * minute for an account. Any account key. 404 without a flight log; 409 while the call runs, if another
+   * version of Parley recorded it, or if its log is longer than 8 MiB or damaged; 429; 502 or 503 if no
+   * worker replays it.
    */
   replay(
     sessionId: string,
@@ -1456,8 +1458,9 @@ export class Tests extends Resource {
 /** Methods of `parley.textSessions`. */
 export class TextSessions extends Resource {
   /**
-   * List text sessions. Returns the team's text sessions, newest first, by agent, status or end user.
-   * Contents are in the session itself. 400 if page and cursor are both given.
+   * List text sessions. Returns the team's text sessions, newest first, by agent, status, end user, the
+   * person's number, or the session that they go on with. Contents are in the session itself. 400 if page
+   * and cursor are both given.
    */
   list(
     query: Api.TextSessionListQuery = {},
@@ -1484,7 +1487,8 @@ export class TextSessions extends Resource {
 
   /**
    * Get a text session. Returns the session with everything that was written and done in it, the earlier
-   * session that it continues first, and its analysis once it has ended. 404 if it does not exist.
+   * session that it continues first, what its messages have cost, and its analysis once it has ended. 404 if
+   * it does not exist.
    */
   get(textSessionId: string, options: RequestOptions = {}): Promise<Api.TextSession> {
     const call: Call = {

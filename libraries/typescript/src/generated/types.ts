@@ -851,6 +851,8 @@ export interface Session {
   dial_error?: string | undefined;
   /** Deprecated: `unknown` once an outbound call is answered, null before and for all other sessions */
   answered_by: 'unknown' | null;
+  /** Id of the text session by SMS that the agent knew when the caller came; absent without one */
+  continued_from?: string | undefined;
   /** Number of the other party: who called, or for an outbound call who was called */
   caller_number: string | null;
   /** Number on this side: the one called, or for an outbound call the one it came from */
@@ -1226,6 +1228,8 @@ export interface TextSession {
    * model errors, colleagues
    */
   items: (SessionItemMessage | SessionItemToolCall | SessionItemToolResult | SessionItemKnowledgeRetrieval | SessionItemLlmEndpointError | SessionItemParticipant)[];
+  /** Price of the messages so far, in USD as a decimal string; what was returned is not in it */
+  cost: string;
   /** The analysis of the ended conversation; null before its end */
   analysis: SessionAnalysis | null;
 }
@@ -2157,10 +2161,14 @@ export interface AgentTuningSettingConversation {
 export interface AgentTuningSetting {
   /** The settings tried; empty: those that each call had. */
   conversation: AgentTuningSettingConversation;
+  /** Judged pauses in which the agent would have interrupted the caller. */
+  cut_offs: number;
   /** Share of the judged pauses in which the agent would have interrupted the caller, 0 to 1. */
   cut_off_share: number;
   /** Milliseconds by which turns would have been taken sooner, on average; negative: later. */
   saved_ms: number;
+  /** The same for all turns together, in milliseconds. */
+  saved_total_ms: number;
 }
 
 export interface AgentTuning {
@@ -2854,6 +2862,8 @@ export interface SessionRow {
   dial_error?: string | undefined;
   /** Deprecated: `unknown` once an outbound call is answered, null before and for all other sessions */
   answered_by: 'unknown' | null;
+  /** Id of the text session by SMS that the agent knew when the caller came; absent without one */
+  continued_from?: string | undefined;
   /** Number of the other party: who called, or for an outbound call who was called */
   caller_number: string | null;
   /** Number on this side: the one called, or for an outbound call the one it came from */
@@ -2997,7 +3007,7 @@ export interface TextSessionRow {
   continued_from: string | null;
   /** Your id for the user; null without one */
   end_user_id: string | null;
-  /** Only sessions with this number as the other party, E.164; bare digits get a leading `+` */
+  /** The person's number, of a conversation by SMS; absent otherwise */
   caller_number?: string | undefined;
   /** The agent's number; only of a conversation by SMS */
   dialed_number?: string | undefined;
@@ -5269,6 +5279,10 @@ export interface TextSessionListQuery {
   status?: 'active' | 'ended' | undefined;
   /** Only sessions of this user of yours */
   end_user_id?: string | undefined;
+  /** Only sessions that go on with this call or text session */
+  continued_from?: string | undefined;
+  /** Only conversations by SMS with this person's number, E.164; bare digits get a leading `+` */
+  caller_number?: string | undefined;
 }
 
 export interface TextSessionCreateRequest {
