@@ -147,9 +147,8 @@ describeNeeds(NEEDED)('a conversation in writing on an agent’s page', () => {
       await person.page.getByRole('button', { name: 'Write first' }).press('Enter');
       await field(person.page).waitFor();
       // The field has the focus as soon as a message can be sent.
-      await expect
-        .poll(() => field(person.page).evaluate('(one) => one === document.activeElement'))
-        .toBe(true);
+      const focused = () => person.page.evaluate("document.activeElement?.getAttribute('aria-label')");
+      await expect.poll(focused).toBe('Message');
       await keyboard.type('When do you open?');
       await keyboard.press('Enter');
       await log(person).getByText('Agent is writing…').waitFor();

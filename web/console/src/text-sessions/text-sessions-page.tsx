@@ -58,8 +58,7 @@ export default function TextSessionsPage() {
           <Empty title={isFiltered ? 'No text sessions match' : 'No text sessions yet'}>
             {isFiltered
               ? 'Remove a filter.'
-              : 'Chats over the API and text messages to your numbers appear here. To try an agent, open its ' +
-                'page and choose In writing.'}
+              : 'Chats and text messages to your numbers appear here. To try an agent, open its page.'}
           </Empty>
         }
       >
