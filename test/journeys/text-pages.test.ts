@@ -273,7 +273,6 @@ describeNeeds(NEEDED)('a guest who moves from text messages to a call and back',
       .click();
     const conversation = person.page.getByRole('list', { name: 'Conversation' });
     await conversation.getByText('Are you there?').waitFor();
-    await conversation.getByText('In this session:').waitFor();
     await around
       .getByText('Before it:')
       .getByRole('link', { name: /^the call of/ })
