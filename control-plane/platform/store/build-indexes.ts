@@ -8,6 +8,7 @@ import mongoose, { type Collection } from 'mongoose';
 import { isDatabaseAway } from './database-away.ts';
 import { RETIRED_ROW_INDEXES } from './models/batch-call-model.ts';
 import { RETIRED_SESSION_INDEXES } from './models/session-indexes.ts';
+import { RETIRED_TEXT_SESSION_INDEXES } from './models/text-session-model.ts';
 import type { Models } from './models.ts';
 
 /** Error codes: the index exists with other options, or under another name. */
@@ -47,6 +48,7 @@ export async function buildIndexes(
   // Those that replace them are there.
   await dropIndexes(models.batchRows.collection, RETIRED_ROW_INDEXES);
   await dropIndexes(models.sessions.collection, RETIRED_SESSION_INDEXES);
+  await dropIndexes(models.textSessions.collection, RETIRED_TEXT_SESSION_INDEXES);
 }
 
 type IndexedCollection = Pick<Collection, 'createIndexes' | 'dropIndex' | 'listIndexes'>;

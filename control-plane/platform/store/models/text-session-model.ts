@@ -107,6 +107,9 @@ const optionalText = { type: String, default: null };
 const optionalDate = { type: Date, default: null };
 const bytes = { type: Schema.Types.Mixed, default: null };
 
+/** An index of an earlier version, which the one of the same fields in the order of the list replaces. */
+export const RETIRED_TEXT_SESSION_INDEXES = ['team_id_1_sms.person_1'];
+
 /** Defines the model of sessions on a connection. */
 export const defineTextSessions = modelOf<TextSessionDocument>('TextSession', () => {
   const schema = new Schema<TextSessionDocument>(
