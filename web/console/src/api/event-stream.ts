@@ -13,14 +13,19 @@ export interface StreamEvent {
 export async function* eventsOf(response: Response): AsyncGenerator<StreamEvent> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = '';
-  for (;;) {
-    const part = await reader?.read();
-    if (!part || part.done) return;
-    const messages = (waiting + part.value).split('\n\n');
-    waiting = messages.pop() ?? '';
-    for (const message of messages) {
-      const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(message) ?? [];
-      if (name !== undefined && data !== undefined) yield { name, data: JSON.parse(data) };
+  try {
+    for (;;) {
+      const part = await reader?.read();
+      if (!part || part.done) return;
+      const messages = (waiting + part.value).split('\n\n');
+      waiting = messages.pop() ?? '';
+      for (const message of messages) {
+        const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(message) ?? [];
+        if (name !== undefined && data !== undefined) yield { name, data: JSON.parse(data) };
+      }
     }
+  } finally {
+    // A reader that has heard enough leaves no connection open; of a broken one nothing is left to end.
+    void reader?.cancel().catch(() => undefined);
   }
 }

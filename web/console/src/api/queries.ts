@@ -18,20 +18,24 @@ interface PageInfo {
   readonly next_cursor: string | null;
 }
 
-/** Reads an address; `refetchMs` repeats it at this interval, which may depend on the last answer. */
+/**
+ * Reads an address; `refetchMs` repeats it at this interval, which may depend on the last answer. While
+ * `isPaused` nothing is read, for whatever reason, and what was read last stays.
+ */
 export function useRead<Answer>(
   path: string | null,
   options: {
     readonly query?: Query;
     readonly refetchMs?: number | false | ((last: Answer | undefined) => number | false);
+    readonly isPaused?: boolean;
   } = {},
 ) {
-  const { refetchMs } = options;
+  const { refetchMs, isPaused = false } = options;
   return useQuery<Answer>({
     queryKey: [path, options.query ?? {}],
     queryFn: ({ signal }) =>
       call<Answer>('GET', withQuery(path ?? '', options.query ?? {}), undefined, signal),
-    enabled: path !== null,
+    enabled: path !== null && !isPaused,
     ...(refetchMs === undefined
       ? {}
       : {

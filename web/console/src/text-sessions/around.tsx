@@ -9,7 +9,7 @@ import { useRead } from '../api/queries.ts';
 import type { SessionDetail, SessionList, TextSessionDetail, TextSessionList } from '../api/types.ts';
 import { dateTime } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
-import { TEXT_SESSIONS } from './text-session.tsx';
+import { TEXT_SESSIONS, textSessionPath } from './text-session.tsx';
 
 const CALLS = '/v1/agent/sessions';
 
@@ -68,7 +68,7 @@ function Line({ neighbour: { kind, id, at }, children }: { neighbour: Neighbour;
 function useNeighbour(callId: string | null, textId: string | null): Neighbour | null {
   const call = useRead<SessionDetail>(callId && `${CALLS}/${callId}`);
   const isText = callId === null || call.isError;
-  const written = useRead<TextSessionDetail>(isText && textId !== null ? `${TEXT_SESSIONS}/${textId}` : null);
+  const written = useRead<TextSessionDetail>(isText && textId !== null ? textSessionPath(textId) : null);
   if (call.data)
     return { kind: 'call', id: call.data.session_id, at: call.data.started_at ?? call.data.created_at };
   return written.data

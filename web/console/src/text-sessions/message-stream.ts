@@ -87,15 +87,27 @@ function isBroken(error: unknown): boolean {
   return error.status === 0 || (error.status >= 502 && error.reason !== 'text_turn_failed');
 }
 
+/**
+ * True if the message gets no answer for good, and costs nothing: it was refused, or its answer failed. After
+ * any other error it may have been accepted, and only a repetition with its key is not a second message.
+ */
+export function isOver(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false;
+  return (error.status >= 400 && error.status < 500) || error.reason === 'text_turn_failed';
+}
+
 function ignore(): void {}
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
     const stop = () => {
       clearTimeout(timer);
       reject(signal.reason);
     };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
     signal.addEventListener('abort', stop, { once: true });
   });
 }

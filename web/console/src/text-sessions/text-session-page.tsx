@@ -12,7 +12,14 @@ import { dateTime, dollars } from '../parts/format.ts';
 import { Page, Section } from '../parts/page.tsx';
 import { LoadedPage } from '../parts/states.tsx';
 import { AroundTextSession } from './around.tsx';
-import { endOf, isFromConsole, personOf, TEXT_SESSIONS, TextStatus } from './text-session.tsx';
+import {
+  endOf,
+  isFromConsole,
+  personOf,
+  TEXT_SESSIONS,
+  TextStatus,
+  textSessionPath,
+} from './text-session.tsx';
 import { WrittenItems } from './written-items.tsx';
 
 /** While a session goes on it is read again and again: there is no stream of the messages of others. */
@@ -20,7 +27,7 @@ const REFRESH_MS = 3_000;
 
 export default function TextSessionPage() {
   const { sessionId = '' } = useParams<{ sessionId: string }>();
-  const session = useRead<TextSessionDetail>(`${TEXT_SESSIONS}/${sessionId}`, {
+  const session = useRead<TextSessionDetail>(textSessionPath(sessionId), {
     refetchMs: (last) => (last && isSettled(last) ? false : REFRESH_MS),
   });
   return (
@@ -37,7 +44,7 @@ function isSettled({ status, analysis }: TextSessionDetail): boolean {
 
 function TextSession({ session }: { session: TextSessionDetail }) {
   const isLive = session.status === 'active';
-  const end = useChange(() => call('POST', `${TEXT_SESSIONS}/${session.text_session_id}/end`), {
+  const end = useChange(() => call('POST', `${textSessionPath(session.text_session_id)}/end`), {
     touches: [TEXT_SESSIONS],
     done: 'The conversation has ended',
   });

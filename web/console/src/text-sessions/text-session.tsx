@@ -7,11 +7,16 @@ type Row = TextSessionList['text_sessions'][number];
 /** Address of the sessions in the API. */
 export const TEXT_SESSIONS = '/v1/agent/text-sessions';
 
+/** The address of one; its id may come from the address of the page, where it can be any text. */
+export function textSessionPath(id: string): string {
+  return `${TEXT_SESSIONS}/${encodeURIComponent(id)}`;
+}
+
 /** Metadata of a session that was begun on an agent's page, where it can go on. */
 export const FROM_CONSOLE = { begun_in: 'console' } as const;
 
 const ENDS = {
-  client: 'The other side',
+  client: 'The client',
   agent: 'The agent',
   idle: 'Time without a message',
   message_limit: 'Limit of messages',

@@ -9,14 +9,16 @@ import { useSearchParams } from 'wouter';
 import { call, isKeyRefusal } from '../api/client.ts';
 import { messageOf, useChange, useRead } from '../api/queries.ts';
 import type { TextAnswer, TextSession, TextSessionDetail } from '../api/types.ts';
-import { newMessage, type OutgoingMessage, sendMessage, type ToolNews } from './message-stream.ts';
-import { FROM_CONSOLE, TEXT_SESSIONS } from './text-session.tsx';
+import { isOver, newMessage, type OutgoingMessage, sendMessage, type ToolNews } from './message-stream.ts';
+import { FROM_CONSOLE, TEXT_SESSIONS, textSessionPath } from './text-session.tsx';
 
 /** While nothing is sent from here, the session may go on or end elsewhere. */
 const REFRESH_MS = 5_000;
 
 /** A message without an answer. */
 export interface PendingMessage extends OutgoingMessage {
+  /** Address of its session. */
+  readonly path: string;
   /** When it was sent, RFC 3339. */
   readonly at: string;
   /** The agent's text so far. */
@@ -25,6 +27,8 @@ export interface PendingMessage extends OutgoingMessage {
   readonly isConnected: boolean;
   /** Why there is no answer; null while it may come. */
   readonly problem: string | null;
+  /** The answer will not come any more. */
+  readonly isOver: boolean;
 }
 
 /** A chat. `session` has no data before it has begun. */
@@ -32,11 +36,15 @@ export function useTextChat(agentId: string) {
   const client = useQueryClient();
   const [search, setSearch] = useSearchParams();
   const sessionId = search.get('session');
-  const path = sessionId === null ? null : `${TEXT_SESSIONS}/${sessionId}`;
-  const { pending, deliver, dismiss } = usePending();
+  const path = sessionId === null ? null : textSessionPath(sessionId);
+  const { pending: all, deliver, dismiss } = usePending();
+  // Those of a conversation that was left are not shown in the next one.
+  const pending = all.filter((one) => one.path === path);
   const isWaiting = pending.some(({ problem }) => problem === null);
   const session = useRead<TextSessionDetail>(path, {
-    refetchMs: (last) => (isWaiting || last?.status === 'ended' ? false : REFRESH_MS),
+    refetchMs: (last) => (last?.status === 'ended' ? false : REFRESH_MS),
+    // The session has the message as soon as it is accepted: it would be shown twice.
+    isPaused: isWaiting,
   });
   const begin = useChange(
     () => call<TextSession>('POST', TEXT_SESSIONS, { agent_id: agentId, metadata: FROM_CONSOLE }),
@@ -52,19 +60,19 @@ export function useTextChat(agentId: string) {
     begin: (agentBegins: boolean) =>
       begin.mutate(undefined, {
         onSuccess: (created) => {
-          const begun = `${TEXT_SESSIONS}/${created.text_session_id}`;
+          const begun = textSessionPath(created.text_session_id);
           // Known without a read, which the first message would cancel.
           const empty: TextSessionDetail = { ...created, items: [], cost: '0.00', analysis: null };
           client.setQueryData([begun, {}], empty);
           setSearch({ session: created.text_session_id }, { replace: true });
-          if (agentBegins) deliver(begun, null);
+          if (agentBegins) deliver(begun, newMessage(null));
         },
       }),
-    send: (text: string) => path !== null && deliver(path, text),
-    /** Sends a message that got no answer once more, as another one. */
-    sendAgain: ({ key, content }: PendingMessage) => {
+    send: (text: string) => path !== null && deliver(path, newMessage(text)),
+    /** Sends a message that got no answer once more; as another one if the first is over. */
+    sendAgain: ({ key, path: to, content, isOver: isAnother }: PendingMessage) => {
       dismiss(key);
-      if (path !== null) deliver(path, content);
+      deliver(to, isAnother ? newMessage(content) : { key, content });
     },
     dismiss,
     end: () => end.mutate(),
@@ -78,7 +86,6 @@ export type TextChat = ReturnType<typeof useTextChat>;
 function usePending() {
   const client = useQueryClient();
   const [pending, setPending] = useState<readonly PendingMessage[]>([]);
-  const open = useRef(0);
   const gone = useRef<AbortController | null>(null);
   useEffect(() => {
     const controller = new AbortController();
@@ -102,23 +109,19 @@ function usePending() {
     dismiss(key);
   };
 
-  const deliver = (path: string, content: string | null) => {
-    const message = newMessage(content);
+  const deliver = (path: string, message: OutgoingMessage) => {
     const at = new Date().toISOString();
-    const fresh = { at, reply: '', tools: [], isConnected: true, problem: null };
-    setPending((before) => [...before, { ...message, ...fresh }]);
+    const fresh = { at, reply: '', tools: [], isConnected: true, problem: null, isOver: false };
+    setPending((before) => [...before, { ...message, path, ...fresh }]);
     const signal = gone.current?.signal ?? AbortSignal.abort();
-    open.current += 1;
     answered(path, message, signal)
       .catch((error: unknown) => {
         if (signal.aborted) return;
         if (isKeyRefusal(error)) void client.invalidateQueries({ queryKey: ['/v1/account'] });
-        change(message.key, () => ({ problem: messageOf(error), isConnected: true }));
+        change(message.key, () => ({ problem: messageOf(error), isOver: isOver(error), isConnected: true }));
       })
       .finally(() => {
-        open.current -= 1;
-        // A message that still waits would be shown twice.
-        if (open.current === 0 && !signal.aborted) void client.invalidateQueries({ queryKey: [path] });
+        if (!signal.aborted) void client.invalidateQueries({ queryKey: [path] });
       });
   };
   return { pending, deliver, dismiss };
@@ -134,9 +137,9 @@ function putAnswer(client: QueryClient, path: string, { items, session_status }:
   });
 }
 
-/** Messages have an id of their own; of other items no two are the same. */
-function idOf(item: TextAnswer['items'][number]): unknown {
-  return item.type === 'message' ? item.id : item;
+/** Messages have an id of their own; other items are told apart by their contents. */
+function idOf(item: TextAnswer['items'][number]): string {
+  return item.type === 'message' ? item.id : JSON.stringify(item);
 }
 
 /** A tool that has ended takes the place of its start. */
