@@ -122,6 +122,9 @@ const field = (page: Page) => page.getByRole('textbox', { name: 'Message', exact
 /** The page fits a phone and has no serious finding of axe. */
 const expectSound = async (person: ConsolePage) =>
   expect([await person.overflows(), await person.seriousFindings()]).toEqual([false, []]);
+const focusedLabel = ({ page }: ConsolePage) =>
+  page.evaluate("document.activeElement?.getAttribute('aria-label')");
+const focusedText = ({ page }: ConsolePage) => page.evaluate('document.activeElement?.textContent');
 const idOf = (person: ConsolePage) => new URL(person.page.url()).searchParams.get('session') ?? '';
 
 /** Begins a conversation with a message of the person. */
@@ -147,8 +150,7 @@ describeNeeds(NEEDED)('a conversation in writing on an agent’s page', () => {
       await person.page.getByRole('button', { name: 'Write first' }).press('Enter');
       await field(person.page).waitFor();
       // The field has the focus as soon as a message can be sent.
-      const focused = () => person.page.evaluate("document.activeElement?.getAttribute('aria-label')");
-      await expect.poll(focused).toBe('Message');
+      await expect.poll(() => focusedLabel(person)).toBe('Message');
       await keyboard.type('When do you open?');
       await keyboard.press('Enter');
       await log(person).getByText('Agent is writing…').waitFor();
@@ -161,11 +163,12 @@ describeNeeds(NEEDED)('a conversation in writing on an agent’s page', () => {
       await log(person).getByText(FREE).waitFor();
       await person.page.getByRole('button', { name: 'End conversation' }).press('Enter');
       await person.see('The conversation has ended');
+      await expect.poll(() => focusedText(person)).toBe('Start another');
       await expectSound(person);
       await person.page.getByRole('link', { name: 'Its record' }).press('Enter');
       await person.page.getByRole('heading', { level: 1, name: 'Trial with Bakery' }).waitFor();
       await person.see('$0.02');
-      await person.see('Ended by: the other side');
+      await person.see('Ended by: the client');
       await person.page.getByRole('list', { name: 'Conversation' }).getByText(FREE).waitFor();
       await expectSound(person);
       await person.close();
@@ -222,6 +225,7 @@ describeNeeds(NEEDED)('a conversation in writing on an agent’s page', () => {
     await person.press('Send again', problem);
     await log(person).getByText(HOURS).waitFor();
     await problem.waitFor({ state: 'detached' });
+    await expect.poll(() => focusedLabel(person)).toBe('Message');
     await person.close();
   });
 

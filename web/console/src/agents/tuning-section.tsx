@@ -2,7 +2,7 @@
  * Tuning: the effect that other waits would have had on an agent's latest calls. Each row is one combination
  * of settings, which can be put into the draft.
  */
-import { Button, Group, NativeSelect, Stack, Table, Text } from '@mantine/core';
+import { Alert, Button, Group, NativeSelect, Stack, Table, Text } from '@mantine/core';
 import { useSearchParams } from 'wouter';
 import { call } from '../api/client.ts';
 import { messageOf, useAsk, useChange } from '../api/queries.ts';
@@ -53,9 +53,9 @@ export function TuningSection({ draft, isDirty }: TuningProps) {
           {tuning.data && !tuning.isFetching && <Scope tuning={tuning.data} />}
         </div>
         {tuning.error && !tuning.isFetching && (
-          <Text size="sm" c="red" role="alert">
+          <Alert color="red" variant="outline" role="alert">
             {messageOf(tuning.error)}
-          </Text>
+          </Alert>
         )}
         {tuning.data && tuning.data.calls > 0 && (
           <>

@@ -1,25 +1,26 @@
 /** The field that sends a text to an agent, with Enter or its button. */
 import { Button, Group, TextInput } from '@mantine/core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { isFocusLost } from './focus.ts';
 
 export function Composer({
   isLive,
   hint,
-  takesFocus = false,
+  focusWhen = null,
   onSend,
 }: {
   isLive: boolean;
   /** Shown while nothing can be sent. */
   hint: string;
-  /** Whether it takes the focus when something can be sent. */
-  takesFocus?: boolean;
+  /** Whenever this changes, the field takes the focus if nothing else on the page has it; null: never. */
+  focusWhen?: number | null;
   onSend: (text: string) => void;
 }) {
   const [text, setText] = useState('');
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    if (isLive && takesFocus) input.current?.focus();
-  }, [isLive, takesFocus]);
+    if (isLive && focusWhen !== null && isFocusLost()) input.current?.focus();
+  }, [isLive, focusWhen]);
   const send = (event: FormEvent) => {
     event.preventDefault();
     if (text.trim() === '') return;

@@ -13,7 +13,7 @@ export function Facts({ facts }: { facts: readonly Fact[] }) {
           <Text component="dt" size="xs" c="dimmed">
             {label}
           </Text>
-          <Text component="dd" size="sm" m={0}>
+          <Text component="dd" size="sm" m={0} className="break">
             {value}
           </Text>
         </div>

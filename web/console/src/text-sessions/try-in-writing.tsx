@@ -1,9 +1,10 @@
 /** A conversation in writing with the published agent: a real text session, which is charged and listed. */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import type { Agent, TextSessionDetail } from '../api/types.ts';
 import { Composer } from '../parts/composer.tsx';
+import { isFocusLost } from '../parts/focus.ts';
 import { dollars } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
 import { Loaded } from '../parts/states.tsx';
@@ -25,7 +26,16 @@ export function TryInWriting({ agent }: { agent: Agent }) {
       {chat.sessionId === null ? (
         <Beginning chat={chat} isPublished={isPublished} />
       ) : (
-        <Loaded query={chat.session}>{(session) => <Conversation chat={chat} session={session} />}</Loaded>
+        <>
+          <Loaded query={chat.session}>{(session) => <Conversation chat={chat} session={session} />}</Loaded>
+          {chat.session.isLoadingError && (
+            <Group>
+              <Button variant="default" onClick={chat.leave}>
+                Start another
+              </Button>
+            </Group>
+          )}
+        </>
       )}
     </Stack>
   );
@@ -68,6 +78,7 @@ function Beginning({ chat, isPublished }: { chat: TextChat; isPublished: boolean
 
 function Conversation({ chat, session }: { chat: TextChat; session: TextSessionDetail }) {
   const isLive = session.status === 'active';
+  const [beganLive] = useState(isLive);
   const unanswered = chat.pending.filter(({ problem }) => problem !== null);
   return (
     <Section title="Conversation" aside={<State session={session} />}>
@@ -81,7 +92,12 @@ function Conversation({ chat, session }: { chat: TextChat; session: TextSessionD
             onDismiss={() => chat.dismiss(message.key)}
           />
         ))}
-        <Composer isLive={isLive} takesFocus hint="The conversation has ended" onSend={chat.send} />
+        <Composer
+          isLive={isLive}
+          focusWhen={unanswered.length}
+          hint="The conversation has ended"
+          onSend={chat.send}
+        />
         {isLive ? (
           <Group>
             <Button variant="default" onClick={chat.end}>
@@ -90,20 +106,39 @@ function Conversation({ chat, session }: { chat: TextChat; session: TextSessionD
             <RecordLink session={session} />
           </Group>
         ) : (
-          <Alert color="indigo" variant="outline" role="status" title="The conversation has ended">
-            <Stack gap="sm" align="flex-start">
-              <Text size="sm">Ended by: {endOf(session).toLowerCase()}.</Text>
-              <Group>
-                <Button variant="default" onClick={chat.leave}>
-                  Start another
-                </Button>
-                <RecordLink session={session} />
-              </Group>
-            </Stack>
-          </Alert>
+          <Ended session={session} takesFocus={beganLive} onLeave={chat.leave} />
         )}
       </Stack>
     </Section>
+  );
+}
+
+function Ended({
+  session,
+  takesFocus,
+  onLeave,
+}: {
+  session: TextSessionDetail;
+  takesFocus: boolean;
+  onLeave: () => void;
+}) {
+  const another = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    // The field and the button that were used last are disabled and gone.
+    if (takesFocus && isFocusLost()) another.current?.focus();
+  }, [takesFocus]);
+  return (
+    <Alert color="indigo" variant="outline" role="status" title="The conversation has ended">
+      <Stack gap="sm" align="flex-start">
+        <Text size="sm">Ended by: {endOf(session).toLowerCase()}.</Text>
+        <Group>
+          <Button ref={another} variant="default" onClick={onLeave}>
+            Start another
+          </Button>
+          <RecordLink session={session} />
+        </Group>
+      </Stack>
+    </Alert>
   );
 }
 
