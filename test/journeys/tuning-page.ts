@@ -11,7 +11,7 @@ import { ConsolePage } from './console-page.ts';
 import type { Product } from './product.ts';
 
 /** Ports of the caller. */
-const PORTS = { first: 30_280, last: 30_299 };
+const PORTS = { first: 30_300, last: 30_319 };
 const PATIENCE = { timeout: 240_000 };
 const PHONE = { width: 360, height: 740 };
 const QUESTION = 'When do you open?';
