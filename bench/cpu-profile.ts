@@ -61,21 +61,22 @@ export async function profileCalls(product: Product, placedMs: number): Promise<
   return await profileCpu(product.processes(), PROFILE_MS);
 }
 
-/** ms of CPU per second of a call, for each thread by kind of work. */
-export function profileText(profile: CpuProfile, calls: number): string {
+/** ms of CPU per second divided by `parts`, for each thread by kind of work. */
+export function profileText(profile: CpuProfile, parts: number, of = 'per second of a call'): string {
   const sumOf = (kinds: ReadonlyMap<string, number>) => [...kinds.values()].reduce((sum, ms) => sum + ms, 0);
-  const lines = ['  CPU per second of a call, ms:'];
+  const lines = [`  CPU ${of}, ms:`];
   for (const [thread, kinds] of [...profile].sort(([, one], [, other]) => sumOf(other) - sumOf(one))) {
-    const total = sumOf(kinds) / calls;
+    const total = sumOf(kinds) / parts;
     if (total < LEAST_SHOWN_MS) continue;
     lines.push(`    ${total.toFixed(2).padStart(6)}  ${thread}`);
     for (const [kind, ms] of [...kinds].sort(([, one], [, other]) => other - one))
-      if (ms / calls >= LEAST_SHOWN_MS) lines.push(`    ${(ms / calls).toFixed(2).padStart(10)}  ${kind}`);
+      if (ms / parts >= LEAST_SHOWN_MS) lines.push(`    ${(ms / parts).toFixed(2).padStart(10)}  ${kind}`);
   }
   return lines.join('\n');
 }
 
-async function profileCpu(processes: readonly Process[], ms: number): Promise<CpuProfile> {
+/** Profiles these processes for a time. Throws if `perf` is not there or refuses. */
+export async function profileCpu(processes: readonly Process[], ms: number): Promise<CpuProfile> {
   const directory = mkdtempSync(join(tmpdir(), 'parley-profile-'));
   const file = join(directory, 'perf.data');
   try {

@@ -11,12 +11,12 @@ import { parseArgs } from 'node:util';
 import { systemClock } from '#base/clock.ts';
 import { setSessionPriority } from '#base/platform.ts';
 import { quantile } from '#caller/statistics.ts';
-import { readSamples } from '#cli/prometheus-text.ts';
 import { Parts } from '#test/journeys/parts.ts';
 import { cpuSeconds, type Process, processTree, residentBytes } from '#test/journeys/process-tree.ts';
 import { judge, judgeSamples, type TimedSample, toText } from '../figures.ts';
 import { type MachineStalls, watchStalls } from '../machine-stalls.ts';
 import { Part } from '../part.ts';
+import { storeCommands } from '../store-commands.ts';
 import type { Received } from './receivers-process.ts';
 import type { FleetCounts, FleetJob } from './workers-process.ts';
 
@@ -194,15 +194,6 @@ async function answerTime(): Promise<TimedSample> {
 
 async function read(processes: readonly Process[]): Promise<Reading> {
   const counts = await workers.ask<FleetCounts>({});
-  const [stored, metrics] = await Promise.all([
-    receivers.ask<Received>({}),
-    fetch(`${parts.url}/metrics`).then((answer) => answer.text()),
-  ]);
-  const commands = new Map<string, number>();
-  for (const { name, labels, value } of readSamples(metrics)) {
-    const { command } = labels;
-    if (name === 'parley_store_command_seconds_count' && command !== undefined)
-      commands.set(command, (commands.get(command) ?? 0) + value);
-  }
+  const [stored, commands] = await Promise.all([receivers.ask<Received>({}), storeCommands(parts.url)]);
   return { ...stored, cpuMs: 1_000 * cpuSeconds(processes), commands, counts };
 }
