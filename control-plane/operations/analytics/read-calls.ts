@@ -25,6 +25,7 @@ const MAX_UNCOUNTED = 10_000;
 const MAX_SESSIONS = 50_000;
 /** So long the sums still list calls that were counted during a question, with much to spare. */
 const MAX_READ_MS = RECENT_MS / 4;
+const SHORTEST: CountSpan = '5m';
 
 /** A question; times are ms since 1970. */
 export interface Question {
@@ -111,14 +112,26 @@ async function readSums(context: Parts, question: Question): Promise<Summary | n
   const lateMs = clock.now() + MAX_READ_MS;
   const isLate = () => clock.now() > lateMs;
   // Before the sums: a call that is counted in between is on their lists.
-  const uncounted = await readUncounted(context, question, { fromMs: first.fromMs, toMs: last.toMs });
+  const uncounted = await readUncounted(context, question, { fromMs: first.fromMs, toMs: question.toMs });
   if (!uncounted) return null;
-  const summary = new Summary(question.stepMs);
-  for (const piece of summed)
-    if (!(await addSums(context, question, { piece, summary, uncounted, isLate }))) return null;
-  for (const { call, turns } of uncounted.values()) summary.addCall(call, turns);
-  for (const piece of pieces) if (piece.span === null) await addSessions(context, question, piece, summary);
-  return summary;
+  const reading = { summary: new Summary(question.stepMs), uncounted, isLate };
+  const read: Piece[] = [];
+  for (const piece of pieces) {
+    const isSummed =
+      piece.span === null
+        ? piece.fromMs === last.toMs && (await addLastSums(context, question, piece, reading))
+        : await addSums(context, question, piece, reading);
+    if (isLate() || (!isSummed && piece.span !== null)) return null;
+    if (!isSummed) read.push(piece);
+  }
+  for (const { call, turns } of uncounted.values())
+    if (!read.some((piece) => isWithin(piece, call))) reading.summary.addCall(call, turns);
+  for (const piece of read) await addSessions(context, question, piece, reading.summary);
+  return reading.summary;
+}
+
+function isWithin({ fromMs, toMs }: Piece, { created_at: at }: CountedCall): boolean {
+  return at.getTime() >= fromMs && at.getTime() < toMs;
 }
 
 /**
@@ -147,19 +160,58 @@ async function readUncounted(
   return uncounted;
 }
 
+/** What the sums of a range are added to. */
+interface Reading {
+  readonly summary: Summary;
+  readonly uncounted: ReadonlyMap<string, Uncounted>;
+  readonly isLate: () => boolean;
+}
+
 /** Adds the sums of a piece; false once it is late. */
-async function addSums(
+async function addSums(context: Parts, question: Question, piece: Piece, reading: Reading): Promise<boolean> {
+  for await (const sums of sumsOf(context, question, piece)) {
+    if (reading.isLate()) return false;
+    add(sums, reading);
+  }
+  return !reading.isLate();
+}
+
+/**
+ * Adds the sums of the stretch in which the range ends, which begins with the piece; false if they have a call
+ * from after the range. A range that ends now has all calls of its last stretch: without their sums, the
+ * sessions of the last minutes would be read for every such question, unjoined ones included.
+ */
+async function addLastSums(
+  context: Parts,
+  question: Question,
+  { fromMs, toMs }: Piece,
+  reading: Reading,
+): Promise<boolean> {
+  const found: CallCountDocument[] = [];
+  const stretch = { span: SHORTEST, fromMs, toMs: fromMs + COUNT_SPANS[SHORTEST] };
+  for await (const sums of sumsOf(context, question, stretch)) {
+    if (reading.isLate() || sums.newest_at.getTime() >= toMs) return false;
+    found.push(sums);
+  }
+  for (const sums of found) add(sums, reading);
+  return true;
+}
+
+function add(sums: CallCountDocument, { summary, uncounted }: Reading): void {
+  summary.addSums(sums);
+  for (const { id, turns } of sums.recent) {
+    const call = uncounted.get(id);
+    if (call) call.turns = Math.max(turns, call.turns ?? 0);
+  }
+}
+
+/** The sums of a piece that has a span. */
+async function* sumsOf(
   { models }: Parts,
   { teamId, agentId }: Question,
-  to: {
-    readonly piece: Piece;
-    readonly summary: Summary;
-    readonly uncounted: Map<string, Uncounted>;
-    readonly isLate: () => boolean;
-  },
-): Promise<boolean> {
-  const { span, fromMs, toMs } = to.piece;
-  if (span === null) return true;
+  { span, fromMs, toMs }: Piece,
+): AsyncGenerator<CallCountDocument> {
+  if (span === null) return;
   const prefix = (startMs: number) => countIdPrefix(teamId, span, startMs);
   const starts = Array.from(
     { length: (toMs - fromMs) / COUNT_SPANS[span] },
@@ -169,16 +221,8 @@ async function addSums(
     agentId === undefined
       ? { $gte: prefix(fromMs), $lt: prefix(toMs) }
       : { $in: starts.map((startMs) => prefix(startMs) + agentId) };
-  for await (const found of models.callCounts.collection.find({ _id: ids } as never)) {
-    const sums = found as unknown as CallCountDocument;
-    if (to.isLate()) return false;
-    to.summary.addSums(sums);
-    for (const { id, turns } of sums.recent) {
-      const call = to.uncounted.get(id);
-      if (call) call.turns = Math.max(turns, call.turns ?? 0);
-    }
-  }
-  return !to.isLate();
+  for await (const found of models.callCounts.collection.find({ _id: ids } as never))
+    yield found as unknown as CallCountDocument;
 }
 
 /** Adds the calls of a piece from their sessions, the newest first; true if there are more than the limit. */

@@ -10,7 +10,15 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
+const FIVE_MINUTES_MS = 5 * MINUTE_MS;
+
 let api: TestCalls;
+
+/** A day that begins with an hour and ends now. */
+const lastDay = () => {
+  const toMs = api.clock.wallTime();
+  return { fromMs: Math.floor(toMs / HOUR_MS) * HOUR_MS - DAY_MS, toMs };
+};
 
 beforeAll(async () => {
   api = await openTestCalls({ STARTING_CREDIT: '1000.00' });
@@ -195,6 +203,30 @@ describe('the statistics of calls', () => {
     expect(answer.totals).toMatchObject({ calls: 3, total_seconds: 8_030, latency: { turns: 3 } });
     await api.context.models.sessions.deleteMany({ team_id: team.user.teamId });
     expect(await team.ask(question)).toEqual(answer);
+  });
+
+  it('come from sums alone up to this moment, without the sessions of the last minutes', async () => {
+    const team = await CountedTeam.open(api);
+    await team.call({ agent: 1, turns: [400], outcome: 'hangs up', seconds: 30 });
+    await team.count();
+    const question = { ...lastDay(), interval: 'hour' } as const;
+    const answer = await team.ask(question);
+    expect(answer.totals).toMatchObject({ calls: 1, total_seconds: 30 });
+    await api.context.models.sessions.deleteMany({ team_id: team.user.teamId });
+    expect(await team.ask(question)).toEqual(answer);
+  });
+
+  it('leave out a call that began after the range, within the five minutes in which it ends', async () => {
+    const team = await CountedTeam.open(api);
+    api.clock.stall(FIVE_MINUTES_MS - (api.clock.wallTime() % FIVE_MINUTES_MS));
+    const hangUp = { agent: 0, turns: [300], outcome: 'hangs up', seconds: 1 } as const;
+    await team.call(hangUp);
+    const range = lastDay();
+    await team.call(hangUp);
+    await team.count();
+    await team.call(hangUp);
+    for (const interval of ['hour', 'day'] as const) await team.check({ ...range, interval });
+    expect((await team.ask({ ...range, interval: 'hour' })).totals.calls).toBe(1);
   });
 
   it('name an agent as it was called in the newest call, and the busiest agents first', async () => {
