@@ -290,16 +290,22 @@ export class SimulatedLeg implements Leg {
       piece.samples.length,
       Math.floor(this.#position + this.#clock.now() - this.#resumedMs + 0.001),
     );
-    for (let index = this.#position; index < until; index++) this.#count(piece, index);
+    for (let index = this.#position; index < until; ) index = this.#countRun(piece, index, until);
     this.#position = until;
     this.#resumedMs = null;
   }
 
-  #count(piece: Play, index: number): void {
-    const number = piece.samples[index] as number;
-    if (number === 0) return;
-    this.#wordSamples = index > 0 && piece.samples[index - 1] === number ? this.#wordSamples + 1 : 1;
+  /** Counts equal samples, which are of one word or of a pause, up to `until`; returns where they end. */
+  #countRun({ replyId, samples }: Play, from: number, until: number): number {
+    const number = samples[from] as number;
+    let end = from + 1;
+    while (end < until && samples[end] === number) end += 1;
+    if (number === 0) return end;
+    const before = from > 0 && samples[from - 1] === number ? this.#wordSamples : 0;
+    this.#wordSamples = before + end - from;
     const word = this.#words.word(number);
-    if (word && this.#wordSamples === word.samples) this.#reply(piece.replyId).words.push(word.text);
+    if (word && before < word.samples && this.#wordSamples >= word.samples)
+      this.#reply(replyId).words.push(word.text);
+    return end;
   }
 }
