@@ -15,8 +15,8 @@ export interface ReaderJob {
 /** Message from the reader to the writer. */
 export interface ReaderAnswer {
   readonly job: number;
-  /** Empty after a checkpoint. */
-  readonly reply: Uint8Array;
+  /** To a command; to a checkpoint, the length of the log in pages. */
+  readonly reply: Uint8Array | number;
 }
 
 /** Answers the jobs that arrive on the port. Returns what closes the file. */
@@ -38,11 +38,11 @@ export function serveReads(file: string, port: MessagePort | null): () => void {
   };
 }
 
-function checkpoint(log: Sqlite): Uint8Array {
+function checkpoint(log: Sqlite): number {
   try {
-    log.checkpoint();
+    return log.checkpoint();
   } catch {
     // Disk full: committed data stays in the log until there is space.
+    return 0;
   }
-  return new Uint8Array();
 }

@@ -71,22 +71,20 @@ export async function serveStore(
 }
 
 function linkTo(port: Worker | MessagePort): ReaderLink {
-  const waiting = new Map<number, (reply: Uint8Array) => void>();
+  const waiting = new Map<number, (reply: ReaderAnswer['reply']) => void>();
   let jobs = 0;
   port.on('message', ({ job, reply }: ReaderAnswer) => {
     waiting.get(job)?.(reply);
     waiting.delete(job);
   });
   const answerTo = (message: ReaderJob['message']) =>
-    new Promise<Uint8Array>((resolve) => {
+    new Promise<ReaderAnswer['reply']>((resolve) => {
       jobs += 1;
       waiting.set(jobs, resolve);
       port.postMessage({ job: jobs, message } satisfies ReaderJob);
     });
   return {
-    run: answerTo,
-    checkpoint: async () => {
-      await answerTo(null);
-    },
+    run: async (message) => (await answerTo(message)) as Uint8Array,
+    checkpoint: async () => (await answerTo(null)) as number,
   };
 }

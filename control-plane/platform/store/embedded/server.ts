@@ -26,9 +26,9 @@ export interface ReaderLink {
   run(message: Buffer): Promise<Uint8Array>;
   /**
    * Copies the write-ahead log into the database file as far as readers allow. This keeps the disk busy for
-   * some ms, during which the writer must not wait.
+   * some ms, during which the writer must not wait. Resolves with the length of the log, pages.
    */
-  checkpoint(): Promise<void>;
+  checkpoint(): Promise<number>;
 }
 
 /** Where a server listens: on a Unix socket, or on a free port where clients sign in with a password. */
@@ -53,6 +53,11 @@ const LONG_READ_ROWS = 200;
 const LONG_AGGREGATION_ROWS = 20;
 /** From the first commit that is not in the database file to the next checkpoint. */
 const CHECKPOINT_MS = 1_000;
+/**
+ * A log of so many pages, 16 MiB, begins anew. SQLite would make a commit copy the last second of a log four
+ * times as long, and a growing file makes each commit wait for the file system's journal, too.
+ */
+const LONG_LOG_PAGES = 4_000;
 /**
  * While nothing is written, so many sweeps of the TTL indexes are left out after each. They are 5 s apart, so
  * expired documents are removed within a minute, as by MongoDB.
@@ -256,12 +261,27 @@ export class StoreServer {
       return;
     }
     this.#isCheckpointing = true;
-    void this.#deps.reader.checkpoint().finally(() => {
+    void this.#copyLog().finally(() => {
       this.#isCheckpointing = false;
       // Nearly everything is copied already, so that commands wait only briefly.
       if (this.#isScrubDue) this.#emptyLog();
       if (this.#isScrubDue) this.#scheduleCheckpoint();
     });
+  }
+
+  /** Copies the log. The next write after a long one begins it anew, once all of it is copied. */
+  async #copyLog(): Promise<void> {
+    const { reader, store } = this.#deps;
+    if ((await reader.checkpoint()) < LONG_LOG_PAGES) return;
+    // What was written meanwhile: the rest, for which commands wait, is a few pages then.
+    await reader.checkpoint();
+    if (this.#isClosed) return;
+    this.#group.flush();
+    try {
+      store.sqlite.checkpoint();
+    } catch {
+      // Disk full: committed data stays in the log until there is space.
+    }
   }
 
   #emptyLog(): void {

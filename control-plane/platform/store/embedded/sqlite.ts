@@ -5,8 +5,8 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 
 /**
- * Size of the write-ahead log, in 4 KiB pages, at which a commit also checkpoints. The reader thread does so
- * every second, but the log begins anew only after a checkpoint during which nothing was written.
+ * Size of the write-ahead log, in 4 KiB pages, at which a commit also checkpoints. The server makes the log
+ * begin anew long before, unless a long read keeps it.
  */
 const AUTOCHECKPOINT_PAGES = 16_000;
 const CACHE_KIB = 65_536;
@@ -110,10 +110,10 @@ export class Sqlite {
 
   /**
    * Copies the write-ahead log into the database file as far as readers allow, without waiting for them. May
-   * run on another connection than the writer's, without blocking it.
+   * run on another connection than the writer's, without blocking it. Returns the length of the log, pages.
    */
-  checkpoint(): void {
-    this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  checkpoint(): number {
+    return Number(this.pragma('wal_checkpoint(PASSIVE)')?.['log'] ?? 0);
   }
 
   /**

@@ -14,7 +14,7 @@ async function serve(clock: ManualClock): Promise<mongoose.Connection> {
   const store = openStore(join(directory, 'd.sqlite'));
   const server = new StoreServer({
     store,
-    reader: { run: () => expect.unreachable(), checkpoint: async () => undefined },
+    reader: { run: () => expect.unreachable(), checkpoint: async () => 0 },
     clock,
     expiryMs: SWEEP_MS,
     endpoint: { type: 'socket', path: join(directory, 's.sock') },

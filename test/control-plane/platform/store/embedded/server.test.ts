@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Binary, deserialize, Long, serialize } from 'bson';
 import mongoose, { type Connection } from 'mongoose';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import type { Store } from '#control-plane/platform/store/embedded/documents.ts';
 import { Reader } from '#control-plane/platform/store/embedded/reader.ts';
@@ -31,8 +31,8 @@ let server: StoreServer;
 let connection: Connection;
 let handedOver: number;
 let clock: ManualClock;
-/** What a checkpoint does; nothing unless a test changes it. */
-let checkpoint: () => Promise<void>;
+/** What a checkpoint does, and the length of the log then; nothing unless a test changes it. */
+let checkpoint: () => Promise<number>;
 const sockets: Socket[] = [];
 
 beforeEach(async () => {
@@ -49,7 +49,7 @@ beforeEach(async () => {
     },
     checkpoint: () => checkpoint(),
   };
-  checkpoint = async () => undefined;
+  checkpoint = async () => 0;
   // With a manual clock, the log is emptied only when a test lets time pass.
   clock = new ManualClock();
   server = new StoreServer({
@@ -316,7 +316,7 @@ it('security 18: a log left by a crash is emptied after the next start, with its
   const clock = new ManualClock();
   const next = new StoreServer({
     store: crashed,
-    reader: { run: () => expect.unreachable(), checkpoint: async () => undefined },
+    reader: { run: () => expect.unreachable(), checkpoint: async () => 0 },
     clock,
     expiryMs: 60_000,
     endpoint: { type: 'socket', path: join(directory, 'next.sock') },
@@ -330,14 +330,14 @@ it('security 18: a log left by a crash is emptied after the next start, with its
 });
 
 it('erased data leaves the log only after a checkpoint has copied it, so that commands wait briefly', async () => {
-  const copied = Promise.withResolvers<void>();
+  const copied = Promise.withResolvers<number>();
   checkpoint = () => copied.promise;
   const logSize = () => statSync(join(directory, 'd.sqlite-wal')).size;
   await things().insertOne({ _id: 1 });
   server.scrub();
   await clock.advance(1_000);
   expect(logSize()).toBeGreaterThan(0);
-  copied.resolve();
+  copied.resolve(0);
   await copied.promise;
   await new Promise((resolve) => setImmediate(resolve));
   expect(logSize()).toBe(0);
@@ -350,6 +350,7 @@ it('a store to which nothing is written is not woken for checkpoints', async () 
   let count = 0;
   checkpoint = async () => {
     count += 1;
+    return 0;
   };
   await clock.advance(50_000);
   expect(count).toBe(0);
@@ -365,9 +366,9 @@ it('commands are answered while a checkpoint runs, and no second one begins befo
   await things().insertOne({ _id: 1 });
   // The first is the scrub of the start.
   await clock.advance(1_000);
-  const running: PromiseWithResolvers<void>[] = [];
+  const running: PromiseWithResolvers<number>[] = [];
   checkpoint = () => {
-    const one = Promise.withResolvers<void>();
+    const one = Promise.withResolvers<number>();
     running.push(one);
     return one.promise;
   };
@@ -376,10 +377,29 @@ it('commands are answered while a checkpoint runs, and no second one begins befo
     await clock.advance(1_000);
   }
   expect([running.length, await things().countDocuments({})]).toEqual([1, 3]);
-  running[0]?.resolve();
+  running[0]?.resolve(0);
   await things().insertOne({ _id: 4 });
   await clock.advance(1_000);
   expect(running.length).toBe(2);
+});
+
+it('a long log begins anew with the next write, although commands write during each checkpoint', async () => {
+  const log = new Sqlite(join(directory, 'd.sqlite'), 'write');
+  checkpoint = async () => {
+    const pages = log.checkpoint();
+    await things().updateOne({ _id: 1 }, { $inc: { n: 1 } }, { upsert: true });
+    return pages;
+  };
+  const text = 'x'.repeat(1_000_000);
+  for (let _id = 2; _id < 20; _id++) await things().insertOne({ _id, text });
+  const logBytes = () => statSync(join(directory, 'd.sqlite-wal')).size;
+  const longBytes = logBytes();
+  expect(longBytes).toBeGreaterThan(16 * 1_048_576);
+  await clock.advance(1_000);
+  await vi.waitFor(async () => expect(await things().findOne({ _id: 1 })).toMatchObject({ n: 2 }));
+  for (let _id = 20; _id < 30; _id++) await things().insertOne({ _id, text });
+  expect(logBytes()).toBe(longBytes);
+  log.close();
 });
 
 it('a checkpoint on another connection copies what is committed, also while a group is open', async () => {

@@ -26,7 +26,7 @@ beforeEach(async () => {
   store = openStore(join(directory, 'd.sqlite'));
   server = new StoreServer({
     store,
-    reader: { run: () => expect.unreachable(), checkpoint: async () => undefined },
+    reader: { run: () => expect.unreachable(), checkpoint: async () => 0 },
     clock: new ManualClock(),
     expiryMs: 60_000,
     endpoint: { type: 'port', password: PASSWORD },
