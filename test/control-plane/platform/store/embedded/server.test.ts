@@ -3,77 +3,28 @@
  * clients.
  */
 import { once } from 'node:events';
-import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Binary, deserialize, Long, serialize } from 'bson';
-import mongoose, { type Connection } from 'mongoose';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { systemClock } from '#base/clock.ts';
+import type { Connection } from 'mongoose';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Store } from '#control-plane/platform/store/embedded/documents.ts';
-import { Reader } from '#control-plane/platform/store/embedded/reader.ts';
-import { StoreServer } from '#control-plane/platform/store/embedded/server.ts';
-import { Sqlite } from '#control-plane/platform/store/embedded/sqlite.ts';
-import { openReadOnlyStore, openStore } from '#control-plane/platform/store/embedded/store.ts';
-import { ManualClock } from '../../../../fakes/manual-clock.ts';
+import { openServedStore } from './served-store.ts';
 
-interface Doc {
-  _id: number | string;
-  [field: string]: unknown;
-}
-
-let directory: string;
 let path: string;
 let store: Store;
-let readOnly: Store;
-let server: StoreServer;
 let connection: Connection;
-let handedOver: number;
-let clock: ManualClock;
-/** What a checkpoint does, and the length of the log then; nothing unless a test changes it. */
-let checkpoint: () => Promise<number>;
+let reads: Awaited<ReturnType<typeof openServedStore>>['reads'];
+let things: Awaited<ReturnType<typeof openServedStore>>['things'];
+let close: () => Promise<void>;
 const sockets: Socket[] = [];
 
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'parley-server-'));
-  path = join(directory, 's.sock');
-  store = openStore(join(directory, 'd.sqlite'));
-  readOnly = openReadOnlyStore(join(directory, 'd.sqlite'));
-  const reader = new Reader(readOnly, systemClock);
-  handedOver = 0;
-  const link = {
-    run: async (message: Buffer) => {
-      handedOver += 1;
-      return reader.answer(message);
-    },
-    checkpoint: () => checkpoint(),
-  };
-  checkpoint = async () => 0;
-  // With a manual clock, the log is emptied only when a test lets time pass.
-  clock = new ManualClock();
-  server = new StoreServer({
-    store,
-    reader: link,
-    clock,
-    expiryMs: 60_000,
-    endpoint: { type: 'socket', path },
-  });
-  const url = await server.listen();
-  connection = await mongoose.createConnection(url, { dbName: 'test' }).asPromise();
+  ({ path, store, connection, reads, things, close } = await openServedStore());
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  await connection.close();
-  await server.close();
-  readOnly.sqlite.close();
-  store.sqlite.close();
-  rmSync(directory, { recursive: true, force: true });
+  await close();
 });
-
-function things() {
-  return connection.collection<Doc>('things');
-}
 
 /** Sends one command over its own socket, in a form no driver would send. */
 async function rawCommand(command: Record<string, unknown>): Promise<Record<string, unknown>> {
@@ -173,12 +124,12 @@ it('the reader answers an aggregation sooner than a plain read: it decodes every
         .aggregate([{ $match: { _id: { $lt: id } } }, { $group: { _id: null, n: { $sum: '$n' } } }])
         .toArray()
     )[0]?.['n'];
-  handedOver = 0;
-  expect([await sumBelow(20), handedOver]).toEqual([20, 0]);
+  reads.handedOver = 0;
+  expect([await sumBelow(20), reads.handedOver]).toEqual([20, 0]);
   expect(await things().find({ unindexed: 1 }).toArray()).toEqual([]);
   expect(await things().countDocuments({})).toBe(100);
-  expect(handedOver).toBe(0);
-  expect([await sumBelow(50), handedOver]).toEqual([50, 1]);
+  expect(reads.handedOver).toBe(0);
+  expect([await sumBelow(50), reads.handedOver]).toEqual([50, 1]);
 });
 
 it('the writer answers short reads; the reader answers long ones and sees all acknowledged writes', async () => {
@@ -186,15 +137,15 @@ it('the writer answers short reads; the reader answers long ones and sees all ac
   await things().insertMany(
     Array.from({ length: 1_000 }, (_, index) => ({ _id: index, team: index % 2, n: index })),
   );
-  handedOver = 0;
+  reads.handedOver = 0;
   expect(await things().find({ team: 1 }).sort({ n: -1 }).limit(50).toArray()).toHaveLength(50);
   expect(await things().findOne({ _id: 500 })).toMatchObject({ n: 500 });
   expect(await things().countDocuments({ team: 0 })).toBe(500);
-  expect(handedOver).toBe(0);
+  expect(reads.handedOver).toBe(0);
   expect(await things().findOne({ unindexed: 1 })).toBeNull();
-  expect(handedOver).toBe(1);
+  expect(reads.handedOver).toBe(1);
   expect(await things().find({}).toArray()).toHaveLength(1_000);
-  expect(handedOver).toBeGreaterThan(2);
+  expect(reads.handedOver).toBeGreaterThan(2);
   for (let round = 0; round < 20; round++) {
     await things().updateMany({}, { $inc: { n: 1_000 } } as never);
     const [sum] = await things()
@@ -306,113 +257,4 @@ it('a path into the _id is rejected, and an update can return the document befor
     { _id: { part: 1 }, n: 1 },
   );
   expect(await things().findOne({})).toEqual({ _id: { part: 1 }, n: 2 });
-});
-
-it('security 18: a log left by a crash is emptied after the next start, with its erased data', async () => {
-  await things().insertOne({ _id: 1, text: 'erased' });
-  const file = join(directory, 'crashed.sqlite');
-  for (const end of ['', '-wal']) copyFileSync(join(directory, `d.sqlite${end}`), `${file}${end}`);
-  const crashed = openStore(file);
-  const clock = new ManualClock();
-  const next = new StoreServer({
-    store: crashed,
-    reader: { run: () => expect.unreachable(), checkpoint: async () => 0 },
-    clock,
-    expiryMs: 60_000,
-    endpoint: { type: 'socket', path: join(directory, 'next.sock') },
-  });
-  await next.listen();
-  expect(statSync(`${file}-wal`).size).toBeGreaterThan(0);
-  await clock.advance(1_000);
-  expect(statSync(`${file}-wal`).size).toBe(0);
-  await next.close();
-  crashed.sqlite.close();
-});
-
-it('erased data leaves the log only after a checkpoint has copied it, so that commands wait briefly', async () => {
-  const copied = Promise.withResolvers<number>();
-  checkpoint = () => copied.promise;
-  const logSize = () => statSync(join(directory, 'd.sqlite-wal')).size;
-  await things().insertOne({ _id: 1 });
-  server.scrub();
-  await clock.advance(1_000);
-  expect(logSize()).toBeGreaterThan(0);
-  copied.resolve(0);
-  await copied.promise;
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(logSize()).toBe(0);
-});
-
-it('a store to which nothing is written is not woken for checkpoints', async () => {
-  // The first is the scrub of the start.
-  await clock.advance(1_000);
-  const idle = clock.pendingTimers;
-  let count = 0;
-  checkpoint = async () => {
-    count += 1;
-    return 0;
-  };
-  await clock.advance(50_000);
-  expect(count).toBe(0);
-  await things().insertOne({ _id: 1 });
-  await things().insertOne({ _id: 2 });
-  expect(clock.pendingTimers).toBe(idle + 1);
-  await clock.advance(1_000);
-  expect(count).toBe(1);
-  expect(clock.pendingTimers).toBe(idle);
-});
-
-it('commands are answered while a checkpoint runs, and no second one begins before its end', async () => {
-  await things().insertOne({ _id: 1 });
-  // The first is the scrub of the start.
-  await clock.advance(1_000);
-  const running: PromiseWithResolvers<number>[] = [];
-  checkpoint = () => {
-    const one = Promise.withResolvers<number>();
-    running.push(one);
-    return one.promise;
-  };
-  for (const id of [2, 3]) {
-    await things().insertOne({ _id: id });
-    await clock.advance(1_000);
-  }
-  expect([running.length, await things().countDocuments({})]).toEqual([1, 3]);
-  running[0]?.resolve(0);
-  await things().insertOne({ _id: 4 });
-  await clock.advance(1_000);
-  expect(running.length).toBe(2);
-});
-
-it('a long log begins anew with the next write, although commands write during each checkpoint', async () => {
-  const log = new Sqlite(join(directory, 'd.sqlite'), 'write');
-  checkpoint = async () => {
-    const pages = log.checkpoint();
-    await things().updateOne({ _id: 1 }, { $inc: { n: 1 } }, { upsert: true });
-    return pages;
-  };
-  const text = 'x'.repeat(1_000_000);
-  for (let _id = 2; _id < 20; _id++) await things().insertOne({ _id, text });
-  const logBytes = () => statSync(join(directory, 'd.sqlite-wal')).size;
-  const longBytes = logBytes();
-  expect(longBytes).toBeGreaterThan(16 * 1_048_576);
-  await clock.advance(1_000);
-  await vi.waitFor(async () => expect(await things().findOne({ _id: 1 })).toMatchObject({ n: 2 }));
-  for (let _id = 20; _id < 30; _id++) await things().insertOne({ _id, text });
-  expect(logBytes()).toBe(longBytes);
-  log.close();
-});
-
-it('a checkpoint on another connection copies what is committed, also while a group is open', async () => {
-  await things().insertOne({ _id: 'committed' });
-  const file = join(directory, 'd.sqlite');
-  const log = new Sqlite(file, 'write');
-  store.sqlite.begin();
-  log.checkpoint();
-  store.sqlite.rollback();
-  log.close();
-  const copied = join(directory, 'copied.sqlite');
-  copyFileSync(file, copied);
-  const copy = openStore(copied);
-  expect(copy.sqlite.get('SELECT count(*) AS rows FROM d1')).toEqual({ rows: 1 });
-  copy.sqlite.close();
 });
