@@ -9,7 +9,7 @@ import type { Emotion } from '#media/speech/speech.ts';
 import type { SpeakableText } from '../text/speakable-text.ts';
 import { STEP_MS, VoiceListener } from '../text/voice-sounds.ts';
 import { type AlignedWord, lettersOf, WordAlignment } from '../text/word-alignment.ts';
-import { soundsOf } from '../text/word-sounds.ts';
+import { type Sound, soundsOf } from '../text/word-sounds.ts';
 
 /** One speakable piece with its audio so far. */
 export interface VoicedPiece {
@@ -87,6 +87,28 @@ export class VoicePace {
   }
 }
 
+/** A word of a piece. Its sounds are needed only by an estimate: many voices say when each word ends. */
+class WrittenWord implements HeardWord {
+  readonly textEnd: number;
+  readonly spokenEnd: number;
+  readonly mayPause: boolean;
+  endMs: number | null = null;
+  readonly #said: string;
+  #sounds: readonly Sound[] | null = null;
+
+  constructor(said: string, textEnd: number, spokenEnd: number) {
+    this.#said = said;
+    this.textEnd = textEnd;
+    this.spokenEnd = spokenEnd;
+    this.mayPause = MARK.test(said);
+  }
+
+  get sounds(): readonly Sound[] {
+    this.#sounds ??= soundsOf(this.#said);
+    return this.#sounds;
+  }
+}
+
 /** A piece without audio yet. */
 export function createPiece(
   text: string,
@@ -95,8 +117,7 @@ export function createPiece(
   emotion: Emotion | null = null,
 ): VoicedPiece {
   const words = speakable.words.map(({ textEnd, spokenStart, spokenEnd }) => {
-    const said = speakable.spoken.slice(spokenStart, spokenEnd);
-    return { textEnd, sounds: soundsOf(said), mayPause: MARK.test(said), spokenEnd, endMs: null };
+    return new WrittenWord(speakable.spoken.slice(spokenStart, spokenEnd), textEnd, spokenEnd);
   });
   const endsMs = words.map(() => Number.POSITIVE_INFINITY);
   const { spoken } = speakable;
