@@ -25,9 +25,11 @@ const TRANSPORTS: Readonly<Record<Channel, CallPlan['transport']>> = {
 };
 
 /** Parsed once: for calls of a minute, parsing would be a tenth of the work. */
-const { config: NEW_CONFIG, ...NEW_AGENT } = testPlan(
+const { config, ...NEW_AGENT } = testPlan(
   defaultAgentConfig({ llmModel: 'simulated/model', asrModel: 'simulated', voiceId: 'default' }),
 );
+/** Each call gets a copy of its own. */
+const NEW_CONFIG = JSON.stringify(config);
 
 /** Draws a random plan. */
 export function simulatedPlan(random: Random): CallPlan {
@@ -58,7 +60,7 @@ export function simulatedPlan(random: Random): CallPlan {
 }
 
 function simulatedConfig(random: Random, canTransfer: boolean): CallPlan['config'] {
-  const config = structuredClone(NEW_CONFIG);
+  const config = JSON.parse(NEW_CONFIG) as CallPlan['config'];
   const { conversation, tools } = config;
   config.prompt.first_message_mode = random.pick(['off', 'fixed', 'prompt'] as const);
   Object.assign(conversation, {

@@ -27,7 +27,7 @@ export async function openServedStore() {
     /** Commands that the writer has handed over. */
     handedOver: 0,
     /** What a checkpoint does, and the length of the log then; nothing unless a test changes it. */
-    checkpoint: async () => 0,
+    checkpoint: async (): Promise<number> => 0,
   };
   const link = {
     run: async (message: Buffer) => {
