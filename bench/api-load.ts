@@ -46,11 +46,7 @@ export interface ApiLoad {
 }
 
 /** Creates `perSecond` sessions a second for `seconds`. */
-export async function runApiLoad(
-  product: Product,
-  agentId: string,
-  load: ApiLoad,
-): Promise<ApiLoadResult> {
+export async function runApiLoad(product: Product, agentId: string, load: ApiLoad): Promise<ApiLoadResult> {
   // The caller shares the machine's cores with the product; a plain pool uses a fraction of the CPU of
   // `fetch`.
   const pool = new Pool(product.url, { connections: CONNECTIONS });

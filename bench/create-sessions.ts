@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util';
 import { quantile } from '#caller/statistics.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
-import { ANALYTICS_PATH, type ApiLoadResult, AMPLE, askRepeatedly, runApiLoad } from './api-load.ts';
+import { AMPLE, ANALYTICS_PATH, type ApiLoadResult, askRepeatedly, runApiLoad } from './api-load.ts';
 import { type CpuProfile, PROFILED, profileCpu, profileText } from './cpu-profile.ts';
 import { fdatasyncP50Ms } from './disk.ts';
 import type { TimedSample } from './figures.ts';
@@ -78,7 +78,8 @@ async function measure(name: string, product: Product, agentId: string): Promise
 }
 
 function latenciesOf({ latencies, failed, stalls }: ApiLoadResult): string {
-  const at = (share: number) => quantile(latencies.map(({ value }) => value), share).toFixed(1);
+  const allMs = latencies.map(({ value }) => value);
+  const at = (share: number) => quantile(allMs, share).toFixed(1);
   const slow = latencies.filter(({ value }) => value > SLOW_MS);
   const stalled = slow.filter(({ atMs, value }) => (stalls?.within(atMs, atMs + value) ?? 0) > 0);
   return (

@@ -204,11 +204,7 @@ async function measureApi(standIns: StandIns): Promise<Figure[]> {
   }
 }
 
-function createFigure(
-  beside: string,
-  diskMs: number,
-  { latencies, failed, stalls }: ApiLoadResult,
-): Figure {
+function createFigure(beside: string, diskMs: number, { latencies, failed, stalls }: ApiLoadResult): Figure {
   const refused = failed > 0 ? `, ${failed} refused` : '';
   const load = `${API_LOAD.perSecond} per s${beside}, fdatasync p50 ${diskMs.toFixed(2)} ms${refused}`;
   const limit = 10 + 5 * diskMs;

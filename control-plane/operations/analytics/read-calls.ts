@@ -115,19 +115,21 @@ async function readSums(context: Parts, question: Question): Promise<Summary | n
   const uncounted = await readUncounted(context, question, { fromMs: first.fromMs, toMs: question.toMs });
   if (!uncounted) return null;
   const reading = { summary: new Summary(question.stepMs), uncounted, isLate };
+  for (const piece of summed) if (!(await addSums(context, question, piece, reading))) return null;
   const read: Piece[] = [];
-  for (const piece of pieces) {
-    const isSummed =
-      piece.span === null
-        ? piece.fromMs === last.toMs && (await addLastSums(context, question, piece, reading))
-        : await addSums(context, question, piece, reading);
-    if (isLate() || (!isSummed && piece.span !== null)) return null;
+  for (const piece of pieces.filter(({ span }) => span === null)) {
+    const isSummed = piece.fromMs === last.toMs && (await addLastSums(context, question, piece, reading));
     if (!isSummed) read.push(piece);
   }
-  for (const { call, turns } of uncounted.values())
-    if (!read.some((piece) => isWithin(piece, call))) reading.summary.addCall(call, turns);
+  addUncounted(reading, read);
   for (const piece of read) await addSessions(context, question, piece, reading.summary);
   return reading.summary;
+}
+
+/** Adds what the sums lack, but for the pieces whose sessions are read. */
+function addUncounted({ summary, uncounted }: Reading, read: readonly Piece[]): void {
+  for (const { call, turns } of uncounted.values())
+    if (!read.some((piece) => isWithin(piece, call))) summary.addCall(call, turns);
 }
 
 function isWithin({ fromMs, toMs }: Piece, { created_at: at }: CountedCall): boolean {
