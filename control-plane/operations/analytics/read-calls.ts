@@ -179,8 +179,8 @@ async function addSums(context: Parts, question: Question, piece: Piece, reading
 }
 
 /**
- * Adds the sums of the stretch in which the range ends, which begins with the piece; false if they have a call
- * from after the range. A range that ends now has all calls of its last stretch: without their sums, the
+ * Adds the sums of the stretch in which the range ends, which begins with the piece; false if they have a
+ * call from after the range. A range that ends now has all calls of its last stretch: without their sums, the
  * sessions of the last minutes would be read for every such question, unjoined ones included.
  */
 async function addLastSums(
