@@ -1,6 +1,7 @@
 /** The write-ahead log of the server: when it is copied into the database file, emptied, and begun anew. */
 import { copyFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Store } from '#control-plane/platform/store/embedded/documents.ts';
 import { StoreServer } from '#control-plane/platform/store/embedded/server.ts';
@@ -99,29 +100,102 @@ it('commands are answered while a checkpoint runs, and no second one begins befo
   expect(running.length).toBe(2);
 });
 
+/** Writes so many documents of a megabyte. */
+async function writeMegabytes(count: number): Promise<void> {
+  const first = await things().countDocuments({});
+  for (let added = 0; added < count; added++)
+    await things().insertOne({ _id: `megabyte ${first + added}`, text: 'x'.repeat(1_000_000) });
+}
+
+const logBytes = () => statSync(`${file}-wal`).size;
+
+/**
+ * Lets checkpoints run on another connection, with a write during each. Returns what lets a second pass and
+ * waits for the two of a long log.
+ */
+function checkpointTwice(log: Sqlite, onCopied: () => void = () => undefined) {
+  let pair = Promise.withResolvers<void>();
+  let checkpoints = 0;
+  reads.checkpoint = async () => {
+    const pages = log.checkpoint();
+    checkpoints += 1;
+    await things().insertOne({ _id: `during checkpoint ${checkpoints}` });
+    onCopied();
+    if (checkpoints % 2 === 0) pair.resolve();
+    return pages;
+  };
+  return async () => {
+    pair = Promise.withResolvers();
+    await clock.advance(1_000);
+    await pair.promise;
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+}
+
 it('a long log begins anew with the next write, although commands write during each checkpoint', async () => {
   // The first is the scrub of the start.
   await clock.advance(1_000);
   const log = new Sqlite(file, 'write');
-  const copied = Promise.withResolvers<void>();
-  let checkpoints = 0;
-  reads.checkpoint = async () => {
-    const pages = log.checkpoint();
-    await things().insertOne({ _id: `during checkpoint ${checkpoints}` });
-    checkpoints += 1;
-    if (checkpoints === 2) copied.resolve();
-    return pages;
-  };
-  const text = 'x'.repeat(1_000_000);
-  for (let _id = 1; _id < 18; _id++) await things().insertOne({ _id, text });
-  const logBytes = () => statSync(`${file}-wal`).size;
+  const copyLog = checkpointTwice(log);
+  await writeMegabytes(17);
   const longBytes = logBytes();
   expect(longBytes).toBeGreaterThan(16 * 1_048_576);
-  await clock.advance(1_000);
-  await copied.promise;
-  await new Promise((resolve) => setImmediate(resolve));
-  for (let _id = 18; _id < 24; _id++) await things().insertOne({ _id, text });
+  await copyLog();
+  await writeMegabytes(6);
   expect(logBytes() - longBytes).toBeLessThan(100_000);
+  log.close();
+});
+
+it('a kill at any moment loses nothing of a log that begins anew', async () => {
+  await clock.advance(1_000);
+  const log = new Sqlite(file, 'write');
+  const killed: { readonly path: string; readonly rows: unknown }[] = [];
+  // The files as a kill leaves them: the operating system has all that was written.
+  const kill = () => {
+    const path = join(directory, `killed-${killed.length}.sqlite`);
+    for (const end of ['', '-wal']) copyFileSync(`${file}${end}`, `${path}${end}`);
+    killed.push({ path, rows: store.sqlite.get('SELECT count(*) AS rows FROM d1') });
+  };
+  const copyLog = checkpointTwice(log, kill);
+  await writeMegabytes(17);
+  kill();
+  await copyLog();
+  kill();
+  for (let written = 0; written < 3; written++) {
+    await writeMegabytes(1);
+    kill();
+  }
+  log.close();
+  expect(killed.length).toBe(7);
+  for (const { path, rows } of killed) {
+    const next = openStore(path);
+    expect(next.sqlite.pragma('integrity_check')).toEqual({ integrity_check: 'ok' });
+    expect(next.sqlite.get('SELECT count(*) AS rows FROM d1')).toEqual(rows);
+    next.sqlite.close();
+  }
+});
+
+it('a read that goes on keeps the log, and commands do not wait for it; afterwards it begins anew', async () => {
+  await clock.advance(1_000);
+  const log = new Sqlite(file, 'write');
+  const copyLog = checkpointTwice(log);
+  await writeMegabytes(2);
+  const reading = new DatabaseSync(file, { readOnly: true });
+  const read = () => reading.prepare('SELECT count(*) AS rows FROM d1').get();
+  reading.exec('BEGIN');
+  const before = read();
+  await writeMegabytes(17);
+  const longBytes = logBytes();
+  await copyLog();
+  await writeMegabytes(2);
+  expect(logBytes() - longBytes).toBeGreaterThan(2_000_000);
+  expect(read()).toEqual(before);
+  reading.exec('COMMIT');
+  await copyLog();
+  const keptBytes = logBytes();
+  await writeMegabytes(2);
+  expect(logBytes() - keptBytes).toBeLessThan(100_000);
+  reading.close();
   log.close();
 });
 
