@@ -3,7 +3,7 @@
  * compressed and sent at once, so a lost worker loses its current pieces (4.8 s) and the batch being
  * gathered. A control plane with a bucket only holds it: the worker then sends the object of about a minute
  * that is stored. It keeps the pieces until then, in memory and on its disk: the control plane may be lost,
- * too.
+ * too. One without a bucket stores each piece, and the worker forgets it.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -63,6 +63,8 @@ interface OpenObject {
   /** Null for a piece that was dropped while it was compressed, or could not be. */
   readonly pieces: Promise<SentPiece | null>[];
   samples: number;
+  /** So many of its pieces are stored as they are. */
+  stored: number;
   isDropped: boolean;
 }
 
@@ -133,6 +135,7 @@ class GatheredUploads implements Uploads {
       timer: this.#deps.clock.after(OBJECT_MS, () => this.#close(created)),
       pieces: [],
       samples: 0,
+      stored: 0,
       isDropped: false,
     };
     this.#open.set(streamOf(head), created);
@@ -147,8 +150,16 @@ class GatheredUploads implements Uploads {
     const upload = { head, bytes };
     const { promise: outcome, resolve } = Promise.withResolvers<UploadOutcome>();
     this.#deps.sender.send(upload, resolve);
+    void outcome.then((one) => one === 'stored' && this.#countStored(object));
     const isSafe = outcome.then((one) => (one === 'held' ? this.#keep(upload) : one !== 'given_up'));
     return { upload, outcome, isSafe };
+  }
+
+  /** Pieces that are all stored need no object: their memory is free at once, and another object begins. */
+  #countStored(object: OpenObject): void {
+    object.stored += 1;
+    const isOpen = this.#open.get(streamOf(object.first)) === object;
+    if (isOpen && object.stored === object.pieces.length) this.#close(object);
   }
 
   /** Null if that failed: the other pieces of the call must not be lost with it. */

@@ -135,13 +135,25 @@ describe('the pieces of a call', () => {
     expect(sent.map(({ head }) => head.is_part)).toEqual([true, true]);
   });
 
-  it('are an object after all if one of them was given up', async () => {
+  it('do not stay in memory once they are stored: the next one begins another object', async () => {
     outcome = 'stored';
+    const idle = clock.pendingTimers;
     uploads.put(log(0));
+    expect(clock.pendingTimers).toBe(idle + 1);
     await clock.advance(0);
-    outcome = 'given_up';
-    uploads.put(log(1));
+    expect(clock.pendingTimers).toBe(idle);
+    outcome = 'held';
+    for (const chunk of [1, 2]) uploads.put(log(chunk));
+    uploads.end('s', 1);
     await clock.advance(0);
+    expect(objects()).toEqual([[1, 2, 's1@0 s2@0 ']]);
+  });
+
+  it('are an object after all if one of them was given up', async () => {
+    outcome = null;
+    for (const chunk of [0, 1]) uploads.put(log(chunk));
+    await clock.advance(0);
+    for (const [chunk, result] of (['stored', 'given_up'] as const).entries()) unanswered[chunk]?.(result);
     uploads.end('s', 1);
     await clock.advance(0);
     expect(objects()).toEqual([[0, 2, 's0@0 s1@0 ']]);
