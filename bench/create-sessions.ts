@@ -1,8 +1,8 @@
 /**
  * `npm run bench:sessions`: creates sessions at 200 a second, alone and then beside analytics queries. Prints
  * how long they took, in how many waits the slow ones were, and what a session costs in commands to the store
- * and in CPU of each thread. `-- --profile` adds the kinds of work (`perf`, as root), `-- --seconds 30` takes
- * more samples.
+ * and in CPU of each thread; beside the queries, theirs are included. `-- --profile` adds the kinds of work
+ * (`perf`, as root), `-- --seconds 30` takes more samples.
  */
 import { parseArgs } from 'node:util';
 import { quantile } from '#caller/statistics.ts';
@@ -18,13 +18,14 @@ import { storeCommands } from './store-commands.ts';
 const PER_SECOND = 200;
 /** Slower ones are counted. */
 const SLOW_MS = 10;
-/** Threads that take less of a session, ms, are not printed. */
-const LEAST_SHOWN_MS = 0.02;
+/** Less of a session, in commands or ms, is not printed. */
+const LEAST_SHOWN = 0.02;
 
 const { values } = parseArgs({
   options: { profile: { type: 'boolean', default: false }, seconds: { type: 'string', default: '10' } },
 });
 const seconds = Number(values.seconds);
+if (!(seconds >= 1 && seconds <= 600)) throw new Error('name how many seconds, 1 to 600');
 const standIns = await startStandIns();
 try {
   const product = await startProduct({
@@ -52,7 +53,10 @@ async function measure(name: string, product: Product, agentId: string): Promise
   const onMeasured = () => {
     const processes = product.processes();
     stop = watchThreads(processes);
-    if (values.profile) profiling = profileCpu(processes, 1_000 * seconds);
+    if (!values.profile) return;
+    profiling = profileCpu(processes, 1_000 * seconds);
+    // It is reported below, once the load has ended.
+    profiling.catch(() => undefined);
   };
   const result = await runApiLoad(product, agentId, { perSecond: PER_SECOND, seconds, onMeasured });
   const threads = stop();
@@ -61,7 +65,7 @@ async function measure(name: string, product: Product, agentId: string): Promise
   const created = result.latencies.length + result.warmedUp;
   const commands = [...after]
     .map(([kind, times]) => [kind, (times - (before.get(kind) ?? 0)) / created] as const)
-    .filter(([, times]) => times >= LEAST_SHOWN_MS)
+    .filter(([, times]) => times >= LEAST_SHOWN)
     .map(([kind, times]) => `${kind} ${times.toFixed(2)}`);
   console.log(`  commands to the store for each: ${commands.join(', ')}`);
   const costs = threads.map(({ name, cores, wakeUpsPerSecond }) => ({
@@ -72,7 +76,7 @@ async function measure(name: string, product: Product, agentId: string): Promise
   const all = costs.reduce((sum, { ms }) => sum + ms, 0);
   console.log(`  CPU for each: ${all.toFixed(2)} ms`);
   for (const { name, ms, wakeUps } of costs)
-    if (ms >= LEAST_SHOWN_MS) console.log(`    ${ms.toFixed(2)} ms  ${name}, ${wakeUps.toFixed(1)} wake-ups`);
+    if (ms >= LEAST_SHOWN) console.log(`    ${ms.toFixed(2)} ms  ${name}, ${wakeUps.toFixed(1)} wake-ups`);
   const profile = await (profiling as Promise<CpuProfile> | null);
   if (profile) console.log(profileText(profile, PER_SECOND, 'of a session'));
 }
