@@ -111,6 +111,13 @@ async function take(team: CountedTeam, ids: string[], taken: Step): Promise<void
   }
 }
 
+/** Checks the statistics up to the last two calls, with and without each: sums of five minutes may answer. */
+async function checkUpToCalls(team: CountedTeam): Promise<void> {
+  const began = (await team.sessions()).map(({ created_at: at }) => at.getTime()).toSorted((a, b) => a - b);
+  for (const toMs of new Set(began.slice(-2).flatMap((atMs) => [atMs, atMs + 1])))
+    await team.check({ fromMs: toMs - DAY_MS, toMs, interval: 'hour' });
+}
+
 describe('the statistics of calls', () => {
   it('are those of a plain count, whatever ends, comes late, is erased, dies in between or counts at once', {
     timeout: 180_000,
@@ -123,6 +130,7 @@ describe('the statistics of calls', () => {
         for (const taken of steps) await take(team, ids, taken);
         const all = { fromMs: beganMs - 1, toMs: api.clock.wallTime() + 1, interval: 'day' as const };
         await team.check(all);
+        await checkUpToCalls(team);
         await team.count();
         await team.check(all);
         expect((await team.sessions()).filter(({ uncounted }) => uncounted)).toEqual([]);
