@@ -3,7 +3,7 @@
  * deliveries, and the server over them.
  */
 import { randomUUID } from 'node:crypto';
-import { availableParallelism, hostname } from 'node:os';
+import { availableParallelism, hostname, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#base/clock.ts';
 import { lockDataDir } from '#base/data-dir-lock.ts';
@@ -38,7 +38,7 @@ import { relayTurnEvents } from '#control-plane/jobs/text-sessions/text-turn-new
 import { createFirstAttempts } from '#control-plane/platform/background/first-attempts.ts';
 import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
-import { HeldPieces } from '#control-plane/platform/held-pieces.ts';
+import { HeldPieces, roomForPieces } from '#control-plane/platform/held-pieces.ts';
 import { KeyWatch } from '#control-plane/platform/http/key-watch.ts';
 import { AccountTurns } from '#control-plane/platform/limits/account-turns.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
@@ -342,7 +342,8 @@ async function buildContext(
         ? { accessKeyId, secretAccessKey }
         : undefined,
     ),
-    held: new HeldPieces(),
+    // `constrainedMemory` is 0 outside a container, or more than the machine has.
+    held: new HeldPieces(roomForPieces(Math.min(totalmem(), process.constrainedMemory() || Infinity))),
     turns,
     refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
     ledger: createLedger({ entries: models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),

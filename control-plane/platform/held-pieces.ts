@@ -6,8 +6,9 @@
 import { streamOf } from '#protocol/join-pieces.ts';
 import type { PieceHead, Upload } from '#protocol/uploads.ts';
 
-/** Beyond this, pieces are stored at once. A thousand calls hold about 120 MiB. */
-const MOST_BYTES = 256 * 1024 * 1024;
+const MIB = 1024 * 1024;
+/** Room for pieces. Beyond it they are stored at once. A thousand calls hold 120 to 170 MiB. */
+const ROOM = { leastBytes: 256 * MIB, mostBytes: 1_024 * MIB, shareOfMachine: 1 / 16 };
 /**
  * A team has room for this many times what is free. Alone it gets nearly all, two get about half each, and
  * another one always finds some: it gets its part as the objects of the others are stored, within a minute.
@@ -27,14 +28,20 @@ interface HeldCall {
   readonly streams: Map<string, Map<number, Upload>>;
 }
 
+/** Room for the pieces in a control plane whose machine or container has this much memory, both in bytes. */
+export function roomForPieces(machineBytes: number): number {
+  return Math.min(ROOM.mostBytes, Math.max(ROOM.leastBytes, machineBytes * ROOM.shareOfMachine));
+}
+
 /** The held pieces of this process. */
 export class HeldPieces {
-  readonly #calls = new Map<string, HeldCall>();
+  /** By session, then by epoch. */
+  readonly #sessions = new Map<string, Map<number, HeldCall>>();
   readonly #teamBytes = new Map<string, number>();
   readonly #mostBytes: number;
   #bytes = 0;
 
-  constructor(mostBytes = MOST_BYTES) {
+  constructor(mostBytes: number) {
     this.#mostBytes = mostBytes;
   }
 
@@ -50,7 +57,8 @@ export class HeldPieces {
     const size = sizeOf(upload);
     const freeBytes = this.#mostBytes - this.#bytes - size;
     if ((this.#teamBytes.get(teamId) ?? 0) + size > SHARE_OF_FREE * freeBytes) return false;
-    const call = getOrAdd(this.#calls, callOf(head), () => ({ teamId, lastMs: nowMs, streams: new Map() }));
+    const epochs = getOrAdd(this.#sessions, head.session_id, () => new Map<number, HeldCall>());
+    const call = getOrAdd(epochs, head.epoch, () => ({ teamId, lastMs: nowMs, streams: new Map() }));
     call.lastMs = nowMs;
     const pieces = getOrAdd(call.streams, streamOf(head), () => new Map<number, Upload>());
     if (pieces.has(head.piece)) return true;
@@ -62,7 +70,7 @@ export class HeldPieces {
 
   /** These pieces are stored. */
   release(head: PieceHead, nowMs: number): void {
-    const call = this.#calls.get(callOf(head));
+    const call = this.#callOf(head);
     if (call) call.lastMs = nowMs;
     const end = head.piece + head.pieces;
     this.#dropFrom(head, (held) => head.piece <= held.piece && held.piece + held.pieces <= end);
@@ -80,19 +88,19 @@ export class HeldPieces {
 
   /** The held pieces of a session, under any epoch. */
   of(sessionId: string): Upload[] {
-    return [...this.#calls]
-      .filter(([key]) => key.startsWith(`${sessionId}/`))
-      .flatMap(([, call]) => uploadsOf(call));
+    return [...(this.#sessions.get(sessionId)?.values() ?? [])].flatMap(uploadsOf);
   }
 
   /** The calls that no worker has uploaded anything of for long; all of them at `Infinity`. */
   silent(nowMs: number): Upload[][] {
-    return [...this.#calls.values()].filter(({ lastMs }) => nowMs - lastMs >= SILENT_MS).map(uploadsOf);
+    return [...this.#sessions.values()]
+      .flatMap((epochs) => [...epochs.values()].filter(({ lastMs }) => nowMs - lastMs >= SILENT_MS))
+      .map(uploadsOf);
   }
 
   /** Drops those pieces of the track or log of this one to which it applies. */
   #dropFrom(of: PieceHead, applies: (held: PieceHead) => boolean): void {
-    const call = this.#calls.get(callOf(of));
+    const call = this.#callOf(of);
     const pieces = call?.streams.get(streamOf(of));
     if (!call || !pieces) return;
     for (const upload of [...pieces.values()].filter(({ head }) => applies(head))) {
@@ -100,7 +108,17 @@ export class HeldPieces {
       this.#count(call, -sizeOf(upload));
     }
     if (pieces.size === 0) call.streams.delete(streamOf(of));
-    if (call.streams.size === 0) this.#calls.delete(callOf(of));
+    if (call.streams.size === 0) this.#forgetCall(of);
+  }
+
+  #callOf({ session_id: sessionId, epoch }: PieceHead): HeldCall | undefined {
+    return this.#sessions.get(sessionId)?.get(epoch);
+  }
+
+  #forgetCall({ session_id: sessionId, epoch }: PieceHead): void {
+    const epochs = this.#sessions.get(sessionId);
+    epochs?.delete(epoch);
+    if (epochs?.size === 0) this.#sessions.delete(sessionId);
   }
 
   #count({ teamId }: HeldCall, bytes: number): void {
@@ -117,10 +135,6 @@ function sizeOf({ bytes }: Upload): number {
 
 function uploadsOf(call: HeldCall): Upload[] {
   return [...call.streams.values()].flatMap((pieces) => [...pieces.values()]);
-}
-
-function callOf({ session_id: sessionId, epoch }: PieceHead): string {
-  return `${sessionId}/${epoch}`;
 }
 
 function getOrAdd<K, V>(map: Map<K, V>, key: K, create: () => V): V {

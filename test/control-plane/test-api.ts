@@ -131,7 +131,7 @@ export async function openTestApi(
     secretBox: createSecretBox(deploymentKey),
     dataKeys: createDataKeys(deploymentKey),
     blobs: memoryBlobs(),
-    held: new HeldPieces(),
+    held: new HeldPieces(256 * 1024 * 1024),
     signallingReports: new SignallingReports(clock),
     workSignals: createWorkSignals(),
     firstAttempts: createFirstAttempts(),

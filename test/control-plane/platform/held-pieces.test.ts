@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HeldPieces } from '#control-plane/platform/held-pieces.ts';
+import { HeldPieces, roomForPieces } from '#control-plane/platform/held-pieces.ts';
 import type { Upload } from '#protocol/uploads.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -21,7 +21,7 @@ const numbers = (held: HeldPieces) => held.of('s').map(({ head }) => head.piece)
 
 describe('held pieces', () => {
   it('stay for any time, until their worker says that those before another one are stored', () => {
-    const held = new HeldPieces();
+    const held = new HeldPieces(9 * MEBIBYTE);
     held.hold(piece(0), 't', 0);
     held.hold(piece(1), 't', 3_600_000);
     expect(numbers(held)).toEqual([0, 1]);
@@ -31,7 +31,7 @@ describe('held pieces', () => {
   });
 
   it('are dropped with an object only if it contains them', () => {
-    const held = new HeldPieces();
+    const held = new HeldPieces(9 * MEBIBYTE);
     for (const number of [0, 1, 2]) held.hold(piece(number), 't', 0);
     held.release({ ...piece(0).head, pieces: 2, is_part: false }, 0);
     expect(numbers(held)).toEqual([2]);
@@ -62,19 +62,24 @@ describe('held pieces', () => {
   });
 
   it('take memory even if they are empty', () => {
-    const held = new HeldPieces();
+    const held = new HeldPieces(9 * MEBIBYTE);
     held.hold(piece(0, new Uint8Array()), 't', 0);
     expect(held.bytes).toBeGreaterThan(0);
   });
 
+  it('have a sixteenth of the memory of their machine, within 256 MiB and 1 GiB', () => {
+    const room = (mebibytes: number) => roomForPieces(mebibytes * MEBIBYTE) / MEBIBYTE;
+    expect([1_024, 8_192, 65_536].map(room)).toEqual([256, 512, 1_024]);
+  });
+
   it('are copies: a view would keep the whole request in memory', () => {
-    const held = new HeldPieces();
+    const held = new HeldPieces(9 * MEBIBYTE);
     held.hold(piece(0, Buffer.alloc(MEBIBYTE).subarray(0, 10)), 't', 0);
     expect(held.of('s')[0]?.bytes.buffer.byteLength).toBe(10);
   });
 
   it('are returned as silent until they are dropped', () => {
-    const held = new HeldPieces();
+    const held = new HeldPieces(9 * MEBIBYTE);
     held.hold(piece(0), 't', 0);
     expect([held.silent(19_999), held.silent(20_000).length]).toEqual([[], 1]);
     held.drop(held.silent(20_000).flat());

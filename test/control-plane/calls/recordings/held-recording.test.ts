@@ -99,7 +99,7 @@ describe('pieces of a recording in a bucket', () => {
     const id = await call();
     const here = stores.held;
     await put([audio(id, { piece: 0 })]);
-    stores.held = new HeldPieces();
+    stores.held = new HeldPieces(9 * MEBIBYTE);
     await put([audio(id, { piece: 0, pieces: 2 })]);
     stores.held = here;
     await storeSilent(api.context, Number.POSITIVE_INFINITY);
@@ -238,7 +238,7 @@ describe('pieces that are being stored', () => {
     const id = await call();
     for (const piece of [0, 1, 2]) await put([audio(id, { piece })]);
     const here = stores.held;
-    stores.held = new HeldPieces();
+    stores.held = new HeldPieces(9 * MEBIBYTE);
     for (const piece of [1, 2, 3]) await put([audio(id, { piece })]);
     await everything();
     stores.held = here;
@@ -255,7 +255,7 @@ describe('pieces that are being stored', () => {
     const id = await call();
     await put([audio(id, { piece: 0 })]);
     const elsewhere = stores.held;
-    stores.held = new HeldPieces();
+    stores.held = new HeldPieces(9 * MEBIBYTE);
     await end(id);
     expect((await recording(id)).body.status).toBe('processing');
     stores.held = elsewhere;
@@ -285,7 +285,7 @@ describe('pieces whose worker and control plane have both died', () => {
     const keeping = pieces.map((piece) => kept.keep(piece));
     await kept.close();
     expect(await Promise.all(keeping)).toEqual([true, true]);
-    stores.held = new HeldPieces();
+    stores.held = new HeldPieces(9 * MEBIBYTE);
     await end(id);
     const send: UploadSender['send'] = (upload, onDone) =>
       void put([upload]).then(({ is_stored: isStored }) => onDone?.(isStored ? 'stored' : 'given_up'));
