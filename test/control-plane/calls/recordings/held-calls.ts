@@ -18,7 +18,7 @@ export const MEBIBYTE = 1024 * 1024;
 /** The stores of the control plane under test; each test has its own. */
 export const stores: { blobs: Blobs; held: HeldPieces } = {
   blobs: memoryBlobs(true),
-  held: new HeldPieces(256 * 1024 * 1024),
+  held: new HeldPieces(256 * MEBIBYTE),
 };
 export let api: TestCalls;
 export let user: TestUser;
@@ -41,9 +41,7 @@ export function openHeldCalls(): void {
     agentId = await api.publishAgent(user);
   });
   afterAll(() => api.close());
-  beforeEach(() =>
-    Object.assign(stores, { blobs: memoryBlobs(true), held: new HeldPieces(256 * 1024 * 1024) }),
-  );
+  beforeEach(() => Object.assign(stores, { blobs: memoryBlobs(true), held: new HeldPieces(256 * MEBIBYTE) }));
 }
 
 /** A call that is not answered yet. */
