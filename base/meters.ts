@@ -37,7 +37,7 @@ type Values<Label extends string> = Readonly<Record<Label, string>>;
 /** Takes the place of an unknown value. */
 export const OTHER = 'other';
 /** A counter of at most so many series has them from the start: `rate` then sees the first event. */
-const MOST_COUNTERS_AT_START = 512;
+const MOST_COUNTERS_AT_START = 1_024;
 /** The same for a histogram, each series of which is a counter for every bucket. */
 const MOST_HISTOGRAMS_AT_START = 20;
 /** Interval of the samples of the event loop; each wakes the process. A lag contains one interval. */
