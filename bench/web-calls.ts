@@ -1,7 +1,7 @@
 /**
  * `npm run bench:web-calls`: what calls from browsers and calls in LiveKit rooms cost, five of each at the
  * same time. `-- --direct` and `-- --room` make one kind only, `-- 1` makes another number of calls. With
- * `--profile`, threads and kinds of work are shown.
+ * `--profile`, which is of one kind, threads and kinds of work are shown.
  */
 import { parseArgs } from 'node:util';
 import { startLivekitServer } from '#test/fakes/livekit-server.ts';
@@ -58,6 +58,8 @@ const { values, positionals } = parseArgs({
 const calls = Number(positionals[0] ?? DEFAULT_CALLS);
 if (!(Number.isInteger(calls) && calls >= 1 && calls <= 100))
   throw new Error('name how many calls at once, 1 to 100');
+if (values.profile && values.direct === values.room)
+  throw new Error('a profile is of one kind of calls: add --direct or --room');
 const ways = (['direct', 'room'] as const).filter((way) => values[way] || values.direct === values.room);
 const figures: Figure[] = [];
 for (const way of ways) {
