@@ -3,8 +3,14 @@ import type { Clock } from '#base/clock.ts';
 import { createAssemblyaiRecognizer } from '#media/speech/vendors/assemblyai.ts';
 import { type AssemblyaiServer, startAssemblyaiServer } from '#test/fakes/assemblyai-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
-import { buzz, expectStalled, expectVendorsTurnOnce, Recording, recognizerConforms } from './conformance.ts';
-import { patientClock, recognizerFailuresConform, vendorsOf } from './vendor-conformance.ts';
+import { buzz, expectVendorsTurnOnce, Recording, recognizerConforms } from './conformance.ts';
+import {
+  expectEndlessTurnStalls,
+  expectUnopenedStalls,
+  patientClock,
+  recognizerFailuresConform,
+  vendorsOf,
+} from './vendor-conformance.ts';
 
 const RATE = 8_000;
 const MODEL = 'universal-3-5-pro';
@@ -80,20 +86,11 @@ describe('AssemblyAI', () => {
   it('a turn with speech that never ends is reported as stalled', async () => {
     const server = await vendor();
     server.isEndless = true;
-    const clock = new ManualClock();
-    const heard = listen(server, clock);
-    heard.write(buzz(RATE, 900));
-    await heard.until('interim');
-    heard.stream.finalise();
-    await expectStalled(heard, () => clock.advance(2_001));
-    expect(clock.pendingTimers).toBe(0);
+    await expectEndlessTurnStalls((clock) => listen(server, clock), RATE);
   });
 
   it('a socket that never opens is reported as stalled', async () => {
-    const server = await vendor();
-    server.fault = { halfOpen: 'upgrade' };
-    const clock = new ManualClock();
-    await expectStalled(listen(server, clock), () => clock.advance(3_001));
+    await expectUnopenedStalls(await vendor(), listen);
   });
 
   it.each([

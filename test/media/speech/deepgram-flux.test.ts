@@ -3,9 +3,15 @@ import type { Clock } from '#base/clock.ts';
 import type { RecognitionOptions } from '#media/speech/speech.ts';
 import { createDeepgramRecognizer } from '#media/speech/vendors/deepgram.ts';
 import { type FluxServer, startFluxServer } from '#test/fakes/deepgram-flux-server.ts';
-import { ManualClock } from '#test/fakes/manual-clock.ts';
-import { buzz, expectStalled, expectVendorsTurnOnce, Recording, recognizerConforms } from './conformance.ts';
-import { patientClock, recognizerFailuresConform, vendorsOf } from './vendor-conformance.ts';
+import { buzz, expectVendorsTurnOnce, Recording, recognizerConforms } from './conformance.ts';
+import {
+  expectEndlessTurnStalls,
+  expectSilenceStalls,
+  expectUnopenedStalls,
+  patientClock,
+  recognizerFailuresConform,
+  vendorsOf,
+} from './vendor-conformance.ts';
 
 const RATE = 8_000;
 const ENGLISH = 'flux-general-en';
@@ -131,34 +137,17 @@ describe('Flux', () => {
 
   it('a turn with words that never ends is reported as stalled', async () => {
     const server = await vendor({ isEndless: true });
-    const clock = new ManualClock();
-    const heard = listen(server, clock);
-    heard.write(buzz(RATE, 900));
-    await heard.until('interim');
-    heard.stream.finalise();
-    await expectStalled(heard, () => clock.advance(2_001));
-    expect(clock.pendingTimers).toBe(0);
+    await expectEndlessTurnStalls((clock) => listen(server, clock), RATE);
   });
 
   it('a socket that never opens is reported as stalled', async () => {
-    const server = await vendor();
-    server.fault = { halfOpen: 'upgrade' };
-    const clock = new ManualClock();
-    await expectStalled(listen(server, clock), () => clock.advance(3_001));
+    await expectUnopenedStalls(await vendor(), listen);
   });
 
   it.each([true, false])(
     'a socket that accepts speech and answers nothing stalls, finalised %s',
     async (asks) => {
-      const server = await vendor();
-      server.fault = { halfOpen: 'answers' };
-      const clock = new ManualClock();
-      const heard = listen(server, clock);
-      heard.write(buzz(RATE, 560));
-      if (asks) heard.stream.finalise();
-      await expect.poll(() => server.connections[0]?.audioBytes, { timeout: 20_000 }).toBe(0.96 * RATE * 2);
-      await expectStalled(heard, () => clock.advance(asks ? 2_001 : 6_001));
-      expect(clock.pendingTimers).toBe(0);
+      await expectSilenceStalls(await vendor(), listen, { rateHz: RATE, asks, sentMs: 960 });
     },
   );
 

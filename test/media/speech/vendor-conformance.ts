@@ -9,7 +9,7 @@ import type { SpeechChunk, SynthesisOptions, Synthesizer } from '#media/speech/s
 import { collect } from '#test/collect.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import type { VendorConnection, VendorServer } from '#test/fakes/vendor-sockets.ts';
-import { type Recording, synthesizerConforms } from './conformance.ts';
+import { buzz, expectStalled, type Recording, synthesizerConforms } from './conformance.ts';
 
 /** How to reach an engine. */
 export interface VendorAccess {
@@ -57,6 +57,53 @@ export function recognizerFailuresConform(
     server.fault = { status: 429 };
     expect(await failureOf(listen(server, KEY))).toMatchObject([{ error: { category: 'overloaded' } }]);
   });
+}
+
+/** A vendor that never ends a turn, after words. */
+export async function expectEndlessTurnStalls(
+  listen: (clock: Clock) => Recording,
+  rateHz: number,
+): Promise<void> {
+  const clock = new ManualClock();
+  const heard = listen(clock);
+  heard.write(buzz(rateHz, 900));
+  await heard.until('interim');
+  heard.stream.finalise();
+  await expectStalled(heard, () => clock.advance(2_001));
+  expect(clock.pendingTimers).toBe(0);
+}
+
+/** A vendor whose connection never opens. */
+export async function expectUnopenedStalls<Server extends VendorServer>(
+  server: Server,
+  listen: (server: Server, clock: Clock) => Recording,
+): Promise<void> {
+  server.fault = { halfOpen: 'upgrade' };
+  const clock = new ManualClock();
+  await expectStalled(listen(server, clock), () => clock.advance(3_001));
+}
+
+/**
+ * A vendor that accepts 560 ms of speech and answers nothing. `asks`: the last words are requested.
+ * `sentMs` of audio arrive there before.
+ */
+export async function expectSilenceStalls<
+  Server extends VendorServer & { readonly connections: readonly { readonly audioBytes: number }[] },
+>(
+  server: Server,
+  listen: (server: Server, clock: Clock) => Recording,
+  { rateHz, asks, sentMs }: { readonly rateHz: number; readonly asks: boolean; readonly sentMs: number },
+): Promise<void> {
+  server.fault = { halfOpen: 'answers' };
+  const clock = new ManualClock();
+  const heard = listen(server, clock);
+  heard.write(buzz(rateHz, 560));
+  if (asks) heard.stream.finalise();
+  await expect
+    .poll(() => server.connections[0]?.audioBytes, { timeout: 20_000 })
+    .toBe((sentMs * rateHz * 2) / 1_000);
+  await expectStalled(heard, () => clock.advance(asks ? 2_001 : 6_001));
+  expect(clock.pendingTimers).toBe(0);
 }
 
 const KEY = 'a-key';
