@@ -1,6 +1,6 @@
 /**
- * What callers say over the agent, held back: written before the grammar of acknowledgements, which was not
- * changed by their figures. Separated by `|`, as recognisers write them.
+ * Words of callers over the agent, held back: they were written before the grammar of acknowledgements, and
+ * no rule of it was changed by their figures. `|` separates them. They are spelled as recognisers write them.
  */
 
 /** Words of callers of one language. */

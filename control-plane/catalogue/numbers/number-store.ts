@@ -6,6 +6,7 @@ import { Fault, fault } from '#config/errors.ts';
 import { numberOf } from '#telephony/sip-address.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
+import type { Left } from '../../platform/http/once-per-key.ts';
 import { type CountedPlaces, freePlace, takePlace } from '../../platform/store/counted-places.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import {
@@ -149,13 +150,11 @@ export async function buyNumber(
 }
 
 /**
- * What an interrupted purchase or import has left: the number, even if it has been released since, nothing,
- * or one that was not bought. Throws `idempotency_key_conflict` while the purchase may still be completed.
+ * Looks for the number of an interrupted purchase or import. `made` also if it has been released since;
+ * `given_up` if it was not bought. Throws `idempotency_key_conflict` while the purchase may still be
+ * completed.
  */
-export async function leftByPurchase(
-  { models }: Pick<Context, 'models'>,
-  numberId: string,
-): Promise<'made' | 'nothing' | 'given_up'> {
+export async function leftByPurchase({ models }: Pick<Context, 'models'>, numberId: string): Promise<Left> {
   const number = await models.numbers.findById(numberId, { status: 1 }).lean<NumberDocument>();
   if (number?.status === 'provisioning') throw fault('idempotency_key_conflict');
   if (!number) return 'nothing';

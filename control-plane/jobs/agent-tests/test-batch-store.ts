@@ -94,7 +94,7 @@ export async function startTestBatch(
   return batch;
 }
 
-/** What an interrupted start of a batch has left: the batch, or parts that are not visible. */
+/** Looks for the batch of an interrupted start. Parts of it, which no request sees, are given up. */
 export async function leftByTestBatch(
   { models }: Pick<Context, 'models'>,
   batchId: string,

@@ -128,8 +128,8 @@ async function callingNumber(
 }
 
 /**
- * What an interrupted creation has left: the batch, or nothing. Throws `idempotency_key_conflict` while it
- * may still be completed: its rows are removed once it is given up.
+ * Looks for the batch of an interrupted creation. Throws `idempotency_key_conflict` while that may still be
+ * completed: the rows are removed once it is given up.
  */
 export async function leftByBatch(
   { models }: Pick<Context, 'models'>,

@@ -96,7 +96,7 @@ export async function createTextSession(
   return session;
 }
 
-/** What an interrupted creation has left: the session, or parts whose key is lost. */
+/** Looks for the session of an interrupted creation. Parts of it, whose key is lost, are given up. */
 export async function leftByTextSession(
   { models }: Pick<Context, 'models'>,
   sessionId: string,

@@ -162,7 +162,7 @@ async function readUncounted(
   return uncounted;
 }
 
-/** What the sums of a range are added to. */
+/** A summary in progress: the sums of each piece of the range are added to it. */
 interface Reading {
   readonly summary: Summary;
   readonly uncounted: ReadonlyMap<string, Uncounted>;

@@ -45,7 +45,7 @@ const HEADER = 'idempotency-key';
 /** Headers of a route that knows the key. */
 export const keyedHeaders = z.looseObject({ [HEADER]: z.string().min(1).max(MAX_KEY_CHARS).optional() });
 
-/** What an attempt has left behind: the thing, nothing, or parts of it that are given up here. */
+/** The state in which an attempt ended: with the thing, without it, or with parts that are given up here. */
 export type Left = 'made' | 'nothing' | 'given_up';
 
 /** How a thing is made and found. */
@@ -55,8 +55,8 @@ interface KeyedWork<Made> {
   /** Reads the thing that was made. Throws `not_found` if it is deleted. */
   find(id: string): Promise<Made>;
   /**
-   * What a dead attempt has left; by default, the thing if `find` finds it. After `given_up`, the thing gets
-   * another id.
+   * Returns the state in which a dead attempt ended; by default, `made` if `find` finds the thing. After
+   * `given_up`, the thing gets another id.
    */
   leftBy?(id: string): Promise<Left>;
   /** How long an attempt may take at most. */
@@ -67,7 +67,7 @@ interface KeyedWork<Made> {
 export interface KeyedRequest {
   readonly teamId: string;
   readonly key: string;
-  /** What the request asks for: a key must not be used for two different requests. */
+  /** The content of the request: a key must not be used for two different requests. */
   readonly asks: unknown;
   /** The parts of a list that is too long to be hashed at once. */
   readonly parts?: Iterable<unknown>;
@@ -77,7 +77,7 @@ export interface KeyedRequest {
 
 interface Claim {
   readonly madeId: string;
-  /** Who has made it: no request so far, one that did not note it, or one that did. */
+  /** `made`: the thing exists, but its request did not note that before it ended. */
   readonly state: 'not_made' | 'made' | 'done';
   readonly leaseUntil: Date;
 }

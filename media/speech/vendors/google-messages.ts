@@ -15,7 +15,7 @@ import {
 const LINEAR16 = 1;
 const NANOS_PER_MS = 1e6;
 
-/** What is asked for in the first message of a call. */
+/** The configuration in the first message of a call. */
 export interface GoogleConfig {
   readonly rateHz: number;
   /** BCP 47. */

@@ -115,7 +115,7 @@ async function* readPieces(
   }
 }
 
-/** What follows the header of a WAV file. */
+/** The bytes after the header of a WAV file. */
 function audioIn(file: Buffer): Buffer {
   const head = file.toString('latin1', 0, MAX_HEAD_BYTES);
   const at = head.indexOf('data', FORMAT_AT);

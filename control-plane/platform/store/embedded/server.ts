@@ -273,7 +273,7 @@ export class StoreServer {
   async #copyLog(): Promise<void> {
     const { reader, store } = this.#deps;
     if ((await reader.checkpoint()) < LONG_LOG_PAGES) return;
-    // What was written meanwhile: the rest, for which commands wait, is a few pages then.
+    // Copies what was written meanwhile. A few pages are left then, and commands wait for those only.
     await reader.checkpoint();
     if (this.#isClosed) return;
     this.#group.flush();

@@ -34,14 +34,14 @@ export interface GrpcSessionOptions {
   /** http or https scheme. */
   readonly url: string;
   readonly clock: Clock;
-  /** What an operator should do when the vendor refuses the key. */
+  /** Advice for the operator when the vendor refuses the key. */
   readonly keyAdvice: string;
   readonly onOpen: () => void;
   /** At most once; nothing follows it. */
   readonly onFailed: (error: SpeechError) => void;
 }
 
-/** What a call reports; nothing follows `onEnd`. */
+/** Receives the events of a call; nothing follows `onEnd`. */
 export interface GrpcListener {
   onMessage(message: Uint8Array): void;
   onEnd(status: GrpcStatus): void;
@@ -139,7 +139,7 @@ export class GrpcSession {
       if (!reader.read(bytes))
         this.fail(new SpeechError('unavailable', `${vendor} sent a message that is not in the protocol`));
     });
-    // What it says about the connection is reported by the connection.
+    // The session reports the errors of the connection.
     stream.on('error', () => undefined);
     let isDone = false;
     const finish = () => {

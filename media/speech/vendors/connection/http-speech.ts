@@ -64,7 +64,7 @@ export async function* speakOverHttp(
     if (response.statusCode >= 300) throw await refusalOf(speech, response);
     for await (const piece of readPieces(watched(response.body))) {
       if (piece.samples.length > 0) yield { ...piece, sampleRateHz: rateHz };
-      // What has arrived already must not be played after an interruption.
+      // Pieces that have arrived already must not be played after an interruption.
       signal.throwIfAborted();
     }
   } catch (error) {

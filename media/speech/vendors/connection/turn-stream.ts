@@ -27,7 +27,7 @@ interface Phrase {
   readonly language: string | null;
 }
 
-/** What a connection reports; nothing follows `failed`. */
+/** An event of a connection; nothing follows `failed`. */
 export type TurnEvent =
   | { readonly type: 'opened' }
   /** The vendor has heard something in the audio. */
@@ -69,7 +69,7 @@ export function turnRateHz(sampleRateHz: number): number {
   return sampleRateHz === PHONE_RATE_HZ ? PHONE_RATE_HZ : WIDE_RATE_HZ;
 }
 
-/** What happened while a turn ended, in order. */
+/** Audio or a request that arrived while a turn ended, kept in order. */
 type Held = Int16Array | 'finalise';
 
 /** The recognition of one call. */

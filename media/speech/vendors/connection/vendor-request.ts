@@ -10,7 +10,7 @@ export interface VendorRequest {
   readonly method: 'POST' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: FormData | Uint8Array<ArrayBuffer>;
-  /** What an operator should do when the vendor refuses the key; absent: nothing is said. */
+  /** Advice for the operator when the vendor refuses the key; absent: the message has none. */
   readonly keyAdvice?: string;
   /**
    * If aborted with a `TimeoutError` (`AbortSignal.timeout`) the request is `stalled`; any other reason is

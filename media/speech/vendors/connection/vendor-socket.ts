@@ -16,7 +16,7 @@ export interface VendorSocketOptions {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly clock: Clock;
-  /** What an operator should do when the vendor refuses the key; absent: nothing is said. */
+  /** Advice for the operator when the vendor refuses the key; absent: the message has none. */
   readonly keyAdvice?: string;
   /** Meaning of the vendor's close codes; without it, or if it returns null, the connection broke. */
   readonly categoryOfClose?: (code: number) => SpeechErrorCategory | null;
