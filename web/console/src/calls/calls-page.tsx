@@ -1,10 +1,10 @@
 /** All calls, live, with the API's filters. */
-import { Button, MultiSelect, Select, TextInput } from '@mantine/core';
+import { MultiSelect, Select, TextInput } from '@mantine/core';
 import type { SessionRow } from '../api/live-events.ts';
 import { useList } from '../api/queries.ts';
 import type { SessionList } from '../api/types.ts';
 import { AgentFilter } from '../parts/agent-filter.tsx';
-import { FilterBar, type FilterState, TypedFilter, useFilters } from '../parts/filters.tsx';
+import { ClearFilters, FilterBar, type FilterState, TypedFilter, useFilters } from '../parts/filters.tsx';
 import { words } from '../parts/format.ts';
 import { Page } from '../parts/page.tsx';
 import { Empty, LoadedList } from '../parts/states.tsx';
@@ -48,13 +48,7 @@ export default function CallsPage() {
     <Page
       title="Calls"
       intro="Newest first; calls in progress update as you watch."
-      actions={
-        isFiltered && (
-          <Button variant="default" onClick={clear}>
-            Clear filters
-          </Button>
-        )
-      }
+      actions={isFiltered && <ClearFilters clear={clear} />}
     >
       <FilterBar>
         <AgentFilter filters={filters} set={set} />

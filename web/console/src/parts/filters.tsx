@@ -34,6 +34,15 @@ export function useFilters<Name extends string>(
   };
 }
 
+/** The button of a page that shows a filtered list. */
+export function ClearFilters({ clear }: { clear: () => void }) {
+  return (
+    <Button variant="default" onClick={clear}>
+      Clear filters
+    </Button>
+  );
+}
+
 /** The fields of the filters. */
 export function FilterBar({ children }: { children: ReactNode }) {
   const [isOpen, open] = useDisclosure(false);

@@ -1,11 +1,11 @@
 /** All text sessions, chats and conversations by SMS, with the API's filters. */
-import { Button, Group, Select, Table, Text } from '@mantine/core';
+import { Group, Select, Table, Text } from '@mantine/core';
 import { IconDeviceMobileMessage, IconMessage } from '@tabler/icons-react';
 import { Link } from 'wouter';
 import { useList } from '../api/queries.ts';
 import type { TextSessionList } from '../api/types.ts';
 import { AgentFilter } from '../parts/agent-filter.tsx';
-import { FilterBar, TypedFilter, useFilters } from '../parts/filters.tsx';
+import { ClearFilters, FilterBar, TypedFilter, useFilters } from '../parts/filters.tsx';
 import { dateTime } from '../parts/format.ts';
 import { Page } from '../parts/page.tsx';
 import { Empty, LoadedList } from '../parts/states.tsx';
@@ -31,13 +31,7 @@ export default function TextSessionsPage() {
     <Page
       title="Text sessions"
       intro="Conversations in writing, by chat and by SMS, newest first."
-      actions={
-        isFiltered && (
-          <Button variant="default" onClick={clear}>
-            Clear filters
-          </Button>
-        )
-      }
+      actions={isFiltered && <ClearFilters clear={clear} />}
     >
       <FilterBar>
         <AgentFilter filters={filters} set={set} />
