@@ -1,11 +1,13 @@
 /**
  * One timer wheel for every leg of a media thread: four slots of 5 ms, each leg ticked once per 20 ms at its
- * place, which spreads the sends and needs one timer only. After a late wake-up the missed ticks run one by
- * one, so no leg misses a slot; packets received meanwhile are read first, so that the slots find them. Ticks
- * without legs do not wake the thread unless requested: a thread without legs sleeps.
+ * place, which spreads the sends and needs one timer only. What has arrived by a tick is read before it:
+ * packets and pieces of replies that the tick does not find wait for the next slot. After a late wake-up the
+ * missed ticks run one by one, so no leg misses a slot. Ticks without legs do not wake the thread unless
+ * requested: a thread without legs sleeps.
  */
 import type { Clock, Timer } from '#base/clock.ts';
 import { FRAME_MS } from '../dsp/frame.ts';
+import type { PacerThread } from './pacer-thread.ts';
 
 /** Length of one tick, ms. */
 const TICK_MS = 5;
@@ -28,26 +30,21 @@ interface Place {
 export class Pacer {
   readonly #clock: Clock;
   readonly #onTurn: (nowMs: number) => void;
-  readonly #holdThread: (ms: number) => void;
+  readonly #thread: PacerThread;
   readonly #wheel: Place[][] = Array.from({ length: WHEEL_SLOTS }, () => []);
   readonly #startMs: number;
   #tick = 0;
   #timer: Timer | null = null;
   #timerTick = 0;
   #isTurning = false;
-  /** After a late wake-up, first reads the packets that arrived meanwhile. */
-  #hasReadFirst = false;
   #isClosed = false;
   #mostLateMs = 0;
 
-  /**
-   * `onTurn` is called once after each wake-up that ran ticks, however many. `holdThread` blocks the thread
-   * for less than a millisecond.
-   */
-  constructor(clock: Clock, onTurn: (nowMs: number) => void, holdThread: (ms: number) => void) {
+  /** `onTurn` is called once after each wake-up that ran ticks, however many. */
+  constructor(clock: Clock, onTurn: (nowMs: number) => void, thread: PacerThread) {
     this.#clock = clock;
     this.#onTurn = onTurn;
-    this.#holdThread = holdThread;
+    this.#thread = thread;
     this.#startMs = clock.now();
   }
 
@@ -113,34 +110,25 @@ export class Pacer {
     this.#timer?.cancel();
     this.#timerTick = tick;
     const waitMs = Math.floor(this.#startMs + tick * TICK_MS - this.#clock.now());
-    this.#timer = this.#clock.after(Math.max(1, waitMs), this.#turn);
+    this.#timer = this.#clock.after(Math.max(1, waitMs), this.#onTimer);
   }
 
   /**
    * Node's timers know whole milliseconds only. They wake the thread up to one too early, and the rest is
    * waited here: packets that are late by another fraction each time are jitter to the caller's phone.
-   * Returns the time.
    */
-  #waitForTick(dueMs: number): number {
-    const nowMs = this.#clock.now();
-    const restMs = dueMs - nowMs;
-    if (restMs <= 0 || restMs >= 1) return nowMs;
-    this.#holdThread(restMs);
-    return Math.max(dueMs, this.#clock.now());
-  }
+  #onTimer = (): void => {
+    const restMs = this.#startMs + this.#timerTick * TICK_MS - this.#clock.now();
+    if (restMs > 0) this.#thread.hold(Math.min(restMs, 1));
+    this.#timer = this.#thread.afterReading(this.#turn);
+  };
 
   #turn = (): void => {
     this.#timer = null;
     const timerDueMs = this.#startMs + this.#timerTick * TICK_MS;
-    const nowMs = this.#waitForTick(timerDueMs);
-    const lateMs = nowMs - timerDueMs;
-    this.#mostLateMs = Math.max(this.#mostLateMs, lateMs);
-    if (!this.#hasReadFirst && lateMs >= FRAME_MS) {
-      this.#hasReadFirst = true;
-      this.#timer = this.#clock.after(0, this.#turn);
-      return;
-    }
-    this.#hasReadFirst = false;
+    // The thread may have been held a few microseconds too short.
+    const nowMs = Math.max(timerDueMs, this.#clock.now());
+    this.#mostLateMs = Math.max(this.#mostLateMs, nowMs - timerDueMs);
     this.#isTurning = true;
     for (let dueMs = this.#dueMs(); dueMs <= nowMs; dueMs = this.#dueMs()) {
       const tick = this.#tick++;

@@ -3,7 +3,6 @@
  * them.
  */
 import { systemClock } from '#base/clock.ts';
-import { holdThread } from '#base/hold-thread.ts';
 import { createOwnAddresses } from '#base/own-addresses.ts';
 import { collectStartGarbage } from '#base/start-garbage.ts';
 import { Fault } from '#config/errors.ts';
@@ -12,6 +11,7 @@ import type { LegCommand } from '../leg/leg.ts';
 import type { MediaShared } from '../leg/leg-audio.ts';
 import type { MediaThreadSettings, Transport } from '../leg/leg-factory.ts';
 import { Pacer } from '../leg/pacer.ts';
+import { thisThread } from '../leg/pacer-thread.ts';
 import type { TransportLeg } from '../leg/transport-leg.ts';
 import { openLivekitSession, warmUpLivekit } from '../livekit/livekit-leg.ts';
 import { PortPool } from '../rtp/port-pool.ts';
@@ -41,7 +41,7 @@ export class LegsHost {
     this.#post = post;
     const log: MediaShared['log'] = (level, message, detail) => this.#log(level, message, detail);
     this.#detector = new SpeechDetector(systemClock, log);
-    this.#pacer = new Pacer(systemClock, (nowMs) => this.#flush(nowMs), holdThread);
+    this.#pacer = new Pacer(systemClock, (nowMs) => this.#flush(nowMs), thisThread);
     this.#shared = {
       clock: systemClock,
       pacer: this.#pacer,

@@ -18,6 +18,7 @@ import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { answerAudio, readRemote } from '#telephony/sdp.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { manualThread } from '#test/fakes/manual-thread.ts';
 import { mediaShared } from '#test/fakes/media-shared.ts';
 import { tone } from '#test/fakes/tone.ts';
 import { createRandom } from '#test/simulation/random.ts';
@@ -88,11 +89,7 @@ export async function fuzzRtp({
   const events = new EventBatcher();
   const detector = new SpeechDetector(clock, () => undefined);
   // As in the media thread, speech detection runs on each turn of the wheel.
-  const pacer = new Pacer(
-    clock,
-    () => detector.flush(clock.now()),
-    (ms) => clock.stall(ms),
-  );
+  const pacer = new Pacer(clock, () => detector.flush(clock.now()), manualThread(clock));
   const shared = mediaShared({ clock, pacer, events, detector });
   const peer = createSocket('udp4');
   peer.bind(0, '127.0.0.1');

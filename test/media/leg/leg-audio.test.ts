@@ -4,6 +4,7 @@ import { LegAudio, type MediaShared } from '#media/leg/leg-audio.ts';
 import { Pacer } from '#media/leg/pacer.ts';
 import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
+import { manualThread } from '../../fakes/manual-thread.ts';
 
 const FRAME_SAMPLES = 160;
 
@@ -18,7 +19,7 @@ function host() {
       () => {
         turns += 1;
       },
-      (ms) => clock.stall(ms),
+      manualThread(clock),
     ),
     events: new EventBatcher(),
     detector,

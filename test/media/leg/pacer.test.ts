@@ -1,7 +1,10 @@
+import { MessageChannel } from 'node:worker_threads';
 import { expect, it } from 'vitest';
-import type { Clock } from '#base/clock.ts';
+import { systemClock } from '#base/clock.ts';
 import { Pacer } from '#media/leg/pacer.ts';
+import { thisThread } from '#media/leg/pacer-thread.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
+import { manualThread } from '../../fakes/manual-thread.ts';
 
 /** Its timers drop the fraction of a millisecond, as those of Node do. */
 class WholeMs extends ManualClock {
@@ -16,11 +19,7 @@ const fail = (error: unknown) => {
 
 it('the pacer ticks each member once per 20 ms, spread over the wheel', async () => {
   const clock = new ManualClock();
-  const pacer = new Pacer(
-    clock,
-    () => undefined,
-    (ms) => clock.stall(ms),
-  );
+  const pacer = new Pacer(clock, () => undefined, manualThread(clock));
   const ticks: [number, number, number][] = [];
   const origins = [0, 1, 2, 3].map((thing) =>
     pacer.add({ tick: (slot, dueMs) => ticks.push([thing, slot, dueMs]), fail }),
@@ -33,41 +32,56 @@ it('the pacer ticks each member once per 20 ms, spread over the wheel', async ()
   expect(clock.pendingTimers).toBe(0);
 });
 
-it('the pacer skips no slot when it wakes late, and first lets pending input in', () => {
-  let nowMs = 0;
-  let wake: () => void = () => undefined;
-  const waits: number[] = [];
-  const late: Clock = {
-    wallTime: () => 0,
-    now: () => nowMs,
-    after: (ms, callback) => {
-      waits.push(ms);
-      wake = callback;
-      return { cancel: () => undefined };
-    },
-    every: () => ({ cancel: () => undefined }),
-    sleep: () => Promise.resolve(),
-  };
+it('after a late wake-up the pacer skips no slot', async () => {
+  const clock = new ManualClock();
   const turns: number[] = [];
-  const pacer = new Pacer(
-    late,
-    (atMs) => turns.push(atMs),
-    () => undefined,
-  );
+  const pacer = new Pacer(clock, (atMs) => turns.push(atMs), manualThread(clock));
   const slots: number[] = [];
   pacer.add({ tick: (slot) => slots.push(slot), fail });
-  nowMs = 93;
-  wake();
-  expect(slots).toEqual([]);
-  expect(waits.at(-1)).toBe(0);
-  // However late that makes it, it is not postponed again.
-  nowMs = 133;
-  wake();
+  clock.stall(133);
+  await clock.advance(0);
   expect(slots).toEqual([0, 1, 2, 3, 4, 5, 6]);
   expect(turns).toEqual([133]);
-  nowMs = 150;
-  wake();
+  await clock.advance(12);
   expect(slots).toHaveLength(8);
+});
+
+it('what has arrived for the thread by a tick is read before the tick', async () => {
+  const clock = new WholeMs();
+  await clock.advance(0.7);
+  const happened: string[] = [];
+  const pacer = new Pacer(clock, () => undefined, {
+    hold: (ms) => {
+      clock.stall(ms);
+      happened.push('arrived');
+    },
+    afterReading: (callback) =>
+      clock.after(0, () => {
+        happened.push('read');
+        // As packets do that have something to report.
+        pacer.wake();
+        callback();
+      }),
+  });
+  await clock.advance(3.4);
+  pacer.add({ tick: () => happened.push('ticked'), fail });
+  await clock.advance(5);
+  expect(happened).toEqual(['arrived', 'read', 'ticked']);
+});
+
+it('a thread reads its messages before it goes on', async () => {
+  const { port1, port2 } = new MessageChannel();
+  const happened: string[] = [];
+  port2.on('message', () => happened.push('read'));
+  await new Promise<void>((resolve) => {
+    systemClock.after(1, () => {
+      port1.postMessage(null);
+      thisThread.hold(0.5);
+      thisThread.afterReading(resolve);
+    });
+  });
+  expect(happened).toEqual(['read']);
+  port1.close();
 });
 
 it('a tick takes one wake-up, though timers drop the fraction of a millisecond', async () => {
@@ -79,7 +93,7 @@ it('a tick takes one wake-up, though timers drop the fraction of a millisecond',
     () => {
       turns += 1;
     },
-    (ms) => clock.stall(ms),
+    manualThread(clock),
   );
   // Between two whole milliseconds.
   await clock.advance(3.4);
@@ -93,11 +107,7 @@ it('a tick takes one wake-up, though timers drop the fraction of a millisecond',
 it('ticks are exactly on the grid for as long as the pacer runs, though timers drop fractions', async () => {
   const clock = new WholeMs();
   await clock.advance(0.7);
-  const pacer = new Pacer(
-    clock,
-    () => undefined,
-    (ms) => clock.stall(ms),
-  );
+  const pacer = new Pacer(clock, () => undefined, manualThread(clock));
   await clock.advance(3.4);
   const lateMs: number[] = [];
   pacer.add({ tick: (_, dueMs) => lateMs.push(clock.now() - dueMs), fail });
@@ -108,11 +118,7 @@ it('ticks are exactly on the grid for as long as the pacer runs, though timers d
 
 it('a member may leave during its own tick', async () => {
   const clock = new ManualClock();
-  const pacer = new Pacer(
-    clock,
-    () => undefined,
-    (ms) => clock.stall(ms),
-  );
+  const pacer = new Pacer(clock, () => undefined, manualThread(clock));
   let ticks = 0;
   const once = {
     tick: () => {
@@ -129,11 +135,7 @@ it('a member may leave during its own tick', async () => {
 
 it('the pacer keeps ticking when one member throws', async () => {
   const clock = new ManualClock();
-  const pacer = new Pacer(
-    clock,
-    () => undefined,
-    (ms) => clock.stall(ms),
-  );
+  const pacer = new Pacer(clock, () => undefined, manualThread(clock));
   const faults: unknown[] = [];
   const broken = {
     tick: () => {
@@ -156,11 +158,7 @@ it('the pacer keeps ticking when one member throws', async () => {
 it('the pacer sleeps when it has no members, and wakes for pending output', async () => {
   const clock = new ManualClock();
   const turns: number[] = [];
-  const pacer = new Pacer(
-    clock,
-    (nowMs) => turns.push(nowMs),
-    (ms) => clock.stall(ms),
-  );
+  const pacer = new Pacer(clock, (nowMs) => turns.push(nowMs), manualThread(clock));
   await clock.advance(1000);
   expect(clock.pendingTimers).toBe(0);
   pacer.wake();

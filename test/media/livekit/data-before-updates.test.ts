@@ -11,6 +11,7 @@ import type { TransportLeg } from '#media/leg/transport-leg.ts';
 import { openLivekitSession } from '#media/livekit/livekit-leg.ts';
 import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
+import { manualThread } from '../../fakes/manual-thread.ts';
 import { mediaShared } from '../../fakes/media-shared.ts';
 import { CALLER, FakeRoom } from './fake-room.ts';
 
@@ -24,11 +25,7 @@ const OTHER = { identity: 'other', trackPublications: new Map() };
 describe('a leg in a room whose data overtakes participant updates', () => {
   const events = new EventBatcher();
   const clock = new ManualClock();
-  const pacer = new Pacer(
-    clock,
-    () => undefined,
-    (ms) => clock.stall(ms),
-  );
+  const pacer = new Pacer(clock, () => undefined, manualThread(clock));
   const detector = new SpeechDetector(systemClock, () => undefined);
   const reported: LegEvent[] = [];
   let leg: TransportLeg;

@@ -7,6 +7,7 @@ import { Pacer } from '#media/leg/pacer.ts';
 import { openLivekitSession } from '#media/livekit/livekit-leg.ts';
 import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
+import { manualThread } from '../../fakes/manual-thread.ts';
 import { mediaShared } from '../../fakes/media-shared.ts';
 import { CALLER, FakeRoom } from './fake-room.ts';
 
@@ -21,11 +22,7 @@ async function openLeg({ mayRejoin = true } = {}) {
   const events = new EventBatcher();
   const shared = mediaShared({
     clock,
-    pacer: new Pacer(
-      clock,
-      () => undefined,
-      (ms) => clock.stall(ms),
-    ),
+    pacer: new Pacer(clock, () => undefined, manualThread(clock)),
     events,
     detector: new SpeechDetector(systemClock, () => undefined),
   });

@@ -2,13 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import { systemClock } from '#base/clock.ts';
-import { holdThread } from '#base/hold-thread.ts';
 import { createLogger } from '#base/log.ts';
 import { readSettings } from '#config/env.ts';
 import { openRooms } from '#control-plane/platform/open-rooms.ts';
 import { agentIdentity, callerIdentity } from '#control-plane/platform/rooms.ts';
 import { EventBatcher } from '#media/leg/event-batch.ts';
 import { Pacer } from '#media/leg/pacer.ts';
+import { thisThread } from '#media/leg/pacer-thread.ts';
 import { openLivekitSession, warmUpLivekit } from '#media/livekit/livekit-leg.ts';
 import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { startLivekitServer } from '../../fakes/livekit-server.ts';
@@ -32,7 +32,7 @@ describeNeeds(NEEDS)('a room that has ended', () => {
     const room = `room-${randomBytes(6).toString('hex')}`;
     await rooms.create(room, 60);
     const closed = Promise.withResolvers<void>();
-    const pacer = new Pacer(systemClock, () => undefined, holdThread);
+    const pacer = new Pacer(systemClock, () => undefined, thisThread);
     await openLivekitSession(
       {
         leg: 1,

@@ -9,6 +9,7 @@ import { PortPool } from '#media/rtp/port-pool.ts';
 import { openRtpSession } from '#media/rtp/rtp-session.ts';
 import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { manualThread } from '#test/fakes/manual-thread.ts';
 import { mediaShared } from '#test/fakes/media-shared.ts';
 import { openRtpPeer } from '#test/fakes/rtp-peer.ts';
 
@@ -25,11 +26,7 @@ export async function openManualSession(
   const events = new EventBatcher();
   const detector = new SpeechDetector(systemClock, () => undefined);
   const logged: string[] = [];
-  const pacer = new Pacer(
-    clock,
-    () => undefined,
-    (ms) => clock.stall(ms),
-  );
+  const pacer = new Pacer(clock, () => undefined, manualThread(clock));
   const shared = mediaShared({
     clock,
     pacer,
