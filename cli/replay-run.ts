@@ -5,6 +5,7 @@
 import { turnSettings } from '#protocol/conversation-settings.ts';
 import { replaySettings } from '#protocol/replay.ts';
 import type { TuningResult } from '#protocol/tuning.ts';
+import { machineOf } from '#runtime/replay/machines/machine-of.ts';
 import { replay } from '#runtime/replay/replay.ts';
 import { type Divergence, firstDivergence } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
@@ -28,11 +29,16 @@ export async function replaySession(
   else printDivergence(common, firstDivergenceOf(parts, settingsOf(settings)));
 }
 
-/** The parts of a call's log: several if another worker took it over. */
-async function readLog(api: Api, sessionId: string): Promise<readonly ReadFlightLog[]> {
+/**
+ * The parts of a call's log: several if another worker took it over. Throws `CommandError` when the log is
+ * damaged, or a machine of its version is not known.
+ */
+export async function readLog(api: Api, sessionId: string): Promise<readonly ReadFlightLog[]> {
   const response = await api.send('GET', `/v1/agent/sessions/${encodeURIComponent(sessionId)}/flight-log`);
   try {
-    return readFlightLog([new Uint8Array(await response.arrayBuffer())]);
+    const parts = readFlightLog([new Uint8Array(await response.arrayBuffer())]);
+    for (const { header } of parts) machineOf(header.machine_version);
+    return parts;
   } catch (error) {
     throw new CommandError(
       `the flight log of ${sessionId} cannot be replayed: ${error instanceof Error ? error.message : error}`,

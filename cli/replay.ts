@@ -1,6 +1,6 @@
 /**
- * `parley replay` and `parley tune`: ended calls replayed from their flight logs, unchanged or with other
- * settings.
+ * `parley replay`, `parley bisect` and `parley tune`: ended calls replayed from their flight logs, unchanged,
+ * in other versions, or with other settings.
  */
 import type { Command } from 'commander';
 import { LIMITS } from '#config/limits.ts';
@@ -20,6 +20,14 @@ export function addReplayCommands(program: Command, common: CommandContext): voi
     )
     .action(async (id: string, { set }: { set: string[] }) =>
       (await loadReplay()).replaySession(common, id, set),
+    );
+  program
+    .command('bisect <session>')
+    .description('names the change of the agent or of the program that made a moment of a call bad')
+    .option('--measure <name>', 'silence (default), wait, cut-off, hold-line, stopped or not-interrupted')
+    .option('--expr <expression>', 'such as "wait_ms > 1500 at turn 3"; a name also takes "at …"')
+    .action(async (id: string, options: { measure?: string; expr?: string }) =>
+      (await import('./bisect-run.ts')).bisectSession(common, id, options),
     );
   program
     .command('tune <agent>')

@@ -85,3 +85,13 @@ export function turnSettings(values: Readonly<Record<string, unknown>>): Record<
     }),
   );
 }
+
+/** The inverse of `turnSettings`: the replayable settings, in their names and units on the wire. */
+export function replayableSettings(values: TurnSettings): Pick<Conversation, ReplayableSetting> {
+  return Object.fromEntries(
+    REPLAYABLE_SETTINGS.map((name) => {
+      const { field, unit }: Row & { readonly field: keyof TurnSettings } = CONVERSATION_SETTINGS[name];
+      return [name, unit === 's' ? Number(values[field]) / 1_000 : values[field]];
+    }),
+  ) as Pick<Conversation, ReplayableSetting>;
+}

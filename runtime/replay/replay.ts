@@ -6,8 +6,7 @@ import type { ReadFlightLog } from '../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../turn/machine/turn-config.ts';
 import type { Effect } from '../turn/machine/turn-effects.ts';
 import type { TurnInput } from '../turn/machine/turn-inputs.ts';
-import { step } from '../turn/machine/turn-machine.ts';
-import { initialState } from '../turn/machine/turn-state.ts';
+import { machineOf } from './machines/machine-of.ts';
 
 /** One input and its effects. */
 export interface ReplayedStep {
@@ -15,8 +14,12 @@ export interface ReplayedStep {
   readonly effects: readonly Effect[];
 }
 
-/** Replays a log; `changes` replace settings. Lazy: stop reading to stop the replay. */
+/**
+ * Replays a log in the machine that wrote it; `changes` replace settings. Lazy: stop reading to stop the
+ * replay. Throws when no machine of its version is known.
+ */
 export function* replay(log: ReadFlightLog, changes: Partial<TurnConfig> = {}): Generator<ReplayedStep> {
+  const { initialState, step } = machineOf(log.header.machine_version);
   let state = initialState({ ...log.header.config, ...changes });
   for (const input of log.inputs) {
     const next = step(state, input);

@@ -89,6 +89,7 @@ function countsOf(
   };
 }
 
-function isCutOff({ takenAfterMs, wentOnAfterMs }: PauseOutcome): boolean {
+/** True if the agent would have spoken into the caller’s sentence. */
+export function isCutOff({ takenAfterMs, wentOnAfterMs }: PauseOutcome): boolean {
   return takenAfterMs !== null && wentOnAfterMs !== null && wentOnAfterMs <= takenAfterMs + CUT_OFF_WITHIN_MS;
 }

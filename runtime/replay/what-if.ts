@@ -6,9 +6,9 @@
 import type { ReadFlightLog } from '../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../turn/machine/turn-config.ts';
 import type { Decision, Effect } from '../turn/machine/turn-effects.ts';
-import type { TimerName, TurnInput } from '../turn/machine/turn-inputs.ts';
-import { step } from '../turn/machine/turn-machine.ts';
-import { initialState, type TurnState } from '../turn/machine/turn-state.ts';
+import type { TurnInput } from '../turn/machine/turn-inputs.ts';
+import { FreeRun } from './free-run.ts';
+import { machineOf, type TurnMachine } from './machines/machine-of.ts';
 import type { ReplayedStep } from './replay.ts';
 
 /**
@@ -36,74 +36,49 @@ export interface Divergence {
   readonly judged: number;
 }
 
-/** The machine on its own timers. */
-class FreeRun {
-  state: TurnState;
-  readonly #timers = new Map<TimerName, number>();
-
-  constructor(state: TurnState, timers: ReadonlyMap<TimerName, number> = new Map()) {
-    this.state = state;
-    this.#timers = new Map(timers);
-  }
-
-  get timers(): ReadonlyMap<TimerName, number> {
-    return this.#timers;
-  }
-
-  /** Applies one input of the log, after every timer due before it. The log's own timers are skipped. */
-  *take(input: TurnInput): Generator<ReplayedStep> {
-    for (let due = this.#nextTimer(); due && due[1] <= input.atMs; due = this.#nextTimer()) {
-      this.#timers.delete(due[0]);
-      yield this.#step({ type: 'timer.fired', name: due[0], atMs: due[1] });
-    }
-    if (input.type !== 'timer.fired') yield this.#step(input);
-  }
-
-  #nextTimer(): [TimerName, number] | undefined {
-    return [...this.#timers].sort(([, a], [, b]) => a - b)[0];
-  }
-
-  #step(input: TurnInput): ReplayedStep {
-    const { state, effects } = step(this.state, input);
-    this.state = state;
-    for (const effect of effects) {
-      if (effect.do === 'startTimer') this.#timers.set(effect.name, Math.max(effect.atMs, input.atMs));
-      else if (effect.do === 'stopTimer') this.#timers.delete(effect.name);
-    }
-    return { input, effects };
-  }
+/** Something that a caller would notice, at a time of the log's clock. */
+export interface NoticedMoment {
+  readonly atMs: number;
+  readonly did: NoticeableEffect;
 }
 
-/** Runs a call again on its own timers. */
-function* freeRun(log: ReadFlightLog, changes: Partial<TurnConfig>): Generator<ReplayedStep> {
-  const run = new FreeRun(initialState({ ...log.header.config, ...changes }));
-  for (const input of log.inputs) yield* run.take(input);
+/** What a machine does, with these settings, that a caller would notice. */
+function* noticeableEffects(log: ReadFlightLog, run: FreeRun): Generator<NoticedMoment> {
+  for (const input of log.inputs) for (const step of run.take(input)) yield* noticedIn(step);
 }
 
-function* noticeableEffects(
+/** What a caller would notice of a step. */
+export function noticedIn({ input, effects }: ReplayedStep): NoticedMoment[] {
+  return effects
+    .filter((effect): effect is NoticeableEffect => NOTICEABLE.includes(effect.do))
+    .map((did) => ({ atMs: input.atMs, did }));
+}
+
+/** A run of a call from its beginning. */
+export function runOf(
   log: ReadFlightLog,
   changes: Partial<TurnConfig>,
-): Generator<{ atMs: number; did: NoticeableEffect }> {
-  for (const { input, effects } of freeRun(log, changes))
-    for (const effect of effects)
-      if (NOTICEABLE.includes(effect.do)) yield { atMs: input.atMs, did: effect as NoticeableEffect };
+  machine: TurnMachine = machineOf(log.header.machine_version),
+): FreeRun {
+  return new FreeRun(machine, machine.initialState({ ...log.header.config, ...changes }));
 }
 
-/** The first difference; null without one. */
-export function firstDivergence(log: ReadFlightLog, changes: Partial<TurnConfig>): Divergence | null {
+/**
+ * The first difference under other settings, in the machine of the log or in another; null without one.
+ * Throws when no machine of the log's version is known.
+ */
+export function firstDivergence(
+  log: ReadFlightLog,
+  changes: Partial<TurnConfig>,
+  machine: TurnMachine = machineOf(log.header.machine_version),
+): Divergence | null {
   const [originMs, endMs] = [log.inputs[0]?.atMs ?? 0, log.inputs.at(-1)?.atMs ?? 0];
-  const [before, after] = [noticeableEffects(log, {}), noticeableEffects(log, changes)];
+  const before = noticeableEffects(log, runOf(log, {}));
+  const after = noticeableEffects(log, runOf(log, changes, machine));
   for (;;) {
     const [was, wouldBe] = [before.next().value ?? null, after.next().value ?? null];
     if (!was && !wouldBe) return null;
-    if (
-      was &&
-      wouldBe &&
-      was.atMs === wouldBe.atMs &&
-      was.did.do === wouldBe.did.do &&
-      textOf(was.did) === textOf(wouldBe.did)
-    )
-      continue;
+    if (was && wouldBe && isSameMoment(was, wouldBe)) continue;
     const atMs = Math.min(was?.atMs ?? endMs, wouldBe?.atMs ?? endMs);
     const since = (moment: typeof was) => moment && { ...moment, atMs: moment.atMs - originMs };
     return {
@@ -112,6 +87,13 @@ export function firstDivergence(log: ReadFlightLog, changes: Partial<TurnConfig>
       judged: endMs === originMs ? 1 : (atMs - originMs) / (endMs - originMs),
     };
   }
+}
+
+/** True if a caller would not notice a difference between the two. */
+export function isSameMoment(one: NoticedMoment, other: NoticedMoment): boolean {
+  return (
+    one.atMs === other.atMs && one.did.do === other.did.do && textOf(one.did) === textOf(other.did)
+  );
 }
 
 /** Distinguishes two effects of the same kind, apart from their time. */
@@ -138,14 +120,14 @@ export interface JudgedPauses {
 }
 
 /** A turn not taken this long after the end of speech will not be taken. */
-const LONGEST_WAIT_MS = 15_000;
+export const LONGEST_WAIT_MS = 15_000;
 
 /**
  * Judges every pause separately, starting from the state of the real call, so that one difference does not
  * affect the rest. The call itself is run once, however many candidates there are.
  */
 export function judgePauses(log: ReadFlightLog, candidates: readonly Partial<TurnConfig>[]): JudgedPauses {
-  const run = new FreeRun(initialState(log.header.config));
+  const run = runOf(log, {});
   const was: PauseOutcome[] = [];
   const wouldBe = candidates.map((): PauseOutcome[] => []);
   let pauses = 0;
@@ -153,9 +135,9 @@ export function judgePauses(log: ReadFlightLog, candidates: readonly Partial<Tur
     if (input.type === 'voice.stopped') {
       pauses += 1;
       if (run.state.phase.is === 'listening' && run.state.caller.is === 'talking') {
-        was.push(pauseFrom(run, log.inputs, { index, changes: {} }));
+        was.push(pauseFrom(run.fork(), log.inputs, index));
         for (const [at, changes] of candidates.entries())
-          wouldBe[at]?.push(pauseFrom(run, log.inputs, { index, changes }));
+          wouldBe[at]?.push(pauseFrom(run.fork(changes), log.inputs, index));
       }
     }
     for (const _ of run.take(input));
@@ -163,15 +145,13 @@ export function judgePauses(log: ReadFlightLog, candidates: readonly Partial<Tur
   return { was, wouldBe, pauses };
 }
 
-/** Reads the inputs from an index to the end of the pause, and no further. */
-function pauseFrom(
-  call: FreeRun,
-  inputs: readonly TurnInput[],
-  { index, changes }: { readonly index: number; readonly changes: Partial<TurnConfig> },
-): PauseOutcome {
+/**
+ * The outcome of the pause that begins at an index, an end of speech. The run has taken every input before
+ * it, and takes those of the pause.
+ */
+export function pauseFrom(run: FreeRun, inputs: readonly TurnInput[], index: number): PauseOutcome {
   const first = inputs[index];
   if (first?.type !== 'voice.stopped') throw new Error('a pause begins with the end of speech');
-  const run = new FreeRun({ ...call.state, config: { ...call.state.config, ...changes } }, call.timers);
   const endMs = first.speechEndMs;
   let takenAfterMs: number | null = null;
   for (let next = index; next < inputs.length; next += 1) {
@@ -185,7 +165,8 @@ function pauseFrom(
   return { takenAfterMs, wentOnAfterMs: null };
 }
 
-function isTaken({ effects }: ReplayedStep): boolean {
+/** True when a step takes a turn of speech. */
+export function isTaken({ effects }: ReplayedStep): boolean {
   return effects.some((effect) => effect.do === 'explain' && isEndpoint(effect.decision));
 }
 
