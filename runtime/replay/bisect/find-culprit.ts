@@ -10,7 +10,7 @@ import {
 } from '#protocol/conversation-settings.ts';
 import type { ReplaySettings } from '#protocol/replay.ts';
 import type { TurnConfig } from '../../turn/machine/turn-config.ts';
-import { machineOf, type TurnMachine } from '../machines/machine-of.ts';
+import type { TurnMachine } from '../machines/machine-of.ts';
 import { type FirstBad, findFirstBad } from './first-bad.ts';
 import { type Case, judge, type Verdict } from './judge.ts';
 
@@ -73,8 +73,8 @@ async function ofAgent(
   versions: readonly AgentVersion[],
   onStep: (step: WalkedStep) => void,
 ): Promise<Culprit | null> {
-  const { config, machine_version } = inCase.log.header;
-  const machine = machineOf(machine_version);
+  const { log, machine } = inCase;
+  const { config } = log.header;
   const own: ReplaySettings = replayableSettings(config);
   const judged = new Map<string, Verdict>();
   const verdictOf = (settings: ReplaySettings): Verdict => {

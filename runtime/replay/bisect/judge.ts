@@ -3,7 +3,7 @@ import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../../turn/machine/turn-config.ts';
 import type { TurnInput } from '../../turn/machine/turn-inputs.ts';
 import type { FreeRun } from '../free-run.ts';
-import { machineOf, type TurnMachine } from '../machines/machine-of.ts';
+import type { TurnMachine } from '../machines/machine-of.ts';
 import { isSameMoment, type NoticedMoment, noticedIn, runOf } from '../what-if.ts';
 import { isBad, type Measure } from './measure.ts';
 import type { Moment } from './moments.ts';
@@ -12,6 +12,8 @@ import { observe } from './observe.ts';
 /** What is judged: a moment of one worker's part of a call. */
 export interface Case {
   readonly log: ReadFlightLog;
+  /** The machine that ran it. */
+  readonly machine: TurnMachine;
   readonly measure: Measure;
   readonly moment: Moment;
   /** How long after the call this part began, ms. */
@@ -40,14 +42,17 @@ export type Verdict =
   | { readonly is: 'unjudged'; readonly partsAtMs: number };
 
 /** Judges the moment under a version. */
-export function judge({ log, measure, moment, beganMs }: Case, { machine, changes }: Version): Verdict {
-  const call = runTo(log, runOf(log, {}), moment.index);
-  const own = runTo(log, runOf(log, changes, machine), moment.index);
-  const partsAtMs = partingOf(call.noticed, own.noticed);
+export function judge(
+  { log, machine: own, measure, moment, beganMs }: Case,
+  { machine, changes }: Version,
+): Verdict {
+  const call = runTo(log, runOf(log, {}, own), moment.index);
+  const free = runTo(log, runOf(log, changes, machine), moment.index);
+  const partsAtMs = partingOf(call.noticed, free.noticed);
   const sinceMs = partsAtMs === null ? null : partsAtMs - (log.inputs[0]?.atMs ?? 0) + beganMs;
-  if (sinceMs !== null && machine !== machineOf(log.header.machine_version))
+  if (sinceMs !== null && machine !== own)
     return { is: 'unjudged', partsAtMs: sinceMs };
-  const run = sinceMs === null ? own.run : call.run.fork(changes);
+  const run = sinceMs === null ? free.run : call.run.fork(changes);
   const observed = observe(measure.quantity, { run, inputs: log.inputs, index: moment.index });
   const value = (observed ?? 0) + (measure.quantity === 'reply_ms' ? moment.restMs : 0);
   return { is: isBad(measure, value) ? 'bad' : 'good', value, partsAtMs: sinceMs };

@@ -2,6 +2,7 @@
 import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import type { TurnInput } from '../../turn/machine/turn-inputs.ts';
 import type { FreeRun } from '../free-run.ts';
+import { machineOf, type TurnMachine } from '../machines/machine-of.ts';
 import type { ReplayedStep } from '../replay.ts';
 import { isTaken, runOf } from '../what-if.ts';
 import type { Case } from './judge.ts';
@@ -27,9 +28,12 @@ type OpenMoment = { -readonly [Name in keyof Moment]: Moment[Name] };
 /** Time from a place that a person names to the moment meant, at most. */
 const NEAR_MS = 10_000;
 
-/** All moments of a quantity in one worker's part of a call, in order; the part began so long after the call. */
-export function momentsOf(log: ReadFlightLog, quantity: Quantity, beganMs = 0): readonly Moment[] {
-  const run = runOf(log, {});
+/** All moments of a quantity in one worker's part of a call, in order. */
+function momentsOf(
+  { log, machine, beganMs }: Pick<Case, 'log' | 'machine' | 'beganMs'>,
+  quantity: Quantity,
+): readonly Moment[] {
+  const run = runOf(log, {}, machine);
   const turns = new TurnsOfMoments();
   const originMs = (log.inputs[0]?.atMs ?? 0) - beganMs;
   const moments: OpenMoment[] = [];
@@ -89,11 +93,16 @@ class TurnsOfMoments {
  * The moment of a call that a measure means, in the part of the worker that ran it; null if the call has
  * none. Throws when no machine of a part's version is known.
  */
-export function caseOf(parts: readonly ReadFlightLog[], measure: Measure): Case | null {
+export function caseOf(
+  parts: readonly ReadFlightLog[],
+  measure: Measure,
+  machineFor: (version: number) => TurnMachine = machineOf,
+): Case | null {
   const [first] = parts;
   const all = parts.flatMap((log) => {
     const beganMs = first ? wallMsOf(log) - wallMsOf(first) : 0;
-    return momentsOf(log, measure.quantity, beganMs).map((moment) => ({ log, measure, moment, beganMs }));
+    const part = { log, measure, machine: machineFor(log.header.machine_version), beganMs };
+    return momentsOf(part, measure.quantity).map((moment) => ({ ...part, moment }));
   });
   const meant = momentMeant(
     all.map(({ moment }) => moment),

@@ -56,7 +56,7 @@ describe('the recording and the flight log of a call', () => {
     expect(reports.filter(({ type }) => type === 'recording')).toHaveLength(kept);
   });
 
-  it('a flight log is saved every few seconds; a torn last line is dropped, another version refused', async () => {
+  it('a flight log is saved every few seconds; a torn last line is dropped, another format refused', async () => {
     const { openLeg, run, flightLog } = setUp();
     openLeg();
     await run(5_100);
@@ -66,8 +66,8 @@ describe('the recording and the flight log of a call', () => {
     expect(readFlightLog([...flightLog, Buffer.from('{"type":"voice.sta')])[0].inputs).toEqual(whole.inputs);
     const text = Buffer.concat(flightLog).toString();
     expect(() =>
-      readFlightLog([Buffer.from(text.replace(/"machine_version":\d+/, '"machine_version":0'))]),
-    ).toThrow(/machine version 0/);
+      readFlightLog([Buffer.from(text.replace(/"flight_log_version":\d+/, '"flight_log_version":0'))]),
+    ).toThrow(/flight_log_version/);
   });
 
   it('a call after a failover has one log part per worker, even if the lost one’s last line is torn', async () => {

@@ -6,6 +6,7 @@ import { firstDivergence } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
+import { TURN_MACHINE_VERSION } from '#runtime/turn/machine/turn-state.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 import { simulateCall } from '../../simulation/simulate-call.ts';
 import { TurnScript } from '../turn/turn-script.ts';
@@ -17,7 +18,8 @@ function logOf(lead: (script: TurnScript) => void, changes: Partial<TurnConfig> 
   const { config } = script.state;
   script.take({ type: 'call.started' }, { type: 'call.connected' });
   lead(script);
-  return { header: { config } as ReadFlightLog['header'], inputs };
+  const header = { machine_version: TURN_MACHINE_VERSION, config } as ReadFlightLog['header'];
+  return { header, inputs };
 }
 
 /** Two sentences with `pauseMs` between them; the first could be the whole turn. */
@@ -81,7 +83,7 @@ describe('tuning', () => {
     expect(tallyLogs([damaged(log), log])).toEqual(tallyLogs([log]));
   });
 
-  it('leaves out the calls of another version, and torn logs', async () => {
+  it('leaves out the calls of an unknown version, and torn logs', async () => {
     const log = Buffer.concat([...(await simulateCall(1)).flightLog]).toString();
     const older = log.replace(/"machine_version":\d+/, '"machine_version":0');
     expect(tallyLogs([older, log, 'torn'])).toEqual(tallyLogs([log]));

@@ -28,7 +28,15 @@ describe('a finished call', () => {
     },
   );
 
-  it('is rejected if its log has another version or is not a log', patience, async () => {
+  it('is rerun in the turn machine that ran it, if that was an older one', patience, async () => {
+    await bench.start();
+    const older = (await logOf(1)).replace(/"machine_version":\d+/, '"machine_version":18');
+    const { divergence } = await bench.dispatch.replay(older, { hangup_after_seconds: 10 });
+    expect(divergence?.judged).toBeGreaterThan(0);
+    expect((await bench.dispatch.judgePauses([older])).calls).toBe(1);
+  });
+
+  it('is rejected if its log has an unknown version or is not a log', patience, async () => {
     await bench.start();
     const log = await logOf(1);
     const older = log.replace(/"machine_version":\d+/, '"machine_version":0');

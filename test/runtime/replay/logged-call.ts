@@ -1,0 +1,37 @@
+/** Flight logs for tests: of simulated calls, and of the same facts in the turn machine of another version. */
+import { FreeRun } from '#runtime/replay/free-run.ts';
+import { machineOf, type TurnMachine } from '#runtime/replay/machines/machine-of.ts';
+import type { ReplayedStep } from '#runtime/replay/replay.ts';
+import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
+import { simulateCall } from '../../simulation/simulate-call.ts';
+
+/** The log of a simulated call. */
+export async function simulatedLog(seed: number): Promise<ReadFlightLog> {
+  return readFlightLog((await simulateCall(seed)).flightLog)[0];
+}
+
+/** A call that a machine ran: its log, and what the machine did. */
+export interface LoggedCall {
+  readonly log: ReadFlightLog;
+  readonly steps: readonly ReplayedStep[];
+}
+
+/** Runs the facts of a call in another machine, which has its own timers, and keeps its log. */
+export function ranBy(machine: TurnMachine, { header, inputs }: ReadFlightLog): LoggedCall {
+  const run = new FreeRun(machine, machine.initialState(header.config));
+  const steps = inputs.flatMap((input) => [...run.take(input)]);
+  return {
+    log: { header: { ...header, machine_version: machine.version }, inputs: steps.map(({ input }) => input) },
+    steps,
+  };
+}
+
+/** A simulated call, run by the machine of a version. */
+export async function ranByVersion(version: number, seed: number): Promise<LoggedCall> {
+  return ranBy(machineOf(version), await simulatedLog(seed));
+}
+
+/** A log as it is stored: lines of JSON. */
+export function textOf({ header, inputs }: ReadFlightLog): string {
+  return [header, ...inputs].map((line) => `${JSON.stringify(line)}\n`).join('');
+}
