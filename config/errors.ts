@@ -151,7 +151,7 @@ const FAULTS = {
   analysis_not_rerunnable: { status: 409, message: 'Analysis can be run again only from skipped or error' },
   not_replayable: {
     status: 409,
-    message: 'The call was recorded by another version of Parley, so it cannot be replayed',
+    message: 'The call was recorded by a version of Parley that this one cannot replay',
   },
   flight_log_unreadable: {
     status: 409,

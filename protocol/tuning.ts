@@ -29,7 +29,7 @@ export type SettingTally = z.output<typeof settingTally>;
 
 /** Counts over some calls. */
 export const pauseTally = z.object({
-  /** Calls whose log could be read; logs of another version of the turn machine are left out. */
+  /** Calls whose log could be read; logs of an unknown version of the turn machine are left out. */
   calls: z.number().int().nonnegative(),
   /** All pauses, including those during agent speech, which are not judged. */
   pauses: z.number().int().nonnegative(),

@@ -21,7 +21,8 @@ const FIELD = 'PropertyDefinition';
 /** How a test or a group of tests begins. */
 const TITLED = /^(?:it|test|describe)\w*[.(]/;
 const graphemes = new Intl.Segmenter();
-const GENERATED = /^(?:web\/console\/src\/api\/types\.ts$|libraries\/typescript\/src\/generated\/)/;
+const GENERATED =
+  /^(?:web\/console\/src\/api\/types\.ts$|libraries\/typescript\/src\/generated\/|runtime\/replay\/machines\/v\d+\.mjs$)/;
 /** Sections and names of documents that are not in the repository. */
 const CITED = /S§|design §|\b[Ss]upplement \d|(?<![\w/.*-])[\w-]+(?:\/[\w-]+)*\.md\b/g;
 /** The only file that knows the operating system, and what the others of the server may not name. */
@@ -34,7 +35,9 @@ const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().spl
 const names = new Set(files.map((file) => basename(file)));
 const texts = new Map<string, string>();
 /** Files without a formatter that breaks their lines. */
-const unformatted = files.filter((file) => /\.(?:cjs|mjs|sh|yml)$|^\.ci\/|(?:^|\/)Dockerfile$/.test(file));
+const unformatted = files.filter(
+  (file) => /\.(?:cjs|mjs|sh|yml)$|^\.ci\/|(?:^|\/)Dockerfile$/.test(file) && !GENERATED.test(file),
+);
 const sources = files.filter((file) => /\.tsx?$/.test(file) && !GENERATED.test(file));
 const product = sources.filter((file) => PRODUCT.test(file));
 

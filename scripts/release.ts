@@ -1,6 +1,7 @@
 /**
- * `npm run release -- 0.2.0`: makes a release from the committed source. Sets the version, adds the commits
- * since the last release to CHANGELOG.md, commits and tags both, and writes to `release/`:
+ * `npm run release -- 0.2.0`: makes a release from the committed source. Sets the version, freezes the turn
+ * machine, adds the commits since the last release to CHANGELOG.md, commits and tags all of it, and writes to
+ * `release/`:
  *
  * - `parley-0.2.0.tgz`: the npm package. `npx --ignore-scripts ./parley-0.2.0.tgz start` runs it; unpacked,
  *   `npm ci --omit=dev` installs what it needs and builds nothing
@@ -35,8 +36,8 @@ import { versionedFiles } from './libraries/versions.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const OUT = join(ROOT, 'release');
-/** What has the version in it. */
-const VERSIONED = ['package.json', 'package-lock.json', 'libraries'];
+/** What has the version in it, or is made for a release. */
+const VERSIONED = ['package.json', 'package-lock.json', 'libraries', 'runtime/replay/machines'];
 /** Programs that build images from a Dockerfile, and how each saves one to a file. */
 const BUILDERS = [
   { program: 'docker', build: ['build'], save: (tag: string, file: string) => ['save', '-o', file, tag] },
@@ -101,7 +102,7 @@ async function writeFiles(version: string, hasNoImage: boolean): Promise<void> {
   for (const file of [...files, 'SHA256SUMS']) console.log(`release/${basename(file)}`);
 }
 
-/** Sets the version; refuses an earlier version, and a tree with changes. */
+/** Sets the version and freezes the turn machine; refuses an earlier version, and a tree with changes. */
 function setVersion(wanted: string): void {
   const current = currentVersion();
   const isFirst = wanted === current && git('tag', '--list', `v${current}`) === '';
@@ -112,6 +113,8 @@ function setVersion(wanted: string): void {
     stdio: 'ignore',
   });
   for (const [path, text] of versionedFiles(wanted)) writeFileSync(join(ROOT, path), text);
+  // Later releases replay the calls of this one with it.
+  execFileSync(process.execPath, [join(ROOT, 'scripts/freeze-machine.ts')], { stdio: 'inherit' });
 }
 
 /** Adds the release to the changelog, commits and tags it. */

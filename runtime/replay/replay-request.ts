@@ -44,7 +44,7 @@ export class ReplayThread {
     return this.#inTurn(() => threadOf('tuning', entry, request));
   }
 
-  /** Runs a call again. Rejects as `tally` does, and when the log belongs to another version. */
+  /** Runs a call again. Rejects as `tally` does, and when the log belongs to an unknown version. */
   replay(request: ReplayRequest): Promise<ReplayOutcome> {
     const entry = new URL('./replay-thread-entry.ts', import.meta.url);
     return this.#inTurn(() => threadOf('replay', entry, request));

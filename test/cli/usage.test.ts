@@ -69,6 +69,6 @@ it('prints its version and the name of every command', PATIENCE, async () => {
     'test',
   ])
     expect(help.out).toContain(`  ${command}`);
-  for (const command of ['replay', 'tune', 'backup', 'restore', 'models', 'doctor', 'status'])
+  for (const command of ['replay', 'bisect', 'tune', 'backup', 'restore', 'models', 'doctor', 'status'])
     expect(help.out).toContain(`  ${command}`);
 });

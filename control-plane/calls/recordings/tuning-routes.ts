@@ -77,7 +77,7 @@ async function judgeCalls(context: Context, wanted: Wanted): Promise<PauseTally 
     if (group.length === 0) return;
     const judged = await context.dispatch.judgePauses(group);
     tally = tally ? addTallies(tally, judged) : judged;
-    // Calls of another version of the turn machine are made up for by older ones.
+    // Calls of an unknown version of the turn machine are made up for by older ones.
     left = wanted.calls - tally.calls;
     group = [];
     groupBytes = 0;

@@ -37,15 +37,15 @@ const isNoInterruption = (name: ReplayableSetting) => !name.startsWith('interrup
 const KINDS: readonly Kind[] = [
   {
     measure: 'wait_ms > 700',
-    better: [{ response_wait_ms: 250 }, { eagerness: 'eager' }, { response_max_wait_ms: 500 }],
+    better: [{ response_wait_ms: 300 }, { eagerness: 'eager' }, { response_max_wait_ms: 500 }],
     isUnrelated: isNoWait,
   },
   {
     measure: 'reply_ms > 1200',
-    better: [{ response_wait_ms: 250 }, { response_max_wait_ms: 500 }],
+    better: [{ response_wait_ms: 300 }, { response_max_wait_ms: 500 }],
     isUnrelated: isNoWait,
   },
-  { measure: 'cut_off', better: [{ response_wait_ms: 4_000 }, { eagerness: 'relaxed' }], isUnrelated: isNoWait },
+  { measure: 'cut_off', better: [{ response_wait_ms: 2_000 }, { eagerness: 'relaxed' }], isUnrelated: isNoWait },
   { measure: 'stopped', better: [{ interruptible: false }], isUnrelated: isNoInterruption },
   { measure: 'spoke_on', better: [{ interruptible: true }], isUnrelated: isNoInterruption },
 ];
