@@ -11,7 +11,7 @@ import { build, minifySync, type Rolldown } from 'vite';
 
 const ROOT = join(import.meta.dirname, '..');
 const ENTRY = 'frozen-machine';
-/** An identifier that no resolver takes for a file. */
+/** An identifier that no resolver takes for a file. The name itself is resolved against the root. */
 const RESOLVED = `\0${ENTRY}`;
 
 const { values } = parseArgs({ options: { from: { type: 'string', default: ROOT } } });
@@ -39,7 +39,7 @@ async function bundled(folder: string): Promise<Rolldown.OutputChunk> {
     plugins: [
       {
         name: ENTRY,
-        resolveId: (id: string) => (id === ENTRY ? RESOLVED : null),
+        resolveId: (id: string) => (id.endsWith(ENTRY) ? RESOLVED : null),
         load: (id: string) => (id === RESOLVED ? entryOf(folder) : null),
       },
     ],
