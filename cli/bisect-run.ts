@@ -159,7 +159,8 @@ function culpritText(culprit: Culprit & { readonly published: ReturnType<typeof 
       : bad === null
         ? 'settings of the call itself, which no version has'
         : `version ${bad} of the agent${when}`;
-  const unsure = between.length > 0 ? ` or one before it that could not be judged (${between.join(', ')})` : '';
+  const unsure =
+    between.length > 0 ? ` or one before it that could not be judged (${between.join(', ')})` : '';
   return [
     `Culprit: ${which}${unsure}; version ${good} is good`,
     ...(isTogether ? ['  Only together:'] : []),

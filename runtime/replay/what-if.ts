@@ -91,9 +91,7 @@ export function firstDivergence(
 
 /** True if a caller would not notice a difference between the two. */
 export function isSameMoment(one: NoticedMoment, other: NoticedMoment): boolean {
-  return (
-    one.atMs === other.atMs && one.did.do === other.did.do && textOf(one.did) === textOf(other.did)
-  );
+  return one.atMs === other.atMs && one.did.do === other.did.do && textOf(one.did) === textOf(other.did);
 }
 
 /** Distinguishes two effects of the same kind, apart from their time. */

@@ -5,8 +5,8 @@ import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Api } from '#cli/api.ts';
 import { addReplayCommands } from '#cli/replay.ts';
-import { textOf } from '../runtime/replay/logged-call.ts';
 import { type SeededCulprit, seededCulprit } from '../runtime/replay/bisect/seeded-history.ts';
+import { textOf } from '../runtime/replay/logged-call.ts';
 
 const CALL_AT = '2026-11-20T10:00:00.000Z';
 
@@ -60,7 +60,9 @@ describe('parley bisect', () => {
     const [before, after] = [history[version - 2], history[version - 1]].map((one) =>
       JSON.stringify(one?.[setting]),
     );
-    expect(output).toMatch(/^\d:\d\d\.\d(, turn \d+)?: the wait before the turn was taken: \d+ ms \(bad: > 700 ms\)/);
+    expect(output).toMatch(
+      /^\d:\d\d\.\d(, turn \d+)?: the wait before the turn was taken: \d+ ms \(bad: > 700 ms\)/,
+    );
     expect(output).toMatch(/^version \d+ +(good|bad) +\d+ ms/m);
     expect(output).toMatch(/^machine \d+ +(good|bad|skipped)/m);
     expect(output).toContain(`Culprit: version ${version} of the agent, published 2026-11-10T10:00:`);

@@ -50,8 +50,7 @@ export function judge(
   const free = runTo(log, runOf(log, changes, machine), moment.index);
   const partsAtMs = partingOf(call.noticed, free.noticed);
   const sinceMs = partsAtMs === null ? null : partsAtMs - (log.inputs[0]?.atMs ?? 0) + beganMs;
-  if (sinceMs !== null && machine !== own)
-    return { is: 'unjudged', partsAtMs: sinceMs };
+  if (sinceMs !== null && machine !== own) return { is: 'unjudged', partsAtMs: sinceMs };
   const run = sinceMs === null ? free.run : call.run.fork(changes);
   const observed = observe(measure.quantity, { run, inputs: log.inputs, index: moment.index });
   const value = (observed ?? 0) + (measure.quantity === 'reply_ms' ? moment.restMs : 0);

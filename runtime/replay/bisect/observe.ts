@@ -71,7 +71,8 @@ function overlapFrom({ run, inputs, index }: AtMoment): { isStopped: boolean; ha
   for (let next = index; next < inputs.length; next += 1) {
     const input = inputs[next] as TurnInput;
     if (input.atMs > untilMs || input.type === 'playout.finished') break;
-    hasWords ||= (input.type === 'transcript.final' || input.type === 'transcript.interim') && input.text !== '';
+    hasWords ||=
+      (input.type === 'transcript.final' || input.type === 'transcript.interim') && input.text !== '';
     if (input.type === 'playout.cleared') {
       // Only the recorded call was silenced here: this run may still be.
       untilMs = Math.min(untilMs, input.atMs + LATER_BY_MS);

@@ -29,7 +29,10 @@ export interface TurnMachine {
   /** The state of a call before its first input. Fields of the configuration that it does not know are ignored. */
   initialState(config: TurnConfig): MachineState;
   /** Handles one input; `state` is one of its own. */
-  step(state: MachineState, input: TurnInput): { readonly state: MachineState; readonly effects: readonly Effect[] };
+  step(
+    state: MachineState,
+    input: TurnInput,
+  ): { readonly state: MachineState; readonly effects: readonly Effect[] };
 }
 
 /** The machine of these sources. */

@@ -19,7 +19,9 @@ describe('the frozen machine of this version', () => {
     expect(frozen.version).toBe(TURN_MACHINE_VERSION);
     for (let seed = 1; seed <= CALLS; seed++) {
       const log = await simulatedLog(seed);
-      const [sources, module] = [machineOf(TURN_MACHINE_VERSION), frozen].map((machine) => ranBy(machine, log));
+      const [sources, module] = [machineOf(TURN_MACHINE_VERSION), frozen].map((machine) =>
+        ranBy(machine, log),
+      );
       expect(
         module?.steps,
         `the turn machine has changed since version ${TURN_MACHINE_VERSION} was frozen (seed ${seed}). Raise ` +
@@ -57,7 +59,9 @@ describe('a call of an older version', () => {
   it('is refused by the names of the known versions if its machine is not known', async () => {
     const log = await simulatedLog(1);
     const unknown = { ...log, header: { ...log.header, machine_version: 3 } };
-    expect(() => [...replay(unknown)]).toThrow(/no turn machine of version 3; the known versions are 14, 15, /);
+    expect(() => [...replay(unknown)]).toThrow(
+      /no turn machine of version 3; the known versions are 14, 15, /,
+    );
     expect(() => machineOf(TURN_MACHINE_VERSION + 1)).toThrow(`${TURN_MACHINE_VERSION}`);
   });
 });

@@ -45,7 +45,11 @@ const KINDS: readonly Kind[] = [
     better: [{ response_wait_ms: 300 }, { response_max_wait_ms: 500 }],
     isUnrelated: isNoWait,
   },
-  { measure: 'cut_off', better: [{ response_wait_ms: 2_000 }, { eagerness: 'relaxed' }], isUnrelated: isNoWait },
+  {
+    measure: 'cut_off',
+    better: [{ response_wait_ms: 2_000 }, { eagerness: 'relaxed' }],
+    isUnrelated: isNoWait,
+  },
   { measure: 'stopped', better: [{ interruptible: false }], isUnrelated: isNoInterruption },
   { measure: 'spoke_on', better: [{ interruptible: true }], isUnrelated: isNoInterruption },
 ];
