@@ -58,7 +58,9 @@ export interface Culprit {
   readonly harmless: readonly ReplayableSetting[];
 }
 
-/** Finds the culprits: of the agent, of the machine, both, or none. `onStep` is told of every version judged. */
+/**
+ * Finds the culprits: of the agent, of the machine, both, or none. `onStep` is told of every version judged.
+ */
 export async function findCulprits(
   inCase: Case,
   suspects: Suspects,

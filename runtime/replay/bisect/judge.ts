@@ -6,8 +6,21 @@ import type { FreeRun } from '../free-run.ts';
 import type { TurnMachine } from '../machines/machine-of.ts';
 import { isSameMoment, type NoticedMoment, noticedIn, runOf } from '../what-if.ts';
 import { isBad, type Measure } from './measure.ts';
-import type { Moment } from './moments.ts';
 import { observe } from './observe.ts';
+
+/** A moment of a call. */
+export interface Moment {
+  /** Index of the input at which it begins. */
+  readonly index: number;
+  /** Since the call's first input, ms. */
+  readonly atMs: number;
+  /** The turn that was taken after it; null if none was. */
+  readonly turn: number | null;
+  /** From the taking of the turn to the first sound, ms; 0 if there was none. */
+  readonly restMs: number;
+  /** The quantity as it was; null if the moment has none. */
+  readonly value: number | null;
+}
 
 /** What is judged: a moment of one worker's part of a call. */
 export interface Case {
@@ -33,8 +46,8 @@ export type Verdict =
       /** The measured quantity. */
       readonly value: number;
       /**
-       * Since the call's first input, in ms: here the version parts from the call, before the moment, which was
-       * therefore judged from the state of the real call. Null if it comes to the moment by itself.
+       * Since the call's first input, in ms: here the version parts from the call, before the moment, which
+       * was therefore judged from the state of the real call. Null if it comes to the moment by itself.
        */
       readonly partsAtMs: number | null;
     }

@@ -27,7 +27,7 @@ interface QuantityRow {
 
 export type Quantity = keyof typeof QUANTITIES;
 
-/** Where in the call it is measured: at a turn of the caller, or at a time from its beginning; null: anywhere. */
+/** Where in the call: at a turn of the caller, or at a time from its beginning; null: anywhere. */
 export type Place = { readonly turn: number } | { readonly atMs: number } | null;
 
 /** A quantity with the values that are bad. */

@@ -5,23 +5,9 @@ import type { FreeRun } from '../free-run.ts';
 import { machineOf, type TurnMachine } from '../machines/machine-of.ts';
 import type { ReplayedStep } from '../replay.ts';
 import { isTaken, runOf } from '../what-if.ts';
-import type { Case } from './judge.ts';
+import type { Case, Moment } from './judge.ts';
 import { isBad, type Measure, QUANTITIES, type Quantity } from './measure.ts';
 import { observe } from './observe.ts';
-
-/** A moment of a call. */
-export interface Moment {
-  /** Index of the input at which it begins. */
-  readonly index: number;
-  /** Since the call's first input, ms. */
-  readonly atMs: number;
-  /** The turn that was taken after it; null if none was. */
-  readonly turn: number | null;
-  /** From the taking of the turn to the first sound, ms; 0 if there was none. */
-  readonly restMs: number;
-  /** The quantity as it was; null if the moment has none. */
-  readonly value: number | null;
-}
 
 type OpenMoment = { -readonly [Name in keyof Moment]: Moment[Name] };
 

@@ -26,7 +26,7 @@ export interface TurnMachine {
   readonly version: number;
   /** Names of the settings of `conversation` that it takes. */
   readonly settings: readonly string[];
-  /** The state of a call before its first input. Fields of the configuration that it does not know are ignored. */
+  /** The state of a call before its first input. Unknown fields of the configuration are ignored. */
   initialState(config: TurnConfig): MachineState;
   /** Handles one input; `state` is one of its own. */
   step(
@@ -50,11 +50,12 @@ export function machineOf(version: number): TurnMachine {
   return version === TURN_MACHINE_VERSION ? CURRENT : frozenMachine(version);
 }
 
-/** The frozen machine of a version, even of the present one. Throws an error that names the known versions. */
+/** The frozen machine of a version, even of this one. Throws an error that names the known versions. */
 export function frozenMachine(version: number): TurnMachine {
   if (!frozenVersions().includes(version))
     throw new Error(
-      `there is no turn machine of version ${version}; the known versions are ${machineVersions().join(', ')}`,
+      `there is no turn machine of version ${version}; the known versions are ` +
+        machineVersions().join(', '),
     );
   return load(`./v${version}.mjs`) as TurnMachine;
 }

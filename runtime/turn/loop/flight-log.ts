@@ -116,7 +116,7 @@ function readPart(text: string): ReadFlightLog {
   // Complete lines end in a newline, so the text after the last one is empty or incomplete.
   const [first = '', ...rest] = text.split('\n').slice(0, -1);
   const parsed = header.parse(JSON.parse(first));
-  // The rest was written by `write` above, so the version guarantees its shape to the machine of that version.
+  // The rest was written by `write` above: its shape is that of the machine's version.
   return {
     header: parsed as unknown as FlightLogHeader,
     inputs: rest.map((line) => JSON.parse(line) as TurnInput),

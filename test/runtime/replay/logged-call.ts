@@ -1,8 +1,11 @@
-/** Flight logs for tests: of simulated calls, and of the same facts in the turn machine of another version. */
+/** Flight logs for tests: of simulated calls, and of the same facts in another turn machine. */
 import { FreeRun } from '#runtime/replay/free-run.ts';
 import { machineOf, type TurnMachine } from '#runtime/replay/machines/machine-of.ts';
 import type { ReplayedStep } from '#runtime/replay/replay.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
+import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
+import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
+import { TURN_MACHINE_VERSION } from '#runtime/turn/machine/turn-state.ts';
 import { simulateCall } from '../../simulation/simulate-call.ts';
 
 /** The log of a simulated call. */
@@ -34,4 +37,20 @@ export async function ranByVersion(version: number, seed: number): Promise<Logge
 /** A log as it is stored: lines of JSON. */
 export function textOf({ header, inputs }: ReadFlightLog): string {
   return [header, ...inputs].map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+/** The log of a call that a test drives itself, in the turn machine of the sources. */
+export function logFrom(config: TurnConfig, inputs: readonly TurnInput[]): ReadFlightLog {
+  return {
+    header: {
+      flight_log_version: 1,
+      machine_version: TURN_MACHINE_VERSION,
+      session_id: 's1',
+      seed: 1,
+      started_at_ms: 0,
+      wall_time: '2026-01-01T00:00:00.000Z',
+      config,
+    },
+    inputs,
+  };
 }

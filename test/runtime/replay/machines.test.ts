@@ -24,9 +24,9 @@ describe('the frozen machine of this version', () => {
       );
       expect(
         module?.steps,
-        `the turn machine has changed since version ${TURN_MACHINE_VERSION} was frozen (seed ${seed}). Raise ` +
-          'TURN_MACHINE_VERSION and run `npm run freeze:machine`. If no release has this version yet, only ' +
-          'run `npm run freeze:machine`',
+        `the turn machine has changed since version ${TURN_MACHINE_VERSION} was frozen (seed ${seed}). ` +
+          'Raise TURN_MACHINE_VERSION and run `npm run freeze:machine`. If no release has this version ' +
+          'yet, only run `npm run freeze:machine`',
       ).toEqual(sources?.steps);
     }
   });

@@ -6,10 +6,10 @@ import { firstDivergence } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
-import { TURN_MACHINE_VERSION } from '#runtime/turn/machine/turn-state.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
 import { simulateCall } from '../../simulation/simulate-call.ts';
 import { TurnScript } from '../turn/turn-script.ts';
+import { logFrom } from './logged-call.ts';
 
 /** The log of a call that a test drives manually. */
 function logOf(lead: (script: TurnScript) => void, changes: Partial<TurnConfig> = {}): ReadFlightLog {
@@ -18,8 +18,7 @@ function logOf(lead: (script: TurnScript) => void, changes: Partial<TurnConfig> 
   const { config } = script.state;
   script.take({ type: 'call.started' }, { type: 'call.connected' });
   lead(script);
-  const header = { machine_version: TURN_MACHINE_VERSION, config } as ReadFlightLog['header'];
-  return { header, inputs };
+  return logFrom(config, inputs);
 }
 
 /** Two sentences with `pauseMs` between them; the first could be the whole turn. */
