@@ -5,7 +5,7 @@
 import { turnSettings } from '#protocol/conversation-settings.ts';
 import { replaySettings } from '#protocol/replay.ts';
 import type { TuningResult } from '#protocol/tuning.ts';
-import { machineOf } from '#runtime/replay/machines/machine-of.ts';
+import { machineOf, refuseUnknownSettings } from '#runtime/replay/machines/machine-of.ts';
 import { replay } from '#runtime/replay/replay.ts';
 import { type Divergence, firstDivergence } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
@@ -26,7 +26,21 @@ export async function replaySession(
 ): Promise<void> {
   const parts = await readLog(common.api(), sessionId);
   if (settings.length === 0) printReplay(common, parts);
-  else printDivergence(common, firstDivergenceOf(parts, settingsOf(settings)));
+  else {
+    const changes = settingsOf(settings);
+    refuseUnknown(parts, settings);
+    printDivergence(common, firstDivergenceOf(parts, changes));
+  }
+}
+
+/** Throws `CommandError` for a setting that the turn machine of the call does not have yet. */
+function refuseUnknown(parts: readonly ReadFlightLog[], pairs: readonly string[]): void {
+  const names = pairs.map((pair) => pair.replace(/^conversation\./, '').replace(/=.*$/s, ''));
+  try {
+    for (const { header } of parts) refuseUnknownSettings(machineOf(header.machine_version), names);
+  } catch (error) {
+    throw new CommandError((error as Error).message);
+  }
 }
 
 /**

@@ -4,6 +4,7 @@ import { treatThisThreadAsOthers } from '#base/thread-priority.ts';
 import { turnSettings } from '#protocol/conversation-settings.ts';
 import type { ReplayOutcome } from '#protocol/replay.ts';
 import { type ReadFlightLog, readFlightLog } from '../turn/loop/flight-log.ts';
+import { machineOf, refuseUnknownSettings } from './machines/machine-of.ts';
 import type { ReplayRequest } from './replay-request.ts';
 import { type Divergence, firstDivergence } from './what-if.ts';
 
@@ -16,6 +17,7 @@ parentPort?.postMessage(outcomeOf(readFlightLog([Buffer.from(log)])));
 function outcomeOf(parts: readonly ReadFlightLog[]): ReplayOutcome {
   const changes = turnSettings(settings);
   for (const part of parts) {
+    refuseUnknownSettings(machineOf(part.header.machine_version), Object.keys(settings));
     const divergence = firstDivergence(part, changes);
     if (divergence) return { divergence: describedDivergence(part, divergence) };
   }

@@ -60,6 +60,13 @@ export function frozenMachine(version: number): TurnMachine {
   return load(`./v${version}.mjs`) as TurnMachine;
 }
 
+/** Throws an error that names the settings of `conversation` which a machine does not have yet. */
+export function refuseUnknownSettings({ settings, version }: TurnMachine, names: readonly string[]): void {
+  const unknown = names.filter((name) => !settings.includes(name));
+  if (unknown.length > 0)
+    throw new Error(`version ${version} of the turn machine, which ran the call, has no ${unknown.join(', ')}`);
+}
+
 /** All versions that `machineOf` knows, ascending. */
 export function machineVersions(): readonly number[] {
   return [...new Set([...frozenVersions(), TURN_MACHINE_VERSION])].sort((a, b) => a - b);

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { frozenMachine, machineOf, machineVersions } from '#runtime/replay/machines/machine-of.ts';
+import {
+  frozenMachine,
+  machineOf,
+  machineVersions,
+  refuseUnknownSettings,
+} from '#runtime/replay/machines/machine-of.ts';
 import { replay } from '#runtime/replay/replay.ts';
 import { tallyLogs } from '#runtime/replay/tuning.ts';
 import { firstDivergence } from '#runtime/replay/what-if.ts';
@@ -54,6 +59,14 @@ describe('a call of an older version', () => {
     const tally = tallyLogs(calls.map(({ log }) => textOf(log)));
     expect(tally.calls).toBe(SEEDS.length);
     expect(tally.judged).toBeGreaterThan(0);
+  });
+
+  it('names the settings that its machine does not have yet', () => {
+    const [own, ...later] = machineOf(18).settings;
+    expect(() => refuseUnknownSettings(machineOf(18), [own ?? '', ...later])).not.toThrow();
+    expect(() => refuseUnknownSettings({ ...machineOf(18), settings: [own ?? ''] }, later)).toThrow(
+      `version 18 of the turn machine, which ran the call, has no ${later.join(', ')}`,
+    );
   });
 
   it('is refused by the names of the known versions if its machine is not known', async () => {
