@@ -64,7 +64,9 @@ export function frozenMachine(version: number): TurnMachine {
 export function refuseUnknownSettings({ settings, version }: TurnMachine, names: readonly string[]): void {
   const unknown = names.filter((name) => !settings.includes(name));
   if (unknown.length > 0)
-    throw new Error(`version ${version} of the turn machine, which ran the call, has no ${unknown.join(', ')}`);
+    throw new Error(
+      `version ${version} of the turn machine, which ran the call, has no ${unknown.join(', ')}`,
+    );
 }
 
 /** All versions that `machineOf` knows, ascending. */
