@@ -1,7 +1,7 @@
 /**
- * `npm run bench:long-run [calls]`: 10,000 short inbound phone calls (or the given number) at 20 a second, and
- * the memory of the product after each tenth of them, without calls. Budget: at the end 3 % more than after
- * the first tenth, which compiles code and fills caches.
+ * `npm run bench:long-run [calls]`: 10,000 short inbound phone calls (or the given number) at 20 a second,
+ * and the memory of the product after each tenth of them, without calls. Budget: at the end 3 % more than
+ * after the first tenth, which compiles code and fills caches.
  */
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';

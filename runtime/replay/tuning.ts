@@ -31,8 +31,8 @@ const CANDIDATES: readonly TriedSettings[] = [
 ];
 
 /**
- * Judges the pauses of calls from their stored flight logs: lines of JSON. Each call is
- * judged by the turn machine of its version; unknown versions and damaged logs are left out.
+ * Judges the pauses of calls from their stored flight logs: lines of JSON. Each call is judged by the turn
+ * machine of its version; unknown versions and damaged logs are left out.
  */
 export function tallyLogs(
   logs: readonly string[],
