@@ -12,6 +12,7 @@ import { agentTestJob, agentTestResult } from './agent-test.ts';
 import { analysisJob } from './analysis-job.ts';
 import { callPlan } from './call-plan.ts';
 import { participantChange, participantConnection } from './participants.ts';
+import { rehearsedCall } from './rehearsal.ts';
 import { replaySettings } from './replay.ts';
 import { participantMode } from './session-events.ts';
 import {
@@ -219,6 +220,8 @@ export const workerMessage = z.discriminatedUnion('type', [
     takes_text: z.literal(true).optional(),
     /** It answers `judge_pauses`; workers of older versions do not. */
     judges_pauses: z.literal(true).optional(),
+    /** It answers `rehearse`; workers of older versions do not. */
+    rehearses: z.literal(true).optional(),
   }),
   z.object({
     type: z.literal('spool.flushed'),
@@ -385,6 +388,8 @@ export const controlMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('replay'), request_id: z.string(), log: z.string(), settings: replaySettings }),
   /** Judge the pauses of calls from their flight logs; answered with a `PauseTally`, by any worker. */
   z.object({ type: z.literal('judge_pauses'), request_id: z.string(), logs: z.array(z.string()) }),
+  /** Run ended calls again under a draft; answered with `rehearsedOutcomes`, by any worker. */
+  z.object({ type: z.literal('rehearse'), request_id: z.string(), calls: z.array(rehearsedCall) }),
   /** Suggest a new agent; answered with a `SuggestionOutcome`, by any worker. */
   z.object({ type: z.literal('suggest_agent'), request_id: z.string(), request: suggestionRequest }),
   /**

@@ -8,6 +8,7 @@ import type { AgentTestJob } from '#protocol/agent-test.ts';
 import type { AnalysisJob } from '#protocol/analysis-job.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ParticipantChange, ParticipantConnection } from '#protocol/participants.ts';
+import type { RehearsedCall, RehearsedOutcome } from '#protocol/rehearsal.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { ParticipantMode } from '#protocol/session-events.ts';
 import type { EndReason } from '#protocol/session-record.ts';
@@ -28,6 +29,7 @@ export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   'participant.change': 3_000,
   replay: 30_000,
   judge_pauses: 30_000,
+  rehearse: 30_000,
   suggest_agent: 65_000,
 };
 
@@ -153,6 +155,11 @@ export interface Dispatch {
    * worker does not answer.
    */
   judgePauses(logs: readonly string[]): Promise<PauseTally>;
+  /**
+   * Asks any worker to run calls again under a draft; what became of each is in the answer. Throws as
+   * `judgePauses` does.
+   */
+  rehearse(calls: readonly RehearsedCall[]): Promise<readonly RehearsedOutcome[]>;
   /**
    * Asks any worker for the suggestion of an agent. Throws `Fault('no_capacity')` when there is no worker,
    * and `Fault('gateway_unreachable')` when the worker does not answer.

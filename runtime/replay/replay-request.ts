@@ -4,6 +4,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
+import type { RehearsedCall, RehearsedOutcome } from '#protocol/rehearsal.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { PauseTally } from '#protocol/tuning.ts';
 
@@ -18,6 +19,11 @@ export interface ReplayRequest {
 export interface TuningRequest {
   /** The stored flight logs of calls: lines of JSON. */
   readonly logs: readonly string[];
+}
+
+/** Startup options of the thread that rehearses calls. */
+export interface RehearsalRequest {
+  readonly calls: readonly RehearsedCall[];
 }
 
 /** The control plane waits no longer for the answer, so that going on would be of no use. */
@@ -42,6 +48,12 @@ export class ReplayThread {
   tally(request: TuningRequest): Promise<PauseTally> {
     const entry = new URL('./tuning-thread-entry.ts', import.meta.url);
     return this.#inTurn(() => threadOf('tuning', entry, request));
+  }
+
+  /** Runs calls again under a draft. Rejects as `tally` does. */
+  rehearse(request: RehearsalRequest): Promise<{ readonly calls: readonly RehearsedOutcome[] }> {
+    const entry = new URL('./rehearsal-thread-entry.ts', import.meta.url);
+    return this.#inTurn(() => threadOf('rehearsal', entry, request));
   }
 
   /** Runs a call again. Rejects as `tally` does, and when the log belongs to an unknown version. */
@@ -70,7 +82,9 @@ async function resultUntil<Result>(untilMs: number, clock: Clock, start: () => W
   return resultOf<Result>(thread).finally(() => timer.cancel());
 }
 
-function threadOf(name: string, entry: URL, workerData: ReplayRequest | TuningRequest): Worker {
+type ThreadRequest = ReplayRequest | TuningRequest | RehearsalRequest;
+
+function threadOf(name: string, entry: URL, workerData: ThreadRequest): Worker {
   return new Worker(entry, { execArgv: [], name, workerData });
 }
 

@@ -16,7 +16,7 @@ import { judgePauses, type PauseOutcome } from './what-if.ts';
 /**
  * The agent starts speaking about this long after the turn ends: a caller who continues within it is cut off.
  */
-const CUT_OFF_WITHIN_MS = 1_500;
+export const CUT_OFF_WITHIN_MS = 1_500;
 
 /** The candidates, the call's own settings first. */
 const CANDIDATES: readonly TriedSettings[] = [

@@ -14,11 +14,11 @@ import type { ReplayedStep } from './replay.ts';
 /**
  * Effects that a caller would notice or that go to the model: everything after a difference here may differ.
  */
-type NoticeableEffect = Extract<
+export type NoticeableEffect = Extract<
   Effect,
   { do: 'play' | 'pause' | 'resume' | 'clear' | 'transfer' | 'hangUp' | 'generate' }
 >;
-const NOTICEABLE: readonly Effect['do'][] = [
+export const NOTICEABLE: readonly Effect['do'][] = [
   'play',
   'pause',
   'resume',
@@ -45,6 +45,12 @@ export interface NoticedMoment {
 /** What a machine does, with these settings, that a caller would notice. */
 function* noticeableEffects(log: ReadFlightLog, run: FreeRun): Generator<NoticedMoment> {
   for (const input of log.inputs) for (const step of run.take(input)) yield* noticedIn(step);
+}
+
+/** Runs a call again in its own machine, on that machine's timers. */
+export function* freeRun(log: ReadFlightLog, changes: Partial<TurnConfig>): Generator<ReplayedStep> {
+  const run = runOf(log, changes);
+  for (const input of log.inputs) yield* run.take(input);
 }
 
 /** What a caller would notice of a step. */
@@ -95,7 +101,7 @@ export function isSameMoment(one: NoticedMoment, other: NoticedMoment): boolean 
 }
 
 /** Distinguishes two effects of the same kind, apart from their time. */
-function textOf(effect: NoticeableEffect): string {
+export function textOf(effect: NoticeableEffect): string {
   if (effect.do === 'generate') return `${effect.isSpeculative} ${effect.messages.at(-1)?.content}`;
   return 'replyId' in effect ? effect.replyId : '';
 }
@@ -106,6 +112,8 @@ export interface PauseOutcome {
   readonly takenAfterMs: number | null;
   /** From the end of speech until the caller speaks again, in ms; null when the agent was heard first. */
   readonly wentOnAfterMs: number | null;
+  /** The end of the caller's speech, on the clock of the log, in ms. */
+  readonly endMs: number;
 }
 
 /** Pauses of a call under its own settings and under each of others. */
@@ -158,9 +166,9 @@ export function pauseFrom(run: FreeRun, inputs: readonly TurnInput[], index: num
       break;
     for (const step of run.take(input)) takenAfterMs ??= isTaken(step) ? step.input.atMs - endMs : null;
     if (input.type === 'voice.started')
-      return { takenAfterMs, wentOnAfterMs: Math.max(0, input.speechStartMs - endMs) };
+      return { takenAfterMs, wentOnAfterMs: Math.max(0, input.speechStartMs - endMs), endMs };
   }
-  return { takenAfterMs, wentOnAfterMs: null };
+  return { takenAfterMs, wentOnAfterMs: null, endMs };
 }
 
 /** True when a step takes a turn of speech. */

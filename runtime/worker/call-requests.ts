@@ -10,7 +10,12 @@ import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { ControlMessage, ControlRequest, WorkerAnswer } from '#protocol/worker-link.ts';
 import { suggestAgent } from '../agent-tests/suggest-agent.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
-import { type ReplayRequest, ReplayThread, type TuningRequest } from '../replay/replay-request.ts';
+import {
+  type RehearsalRequest,
+  type ReplayRequest,
+  ReplayThread,
+  type TuningRequest,
+} from '../replay/replay-request.ts';
 import type { JobTable } from './job-table.ts';
 import { openParticipantLeg } from './participant-leg.ts';
 import type { PlanEngines } from './plan-engines.ts';
@@ -70,6 +75,8 @@ export class CallRequests {
         return this.#replay(request);
       case 'judge_pauses':
         return this.#judgePauses(request);
+      case 'rehearse':
+        return this.#rehearse(request);
       case 'suggest_agent':
         return this.#suggest(request);
       case 'release_stream':
@@ -156,6 +163,15 @@ export class CallRequests {
       this.#deps.logger.info({ err: error }, 'call could not be replayed');
       const message = error instanceof Error ? error.message : 'replay failed';
       return { ok: false, code: error instanceof Fault ? error.code : 'not_replayable', message };
+    }
+  }
+
+  async #rehearse(request: RehearsalRequest): Promise<WorkerAnswer> {
+    try {
+      return { ok: true, value: await this.#tunings.rehearse(request) };
+    } catch (error) {
+      this.#deps.logger.warn({ err: error, calls: request.calls.length }, 'calls could not be rehearsed');
+      return failureOf(error, 'the calls could not be rehearsed');
     }
   }
 

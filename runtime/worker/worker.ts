@@ -267,6 +267,7 @@ export class Worker {
       case 'participant.change':
       case 'replay':
       case 'judge_pauses':
+      case 'rehearse':
       case 'suggest_agent':
       case 'release_stream':
         void this.#requests.answer(message);

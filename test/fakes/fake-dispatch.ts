@@ -14,11 +14,13 @@ import type { AgentTestJob } from '#protocol/agent-test.ts';
 import type { AnalysisJob } from '#protocol/analysis-job.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ParticipantChange } from '#protocol/participants.ts';
+import type { RehearsedCall, RehearsedOutcome } from '#protocol/rehearsal.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { TextTurnJob } from '#protocol/text-turn.ts';
 import type { PauseTally } from '#protocol/tuning.ts';
 import type { FailoverState } from '#protocol/worker-link.ts';
+import { rehearseCall } from '#runtime/replay/rehearsal/rehearse-call.ts';
 import { tallyLogs } from '#runtime/replay/tuning.ts';
 
 type Key = { readonly sessionId: string; readonly epoch: number };
@@ -57,6 +59,8 @@ export class FakeDispatch implements Dispatch {
   readonly replays: { log: string; settings: ReplaySettings }[] = [];
   /** Groups of flight logs whose pauses were judged. */
   readonly judged: (readonly string[])[] = [];
+  /** Groups of calls that were rehearsed. */
+  readonly rehearsed: (readonly RehearsedCall[])[] = [];
   readonly suggestionRequests: SuggestionRequest[] = [];
   /** The answer to every request for a suggestion. */
   suggestion: SuggestionOutcome | Promise<SuggestionOutcome> = {
@@ -83,6 +87,7 @@ export class FakeDispatch implements Dispatch {
       this.sdpOffers,
       this.replays,
       this.judged,
+      this.rehearsed,
       this.suggestionRequests,
     ])
       list.length = 0;
@@ -199,6 +204,12 @@ export class FakeDispatch implements Dispatch {
     this.#reach();
     this.judged.push(logs);
     return tallyLogs(logs);
+  }
+
+  async rehearse(calls: readonly RehearsedCall[]): Promise<readonly RehearsedOutcome[]> {
+    this.#reach();
+    this.rehearsed.push(calls);
+    return calls.map(rehearseCall);
   }
 
   hasWorker(): boolean {

@@ -1,5 +1,6 @@
 /** One simulated call from its seed: the whole call of the product in a random environment. */
 import { pino } from 'pino';
+import type { AgentConfig } from '#config/agent-config.ts';
 import { NO_VENDOR_METERS } from '#config/vendor-meters.ts';
 import { interruptedReplyItem } from '#control-plane/calls/settlement/interrupted-reply.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
@@ -67,6 +68,8 @@ const GIVE_UP_MS = 600_000;
 /** Fixed parameters of a call, which would otherwise be random. */
 export interface Given {
   readonly isSpeculative?: boolean;
+  /** Replaces conversation settings that were drawn; nothing else in the environment changes. */
+  readonly conversation?: Partial<AgentConfig['conversation']>;
   /** The model's time to first token, ms. */
   readonly firstTokenMs?: number;
   /**
@@ -99,6 +102,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
   const world = new SimulatedClock(given.toolServer === undefined ? TIMERS_A_ROUND : 1);
   const words = createSpokenWords();
   const plan = simulatedPlan(random);
+  Object.assign(plan.config.conversation, given.conversation);
   if (given.isSpeculative !== undefined) plan.config.conversation.speculative_response = given.isSpeculative;
   const served =
     given.toolServer === undefined

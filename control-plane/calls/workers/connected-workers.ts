@@ -25,6 +25,8 @@ export interface WorkerLoad {
   /** It takes turns of text sessions. */
   readonly takesText?: boolean | undefined;
   readonly judgesPauses?: boolean | undefined;
+  /** Whether it answers `rehearse`. */
+  readonly rehearses?: boolean | undefined;
   readonly capacity: number;
   readonly calls: number;
   readonly freeSlots: number;
@@ -135,8 +137,12 @@ export class ConnectedWorkers implements OwnWorkers {
 
   describe(): WorkerLoad[] {
     return [...this.#workers.values()].map(({ registration, load, isWebReady }) => {
-      const { instance_id: instanceId, kinds, capacity, takes_text, judges_pauses } = registration;
-      const able = { takesText: takes_text === true, judgesPauses: judges_pauses === true };
+      const { instance_id: instanceId, kinds, capacity, takes_text, judges_pauses, rehearses } = registration;
+      const able = {
+        takesText: takes_text === true,
+        judgesPauses: judges_pauses === true,
+        rehearses: rehearses === true,
+      };
       return { instanceId, kinds, ...able, capacity, ...load, isWebReady };
     });
   }

@@ -55,6 +55,7 @@ const newsSchema = z.object({
       kinds: z.array(jobKind),
       takesText: z.boolean().optional(),
       judgesPauses: z.boolean().optional(),
+      rehearses: z.boolean().optional(),
       freeSlots: z.number(),
       capacity: z.number().default(0),
       isWebReady: z.boolean().default(true),

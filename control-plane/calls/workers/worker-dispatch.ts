@@ -14,6 +14,7 @@ import type { AgentTestJob } from '#protocol/agent-test.ts';
 import type { AnalysisJob } from '#protocol/analysis-job.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ParticipantChange } from '#protocol/participants.ts';
+import { type RehearsedCall, type RehearsedOutcome, rehearsedOutcomes } from '#protocol/rehearsal.ts';
 import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { TextTurnJob } from '#protocol/text-turn.ts';
@@ -51,7 +52,10 @@ export interface WorkerDispatchDeps {
 }
 
 /** Whether a worker can answer a request. */
-type Suits = (worker: { readonly judgesPauses?: boolean | undefined }) => boolean;
+type Suits = (worker: {
+  readonly judgesPauses?: boolean | undefined;
+  readonly rehearses?: boolean | undefined;
+}) => boolean;
 
 /** Reaches every worker of the deployment. */
 export class WorkerDispatch implements Dispatch {
@@ -201,6 +205,15 @@ export class WorkerDispatch implements Dispatch {
     const tally = pauseTally.safeParse(result?.ok ? result.value : null);
     if (!tally.success) throw fault('gateway_unreachable');
     return tally.data;
+  }
+
+  async rehearse(calls: readonly RehearsedCall[]): Promise<readonly RehearsedOutcome[]> {
+    const message: ControlRequest = { type: 'rehearse', request_id: randomUUID(), calls: [...calls] };
+    const result = await this.#askAny(message, ({ rehearses }) => rehearses === true);
+    if (result?.ok === false && result.code === 'no_capacity') throw fault('no_capacity');
+    const outcomes = rehearsedOutcomes.safeParse(result?.ok ? result.value : null);
+    if (!outcomes.success) throw fault('gateway_unreachable');
+    return outcomes.data.calls;
   }
 
   async suggestAgent(request: SuggestionRequest): Promise<SuggestionOutcome> {

@@ -103,13 +103,7 @@ export function turnConfig(
     // The limit of this call: a preview has a lower one than its agent.
     maxDurationMs: plan.max_duration_seconds * 1_000,
     hangUpRefuseQuestions: plan.config.tools.system_tools.hang_up_call_refuse_questions,
-    keypad:
-      conversation.keypad_input.enabled && plan.channel !== 'web_voice'
-        ? {
-            terminator: conversation.keypad_input.terminator,
-            interDigitMs: conversation.keypad_input.inter_digit_timeout_seconds * 1_000,
-          }
-        : null,
+    keypad: plan.channel === 'web_voice' ? null : keypadOf(conversation.keypad_input),
     menu: menuOf(plan, render),
     voicemail:
       plan.channel === 'phone_outbound' && conversation.outbound.amd_enabled
@@ -131,6 +125,15 @@ export function turnConfig(
     },
     generationCapMs: GENERATION_CAP_MS,
   };
+}
+
+/** The keypad of a phone call; null when it is switched off. */
+export function keypadOf({
+  enabled,
+  terminator,
+  inter_digit_timeout_seconds: seconds,
+}: AgentConfig['conversation']['keypad_input']): TurnConfig['keypad'] {
+  return enabled ? { terminator, interDigitMs: seconds * 1_000 } : null;
 }
 
 function slotsIn({ config, tools, tool_servers }: CallPlan): Pick<TurnConfig, 'slots'> {

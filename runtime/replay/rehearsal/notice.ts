@@ -1,0 +1,102 @@
+/**
+ * Runs a call on its own timers and stops at each thing that the caller would notice or that asks the model.
+ * Counts hold lines, interruptions, keys and transfers on the way.
+ */
+import type { ActionCounts, Did } from '#protocol/rehearsal.ts';
+import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
+import type { TurnConfig } from '../../turn/machine/turn-config.ts';
+import type { Decision, Effect } from '../../turn/machine/turn-effects.ts';
+import type { ReplayedStep } from '../replay.ts';
+import { freeRun, NOTICEABLE, type NoticeableEffect, textOf } from '../what-if.ts';
+
+/** Subject of a noticed thing; `prepared`: the model is asked before the turn is taken. */
+export type Subject = 'reply' | 'prepared' | 'interruption' | 'hold_line' | 'key' | 'transfer' | 'hang_up';
+
+/** One thing that is noticed. */
+export interface Noticed {
+  /** On the clock of the log. */
+  readonly atMs: number;
+  readonly did: Did;
+  readonly subject: Subject;
+  /** Distinguishes things of one kind. */
+  readonly text: string;
+}
+
+/** A run of a call, and the counts so far, its latest step included. */
+export class NoticedRun {
+  readonly #steps: Iterator<ReplayedStep>;
+  readonly #holdLines = new Set<string>();
+  readonly #counts = { hold_lines: 0, interruptions: 0, keys: 0, transfers: 0 };
+  #noticed: Noticed[] = [];
+
+  constructor(log: ReadFlightLog, changes: Partial<TurnConfig>) {
+    this.#steps = freeRun(log, changes);
+  }
+
+  get counts(): ActionCounts {
+    return { ...this.#counts };
+  }
+
+  /** The next thing noticed; null at the end of the log. */
+  next(): Noticed | null {
+    while (this.#noticed.length === 0) {
+      const { done, value } = this.#steps.next();
+      if (done) return null;
+      this.#take(value);
+    }
+    return this.#noticed.shift() ?? null;
+  }
+
+  #take(step: ReplayedStep): void {
+    const decisions = step.effects.flatMap((effect) => (effect.do === 'explain' ? [effect.decision] : []));
+    const isHoldLine = decisions.some(isHold);
+    if (isHoldLine) this.#counts.hold_lines += 1;
+    if (isHoldLine)
+      for (const effect of step.effects) if (effect.do === 'say') this.#holdLines.add(effect.replyId);
+    if (step.effects.some(({ do: what }) => what === 'clear') && decisions.some(isInterruption))
+      this.#counts.interruptions += 1;
+    if (step.input.type === 'digit.pressed') this.#counts.keys += 1;
+    const isKeyed = isOfKeys(step, decisions);
+    for (const effect of step.effects) {
+      if (!isNoticeable(effect)) continue;
+      if (effect.do === 'transfer') this.#counts.transfers += 1;
+      this.#noticed.push({
+        atMs: step.input.atMs,
+        did: effect.do === 'hangUp' ? 'hang_up' : effect.do,
+        subject: this.#subjectOf(effect, { isHoldLine, isKeyed }),
+        text: textOf(effect),
+      });
+    }
+  }
+
+  #subjectOf(
+    effect: NoticeableEffect,
+    { isHoldLine, isKeyed }: { readonly isHoldLine: boolean; readonly isKeyed: boolean },
+  ): Subject {
+    if (effect.do === 'transfer') return 'transfer';
+    if (effect.do === 'hangUp') return 'hang_up';
+    if (isKeyed) return 'key';
+    if (isHoldLine || (effect.do === 'play' && this.#holdLines.has(effect.replyId))) return 'hold_line';
+    if (effect.do === 'generate') return effect.isSpeculative ? 'prepared' : 'reply';
+    return effect.do === 'play' ? 'reply' : 'interruption';
+  }
+}
+
+function isNoticeable(effect: Effect): effect is NoticeableEffect {
+  return NOTICEABLE.includes(effect.do);
+}
+
+function isHold({ about, rule }: Decision): boolean {
+  return about === 'silence' && (rule === 'hold_line' || rule === 'tool_filler');
+}
+
+function isInterruption({ about, rule }: Decision): boolean {
+  return about === 'interruption' && rule !== 'leg_lost' && rule !== 'taken_over';
+}
+
+function isOfKeys({ input }: ReplayedStep, decisions: readonly Decision[]): boolean {
+  return (
+    input.type === 'digit.pressed' ||
+    decisions.some(({ about, rule }) => about === 'menu' || (about === 'endpoint' && rule === 'keypad'))
+  );
+}

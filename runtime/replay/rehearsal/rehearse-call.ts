@@ -1,0 +1,118 @@
+/**
+ * One ended call under an agent's draft: the same to its end, or its first difference, and its pauses. Beyond
+ * the first difference the facts of the log belong to another call, so nothing but single pauses is judged
+ * there.
+ */
+import type {
+  ActionCounts,
+  CallPauses,
+  Difference,
+  RehearsedCall,
+  RehearsedOutcome,
+  RunOutcome,
+} from '#protocol/rehearsal.ts';
+import { type ReadFlightLog, readFlightLog } from '../../turn/loop/flight-log.ts';
+import { TURN_MACHINE_VERSION } from '../../turn/machine/turn-state.ts';
+import { draftSettings } from './draft-settings.ts';
+import { type Compared, comparePart } from './first-difference.ts';
+import { judgeCutOffs } from './judge-cut-offs.ts';
+import type { Noticed } from './notice.ts';
+
+/** Runs a call again. A log of another version of the turn machine, or a damaged one, is named, not thrown. */
+export function rehearseCall(call: RehearsedCall): RehearsedOutcome {
+  const { session_id } = call;
+  if (isOfOtherVersion(call.log)) return { outcome: 'other_version', session_id };
+  try {
+    return { outcome: 'run', session_id, ...rehearseParts(readFlightLog([Buffer.from(call.log)]), call) };
+  } catch {
+    // A damaged log may fail anywhere.
+    return { outcome: 'unreadable', session_id };
+  }
+}
+
+/** Versions in the headers; inside a text of the call the quotes would be escaped. */
+const MACHINE_VERSION = /\{"flight_log_version":\d{1,9},"machine_version":(\d{1,9}),/g;
+
+function isOfOtherVersion(log: string): boolean {
+  for (const [, version] of log.matchAll(MACHINE_VERSION))
+    if (Number(version) !== TURN_MACHINE_VERSION) return true;
+  return false;
+}
+
+function rehearseParts(
+  parts: readonly [ReadFlightLog, ...ReadFlightLog[]],
+  { changes }: RehearsedCall,
+): Omit<RunOutcome, 'outcome' | 'session_id'> {
+  let difference: Difference | null = null;
+  let [judgedMs, wholeMs] = [0, 0];
+  let [was, wouldBe]: [ActionCounts, ActionCounts] = [NO_ACTIONS, NO_ACTIONS];
+  let pauses = NO_PAUSES;
+  for (const part of parts) {
+    const settings = draftSettings(part.header.config, changes);
+    pauses = addPauses(pauses, inWallTime(part, judgeCutOffs(part, settings)));
+    // After a difference even another worker's part belongs to another call.
+    const compared = difference ? null : comparePart(part, settings);
+    wholeMs += compared?.wholeMs ?? lengthOf(part);
+    if (!compared) continue;
+    judgedMs += compared.judgedMs;
+    was = addActions(was, compared.was);
+    wouldBe = addActions(wouldBe, compared.wouldBe);
+    difference = compared.difference && describe(part, compared.difference);
+  }
+  return {
+    language: parts[0].header.config.language,
+    difference,
+    judged: wholeMs === 0 ? 1 : judgedMs / wholeMs,
+    pauses,
+    was,
+    would_be: wouldBe,
+  };
+}
+
+const NO_ACTIONS: ActionCounts = { hold_lines: 0, interruptions: 0, keys: 0, transfers: 0 };
+const NO_PAUSES: CallPauses = {
+  ...{ all: 0, judged: 0, cut_off: 0, would_cut_off: 0, caused: 0, spared: 0, saved_ms: 0, taken: 0 },
+  first_caused_at_ms: null,
+};
+
+function lengthOf({ inputs }: ReadFlightLog): number {
+  return (inputs.at(-1)?.atMs ?? 0) - (inputs[0]?.atMs ?? 0);
+}
+
+function describe(part: ReadFlightLog, { kind, was, wouldBe }: NonNullable<Compared['difference']>): Difference {
+  const moment = (of: Noticed | null) => of && { at_ms: wallMs(part, of.atMs), did: of.did };
+  return { kind, was: moment(was), would_be: moment(wouldBe) };
+}
+
+/** The log uses its worker's monotonic clock; recording and session use wall time. */
+function wallMs({ header }: ReadFlightLog, atMs: number): number {
+  return Date.parse(header.wall_time) + atMs - header.started_at_ms;
+}
+
+function inWallTime(part: ReadFlightLog, pauses: CallPauses): CallPauses {
+  const { first_caused_at_ms: atMs } = pauses;
+  return { ...pauses, first_caused_at_ms: atMs === null ? null : wallMs(part, atMs) };
+}
+
+function addActions(one: ActionCounts, other: ActionCounts): ActionCounts {
+  return {
+    hold_lines: one.hold_lines + other.hold_lines,
+    interruptions: one.interruptions + other.interruptions,
+    keys: one.keys + other.keys,
+    transfers: one.transfers + other.transfers,
+  };
+}
+
+function addPauses(one: CallPauses, other: CallPauses): CallPauses {
+  return {
+    all: one.all + other.all,
+    judged: one.judged + other.judged,
+    cut_off: one.cut_off + other.cut_off,
+    would_cut_off: one.would_cut_off + other.would_cut_off,
+    caused: one.caused + other.caused,
+    spared: one.spared + other.spared,
+    saved_ms: one.saved_ms + other.saved_ms,
+    taken: one.taken + other.taken,
+    first_caused_at_ms: one.first_caused_at_ms ?? other.first_caused_at_ms,
+  };
+}
