@@ -14,6 +14,7 @@ import { addDoctorCommand } from './doctor.ts';
 import { addEraseCommand } from './erase.ts';
 import { addModelCommands } from './models.ts';
 import { addNumberCommands } from './numbers.ts';
+import { addRehearseCommand } from './rehearse.ts';
 import { addReplayCommands } from './replay.ts';
 import { addSessionCommands } from './sessions.ts';
 import { addStartCommand } from './start.ts';
@@ -53,6 +54,7 @@ for (const add of [
   addNumberCommands,
   addSessionCommands,
   addReplayCommands,
+  addRehearseCommand,
   addWalletCommands,
   addEraseCommand,
   addTestCommand,

@@ -98,6 +98,13 @@ export const LIMITS = {
   replaysPerMinute: 30,
   /** our choice: flight log of one call that a worker replays or tunes */
   replayedLogBytes: 8 * 1_048_576,
+  /** our choice: a rehearsal has a worker's thread for minutes; its result is some hundred kilobytes */
+  rehearsalsAtOnce: 1,
+  rehearsalsPerMinute: 6,
+  rehearsedCalls: 10_000,
+  rehearsalDays: 90,
+  rehearsalsKept: 10,
+  rehearsalNotJudged: 200,
   testAgents: 100,
   testRunsPerBatch: 200,
   /** our choice: regular expressions of one test */

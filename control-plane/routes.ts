@@ -36,6 +36,7 @@ import { registerTestRoutes } from './jobs/agent-tests/test-routes.ts';
 import { registerAnalysisRoutes } from './jobs/analysis/analysis-routes.ts';
 import { registerBatchCallRoutes } from './jobs/batch-calls/batch-routes.ts';
 import { registerDoNotCallRoutes } from './jobs/batch-calls/do-not-call-routes.ts';
+import { registerRehearsalRoutes } from './jobs/rehearsals/rehearsal-routes.ts';
 import { registerSmsRoutes } from './jobs/sms/sms-routes.ts';
 import { registerTextMessageRoutes } from './jobs/text-sessions/text-message-routes.ts';
 import { registerTextSessionRoutes } from './jobs/text-sessions/text-session-routes.ts';
@@ -106,6 +107,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerRecordingRoutes(app, context);
   registerFlightLogRoutes(app, context);
   registerTuningRoutes(app, context);
+  registerRehearsalRoutes(app, context);
   registerAdmitRoutes(app, context);
   registerSignallingRoutes(app, context);
   registerTransferRoutes(app, context);

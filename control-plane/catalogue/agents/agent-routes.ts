@@ -141,6 +141,7 @@ async function deleteAgent(context: Context, teamId: string, agentId: string): P
     { team_id: teamId, agent_ids: agentId },
     { $pull: { agent_ids: agentId }, $inc: { rev: 1 } },
   );
+  await context.models.rehearsals.deleteMany({ agent_id: agentId });
   await context.models.versions.deleteMany({ agent_id: agentId });
   await removeFromQuota(context, { kind: 'agents', owner: teamId, id: agentId }, () =>
     context.models.agents.deleteOne({ _id: agentId, team_id: teamId }),

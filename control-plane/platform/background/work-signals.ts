@@ -9,6 +9,7 @@ export type WorkKind =
   | 'analysis'
   | 'agent-tests'
   | 'batch-calls'
+  | 'rehearsals'
   | 'rooms'
   | 'text-sessions'
   | 'sms';

@@ -38,6 +38,7 @@ interface InProgress {
   readonly suggestions: Map<string, number>;
   readonly tunings: Map<string, number>;
   readonly replays: Map<string, number>;
+  readonly rehearsals: Map<string, number>;
   /** Callers whose request already has its speech place. */
   readonly admitted: WeakSet<Pick<Caller, 'userId'>>;
 }
@@ -60,6 +61,7 @@ function inProgress({ ledger, clock, settings }: Parts): InProgress {
     suggestions: new Map(),
     tunings: new Map(),
     replays: new Map(),
+    rehearsals: new Map(),
     admitted: new WeakSet(),
   };
   all.set(ledger, known);
@@ -171,6 +173,11 @@ export async function suggesting<Answer>(
 const RUN_AGAIN = {
   tunings: { atOnce: LIMITS.tuningsAtOnce, aMinute: LIMITS.tuningsPerMinute, what: 'tunings of agents' },
   replays: { atOnce: LIMITS.replaysAtOnce, aMinute: LIMITS.replaysPerMinute, what: 'replays of calls' },
+  rehearsals: {
+    atOnce: LIMITS.rehearsalsAtOnce,
+    aMinute: LIMITS.rehearsalsPerMinute,
+    what: 'rehearsals of agents',
+  },
 } as const;
 
 /**

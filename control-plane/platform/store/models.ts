@@ -24,6 +24,7 @@ import { defineNumbers } from './models/number-model.ts';
 import { definePlaces } from './models/place-model.ts';
 import { definePrivacy } from './models/privacy-model.ts';
 import { defineRefusals } from './models/refusal-model.ts';
+import { defineRehearsals } from './models/rehearsal-model.ts';
 import { defineReplicas } from './models/replica-model.ts';
 import { defineSessionArchives } from './models/session-archive-model.ts';
 import { defineSessionAttachments, defineSessions } from './models/session-model.ts';
@@ -63,6 +64,7 @@ export function defineModels(
     privacy: definePrivacy(connection),
     auditLog: defineAuditLog(connection),
     refusals: defineRefusals(connection),
+    rehearsals: defineRehearsals(connection),
     replicas: defineReplicas(connection),
     idempotencyKeys: defineIdempotencyKeys(connection),
     agentTests: defineAgentTests(connection),

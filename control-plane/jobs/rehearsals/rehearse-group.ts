@@ -1,0 +1,150 @@
+/** The next calls of a rehearsal: their logs go to a worker, and what became of them into the sums. */
+import { createHash } from 'node:crypto';
+import type { AgentConfig } from '#config/agent-config.ts';
+import { Fault } from '#config/errors.ts';
+import { LIMITS } from '#config/limits.ts';
+import type { RehearsedCall, RehearsedOutcome } from '#protocol/rehearsal.ts';
+import { addCall, type CallFacts, type RehearsalTally } from '#protocol/rehearsal-tally.ts';
+import { readWholeFlightLog } from '../../calls/recordings/recording-store.ts';
+import { DETAIL_FIELDS } from '../../calls/sessions/session-record.ts';
+import type { Context } from '../../platform/context.ts';
+import { encodeCursor } from '../../platform/http/lists.ts';
+import { findSessionPage } from '../../platform/store/find-session-page.ts';
+import type { RehearsalDocument } from '../../platform/store/models/rehearsal-model.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { changesBetween } from './draft-differences.ts';
+import { callsOf } from './rehearsal-store.ts';
+
+/** Text of the logs that a worker is asked to run at once, unless one log is longer; bytes. */
+const BYTES_AT_ONCE = 2 * 1_048_576;
+const PAGE_SIZE = 50;
+/** After so many attempts in vain a call is left out. */
+const MOST_ATTEMPTS = 3;
+/** Reading a log needs the session's key. */
+const WITHOUT = DETAIL_FIELDS.filter((field) => field !== 'wrapped_key');
+
+/** What a group changes in its rehearsal. */
+type Change = Pick<
+  RehearsalDocument,
+  'cursor' | 'tally' | 'calls_looked_at' | 'calls_of_earlier_versions' | 'left_out'
+> & { readonly isLast: boolean };
+
+/** Calls read for a worker. */
+interface Group {
+  readonly calls: readonly RehearsedCall[];
+  readonly facts: ReadonlyMap<string, CallFacts>;
+  readonly lookedAt: number;
+  readonly withoutLog: number;
+  readonly earlier: number;
+  /** The last session that was looked at; null if there was none. */
+  readonly last: SessionDocument | null;
+  readonly isLast: boolean;
+}
+
+/**
+ * Rehearses the next calls. `no_worker`: none is free or can do it; `no_answer`: one took too long or died.
+ */
+export async function rehearseGroup(
+  context: Context,
+  rehearsal: RehearsalDocument,
+): Promise<Change | 'no_worker' | 'no_answer'> {
+  if (!context.dispatch.hasWorker()) return 'no_worker';
+  const group = await readGroup(context, rehearsal);
+  const { calls, facts, last } = group;
+  let outcomes: readonly RehearsedOutcome[];
+  try {
+    outcomes = calls.length === 0 ? [] : await context.dispatch.rehearse(calls);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    if (error.code === 'no_capacity') return 'no_worker';
+    if (rehearsal.attempts + 1 < MOST_ATTEMPTS) return 'no_answer';
+    outcomes = calls.map(({ session_id }) => ({ outcome: 'unreadable', session_id }));
+  }
+  let tally = JSON.parse(rehearsal.tally) as RehearsalTally;
+  const leftOut = { ...rehearsal.left_out };
+  leftOut.no_log += group.withoutLog;
+  for (const outcome of outcomes) {
+    const known = facts.get(outcome.session_id);
+    if (outcome.outcome !== 'run') leftOut[outcome.outcome] += 1;
+    else if (known) tally = addCall(tally, outcome, known);
+  }
+  return {
+    cursor: last ? encodeCursor({ at: last.created_at, id: last._id }) : rehearsal.cursor,
+    tally: JSON.stringify(tally),
+    calls_looked_at: rehearsal.calls_looked_at + group.lookedAt,
+    calls_of_earlier_versions: rehearsal.calls_of_earlier_versions + group.earlier,
+    left_out: leftOut,
+    isLast: group.isLast,
+  };
+}
+
+async function readGroup(context: Context, rehearsal: RehearsalDocument): Promise<Group> {
+  const query = { cursor: rehearsal.cursor ?? undefined, page_size: PAGE_SIZE, include_total: false };
+  const page = await findSessionPage(context, { filter: callsOf(rehearsal), query, without: WITHOUT });
+  const drawn = page.rows.filter((session) => isDrawn(session, rehearsal));
+  const configs = await configsOf(context, drawn);
+  const draft = JSON.parse(rehearsal.draft) as AgentConfig;
+  const hourOf = hoursIn(rehearsal.timezone);
+  const facts = new Map<string, CallFacts>();
+  const calls: RehearsedCall[] = [];
+  const counts = { lookedAt: 0, withoutLog: 0, earlier: 0 };
+  // After an attempt in vain they go one by one, so that a bad log is found.
+  const most = rehearsal.attempts > 0 ? 1 : PAGE_SIZE;
+  let bytes = 0;
+  let last: SessionDocument | null = null;
+  for (const session of page.rows) {
+    if (drawn.includes(session)) {
+      const ran = configs.get(session.version_id);
+      const log = ran ? await readWholeFlightLog(context, session, LIMITS.replayedLogBytes) : null;
+      const size = log?.byteLength ?? 0;
+      if (calls.length > 0 && size > 0 && (bytes + size > BYTES_AT_ONCE || calls.length >= most))
+        return { calls, facts, ...counts, last, isLast: false };
+      counts.lookedAt += 1;
+      if (session.version_id !== rehearsal.published_id) counts.earlier += 1;
+      if (!ran || !log || size === 0) counts.withoutLog += 1;
+      else {
+        bytes += size;
+        const changes = changesBetween(ran, draft, { isWeb: session.channel === 'web_voice' });
+        calls.push({ session_id: session._id, log: log.toString('utf8'), changes });
+        facts.set(session._id, factsOf(session, hourOf));
+      }
+    }
+    last = session;
+  }
+  return { calls, facts, ...counts, last, isLast: !page.has_more };
+}
+
+/** The same calls are drawn however often a group is read. */
+function isDrawn({ _id }: SessionDocument, { _id: id, calls_found, calls_wanted }: RehearsalDocument): boolean {
+  if (calls_wanted >= calls_found) return true;
+  const drawn = createHash('sha256').update(`${id}/${_id}`).digest().readUInt32BE() / 2 ** 32;
+  return drawn < calls_wanted / calls_found;
+}
+
+async function configsOf(
+  { models }: Pick<Context, 'models'>,
+  sessions: readonly SessionDocument[],
+): Promise<ReadonlyMap<string, AgentConfig>> {
+  const ids = [...new Set(sessions.map(({ version_id }) => version_id))];
+  if (ids.length === 0) return new Map();
+  const versions = await models.versions
+    .find({ _id: { $in: ids } }, { config: 1 })
+    .lean<Pick<VersionDocument, '_id' | 'config'>[]>();
+  return new Map(versions.map(({ _id, config }) => [_id, config]));
+}
+
+function factsOf(session: SessionDocument, hourOf: (at: Date) => number): CallFacts {
+  const { started_at: startedAt, direction, dialed_number, caller_number } = session;
+  const number = direction === 'inbound' ? dialed_number : caller_number;
+  return {
+    hour: hourOf(startedAt ?? session.created_at),
+    number: session.channel === 'web_voice' ? null : (number ?? 'unknown'),
+    startedMs: startedAt?.getTime() ?? null,
+  };
+}
+
+function hoursIn(timeZone: string): (at: Date) => number {
+  const format = new Intl.DateTimeFormat('en', { hour: '2-digit', hourCycle: 'h23', timeZone });
+  return (at) => Number(format.format(at));
+}

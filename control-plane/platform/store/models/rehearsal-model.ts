@@ -1,0 +1,84 @@
+/**
+ * Rehearsals of agents: a draft, and how far the calls before it have been run again under it. What was found
+ * is kept as sums in JSON text, which one update advances together with the position.
+ */
+import { Schema } from 'mongoose';
+import { modelOf } from '../schema.ts';
+
+/** Calls that could not be rehearsed. */
+export interface LeftOut {
+  no_log: number;
+  other_version: number;
+  unreadable: number;
+}
+
+/** One rehearsal. */
+export interface RehearsalDocument {
+  _id: string;
+  team_id: string;
+  agent_id: string;
+  status: 'running' | 'completed' | 'failed';
+  error: string | null;
+  config_hash: string;
+  /** `AgentConfig` of the draft as JSON; empty once it has ended. */
+  draft: string;
+  /** The version published when it began; null without one. */
+  published_id: string | null;
+  not_judged: string[];
+  timezone: string;
+  since: Date;
+  calls_found: number;
+  calls_wanted: number;
+  calls_looked_at: number;
+  calls_of_earlier_versions: number;
+  left_out: LeftOut;
+  /** Position in the list of sessions; null at its start. */
+  cursor: string | null;
+  /** `RehearsalTally` as JSON. */
+  tally: string;
+  /** Attempts in vain at the next calls. */
+  attempts: number;
+  lease_by: string | null;
+  lease_until: Date | null;
+  created_at: Date;
+  /** When it last came further. */
+  advanced_at: Date;
+  finished_at: Date | null;
+}
+
+/** Defines the model on a connection. */
+export const defineRehearsals = modelOf<RehearsalDocument>('Rehearsal', () => {
+  const schema = new Schema<RehearsalDocument>(
+    {
+      _id: { type: String, required: true },
+      team_id: { type: String, required: true },
+      agent_id: { type: String, required: true },
+      status: { type: String, required: true },
+      error: { type: String, default: null },
+      config_hash: { type: String, required: true },
+      draft: { type: String, default: '' },
+      published_id: { type: String, default: null },
+      not_judged: { type: [String], default: [] },
+      timezone: { type: String, required: true },
+      since: { type: Date, required: true },
+      calls_found: { type: Number, required: true },
+      calls_wanted: { type: Number, required: true },
+      calls_looked_at: { type: Number, required: true },
+      calls_of_earlier_versions: { type: Number, required: true },
+      left_out: { type: Schema.Types.Mixed, required: true },
+      cursor: { type: String, default: null },
+      tally: { type: String, required: true },
+      attempts: { type: Number, required: true },
+      lease_by: { type: String, default: null },
+      lease_until: { type: Date, default: null },
+      created_at: { type: Date, required: true },
+      advanced_at: { type: Date, required: true },
+      finished_at: { type: Date, default: null },
+    },
+    { collection: 'rehearsals', versionKey: false },
+  );
+  schema.index({ agent_id: 1, created_at: -1, _id: -1 });
+  schema.index({ status: 1, advanced_at: 1 });
+  schema.index({ team_id: 1, status: 1 });
+  return schema;
+});
