@@ -105,6 +105,7 @@ function figuresOf(all: GroupFigures): (readonly unknown[])[] {
       .map(([kind, calls]) => [`  first: ${kind.replaceAll('_', ' ')}`, calls, null, '']),
     ['callers newly cut off', cut_offs.caused, share(cut_offs.caused_share), 'of judged pauses'],
     ['callers spared', cut_offs.spared, share(cut_offs.spared_share), 'of judged pauses'],
+    ['perhaps cut off, unknown', cut_offs.unknown, null, 'under a slower draft'],
     [
       'waiting saved',
       `${(waiting.saved_total_ms / 1_000).toFixed(1)} s`,

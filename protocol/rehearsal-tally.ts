@@ -24,6 +24,7 @@ interface GroupSums {
   readonly pauses: number;
   readonly cutOffs: number;
   readonly wouldCutOff: number;
+  readonly unknown: number;
   /** By judged pause. */
   readonly caused: RatioSums;
   readonly spared: RatioSums;
@@ -79,6 +80,7 @@ const NO_CALLS: GroupSums = {
   pauses: 0,
   cutOffs: 0,
   wouldCutOff: 0,
+  unknown: 0,
   caused: NO_UNITS,
   spared: NO_UNITS,
   savedByTurn: NO_UNITS,
@@ -144,6 +146,7 @@ function added(sums: GroupSums, call: RunOutcome): GroupSums {
     pauses: sums.pauses + pauses.all,
     cutOffs: sums.cutOffs + pauses.cut_off,
     wouldCutOff: sums.wouldCutOff + pauses.would_cut_off,
+    unknown: sums.unknown + pauses.unknown,
     caused: withUnit(sums.caused, pauses.caused, pauses.judged),
     spared: withUnit(sums.spared, pauses.spared, pauses.judged),
     savedByTurn: withUnit(sums.savedByTurn, pauses.saved_ms, pauses.taken),
@@ -179,6 +182,7 @@ function figuresOf(sums: GroupSums): GroupFigures {
       would_be: sums.wouldCutOff,
       caused: caused.y,
       spared: spared.y,
+      unknown: sums.unknown,
       caused_share: rounded(clusteredShare(caused)),
       spared_share: rounded(clusteredShare(spared)),
     },

@@ -79,6 +79,8 @@ const callPauses = z.object({
   /** Of these: newly cut off, and no longer. */
   caused: z.number().int().nonnegative(),
   spared: z.number().int().nonnegative(),
+  /** Pauses in which the caller would perhaps have been cut off: the log cannot say. */
+  unknown: z.number().int().nonnegative(),
   /** When the agent would have cut in first, Unix ms; null without one. */
   first_caused_at_ms: z.number().nullable(),
   /** Sum of the wait saved in the turns that are taken both times, ms; negative: longer. */
@@ -136,6 +138,8 @@ const groupFigures = z.object({
     would_be: z.number().int(),
     caused: z.number().int(),
     spared: z.number().int(),
+    /** Pauses that may be further cut-offs under a slower draft; at most so many. */
+    unknown: z.number().int(),
     /** Of the judged pauses. */
     caused_share: estimate,
     spared_share: estimate,

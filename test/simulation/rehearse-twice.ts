@@ -3,11 +3,11 @@
  * same environment: what the rehearsal says against what happens.
  */
 import type { RehearsedChanges, RunOutcome } from '#protocol/rehearsal.ts';
+import { draftSettings } from '#runtime/replay/rehearsal/draft-settings.ts';
 import { kindOf } from '#runtime/replay/rehearsal/first-difference.ts';
-import { judgeCutOffs } from '#runtime/replay/rehearsal/judge-cut-offs.ts';
+import { comparePauses, judgeCutOffs } from '#runtime/replay/rehearsal/judge-cut-offs.ts';
 import { type Noticed, NoticedRun } from '#runtime/replay/rehearsal/notice.ts';
 import { rehearseCall } from '#runtime/replay/rehearsal/rehearse-call.ts';
-import { judgePauses } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import { type Given, simulateCall } from './simulate-call.ts';
 
@@ -21,6 +21,18 @@ export const DRAFTS: readonly { readonly name: string; readonly changes: Rehears
   { name: 'unprepared', changes: { speculative_response: false } },
 ];
 
+/** Pauses that both calls have: as predicted, and as they really end under the draft. */
+interface SamePauses {
+  readonly pauses: number;
+  readonly predictedCutOffs: number;
+  readonly actualCutOffs: number;
+  readonly unknown: number;
+  /** Turns taken in the call, in the prediction and in truth; and their waits saved, ms. */
+  readonly taken: number;
+  readonly predictedSavedMs: number;
+  readonly actualSavedMs: number;
+}
+
 /** A prediction and its truth. */
 export interface RehearsedTwice {
   readonly draft: string;
@@ -31,9 +43,7 @@ export interface RehearsedTwice {
   readonly actualKind: string | null;
   /** Pauses as the call under the draft really has them. */
   readonly actual: { readonly judged: number; readonly cutOffs: number };
-  /** Over the pauses that both calls have, ms. */
-  readonly actualSavedMs: number;
-  readonly actualTaken: number;
+  readonly same: SamePauses;
   /** Of the rehearsal alone. */
   readonly tookMs: number;
   readonly logBytes: number;
@@ -47,7 +57,7 @@ export async function rehearseTwice(seed: number): Promise<RehearsedTwice> {
   const predicted = rehearseCall({ session_id: `seed-${seed}`, log, changes });
   const tookMs = performance.now() - startedMs;
   if (predicted.outcome !== 'run') throw new Error(`seed ${seed}: ${predicted.outcome}`);
-  const conversation = { ...changes } as Given['conversation'];
+  const conversation = { ...changes } as NonNullable<Given['conversation']>;
   const other = await simulateCall(seed, { conversation, isChecked: false });
   const [own] = readFlightLog([Buffer.from(log)]);
   const [really] = readFlightLog(other.flightLog);
@@ -57,7 +67,7 @@ export async function rehearseTwice(seed: number): Promise<RehearsedTwice> {
     predictedAtMs: sinceStart(own, predicted),
     ...actualDifference(own, really),
     actual: cutOffsOf(really),
-    ...savedOf(own, really),
+    same: samePauses(own, really, changes),
     tookMs,
     logBytes: log.length,
   };
@@ -92,15 +102,26 @@ function cutOffsOf(log: ReadFlightLog): RehearsedTwice['actual'] {
   return { judged, cutOffs: cut_off };
 }
 
-/** Pauses are the same if the caller stopped at the same moment. */
-function savedOf(
-  own: ReadFlightLog,
-  really: ReadFlightLog,
-): Pick<RehearsedTwice, 'actualSavedMs' | 'actualTaken'> {
-  const before = new Map(judgePauses(own, []).was.map((pause) => [pause.endMs, pause.takenAfterMs]));
-  const saved = judgePauses(really, []).was.flatMap(({ endMs, takenAfterMs }) => {
-    const was = before.get(endMs) ?? null;
-    return was !== null && takenAfterMs !== null ? [was - takenAfterMs] : [];
+/** Pauses are the same if the caller stopped at the same moment and the call under the draft judges them, too. */
+function samePauses(own: ReadFlightLog, really: ReadFlightLog, changes: RehearsedChanges): SamePauses {
+  const { compared: predicted } = comparePauses(own, draftSettings(own.header.config, changes));
+  const actual = new Map(comparePauses(really, {}).compared.map((pause) => [pause.endMs, pause.was]));
+  const both = predicted.flatMap((pause) => {
+    const end = actual.get(pause.endMs);
+    return end ? [{ ...pause, end }] : [];
   });
-  return { actualSavedMs: saved.reduce((sum, ms) => sum + ms, 0), actualTaken: saved.length };
+  const taken = both.filter(({ was, wouldBe, end }) =>
+    [was, wouldBe, end].every(({ takenAfterMs }) => takenAfterMs !== null),
+  );
+  const waited = (of: 'was' | 'wouldBe' | 'end') =>
+    taken.reduce((sum, pause) => sum + (pause[of].takenAfterMs ?? 0), 0);
+  return {
+    pauses: both.length,
+    predictedCutOffs: both.filter(({ wouldBe }) => wouldBe.isCutOff).length,
+    actualCutOffs: both.filter(({ end }) => end.isCutOff).length,
+    unknown: both.filter(({ isUnknown }) => isUnknown).length,
+    taken: taken.length,
+    predictedSavedMs: waited('was') - waited('wouldBe'),
+    actualSavedMs: waited('was') - waited('end'),
+  };
 }

@@ -37,13 +37,18 @@ async function main(): Promise<void> {
     },
   );
   console.log(`${done} calls rehearsed and run again in ${seconds} s`);
-  for (const { name } of DRAFTS) printError(name, errorOf(calls.filter(({ draft }) => draft === name)));
-  const error = errorOf(calls);
-  printError('all', error);
+  const groups = [
+    ...DRAFTS.map(({ name }) => ({ name, of: calls.filter(({ draft }) => draft === name) })),
+    { name: 'all', of: calls },
+  ];
+  const beyond = groups.flatMap(({ name, of }) => {
+    const error = errorOf(of);
+    printError(name, error);
+    return beyondBounds(error).map((broken) => `${name}: ${broken}`);
+  });
   const { low, high } = intervalOf(calls);
   console.log(`interval of the share that differs: ${percent(low)} to ${percent(high)}`);
   printCost(calls);
-  const beyond = beyondBounds(error);
   console.log(`bounds: ${JSON.stringify(BOUNDS)}`);
   console.log(beyond.length === 0 ? 'every bound was kept' : beyond.join('\n'));
   if (beyond.length > 0) process.exitCode = 1;
@@ -59,9 +64,10 @@ function printError(name: string, error: RehearsalError): void {
   console.log(
     `${name.padEnd(16)} ${error.calls} calls: differ ${percent(error.predictedShare)}, really ` +
       `${percent(error.actualShare)}; said wrongly of ${percent(error.wronglyShare)}; same moment ` +
-      `${percent(error.sameMomentShare)}, same kind ${percent(error.sameKindShare)}; cut-offs in 100 pauses ` +
-      `${error.predictedCutOffs.toFixed(2)}, really ${error.actualCutOffs.toFixed(2)}; saved in a turn ` +
-      `${error.predictedSavedMs.toFixed(0)} ms, really ${error.actualSavedMs.toFixed(0)} ms`,
+      `${percent(error.sameMomentShare)}, same kind ${percent(error.sameKindShare)}; in the ` +
+      `${percent(error.samePauseShare)} of pauses that both have: cut off of 100 ${both(error.sameCutOffs)} (and ` +
+      `${error.unknownCutOffs.toFixed(1)} unknown), saved ` +
+      `in a turn ${both(error.savedMs)} ms; of 100 of all pauses cut off ${both(error.allCutOffs)}`,
   );
 }
 
@@ -75,6 +81,10 @@ function printCost(calls: readonly RehearsedTwice[]): void {
       `${(tookMs / 1_000).toFixed(1)} s for all; ${(bytes / 1_048_576).toFixed(0)} MiB of logs; kept between ` +
       `calls: ${(kept / 1_024).toFixed(1)} KiB; peak of this process with its threads ${peak.toFixed(0)} MiB`,
   );
+}
+
+function both({ predicted, actual }: { readonly predicted: number; readonly actual: number }): string {
+  return `${predicted.toFixed(1)}, really ${actual.toFixed(1)}`;
 }
 
 function percent(share: number): string {

@@ -47,7 +47,8 @@ export function kindOf(was: Noticed | null, wouldBe: Noticed | null): Difference
   const isNew = wouldBe !== null && (was === null || wouldBe.atMs < was.atMs);
   const isGone = was !== null && (wouldBe === null || was.atMs < wouldBe.atMs);
   const first = isNew ? wouldBe : isGone ? was : rarer(was, wouldBe);
-  switch (first?.subject) {
+  const subject = first?.subject;
+  switch (subject) {
     case 'reply':
       return isNew ? 'reply_earlier' : isGone ? 'reply_later' : 'other';
     case 'interruption':
@@ -56,7 +57,7 @@ export function kindOf(was: Noticed | null, wouldBe: Noticed | null): Difference
     case undefined:
       return 'other';
     default:
-      return first.subject;
+      return subject;
   }
 }
 

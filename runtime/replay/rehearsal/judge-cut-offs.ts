@@ -8,36 +8,69 @@ import type { TurnConfig } from '../../turn/machine/turn-config.ts';
 import { CUT_OFF_WITHIN_MS } from '../tuning.ts';
 import { judgePauses, type PauseOutcome } from '../what-if.ts';
 
+/** One pause under one of both settings. */
+interface PauseEnd {
+  /** From the end of speech until the turn is taken, ms; null if the caller goes on first. */
+  readonly takenAfterMs: number | null;
+  /** The caller goes on although the turn is taken, and has not heard the agent yet. */
+  readonly isCutOff: boolean;
+}
+
+/** One pause under both. */
+export interface ComparedPause {
+  /** The end of speech, on the clock of the log. */
+  readonly endMs: number;
+  readonly was: PauseEnd;
+  readonly wouldBe: PauseEnd;
+  /**
+   * The caller spoke when the turn would only just be taken, but had heard the agent before: whether they would
+   * have gone on by themselves is not known.
+   */
+  readonly isUnknown: boolean;
+}
+
+/** The pauses that can be judged, and the number of all. */
+export function comparePauses(
+  log: ReadFlightLog,
+  changes: Partial<TurnConfig>,
+): { readonly compared: readonly ComparedPause[]; readonly all: number } {
+  const { was, wouldBe, pauses: all } = judgePauses(log, [changes]);
+  const starts = log.inputs.flatMap((input) => (input.type === 'voice.started' ? [input.speechStartMs] : []));
+  let next = 0;
+  const compared = was.map((before, index) => {
+    const { endMs } = before;
+    while (next < starts.length && (starts[next] ?? 0) <= endMs) next += 1;
+    const spokeAfterMs = (starts[next] ?? Number.POSITIVE_INFINITY) - endMs;
+    const wentOnAfterMs = ownContinuation(before, spokeAfterMs);
+    const after = wouldBe[0]?.[index] ?? before;
+    const ends = { was: endOf(before, wentOnAfterMs), wouldBe: endOf(after, wentOnAfterMs) };
+    const isUnknown = wentOnAfterMs === null && endOf(after, spokeAfterMs).isCutOff;
+    return { endMs, ...ends, isUnknown };
+  });
+  return { compared, all };
+}
+
 /** The counts of one worker's part; times are those of the log. */
 export function judgeCutOffs(log: ReadFlightLog, changes: Partial<TurnConfig>): CallPauses {
-  const { was, wouldBe, pauses } = judgePauses(log, [changes]);
-  const starts = log.inputs.flatMap((input) => (input.type === 'voice.started' ? [input.speechStartMs] : []));
-  const counts = {
-    all: pauses,
-    judged: was.length,
-    ...{ cut_off: 0, would_cut_off: 0, caused: 0, spared: 0, saved_ms: 0, taken: 0 },
-    first_caused_at_ms: null as number | null,
+  const { compared, all } = comparePauses(log, changes);
+  const count = (is: (pause: ComparedPause) => boolean) => compared.filter(is).length;
+  const isCaused = ({ was, wouldBe }: ComparedPause) => wouldBe.isCutOff && !was.isCutOff;
+  const first = compared.find(isCaused);
+  const saved = compared.flatMap(({ was, wouldBe }) =>
+    was.takenAfterMs !== null && wouldBe.takenAfterMs !== null ? [was.takenAfterMs - wouldBe.takenAfterMs] : [],
+  );
+  return {
+    all,
+    judged: compared.length,
+    cut_off: count(({ was }) => was.isCutOff),
+    would_cut_off: count(({ wouldBe }) => wouldBe.isCutOff),
+    caused: count(isCaused),
+    unknown: count(({ isUnknown }) => isUnknown),
+    spared: count(({ was, wouldBe }) => was.isCutOff && !wouldBe.isCutOff),
+    first_caused_at_ms: first ? first.endMs + (first.wouldBe.takenAfterMs ?? 0) : null,
+    saved_ms: saved.reduce((sum, ms) => sum + ms, 0),
+    taken: saved.length,
   };
-  let next = 0;
-  was.forEach((before, index) => {
-    const { endMs } = before;
-    const after = wouldBe[0]?.[index] ?? before;
-    while (next < starts.length && (starts[next] ?? 0) <= endMs) next += 1;
-    const wentOnAfterMs = ownContinuation(before, (starts[next] ?? Number.POSITIVE_INFINITY) - endMs);
-    const [isCut, wouldCut] = [cutsOff(before, wentOnAfterMs), cutsOff(after, wentOnAfterMs)];
-    if (isCut) counts.cut_off += 1;
-    if (wouldCut) counts.would_cut_off += 1;
-    if (isCut && !wouldCut) counts.spared += 1;
-    if (wouldCut && !isCut) {
-      counts.caused += 1;
-      counts.first_caused_at_ms ??= endMs + (after.takenAfterMs ?? 0);
-    }
-    if (before.takenAfterMs !== null && after.takenAfterMs !== null) {
-      counts.saved_ms += before.takenAfterMs - after.takenAfterMs;
-      counts.taken += 1;
-    }
-  });
-  return counts;
 }
 
 /**
@@ -49,6 +82,8 @@ function ownContinuation({ takenAfterMs, wentOnAfterMs }: PauseOutcome, spokeAft
   return takenAfterMs !== null && spokeAfterMs <= takenAfterMs + CUT_OFF_WITHIN_MS ? spokeAfterMs : null;
 }
 
-function cutsOff({ takenAfterMs }: PauseOutcome, wentOnAfterMs: number | null): boolean {
-  return takenAfterMs !== null && wentOnAfterMs !== null && wentOnAfterMs <= takenAfterMs + CUT_OFF_WITHIN_MS;
+function endOf({ takenAfterMs }: PauseOutcome, wentOnAfterMs: number | null): PauseEnd {
+  const isCutOff =
+    takenAfterMs !== null && wentOnAfterMs !== null && wentOnAfterMs <= takenAfterMs + CUT_OFF_WITHIN_MS;
+  return { takenAfterMs, isCutOff };
 }

@@ -8,6 +8,7 @@ import type { TurnConfig } from '../../turn/machine/turn-config.ts';
 import type { Decision, Effect } from '../../turn/machine/turn-effects.ts';
 import type { ReplayedStep } from '../replay.ts';
 import { freeRun, NOTICEABLE, type NoticeableEffect, textOf } from '../what-if.ts';
+import { heardWith } from './heard-sooner.ts';
 
 /** Subject of a noticed thing; `prepared`: the model is asked before the turn is taken. */
 export type Subject = 'reply' | 'prepared' | 'interruption' | 'hold_line' | 'key' | 'transfer' | 'hang_up';
@@ -30,7 +31,9 @@ export class NoticedRun {
   #noticed: Noticed[] = [];
 
   constructor(log: ReadFlightLog, changes: Partial<TurnConfig>) {
-    this.#steps = freeRun(log, changes);
+    const { sensitivity } = log.header.config;
+    const to = changes.sensitivity ?? sensitivity;
+    this.#steps = freeRun({ ...log, inputs: heardWith(log.inputs, { from: sensitivity, to }) }, changes);
   }
 
   get counts(): ActionCounts {

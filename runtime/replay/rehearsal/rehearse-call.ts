@@ -51,7 +51,7 @@ function rehearseParts(
     const settings = draftSettings(part.header.config, changes);
     pauses = addPauses(pauses, inWallTime(part, judgeCutOffs(part, settings)));
     // After a difference even another worker's part belongs to another call.
-    const compared = difference ? null : comparePart(part, settings);
+    const compared: Compared | null = difference ? null : comparePart(part, settings);
     wholeMs += compared?.wholeMs ?? lengthOf(part);
     if (!compared) continue;
     judgedMs += compared.judgedMs;
@@ -71,7 +71,7 @@ function rehearseParts(
 
 const NO_ACTIONS: ActionCounts = { hold_lines: 0, interruptions: 0, keys: 0, transfers: 0 };
 const NO_PAUSES: CallPauses = {
-  ...{ all: 0, judged: 0, cut_off: 0, would_cut_off: 0, caused: 0, spared: 0, saved_ms: 0, taken: 0 },
+  ...{ all: 0, judged: 0, cut_off: 0, would_cut_off: 0, caused: 0, spared: 0, unknown: 0, saved_ms: 0, taken: 0 },
   first_caused_at_ms: null,
 };
 
@@ -111,6 +111,7 @@ function addPauses(one: CallPauses, other: CallPauses): CallPauses {
     would_cut_off: one.would_cut_off + other.would_cut_off,
     caused: one.caused + other.caused,
     spared: one.spared + other.spared,
+    unknown: one.unknown + other.unknown,
     saved_ms: one.saved_ms + other.saved_ms,
     taken: one.taken + other.taken,
     first_caused_at_ms: one.first_caused_at_ms ?? other.first_caused_at_ms,
