@@ -70,6 +70,7 @@ describe('a frame of this release that the last one must read', () => {
       'release_stream',
       'stream',
       'judge_pauses',
+      'rehearse',
       'suggest_agent',
       'speech_models',
     ],
@@ -137,7 +138,7 @@ function addedByWorker(message: WorkerMessage): WorkerMessage {
     case 'register':
       return {
         ...{ ...message, wall_time: 1_763_892_000_000, awaits_check: true, sip_servers: [SERVER] },
-        ...{ takes_stream: true, takes_text: true, judges_pauses: true, web_ready: true },
+        ...{ takes_stream: true, takes_text: true, judges_pauses: true, rehearses: true, web_ready: true },
       };
     case 'heartbeat':
       return { ...message, sip_servers: [SERVER], web_ready: false };

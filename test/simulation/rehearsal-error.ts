@@ -31,12 +31,12 @@ export interface RehearsalError {
 
 /** Largest errors, of each draft and of all together. */
 export const BOUNDS = {
-  differingShare: 0.01,
-  wronglyShare: 0.02,
-  sameMomentShare: 0.97,
-  sameKindShare: 0.97,
+  differingShare: 0.005,
+  wronglyShare: 0.005,
+  sameMomentShare: 0.99,
+  sameKindShare: 0.99,
   /** Of a hundred pauses that both have, beyond what is called unknown. */
-  cutOffs: 4,
+  cutOffs: 3,
   /** Of a turn, or the share of its real saving if that is more. */
   savedMs: 40,
   savedShare: 0.15,

@@ -84,6 +84,7 @@ const UNCONFIRMED: ReadonlySet<string> = new Set([
   'POST /v1/agent/knowledge-sources',
   'PATCH /v1/agent/knowledge-sources/{source_id}',
   'POST /v1/agent/sessions/{session_id}/replay',
+  'POST /v1/agent/agents/{agent_id}/rehearsals',
 ]);
 
 const CONFIRM = {

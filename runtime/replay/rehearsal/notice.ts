@@ -66,7 +66,7 @@ export class NoticedRun {
       this.#noticed.push({
         atMs: step.input.atMs,
         did: effect.do === 'hangUp' ? 'hang_up' : effect.do,
-        subject: this.#subjectOf(effect, { isHoldLine, isKeyed }),
+        subject: this.#subjectOf(effect, { isHoldLine, isKeyed, isEnding: isOfTheEnd(step, decisions) }),
         text: textOf(effect),
       });
     }
@@ -74,12 +74,12 @@ export class NoticedRun {
 
   #subjectOf(
     effect: NoticeableEffect,
-    { isHoldLine, isKeyed }: { readonly isHoldLine: boolean; readonly isKeyed: boolean },
+    step: { readonly isHoldLine: boolean; readonly isKeyed: boolean; readonly isEnding: boolean },
   ): Subject {
     if (effect.do === 'transfer') return 'transfer';
-    if (effect.do === 'hangUp') return 'hang_up';
-    if (isKeyed) return 'key';
-    if (isHoldLine || (effect.do === 'play' && this.#holdLines.has(effect.replyId))) return 'hold_line';
+    if (effect.do === 'hangUp' || step.isEnding) return 'hang_up';
+    if (step.isKeyed) return 'key';
+    if (step.isHoldLine || (effect.do === 'play' && this.#holdLines.has(effect.replyId))) return 'hold_line';
     if (effect.do === 'generate') return effect.isSpeculative ? 'prepared' : 'reply';
     return effect.do === 'play' ? 'reply' : 'interruption';
   }
@@ -101,5 +101,13 @@ function isOfKeys({ input }: ReplayedStep, decisions: readonly Decision[]): bool
   return (
     input.type === 'digit.pressed' ||
     decisions.some(({ about, rule }) => about === 'menu' || (about === 'endpoint' && rule === 'keypad'))
+  );
+}
+
+/** The farewell of a call that lasts too long or is silent for too long. */
+function isOfTheEnd({ input }: ReplayedStep, decisions: readonly Decision[]): boolean {
+  return (
+    (input.type === 'timer.fired' && input.name === 'maxDuration') ||
+    decisions.some(({ about, rule }) => about === 'silence' && rule === 'idle_hangup')
   );
 }

@@ -55,6 +55,19 @@ describe('a finished call', () => {
     );
   });
 
+  it('is rehearsed together with others under a draft', patience, async () => {
+    await bench.start();
+    const changes = { eagerness: 'eager' } as const;
+    const logs = await Promise.all([1, 2].map(logOf));
+    const outcomes = await bench.dispatch.rehearse(
+      logs.map((log, index) => ({ session_id: `call-${index}`, log, changes })),
+    );
+    expect(outcomes.map(({ session_id, outcome }) => [session_id, outcome])).toEqual([
+      ['call-0', 'run'],
+      ['call-1', 'run'],
+    ]);
+  });
+
   it('does not wait when there is no worker', async () => {
     await expect(bench.dispatch.replay(await logOf(1), {})).rejects.toMatchObject({
       code: 'no_capacity',
