@@ -53,9 +53,9 @@ export function withUnit(sums: RatioSums, y: number, x: number): RatioSums {
 }
 
 /**
- * The ratio Σy / Σx with an interval by linearisation, whose units are drawn whole: the pauses of one call are
- * alike (W. G. Cochran, Sampling Techniques, 3rd ed., 1977, section 6.4). With few units Student's quantile
- * makes it wider.
+ * The ratio Σy / Σx with an interval by linearisation, whose units are drawn whole: the pauses of one call
+ * are alike (W. G. Cochran, Sampling Techniques, 3rd ed., 1977, section 6.4). With few units Student's
+ * quantile makes it wider.
  */
 export function ratio(sums: RatioSums): Estimate {
   if (sums.x <= 0) return { value: 0, low: null, high: null };

@@ -10,7 +10,7 @@ const POLL_MS = 1_000;
 
 type Estimate = GroupFigures['differing_share'];
 
-/** Rehearses an agent's draft and prints the result. Throws `CommandError`, also for a rehearsal that fails. */
+/** Rehearses an agent's draft and prints the result. Throws `CommandError`, also if the rehearsal fails. */
 export async function rehearse(
   common: CommandContext,
   agent: string,
@@ -20,8 +20,7 @@ export async function rehearse(
   const agentId = await findAgentId(api, agent);
   const path = `/v1/agent/agents/${encodeURIComponent(agentId)}/rehearsals`;
   const record = await untilEnded(api, path, await api.post(path, wanted));
-  if (record.status === 'failed')
-    throw new CommandError(record.error ?? 'the rehearsal failed', EXIT.failed);
+  if (record.status === 'failed') throw new CommandError(record.error ?? 'the rehearsal failed', EXIT.failed);
   show(record, common, () => printRehearsal(record, common.url));
 }
 
@@ -73,8 +72,8 @@ function printRehearsal(record: RehearsalRecord, url: string): void {
     );
   }
   console.log(
-    '\nNothing is known beyond the first difference of a call but its pauses, each judged alone: what callers ' +
-      'and models would have said there belongs to another call.',
+    '\nNothing is known beyond the first difference of a call but its pauses, each judged alone: what ' +
+      'callers and models would have said there belongs to another call.',
   );
 }
 
@@ -89,7 +88,8 @@ function printScope(record: RehearsalRecord): void {
   if (unreadable > 0) console.log(`Could not be read: ${unreadable}`);
   if (calls_of_earlier_versions > 0)
     console.log(`Ran a version of the agent that is not the published one: ${calls_of_earlier_versions}`);
-  if (not_judged.length > 0) console.log(`Not judged, although the draft changes it: ${not_judged.join(', ')}`);
+  if (not_judged.length > 0)
+    console.log(`Not judged, although the draft changes it: ${not_judged.join(', ')}`);
 }
 
 function figuresOf(all: GroupFigures): (readonly unknown[])[] {

@@ -10,10 +10,14 @@ export function addRehearseCommand(program: Command, common: CommandContext): vo
   program
     .command('rehearse <agent>')
     .description(
-      'run an agent’s latest calls again under its draft: calls that would have gone another way, callers cut ' +
-        'off or spared, waiting saved, and the calls to listen to',
+      'run an agent’s latest calls again under its draft: calls that would have gone another way, callers ' +
+        'cut off or spared, waiting saved, and the calls to listen to',
     )
-    .option('--calls <count>', 'most calls to run, a sample if there are more', countUpTo(LIMITS.rehearsedCalls))
+    .option(
+      '--calls <count>',
+      'most calls to run, a sample if there are more',
+      countUpTo(LIMITS.rehearsedCalls),
+    )
     .option('--days <count>', 'calls of so many days', countUpTo(LIMITS.rehearsalDays), 30)
     .action((agent: string, options: { calls?: number; days: number }) => rehearse(common, agent, options));
 }

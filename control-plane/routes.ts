@@ -77,8 +77,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerLimitRoutes(app, context);
   registerToolRoutes(app, context);
   registerToolServerRoutes(app, context);
-  registerTestRoutes(app, context);
-  registerTestRunRoutes(app, context);
+  registerTrials(app, context);
   registerSuggestionRoutes(app, context);
   await registerKnowledgeRoutes(app, context);
   registerNumberRoutes(app, context);
@@ -107,7 +106,6 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerRecordingRoutes(app, context);
   registerFlightLogRoutes(app, context);
   registerTuningRoutes(app, context);
-  registerRehearsalRoutes(app, context);
   registerAdmitRoutes(app, context);
   registerSignallingRoutes(app, context);
   registerTransferRoutes(app, context);
@@ -130,4 +128,11 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerDemoRoutes(app, context);
   registerMcpRoutes(app, context);
   await registerSiteRoutes(app, context, WEB_DIST);
+}
+
+/** What tries a draft before it is published. */
+function registerTrials(app: ApiServer, context: Context): void {
+  registerTestRoutes(app, context);
+  registerTestRunRoutes(app, context);
+  registerRehearsalRoutes(app, context);
 }

@@ -2,9 +2,17 @@
  * Sums over rehearsed calls, from which the result of a rehearsal is made at any time. Plain data of bounded
  * size, however many calls there are: it can be stored between two groups of calls.
  */
-import { clusteredShare, type Estimate, NO_UNITS, type RatioSums, ratio, wilson, withUnit } from '#base/intervals.ts';
 import {
-  ACTIONS,
+  clusteredShare,
+  type Estimate,
+  NO_UNITS,
+  type RatioSums,
+  ratio,
+  wilson,
+  withUnit,
+} from '#base/intervals.ts';
+import {
+  type ACTIONS,
   type CallToListen,
   DIFFERENCES,
   type DifferenceKind,
@@ -236,7 +244,9 @@ function kept(candidates: readonly Candidate[], one: Candidate): readonly Candid
   const alike = candidates.filter(({ why }) => why === one.why);
   if (alike.length < TO_LISTEN) return [...candidates, one];
   const lightest = alike.reduce((least, other) => (other.weight < least.weight ? other : least));
-  return lightest.weight >= one.weight ? candidates : [...candidates.filter((other) => other !== lightest), one];
+  return lightest.weight >= one.weight
+    ? candidates
+    : [...candidates.filter((other) => other !== lightest), one];
 }
 
 /** New cut-offs first, the worst of all; then one of each kind of difference in turn. */

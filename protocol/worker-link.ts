@@ -12,8 +12,7 @@ import { agentTestJob, agentTestResult } from './agent-test.ts';
 import { analysisJob } from './analysis-job.ts';
 import { callPlan } from './call-plan.ts';
 import { participantChange, participantConnection } from './participants.ts';
-import { rehearsedCall } from './rehearsal.ts';
-import { replaySettings } from './replay.ts';
+import { RUN_AGAIN_REQUESTS } from './run-again.ts';
 import { participantMode } from './session-events.ts';
 import {
   analysisResult,
@@ -384,12 +383,7 @@ export const controlMessage = z.discriminatedUnion('type', [
     participant_id: z.string(),
     change: participantChange,
   }),
-  /** Replay an ended call from its flight log; answered with a `ReplayOutcome`, by any worker. */
-  z.object({ type: z.literal('replay'), request_id: z.string(), log: z.string(), settings: replaySettings }),
-  /** Judge the pauses of calls from their flight logs; answered with a `PauseTally`, by any worker. */
-  z.object({ type: z.literal('judge_pauses'), request_id: z.string(), logs: z.array(z.string()) }),
-  /** Run ended calls again under a draft; answered with `rehearsedOutcomes`, by any worker. */
-  z.object({ type: z.literal('rehearse'), request_id: z.string(), calls: z.array(rehearsedCall) }),
+  ...RUN_AGAIN_REQUESTS,
   /** Suggest a new agent; answered with a `SuggestionOutcome`, by any worker. */
   z.object({ type: z.literal('suggest_agent'), request_id: z.string(), request: suggestionRequest }),
   /**

@@ -35,6 +35,7 @@ const ANSWERS = {
   ReadToolServer: 'post /v1/agent/tool-servers/{tool_server_id}/refresh',
   Recording: 'get /v1/agent/sessions/{session_id}/recording',
   Refusals: 'get /v1/agent/refusals',
+  Rehearsal: 'get /v1/agent/agents/{agent_id}/rehearsals/{rehearsal_id}',
   ReplayedCall: 'post /v1/agent/sessions/{session_id}/replay',
   SessionDetail: 'get /v1/agent/sessions/{session_id}',
   SessionList: 'get /v1/agent/sessions',

@@ -81,7 +81,10 @@ describe('the result of a rehearsal', () => {
     ]);
     expect(to_listen[0]).toMatchObject({ why: 'cut_off', second: 5 });
     expect(to_listen.map(({ session_id }) => session_id)).toEqual(expect.arrayContaining(['sold', 'keyed']));
-    expect(to_listen.find(({ session_id }) => session_id === 'sold')).toMatchObject({ why: 'transfer', second: 12.3 });
+    expect(to_listen.find(({ session_id }) => session_id === 'sold')).toMatchObject({
+      why: 'transfer',
+      second: 12.3,
+    });
     expect(new Set(to_listen.map(({ session_id }) => session_id)).size).toBe(10);
   });
 });

@@ -58,8 +58,14 @@ export function errorOf(calls: readonly RehearsedTwice[]): RehearsalError {
   const share = (some: number, all: number) => (all === 0 ? 0 : some / all);
   return {
     calls: calls.length,
-    predictedShare: share(total(({ predictedAtMs }) => (predictedAtMs === null ? 0 : 1)), calls.length),
-    actualShare: share(total(({ actualAtMs }) => (actualAtMs === null ? 0 : 1)), calls.length),
+    predictedShare: share(
+      total(({ predictedAtMs }) => (predictedAtMs === null ? 0 : 1)),
+      calls.length,
+    ),
+    actualShare: share(
+      total(({ actualAtMs }) => (actualAtMs === null ? 0 : 1)),
+      calls.length,
+    ),
     wronglyShare: share(wrongly.length, calls.length),
     sameMomentShare: share(both.filter(isSameMoment).length, both.length),
     sameKindShare: share(
@@ -67,18 +73,49 @@ export function errorOf(calls: readonly RehearsedTwice[]): RehearsalError {
       both.length,
     ),
     sameCutOffs: {
-      predicted: 100 * share(total(({ same }) => same.predictedCutOffs), samePauses),
-      actual: 100 * share(total(({ same }) => same.actualCutOffs), samePauses),
+      predicted:
+        100 *
+        share(
+          total(({ same }) => same.predictedCutOffs),
+          samePauses,
+        ),
+      actual:
+        100 *
+        share(
+          total(({ same }) => same.actualCutOffs),
+          samePauses,
+        ),
     },
-    unknownCutOffs: 100 * share(total(({ same }) => same.unknown), samePauses),
+    unknownCutOffs:
+      100 *
+      share(
+        total(({ same }) => same.unknown),
+        samePauses,
+      ),
     allCutOffs: {
-      predicted: 100 * share(total(({ predicted }) => predicted.pauses.would_cut_off), judged),
-      actual: 100 * share(total(({ actual }) => actual.cutOffs), total(({ actual }) => actual.judged)),
+      predicted:
+        100 *
+        share(
+          total(({ predicted }) => predicted.pauses.would_cut_off),
+          judged,
+        ),
+      actual:
+        100 *
+        share(
+          total(({ actual }) => actual.cutOffs),
+          total(({ actual }) => actual.judged),
+        ),
     },
     samePauseShare: share(samePauses, judged),
     savedMs: {
-      predicted: share(total(({ same }) => same.predictedSavedMs), taken),
-      actual: share(total(({ same }) => same.actualSavedMs), taken),
+      predicted: share(
+        total(({ same }) => same.predictedSavedMs),
+        taken,
+      ),
+      actual: share(
+        total(({ same }) => same.actualSavedMs),
+        taken,
+      ),
     },
   };
 }
@@ -109,7 +146,10 @@ export function tallyOf(calls: readonly RehearsedTwice[]): RehearsalTally {
 }
 
 /** The interval of the share of calls that differ, as a rehearsal shows it. */
-export function intervalOf(calls: readonly RehearsedTwice[]): { readonly low: number; readonly high: number } {
+export function intervalOf(calls: readonly RehearsedTwice[]): {
+  readonly low: number;
+  readonly high: number;
+} {
   const { low, high } = resultOf(tallyOf(calls)).all.differing_share;
   return { low: low ?? 0, high: high ?? 1 };
 }

@@ -1,6 +1,6 @@
 /**
- * One seed's call under its own settings, rehearsed under a draft, and then really run under that draft in the
- * same environment: what the rehearsal says against what happens.
+ * One seed's call under its own settings, rehearsed under a draft, and then really run under that draft in
+ * the same environment: what the rehearsal says against what happens.
  */
 import type { RehearsedChanges, RunOutcome } from '#protocol/rehearsal.ts';
 import { draftSettings } from '#runtime/replay/rehearsal/draft-settings.ts';
@@ -102,7 +102,7 @@ function cutOffsOf(log: ReadFlightLog): RehearsedTwice['actual'] {
   return { judged, cutOffs: cut_off };
 }
 
-/** Pauses are the same if the caller stopped at the same moment and the call under the draft judges them, too. */
+/** Pauses are the same if the caller stopped at the same moment and both calls judge them. */
 function samePauses(own: ReadFlightLog, really: ReadFlightLog, changes: RehearsedChanges): SamePauses {
   const { compared: predicted } = comparePauses(own, draftSettings(own.header.config, changes));
   const actual = new Map(comparePauses(really, {}).compared.map((pause) => [pause.endMs, pause.was]));

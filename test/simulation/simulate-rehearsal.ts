@@ -5,7 +5,14 @@
  */
 import { parseArgs } from 'node:util';
 import { isMainThread } from 'node:worker_threads';
-import { BOUNDS, beyondBounds, errorOf, intervalOf, type RehearsalError, tallyOf } from './rehearsal-error.ts';
+import {
+  BOUNDS,
+  beyondBounds,
+  errorOf,
+  intervalOf,
+  type RehearsalError,
+  tallyOf,
+} from './rehearsal-error.ts';
 import { DRAFTS, type RehearsedTwice, rehearseTwice } from './rehearse-twice.ts';
 import { type Batch, runBatches, serveBatches } from './run-batches.ts';
 
@@ -65,8 +72,8 @@ function printError(name: string, error: RehearsalError): void {
     `${name.padEnd(16)} ${error.calls} calls: differ ${percent(error.predictedShare)}, really ` +
       `${percent(error.actualShare)}; said wrongly of ${percent(error.wronglyShare)}; same moment ` +
       `${percent(error.sameMomentShare)}, same kind ${percent(error.sameKindShare)}; in the ` +
-      `${percent(error.samePauseShare)} of pauses that both have: cut off of 100 ${both(error.sameCutOffs)} (and ` +
-      `${error.unknownCutOffs.toFixed(1)} unknown), saved ` +
+      `${percent(error.samePauseShare)} of pauses that both have: cut off of 100 ` +
+      `${both(error.sameCutOffs)} (and ${error.unknownCutOffs.toFixed(1)} unknown), saved ` +
       `in a turn ${both(error.savedMs)} ms; of 100 of all pauses cut off ${both(error.allCutOffs)}`,
   );
 }
@@ -78,8 +85,8 @@ function printCost(calls: readonly RehearsedTwice[]): void {
   const peak = process.resourceUsage().maxRSS / 1_024;
   console.log(
     `rehearsing took ${(tookMs / calls.length).toFixed(1)} ms of a core for a call, ` +
-      `${(tookMs / 1_000).toFixed(1)} s for all; ${(bytes / 1_048_576).toFixed(0)} MiB of logs; kept between ` +
-      `calls: ${(kept / 1_024).toFixed(1)} KiB; peak of this process with its threads ${peak.toFixed(0)} MiB`,
+      `${(tookMs / 1_000).toFixed(1)} s for all; ${(bytes / 1_048_576).toFixed(0)} MiB of logs; kept ` +
+      `between calls: ${(kept / 1_024).toFixed(1)} KiB; peak with all threads ${peak.toFixed(0)} MiB`,
   );
 }
 

@@ -16,12 +16,10 @@ const DEFAULT_CALLS = 1_000;
 const DEFAULT_DAYS = 30;
 
 const agentPath = z.object({ agent_id: z.string() });
-const rehearsalBody = z
-  .strictObject({
-    calls: z.number().int().min(1).max(LIMITS.rehearsedCalls).default(DEFAULT_CALLS),
-    days: z.number().int().min(1).max(LIMITS.rehearsalDays).default(DEFAULT_DAYS),
-  })
-  .optional();
+const rehearsalBody = z.strictObject({
+  calls: z.number().int().min(1).max(LIMITS.rehearsedCalls).default(DEFAULT_CALLS),
+  days: z.number().int().min(1).max(LIMITS.rehearsalDays).default(DEFAULT_DAYS),
+});
 
 /** Registers the routes. */
 export function registerRehearsalRoutes(app: ApiServer, context: Context): void {
@@ -30,7 +28,6 @@ export function registerRehearsalRoutes(app: ApiServer, context: Context): void 
   app.post(
     '/v1/agent/agents/:agent_id/rehearsals',
     {
-      config: { bodyOptional: true },
       schema: {
         tags,
         headers: keyedHeaders,
@@ -42,11 +39,10 @@ export function registerRehearsalRoutes(app: ApiServer, context: Context): void 
     async (request, reply) => {
       const caller = callerOf(request);
       const { agent_id: agentId } = request.params;
-      const wanted = request.body ?? { calls: DEFAULT_CALLS, days: DEFAULT_DAYS };
       const rehearsal = await makeOnce(context, request, {
         make: (id) =>
           runningCallsAgain(context, caller, 'rehearsals', () =>
-            startRehearsal(context, { teamId: caller.teamId, agentId, id }, wanted),
+            startRehearsal(context, { teamId: caller.teamId, agentId, id }, request.body),
           ),
         find: (id) => findRehearsal(context, agentId, id),
       });

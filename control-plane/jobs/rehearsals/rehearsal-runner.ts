@@ -1,7 +1,7 @@
 /**
- * Runs rehearsals in the background, a group of calls of each in turn. A rehearsal belongs to one process at a
- * time (a lease in the store); sums and position are stored together after each group, so that after a crash
- * the next process goes on from there and counts no call twice.
+ * Runs rehearsals in the background, a group of calls of each in turn. A rehearsal belongs to one process at
+ * a time (a lease in the store); sums and position are stored together after each group, so that after a
+ * crash the next process goes on from there and counts no call twice.
  */
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, now } from '../../platform/context.ts';

@@ -82,41 +82,84 @@ export async function rehearseGroup(
 async function readGroup(context: Context, rehearsal: RehearsalDocument): Promise<Group> {
   const query = { cursor: rehearsal.cursor ?? undefined, page_size: PAGE_SIZE, include_total: false };
   const page = await findSessionPage(context, { filter: callsOf(rehearsal), query, without: WITHOUT });
-  const drawn = page.rows.filter((session) => isDrawn(session, rehearsal));
-  const configs = await configsOf(context, drawn);
-  const draft = JSON.parse(rehearsal.draft) as AgentConfig;
-  const hourOf = hoursIn(rehearsal.timezone);
-  const facts = new Map<string, CallFacts>();
-  const calls: RehearsedCall[] = [];
-  const counts = { lookedAt: 0, withoutLog: 0, earlier: 0 };
-  // After an attempt in vain they go one by one, so that a bad log is found.
-  const most = rehearsal.attempts > 0 ? 1 : PAGE_SIZE;
-  let bytes = 0;
-  let last: SessionDocument | null = null;
+  const drawn = new Set(page.rows.filter((session) => isDrawn(session, rehearsal)));
+  const configs = await configsOf(context, [...drawn]);
+  const changesOf = changesUnder(JSON.parse(rehearsal.draft) as AgentConfig, configs);
+  const group = new GroupInMaking(rehearsal);
   for (const session of page.rows) {
-    if (drawn.includes(session)) {
-      const ran = configs.get(session.version_id);
-      const log = ran ? await readWholeFlightLog(context, session, LIMITS.replayedLogBytes) : null;
-      const size = log?.byteLength ?? 0;
-      if (calls.length > 0 && size > 0 && (bytes + size > BYTES_AT_ONCE || calls.length >= most))
-        return { calls, facts, ...counts, last, isLast: false };
-      counts.lookedAt += 1;
-      if (session.version_id !== rehearsal.published_id) counts.earlier += 1;
-      if (!ran || !log || size === 0) counts.withoutLog += 1;
-      else {
-        bytes += size;
-        const changes = changesBetween(ran, draft, { isWeb: session.channel === 'web_voice' });
-        calls.push({ session_id: session._id, log: log.toString('utf8'), changes });
-        facts.set(session._id, factsOf(session, hourOf));
-      }
+    if (drawn.has(session)) {
+      const changes = changesOf(session);
+      const log = changes && (await logOf(context, session));
+      if (log && group.isFullFor(log)) return { ...group.read(), isLast: false };
+      group.add(session, changes && log ? { changes, log } : null);
     }
-    last = session;
+    group.last = session;
   }
-  return { calls, facts, ...counts, last, isLast: !page.has_more };
+  return { ...group.read(), isLast: !page.has_more };
+}
+
+/** Takes calls until they are enough for one message. */
+class GroupInMaking {
+  last: SessionDocument | null = null;
+  readonly #rehearsal: RehearsalDocument;
+  readonly #hourOf: (at: Date) => number;
+  readonly #calls: RehearsedCall[] = [];
+  readonly #facts = new Map<string, CallFacts>();
+  readonly #counts = { lookedAt: 0, withoutLog: 0, earlier: 0 };
+  #bytes = 0;
+
+  constructor(rehearsal: RehearsalDocument) {
+    this.#rehearsal = rehearsal;
+    this.#hourOf = hoursIn(rehearsal.timezone);
+  }
+
+  /** After an attempt in vain calls go one by one, so that a bad log is found. */
+  isFullFor({ byteLength }: Buffer): boolean {
+    if (this.#calls.length === 0) return false;
+    return this.#bytes + byteLength > BYTES_AT_ONCE || this.#rehearsal.attempts > 0;
+  }
+
+  add(
+    session: SessionDocument,
+    run: { readonly changes: RehearsedCall['changes']; readonly log: Buffer } | null,
+  ): void {
+    this.#counts.lookedAt += 1;
+    if (session.version_id !== this.#rehearsal.published_id) this.#counts.earlier += 1;
+    if (!run) {
+      this.#counts.withoutLog += 1;
+      return;
+    }
+    this.#bytes += run.log.byteLength;
+    this.#calls.push({ session_id: session._id, log: run.log.toString('utf8'), changes: run.changes });
+    this.#facts.set(session._id, factsOf(session, this.#hourOf));
+  }
+
+  read(): Omit<Group, 'isLast'> {
+    return { calls: this.#calls, facts: this.#facts, ...this.#counts, last: this.last };
+  }
+}
+
+async function logOf(context: Context, session: SessionDocument): Promise<Buffer | null> {
+  const log = await readWholeFlightLog(context, session, LIMITS.replayedLogBytes);
+  return log && log.byteLength > 0 ? log : null;
+}
+
+/** What the draft changes for a session; null if its version is gone. */
+function changesUnder(
+  draft: AgentConfig,
+  configs: ReadonlyMap<string, AgentConfig>,
+): (session: SessionDocument) => RehearsedCall['changes'] | null {
+  return ({ channel, version_id }) => {
+    const ran = configs.get(version_id);
+    return ran ? changesBetween(ran, draft, { isWeb: channel === 'web_voice' }) : null;
+  };
 }
 
 /** The same calls are drawn however often a group is read. */
-function isDrawn({ _id }: SessionDocument, { _id: id, calls_found, calls_wanted }: RehearsalDocument): boolean {
+function isDrawn(
+  { _id }: SessionDocument,
+  { _id: id, calls_found, calls_wanted }: RehearsalDocument,
+): boolean {
   if (calls_wanted >= calls_found) return true;
   const drawn = createHash('sha256').update(`${id}/${_id}`).digest().readUInt32BE() / 2 ** 32;
   return drawn < calls_wanted / calls_found;

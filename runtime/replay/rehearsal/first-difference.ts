@@ -1,4 +1,4 @@
-/** Where a call under other settings leaves the recorded one, and what the caller would have noticed there. */
+/** Where a call under other settings leaves the recorded one, and what the caller would notice there. */
 import type { ActionCounts, DifferenceKind } from '#protocol/rehearsal.ts';
 import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../../turn/machine/turn-config.ts';

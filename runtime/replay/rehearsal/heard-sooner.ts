@@ -3,7 +3,11 @@
  * voice is long enough once, at the length that it is asked for; this is the only fact of the caller that
  * depends on a setting. The time of another length follows from start, end and length of the voice.
  */
-import { INTERRUPTION_VOICE_MS, type TurnConfig, WORDLESS_INTERRUPTION_MS } from '../../turn/machine/turn-config.ts';
+import {
+  INTERRUPTION_VOICE_MS,
+  type TurnConfig,
+  WORDLESS_INTERRUPTION_MS,
+} from '../../turn/machine/turn-config.ts';
 import type { TurnInput } from '../../turn/machine/turn-inputs.ts';
 
 type Sensitivity = TurnConfig['sensitivity'];

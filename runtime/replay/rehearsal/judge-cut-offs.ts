@@ -1,6 +1,6 @@
 /**
- * Pauses of a call under other settings: callers cut off or spared, and time saved. Each is judged alone, from
- * the state of the real call, so that pauses after the first difference count, too.
+ * Pauses of a call under other settings: callers cut off or spared, and time saved. Each is judged alone,
+ * from the state of the real call, so that pauses after the first difference count, too.
  */
 import type { CallPauses } from '#protocol/rehearsal.ts';
 import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
@@ -23,8 +23,8 @@ export interface ComparedPause {
   readonly was: PauseEnd;
   readonly wouldBe: PauseEnd;
   /**
-   * The caller spoke when the turn would only just be taken, but had heard the agent before: whether they would
-   * have gone on by themselves is not known.
+   * The caller spoke when the turn would only just be taken, but had heard the agent before: whether they
+   * would have gone on by themselves is not known.
    */
   readonly isUnknown: boolean;
 }
@@ -57,7 +57,9 @@ export function judgeCutOffs(log: ReadFlightLog, changes: Partial<TurnConfig>): 
   const isCaused = ({ was, wouldBe }: ComparedPause) => wouldBe.isCutOff && !was.isCutOff;
   const first = compared.find(isCaused);
   const saved = compared.flatMap(({ was, wouldBe }) =>
-    was.takenAfterMs !== null && wouldBe.takenAfterMs !== null ? [was.takenAfterMs - wouldBe.takenAfterMs] : [],
+    was.takenAfterMs !== null && wouldBe.takenAfterMs !== null
+      ? [was.takenAfterMs - wouldBe.takenAfterMs]
+      : [],
   );
   return {
     all,

@@ -53,12 +53,7 @@ export class NoticedRun {
   #take(step: ReplayedStep): void {
     const decisions = step.effects.flatMap((effect) => (effect.do === 'explain' ? [effect.decision] : []));
     const isHoldLine = decisions.some(isHold);
-    if (isHoldLine) this.#counts.hold_lines += 1;
-    if (isHoldLine)
-      for (const effect of step.effects) if (effect.do === 'say') this.#holdLines.add(effect.replyId);
-    if (step.effects.some(({ do: what }) => what === 'clear') && decisions.some(isInterruption))
-      this.#counts.interruptions += 1;
-    if (step.input.type === 'digit.pressed') this.#counts.keys += 1;
+    this.#count(step, decisions);
     const isKeyed = isOfKeys(step, decisions);
     for (const effect of step.effects) {
       if (!isNoticeable(effect)) continue;
@@ -70,6 +65,16 @@ export class NoticedRun {
         text: textOf(effect),
       });
     }
+  }
+
+  #count({ input, effects }: ReplayedStep, decisions: readonly Decision[]): void {
+    if (decisions.some(isHold)) {
+      this.#counts.hold_lines += 1;
+      for (const effect of effects) if (effect.do === 'say') this.#holdLines.add(effect.replyId);
+    }
+    if (effects.some(({ do: what }) => what === 'clear') && decisions.some(isInterruption))
+      this.#counts.interruptions += 1;
+    if (input.type === 'digit.pressed') this.#counts.keys += 1;
   }
 
   #subjectOf(

@@ -18,7 +18,7 @@ import { type Compared, comparePart } from './first-difference.ts';
 import { judgeCutOffs } from './judge-cut-offs.ts';
 import type { Noticed } from './notice.ts';
 
-/** Runs a call again. A log of another version of the turn machine, or a damaged one, is named, not thrown. */
+/** Runs a call again. A log of another version of the turn machine, or a damaged one, is named. */
 export function rehearseCall(call: RehearsedCall): RehearsedOutcome {
   const { session_id } = call;
   if (isOfOtherVersion(call.log)) return { outcome: 'other_version', session_id };
@@ -71,7 +71,17 @@ function rehearseParts(
 
 const NO_ACTIONS: ActionCounts = { hold_lines: 0, interruptions: 0, keys: 0, transfers: 0 };
 const NO_PAUSES: CallPauses = {
-  ...{ all: 0, judged: 0, cut_off: 0, would_cut_off: 0, caused: 0, spared: 0, unknown: 0, saved_ms: 0, taken: 0 },
+  ...{
+    all: 0,
+    judged: 0,
+    cut_off: 0,
+    would_cut_off: 0,
+    caused: 0,
+    spared: 0,
+    unknown: 0,
+    saved_ms: 0,
+    taken: 0,
+  },
   first_caused_at_ms: null,
 };
 
@@ -79,7 +89,10 @@ function lengthOf({ inputs }: ReadFlightLog): number {
   return (inputs.at(-1)?.atMs ?? 0) - (inputs[0]?.atMs ?? 0);
 }
 
-function describe(part: ReadFlightLog, { kind, was, wouldBe }: NonNullable<Compared['difference']>): Difference {
+function describe(
+  part: ReadFlightLog,
+  { kind, was, wouldBe }: NonNullable<Compared['difference']>,
+): Difference {
   const moment = (of: Noticed | null) => of && { at_ms: wallMs(part, of.atMs), did: of.did };
   return { kind, was: moment(was), would_be: moment(wouldBe) };
 }

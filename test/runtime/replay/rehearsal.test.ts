@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rehearsedOutcomes, type RehearsedChanges, type RunOutcome } from '#protocol/rehearsal.ts';
+import { type RehearsedChanges, type RunOutcome, rehearsedOutcomes } from '#protocol/rehearsal.ts';
 import { rehearseCall } from '#runtime/replay/rehearsal/rehearse-call.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
@@ -93,7 +93,10 @@ describe('a call under a draft', () => {
   it('takes an interruption for which the caller’s voice had been too short', () => {
     const interrupted = logOf(
       (script) => {
-        script.after(1_000).say('what do you have today?').answer('We have bread, rolls and a lot of cake today.');
+        script
+          .after(1_000)
+          .say('what do you have today?')
+          .answer('We have bread, rolls and a lot of cake today.');
         script.after(300).take({ type: 'voice.started', speechStartMs: script.nowMs });
         script.after(400).take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 400 });
         script.after(2_000);

@@ -377,6 +377,76 @@ class Agents(Resource):
         )
         return self._transport.json(call, options)
 
+    def list_rehearsals(
+        self,
+        agent_id: str,
+        *,
+        cursor: str = OMITTED,
+        page: int = OMITTED,
+        page_size: int = OMITTED,
+        include_total: bool = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> Pages[api.AgentRehearsalPage, api.AgentRehearsalRow]:
+        """List rehearsals of an agent. Returns the agent's rehearsals, newest first, without their results;
+        the newest ten are kept. Any account key. 404 if the agent is missing or belongs to another team.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/agents/{}/rehearsals", agent_id),
+            query=given({
+                "cursor": cursor,
+                "page": page,
+                "page_size": page_size,
+                "include_total": include_total,
+            }),
+            is_repeatable=True,
+        )
+        return self._transport.pages(call, options, "rehearsals")
+
+    def create_rehearsal(
+        self,
+        agent_id: str,
+        *,
+        calls: int = OMITTED,
+        days: int = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentRehearsal:
+        """Rehearse an agent's draft on its latest calls. Starts to run the agent's ended calls of the last
+        days again under its draft, from their flight logs: which calls would go another way, and where.
+        Beyond the first difference of a call only single pauses are judged; a changed prompt, model,
+        voice, tool or knowledge is not judged, and `not_judged` names it. Changes and charges nothing. One
+        at once and 6 a minute for an account. Any account key. 404 if the agent is missing or belongs to
+        another team; 429. Poll the rehearsal for its progress and result.
+        """
+        call = Call(
+            "POST",
+            route("/v1/agent/agents/{}/rehearsals", agent_id),
+            body=given({
+                "calls": calls,
+                "days": days,
+            }),
+            takes_key=True,
+        )
+        return self._transport.json(call, options)
+
+    def get_rehearsal(
+        self,
+        agent_id: str,
+        rehearsal_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentRehearsal:
+        """Get a rehearsal. Returns how far the rehearsal is and what it has found so far, with 95 %
+        intervals. Any account key. 404 if the agent or the rehearsal is missing or belongs to another
+        team.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/agents/{}/rehearsals/{}", agent_id, rehearsal_id),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
     def list_test_batches(
         self,
         agent_id: str,

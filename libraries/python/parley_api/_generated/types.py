@@ -1906,6 +1906,181 @@ class AgentLimits(TypedDict):
     """Most calls of the agent at once; null for no limit. Further ones are refused with 429"""
 
 
+class AgentRehearsalLeftOut(TypedDict):
+    no_log: int
+    """Calls without a whole flight log, or with one that is too long."""
+    other_version: int
+    """Calls recorded by another version of the turn machine."""
+    unreadable: int
+    """Calls with a damaged flight log, or that no worker could run."""
+
+
+class AgentRehearsalResultAllDifferingShare(TypedDict):
+    value: float
+    """The estimate."""
+    low: Union[float, None]
+    """Lower end of its 95 % interval; null with too few calls."""
+    high: Union[float, None]
+    """Upper end of its 95 % interval; null with too few calls."""
+
+
+class AgentRehearsalResultAllCutOffs(TypedDict):
+    was: int
+    """Pauses in which the caller was cut off."""
+    would_be: int
+    """The same under the draft, as far as that is known."""
+    caused: int
+    """Pauses in which the caller would newly be cut off."""
+    spared: int
+    """Pauses in which the caller would no longer be cut off."""
+    unknown: int
+    """Pauses that may be further cut-offs under a slower draft."""
+    caused_share: AgentRehearsalResultAllDifferingShare
+    """New cut-offs in the judged pauses."""
+    spared_share: AgentRehearsalResultAllDifferingShare
+    """Spared cut-offs in the judged pauses."""
+
+
+class AgentRehearsalResultAllWaiting(TypedDict):
+    saved_total_ms: float
+    """Of all turns together, in milliseconds."""
+    saved_ms_per_turn: AgentRehearsalResultAllDifferingShare
+    """Of one turn, in milliseconds."""
+    saved_ms_per_call: AgentRehearsalResultAllDifferingShare
+    """Of one call, in milliseconds."""
+
+
+class AgentRehearsalResultAllHoldLines(TypedDict):
+    was: int
+    """How many there were."""
+    would_be: int
+    """How many there would have been."""
+    change: AgentRehearsalResultAllDifferingShare
+    """More of them in a call, on average."""
+
+
+class AgentRehearsalResultAll(TypedDict):
+    calls: int
+    """Calls rehearsed."""
+    differing: int
+    """Calls that would have gone another way."""
+    differing_share: AgentRehearsalResultAllDifferingShare
+    """Share of the calls that would have gone another way."""
+    first_differences: Dict[str, int]
+    """Of these calls, how many differ first in what."""
+    judged_share: float
+    """Share of a call before its first difference, on average."""
+    pauses: int
+    """Pauses of callers."""
+    judged_pauses: int
+    """Pauses that could be judged; the others were made while the agent spoke."""
+    cut_offs: AgentRehearsalResultAllCutOffs
+    """Pauses in which the caller goes on within 1.5 s after the agent has taken the turn."""
+    waiting: AgentRehearsalResultAllWaiting
+    """Time by which turns would have been taken sooner; negative: later."""
+    hold_lines: AgentRehearsalResultAllHoldLines
+    """Hold lines up to and with the first difference."""
+    interruptions: AgentRehearsalResultAllHoldLines
+    """Interruptions by the caller, counted in the same way."""
+    keys: AgentRehearsalResultAllHoldLines
+    """Keys pressed, counted in the same way."""
+    transfers: AgentRehearsalResultAllHoldLines
+    """Transfers, counted in the same way."""
+
+
+class AgentRehearsalResultByHour(TypedDict):
+    calls: int
+    """Calls rehearsed."""
+    differing: int
+    """Calls that would have gone another way."""
+    differing_share: AgentRehearsalResultAllDifferingShare
+    """Share of the calls that would have gone another way."""
+    first_differences: Dict[str, int]
+    """Of these calls, how many differ first in what."""
+    judged_share: float
+    """Share of a call before its first difference, on average."""
+    pauses: int
+    """Pauses of callers."""
+    judged_pauses: int
+    """Pauses that could be judged; the others were made while the agent spoke."""
+    cut_offs: AgentRehearsalResultAllCutOffs
+    """Pauses in which the caller goes on within 1.5 s after the agent has taken the turn."""
+    waiting: AgentRehearsalResultAllWaiting
+    """Time by which turns would have been taken sooner; negative: later."""
+    hold_lines: AgentRehearsalResultAllHoldLines
+    """Hold lines up to and with the first difference."""
+    interruptions: AgentRehearsalResultAllHoldLines
+    """Interruptions by the caller, counted in the same way."""
+    keys: AgentRehearsalResultAllHoldLines
+    """Keys pressed, counted in the same way."""
+    transfers: AgentRehearsalResultAllHoldLines
+    """Transfers, counted in the same way."""
+    name: str
+    """Hour of the day, language or number."""
+
+
+AgentRehearsalResultToListenWhy = Literal["cut_off", "reply_earlier", "reply_later", "interruption_taken", "interruption_not_taken", "hold_line", "key", "transfer", "hang_up", "other"]
+
+
+class AgentRehearsalResultToListen(TypedDict):
+    session_id: str
+    """Id of the session"""
+    why: AgentRehearsalResultToListenWhy
+    """What happens first there; `cut_off`: the caller would newly be cut off."""
+    at: str
+    """When that happens."""
+    second: Union[float, None]
+    """Since the start of the call; null if that is unknown."""
+
+
+class AgentRehearsalResult(TypedDict):
+    all: AgentRehearsalResultAll
+    """Figures over all rehearsed calls."""
+    by_hour: List[AgentRehearsalResultByHour]
+    """The same by hour of the day at which the call began, in `timezone`."""
+    by_language: List[AgentRehearsalResultByHour]
+    """The same by language of the agent."""
+    by_number: List[AgentRehearsalResultByHour]
+    """The same by number of the agent; `web`: calls from a web page."""
+    to_listen: List[AgentRehearsalResultToListen]
+    """Ten calls to listen to: new cut-offs first, then every kind of difference."""
+
+
+class AgentRehearsal(TypedDict):
+    rehearsal_id: str
+    """Id of the rehearsal."""
+    agent_id: str
+    """Id of the agent."""
+    status: Literal["running", "completed", "failed"]
+    """`completed` once every call was looked at; `failed`: see `error`."""
+    error: Union[str, None]
+    """Why it failed; null unless it has."""
+    config_hash: str
+    """Hash of the draft that is rehearsed."""
+    since: str
+    """Calls from this time on are rehearsed."""
+    calls_found: int
+    """Ended calls of these days."""
+    calls_wanted: int
+    """Calls to rehearse: all, or a sample of about so many."""
+    calls_looked_at: int
+    """Calls looked at so far, those left out included."""
+    left_out: AgentRehearsalLeftOut
+    """Calls that could not be rehearsed."""
+    calls_of_earlier_versions: int
+    """Calls looked at that ran a version that is not the published one."""
+    not_judged: List[str]
+    """What the draft changes against the published version and no rehearsal judges."""
+    timezone: str
+    """Time zone of the hours."""
+    result: AgentRehearsalResult
+    """What the rehearsal has found so far."""
+    created_at: str
+    """When it began."""
+    finished_at: Union[str, None]
+    """When it ended; null while it is running."""
+
+
 class AgentTestBatch(TypedDict):
     batch_id: str
     """Id of the batch of test runs"""
@@ -2248,6 +2423,52 @@ class WalletPackage(TypedDict):
 class AgentPage(TypedDict):
     agents: List[Agent]
     """Agents of this page, newest first"""
+    has_more: bool
+    """Whether more rows follow this page"""
+    next_cursor: Union[str, None]
+    """Value of `cursor` for the next page; null on the last page"""
+    total: Union[int, None]
+    """Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
+    up to 100,000
+    """
+
+
+class AgentRehearsalRow(TypedDict):
+    rehearsal_id: str
+    """Id of the rehearsal."""
+    agent_id: str
+    """Id of the agent."""
+    status: Literal["running", "completed", "failed"]
+    """`completed` once every call was looked at; `failed`: see `error`."""
+    error: Union[str, None]
+    """Why it failed; null unless it has."""
+    config_hash: str
+    """Hash of the draft that is rehearsed."""
+    since: str
+    """Calls from this time on are rehearsed."""
+    calls_found: int
+    """Ended calls of these days."""
+    calls_wanted: int
+    """Calls to rehearse: all, or a sample of about so many."""
+    calls_looked_at: int
+    """Calls looked at so far, those left out included."""
+    left_out: AgentRehearsalLeftOut
+    """Calls that could not be rehearsed."""
+    calls_of_earlier_versions: int
+    """Calls looked at that ran a version that is not the published one."""
+    not_judged: List[str]
+    """What the draft changes against the published version and no rehearsal judges."""
+    timezone: str
+    """Time zone of the hours."""
+    created_at: str
+    """When it began."""
+    finished_at: Union[str, None]
+    """When it ended; null while it is running."""
+
+
+class AgentRehearsalPage(TypedDict):
+    rehearsals: List[AgentRehearsalRow]
+    """The rehearsals of this page."""
     has_more: bool
     """Whether more rows follow this page"""
     next_cursor: Union[str, None]
@@ -3970,6 +4191,13 @@ class AgentPublishRequest(TypedDict, total=False):
     """Your title of the version; null without one"""
     version_description: Union[str, None]
     """Your description of the version; null without one"""
+
+
+class AgentCreateRehearsalRequest(TypedDict, total=False):
+    calls: int
+    """Calls to rehearse; a random sample if there are more."""
+    days: int
+    """Calls of so many days up to now."""
 
 
 class AgentRunTestsRequest(TypedDict, total=False):

@@ -211,6 +211,63 @@ export class Agents extends Resource {
   }
 
   /**
+   * List rehearsals of an agent. Returns the agent's rehearsals, newest first, without their results; the
+   * newest ten are kept. Any account key. 404 if the agent is missing or belongs to another team.
+   */
+  listRehearsals(
+    agentId: string,
+    query: Api.PageQuery = {},
+    options: RequestOptions = {},
+  ): List<Api.AgentRehearsalPage, Api.AgentRehearsalRow> {
+    const call: Call = {
+      method: 'GET',
+      path: route`/v1/agent/agents/${agentId}/rehearsals`,
+      query,
+      isRepeatable: true,
+    };
+    return this.transport.list(call, options, (page) => page.rehearsals);
+  }
+
+  /**
+   * Rehearse an agent's draft on its latest calls. Starts to run the agent's ended calls of the last days
+   * again under its draft, from their flight logs: which calls would go another way, and where. Beyond the
+   * first difference of a call only single pauses are judged; a changed prompt, model, voice, tool or
+   * knowledge is not judged, and `not_judged` names it. Changes and charges nothing. One at once and 6 a
+   * minute for an account. Any account key. 404 if the agent is missing or belongs to another team; 429.
+   * Poll the rehearsal for its progress and result.
+   */
+  createRehearsal(
+    agentId: string,
+    body: Api.AgentCreateRehearsalRequest = {},
+    options: RequestOptions = {},
+  ): Promise<Api.AgentRehearsal> {
+    const call: Call = {
+      method: 'POST',
+      path: route`/v1/agent/agents/${agentId}/rehearsals`,
+      body,
+      takesKey: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * Get a rehearsal. Returns how far the rehearsal is and what it has found so far, with 95 % intervals. Any
+   * account key. 404 if the agent or the rehearsal is missing or belongs to another team.
+   */
+  getRehearsal(
+    agentId: string,
+    rehearsalId: string,
+    options: RequestOptions = {},
+  ): Promise<Api.AgentRehearsal> {
+    const call: Call = {
+      method: 'GET',
+      path: route`/v1/agent/agents/${agentId}/rehearsals/${rehearsalId}`,
+      isRepeatable: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
    * List an agent's test batches. Lists the batches of test runs of the agent, newest first, with their
    * results so far. Any account key. Paged by cursor or by page; 400 for both at once. 404 for an unknown
    * agent.

@@ -2068,6 +2068,190 @@ export interface AgentLimits {
   concurrent_calls: number | null;
 }
 
+export interface AgentRehearsalLeftOut {
+  /** Calls without a whole flight log, or with one that is too long. */
+  no_log: number;
+  /** Calls recorded by another version of the turn machine. */
+  other_version: number;
+  /** Calls with a damaged flight log, or that no worker could run. */
+  unreadable: number;
+}
+
+export interface AgentRehearsalResultAllDifferingShare {
+  /** The estimate. */
+  value: number;
+  /** Lower end of its 95 % interval; null with too few calls. */
+  low: number | null;
+  /** Upper end of its 95 % interval; null with too few calls. */
+  high: number | null;
+}
+
+export interface AgentRehearsalResultAllCutOffs {
+  /** Pauses in which the caller was cut off. */
+  was: number;
+  /** The same under the draft, as far as that is known. */
+  would_be: number;
+  /** Pauses in which the caller would newly be cut off. */
+  caused: number;
+  /** Pauses in which the caller would no longer be cut off. */
+  spared: number;
+  /** Pauses that may be further cut-offs under a slower draft. */
+  unknown: number;
+  /** New cut-offs in the judged pauses. */
+  caused_share: AgentRehearsalResultAllDifferingShare;
+  /** Spared cut-offs in the judged pauses. */
+  spared_share: AgentRehearsalResultAllDifferingShare;
+}
+
+export interface AgentRehearsalResultAllWaiting {
+  /** Of all turns together, in milliseconds. */
+  saved_total_ms: number;
+  /** Of one turn, in milliseconds. */
+  saved_ms_per_turn: AgentRehearsalResultAllDifferingShare;
+  /** Of one call, in milliseconds. */
+  saved_ms_per_call: AgentRehearsalResultAllDifferingShare;
+}
+
+export interface AgentRehearsalResultAllHoldLines {
+  /** How many there were. */
+  was: number;
+  /** How many there would have been. */
+  would_be: number;
+  /** More of them in a call, on average. */
+  change: AgentRehearsalResultAllDifferingShare;
+}
+
+export interface AgentRehearsalResultAll {
+  /** Calls rehearsed. */
+  calls: number;
+  /** Calls that would have gone another way. */
+  differing: number;
+  /** Share of the calls that would have gone another way. */
+  differing_share: AgentRehearsalResultAllDifferingShare;
+  /** Of these calls, how many differ first in what. */
+  first_differences: Record<string, number>;
+  /** Share of a call before its first difference, on average. */
+  judged_share: number;
+  /** Pauses of callers. */
+  pauses: number;
+  /** Pauses that could be judged; the others were made while the agent spoke. */
+  judged_pauses: number;
+  /** Pauses in which the caller goes on within 1.5 s after the agent has taken the turn. */
+  cut_offs: AgentRehearsalResultAllCutOffs;
+  /** Time by which turns would have been taken sooner; negative: later. */
+  waiting: AgentRehearsalResultAllWaiting;
+  /** Hold lines up to and with the first difference. */
+  hold_lines: AgentRehearsalResultAllHoldLines;
+  /** Interruptions by the caller, counted in the same way. */
+  interruptions: AgentRehearsalResultAllHoldLines;
+  /** Keys pressed, counted in the same way. */
+  keys: AgentRehearsalResultAllHoldLines;
+  /** Transfers, counted in the same way. */
+  transfers: AgentRehearsalResultAllHoldLines;
+}
+
+export interface AgentRehearsalResultByHour {
+  /** Calls rehearsed. */
+  calls: number;
+  /** Calls that would have gone another way. */
+  differing: number;
+  /** Share of the calls that would have gone another way. */
+  differing_share: AgentRehearsalResultAllDifferingShare;
+  /** Of these calls, how many differ first in what. */
+  first_differences: Record<string, number>;
+  /** Share of a call before its first difference, on average. */
+  judged_share: number;
+  /** Pauses of callers. */
+  pauses: number;
+  /** Pauses that could be judged; the others were made while the agent spoke. */
+  judged_pauses: number;
+  /** Pauses in which the caller goes on within 1.5 s after the agent has taken the turn. */
+  cut_offs: AgentRehearsalResultAllCutOffs;
+  /** Time by which turns would have been taken sooner; negative: later. */
+  waiting: AgentRehearsalResultAllWaiting;
+  /** Hold lines up to and with the first difference. */
+  hold_lines: AgentRehearsalResultAllHoldLines;
+  /** Interruptions by the caller, counted in the same way. */
+  interruptions: AgentRehearsalResultAllHoldLines;
+  /** Keys pressed, counted in the same way. */
+  keys: AgentRehearsalResultAllHoldLines;
+  /** Transfers, counted in the same way. */
+  transfers: AgentRehearsalResultAllHoldLines;
+  /** Hour of the day, language or number. */
+  name: string;
+}
+
+export type AgentRehearsalResultToListenWhy =
+  | 'cut_off'
+  | 'reply_earlier'
+  | 'reply_later'
+  | 'interruption_taken'
+  | 'interruption_not_taken'
+  | 'hold_line'
+  | 'key'
+  | 'transfer'
+  | 'hang_up'
+  | 'other';
+
+export interface AgentRehearsalResultToListen {
+  /** Id of the session */
+  session_id: string;
+  /** What happens first there; `cut_off`: the caller would newly be cut off. */
+  why: AgentRehearsalResultToListenWhy;
+  /** When that happens. */
+  at: string;
+  /** Since the start of the call; null if that is unknown. */
+  second: number | null;
+}
+
+export interface AgentRehearsalResult {
+  /** Figures over all rehearsed calls. */
+  all: AgentRehearsalResultAll;
+  /** The same by hour of the day at which the call began, in `timezone`. */
+  by_hour: AgentRehearsalResultByHour[];
+  /** The same by language of the agent. */
+  by_language: AgentRehearsalResultByHour[];
+  /** The same by number of the agent; `web`: calls from a web page. */
+  by_number: AgentRehearsalResultByHour[];
+  /** Ten calls to listen to: new cut-offs first, then every kind of difference. */
+  to_listen: AgentRehearsalResultToListen[];
+}
+
+export interface AgentRehearsal {
+  /** Id of the rehearsal. */
+  rehearsal_id: string;
+  /** Id of the agent. */
+  agent_id: string;
+  /** `completed` once every call was looked at; `failed`: see `error`. */
+  status: 'running' | 'completed' | 'failed';
+  /** Why it failed; null unless it has. */
+  error: string | null;
+  /** Hash of the draft that is rehearsed. */
+  config_hash: string;
+  /** Calls from this time on are rehearsed. */
+  since: string;
+  /** Ended calls of these days. */
+  calls_found: number;
+  /** Calls to rehearse: all, or a sample of about so many. */
+  calls_wanted: number;
+  /** Calls looked at so far, those left out included. */
+  calls_looked_at: number;
+  /** Calls that could not be rehearsed. */
+  left_out: AgentRehearsalLeftOut;
+  /** Calls looked at that ran a version that is not the published one. */
+  calls_of_earlier_versions: number;
+  /** What the draft changes against the published version and no rehearsal judges. */
+  not_judged: string[];
+  /** Time zone of the hours. */
+  timezone: string;
+  /** What the rehearsal has found so far. */
+  result: AgentRehearsalResult;
+  /** When it began. */
+  created_at: string;
+  /** When it ended; null while it is running. */
+  finished_at: string | null;
+}
+
 export interface AgentTestBatch {
   /** Id of the batch of test runs */
   batch_id: string;
@@ -2420,6 +2604,53 @@ export interface WalletPackage {
 export interface AgentPage {
   /** Agents of this page, newest first */
   agents: Agent[];
+  /** Whether more rows follow this page */
+  has_more: boolean;
+  /** Value of `cursor` for the next page; null on the last page */
+  next_cursor: string | null;
+  /**
+   * Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
+   * up to 100,000
+   */
+  total: number | null;
+}
+
+export interface AgentRehearsalRow {
+  /** Id of the rehearsal. */
+  rehearsal_id: string;
+  /** Id of the agent. */
+  agent_id: string;
+  /** `completed` once every call was looked at; `failed`: see `error`. */
+  status: 'running' | 'completed' | 'failed';
+  /** Why it failed; null unless it has. */
+  error: string | null;
+  /** Hash of the draft that is rehearsed. */
+  config_hash: string;
+  /** Calls from this time on are rehearsed. */
+  since: string;
+  /** Ended calls of these days. */
+  calls_found: number;
+  /** Calls to rehearse: all, or a sample of about so many. */
+  calls_wanted: number;
+  /** Calls looked at so far, those left out included. */
+  calls_looked_at: number;
+  /** Calls that could not be rehearsed. */
+  left_out: AgentRehearsalLeftOut;
+  /** Calls looked at that ran a version that is not the published one. */
+  calls_of_earlier_versions: number;
+  /** What the draft changes against the published version and no rehearsal judges. */
+  not_judged: string[];
+  /** Time zone of the hours. */
+  timezone: string;
+  /** When it began. */
+  created_at: string;
+  /** When it ended; null while it is running. */
+  finished_at: string | null;
+}
+
+export interface AgentRehearsalPage {
+  /** The rehearsals of this page. */
+  rehearsals: AgentRehearsalRow[];
   /** Whether more rows follow this page */
   has_more: boolean;
   /** Value of `cursor` for the next page; null on the last page */
@@ -4246,6 +4477,13 @@ export interface AgentPublishRequest {
   version_title?: string | null | undefined;
   /** Your description of the version; null without one */
   version_description?: string | null | undefined;
+}
+
+export interface AgentCreateRehearsalRequest {
+  /** Calls to rehearse; a random sample if there are more. */
+  calls?: number | undefined;
+  /** Calls of so many days up to now. */
+  days?: number | undefined;
 }
 
 export interface AgentRunTestsRequest {

@@ -26,7 +26,10 @@ beforeEach(async () => {
 /** An ended call with this flight log, or without one. */
 async function endedCall(log: string | null): Promise<string> {
   await api.clock.advance(1);
-  const created = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } });
+  const created = await api.request('POST', '/v1/agent/sessions', {
+    key: user.key,
+    body: { agent_id: agentId },
+  });
   const id: string = created.body.session_id;
   await api.report(id, { type: 'joined', at: api.at() });
   if (log !== null) {
@@ -47,12 +50,12 @@ async function endedCall(log: string | null): Promise<string> {
 
 const logOf = async (seed: number) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
 const path = () => `/v1/agent/agents/${agentId}/rehearsals`;
-const start = (body?: object, key = user.key) => api.request('POST', path(), { key, ...(body && { body }) });
+const start = (body: object = {}, key = user.key) => api.request('POST', path(), { key, body });
 const change = (conversation: object) =>
   api.request('PATCH', `/v1/agent/agents/${agentId}/config`, { key: user.key, body: { conversation } });
 const pass = () => runRehearsals(api.context, 'test');
 
-async function rehearsed(body?: object) {
+async function rehearsed(body: object = {}) {
   const started = await start(body);
   expect(started.status, started.text).toBe(201);
   const read = async () =>
@@ -149,7 +152,7 @@ describe('a rehearsal of an agent', () => {
     expect(api.dispatch.rehearsed).toEqual([]);
   });
 
-  it('is refused while another one of the account is running, for more than the limits, and for others', async () => {
+  it('is refused while the account has another one, for more than the limits, and for others', async () => {
     expect((await start()).status).toBe(201);
     expect((await start()).body).toMatchObject({ reason: 'too_many_at_once' });
     expect((await start({ calls: 10_001 })).status).toBe(422);

@@ -18,6 +18,7 @@ import { changedSections, type EditorProps, type SetSection } from './draft.ts';
 import { PhoneTab } from './phone-tab.tsx';
 import { PromptTab } from './prompt-tab.tsx';
 import { PublishButton } from './publish-button.tsx';
+import { RehearseButton } from './rehearse-button.tsx';
 import { ToolsTab } from './tools-tab.tsx';
 import { TuningSection } from './tuning-section.tsx';
 import { UnreadPrompt } from './unread-prompt.tsx';
@@ -94,6 +95,7 @@ function Editor({ agent, saved }: { agent: Agent; saved: AgentConfig }) {
           >
             Save draft
           </Button>
+          <RehearseButton agent={agent} isDirty={changes !== null} />
           <PublishButton agent={agent} draft={saved} isDirty={changes !== null} />
         </>
       }

@@ -829,6 +829,356 @@ export type Refusals = {
   total: number | null;
 };
 
+/** Response of `GET /v1/agent/agents/{agent_id}/rehearsals/{rehearsal_id}`. */
+export type Rehearsal = {
+  rehearsal_id: string;
+  agent_id: string;
+  status: "running" | "completed" | "failed";
+  error: string | null;
+  config_hash: string;
+  since: string;
+  calls_found: number;
+  calls_wanted: number;
+  calls_looked_at: number;
+  left_out: {
+    no_log: number;
+    other_version: number;
+    unreadable: number;
+  };
+  calls_of_earlier_versions: number;
+  not_judged: string[];
+  timezone: string;
+  result: {
+    all: {
+      calls: number;
+      differing: number;
+      differing_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      first_differences: Record<string, number>;
+      judged_share: number;
+      pauses: number;
+      judged_pauses: number;
+      cut_offs: {
+        was: number;
+        would_be: number;
+        caused: number;
+        spared: number;
+        unknown: number;
+        caused_share: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+        spared_share: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      waiting: {
+        saved_total_ms: number;
+        saved_ms_per_turn: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+        saved_ms_per_call: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      hold_lines: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      interruptions: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      keys: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      transfers: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+    };
+    by_hour: {
+      calls: number;
+      differing: number;
+      differing_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      first_differences: Record<string, number>;
+      judged_share: number;
+      pauses: number;
+      judged_pauses: number;
+      cut_offs: {
+        was: number;
+        would_be: number;
+        caused: number;
+        spared: number;
+        unknown: number;
+        caused_share: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+        spared_share: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      waiting: {
+        saved_total_ms: number;
+        saved_ms_per_turn: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+        saved_ms_per_call: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      hold_lines: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      interruptions: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      keys: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      transfers: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      name: string;
+    }[];
+    by_language: {
+      calls: number;
+      differing: number;
+      differing_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      first_differences: Record<string, number>;
+      judged_share: number;
+      pauses: number;
+      judged_pauses: number;
+      cut_offs: {
+        was: number;
+        would_be: number;
+        caused: number;
+        spared: number;
+        unknown: number;
+        caused_share: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+        spared_share: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      waiting: {
+        saved_total_ms: number;
+        saved_ms_per_turn: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+        saved_ms_per_call: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      hold_lines: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      interruptions: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      keys: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      transfers: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      name: string;
+    }[];
+    by_number: {
+      calls: number;
+      differing: number;
+      differing_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      first_differences: Record<string, number>;
+      judged_share: number;
+      pauses: number;
+      judged_pauses: number;
+      cut_offs: {
+        was: number;
+        would_be: number;
+        caused: number;
+        spared: number;
+        unknown: number;
+        caused_share: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+        spared_share: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      waiting: {
+        saved_total_ms: number;
+        saved_ms_per_turn: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+        saved_ms_per_call: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      hold_lines: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      interruptions: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      keys: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      transfers: {
+        was: number;
+        would_be: number;
+        change: {
+          value: number;
+          low: number | null;
+          high: number | null;
+        };
+      };
+      name: string;
+    }[];
+    to_listen: {
+      session_id: string;
+      why: "cut_off" | "reply_earlier" | "reply_later" | "interruption_taken" | "interruption_not_taken" | "hold_line" | "key" | "transfer" | "hang_up" | "other";
+      at: string;
+      second: number | null;
+    }[];
+  };
+  created_at: string;
+  finished_at: string | null;
+};
+
 /** Response of `POST /v1/agent/sessions/{session_id}/replay`. */
 export type ReplayedCall = {
   divergence: {

@@ -1,0 +1,216 @@
+/** Rehearsing: runs the last calls again under the saved draft, and shows what would have been different. */
+import { Alert, Button, Modal, Progress, Stack, Table, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { call } from '../api/client.ts';
+import { useChange, useRead } from '../api/queries.ts';
+import type { Agent, Rehearsal } from '../api/types.ts';
+import { milliseconds, percent, seconds, words } from '../parts/format.ts';
+import { Loaded } from '../parts/states.tsx';
+import { DataTable } from '../parts/table.tsx';
+
+const REFRESH_MS = 1_000;
+
+type Figures = Rehearsal['result']['all'];
+type Estimate = Figures['differing_share'];
+
+export function RehearseButton({ agent, isDirty }: { agent: Agent; isDirty: boolean }) {
+  const [isOpen, dialog] = useDisclosure(false);
+  const [id, setId] = useState<string | null>(null);
+  const path = `/v1/agent/agents/${agent.agent_id}/rehearsals`;
+  const start = useChange(() => call<Rehearsal>('POST', path, {}), {
+    touches: [path],
+    onDone: ({ rehearsal_id }) => {
+      setId(rehearsal_id);
+      dialog.open();
+    },
+  });
+  return (
+    <>
+      <Button
+        variant="default"
+        disabled={isDirty}
+        title={isDirty ? 'Save the draft first' : undefined}
+        loading={start.isPending}
+        onClick={() => start.mutate()}
+      >
+        Rehearse…
+      </Button>
+      <Modal opened={isOpen} onClose={dialog.close} title={`Rehearsal of ${agent.name}`} size="xl" centered>
+        {id !== null && isOpen && <Result path={`${path}/${id}`} />}
+      </Modal>
+    </>
+  );
+}
+
+function Result({ path }: { path: string }) {
+  const rehearsal = useRead<Rehearsal>(path, {
+    refetchMs: (last) => (last === undefined || last.status === 'running' ? REFRESH_MS : false),
+  });
+  return (
+    <Loaded query={rehearsal}>
+      {(record) => (
+        <Stack>
+          <Text size="sm">
+            The calls of the last 30 days run again under the saved draft. Nothing changes and nothing is
+            charged.
+          </Text>
+          <Scope record={record} />
+          {record.result.all.calls > 0 && (
+            <>
+              <AllFigures all={record.result.all} />
+              <Groups label={`By hour (${record.timezone})`} groups={record.result.by_hour} />
+              <Groups label="By language" groups={record.result.by_language} />
+              <Groups label="By number" groups={record.result.by_number} />
+              <ToListen calls={record.result.to_listen} />
+            </>
+          )}
+          <Unknown />
+        </Stack>
+      )}
+    </Loaded>
+  );
+}
+
+/** How far it is, and what the figures leave out. */
+function Scope({ record }: { record: Rehearsal }) {
+  const { calls_looked_at, calls_wanted, left_out, not_judged, result, status } = record;
+  const missing = left_out.no_log + left_out.other_version + left_out.unreadable;
+  return (
+    <>
+      {status === 'running' && (
+        <Progress value={(100 * calls_looked_at) / Math.max(1, calls_wanted)} aria-label="Progress" />
+      )}
+      <Text size="sm" role="status">
+        {status === 'running' ? 'So far: ' : ''}
+        {result.all.calls} calls rehearsed, {missing} left out ({left_out.no_log} without a whole log,{' '}
+        {left_out.other_version} of another version, {left_out.unreadable} unreadable).
+      </Text>
+      {status === 'failed' && (
+        <Alert color="red" variant="outline" role="alert">
+          {record.error}
+        </Alert>
+      )}
+      {not_judged.length > 0 && (
+        <Alert color="yellow" variant="outline">
+          Not judged, although the draft changes it: {not_judged.join(', ')}. Calls may differ sooner than
+          this says.
+        </Alert>
+      )}
+    </>
+  );
+}
+
+function AllFigures({ all }: { all: Figures }) {
+  const { cut_offs, waiting } = all;
+  const actions = [
+    ['Hold lines', all.hold_lines],
+    ['Interruptions', all.interruptions],
+    ['Keys', all.keys],
+    ['Transfers', all.transfers],
+  ] as const;
+  return (
+    <DataTable label="Figures" heads={['Figure', 'Value', '95 % interval']}>
+      <Row name="Calls that would differ" value={all.differing} interval={shares(all.differing_share)} />
+      {Object.entries(all.first_differences)
+        .filter(([, calls]) => calls > 0)
+        .map(([kind, calls]) => (
+          <Row key={kind} name={`First: ${words(kind)}`} value={calls} interval="" />
+        ))}
+      <Row name="Callers newly cut off" value={cut_offs.caused} interval={shares(cut_offs.caused_share)} />
+      <Row name="Callers spared" value={cut_offs.spared} interval={shares(cut_offs.spared_share)} />
+      <Row name="Perhaps cut off: unknown" value={cut_offs.unknown} interval="" />
+      <Row
+        name="Waiting saved, in a turn"
+        value={times(waiting.saved_total_ms, seconds)}
+        interval={range(waiting.saved_ms_per_turn, (ms) => times(ms, milliseconds))}
+      />
+      {actions.map(([name, { was, would_be, change }]) => (
+        <Row
+          key={name}
+          name={`${name}, up to there`}
+          value={`${was} → ${would_be}`}
+          interval={range(change, (more) => `${more.toFixed(3)} in a call`)}
+        />
+      ))}
+    </DataTable>
+  );
+}
+
+function Row({ name, value, interval }: { name: string; value: string | number; interval: string }) {
+  return (
+    <Table.Tr>
+      <Table.Td>{name}</Table.Td>
+      <Table.Td className="tabular">{value}</Table.Td>
+      <Table.Td className="tabular">{interval}</Table.Td>
+    </Table.Tr>
+  );
+}
+
+function Groups({ label, groups }: { label: string; groups: Rehearsal['result']['by_hour'] }) {
+  if (groups.length < 2) return null;
+  return (
+    <DataTable label={label} heads={[label, 'Calls', 'Differ', 'Newly cut off', 'Saved in a turn']}>
+      {groups.map(({ name, calls, differing_share, cut_offs, waiting }) => (
+        <Table.Tr key={name}>
+          <Table.Td>{name}</Table.Td>
+          <Table.Td className="tabular">{calls}</Table.Td>
+          <Table.Td className="tabular">{shares(differing_share)}</Table.Td>
+          <Table.Td className="tabular">{shares(cut_offs.caused_share)}</Table.Td>
+          <Table.Td className="tabular">
+            {range(waiting.saved_ms_per_turn, (ms) => times(ms, milliseconds))}
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </DataTable>
+  );
+}
+
+function ToListen({ calls }: { calls: Rehearsal['result']['to_listen'] }) {
+  if (calls.length === 0) return null;
+  return (
+    <DataTable label="To listen to" heads={['To listen to', 'At', 'Call']}>
+      {calls.map(({ session_id, why, second }) => (
+        <Table.Tr key={session_id}>
+          <Table.Td>{words(why)}</Table.Td>
+          <Table.Td className="tabular">{second === null ? '–' : `${second.toFixed(1)} s`}</Table.Td>
+          <Table.Td>
+            <Link href={`/calls/${session_id}${second === null ? '' : `?t=${second.toFixed(1)}`}`}>
+              {session_id}
+            </Link>
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </DataTable>
+  );
+}
+
+function Unknown() {
+  return (
+    <div>
+      <Text size="sm" fw={500}>
+        It cannot know
+      </Text>
+      <ul className="plain-list">
+        <li>what happens beyond the first difference of a call: the facts there belong to another call</li>
+        <li>what another prompt, model, voice, tool or knowledge would have said</li>
+        <li>whether a caller who had heard the agent would have gone on by themselves</li>
+      </ul>
+    </div>
+  );
+}
+
+/** A time with its sign; negative: the agent would have answered later. */
+function times(ms: number, format: (ms: number) => string): string {
+  return `${ms < 0 ? '−' : ''}${format(Math.abs(ms))}`;
+}
+
+function shares(estimate: Estimate): string {
+  return range(estimate, percent);
+}
+
+function range({ value, low, high }: Estimate, format: (value: number) => string): string {
+  if (low === null || high === null) return format(value);
+  return `${format(value)} (${format(low)} to ${format(high)})`;
+}
