@@ -178,11 +178,11 @@ async function configsOf(
 }
 
 function factsOf(session: SessionDocument, hourOf: (at: Date) => number): CallFacts {
-  const { started_at: startedAt, direction, dialed_number, caller_number } = session;
-  const number = direction === 'inbound' ? dialed_number : caller_number;
+  const { started_at: startedAt, dialed_number } = session;
+  // In both directions the dialed number is the agent's, and the caller number the person's.
   return {
     hour: hourOf(startedAt ?? session.created_at),
-    number: session.channel === 'web_voice' ? null : (number ?? 'unknown'),
+    number: session.channel === 'web_voice' ? null : (dialed_number ?? 'unknown'),
     startedMs: startedAt?.getTime() ?? null,
   };
 }
