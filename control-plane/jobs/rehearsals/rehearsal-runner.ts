@@ -69,7 +69,11 @@ async function advance(context: Context, rehearsal: RehearsalDocument, runner: s
   }
   const { isLast, ...fields } = change;
   const end = isLast ? { ...ended(at), status: 'completed' as const } : {};
-  await rehearsals.updateOne(own, { $set: { ...fields, ...end, attempts: 0, advanced_at: now(context) } });
+  const { matchedCount } = await rehearsals.updateOne(own, {
+    $set: { ...fields, ...end, attempts: 0, advanced_at: now(context) },
+  });
+  // Deleted, taken by another process, or a call of it was erased: nothing was stored.
+  if (matchedCount === 0) return true;
   if (isLast) {
     const { calls_looked_at: calls, left_out: leftOut } = fields;
     context.logger.info({ rehearsalId: rehearsal._id, calls, leftOut }, 'rehearsal completed');

@@ -5,6 +5,7 @@
  */
 import { isE164 } from '#telephony/e164.ts';
 import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recording-store.ts';
+import { forgetCalls } from '../../jobs/rehearsals/forget-calls.ts';
 import type { Context } from '../../platform/context.ts';
 import { inBatches } from '../../platform/store/in-batches.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
@@ -84,6 +85,7 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
   await inBatches(context.clock, ids, (some) =>
     updateEverywhere(context, some, { $set: FORGOTTEN, ...OUTBOX_DONE }),
   );
+  await forgetCalls(context, teamId, ids);
   let total = NOTHING;
   for (let first = 0; first < ids.length; first += AT_ONCE)
     total = sum(total, await removeSessions(context, ids.slice(first, first + AT_ONCE)));

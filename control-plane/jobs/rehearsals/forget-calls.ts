@@ -1,0 +1,48 @@
+/** Removes what rehearsals store about single calls and about a time that is no longer kept. */
+import type { RehearsalTally } from '#protocol/rehearsal-tally.ts';
+import type { Context } from '../../platform/context.ts';
+import type { RehearsalDocument } from '../../platform/store/models/rehearsal-model.ts';
+
+type Stored = Pick<RehearsalDocument, '_id' | 'tally'>;
+
+/**
+ * Removes these calls from the calls to listen to of a team's rehearsals; they stay counted. The keys of the
+ * calls must be gone. A running rehearsal loses its lease, so that calls which a process has read before are
+ * not stored: it reads them again.
+ */
+export async function forgetCalls(
+  { models }: Pick<Context, 'models'>,
+  teamId: string,
+  sessionIds: readonly string[],
+): Promise<void> {
+  if (sessionIds.length === 0) return;
+  const gone = new Set(sessionIds);
+  const all = await models.rehearsals.find({ team_id: teamId }, { _id: 1 }).lean<Pick<Stored, '_id'>[]>();
+  for (const { _id } of all) {
+    let isDone = false;
+    while (!isDone) {
+      const stored = await models.rehearsals.findOne({ _id }, { tally: 1 }).lean<Stored>();
+      if (!stored) break;
+      const { matchedCount } = await models.rehearsals.updateOne(
+        { _id, tally: stored.tally },
+        { $set: { tally: without(stored.tally, gone), lease_by: null, lease_until: null } },
+      );
+      isDone = matchedCount > 0;
+    }
+  }
+}
+
+/** Deletes a team's rehearsals that began until then. */
+export async function removeRehearsals(
+  { models }: Pick<Context, 'models'>,
+  teamId: string,
+  until: Date,
+): Promise<void> {
+  await models.rehearsals.deleteMany({ team_id: teamId, created_at: { $lte: until } });
+}
+
+function without(stored: string, gone: ReadonlySet<string>): string {
+  const tally = JSON.parse(stored) as RehearsalTally;
+  const candidates = tally.candidates.filter(({ session_id }) => !gone.has(session_id));
+  return JSON.stringify({ ...tally, candidates });
+}
