@@ -168,6 +168,8 @@ const environmentSchema = z.object({
   ROOT_API_KEY: z.string().min(16, 'must have at least 16 characters').optional(),
   MASTER_KEY: masterKey.optional(),
   MASTER_KEY_OLD: commaList.pipe(z.array(masterKey)).prefault(''),
+  /** Which of the keys derived from the deployment key signs exported calls; those below stay published. */
+  CALL_SIGNING_KEY: z.coerce.number().int().min(1).max(100).default(1),
   MONGODB_URL: z
     .string()
     .regex(/^mongodb(\+srv)?:\/\//, 'must start with mongodb:// or mongodb+srv://')

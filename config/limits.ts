@@ -105,6 +105,12 @@ export const LIMITS = {
   rehearsalDays: 90,
   rehearsalsKept: 10,
   rehearsalNotJudged: 200,
+  /** our choice: a call in a file, which a worker does not see, but the process reads and encodes */
+  callFilesAtOnce: 2,
+  callFilesPerMinute: 20,
+  /** our choice: sound in such a file before compression; a browser opens the file as one text, base64 */
+  callFilePcmBytes: 256 * 1_048_576,
+  callFileRedactions: 1_000,
   testAgents: 100,
   testRunsPerBatch: 200,
   /** our choice: regular expressions of one test */

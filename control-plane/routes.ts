@@ -10,6 +10,7 @@ import { registerRoomRoutes } from './calls/livekit/room-routes.ts';
 import { registerPhoneCallRoutes } from './calls/outbound/phone-call-routes.ts';
 import { registerTransferRoutes } from './calls/outbound/transfer-routes.ts';
 import { registerTrunkLimitRoutes } from './calls/outbound/trunk-limit-routes.ts';
+import { registerCallFileRoutes } from './calls/recordings/call-file-routes.ts';
 import { registerFlightLogRoutes } from './calls/recordings/flight-log-routes.ts';
 import { registerRecordingRoutes } from './calls/recordings/recording-routes.ts';
 import { registerTuningRoutes } from './calls/recordings/tuning-routes.ts';
@@ -105,6 +106,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerEventRoutes(app, context);
   registerRecordingRoutes(app, context);
   registerFlightLogRoutes(app, context);
+  registerCallFileRoutes(app, context);
   registerTuningRoutes(app, context);
   registerAdmitRoutes(app, context);
   registerSignallingRoutes(app, context);

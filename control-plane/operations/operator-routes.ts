@@ -137,6 +137,7 @@ function registerUserKeyRoutes(app: ApiServer, context: Context): void {
       const { keyId, apiKey } = await createKey(context, userId, {
         name: request.body.name,
         expiresAt: expiryOf(request.body.expires_at),
+        mayExportCalls: request.body.may_export_calls === true,
       });
       return reply.code(201).send({ key_id: keyId, api_key: apiKey });
     },

@@ -51,7 +51,7 @@ export async function postStartingCredit(context: Context, userId: string, micro
 export async function createKey(
   context: Context,
   userId: string,
-  key: { readonly name: string; readonly expiresAt: Date | null },
+  key: { readonly name: string; readonly expiresAt: Date | null; readonly mayExportCalls?: boolean },
 ): Promise<{ keyId: string; apiKey: string }> {
   const apiKey = `pk_${randomBytes(24).toString('hex')}`;
   const keyId = newId();
@@ -63,6 +63,7 @@ export async function createKey(
     is_root: false,
     expires_at: key.expiresAt,
     created_at: now(context),
+    ...(key.mayExportCalls === true && { may_export_calls: true as const }),
   };
   await withinQuota(context, { kind: 'keys', owner: userId, id: keyId }, () =>
     context.models.keys.create(stored),

@@ -6,6 +6,10 @@ import type { KeyDocument } from '../../platform/store/models/key-model.ts';
 export const newKeyFields = {
   name: z.string().min(1).max(120),
   expires_at: z.iso.datetime({ offset: true }).nullable().default(null),
+  may_export_calls: z
+    .literal(true)
+    .optional()
+    .describe('The key may export calls to files; only a key that may do so itself can create it'),
 };
 
 /** Response to the creation of a key; the only time the key is returned. */
@@ -17,6 +21,7 @@ const keyRecord = z.object({
   name: z.string(),
   expires_at: z.string().nullable(),
   created_at: z.string(),
+  may_export_calls: z.literal(true).optional().describe('The key may export calls to files'),
 });
 
 /** A list of keys. */
@@ -30,6 +35,7 @@ export function toKeyList(keys: readonly KeyDocument[]): z.output<typeof keyList
       name: key.name,
       expires_at: key.expires_at?.toISOString() ?? null,
       created_at: key.created_at.toISOString(),
+      ...(key.may_export_calls === true && { may_export_calls: true as const }),
     })),
   };
 }

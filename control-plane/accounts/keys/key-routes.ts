@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';
-import { callerOf } from '../../platform/http/auth.ts';
+import { callerOf, requireExportRight } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { removeFromQuota } from '../limits/quotas.ts';
 import { createKey, listKeys } from './accounts.ts';
@@ -17,10 +17,13 @@ export function registerKeyRoutes(app: ApiServer, context: Context): void {
       schema: { tags: ['keys'], body: z.strictObject(newKeyFields), response: { 201: createdKey } },
     },
     async (request, reply) => {
-      const { name, expires_at } = request.body;
-      const { keyId, apiKey } = await createKey(context, callerOf(request).userId, {
+      const { name, expires_at, may_export_calls } = request.body;
+      const caller = callerOf(request);
+      if (may_export_calls) requireExportRight(caller);
+      const { keyId, apiKey } = await createKey(context, caller.userId, {
         name,
         expiresAt: expiryOf(expires_at),
+        mayExportCalls: may_export_calls === true,
       });
       return reply.code(201).send({ key_id: keyId, api_key: apiKey });
     },

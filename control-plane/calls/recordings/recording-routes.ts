@@ -152,7 +152,7 @@ function toRecording(
  * True after the call has ended while the worker is still uploading segments it has reported. A lost worker
  * has reported none, and another replica may hold the last minute.
  */
-function isAwaited(
+export function isAwaited(
   context: Context,
   { status, epoch, record_audio, started_at: startedAt, ended_at: endedAt, tracks }: SessionDocument,
   segments: readonly Segment[],

@@ -9,6 +9,7 @@ import { gunzip } from 'node:zlib';
 import { createSealer, SEALED_HEAD_BYTES, SealBroken, type Sealer } from '#base/sealer.ts';
 import { decodeFlac } from '#media/speech/audio/flac-decoder.ts';
 import { FLAC_HEAD_BYTES, flacFile } from '#media/speech/audio/flac-format.ts';
+import { wavHeader } from '#media/speech/audio/wav.ts';
 import { joinPieces } from '#protocol/join-pieces.ts';
 import type { ObjectAddress, PieceHead, Upload } from '#protocol/uploads.ts';
 import { type Context, newId } from '../../platform/context.ts';
@@ -111,6 +112,19 @@ export async function getSegment(
   if (segment.held) return decoded(flacFile([segment.held], segment), segment.samples);
   const file = await open(context, session, segment);
   return file && segment.packing === 'flac' ? decoded(file, segment.samples) : file;
+}
+
+/** Reads a segment as a file of FLAC or WAV; null if it no longer exists. */
+export async function getSegmentFile(
+  context: Parts,
+  session: Owner,
+  segment: ReadableSegment,
+): Promise<Buffer | null> {
+  if (segment.held) return flacFile([segment.held], segment);
+  const file = await open(context, session, segment);
+  return file && segment.packing === 'pcm'
+    ? Buffer.concat([wavHeader(segment.rateHz, file.length), file])
+    : file;
 }
 
 /** Decodes so many samples, in short turns: the event loop has other things to do. */

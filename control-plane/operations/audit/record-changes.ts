@@ -20,7 +20,10 @@ declare module 'fastify' {
     createdId: string | null;
   }
   interface FastifyContextConfig {
-    /** False for a route that changes nothing but the wallet, such as speech or a suggestion. */
+    /**
+     * False for a route that changes nothing but the wallet, such as speech or a suggestion. True for one
+     * about calls that takes data out.
+     */
     isAudited?: boolean;
   }
 }
@@ -45,9 +48,8 @@ function isChange(request: FastifyRequest): boolean {
     request.caller !== null &&
     route !== undefined &&
     !READS.has(request.method) &&
-    config.isAudited !== false &&
     !request.isRepetition &&
-    !NOT_CONFIGURATION.test(route)
+    (config.isAudited ?? !NOT_CONFIGURATION.test(route))
   );
 }
 

@@ -21,6 +21,8 @@ export interface Caller {
   readonly keyExpiresAt: Date | null;
   /** True for the operator's root key. */
   readonly isOperator: boolean;
+  /** The key may export calls to files. */
+  readonly mayExportCalls: boolean;
   readonly betaAccess: boolean;
   readonly phoneNumberLimit: number;
   readonly outboundEnabled: boolean;
@@ -88,6 +90,11 @@ export function requireBeta(context: Context, caller: Caller): void {
     throw fault('beta_required', { url: context.settings.SIGNUP_URL ?? `${context.publicAddress.url}/beta` });
 }
 
+/** Throws `call_export_refused` unless the key may export calls. */
+export function requireExportRight(caller: Caller): void {
+  if (!caller.mayExportCalls) throw fault('call_export_refused');
+}
+
 /**
  * Parses `Authorization: Bearer <token>`; null when missing or malformed. Laxer than RFC 6750 §2.1, because
  * an operator may choose a key with other characters.
@@ -124,6 +131,7 @@ export async function callerOfKey(context: Context, apiKey: string): Promise<Cal
     keyId: key._id,
     keyExpiresAt: key.expires_at,
     isOperator: key.is_root,
+    mayExportCalls: key.is_root || key.may_export_calls === true,
     betaAccess: user.beta_access,
     phoneNumberLimit: user.phone_number_limit,
     outboundEnabled: user.outbound_enabled,

@@ -112,6 +112,11 @@ const OTHER_ANSWERS: Readonly<
     types: ['application/x-ndjson'],
     example: '{"version":3}\n',
   },
+  'POST /v1/agent/sessions/:session_id/call-file': {
+    description: 'The file: one HTML page with everything inside',
+    types: ['text/html'],
+    example: '<!doctype html>…',
+  },
   'GET /v1/agent/sessions/:session_id/recording/:file': {
     description: 'The track of one speaker',
     types: ['audio/wav'],

@@ -39,6 +39,7 @@ interface InProgress {
   readonly tunings: Map<string, number>;
   readonly replays: Map<string, number>;
   readonly rehearsals: Map<string, number>;
+  readonly callFiles: Map<string, number>;
   /** Callers whose request already has its speech place. */
   readonly admitted: WeakSet<Pick<Caller, 'userId'>>;
 }
@@ -62,6 +63,7 @@ function inProgress({ ledger, clock, settings }: Parts): InProgress {
     tunings: new Map(),
     replays: new Map(),
     rehearsals: new Map(),
+    callFiles: new Map(),
     admitted: new WeakSet(),
   };
   all.set(ledger, known);
@@ -197,6 +199,24 @@ export async function runningCallsAgain<Answer>(
     what: `${what} in progress`,
   });
   return run().finally(leave);
+}
+
+/**
+ * Writes a call of an account to a file, using one of its places until it is written. Throws
+ * `too_many_at_once`, `too_many_a_minute`, and whatever `write` throws.
+ */
+export async function exportingCall<Answer>(
+  context: Parts,
+  { teamId }: Caller,
+  write: () => Promise<Answer>,
+): Promise<Answer> {
+  const { callFilesAtOnce: limit, callFilesPerMinute: aMinute } = LIMITS;
+  await requireRate(context, { key: `call-files:${teamId}`, limit: aMinute, what: 'exports of calls' });
+  const leave = takePlace(inProgress(context).callFiles, teamId, {
+    limit,
+    what: 'exports of calls in progress',
+  });
+  return write().finally(leave);
 }
 
 /** Throws `overdrawn` if the account is further below zero than the operator allows. */

@@ -108,7 +108,12 @@ const HEADER_START = /(?=\{"flight_log_version":)/;
  * (runtime/replay/machines). An incomplete last line, left by a lost worker, is dropped.
  */
 export function readFlightLog(chunks: readonly Uint8Array[]): readonly [ReadFlightLog, ...ReadFlightLog[]] {
-  const [first = '', ...others] = Buffer.concat(chunks).toString('utf8').split(HEADER_START);
+  return readFlightLogText(Buffer.concat(chunks).toString('utf8'));
+}
+
+/** As `readFlightLog`, from the whole text; also in browsers. */
+export function readFlightLogText(text: string): readonly [ReadFlightLog, ...ReadFlightLog[]] {
+  const [first = '', ...others] = text.split(HEADER_START);
   return [readPart(first), ...others.map(readPart)];
 }
 

@@ -12,6 +12,8 @@ export interface KeyDocument {
   is_root: boolean;
   expires_at: Date | null;
   created_at: Date;
+  /** It may export calls to files; absent otherwise. The root key may in any case. */
+  may_export_calls?: true;
 }
 
 /** True from the time on at which a key expires. */
@@ -30,6 +32,7 @@ export const defineKeys = modelOf<KeyDocument>('Key', () => {
       is_root: { type: Boolean, default: false },
       expires_at: { type: Date, default: null },
       created_at: { type: Date, required: true },
+      may_export_calls: { type: Boolean },
     },
     { collection: 'keys', versionKey: false },
   );

@@ -122,15 +122,12 @@ function finishedEvent(input: ToolFinished, toolName: string, toolSource: string
   };
 }
 
-/** A tool value for the data channel: at most 4 KB. */
+/** A tool value for the data channel: at most 4 KB. Also runs in browsers, which replay calls. */
 function eventText(text: string): [text: string, isCut: boolean] {
-  const bytes = Buffer.from(text);
+  const bytes = new TextEncoder().encode(text);
   if (bytes.byteLength <= LIMITS.toolEventBytes) return [text, false];
-  return [
-    bytes
-      .subarray(0, LIMITS.toolEventBytes)
-      .toString('utf8')
-      .replace(/(?<!\uFFFD)\uFFFD+$/, ''),
-    true,
-  ];
+  const start = new TextDecoder('utf-8', { ignoreBOM: true }).decode(
+    bytes.subarray(0, LIMITS.toolEventBytes),
+  );
+  return [start.replace(/(?<!\uFFFD)\uFFFD+$/, ''), true];
 }

@@ -1,0 +1,89 @@
+/**
+ * Export of an ended call to one signed HTML file, for keys that may do so; and the public keys with which
+ * such files are verified.
+ */
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { fault } from '#config/errors.ts';
+import { LIMITS } from '#config/limits.ts';
+import { KEYS_PATH } from '#protocol/call-file.ts';
+import type { Context } from '../../platform/context.ts';
+import { callerOf, requireExportRight } from '../../platform/http/auth.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import { exportingCall } from '../../platform/limits/request-places.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { isLive } from '../../platform/store/session-status.ts';
+import { findSession } from '../sessions/find-session.ts';
+import { callPage } from './call-page.ts';
+import { isAwaited } from './recording-routes.ts';
+import { listSegments } from './recording-store.ts';
+import { callKeys } from './signing-keys.ts';
+import { callFile, partsOf, type Redaction } from './write-call-file.ts';
+
+const REDACTION = /^(?:caller_audio|agent_audio|transcript|numbers|flight_log|item:[1-9][0-9]{0,4})$/;
+const REDACTABLE = 'caller_audio, agent_audio, transcript, numbers, flight_log or item:<number>';
+
+const exportBody = z.strictObject({
+  redact: z
+    .array(z.string().regex(REDACTION, `must be ${REDACTABLE}`))
+    .max(LIMITS.callFileRedactions)
+    .default([]),
+});
+
+/** Registers the routes. */
+export function registerCallFileRoutes(app: ApiServer, context: Context): void {
+  app.post(
+    '/v1/agent/sessions/:session_id/call-file',
+    {
+      config: { isAudited: true },
+      schema: { tags: ['sessions'], params: z.object({ session_id: z.string() }), body: exportBody },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      requireExportRight(caller);
+      const session = await findSession(context, caller.teamId, request.params.session_id);
+      await requireWhole(context, session);
+      const page = await callPage();
+      if (!page) throw fault('call_page_not_built');
+      const redactions = new Set(request.body.redact as Redaction[]);
+      await exportingCall(context, caller, async () => {
+        const call = { session, redactions, page };
+        const parts = await partsOf(context, call);
+        return sendWhole(reply, session._id, callFile(context, call, parts));
+      });
+      return reply;
+    },
+  );
+
+  app.get(KEYS_PATH, { config: { access: 'none', anyOrigin: true }, schema: { hide: true } }, async () =>
+    callKeys(context),
+  );
+}
+
+/** Throws unless the call is over, everything of it is stored, and none of it was erased. */
+async function requireWhole(context: Context, session: SessionDocument): Promise<void> {
+  if (isLive(session.status))
+    throw fault('conflict', { detail: 'The call is still running: export it once it has ended' });
+  if (!session.wrapped_key) throw fault('call_erased');
+  if (isAwaited(context, session, await listSegments(context, session._id)))
+    throw fault('conflict', {
+      detail: 'The last seconds of the recording are being stored: export the call in a moment',
+    });
+}
+
+/** Resolves when the answer has been sent, or its client is gone. */
+async function sendWhole(
+  reply: FastifyReply,
+  sessionId: string,
+  text: AsyncGenerator<string>,
+): Promise<void> {
+  const isClosed = once(reply.raw, 'close');
+  reply
+    .type('text/html; charset=utf-8')
+    .header('Content-Disposition', `attachment; filename="call-${sessionId}.html"`)
+    .header('Cache-Control', 'private, no-store')
+    .send(Readable.from(text, { objectMode: false }));
+  await isClosed;
+}

@@ -1,0 +1,192 @@
+/**
+ * Writes an ended call to one HTML file, part by part: no more than one object of its recording is in memory.
+ * The statement comes last, because it has the digests of the parts.
+ */
+import { fault } from '#config/errors.ts';
+import { LIMITS } from '#config/limits.ts';
+import {
+  CALL_FILE_FORMAT,
+  type CallStatement,
+  FRAME,
+  type PartLabel,
+  sealLine,
+  writePart,
+} from '#protocol/call-file.ts';
+import { type Context, now } from '../../platform/context.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { toSessionDetail } from '../sessions/session-record.ts';
+import { loadSessionHead, sealerOf } from '../sessions/session-store.ts';
+import type { CallPage } from './call-page.ts';
+import { getSegmentFile, listSegments, type ReadableSegment, readWholeFlightLog } from './recording-store.ts';
+import { callSigner } from './signing-keys.ts';
+
+/** What may be left out of a file; `item:2` is the second entry of the transcript. */
+export type Redaction =
+  | 'caller_audio'
+  | 'agent_audio'
+  | 'transcript'
+  | 'numbers'
+  | 'flight_log'
+  | `item:${number}`;
+
+/** An ended call and what is left out of its file. */
+export interface CallToExport {
+  readonly session: SessionDocument;
+  readonly redactions: ReadonlySet<Redaction>;
+  readonly page: CallPage;
+}
+
+interface Part {
+  readonly label: PartLabel;
+  readonly isRedacted: boolean;
+  content(): Promise<Uint8Array>;
+}
+
+/**
+ * The parts of the call's file, in order; their contents are read when asked for. Throws `bad_request` for an
+ * entry that the transcript does not have, `call_not_recorded`, `call_file_too_large`.
+ */
+export async function partsOf(context: Context, { session, redactions }: CallToExport): Promise<Part[]> {
+  const { items, turns, silences, ...record } = await toSessionDetail(context, session);
+  for (const redaction of redactions)
+    if (redaction.startsWith('item:') && Number(redaction.slice('item:'.length)) > items.length)
+      throw fault('bad_request', { detail: `redact: the transcript has no ${redaction}` });
+  const segments = await listSegments(context, session._id);
+  const log = await readWholeFlightLog(context, session, LIMITS.replayedLogBytes);
+  if (segments.length === 0 && (log === null || log.length === 0)) throw fault('call_not_recorded');
+  requireSize(segments.filter(({ role }) => !redactions.has(audioOf(role))));
+  // The inputs of the turn machine repeat what was said.
+  const isTextRedacted = [...redactions].some((one) => one === 'transcript' || one.startsWith('item:'));
+  const json = (label: PartLabel, value: unknown, isRedacted: boolean): Part => ({
+    label,
+    isRedacted,
+    content: async () => Buffer.from(JSON.stringify(value)),
+  });
+  return [
+    json({ kind: 'call' }, factsOf(record), false),
+    json({ kind: 'numbers' }, numbersOf(record), redactions.has('numbers')),
+    ...items.map((item, index) => {
+      const number = index + 1;
+      const isRedacted = redactions.has('transcript') || redactions.has(`item:${number}`);
+      return json({ kind: 'item', number }, item, isRedacted);
+    }),
+    json({ kind: 'turns' }, { turns, silences }, false),
+    ...(log === null || log.length === 0
+      ? []
+      : [
+          {
+            label: { kind: 'flight_log' as const },
+            isRedacted: isTextRedacted || redactions.has('flight_log'),
+            content: async () => log,
+          },
+        ]),
+    ...audioParts(context, session, segments, redactions),
+  ];
+}
+
+type Detail = Omit<Awaited<ReturnType<typeof toSessionDetail>>, 'items' | 'turns' | 'silences'>;
+
+function factsOf(detail: Detail): object {
+  const { session_id, agent_id, agent_name, name, status, end_reason, direction, source } = detail;
+  const { created_at, started_at, ended_at, duration_seconds, timezone, takeovers } = detail;
+  return {
+    ...{ session_id, agent_id, agent_name, name, status, end_reason, direction, source },
+    ...{ created_at, started_at, ended_at, duration_seconds, timezone, takeovers },
+  };
+}
+
+function numbersOf({ caller_number, dialed_number, sip_call_id, sip_headers, metadata }: Detail): object {
+  return { caller_number, dialed_number, sip_call_id, sip_headers, metadata };
+}
+
+/** A person joined by a transfer stands on the caller's side. */
+function audioOf(role: ReadableSegment['role']): Redaction {
+  return role === 'agent' ? 'agent_audio' : 'caller_audio';
+}
+
+/** Their size as stored is known only once they are read, and the answer has begun by then. */
+function requireSize(segments: readonly ReadableSegment[]): void {
+  const bytes = segments.reduce((sum, { samples }) => sum + samples * 2, 0);
+  const limit = LIMITS.callFilePcmBytes;
+  if (bytes > limit) throw fault('call_file_too_large', { bytes, limit });
+}
+
+function audioParts(
+  context: Context,
+  session: SessionDocument,
+  segments: readonly ReadableSegment[],
+  redactions: ReadonlySet<Redaction>,
+): Part[] {
+  return segments.map((segment) => {
+    const { role: side, startMs, rateHz, samples } = segment;
+    return {
+      label: {
+        kind: 'audio' as const,
+        side,
+        packing: segment.packing === 'pcm' ? ('wav' as const) : ('flac' as const),
+        start_ms: startMs,
+        rate_hz: rateHz,
+        samples,
+      },
+      isRedacted: redactions.has(audioOf(side)),
+      content: async () => {
+        const file = await getSegmentFile(context, session, segment);
+        if (!file) throw new Error('a part of the recording was deleted while it was exported');
+        return file;
+      },
+    };
+  });
+}
+
+/**
+ * The text of the file, in pieces. Ends with an error, and so without a signature, when something of the call
+ * is deleted meanwhile.
+ */
+export async function* callFile(
+  context: Context,
+  { session, page }: CallToExport,
+  parts: readonly Part[],
+): AsyncGenerator<string> {
+  const sealer = sealerOf(context, session);
+  if (!sealer) throw fault('call_erased');
+  yield page.before;
+  yield FRAME.partsOpen;
+  const digests: string[] = [];
+  for (const { label, isRedacted, content } of parts) {
+    // The same in each file of the call, so that two of them can be compared, and gone with the call's key.
+    const salt = sealer.derive(`call file ${JSON.stringify(label)}`);
+    const { line, digest } = await writePart({ label, isRedacted, salt, content: await content() });
+    digests.push(digest);
+    yield line;
+  }
+  const head = await loadSessionHead(context, session._id);
+  if (!head?.wrapped_key) throw fault('call_erased');
+  yield FRAME.partsClose;
+  yield seal(context, session, page, digests);
+  yield FRAME.sealClose;
+  yield page.after;
+}
+
+function seal(
+  context: Context,
+  session: SessionDocument,
+  page: CallPage,
+  parts: readonly string[],
+): string {
+  const signer = callSigner(context);
+  const statement: CallStatement = {
+    format: CALL_FILE_FORMAT,
+    session_id: session._id,
+    agent_id: session.agent_id,
+    agent_version_id: session.version_id,
+    started_at: session.started_at?.toISOString() ?? null,
+    ended_at: session.ended_at?.toISOString() ?? null,
+    issuer: context.publicAddress.url,
+    signed_at: now(context).toISOString(),
+    public_key: signer.publicKey,
+    shell: page.digest,
+    parts: [...parts],
+  };
+  const bytes = Buffer.from(JSON.stringify(statement));
+  return sealLine(bytes, signer.sign(bytes));
+}
