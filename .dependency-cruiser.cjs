@@ -115,7 +115,7 @@ module.exports = {
     {
       name: 'web-imports-only-base-config-and-protocol',
       severity: 'error',
-      from: { path: '^web/' },
+      from: { path: '^web/', pathNot: '^web/call-file/' },
       to: {
         path: within(
           'media',
@@ -129,6 +129,17 @@ module.exports = {
           'test',
           'bench',
         ),
+      },
+    },
+    // The page of exported calls contains the turn machine, to run it again.
+    {
+      name: 'call-file-imports-only-the-turn-machine-too',
+      severity: 'error',
+      from: { path: '^web/call-file/' },
+      to: {
+        path: within(...layers, 'scripts', 'test', 'bench'),
+        pathNot:
+          '^(base|config|protocol|runtime/replay|runtime/turn/machine)/|^runtime/turn/loop/flight-log.ts$',
       },
     },
     // They are installed without the product.

@@ -14,11 +14,10 @@ export function countUpTo(most: number): (text: string) => number {
 /** Maximum size of a file that is read at once, bytes. */
 const MAX_FILE_BYTES = 64 * 1_048_576;
 
-/** Reads a file. Throws `CommandError`. */
-export function readGiven(file: string): Buffer {
+/** Reads a file of at most so many bytes. Throws `CommandError`. */
+export function readGiven(file: string, mostBytes = MAX_FILE_BYTES): Buffer {
   try {
-    if (statSync(file).size > MAX_FILE_BYTES)
-      throw new Error(`it has more than ${MAX_FILE_BYTES / 1_048_576} MiB`);
+    if (statSync(file).size > mostBytes) throw new Error(`it has more than ${mostBytes / 1_048_576} MiB`);
     return readFileSync(file);
   } catch (error) {
     throw new CommandError(`${file} cannot be read: ${why(error)}`);

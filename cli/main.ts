@@ -9,6 +9,7 @@ import { addAgentCommands } from './agents.ts';
 import { Api, accessOf, addressOf, CommandError, EXIT } from './api.ts';
 import { addBackupCommands } from './backup.ts';
 import { addBatchCommands } from './batch.ts';
+import { addCallFileCommands } from './call-files.ts';
 import type { CommandContext } from './command-context.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addEraseCommand } from './erase.ts';
@@ -55,6 +56,7 @@ for (const add of [
   addSessionCommands,
   addReplayCommands,
   addRehearseCommand,
+  addCallFileCommands,
   addWalletCommands,
   addEraseCommand,
   addTestCommand,

@@ -35,6 +35,7 @@ const FOLDERS = [
   'processes',
   'caller',
   'cli',
+  'web/call-file',
   'web/client',
   'web/console/src',
   'web/widget',

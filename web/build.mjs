@@ -1,12 +1,12 @@
 /**
- * `npm run prepare`, which `npm ci` calls: builds the console, the browser client and the widget into
- * `web/dist`. A release contains them and not their sources: there is nothing to build.
+ * `npm run prepare`, which `npm ci` calls: builds the console, the browser client, the widget and the page of
+ * exported calls into `web/dist`. A release contains them and not their sources: there is nothing to build.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-const PAGES = ['console', 'client', 'widget'];
+const PAGES = ['console', 'client', 'widget', 'call-file'];
 const vite = join(import.meta.dirname, '../node_modules/vite/bin/vite.js');
 
 const sources = PAGES.map((page) => join(import.meta.dirname, page, 'vite.config.ts')).filter(existsSync);

@@ -1,7 +1,7 @@
 /** Explains a turn's latency waterfall in one sentence: the part that took longest, and the known reason. */
 import { z } from 'zod';
 import { type SessionItem, type TurnLatency, turnLatency } from '#protocol/session-record.ts';
-import { meaningOf } from './silences.ts';
+import { meaningOf } from '#protocol/turn-rules.ts';
 
 /**
  * The waterfall with its explanation, such as `the model’s first word took 3,412 ms (model error: HTTP 503)`.

@@ -4,33 +4,10 @@
  */
 import { z } from 'zod';
 import { type TurnSilence, turnSilence } from '#protocol/session-record.ts';
+import { meaningOf } from '#protocol/turn-rules.ts';
 
 /** A silence with its explanation, such as `waited 1,375 ms: half a number; 410 ms: the model`. */
 export const explainedSilence = turnSilence.extend({ explanation: z.string() });
-
-const RULES: Readonly<Record<string, string>> = {
-  punctuation: 'a finished sentence',
-  plain: 'no sign that more was to come',
-  comma: 'a comma',
-  hesitation: 'a hesitation',
-  hanging_word: 'a word after which more is to come',
-  half_number: 'half a number',
-  local_number: 'a number that may be whole',
-  half_email: 'half an e-mail address',
-  spelling: 'a name being spelled',
-  as_expected: 'the answer that was asked for',
-  short_of_expected: 'less than was asked for',
-  no_words: 'speech without words',
-  late_final: 'words that came late',
-  reengage: 'the caller said nothing and was asked',
-  idle_hangup: 'the caller said nothing',
-  unheard: 'words that never came were asked for again',
-  keypad: 'more keys',
-  end_of_call: 'the call was ended meanwhile',
-  background_result: 'until a result came',
-  retried: 'it failed and was asked again',
-  gave_up_turn: 'it failed',
-};
 
 const CAUSES: Readonly<Record<TurnSilence['causes'][number]['cause'], string>> = {
   endpoint: 'waited for more',
@@ -42,11 +19,6 @@ const CAUSES: Readonly<Record<TurnSilence['causes'][number]['cause'], string>> =
   tool: 'tool',
   caller_silent: 'the caller’s silence',
 };
-
-/** Human-readable meaning of a turn machine rule. */
-export function meaningOf(rule: string): string {
-  return RULES[rule] ?? rule.replaceAll('_', ' ');
-}
 
 /** Shorter, inaudible parts of a silence are left out of the explanation. */
 const MIN_EXPLAINED_MS = 20;

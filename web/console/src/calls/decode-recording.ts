@@ -23,11 +23,10 @@ export interface DecodedRecording {
 /** Fetches and decodes the tracks. Throws if one cannot be fetched or is not audio. */
 export async function decodeRecording(recording: Recording, signal: AbortSignal): Promise<DecodedRecording> {
   const tracks = recording.tracks.filter((track) => track.url !== null && track.started_at !== null);
-  const longestMs = Math.max(...tracks.map((track) => track.duration_ms ?? 0));
-  const rateHz = longestMs > LONG_MS ? LONG_RATE_HZ : RATE_HZ;
+  const rateHz = rateFor(Math.max(...tracks.map((track) => track.duration_ms ?? 0)));
   const startMs = Math.min(...tracks.map((track) => Date.parse(track.started_at ?? '')));
   const decoded = await Promise.all(
-    tracks.map(async (track) => {
+    tracks.map(async (track): Promise<DecodedStretch> => {
       const response = await fetch(track.url ?? '', { signal });
       if (!response.ok) throw new Error(`The recording cannot be fetched (${response.status})`);
       const audio = await new OfflineAudioContext(1, 1, rateHz).decodeAudioData(await response.arrayBuffer());
@@ -35,6 +34,29 @@ export async function decodeRecording(recording: Recording, signal: AbortSignal)
       return { side: track.role === 'agent' ? 1 : 0, samples: audio.getChannelData(0), offset };
     }),
   );
+  return joinStretches(decoded, startMs, rateHz);
+}
+
+/** A part of one side, decoded. */
+export interface DecodedStretch {
+  /** 0 is the caller. */
+  readonly side: 0 | 1;
+  readonly samples: Float32Array;
+  /** Of its first sample, in samples since the start. */
+  readonly offset: number;
+}
+
+/** Sample rate, in Hz, at which a recording of this length is decoded. */
+export function rateFor(longestMs: number): number {
+  return longestMs > LONG_MS ? LONG_RATE_HZ : RATE_HZ;
+}
+
+/** One recording of these stretches; they begin at `startMs`, wall time. */
+export function joinStretches(
+  decoded: readonly DecodedStretch[],
+  startMs: number,
+  rateHz: number,
+): DecodedRecording {
   const length = Math.max(0, ...decoded.map(({ samples, offset }) => samples.length + offset));
   const stereo = new Int16Array(length * 2);
   for (const { side, samples, offset } of decoded) mixInto(stereo, side, samples, offset);

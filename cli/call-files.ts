@@ -1,0 +1,104 @@
+/** `parley export-call` and `parley verify-call`: an ended call in one signed file, and the proof of it. */
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import { parseJson } from '#base/parse-json.ts';
+import { KEYS_PATH, keyIdOf, nameOf, publishedKeys, readCallFile, splitCallFile } from '#protocol/call-file.ts';
+import { CommandError, EXIT } from './api.ts';
+import { readGiven } from './arguments.ts';
+import type { CommandContext } from './command-context.ts';
+import { printFacts, show } from './output.ts';
+
+/** Larger than any file that Parley writes. */
+const MOST_FILE_BYTES = 384 * 1_048_576;
+
+/** Adds the commands. */
+export function addCallFileCommands(program: Command, common: CommandContext): void {
+  program
+    .command('export-call <session>')
+    .description('write an ended call to one file that replays in any browser and proves what was said')
+    .requiredOption('-o, --output <file>', 'file to write, such as call.html')
+    .option(
+      '--redact <parts>',
+      'a comma list of caller_audio, agent_audio, transcript, item:<number>, numbers and flight_log',
+      (list: string) => list.split(',').map((part) => part.trim()),
+      [],
+    )
+    .action(async (id: string, options: { output: string; redact: string[] }) =>
+      exportCall(common, id, options),
+    );
+  program
+    .command('verify-call <file>')
+    .description(
+      `verify such a file without a connection; exit ${EXIT.failed} if anything in it was changed`,
+    )
+    .option(
+      '--keys <file>',
+      `the keys that the deployment publishes at ${KEYS_PATH}; otherwise the key in the file counts, and ` +
+        'you compare its id',
+    )
+    .action(async (file: string, { keys }: { keys?: string }) => verifyCall(common, file, keys));
+}
+
+async function exportCall(
+  common: CommandContext,
+  id: string,
+  { output, redact }: { readonly output: string; readonly redact: readonly string[] },
+): Promise<void> {
+  const response = await common.api().send('POST', `/v1/agent/sessions/${encodeURIComponent(id)}/call-file`, {
+    body: JSON.stringify({ redact }),
+    headers: { 'content-type': 'application/json' },
+  });
+  const partial = `${output}.partial`;
+  try {
+    const body = response.body as unknown as AsyncIterable<Uint8Array>;
+    await pipeline(body, createWriteStream(partial, { mode: 0o600 }));
+    await rename(partial, output);
+  } catch (error) {
+    throw new CommandError(`${output} was not written whole, try again: ${(error as Error).message}`);
+  } finally {
+    await rm(partial, { force: true });
+  }
+  show({ session_id: id, file: output }, common, () => console.log(`Wrote ${output}; open it in a browser`));
+}
+
+async function verifyCall(common: CommandContext, file: string, keys: string | undefined): Promise<void> {
+  const trusted = keys === undefined ? null : await keyIdsIn(keys);
+  const text = textOf(readGiven(file, MOST_FILE_BYTES));
+  const split = text === null ? null : splitCallFile(text);
+  if (!split) throw new CommandError(`${file} is no exported call, or it is cut off`, EXIT.failed);
+  const { statement, keyId, parts, problems } = await readCallFile(split, trusted);
+  const redacted = [...new Set(parts.filter(({ content }) => !content).map(({ label }) => nameOf(label)))];
+  const isGenuine = problems.length === 0;
+  show({ verified: isGenuine, problems, key_id: keyId, redacted, statement }, common, () => {
+    console.log(isGenuine ? 'Verified' : `Not verified:\n${problems.map((text) => `- ${text}`).join('\n')}`);
+    if (statement)
+      printFacts({
+        Session: statement.session_id,
+        'Signed by': `${statement.issuer}, key ${keyId}`,
+        'Signed at': statement.signed_at,
+        Redacted: redacted.length === 0 ? 'nothing' : redacted.join(', '),
+      });
+    if (isGenuine && !trusted)
+      console.log(`Compare the key with those at ${statement?.issuer}${KEYS_PATH}`);
+  });
+  if (!isGenuine) process.exitCode = EXIT.failed;
+}
+
+/** Null if the bytes are no text: read as one, several of them would be the same. */
+function textOf(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** Thumbprints of published keys. Throws `CommandError`. */
+async function keyIdsIn(file: string): Promise<string[]> {
+  const published = parseJson(publishedKeys, readGiven(file).toString('utf8'));
+  if (!published)
+    throw new CommandError(`${file} has no keys: save what ${KEYS_PATH} answers`);
+  return Promise.all(published.keys.map(({ x }) => keyIdOf(x)));
+}

@@ -1,0 +1,76 @@
+/**
+ * The contents of a call file, parsed. A part that is not as it was signed is not shown, and one that this
+ * page does not understand counts as absent: the file may come from anywhere.
+ */
+import { z } from 'zod';
+import { type CallPart, nameOf, type PartLabel, type ReadCallFile } from '../../protocol/call-file.ts';
+import { sessionItem, turnLatency } from '../../protocol/session-record.ts';
+
+const text = z.string().nullable();
+const callFacts = z.object({
+  agent_name: z.string(),
+  direction: z.string(),
+  end_reason: text,
+  started_at: text,
+  ended_at: text,
+  duration_seconds: z.number().nullable(),
+});
+const callNumbers = z.object({ caller_number: text, dialed_number: text });
+const explainedTurn = turnLatency.extend({ explanation: z.string() });
+const callTurns = z.object({ turns: z.array(explainedTurn) });
+
+export type CallFacts = z.output<typeof callFacts>;
+export type CallTurn = z.output<typeof explainedTurn>;
+export type CallItem = z.output<typeof sessionItem>;
+export type AudioLabel = Extract<PartLabel, { readonly kind: 'audio' }>;
+
+/** A line of the transcript; null if it is redacted. */
+export type Line = CallItem | null;
+
+/** A call to show. */
+export interface ShownCall {
+  readonly facts: CallFacts | null;
+  readonly numbers: z.output<typeof callNumbers> | null;
+  readonly lines: readonly Line[];
+  readonly turns: readonly CallTurn[];
+  /** Null without one, or if it is redacted. */
+  readonly flightLog: string | null;
+  readonly audio: readonly { readonly label: AudioLabel; readonly file: Uint8Array }[];
+  /** What is left out, each named once. */
+  readonly redacted: readonly string[];
+}
+
+/** Reads the parts that are as they were signed. */
+export function shownCall({ parts }: ReadCallFile): ShownCall {
+  const genuine = parts.filter(({ isAsSigned }) => isAsSigned);
+  const ofKind = (kind: PartLabel['kind']) => genuine.filter(({ label }) => label.kind === kind);
+  const [facts] = ofKind('call').map((part) => parsed(part, callFacts));
+  const [numbers] = ofKind('numbers').map((part) => parsed(part, callNumbers));
+  const [turns] = ofKind('turns').map((part) => parsed(part, callTurns));
+  const [log] = ofKind('flight_log').map(textOf);
+  return {
+    facts: facts ?? null,
+    numbers: numbers ?? null,
+    lines: ofKind('item').map((part) => parsed(part, sessionItem)),
+    turns: turns?.turns ?? [],
+    flightLog: log ?? null,
+    audio: genuine.flatMap(({ label, content }) =>
+      label.kind === 'audio' && content ? [{ label, file: content }] : [],
+    ),
+    redacted: [...new Set(genuine.filter(({ content }) => !content).map(({ label }) => nameOf(label)))],
+  };
+}
+
+function parsed<Schema extends z.ZodType>(part: CallPart, schema: Schema): z.output<Schema> | null {
+  const value = textOf(part);
+  if (value === null) return null;
+  try {
+    return schema.safeParse(JSON.parse(value)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function textOf({ content }: CallPart): string | null {
+  return content && new TextDecoder().decode(content);
+}
