@@ -4,7 +4,14 @@ import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { parseJson } from '#base/parse-json.ts';
-import { KEYS_PATH, keyIdOf, nameOf, publishedKeys, readCallFile, splitCallFile } from '#protocol/call-file.ts';
+import {
+  KEYS_PATH,
+  keyIdOf,
+  nameOf,
+  publishedKeys,
+  readCallFile,
+  splitCallFile,
+} from '#protocol/call-file.ts';
 import { CommandError, EXIT } from './api.ts';
 import { readGiven } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';

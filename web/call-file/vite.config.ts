@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig, type Plugin } from 'vite';
+import { precompressed } from '../precompressed.ts';
 
 /** Builds the page of exported calls as one file, `call-file.html`, which the control plane fills. */
 export default defineConfig({
   root: import.meta.dirname,
   logLevel: 'warn',
-  plugins: [inlined()],
+  plugins: [inlined(), precompressed()],
   build: {
     outDir: '../dist',
     // The output folder also contains the builds of the console and the client.

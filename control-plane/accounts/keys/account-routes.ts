@@ -13,6 +13,8 @@ const ownAccount = accountRecord.extend({
   /** True for the operator's key, which may use the `/admin` routes. */
   is_operator: z.boolean(),
   key_id: z.string(),
+  /** This key may export calls to files; absent otherwise. */
+  may_export_calls: z.literal(true).optional(),
   /** The wallet balance is below one dollar. */
   low_credit: z.boolean(),
 });
@@ -28,7 +30,7 @@ export function registerAccountRoutes(app: ApiServer, context: Context): void {
       },
     },
     async (request) => {
-      const { userId, keyId, isOperator } = callerOf(request);
+      const { userId, keyId, isOperator, mayExportCalls } = callerOf(request);
       const [user, wallet] = await Promise.all([
         context.models.users.findById(userId).lean<UserDocument>(),
         context.ledger.wallet(userId),
@@ -38,6 +40,7 @@ export function registerAccountRoutes(app: ApiServer, context: Context): void {
         ...toAccountRecord(user),
         is_operator: isOperator,
         key_id: keyId,
+        ...(mayExportCalls && { may_export_calls: true as const }),
         low_credit: isLowCredit(wallet?.newest.balanceMicros ?? 0),
       };
     },

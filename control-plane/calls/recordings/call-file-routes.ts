@@ -42,8 +42,8 @@ export function registerCallFileRoutes(app: ApiServer, context: Context): void {
     },
     async (request, reply) => {
       const caller = callerOf(request);
-      requireExportRight(caller);
       const session = await findSession(context, caller.teamId, request.params.session_id);
+      requireExportRight(caller);
       await requireWhole(context, session);
       const page = await callPage();
       if (!page) throw fault('call_page_not_built');

@@ -16,6 +16,7 @@ import { DeliveriesTable } from '../webhooks/deliveries-table.tsx';
 import { AnalysisResult } from './analysis-result.tsx';
 import { CallFacts } from './call-facts.tsx';
 import { otherParty } from './calls-table.tsx';
+import { ExportCall } from './export-call.tsx';
 import { JoinCall } from './join-call.tsx';
 import { linkedMoment } from './linked-moment.ts';
 import { RecordingPlayer, type Seek } from './recording-player.tsx';
@@ -65,7 +66,7 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
         </Group>
       }
       actions={
-        isLive && (
+        isLive ? (
           <ConfirmButton
             color="red"
             title="End this call?"
@@ -74,6 +75,8 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
           >
             End call
           </ConfirmButton>
+        ) : (
+          <ExportCall sessionId={session.session_id} />
         )
       }
     >

@@ -1,5 +1,5 @@
 /** The account's API keys: list, create (shown once), delete. */
-import { Alert, Button, Code, Group, Table, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Checkbox, Code, Group, Table, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
@@ -23,13 +23,20 @@ export default function KeysPage() {
       title="API keys"
       intro="A key acts for the whole account. Only its hash is stored, so it is shown once."
     >
-      <NewKey />
+      <NewKey mayExportCalls={account.data?.may_export_calls === true} />
       <Loaded query={keys}>
         {({ keys: rows }) => (
           <DataTable label="API keys" heads={['Name', 'Created', 'Expires', '']}>
             {rows.map((key) => (
               <Table.Tr key={key.key_id}>
-                <Table.Td fw={600}>{key.name}</Table.Td>
+                <Table.Td fw={600}>
+                  {key.name}
+                  {key.may_export_calls && (
+                    <Text size="xs" c="dimmed">
+                      May export calls
+                    </Text>
+                  )}
+                </Table.Td>
                 <Table.Td>{dateTime(key.created_at)}</Table.Td>
                 <Table.Td>{key.expires_at === null ? 'Never' : dateTime(key.expires_at)}</Table.Td>
                 <Table.Td ta="right">
@@ -57,8 +64,9 @@ export default function KeysPage() {
   );
 }
 
-function NewKey() {
+function NewKey({ mayExportCalls }: { readonly mayExportCalls: boolean }) {
   const [name, setName] = useState('');
+  const [exports, setExports] = useState(false);
   const [expires, setExpires] = useState('');
   const [created, setCreated] = useState<CreatedKey | null>(null);
   const create = useChange(
@@ -66,6 +74,7 @@ function NewKey() {
       call<CreatedKey>('POST', '/v1/keys', {
         name: name.trim(),
         expires_at: expires === '' ? null : new Date(`${expires}T23:59:59`).toISOString(),
+        ...(exports && { may_export_calls: true }),
       }),
     {
       touches: ['/v1/keys'],
@@ -100,6 +109,14 @@ function NewKey() {
             Create key
           </Button>
         </Group>
+        {mayExportCalls && (
+          <Checkbox
+            mt="sm"
+            label="May export calls to files"
+            checked={exports}
+            onChange={(event) => setExports(event.currentTarget.checked)}
+          />
+        )}
       </form>
       {created && (
         <Alert
