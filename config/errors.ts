@@ -4,6 +4,7 @@
  * programming error. Codes, statuses and reasons are part of the API and do not change, nor do the messages
  * that clients rely on; other messages may be reworded.
  */
+import { RECORDED_CALL_FAULTS } from './recorded-call-faults.ts';
 
 interface FaultEntry {
   readonly status: number;
@@ -81,13 +82,6 @@ const FAULTS = {
       'operator to raise {setting}',
     reason: 'storage_full',
   },
-  call_export_refused: {
-    status: 403,
-    message:
-      'This key may not export calls: use one that was created with may_export_calls, which the operator ' +
-      'makes with POST /admin/keys',
-    reason: 'call_export_refused',
-  },
   operator_only: { status: 403, message: 'This route needs the operator key' },
   source_refused: {
     status: 403,
@@ -97,13 +91,6 @@ const FAULTS = {
   // 404
   not_found: { status: 404, message: 'Not found', sip: 404 },
   recording_not_found: { status: 404, message: 'Recording not found' },
-  call_not_recorded: {
-    status: 404,
-    message:
-      'Neither sound nor flight log of this session is stored: it was not recorded, or its retention has ' +
-      'ended (GET /v1/agent/privacy)',
-    reason: 'call_not_recorded',
-  },
   voice_not_found: { status: 404, message: 'Voice not found: GET /v1/voices lists the available ones' },
   number_not_found: { status: 404, message: 'Phone number not found', reason: 'number_not_found', sip: 404 },
   agent_not_found: { status: 404, message: 'Agent not found', reason: 'agent_not_found' },
@@ -167,18 +154,6 @@ const FAULTS = {
     status: 409,
     message: 'The call was recorded by a version of Parley that this one cannot replay',
   },
-  flight_log_unreadable: {
-    status: 409,
-    message: 'The flight log of the call is longer than {limit} bytes, damaged or incomplete',
-    reason: 'flight_log_unreadable',
-  },
-  call_file_too_large: {
-    status: 409,
-    message:
-      'The sound of this call has {bytes} bytes uncompressed, and a file takes {limit}: leave a side out ' +
-      'with redact: ["caller_audio"] or ["agent_audio"]',
-    reason: 'call_file_too_large',
-  },
   top_up_key_reused: { status: 409, message: 'This idempotency_key was used with another amount' },
   text_session_ended: {
     status: 409,
@@ -192,12 +167,6 @@ const FAULTS = {
     reason: 'text_turns_waiting',
   },
   conflict: { status: 409, message: '{detail}' },
-  // 410
-  call_erased: {
-    status: 410,
-    message: 'The contents of this session were erased, so nothing is left to export',
-    reason: 'call_erased',
-  },
   // 413
   too_large: { status: 413, message: 'Request body is too large' },
   // 415
@@ -352,10 +321,6 @@ const FAULTS = {
     retrySeconds: 5,
   },
   speech_unavailable: { status: 503, message: '{detail}' },
-  call_page_not_built: {
-    status: 503,
-    message: 'The page of call files is not built: run `npm run prepare` and start Parley again',
-  },
   media_relay_unreachable: { status: 503, message: 'The media relay does not answer', sip: 503 },
   no_media_port: { status: 503, message: 'No media port is free', sip: 503 },
   callback_not_genuine: {
@@ -367,6 +332,7 @@ const FAULTS = {
     message: '{provider} could not deliver the call to this deployment’s SIP address',
     sip: 503,
   },
+  ...RECORDED_CALL_FAULTS,
   // SIP only
   digest_refused: { status: 403, message: 'The SIP digest credentials are wrong for this number', sip: 407 },
   number_unbound: { status: 409, message: 'No agent answers this number', sip: 486 },

@@ -6,6 +6,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { openWebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { ConsolePage } from '#test/journeys/console-page.ts';
@@ -41,6 +42,7 @@ async function run(): Promise<void> {
     const textId = await haveWrittenConversation(product, places.agentId);
     await takeTalk(browser, product);
     await takeConsole(browser, product, { ...places, callId, textId });
+    await takeCallFile(browser, product, { callId, folder });
     await takeApi(browser, product);
     await takeWidget(browser, product, take);
   } finally {
@@ -261,6 +263,24 @@ const ACTIONS: Readonly<Record<string, (person: ConsolePage) => Promise<void>>> 
 async function toTop({ page }: ConsolePage, section: Locator): Promise<void> {
   const top = (await section.boundingBox())?.y ?? 0;
   await page.evaluate(`scrollBy(0, ${Math.round(top) - 72})`);
+}
+
+/** The file of the call, opened without the product's server, in the middle of the call. */
+async function takeCallFile(
+  browser: Browser,
+  product: Product,
+  { callId, folder }: { readonly callId: string; readonly folder: string },
+): Promise<void> {
+  const file = join(folder, 'call.html');
+  const response = await product.api('POST', `/v1/agent/sessions/${callId}/call-file`, { redact: [] });
+  writeFileSync(file, await response.text());
+  const page = await browser.newPage({ viewport: VIEWPORT });
+  await page.goto(pathToFileURL(file).href);
+  await page.locator('html[data-ready]').waitFor();
+  const slider = page.getByRole('slider', { name: 'Position in the call' });
+  const middle = Number(await slider.getAttribute('max')) / 2;
+  await slider.fill(String(Math.round(middle / 10) * 10));
+  await take(page, 'call-file', true);
 }
 
 async function takeApi(browser: Browser, product: Product): Promise<void> {
