@@ -272,7 +272,11 @@ async function takeCallFile(
   { callId, folder }: { readonly callId: string; readonly folder: string },
 ): Promise<void> {
   const file = join(folder, 'call.html');
-  const response = await product.api('POST', `/v1/agent/sessions/${callId}/call-file`, { redact: [] });
+  const response = await fetch(`${product.url}/v1/agent/sessions/${callId}/call-file`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${product.rootKey}`, 'content-type': 'application/json' },
+    body: '{}',
+  });
   writeFileSync(file, await response.text());
   const page = await browser.newPage({ viewport: VIEWPORT });
   await page.goto(pathToFileURL(file).href);

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readCallFile, splitCallFile } from '#protocol/call-file.ts';
 import { effectsDigest } from '#runtime/replay/effects-digest.ts';
 import { readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import { ExportedCalls, HOSTILE } from '#test/control-plane/calls/recordings/exported-call.ts';
 import { seriousFindings } from '#test/journeys/accessibility.ts';
 import { launchBrowser } from '#test/journeys/talk-page.ts';
-import { describeNeeds, itNeeds } from '../needs.ts';
+import { describeNeeds } from '../needs.ts';
 
 /** How many simulated calls are run again. */
 const CALLS = 5;
@@ -52,7 +52,7 @@ describeNeeds(['chromium'])('the page of an exported call', () => {
 
   const region = (page: Page, name: string | RegExp) => page.getByRole('region', { name });
 
-  itNeeds(['chromium'])('runs the turn machine to the same effects as Node', async () => {
+  it('runs the turn machine to the same effects as Node', async () => {
     for (let seed = 1; seed <= CALLS; seed++) {
       const text = await calls.fileOf(await calls.make(seed));
       const split = splitCallFile(text);
@@ -65,19 +65,19 @@ describeNeeds(['chromium'])('the page of an exported call', () => {
     }
   });
 
-  itNeeds(['chromium'])('says that it is verified, and asks no server for anything', async () => {
+  it('says that it is verified, and asks no server for anything', async () => {
     const { page, seen } = await open(await calls.fileOf(id));
     await page.getByText('Verified: signed on').waitFor();
     expect(seen).toEqual([]);
   });
 
-  itNeeds(['chromium'])('shows hostile words as words', async () => {
+  it('shows hostile words as words', async () => {
     const { page } = await open(await calls.fileOf(id));
     const said = await page.getByRole('button', { name: 'onerror' }).textContent();
     expect([said?.includes(HOSTILE), await page.title()]).toEqual([true, 'A recorded call']);
   });
 
-  itNeeds(['chromium'])('says what was changed, and does not show it', async () => {
+  it('says what was changed, and does not show it', async () => {
     const text = await calls.fileOf(id);
     const [, , line = ''] = splitCallFile(text)?.parts.split('\n') ?? [];
     const [label, salt] = line.split('.');
@@ -88,7 +88,7 @@ describeNeeds(['chromium'])('the page of an exported call', () => {
     expect(await page.getByText('Forged').count()).toBe(0);
   });
 
-  itNeeds(['chromium'])('shows the state of the machine at the position, by keyboard too', async () => {
+  it('shows the state of the machine at the position, by keyboard too', async () => {
     const { page } = await open(await calls.fileOf(id));
     const slider = page.getByRole('slider', { name: 'Position in the call' });
     const state = region(page, 'State of the turn machine');
@@ -99,7 +99,7 @@ describeNeeds(['chromium'])('the page of an exported call', () => {
     await expect.poll(() => state.textContent()).not.toMatch(/Agent(?:has hung up|ends the call)/);
   });
 
-  itNeeds(['chromium'])('plays the sound, and the position follows', async () => {
+  it('plays the sound, and the position follows', async () => {
     const { page } = await open(await calls.fileOf(id));
     await page.getByRole('button', { name: 'When do you open?' }).click();
     await page.getByRole('button', { name: 'Pause' }).waitFor();
@@ -107,7 +107,7 @@ describeNeeds(['chromium'])('the page of an exported call', () => {
     await page.getByRole('button', { name: 'Play' }).waitFor();
   });
 
-  itNeeds(['chromium'])('runs the call again under other settings, to the first difference', async () => {
+  it('runs the call again under other settings, to the first difference', async () => {
     const { page } = await open(await calls.fileOf(id));
     const again = region(page, 'With other settings');
     await again.getByRole('slider', { name: 'Wait after the caller’s words' }).focus();
@@ -117,14 +117,14 @@ describeNeeds(['chromium'])('the page of an exported call', () => {
     expect(await again.getByText(/With these settings: /).count()).toBe(0);
   });
 
-  itNeeds(['chromium'])('shows what is redacted, and verifies the rest', async () => {
+  it('shows what is redacted, and verifies the rest', async () => {
     const { page } = await open(await calls.fileOf(id, ['transcript', 'caller_audio', 'numbers']));
     await page.getByText('Verified: signed on').waitFor();
     expect(await page.getByText('A redacted line').count()).toBe(3);
     await page.getByText('The flight log is redacted: the machine cannot be run.').first().waitFor();
   });
 
-  itNeeds(['chromium'])('is accessible: axe reports no serious finding, light or dark', async () => {
+  it('is accessible: axe reports no serious finding, light or dark', async () => {
     for (const scheme of ['light', 'dark'] as const) {
       const { page } = await open(await calls.fileOf(id), scheme);
       expect(await seriousFindings(page)).toEqual([]);

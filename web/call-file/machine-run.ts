@@ -55,7 +55,7 @@ function momentsOf(log: ReadFlightLog): Moment[] {
 export function momentAt(moments: readonly Moment[], atMs: number): Moment | null {
   let [low, high] = [0, moments.length];
   while (low < high) {
-    const middle = (low + high) >> 1;
+    const middle = Math.floor((low + high) / 2);
     if ((moments[middle]?.atMs ?? 0) <= atMs) low = middle + 1;
     else high = middle;
   }

@@ -149,6 +149,7 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
     texts: 'Hello!',
   },
   'PATCH /model/:id': { title: 'Warm alto', visibility: 'private' },
+  'POST /v1/agent/sessions/:session_id/call-file': { redact: ['caller_audio', 'numbers'] },
   'POST /v1/keys': { name: 'Website', expires_at: null },
   'POST /admin/users': { name: 'Luigi', credit: '10.00', beta_access: true, phone_number_limit: 5 },
   'PATCH /admin/users/:user_id': { phone_number_limit: 10 },
