@@ -37,9 +37,7 @@ export function addCallFileCommands(program: Command, common: CommandContext): v
     );
   program
     .command('verify-call <file>')
-    .description(
-      `verify such a file without a connection; exit ${EXIT.failed} if anything in it was changed`,
-    )
+    .description(`verify such a file without a connection; exit ${EXIT.failed} if anything in it was changed`)
     .option(
       '--keys <file>',
       `the keys that the deployment publishes at ${KEYS_PATH}; otherwise the key in the file counts, and ` +
@@ -87,8 +85,7 @@ async function verifyCall(common: CommandContext, file: string, keys: string | u
         'Signed at': statement.signed_at,
         Redacted: redacted.length === 0 ? 'nothing' : redacted.join(', '),
       });
-    if (isGenuine && !trusted)
-      console.log(`Compare the key with those at ${statement?.issuer}${KEYS_PATH}`);
+    if (isGenuine && !trusted) console.log(`Compare the key with those at ${statement?.issuer}${KEYS_PATH}`);
   });
   if (!isGenuine) process.exitCode = EXIT.failed;
 }
@@ -105,7 +102,6 @@ function textOf(bytes: Buffer): string | null {
 /** Thumbprints of published keys. Throws `CommandError`. */
 async function keyIdsIn(file: string): Promise<string[]> {
   const published = parseJson(publishedKeys, readGiven(file).toString('utf8'));
-  if (!published)
-    throw new CommandError(`${file} has no keys: save what ${KEYS_PATH} answers`);
+  if (!published) throw new CommandError(`${file} has no keys: save what ${KEYS_PATH} answers`);
   return Promise.all(published.keys.map(({ x }) => keyIdOf(x)));
 }

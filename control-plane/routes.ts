@@ -104,10 +104,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerAnalysisRoutes(app, context);
   registerAnalyticsRoutes(app, context);
   registerEventRoutes(app, context);
-  registerRecordingRoutes(app, context);
-  registerFlightLogRoutes(app, context);
-  registerCallFileRoutes(app, context);
-  registerTuningRoutes(app, context);
+  registerStoredCallRoutes(app, context);
   registerAdmitRoutes(app, context);
   registerSignallingRoutes(app, context);
   registerTransferRoutes(app, context);
@@ -137,4 +134,10 @@ function registerTrials(app: ApiServer, context: Context): void {
   registerTestRoutes(app, context);
   registerTestRunRoutes(app, context);
   registerRehearsalRoutes(app, context);
+/** What is stored of ended calls. */
+function registerStoredCallRoutes(app: ApiServer, context: Context): void {
+  registerRecordingRoutes(app, context);
+  registerFlightLogRoutes(app, context);
+  registerCallFileRoutes(app, context);
+  registerTuningRoutes(app, context);
 }

@@ -322,7 +322,10 @@ function toBase64(bytes: Uint8Array): string {
 }
 
 export function toBase64url(bytes: Uint8Array): string {
-  return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/={1,2}$/, '');
+  return toBase64(bytes)
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replace(/={1,2}$/, '');
 }
 
 /** Null unless it is exactly what `toBase64` writes: no two texts stand for the same bytes. */

@@ -4,7 +4,9 @@ import { replay } from './replay.ts';
 
 /** SHA-256 in hex over the effects of each input as JSON lines, the parts of several workers in order. */
 export async function effectsDigest(parts: readonly ReadFlightLog[]): Promise<string> {
-  const lines = parts.flatMap((part) => [...replay(part)].map(({ effects }) => `${JSON.stringify(effects)}\n`));
+  const lines = parts.flatMap((part) =>
+    [...replay(part)].map(({ effects }) => `${JSON.stringify(effects)}\n`),
+  );
   const bytes = new TextEncoder().encode(lines.join(''));
   const digest = new Uint8Array(await globalThis.crypto.subtle.digest('SHA-256', bytes));
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');

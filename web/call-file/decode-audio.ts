@@ -39,5 +39,5 @@ async function samplesOf(file: Uint8Array, rateHz: number): Promise<Float32Array
   // A copy: decoding takes the bytes away.
   const bytes = file.slice().buffer as ArrayBuffer;
   const decoded = await new OfflineAudioContext(1, 1, rateHz).decodeAudioData(bytes).catch(() => null);
-  return decoded && decoded.getChannelData(0);
+  return decoded?.getChannelData(0) ?? null;
 }

@@ -112,9 +112,7 @@ function machineState(playhead: Playhead, run: RunOrReason): { readonly node: HT
     node: section('State of the turn machine', body),
     draw: () => {
       const moment = momentAt(run.moments, playhead.atMs);
-      body.replaceChildren(
-        moment ? facts(describeMoment(moment, playhead.atMs)) : 'The call has not begun.',
-      );
+      body.replaceChildren(moment ? facts(describeMoment(moment, playhead.atMs)) : 'The call has not begun.');
     },
   };
 }

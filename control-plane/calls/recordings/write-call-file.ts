@@ -167,12 +167,7 @@ export async function* callFile(
   yield page.after;
 }
 
-function seal(
-  context: Context,
-  session: SessionDocument,
-  page: CallPage,
-  parts: readonly string[],
-): string {
+function seal(context: Context, session: SessionDocument, page: CallPage, parts: readonly string[]): string {
   const signer = callSigner(context);
   const statement: CallStatement = {
     format: CALL_FILE_FORMAT,

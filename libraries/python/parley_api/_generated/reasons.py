@@ -6,6 +6,10 @@ from typing import Literal
 ErrorReason = Literal[
     "agent_not_found",
     "agent_not_published",
+    "call_erased",
+    "call_export_refused",
+    "call_file_too_large",
+    "call_not_recorded",
     "destination_invalid",
     "destination_not_allowed",
     "flight_log_unreadable",

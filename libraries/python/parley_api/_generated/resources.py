@@ -1088,6 +1088,7 @@ class Keys(Resource):
         *,
         name: str,
         expires_at: Union[str, None] = OMITTED,
+        may_export_calls: Literal[True] = OMITTED,
         options: RequestOptions = RequestOptions(),
     ) -> api.KeyCreateAnswer:
         """Create an API key. Creates a key for the caller's account. The secret is returned only this once.
@@ -1100,6 +1101,7 @@ class Keys(Resource):
             body=given({
                 "name": name,
                 "expires_at": expires_at,
+                "may_export_calls": may_export_calls,
             }),
         )
         return self._transport.json(call, options)
@@ -1334,6 +1336,7 @@ class Operator(Resource):
         user_id: str,
         name: str,
         expires_at: Union[str, None] = OMITTED,
+        may_export_calls: Literal[True] = OMITTED,
         options: RequestOptions = RequestOptions(),
     ) -> api.KeyCreateAnswer:
         """Create an API key for an account. Creates a key for the account in user_id. The secret is returned
@@ -1347,6 +1350,7 @@ class Operator(Resource):
                 "user_id": user_id,
                 "name": name,
                 "expires_at": expires_at,
+                "may_export_calls": may_export_calls,
             }),
         )
         return self._transport.json(call, options)
@@ -2010,6 +2014,27 @@ class Sessions(Resource):
             route("/v1/agent/sessions/{}/analysis", session_id),
         )
         return self._transport.json(call, options)
+
+    def export_call(
+        self,
+        session_id: str,
+        *,
+        redact: List[str] = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> Answer:
+        """Export a call to a file. Returns one signed HTML file with sound, transcript, latencies and the
+        inputs of the turn machine, which replays the call in any browser without a server. Needs a key
+        with `may_export_calls`; written to the audit log. 404 if the session is unknown or neither sound
+        nor flight log is stored; 409 while it runs or its sound is too long; 410 once it was erased.
+        """
+        call = Call(
+            "POST",
+            route("/v1/agent/sessions/{}/call-file", session_id),
+            body=given({
+                "redact": redact,
+            }),
+        )
+        return self._transport.answer(call, options)
 
     def list_deliveries(
         self,

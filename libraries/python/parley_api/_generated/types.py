@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Literal, Tuple, TypedDict, Union
 File = Union[bytes, Tuple[str, bytes]]
 
 
-class Account(TypedDict):
+class _Account(TypedDict):
     user_id: str
     """Id of the account."""
     name: str
@@ -35,6 +35,13 @@ class Account(TypedDict):
     """Id of the API key that made this request."""
     low_credit: bool
     """True if the balance is below $1."""
+
+
+class Account(_Account, total=False):
+    may_export_calls: Literal[True]
+    """Whether the key may export calls to files; absent if not. Only a key that may do so, or the operator,
+    can create such a key.
+    """
 
 
 class AgentWarning(TypedDict):
@@ -2704,7 +2711,7 @@ class DoNotCallPage(TypedDict):
     """
 
 
-class KeyListAnswerKey(TypedDict):
+class _KeyListAnswerKey(TypedDict):
     key_id: str
     """Id of the API key; not the key itself."""
     name: str
@@ -2713,6 +2720,11 @@ class KeyListAnswerKey(TypedDict):
     """When the key expires, RFC 3339 UTC; null if it never does"""
     created_at: str
     """When it was created, RFC 3339 UTC"""
+
+
+class KeyListAnswerKey(_KeyListAnswerKey, total=False):
+    may_export_calls: Literal[True]
+    """The key may export calls to files"""
 
 
 class KeyListAnswer(TypedDict):
@@ -4420,6 +4432,8 @@ class _KeyCreateRequest(TypedDict):
 class KeyCreateRequest(_KeyCreateRequest, total=False):
     expires_at: Union[str, None]
     """When the key expires, RFC 3339 with any offset; null for a key that never does"""
+    may_export_calls: Literal[True]
+    """The key may export calls to files; only a key that may do so itself can create it"""
 
 
 class KnowledgeSourceListQuery(TypedDict, total=False):
@@ -4475,6 +4489,8 @@ class _OperatorCreateKeyRequest(TypedDict):
 class OperatorCreateKeyRequest(_OperatorCreateKeyRequest, total=False):
     expires_at: Union[str, None]
     """When the key expires, RFC 3339 with any offset; null for a key that never does"""
+    may_export_calls: Literal[True]
+    """The key may export calls to files; only a key that may do so itself can create it"""
 
 
 class OperatorSetNumberProofRequest(TypedDict):
@@ -4775,6 +4791,13 @@ class SessionListQuery(TypedDict, total=False):
     """Returns only sessions created at or after this time, RFC 3339."""
     created_before: str
     """Returns only sessions created at or before this time, RFC 3339."""
+
+
+class SessionExportCallRequest(TypedDict, total=False):
+    redact: List[str]
+    """What the file leaves out: `caller_audio`, `agent_audio`, `transcript`, `numbers`, `flight_log`, or
+    `item:2` for the second entry of the transcript
+    """
 
 
 class SessionAddParticipantRequest(TypedDict, total=False):

@@ -4,6 +4,10 @@
 export type ErrorReason =
   | 'agent_not_found'
   | 'agent_not_published'
+  | 'call_erased'
+  | 'call_export_refused'
+  | 'call_file_too_large'
+  | 'call_not_recorded'
   | 'destination_invalid'
   | 'destination_not_allowed'
   | 'flight_log_unreadable'

@@ -1238,6 +1238,21 @@ export class Sessions extends Resource {
   }
 
   /**
+   * Export a call to a file. Returns one signed HTML file with sound, transcript, latencies and the inputs
+   * of the turn machine, which replays the call in any browser without a server. Needs a key with
+   * `may_export_calls`; written to the audit log. 404 if the session is unknown or neither sound nor flight
+   * log is stored; 409 while it runs or its sound is too long; 410 once it was erased.
+   */
+  exportCall(
+    sessionId: string,
+    body: Api.SessionExportCallRequest = {},
+    options: RequestOptions = {},
+  ): Promise<Response> {
+    const call: Call = { method: 'POST', path: route`/v1/agent/sessions/${sessionId}/call-file`, body };
+    return this.transport.response(call, options);
+  }
+
+  /**
    * List the webhook deliveries of a session. Lists the deliveries, newest first, with attempts and last
    * outcome but without payloads or secrets. Any account key. Paged by cursor or by page; 400 for both at
    * once. 404 for an unknown session.

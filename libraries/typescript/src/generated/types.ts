@@ -26,6 +26,11 @@ export interface Account {
   is_operator: boolean;
   /** Id of the API key that made this request. */
   key_id: string;
+  /**
+   * Whether the key may export calls to files; absent if not. Only a key that may do so, or the operator,
+   * can create such a key.
+   */
+  may_export_calls?: true | undefined;
   /** True if the balance is below $1. */
   low_credit: boolean;
 }
@@ -2916,6 +2921,8 @@ export interface KeyListAnswerKey {
   expires_at: string | null;
   /** When it was created, RFC 3339 UTC */
   created_at: string;
+  /** The key may export calls to files */
+  may_export_calls?: true | undefined;
 }
 
 export interface KeyListAnswer {
@@ -4713,6 +4720,8 @@ export interface KeyCreateRequest {
   name: string;
   /** When the key expires, RFC 3339 with any offset; null for a key that never does */
   expires_at?: string | null | undefined;
+  /** The key may export calls to files; only a key that may do so itself can create it */
+  may_export_calls?: true | undefined;
 }
 
 export interface KnowledgeSourceListQuery {
@@ -4764,6 +4773,8 @@ export interface OperatorCreateKeyRequest {
   name: string;
   /** When the key expires, RFC 3339 with any offset; null for a key that never does */
   expires_at?: string | null | undefined;
+  /** The key may export calls to files; only a key that may do so itself can create it */
+  may_export_calls?: true | undefined;
 }
 
 export interface OperatorSetNumberProofRequest {
@@ -5080,6 +5091,14 @@ export interface SessionListQuery {
   created_after?: string | undefined;
   /** Returns only sessions created at or before this time, RFC 3339. */
   created_before?: string | undefined;
+}
+
+export interface SessionExportCallRequest {
+  /**
+   * What the file leaves out: `caller_audio`, `agent_audio`, `transcript`, `numbers`, `flight_log`, or
+   * `item:2` for the second entry of the transcript
+   */
+  redact?: string[] | undefined;
 }
 
 export interface SessionAddParticipantRequest {

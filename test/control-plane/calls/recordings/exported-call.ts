@@ -1,7 +1,7 @@
 /** An API with an ended call of which everything is stored, and a key that may export it. */
 import { encodeFlac } from '#media/speech/audio/flac-encoder.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
-import { type AudioHead, packUploads, type PlainHead, type Upload } from '#protocol/uploads.ts';
+import { type AudioHead, type PlainHead, packUploads, type Upload } from '#protocol/uploads.ts';
 import { simulateCall } from '../../../simulation/simulate-call.ts';
 import type { TestResponse, TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';

@@ -13,6 +13,7 @@ export type Account = {
   concurrent_calls: number | null;
   is_operator: boolean;
   key_id: string;
+  may_export_calls?: true;
   low_credit: boolean;
 };
 
@@ -548,6 +549,7 @@ export type KeyList = {
     name: string;
     expires_at: string | null;
     created_at: string;
+    may_export_calls?: true;
   }[];
 };
 

@@ -29,8 +29,8 @@ export function ExportCall({ sessionId }: { readonly sessionId: string }) {
       <Modal opened={isOpen} onClose={() => setOpen(false)} title="Export this call to a file">
         <Stack>
           <Text size="sm">
-            One signed file replays the call in any browser and proves that it was not changed. What you
-            leave out is marked in it.
+            One signed file replays the call in any browser and proves that it was not changed. What you leave
+            out is marked in it.
           </Text>
           <Checkbox.Group label="Leave out" value={redact} onChange={setRedact}>
             <Stack gap="xs" mt="xs">
