@@ -23,6 +23,8 @@ const PHONE = { width: 390, height: 780 };
 const STILL_MS = 700;
 /** Time for the product's work after a call, on a slow machine too. */
 const WAIT_MS = 90_000;
+/** After the end of speech: the detector has noticed it, and the agent waits. */
+const WAITING_MS = 350;
 /** What the caller says in the call shown, and when. */
 const MICROPHONE = [11, 'What are your opening hours?', 30] as const;
 
@@ -265,7 +267,7 @@ async function toTop({ page }: ConsolePage, section: Locator): Promise<void> {
   await page.evaluate(`scrollBy(0, ${Math.round(top) - 72})`);
 }
 
-/** The file of the call, opened without the product's server, in the middle of the call. */
+/** The file of the call, opened without the product's server. */
 async function takeCallFile(
   browser: Browser,
   product: Product,
@@ -281,9 +283,10 @@ async function takeCallFile(
   const page = await browser.newPage({ viewport: VIEWPORT });
   await page.goto(pathToFileURL(file).href);
   await page.locator('html[data-ready]').waitFor();
+  // While the agent waits for the caller to continue.
+  await page.getByRole('button', { name: /^Turn 1/ }).click();
   const slider = page.getByRole('slider', { name: 'Position in the call' });
-  const middle = Number(await slider.getAttribute('max')) / 2;
-  await slider.fill(String(Math.round(middle / 10) * 10));
+  await slider.fill(String(Math.round(Number(await slider.inputValue()) / 10) * 10 + WAITING_MS));
   await take(page, 'call-file', true);
 }
 

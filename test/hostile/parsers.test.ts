@@ -18,6 +18,7 @@ import { ssmlElement, xmlText } from '#media/speech/text/ssml.ts';
 import { readMessage } from '#media/speech/vendors/azure-messages.ts';
 import { encodeMessage } from '#media/speech/vendors/connection/protobuf.ts';
 import { readAnswer } from '#media/speech/vendors/google-messages.ts';
+import { FRAME, splitCallFile } from '#protocol/call-file.ts';
 import { chunkText } from '#protocol/knowledge-chunks.ts';
 import { placeholderProblem } from '#protocol/placeholders.ts';
 import { readServerTools } from '#protocol/server-tools.ts';
@@ -103,6 +104,10 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   'uploads of a worker': (text) => [
     unpackUploads(Buffer.from(`\0\0\0\x10${text}`)),
     unpackUploads(packUploads([{ head: { type: text }, bytes: Buffer.from(text) }])),
+  ],
+  'an exported call': (text) => [
+    splitCallFile(text),
+    splitCallFile(`${FRAME.partsOpen}${text}${FRAME.partsClose}${text}`),
   ],
   'tools of a server': (text) =>
     readServerTools([

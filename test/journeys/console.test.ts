@@ -3,10 +3,12 @@
  * transcript, recording, waterfall and the webhook that reported it. Then the first steps without a model.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
+import { readCallFile, splitCallFile } from '#protocol/call-file.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { describeNeeds, has, itNeeds } from '#test/needs.ts';
 import { ConsolePage } from './console-page.ts';
@@ -319,12 +321,25 @@ async function answerForTheCall(person: ConsolePage, { sessionId, asked }: Talke
     .getByText('With the other settings the call would have been different from here on')
     .waitFor();
   await person.page.getByRole('list', { name: 'Audible events' }).getByText('Other settings').waitFor();
+  await exportTheCall(person);
   const deliveries = person.page.getByRole('region', { name: 'Webhook deliveries' });
   await deliveries.getByText('call.ended').waitFor();
   await deliveries.getByText('Delivered').first().waitFor();
   const before = receiver.received.length;
   await person.press('Send again: call.ended');
   await product.until('the webhook came once more', () => receiver.received.length > before);
+}
+
+/** The call in a file, which verifies. */
+async function exportTheCall(person: ConsolePage): Promise<void> {
+  await person.press('Export');
+  const dialog = person.page.getByRole('dialog');
+  await dialog.getByLabel('Phone numbers and metadata').check();
+  const download = person.page.waitForEvent('download');
+  await person.press('Download', dialog);
+  const file = splitCallFile(await readFile(await (await download).path(), 'utf8'));
+  expect(file && (await readCallFile(file)).problems).toEqual([]);
+  await dialog.waitFor({ state: 'detached' });
 }
 
 /** Links to a turn and to a second open the transcript at that point. */

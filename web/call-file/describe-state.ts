@@ -54,7 +54,7 @@ function callerWords({ caller }: TurnState, nowMs: number): string {
   const leftMs = endpoint.dueMs - nowMs;
   const wait =
     leftMs > 0
-      ? `the agent waits ${milliseconds(leftMs)} more because of ${meaningOf(endpoint.rule)}`
+      ? `the agent waits ${milliseconds(leftMs)} more (${meaningOf(endpoint.rule)})`
       : `the wait is over (${meaningOf(endpoint.rule)})`;
   return `stopped ${milliseconds(nowMs - endMs)} ago; ${wait}${said}`;
 }

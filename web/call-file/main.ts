@@ -61,7 +61,7 @@ function cards(
   const playhead = new Playhead(recording, ...spanOf(call, recording, run));
   const marks: PlayerMarks = { divergesAtMs: null };
   const sound = player(playhead, recording, marks);
-  const lines = transcript(call.lines, playhead);
+  const lines = transcript(call, playhead);
   const state = machineState(playhead, run);
   const draw = () => {
     for (const part of [sound, lines, state]) part.draw();

@@ -1,9 +1,10 @@
 /** The transcript as heard, in step with the sound; a line plays from where it was said. */
+import { startOf } from '../console/src/calls/linked-moment.ts';
 import { timeOfDay, words } from '../console/src/parts/format.ts';
 import { element } from '../widget/dom.ts';
 import { action, section } from './dom.ts';
 import type { Playhead } from './playhead.ts';
-import type { CallItem, Line } from './read-call.ts';
+import type { CallItem, ShownCall } from './read-call.ts';
 
 const SPEAKERS = { user: 'Caller', assistant: 'Agent', human: 'Colleague' } as const;
 
@@ -13,12 +14,13 @@ interface Drawn {
 }
 
 /** Creates the transcript; the function marks the line at the position. */
-export function transcript(lines: readonly Line[], playhead: Playhead): Drawn {
+export function transcript({ lines, turns }: ShownCall, playhead: Playhead): Drawn {
   const said: { readonly atMs: number; readonly node: HTMLElement }[] = [];
   const list = element('ol', { class: 'transcript', 'aria-label': 'Transcript' });
   for (const line of lines) {
-    const node = line ? lineNode(line, playhead) : redacted('A redacted line');
-    if (line?.type === 'message') said.push({ atMs: Date.parse(line.created_at), node });
+    const atMs = line ? startOf(line, { turns }) : 0;
+    const node = line ? lineNode(line, () => playFrom(playhead, atMs)) : redacted('A redacted line');
+    if (line?.type === 'message') said.push({ atMs, node });
     list.append(element('li', {}, node));
   }
   if (lines.length === 0) list.append(element('li', { class: 'muted' }, 'Nothing was said.'));
@@ -40,13 +42,14 @@ export function redacted(text: string): HTMLElement {
   return element('div', { class: 'redacted' }, text);
 }
 
-function lineNode(item: CallItem, playhead: Playhead): HTMLElement {
+function playFrom(playhead: Playhead, atMs: number): void {
+  playhead.goTo(atMs);
+  void playhead.play();
+}
+
+function lineNode(item: CallItem, onPress: () => void): HTMLElement {
   if (item.type !== 'message') return element('div', { class: 'note' }, noteText(item));
-  const atMs = Date.parse(item.created_at);
-  const node = action('', () => {
-    playhead.goTo(atMs);
-    void playhead.play();
-  });
+  const node = action('', onPress);
   node.className = 'said';
   node.dataset['speaker'] = item.role;
   const head = `${SPEAKERS[item.role]} · ${timeOfDay(item.created_at)}`;

@@ -5,6 +5,7 @@
 import type { SessionDetail } from '../api/types.ts';
 
 type Item = SessionDetail['items'][number];
+type SpokenTurn = Pick<SessionDetail['turns'][number], 'turn_id' | 'speech_ended_at'>;
 
 /** Typical speech rate, words a second. */
 const WORDS_PER_SECOND = 2.5;
@@ -12,7 +13,7 @@ const WORDS_PER_SECOND = 2.5;
 /**
  * When an item began to be heard, wall time in ms. Caller speech is located by the end of speech of its turn.
  */
-export function startOf(item: Item, session: SessionDetail): number {
+export function startOf(item: Item, session: { readonly turns: readonly SpokenTurn[] }): number {
   const at = Date.parse(item.created_at);
   if (item.type !== 'message' || item.role !== 'user') return at;
   const turn = session.turns.find(({ turn_id }) => turn_id === item.turn_id);
