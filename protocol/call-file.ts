@@ -30,7 +30,7 @@ const base64url = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
 export const partLabel = z.discriminatedUnion('kind', [
   /** Agent, times and end of the call. */
   z.strictObject({ kind: z.literal('call') }),
-  /** Numbers of both sides, SIP headers and metadata. */
+  /** Name of the session, numbers of both sides, SIP headers and metadata. */
   z.strictObject({ kind: z.literal('numbers') }),
   /** An entry of the transcript as heard, counted from 1. */
   z.strictObject({ kind: z.literal('item'), number: count.min(1) }),

@@ -51,6 +51,7 @@ export function registerCallFileRoutes(app: ApiServer, context: Context): void {
       await exportingCall(context, caller, async () => {
         const call = { session, redactions, page };
         const parts = await partsOf(context, call);
+        context.logger.info({ sessionId: session._id, keyId: caller.keyId }, 'call exported');
         return sendWhole(reply, session._id, callFile(context, call, parts));
       });
       return reply;

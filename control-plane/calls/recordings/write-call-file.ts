@@ -87,16 +87,18 @@ export async function partsOf(context: Context, { session, redactions }: CallToE
 type Detail = Omit<Awaited<ReturnType<typeof toSessionDetail>>, 'items' | 'turns' | 'silences'>;
 
 function factsOf(detail: Detail): object {
-  const { session_id, agent_id, agent_name, name, status, end_reason, direction, source } = detail;
+  const { session_id, agent_id, agent_name, status, end_reason, direction, source } = detail;
   const { created_at, started_at, ended_at, duration_seconds, timezone, takeovers } = detail;
   return {
-    ...{ session_id, agent_id, agent_name, name, status, end_reason, direction, source },
+    ...{ session_id, agent_id, agent_name, status, end_reason, direction, source },
     ...{ created_at, started_at, ended_at, duration_seconds, timezone, takeovers },
   };
 }
 
-function numbersOf({ caller_number, dialed_number, sip_call_id, sip_headers, metadata }: Detail): object {
-  return { caller_number, dialed_number, sip_call_id, sip_headers, metadata };
+/** The name of a session often is that of a person. */
+function numbersOf(detail: Detail): object {
+  const { name, caller_number, dialed_number, sip_call_id, sip_headers, metadata } = detail;
+  return { name, caller_number, dialed_number, sip_call_id, sip_headers, metadata };
 }
 
 /** A person joined by a transfer stands on the caller's side. */
