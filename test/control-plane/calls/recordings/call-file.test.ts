@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LIMITS } from '#config/limits.ts';
+import { callPage } from '#control-plane/calls/recordings/call-page.ts';
+import { callFile, partsOf } from '#control-plane/calls/recordings/write-call-file.ts';
+import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
 import { KEYS_PATH, keyIdOf, publishedKeys, readCallFile, splitCallFile } from '#protocol/call-file.ts';
 import { openTestCalls } from '../../test-calls.ts';
 import { ExportedCalls, HOSTILE } from './exported-call.ts';
@@ -196,6 +200,48 @@ describe('the export of a call', () => {
     const { status, body } = await calls.export(erased);
     expect([status, body.reason]).toEqual([410, 'call_erased']);
   });
+});
+
+it('The file of a call that is erased while it is written ends without a signature', async () => {
+  const page = await callPage();
+  const own = await ExportedCalls.open();
+  try {
+    const { context } = own.api;
+    const session = await loadSession(context, await own.make());
+    if (!session || !page) throw new Error('no session, or no page');
+    const call = { session, page, redactions: new Set<never>() };
+    const parts = await partsOf(context, call);
+    const written: string[] = [];
+    const write = async () => {
+      for await (const piece of callFile(context, call, parts)) {
+        written.push(piece);
+        if (written.length === 1)
+          await own.api.request('POST', '/v1/agent/erasures', {
+            key: own.user.key,
+            body: { end_user_id: 'guest-17' },
+          });
+      }
+    };
+    await expect(write()).rejects.toThrow(/deleted|erased/);
+    expect(splitCallFile(written.join(''))).toBeNull();
+  } finally {
+    await own.api.close();
+  }
+});
+
+it('An account exports so many calls in a minute, and is told when to go on', async () => {
+  const own = await ExportedCalls.open();
+  try {
+    const one = await own.make();
+    const answers = [];
+    for (let count = 0; count <= LIMITS.callFilesPerMinute; count++) answers.push(await own.export(one));
+    expect(answers.slice(0, -1).map(({ status }) => status)).toEqual(
+      Array(LIMITS.callFilesPerMinute).fill(200),
+    );
+    expect(answers.at(-1)).toMatchObject({ status: 429, body: { reason: 'too_many_a_minute' } });
+  } finally {
+    await own.api.close();
+  }
 });
 
 it('A raised number of the key signs with another one, and keeps the earlier ones published', async () => {
