@@ -76,17 +76,28 @@ async function verifyCall(common: CommandContext, file: string, keys: string | u
   const { statement, keyId, parts, problems } = await readCallFile(split, trusted);
   const redacted = [...new Set(parts.filter(({ content }) => !content).map(({ label }) => nameOf(label)))];
   const isGenuine = problems.length === 0;
-  show({ verified: isGenuine, problems, key_id: keyId, redacted, statement }, common, () => {
-    console.log(isGenuine ? 'Verified' : `Not verified:\n${problems.map((text) => `- ${text}`).join('\n')}`);
-    if (statement)
-      printFacts({
-        Session: statement.session_id,
-        'Signed by': `${statement.issuer}, key ${keyId}`,
-        'Signed at': statement.signed_at,
-        Redacted: redacted.length === 0 ? 'nothing' : redacted.join(', '),
-      });
-    if (isGenuine && !trusted) console.log(`Compare the key with those at ${statement?.issuer}${KEYS_PATH}`);
-  });
+  // The file names its own key and issuer: a forger can sign anything as anyone.
+  const isVerified = isGenuine && trusted !== null;
+  show(
+    { verified: isVerified, unchanged: isGenuine, problems, key_id: keyId, redacted, statement },
+    common,
+    () => {
+      if (isVerified) console.log('Verified');
+      else if (isGenuine) console.log('Unchanged since it was signed; the key is not confirmed');
+      else console.log(`Not verified:\n${problems.map((text) => `- ${text}`).join('\n')}`);
+      if (statement)
+        printFacts({
+          Session: statement.session_id,
+          [isVerified ? 'Signed by' : 'Says it is by']: `${statement.issuer}, key ${keyId}`,
+          'Signed at': statement.signed_at,
+          Redacted: redacted.length === 0 ? 'nothing' : redacted.join(', '),
+        });
+      if (isGenuine && !trusted)
+        console.log(
+          `Save the keys of the deployment that you trust, from its ${KEYS_PATH}, and name them with --keys`,
+        );
+    },
+  );
   if (!isGenuine) process.exitCode = EXIT.failed;
 }
 

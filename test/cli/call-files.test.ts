@@ -68,6 +68,13 @@ describe('parley export-call and verify-call', () => {
     expect(printed).toEqual(expect.arrayContaining(['Verified', expect.stringContaining(id)]));
   });
 
+  it('do not take the key in a file for that of the deployment it names', async () => {
+    expect(await parley(['verify-call', place('call.html')])).toBe(0);
+    expect(printed[0]).toBe('Unchanged since it was signed; the key is not confirmed');
+    expect(printed.join('\n')).not.toMatch(/^(?:Verified|Signed by)/m);
+    expect(printed.join('\n')).toContain('--keys');
+  });
+
   it('name what was left out', async () => {
     await parley(['export-call', id, '-o', place('redacted.html'), '--redact', 'numbers, item:2']);
     expect(await parley(['verify-call', place('redacted.html')])).toBe(0);

@@ -65,9 +65,9 @@ describeNeeds(['chromium'])('the page of an exported call', () => {
     }
   });
 
-  it('says that it is verified, and asks no server for anything', async () => {
+  it('says that nothing was changed, and asks no server for anything', async () => {
     const { page, seen } = await open(await calls.fileOf(id));
-    await page.getByText('Verified: signed on').waitFor();
+    await page.getByText('Unchanged since it was signed on').waitFor();
     expect(seen).toEqual([]);
   });
 
@@ -119,7 +119,7 @@ describeNeeds(['chromium'])('the page of an exported call', () => {
 
   it('shows what is redacted, and verifies the rest', async () => {
     const { page } = await open(await calls.fileOf(id, ['transcript', 'caller_audio', 'numbers']));
-    await page.getByText('Verified: signed on').waitFor();
+    await page.getByText('Unchanged since it was signed on').waitFor();
     expect(await page.getByText('A redacted line').count()).toBe(3);
     await page.getByText('The flight log is redacted: the machine cannot be run.').first().waitFor();
   });

@@ -17,7 +17,7 @@ export function seal({ statement, keyId, problems }: ReadCallFile, redacted: rea
       'strong',
       {},
       isGenuine && statement
-        ? `Verified: signed on ${dateTime(statement.signed_at)}`
+        ? `Unchanged since it was signed on ${dateTime(statement.signed_at)}`
         : 'Not verified: do not rely on this file',
     ),
   );
@@ -30,9 +30,10 @@ export function seal({ statement, keyId, problems }: ReadCallFile, redacted: rea
         { class: 'small muted' },
         'Key ',
         element('code', {}, keyId),
-        ` of ${statement.issuer}. Compare it with the keys at ${statement.issuer}${KEYS_PATH}, or run `,
-        element('code', {}, 'parley verify-call'),
-        ', which also checks this page itself.',
+        `, which says that it is of ${statement.issuer}. Whether it is, and whether this page itself was changed, ` +
+          `only the keys of that deployment (${KEYS_PATH}) tell: `,
+        element('code', {}, 'parley verify-call --keys'),
+        '.',
       ),
     );
   if (redacted.length > 0)

@@ -2,8 +2,8 @@
  * Export of an ended call to one signed HTML file, for keys that may do so; and the public keys with which
  * such files are verified.
  */
-import { once } from 'node:events';
 import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -80,11 +80,11 @@ async function sendWhole(
   sessionId: string,
   text: AsyncGenerator<string>,
 ): Promise<void> {
-  const isClosed = once(reply.raw, 'close');
   reply
     .type('text/html; charset=utf-8')
     .header('Content-Disposition', `attachment; filename="call-${sessionId}.html"`)
     .header('Cache-Control', 'private, no-store')
     .send(Readable.from(text, { objectMode: false }));
-  await isClosed;
+  // Ends at once, too, if the client has gone in the meantime.
+  await finished(reply.raw).catch(() => undefined);
 }

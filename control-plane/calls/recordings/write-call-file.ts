@@ -8,6 +8,7 @@ import {
   CALL_FILE_FORMAT,
   type CallStatement,
   FRAME,
+  MOST_PARTS,
   type PartLabel,
   sealLine,
   writePart,
@@ -36,6 +37,9 @@ export interface CallToExport {
   readonly page: CallPage;
 }
 
+/** Facts, numbers, turns and flight log. */
+const OTHER_PARTS = 4;
+
 interface Part {
   readonly label: PartLabel;
   readonly isRedacted: boolean;
@@ -55,8 +59,11 @@ export async function partsOf(context: Context, { session, redactions }: CallToE
   const log = await readWholeFlightLog(context, session, LIMITS.replayedLogBytes);
   if (segments.length === 0 && (log === null || log.length === 0)) throw fault('call_not_recorded');
   requireSize(segments.filter(({ role }) => !redactions.has(audioOf(role))));
-  // The inputs of the turn machine repeat what was said.
-  const isTextRedacted = [...redactions].some((one) => one === 'transcript' || one.startsWith('item:'));
+  requireParts(items.length + segments.length + OTHER_PARTS);
+  // The flight log repeats what was said, and its settings have the numbers of colleagues.
+  const isLogRedacted = [...redactions].some(
+    (one) => ['transcript', 'numbers', 'flight_log'].includes(one) || one.startsWith('item:'),
+  );
   const json = (label: PartLabel, value: unknown, isRedacted: boolean): Part => ({
     label,
     isRedacted,
@@ -76,7 +83,7 @@ export async function partsOf(context: Context, { session, redactions }: CallToE
       : [
           {
             label: { kind: 'flight_log' as const },
-            isRedacted: isTextRedacted || redactions.has('flight_log'),
+            isRedacted: isLogRedacted,
             content: async () => log,
           },
         ]),
@@ -104,6 +111,12 @@ function numbersOf(detail: Detail): object {
 /** A person joined by a transfer stands on the caller's side. */
 function audioOf(role: ReadableSegment['role']): Redaction {
   return role === 'agent' ? 'agent_audio' : 'caller_audio';
+}
+
+/** A file with more could not be read again. */
+function requireParts(parts: number): void {
+  if (parts > MOST_PARTS)
+    throw fault('conflict', { detail: `The call has ${parts} parts, and a file at most ${MOST_PARTS}` });
 }
 
 /** Their size as stored is known only once they are read, and the answer has begun by then. */
