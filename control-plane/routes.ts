@@ -134,6 +134,8 @@ function registerTrials(app: ApiServer, context: Context): void {
   registerTestRoutes(app, context);
   registerTestRunRoutes(app, context);
   registerRehearsalRoutes(app, context);
+}
+
 /** What is stored of ended calls. */
 function registerStoredCallRoutes(app: ApiServer, context: Context): void {
   registerRecordingRoutes(app, context);
