@@ -56,6 +56,10 @@ export class Api {
     return this.#json('POST', path, body);
   }
 
+  put(path: string, body: unknown): Promise<Json> {
+    return this.#json('PUT', path, body);
+  }
+
   patch(path: string, body: unknown): Promise<Json> {
     return this.#json('PATCH', path, body);
   }

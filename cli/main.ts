@@ -18,6 +18,7 @@ import { addNumberCommands } from './numbers.ts';
 import { addRehearseCommand } from './rehearse.ts';
 import { addReplayCommands } from './replay.ts';
 import { addSessionCommands } from './sessions.ts';
+import { addShareCommand } from './share.ts';
 import { addStartCommand } from './start.ts';
 import { addStatusCommand } from './status.ts';
 import { addTestCommand } from './test.ts';
@@ -54,6 +55,7 @@ for (const add of [
   addAgentCommands,
   addNumberCommands,
   addSessionCommands,
+  addShareCommand,
   addReplayCommands,
   addRehearseCommand,
   addCallFileCommands,

@@ -143,7 +143,7 @@ const toolsSection = z.strictObject({
 });
 
 /** Events that an endpoint gets only if it asks for them. */
-export const EXTRA_EVENTS = ['text_session.ended', 'text_session.analyzed'] as const;
+export const EXTRA_EVENTS = ['text_session.ended', 'text_session.analyzed', 'share.stopped'] as const;
 /** Absent without any, so that an endpoint without them reads and hashes as before. */
 export const extraEvents = z
   .array(z.enum(EXTRA_EVENTS))

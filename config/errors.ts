@@ -4,18 +4,10 @@
  * programming error. Codes, statuses and reasons are part of the API and do not change, nor do the messages
  * that clients rely on; other messages may be reworded.
  */
-import { RECORDED_CALL_FAULTS } from './recorded-call-faults.ts';
 
-interface FaultEntry {
-  readonly status: number;
-  /** `{name}` is replaced by the parameter of that name. */
-  readonly message: string;
-  readonly reason?: string;
-  /** SIP status for refusing an INVITE. */
-  readonly sip?: number;
-  /** When a retry may succeed, s; a fault's own parameter `seconds` takes precedence. */
-  readonly retrySeconds?: number;
-}
+import type { FaultEntry } from './fault-entry.ts';
+import { RECORDED_CALL_FAULTS } from './recorded-call-faults.ts';
+import { SHARE_FAULTS } from './share-faults.ts';
 
 const FAULTS = {
   // 400: semantic problems
@@ -94,6 +86,7 @@ const FAULTS = {
   voice_not_found: { status: 404, message: 'Voice not found: GET /v1/voices lists the available ones' },
   number_not_found: { status: 404, message: 'Phone number not found', reason: 'number_not_found', sip: 404 },
   agent_not_found: { status: 404, message: 'Agent not found', reason: 'agent_not_found' },
+  ...SHARE_FAULTS,
   // 409
   agent_not_published: { status: 409, message: 'Agent has no published version', sip: 486 },
   call_agent_not_published: {

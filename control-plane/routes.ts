@@ -51,6 +51,7 @@ import { registerHealthRoutes } from './operations/health/health-routes.ts';
 import { registerMcpRoutes } from './operations/mcp/mcp-routes.ts';
 import { registerOperatorRoutes } from './operations/operator-routes.ts';
 import { registerPrivacyRoutes } from './operations/privacy/privacy-routes.ts';
+import { registerShareRoutes } from './operations/shares/share-routes.ts';
 import { registerDemoRoutes } from './operations/site/demo-routes.ts';
 import { registerSiteRoutes } from './operations/site/site-routes.ts';
 import { registerSpeechModelRoutes } from './operations/speech-model-routes.ts';
@@ -72,10 +73,7 @@ const WEB_DIST = join(import.meta.dirname, '..', 'web', 'dist');
 export async function registerRoutes(app: ApiServer, context: Context): Promise<void> {
   recordChanges(app, context);
   registerHealthRoutes(app, context);
-  registerAgentRoutes(app, context);
-  registerConfigRoutes(app, context);
-  registerWidgetRoutes(app, context);
-  registerLimitRoutes(app, context);
+  registerEachAgent(app, context);
   registerToolRoutes(app, context);
   registerToolServerRoutes(app, context);
   registerTrials(app, context);
@@ -142,4 +140,13 @@ function registerStoredCallRoutes(app: ApiServer, context: Context): void {
   registerFlightLogRoutes(app, context);
   registerCallFileRoutes(app, context);
   registerTuningRoutes(app, context);
+}
+
+/** Agents, their configuration and which calls get which version. */
+function registerEachAgent(app: ApiServer, context: Context): void {
+  registerAgentRoutes(app, context);
+  registerConfigRoutes(app, context);
+  registerShareRoutes(app, context);
+  registerWidgetRoutes(app, context);
+  registerLimitRoutes(app, context);
 }

@@ -100,6 +100,36 @@ export const textWebhookEvent = z.discriminatedUnion('event', [
 ]);
 export type TextWebhookEvent = z.infer<typeof textWebhookEvent>;
 
+const shareRate = z.object({
+  calls: z.number().int().describe('Calls in which it can be told.'),
+  hits: z.number().int().describe('Calls in which it happened.'),
+});
+
+/** The event about a share of calls, for endpoints that ask for it in `extra_events`. */
+export const shareWebhookEvent = z
+  .object({
+    event: z.literal('share.stopped'),
+    share: z
+      .object({
+        agent_id: z.string(),
+        share_id: z.string().describe('Id of the share.'),
+        version_number: z.number().int().describe('Number of the version that the share of callers had.'),
+        published_version_number: z.number().int().describe('Number of the version beside it.'),
+        stopped_at: at.describe('When it was stopped, RFC 3339 UTC.'),
+        measure: z.string().describe('The rate that is certainly higher than beside it, such as `slow`.'),
+        difference: z.number().describe('Rate of the share minus the rate beside it.'),
+        low: z.number().describe('Lower end of the interval of the difference.'),
+        high: z.number().describe('Upper end of the interval of the difference.'),
+        calls: shareRate.describe('What the rate of the share is made of.'),
+        published_calls: shareRate.describe('What the rate beside it is made of.'),
+      })
+      .describe('The share and the harm.'),
+  })
+  .describe(
+    'A share of calls was stopped, because its version does harm. Sent once, to endpoints that ask for it.',
+  );
+export type ShareWebhookEvent = z.infer<typeof shareWebhookEvent>;
+
 /** Request of the init webhook. */
 export const inboundCallEvent = z
   .object({

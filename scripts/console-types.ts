@@ -39,6 +39,7 @@ const ANSWERS = {
   ReplayedCall: 'post /v1/agent/sessions/{session_id}/replay',
   SessionDetail: 'get /v1/agent/sessions/{session_id}',
   SessionList: 'get /v1/agent/sessions',
+  Share: 'get /v1/agent/agents/{agent_id}/share',
   SpeechModels: 'get /admin/speech-models',
   TestBatch: 'get /v1/agent/agents/{agent_id}/test-batches/{batch_id}',
   TestRun: 'get /v1/agent/test-runs/{run_id}',

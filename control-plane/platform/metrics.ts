@@ -6,6 +6,7 @@ import { callChannel } from '#protocol/call-plan.ts';
 import { dialStatus, endReason, turnSilence } from '#protocol/session-record.ts';
 import { STORE_COMMANDS } from './store/measure-commands.ts';
 import { REFUSAL_KINDS } from './store/models/refusal-model.ts';
+import { SHARE_ENDS } from './store/models/share-model.ts';
 
 const CHANNELS = callChannel.options;
 const FAULT_CODES = listFaults().map(({ code }) => code);
@@ -39,6 +40,7 @@ export function createMetrics() {
     meters,
     ...createHttpMetrics(meters),
     ...createCallMetrics(meters),
+    ...createShareMetrics(meters),
     ...createTurnMetrics(meters),
     ...createQualityMetrics(meters),
     ...createFailoverMetrics(meters),
@@ -135,6 +137,16 @@ function createCallMetrics(meters: Meters) {
       help:
         'Calls ended as internal_error: two workers died in them or for an unknown reason, or ' +
         'four died in another session.',
+    }),
+  };
+}
+
+function createShareMetrics(meters: Meters) {
+  return {
+    sharesEnded: meters.counter({
+      name: 'parley_shares_ended_total',
+      help: 'Shares of calls that ended: stopped on harm or by hand, promoted, or replaced by a publication.',
+      labels: { reason: SHARE_ENDS },
     }),
   };
 }

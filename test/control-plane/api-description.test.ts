@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { EXAMPLE_IDS } from '#control-plane/platform/http/example-of.ts';
-import { textWebhookEvent, webhookEvent } from '#protocol/webhook-events.ts';
+import { shareWebhookEvent, textWebhookEvent, webhookEvent } from '#protocol/webhook-events.ts';
 import { describedRoutes, encoded, type Media, type Route } from './described-routes.ts';
 import { openTestApi, type TestApi, type TestUser } from './test-api.ts';
 
@@ -134,7 +134,7 @@ describe('the description of the API', () => {
     const { webhooks } = (await api.request('GET', '/openapi.json')).body as {
       webhooks: Record<string, { post: { requestBody: { content: Record<string, Media> } } }>;
     };
-    const events = [...webhookEvent.options, ...textWebhookEvent.options].map(
+    const events = [...webhookEvent.options, ...textWebhookEvent.options, shareWebhookEvent].map(
       ({ shape }) => shape.event.value,
     );
     expect(Object.keys(webhooks)).toEqual([...events, 'call.inbound']);

@@ -163,6 +163,7 @@ export class Caller {
       sessionId,
       agent: AGENT,
       version: VERSION,
+      share: null,
       userId: account,
       channel: plan.channel,
       source: isPhone ? 'phone' : 'api_key',

@@ -11,13 +11,15 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import { type AdmissionAnswer, type AdmissionRequest, withoutCredentials } from '#protocol/sip-admission.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { withinLimits } from '../../accounts/limits/spend-limits.ts';
-import { loadPublished } from '../../catalogue/agents/publish.ts';
+import { loadPublished, type PublishedAgent } from '../../catalogue/agents/publish.ts';
+import { versionOfCall } from '../../catalogue/agents/version-of-call.ts';
 import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import { type Context, newId } from '../../platform/context.ts';
 import { logRefusal, measureAdmission } from '../../platform/refusals/log-refusal.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import type { SessionShare } from '../../platform/store/models/session-share.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { isLive } from '../../platform/store/session-status.ts';
 import { planTransfers } from '../outbound/transfer-plan.ts';
@@ -65,6 +67,8 @@ interface Callee {
   readonly number: NumberDocument;
   readonly agent: AgentDocument;
   readonly version: VersionDocument;
+  /** Null if no share has decided the version. */
+  readonly share: SessionShare | null;
 }
 
 /**
@@ -117,8 +121,12 @@ async function admitTo(
 ): Promise<Admission> {
   const isTest = isTestCall(request);
   try {
-    const callee = await findCallee(context, number);
+    const published = await findPublished(context, number);
     const sessionId = (await testSessionOf(context, request, number)) ?? newId();
+    // A test call is one of the published version.
+    const live = isTest ? { ...published, share: null } : published;
+    const called = await versionOfCall(context, live, { caller: request.from_user, sessionId });
+    const callee = { number, agent: published.agent, ...called };
     const call = { request, callee, isAwaited, sessionId, isTest };
     const limited = { agent: callee.agent, payer: { userId: number.user_id }, sessionId };
     const { placed, tag } = await (isTest
@@ -199,12 +207,15 @@ function refusal(status: number, headers?: RefusalHeaders): Admission {
 }
 
 /** Throws `number_unbound`, `agent_not_published`, `agent_archived`. */
-async function findCallee(context: Context, number: NumberDocument): Promise<Callee> {
+async function findPublished(
+  context: Context,
+  number: NumberDocument,
+): Promise<PublishedAgent & { readonly version: VersionDocument }> {
   const published = number.agent_id === null ? null : await loadPublished(context, number.agent_id);
   if (!published) throw fault('number_unbound');
   if (!published.version) throw fault('agent_not_published');
   if (published.agent.status === 'archived') throw fault('agent_archived');
-  return { number, agent: published.agent, version: published.version };
+  return { ...published, version: published.version };
 }
 
 interface InboundCall {
@@ -232,11 +243,12 @@ async function placeRoutableCall(
 async function placeInboundCall(context: Context, call: InboundCall): Promise<PlacedSession> {
   if (!call.isAwaited()) throw fault('no_capacity');
   const { request, callee } = call;
-  const { number, agent, version } = callee;
+  const { number, agent, version, share } = callee;
   const draft = sessionDraft(context, {
     sessionId: call.sessionId,
     agent,
     version,
+    share,
     userId: number.user_id,
     channel: 'phone_inbound',
     source: 'phone',

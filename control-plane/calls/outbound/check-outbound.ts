@@ -4,12 +4,14 @@
  */
 import { fault } from '#config/errors.ts';
 import { countryOf, isE164, isPremium, withoutTrunkZero } from '#telephony/e164.ts';
-import { newestVersion } from '../../catalogue/agents/newest-version.ts';
+import type { PublishedAgent } from '../../catalogue/agents/publish.ts';
+import { liveVersions, versionOfCall } from '../../catalogue/agents/version-of-call.ts';
 import { isHosted } from '../../catalogue/numbers/number-store.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
+import type { SessionShare } from '../../platform/store/models/session-share.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { overrideFields } from '../plans/build-plan.ts';
 import type { PhoneCallRequest } from './phone-call-request.ts';
@@ -18,6 +20,8 @@ import type { PhoneCallRequest } from './phone-call-request.ts';
 export interface AllowedCall {
   readonly agent: AgentDocument;
   readonly version: VersionDocument;
+  /** Null if no share has decided the version. */
+  readonly share: SessionShare | null;
   readonly number: NumberDocument;
   /** The number to dial, E.164. */
   readonly toNumber: string;
@@ -31,19 +35,21 @@ export async function checkOutbound(
   context: Context,
   account: OutboundAccount,
   request: PhoneCallRequest,
+  sessionId: string,
 ): Promise<AllowedCall> {
-  const { agent, version } = await findCallingAgent(context, account, request);
+  const { agent, ...live } = await findCallingAgent(context, account, request);
   const number = await findCallingNumber(context, account, request);
   const toNumber = await checkDestination(context, number, request.to_number);
-  return { agent, version, number, toNumber };
+  const called = await versionOfCall(context, live, { caller: toNumber, sessionId });
+  return { agent, ...called, number, toNumber };
 }
 
-/** Finds the agent that places the call, and its published version. */
+/** Finds the agent that places the call, its published version and its share. */
 export async function findCallingAgent(
   context: Context,
   account: OutboundAccount,
   request: Pick<PhoneCallRequest, 'agent_id' | 'overrides'>,
-): Promise<Pick<AllowedCall, 'agent' | 'version'>> {
+): Promise<PublishedAgent & { readonly version: VersionDocument }> {
   const agent = await context.models.agents
     .findOne({ _id: request.agent_id, team_id: account.teamId })
     .lean<AgentDocument>();
@@ -53,10 +59,10 @@ export async function findCallingAgent(
   );
   if (refused) throw fault('override_not_allowed', { field: refused });
   if (!account.outboundEnabled) throw fault('outbound_disabled');
-  const version = await newestVersion(context, agent._id);
+  const { version, share } = await liveVersions(context, agent._id);
   if (!version) throw fault('call_agent_not_published');
   if (agent.status === 'archived') throw fault('agent_archived');
-  return { agent, version };
+  return { agent, version, share };
 }
 
 /** Finds the number to call from. */

@@ -49,7 +49,7 @@ export async function placeCall(
   sessionId: string,
   request: CallRequest,
 ): Promise<void> {
-  const allowed = await checkOutbound(context, caller, request);
+  const allowed = await checkOutbound(context, caller, request, sessionId);
   await withinLimits(context, { agent: allowed.agent, payer: caller, sessionId }, () =>
     place(context, { caller, sessionId, request, allowed }),
   );
@@ -72,7 +72,7 @@ async function place(
     sipHeaders: request.sip_headers ?? {},
     ringSeconds: RING_SECONDS,
   });
-  const { agent, version, toNumber } = allowed;
+  const { agent, version, share, toNumber } = allowed;
   await requireModestRate(context, caller, allowed.number);
   const timezone = sessionTimezone({
     requested: null,
@@ -87,6 +87,7 @@ async function place(
       sessionId,
       agent,
       version,
+      share,
       userId: caller.userId,
       channel: 'phone_outbound',
       source: 'phone',

@@ -6,10 +6,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Fault, type FaultCode, fault } from '#config/errors.ts';
 import { findCalledAgent } from '../../catalogue/agents/agent-store.ts';
-import { newestVersion } from '../../catalogue/agents/newest-version.ts';
 import { requirePublicOrigin } from '../../catalogue/agents/public-origin.ts';
 import { loadPublished, type PublishedAgent } from '../../catalogue/agents/publish.ts';
-import { type Context, now } from '../../platform/context.ts';
+import {
+  type CalledVersion,
+  type DrawnCall,
+  liveVersions,
+  versionOfCall,
+} from '../../catalogue/agents/version-of-call.ts';
+import { type Context, newId, now } from '../../platform/context.ts';
 import { bearerToken, type Caller, requireBeta } from '../../platform/http/auth.ts';
 import { sendBare } from '../../platform/http/problems.ts';
 import { type ApiServer, answerPreflight } from '../../platform/http/server.ts';
@@ -93,23 +98,31 @@ export function registerCreateSessionRoutes(app: ApiServer, context: Context): v
 }
 
 /**
- * Creates a conversation with an agent that a key may call. Throws `not_found`, `agent_not_published`,
- * `agent_archived` and `override_not_allowed`; refusals are logged.
+ * Creates a conversation with an agent that a key may call; `drawn` is the person and the session. Throws
+ * `not_found`, `agent_not_published`, `agent_archived` and `override_not_allowed`; refusals are logged.
  */
 export async function withCalledAgent<Created>(
   context: Context,
   { teamId }: Caller,
-  { agentId, overrides }: { readonly agentId: string; readonly overrides: Overrides | null | undefined },
-  create: (called: { readonly agent: AgentDocument; readonly version: VersionDocument }) => Promise<Created>,
+  {
+    agentId,
+    overrides,
+    drawn,
+  }: {
+    readonly agentId: string;
+    readonly overrides: Overrides | null | undefined;
+    readonly drawn: DrawnCall;
+  },
+  create: (called: CalledVersion & { readonly agent: AgentDocument }) => Promise<Created>,
 ): Promise<Created> {
-  const [agent, version] = await Promise.all([
+  const [agent, { version, share }] = await Promise.all([
     findCalledAgent(context, teamId, agentId),
-    newestVersion(context, agentId),
+    liveVersions(context, agentId),
   ]);
   return loggingRefusals(context, { kind: 'session', teamId: agent.team_id, agentId }, async () => {
     requireAllowed(agent, overrides ?? {});
     requireServing(agent, version);
-    return create({ agent, version });
+    return create({ agent, ...(await versionOfCall(context, { version, share }, drawn)) });
   });
 }
 
@@ -119,10 +132,11 @@ async function createByKey(
   agentId: string,
   request: SessionRequest,
 ): Promise<WebSession> {
-  return withCalledAgent(context, caller, { agentId, overrides: request.overrides }, ({ agent, version }) =>
+  const drawn = { caller: request.end_user_id ?? null, sessionId: newId() };
+  return withCalledAgent(context, caller, { agentId, overrides: request.overrides, drawn }, (called) =>
     createWebSession(context, {
-      agent,
-      version,
+      ...called,
+      sessionId: drawn.sessionId,
       payer: caller,
       source: 'api_key',
       isPreview: false,
@@ -165,17 +179,20 @@ async function createPublicly(
 async function createForVisitor(
   context: Context,
   client: Visitor,
-  { agent, version }: PublishedAgent,
+  { agent, version, share }: PublishedAgent,
   request: SessionRequest,
 ): Promise<WebSession> {
   requirePublicOrigin(agent, client.origin);
   await countAttempt(context, agent._id, client.ip);
   requireAllowed(agent, request.overrides ?? {});
   requireServing(agent, version);
+  const drawn = { caller: request.end_user_id ?? null, sessionId: newId() };
+  const called = await versionOfCall(context, { version, share }, drawn);
   try {
     return await createWebSession(context, {
       agent,
-      version,
+      ...called,
+      sessionId: drawn.sessionId,
       payer: { userId: agent.user_id },
       source: 'public',
       isPreview: false,

@@ -9,6 +9,7 @@ import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import { type Context, newId } from '../../platform/context.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import type { SessionShare } from '../../platform/store/models/session-share.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { buildPlan, refuseMissingVariables, sessionSeconds } from '../plans/build-plan.ts';
 import { sessionTimezone } from '../plans/session-timezone.ts';
@@ -21,6 +22,10 @@ import { chooseTransport, webGrant } from './web-transport.ts';
 export interface WebSessionInput {
   readonly agent: AgentDocument;
   readonly version: VersionDocument;
+  /** Null for a call whose version no share has decided. */
+  readonly share: SessionShare | null;
+  /** A new one unless set. */
+  readonly sessionId?: string;
   readonly payer: Payer;
   readonly source: SessionDocument['source'];
   readonly isPreview: boolean;
@@ -46,7 +51,7 @@ export type WebSession = z.output<typeof webSessionRecord>;
  */
 export async function createWebSession(context: Context, input: WebSessionInput): Promise<WebSession> {
   const { agent, payer } = input;
-  const sessionId = newId();
+  const { sessionId = newId() } = input;
   const kind = input.isPreview ? 'preview' : input.source === 'public' ? 'visitor' : 'own';
   return withinWebSessionLimits(context, { sessionId, userId: payer.userId, kind }, () =>
     input.isPreview
@@ -89,6 +94,7 @@ async function create(context: Context, sessionId: string, input: WebSessionInpu
     sessionId,
     agent,
     version,
+    share: input.share,
     userId: input.payer.userId,
     channel: 'web_voice',
     source: input.source,

@@ -4,6 +4,7 @@ import { type Context, now } from '../../platform/context.ts';
 import { toJsonText } from '../../platform/store/json-text.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { SessionAttachment, SessionDocument } from '../../platform/store/models/session-model.ts';
+import type { SessionShare } from '../../platform/store/models/session-share.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { DUE_BITS } from '../../platform/store/session-due.ts';
 import { openingBilling } from './charge.ts';
@@ -16,6 +17,8 @@ export interface NewSession {
   readonly sessionId: string;
   readonly agent: AgentDocument;
   readonly version: VersionDocument;
+  /** Null for a call whose version no share has decided. */
+  readonly share: SessionShare | null;
   /** The account that pays. */
   readonly userId: string;
   readonly channel: SessionDocument['channel'];
@@ -95,7 +98,8 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
     token_hash: input.tokenHash,
     room: input.room ?? null,
     participants: [],
-    due: DUE_BITS.live,
+    due: input.share ? DUE_BITS.live | DUE_BITS.share : DUE_BITS.live,
+    ...(input.share ? { share: input.share } : {}),
   };
 }
 

@@ -13,6 +13,7 @@ import type { Context } from '../../platform/context.ts';
 import { agentIdentity, callerIdentity } from '../../platform/rooms.ts';
 import { fromJsonText } from '../../platform/store/json-text.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { type SessionShare, SHARE_ARMS } from '../../platform/store/models/session-share.ts';
 import { explainedTurn, explainTurn } from './explain-turn.ts';
 import { turnUsage, usageByTurn } from './llm-usage.ts';
 import { openJson } from './sealed-contents.ts';
@@ -22,6 +23,15 @@ import { readTimeline } from './timeline.ts';
 
 const timestamp = z.iso.datetime();
 const text = z.string().nullable();
+
+/** The share of calls that has decided the version of a session, and what it has decided. */
+export const sessionShare = z
+  .object({
+    share_id: z.string().describe('Id of the share of calls'),
+    arm: z.enum(SHARE_ARMS).describe('`share`: with its version; `published`: beside it'),
+    version_number: z.number().int().describe('Number of the version that the session has'),
+  })
+  .describe('The share of calls that has decided the version; absent if the agent had none');
 
 /** A row of the session list. */
 export const sessionRecord = z.object({
@@ -59,6 +69,7 @@ export const sessionRecord = z.object({
   agent_participant_identity: text,
   agent_joined_at: timestamp.nullable(),
   metadata: z.record(z.string(), z.unknown()),
+  share: sessionShare.optional(),
 });
 
 /** The analysis as the sessions API returns it, without error and time. */
@@ -120,7 +131,16 @@ export function toSessionRecord(session: SessionDocument): z.output<typeof sessi
     agent_participant_identity: session.room === null ? null : agentIdentity(session._id),
     agent_joined_at: session.started_at?.toISOString() ?? null,
     metadata: fromJsonText(session.metadata),
+    ...shareRecord(session.share),
   };
+}
+
+/** The share of a session as a field of its record; no field without one. */
+export function shareRecord(share: SessionShare | undefined): {
+  share?: z.output<typeof sessionShare>;
+} {
+  if (!share) return {};
+  return { share: { share_id: share.id, arm: share.arm, version_number: share.version_number } };
 }
 
 /** Converts a session to its full record. */

@@ -131,6 +131,7 @@ function registerPreviews(app: ApiServer, context: Context): void {
       const created = await createWebSession(context, {
         agent,
         version,
+        share: null,
         payer: caller,
         source: 'dashboard',
         isPreview: true,

@@ -60,6 +60,10 @@ export const versionSummary = z.object({
   version_description: z.string().nullable(),
   config_hash: z.string(),
   published_at: timestamp,
+  for_share: z
+    .literal(true)
+    .optional()
+    .describe('True: made for a share of calls and not published; otherwise absent'),
 });
 
 /** A version with its configuration. */
@@ -108,6 +112,7 @@ export function toVersionSummary(version: VersionDocument): z.output<typeof vers
     version_description: version.version_description,
     config_hash: version.config_hash,
     published_at: version.published_at.toISOString(),
+    ...(version.for_share ? { for_share: true as const } : {}),
   };
 }
 

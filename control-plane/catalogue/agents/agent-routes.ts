@@ -142,6 +142,7 @@ async function deleteAgent(context: Context, teamId: string, agentId: string): P
     { $pull: { agent_ids: agentId }, $inc: { rev: 1 } },
   );
   await context.models.rehearsals.deleteMany({ agent_id: agentId });
+  await context.models.shares.deleteOne({ _id: agentId });
   await context.models.versions.deleteMany({ agent_id: agentId });
   await removeFromQuota(context, { kind: 'agents', owner: teamId, id: agentId }, () =>
     context.models.agents.deleteOne({ _id: agentId, team_id: teamId }),

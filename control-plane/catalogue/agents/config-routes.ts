@@ -22,6 +22,7 @@ import { draftHashes, findAgent, patchDraft } from './agent-store.ts';
 import { draftChanges } from './draft-changes.ts';
 import { newestVersion } from './newest-version.ts';
 import { publishAgent } from './publish.ts';
+import { settledShare } from './share-store.ts';
 
 /** The list of models waits this long for the search that it starts. */
 const SEARCH_WAIT_MS = 300;
@@ -137,9 +138,10 @@ function registerVersions(app: ApiServer, context: Context): void {
         title: request.body?.version_title ?? null,
         description: request.body?.version_description ?? null,
       };
-      return toVersionRecord(
-        await publishAgent(context, callerOf(request).teamId, request.params.agent_id, labels),
-      );
+      const { agent_id: agentId } = request.params;
+      const version = await publishAgent(context, callerOf(request).teamId, agentId, labels);
+      await settledShare(context, agentId);
+      return toVersionRecord(version);
     },
   );
 

@@ -2,8 +2,8 @@ import type { Context } from '../../platform/context.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 
 /**
- * The version of an agent with the highest number; null if there is none. The result is cached and shared and
- * must not be modified.
+ * The published version of an agent, the one with the highest number of those that were not made for a share
+ * of calls; null if there is none. The result is cached and shared and must not be modified.
  */
 export function newestVersion(
   { models, caches }: Pick<Context, 'models' | 'caches'>,
@@ -11,7 +11,7 @@ export function newestVersion(
 ): Promise<VersionDocument | null> {
   return caches.newestVersions(agentId, () =>
     models.versions
-      .findOne({ agent_id: agentId })
+      .findOne({ agent_id: agentId, for_share: { $ne: true } })
       .sort({ version_number: -1 })
       .lean<VersionDocument>()
       .exec(),

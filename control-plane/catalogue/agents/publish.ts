@@ -12,6 +12,7 @@ import type { VersionDocument } from '../../platform/store/models/version-model.
 import { findAgent, snapshotOf } from './agent-store.ts';
 import { type AgentSnapshot, configHash } from './config-hash.ts';
 import { newestVersion } from './newest-version.ts';
+import { type LiveVersions, liveVersions } from './version-of-call.ts';
 
 const PUBLISH_ATTEMPTS = 10;
 
@@ -20,6 +21,8 @@ export interface VersionLabels {
   readonly title: string | null;
   readonly description: string | null;
 }
+
+const NO_LABELS: VersionLabels = { title: null, description: null };
 
 /**
  * Publishes an agent's draft, or returns the live version if the draft equals it. Throws `not_found`,
@@ -32,62 +35,165 @@ export async function publishAgent(
   agentId: string,
   labels: VersionLabels,
 ): Promise<VersionDocument> {
-  for (let attempt = 0; attempt < PUBLISH_ATTEMPTS; attempt++) {
-    const agent = await findAgent(context, teamId, agentId);
-    if (agent.status === 'archived') throw fault('agent_archived');
-    const snapshot = await snapshotOf(context, agent);
-    await refuseUnreadServers(context, snapshot);
-    const hash = configHash(snapshot);
+  return trying(async () => {
+    const { agent, frozen } = await freezeDraft(context, teamId, agentId);
+    return publishFrozen(context, agent, { frozen, labels });
+  });
+}
+
+/**
+ * Publishes what another version has frozen, for all calls, under the next number and with its labels.
+ * Returns the published version if it equals that one. Throws `not_found`, `agent_archived`,
+ * `versions_reached`, `publish_conflict`.
+ */
+export async function publishAgain(
+  context: Context,
+  teamId: string,
+  agentId: string,
+  version: VersionDocument,
+): Promise<VersionDocument> {
+  const labels = { title: version.version_title, description: version.version_description };
+  return trying(async () => {
+    const agent = await findServingAgent(context, teamId, agentId);
+    return publishFrozen(context, agent, { frozen: frozenIn(version), labels });
+  });
+}
+
+/**
+ * Freezes an agent's draft for a share of its calls, or returns the version that was made for one and equals
+ * it. Throws as `publishAgent` does, and `agent_not_published`, `share_of_published` if it equals the
+ * published version.
+ */
+export async function freezeForShare(
+  context: Context,
+  teamId: string,
+  agentId: string,
+): Promise<VersionDocument> {
+  return trying(async () => {
+    const { agent, frozen } = await freezeDraft(context, teamId, agentId);
+    const last = await lastVersion(context, agentId);
     const live = await newestVersion(context, agentId);
-    if (live?.config_hash === hash) {
-      await pointTo(context, live);
-      return live;
-    }
-    const limit = context.settings.LIMIT_VERSIONS;
-    if ((live?.version_number ?? 0) >= limit) throw fault('versions_reached', { limit });
-    const version: VersionDocument = {
-      _id: newId(),
-      agent_id: agentId,
-      team_id: teamId,
-      version_number: (live?.version_number ?? 0) + 1,
-      version_title: labels.title,
-      version_description: labels.description,
-      config: snapshot.config,
-      config_hash: hash,
-      config_updated_at: agent.config_updated_at,
-      secrets: snapshot.secrets,
-      tools: [...snapshot.tools],
-      knowledge: [...snapshot.knowledge],
-      ...pinnedServers(snapshot),
-      // Strictly increasing, so that sorting by time equals sorting by number.
-      published_at: new Date(Math.max(context.clock.wallTime(), (live?.published_at.getTime() ?? 0) + 1)),
-    };
-    try {
-      await context.models.versions.create(version);
-    } catch (error) {
-      if (isDuplicateKey(error)) continue;
-      throw error;
-    }
-    await pointTo(context, version);
-    return version;
+    if (!live) throw fault('agent_not_published');
+    if (live.config_hash === frozen.config_hash) throw fault('share_of_published');
+    if (last?.config_hash === frozen.config_hash) return last;
+    return insertAfter(context, agent, last, { frozen, labels: NO_LABELS, forShare: true });
+  });
+}
+
+/** The parts of a version that a call depends on. */
+type Frozen = Pick<
+  VersionDocument,
+  'config' | 'config_hash' | 'config_updated_at' | 'secrets' | 'tools' | 'knowledge' | 'tool_servers'
+>;
+
+/** Repeats an attempt that another publication has overtaken. Throws `publish_conflict`. */
+async function trying(publish: () => Promise<VersionDocument | null>): Promise<VersionDocument> {
+  for (let attempt = 0; attempt < PUBLISH_ATTEMPTS; attempt++) {
+    const version = await publish();
+    if (version) return version;
   }
   throw fault('publish_conflict');
 }
 
-/** An agent with its live version. */
-export interface PublishedAgent {
-  readonly agent: AgentDocument;
-  /** Null before the first publication. */
-  readonly version: VersionDocument | null;
+async function findServingAgent(context: Context, teamId: string, agentId: string): Promise<AgentDocument> {
+  const agent = await findAgent(context, teamId, agentId);
+  if (agent.status === 'archived') throw fault('agent_archived');
+  return agent;
 }
 
-/** Loads an agent of any team and its live version for a call; null when the agent does not exist. */
+async function freezeDraft(
+  context: Context,
+  teamId: string,
+  agentId: string,
+): Promise<{ readonly agent: AgentDocument; readonly frozen: Frozen }> {
+  const agent = await findServingAgent(context, teamId, agentId);
+  const snapshot = await snapshotOf(context, agent);
+  await refuseUnreadServers(context, snapshot);
+  return { agent, frozen: frozenDraft(agent, snapshot) };
+}
+
+function frozenDraft(agent: AgentDocument, snapshot: AgentSnapshot): Frozen {
+  return {
+    config: snapshot.config,
+    config_hash: configHash(snapshot),
+    config_updated_at: agent.config_updated_at,
+    secrets: snapshot.secrets,
+    tools: [...snapshot.tools],
+    knowledge: [...snapshot.knowledge],
+    ...pinnedServers(snapshot),
+  };
+}
+
+function frozenIn(version: VersionDocument): Frozen {
+  const { config, config_hash, config_updated_at, secrets, tools, knowledge, tool_servers } = version;
+  const frozen = { config, config_hash, config_updated_at, secrets, tools, knowledge };
+  return tool_servers ? { ...frozen, tool_servers } : frozen;
+}
+
+/** Null if another publication took the number meanwhile. */
+async function publishFrozen(
+  context: Context,
+  agent: AgentDocument,
+  { frozen, labels }: { readonly frozen: Frozen; readonly labels: VersionLabels },
+): Promise<VersionDocument | null> {
+  // The last first: a version that comes in between has its number, or is the one that is found.
+  const last = await lastVersion(context, agent._id);
+  const live = await newestVersion(context, agent._id);
+  const version =
+    live?.config_hash === frozen.config_hash
+      ? live
+      : await insertAfter(context, agent, last, { frozen, labels, forShare: false });
+  if (version) await pointTo(context, version);
+  return version;
+}
+
+/** The version with the highest number, published or not. */
+async function lastVersion({ models }: Context, agentId: string): Promise<VersionDocument | null> {
+  return models.versions.findOne({ agent_id: agentId }).sort({ version_number: -1 }).lean<VersionDocument>();
+}
+
+/** Stores a version under the number after `last`; null if another one has it. Throws `versions_reached`. */
+async function insertAfter(
+  context: Context,
+  agent: AgentDocument,
+  last: Pick<VersionDocument, 'version_number' | 'published_at'> | null,
+  made: { readonly frozen: Frozen; readonly labels: VersionLabels; readonly forShare: boolean },
+): Promise<VersionDocument | null> {
+  const limit = context.settings.LIMIT_VERSIONS;
+  if ((last?.version_number ?? 0) >= limit) throw fault('versions_reached', { limit });
+  const version: VersionDocument = {
+    _id: newId(),
+    agent_id: agent._id,
+    team_id: agent.team_id,
+    version_number: (last?.version_number ?? 0) + 1,
+    version_title: made.labels.title,
+    version_description: made.labels.description,
+    ...made.frozen,
+    ...(made.forShare ? { for_share: true } : {}),
+    // Strictly increasing, so that sorting by time equals sorting by number.
+    published_at: new Date(Math.max(context.clock.wallTime(), (last?.published_at.getTime() ?? 0) + 1)),
+  };
+  try {
+    await context.models.versions.create(version);
+    return version;
+  } catch (error) {
+    if (isDuplicateKey(error)) return null;
+    throw error;
+  }
+}
+
+/** An agent with the versions that its calls may have. */
+export interface PublishedAgent extends LiveVersions {
+  readonly agent: AgentDocument;
+}
+
+/** Loads an agent of any team and its live versions for a call; null when the agent does not exist. */
 export async function loadPublished(context: Context, agentId: string): Promise<PublishedAgent | null> {
-  const [agent, version] = await Promise.all([
+  const [agent, live] = await Promise.all([
     context.caches.agents(agentId, () => context.models.agents.findById(agentId).lean<AgentDocument>()),
-    newestVersion(context, agentId),
+    liveVersions(context, agentId),
   ]);
-  return agent && { agent, version };
+  return agent && { agent, ...live };
 }
 
 /** The draft in the form of a version, for preview calls; never stored. */
@@ -100,13 +206,7 @@ export async function draftVersion(context: Context, agent: AgentDocument): Prom
     version_number: 0,
     version_title: null,
     version_description: null,
-    config: snapshot.config,
-    config_hash: configHash(snapshot),
-    config_updated_at: agent.config_updated_at,
-    secrets: snapshot.secrets,
-    tools: [...snapshot.tools],
-    knowledge: [...snapshot.knowledge],
-    ...pinnedServers(snapshot),
+    ...frozenDraft(agent, snapshot),
     published_at: now(context),
   };
 }

@@ -146,16 +146,23 @@ export async function deleteSource(context: Context, teamId: string, sourceId: s
   await dropRevisions(context, teamId, { knowledge_source_id: sourceId });
 }
 
-/** Agents that use a source in their draft or published version, newest first. */
+/** Agents that use a source in their draft, published version or share of calls, newest first. */
 export async function dependentsOf(
   context: Context,
   sourceId: string,
 ): Promise<{ agent_id: string; name: string }[]> {
   const places = ['config.knowledge_base.knowledge_source_ids', 'published_knowledge_source_ids'];
+  const shares = await context.models.shares
+    .find({ knowledge_source_ids: sourceId, status: 'running' }, { _id: 1 })
+    .lean<{ _id: string }[]>();
   // One query per index; all agents of a source belong to its team.
+  const filters = [
+    ...places.map((place) => ({ [place]: sourceId })),
+    ...(shares.length > 0 ? [{ _id: { $in: shares.map(({ _id }) => _id) } }] : []),
+  ];
   const found = await Promise.all(
-    places.map((place) =>
-      context.models.agents.find({ [place]: sourceId }, { name: 1, created_at: 1 }).lean<AgentDocument[]>(),
+    filters.map((filter) =>
+      context.models.agents.find(filter, { name: 1, created_at: 1 }).lean<AgentDocument[]>(),
     ),
   );
   const agents = [...new Map(found.flat().map((agent) => [agent._id, agent])).values()];

@@ -4,8 +4,8 @@
  */
 import { Fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
-import { newestVersion } from '../../catalogue/agents/newest-version.ts';
-import { type Context, now } from '../../platform/context.ts';
+import { liveVersions, versionOfCall } from '../../catalogue/agents/version-of-call.ts';
+import { type Context, newId, now } from '../../platform/context.ts';
 import { takeLease } from '../../platform/store/lease.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { NumberDocument, NumberSms } from '../../platform/store/models/number-model.ts';
@@ -193,11 +193,13 @@ async function sessionOf(
     : null;
   if (known && (isOpen(known) || (await textTurns.exists({ session_id: known._id, key }))))
     if (known.agent_id === agent._id) return known;
-  const version = await newestVersion(context, agent._id);
+  const { version, share } = await liveVersions(context, agent._id);
   if (!version || agent.status === 'archived') return null;
+  const drawn = { caller: message.person, sessionId: newId() };
   const session = await createTextSession(context, {
     agent,
-    version,
+    ...(await versionOfCall(context, { version, share }, drawn)),
+    sessionId: drawn.sessionId,
     payer: { userId: number.user_id },
     medium: 'sms',
     sms: { number_id: number._id, person: message.person, own: number.phone_number },

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { sessionItem } from '#protocol/session-record.ts';
 import { textMedium, textTurnUsage } from '#protocol/text-turn.ts';
 import { openJson, openText } from '../../calls/sessions/sealed-contents.ts';
-import { sessionAnalysis } from '../../calls/sessions/session-record.ts';
+import { sessionAnalysis, sessionShare, shareRecord } from '../../calls/sessions/session-record.ts';
 import { sealerOf } from '../../calls/sessions/session-store.ts';
 import type { Context } from '../../platform/context.ts';
 import { fromJsonText } from '../../platform/store/json-text.ts';
@@ -35,6 +35,7 @@ export const textSessionRecord = z.object({
   /** When it ends unless something is written before. */
   idle_at: timestamp,
   ended_at: timestamp.nullable(),
+  share: sessionShare.optional(),
 });
 
 /** A session with everything that was written and done in it. */
@@ -77,6 +78,7 @@ export function toTextSessionRecord(session: TextSessionDocument): z.output<type
     last_message_at: session.last_at.toISOString(),
     idle_at: session.idle_at.toISOString(),
     ended_at: session.ended_at?.toISOString() ?? null,
+    ...shareRecord(session.share),
   };
 }
 

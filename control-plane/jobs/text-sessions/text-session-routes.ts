@@ -141,7 +141,8 @@ async function create(
   sessionId: string,
 ): Promise<TextSessionDocument> {
   const { agent_id: agentId, overrides } = request;
-  return withCalledAgent(context, caller, { agentId, overrides }, (called) =>
+  const drawn = { caller: request.end_user_id ?? null, sessionId };
+  return withCalledAgent(context, caller, { agentId, overrides, drawn }, (called) =>
     createTextSession(context, { ...called, payer: caller, medium: 'chat', request, sessionId }),
   );
 }

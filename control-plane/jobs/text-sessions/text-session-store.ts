@@ -10,6 +10,7 @@ import { type Context, newId, now } from '../../platform/context.ts';
 import { insertDocument } from '../../platform/store/insert-documents.ts';
 import { toJsonText } from '../../platform/store/json-text.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
+import type { SessionShare } from '../../platform/store/models/session-share.ts';
 import type { TextEndReason, TextSessionDocument } from '../../platform/store/models/text-session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { requireFewer } from '../../platform/store/stored-count.ts';
@@ -24,6 +25,8 @@ const RETRY_SECONDS = 60;
 export interface TextSessionInput {
   readonly agent: AgentDocument;
   readonly version: VersionDocument;
+  /** Null if no share has decided the version. */
+  readonly share: SessionShare | null;
   readonly payer: Payer;
   readonly medium: TextMedium;
   /** The numbers of a conversation by SMS. */
@@ -54,7 +57,7 @@ export async function createTextSession(
   context: Context,
   input: TextSessionInput,
 ): Promise<TextSessionDocument> {
-  const { agent, version, payer, medium, sms, request, sessionId = newId() } = input;
+  const { agent, version, share, payer, medium, sms, request, sessionId = newId() } = input;
   await requireMessages(context, input);
   const earlier = await earlierContext(context, agent, request.continue_session_id ?? null);
   const endUserId = request.end_user_id ?? earlier?.endUserId ?? null;
@@ -88,6 +91,7 @@ export async function createTextSession(
     analysis: { state: 'none', at, job_id: '', losses: {}, runs: 0, finished_at: null, result: null },
     instance_id: null,
     epoch: 0,
+    ...(share && { share }),
   };
   // Before the session: one that is found has its plan.
   await storeParts(context, sessionId, { sealer, plan, earlier: earlier?.items ?? null });

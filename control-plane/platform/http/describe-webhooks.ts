@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   inboundCallEvent,
   SIGNATURE_HEADER,
+  shareWebhookEvent,
   textWebhookEvent,
   webhookEvent,
 } from '#protocol/webhook-events.ts';
@@ -32,7 +33,7 @@ const DELIVERED = {
 
 /** Every webhook as an OpenAPI path item, by event. */
 export function describedWebhooks(): Record<string, object> {
-  const events = [...webhookEvent.options, ...textWebhookEvent.options].map((event) => [
+  const events = [...webhookEvent.options, ...textWebhookEvent.options, shareWebhookEvent].map((event) => [
     event.shape.event.value,
     pathItem(event, DELIVERED),
   ]);

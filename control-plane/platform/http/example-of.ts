@@ -19,6 +19,7 @@ export interface JsonSchema {
   readonly required?: readonly string[];
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly exclusiveMaximum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
 }
@@ -101,7 +102,7 @@ export function exampleOf(schema: JsonSchema, name = ''): unknown {
       return stringExample(schema, name);
     case 'integer':
     case 'number':
-      return typeof schema.default === 'number' ? schema.default : Math.max(schema.minimum ?? 0, 1);
+      return numberExample(schema);
     case 'boolean':
       return schema.default ?? false;
     case 'null':
@@ -115,6 +116,12 @@ function objectExample(schema: JsonSchema): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(schema.properties ?? {}).map(([name, field]) => [name, exampleOf(field, name)]),
   );
+}
+
+function numberExample({ default: usual, minimum = 0, exclusiveMaximum }: JsonSchema): number {
+  if (typeof usual === 'number') return usual;
+  const least = Math.max(minimum, 1);
+  return exclusiveMaximum !== undefined && least >= exclusiveMaximum ? exclusiveMaximum / 2 : least;
 }
 
 function stringExample(schema: JsonSchema, name: string): string {

@@ -28,6 +28,7 @@ import { defineRehearsals } from './models/rehearsal-model.ts';
 import { defineReplicas } from './models/replica-model.ts';
 import { defineSessionArchives } from './models/session-archive-model.ts';
 import { defineSessionAttachments, defineSessions } from './models/session-model.ts';
+import { defineShares } from './models/share-model.ts';
 import { defineSmsMessages, defineSmsThreads } from './models/sms-model.ts';
 import { defineSpending } from './models/spending-model.ts';
 import { defineTextSessions, defineTextTurns } from './models/text-session-model.ts';
@@ -48,6 +49,7 @@ export function defineModels(
     keys: defineKeys(connection),
     agents: defineAgents(connection),
     versions: defineVersions(connection),
+    shares: defineShares(connection),
     voices: defineVoices(connection),
     tools: defineTools(connection),
     toolServers: defineToolServers(connection),

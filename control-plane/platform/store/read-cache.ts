@@ -1,14 +1,15 @@
 /**
  * Cache of the documents that every session creation reads: the API key with its account, the account of a
- * called number, the agent, its newest version and the called number. Used only if this process is the only
- * writer (embedded database). Cleared before and after every write to the underlying collections, so a
- * revoked key is refused as soon as the revocation is answered.
+ * called number, the agent, its published version and its share, and the called number. Used only if this
+ * process is the only writer (embedded database). Cleared before and after every write to the underlying
+ * collections, so a revoked key is refused as soon as the revocation is answered.
  */
 import type { Model } from 'mongoose';
 import { onWrites } from './collection-methods.ts';
 import type { AgentDocument } from './models/agent-model.ts';
 import type { KeyDocument } from './models/key-model.ts';
 import type { NumberDocument } from './models/number-model.ts';
+import type { ShareDocument } from './models/share-model.ts';
 import type { UserDocument } from './models/user-model.ts';
 import type { VersionDocument } from './models/version-model.ts';
 import type { Models } from './models.ts';
@@ -31,6 +32,10 @@ export interface ReadCaches {
   readonly users: ReadCache<UserDocument>;
   readonly agents: ReadCache<AgentDocument>;
   readonly newestVersions: ReadCache<VersionDocument>;
+  /** By their ids. */
+  readonly versions: ReadCache<VersionDocument>;
+  /** The share of an agent; an empty list, which is cached too, without one. */
+  readonly shares: ReadCache<readonly ShareDocument[]>;
   /**
    * Numbers stored under a called number. An empty list is cached too, because number scans ask for
    * thousands.
@@ -45,7 +50,7 @@ const MAX_ENTRIES = 2_000;
  * Creates the caches over the models; `isOnlyWriter` means that no other process can write to the database.
  */
 export function createReadCaches(
-  models: Pick<Models, 'keys' | 'users' | 'agents' | 'versions' | 'numbers'>,
+  models: Pick<Models, 'keys' | 'users' | 'agents' | 'versions' | 'shares' | 'numbers'>,
   isOnlyWriter: boolean,
 ): ReadCaches {
   if (!isOnlyWriter)
@@ -54,6 +59,8 @@ export function createReadCaches(
       users: readAlways,
       agents: readAlways,
       newestVersions: readAlways,
+      versions: readAlways,
+      shares: readAlways,
       calledNumbers: readAlways,
     };
   return {
@@ -61,6 +68,8 @@ export function createReadCaches(
     users: createCache([models.users]),
     agents: createCache([models.agents]),
     newestVersions: createCache([models.versions]),
+    versions: createCache([models.versions]),
+    shares: createCache([models.shares]),
     calledNumbers: createCache([models.numbers]),
   };
 }

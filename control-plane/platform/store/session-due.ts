@@ -6,8 +6,11 @@
 import type { SessionDocument } from './models/session-model.ts';
 import { isUnderWay } from './session-status.ts';
 
-/** `live` until the call has ended; `analysis` is waiting for a worker, `analysing` has one. */
-export const DUE_BITS = { live: 1, settlement: 2, outbox: 4, analysis: 8, analysing: 16 } as const;
+/**
+ * `live` until the call has ended; `analysis` is waiting for a worker, `analysing` has one; `share` from the
+ * creation of a call of a share until the sums of the share have it.
+ */
+export const DUE_BITS = { live: 1, settlement: 2, outbox: 4, analysis: 8, analysing: 16, share: 32 } as const;
 type Due = keyof typeof DUE_BITS;
 
 /** The combinations that exist: MongoDB and the embedded planner find values in an index, not bits. */
@@ -21,7 +24,15 @@ export function dueIn(...kinds: readonly Due[]): { readonly due: { readonly $in:
   return { due: { $in: COMBINATIONS.filter((bits) => (bits & wanted) !== 0) } };
 }
 
-/** The open work of status, charge and analysis; the outbox is emptied by others at any time. */
+/** Condition of ended sessions that the sums of their share lack, with or without an analysis under way. */
+export function shareDue(analysis: 'over' | 'open'): { readonly due: { readonly $in: number[] } } {
+  const { live, share, analysis: queued, analysing } = DUE_BITS;
+  const isOpen = analysis === 'open';
+  const ended = COMBINATIONS.filter((bits) => (bits & share) !== 0 && (bits & live) === 0);
+  return { due: { $in: ended.filter((bits) => ((bits & (queued | analysing)) !== 0) === isOpen) } };
+}
+
+/** The open work of status, charge and analysis; others empty the outbox and count shares at any time. */
 export function dueOf({ status, billing, analysis }: Facts): number {
   if (isUnderWay(status)) return DUE_BITS.live;
   return (
@@ -39,11 +50,14 @@ export function dueUpdate(before: Facts, after: Facts, hasNewEvents: boolean): D
   const due = dueOf(after);
   if (due === dueOf(before) && !hasNewEvents) return {};
   const bits = due | (hasNewEvents ? DUE_BITS.outbox : 0);
-  return { $bit: { due: { and: due | DUE_BITS.outbox, or: bits } } };
+  return { $bit: { due: { and: due | DUE_BITS.outbox | DUE_BITS.share, or: bits } } };
 }
 
 /** The part of an update that empties the outbox. */
 export const OUTBOX_DONE = { $bit: { due: { and: ~DUE_BITS.outbox } } } as const;
+
+/** The part of an update that says that the sums of the share have the session, or never will. */
+export const SHARE_DONE = { $bit: { due: { and: ~DUE_BITS.share } } } as const;
 
 /** An update of `due` alone. */
 interface DueUpdate {
@@ -51,7 +65,10 @@ interface DueUpdate {
 }
 
 function combinations(): number[] {
-  const { live, settlement, outbox, analysis, analysing } = DUE_BITS;
+  const { live, settlement, outbox, analysis, analysing, share } = DUE_BITS;
   const ended = [0, settlement].flatMap((bits) => [bits, bits | analysis, bits | analysing]);
-  return [live, ...ended].flatMap((bits) => [bits, bits | outbox]).filter((bits) => bits !== 0);
+  return [live, ...ended]
+    .flatMap((bits) => [bits, bits | outbox])
+    .flatMap((bits) => [bits, bits | share])
+    .filter((bits) => bits !== 0);
 }

@@ -51,7 +51,8 @@ export const SESSION_INDEXES: readonly SessionIndex[] = [
     key: { due: 1, status: 1, expires_at: 1 },
     only: { due: { $gt: 0 } },
     ofEnded: false,
-    serves: 'what is in progress or still to be done, of all teams: sweeper, workers, analyses, metrics',
+    serves:
+      'what is in progress or still to be done, of all teams: sweeper, workers, analyses, shares, metrics',
   },
   {
     key: { uncounted: 1, team_id: 1, created_at: 1 },

@@ -19,6 +19,7 @@ import type { JsonText } from '../json-text.ts';
 import { modelOf } from '../schema.ts';
 import type { Losses } from '../worker-losses.ts';
 import { SESSION_INDEXES } from './session-indexes.ts';
+import type { SessionShare } from './session-share.ts';
 
 /**
  * Bytes as returned by the driver: a Buffer, or the driver's wrapper in lean results. Read them with
@@ -191,6 +192,8 @@ export interface SessionDocument {
   uncounted?: boolean;
   /** Number of turns in the sums of the statistics; absent until the call is in them. */
   counted_turns?: number;
+  /** Which version it has, and why; absent unless the agent had a share of calls. */
+  share?: SessionShare;
 }
 
 /** Projection without the lists that grow with the call, for reads that do not need them. */
@@ -295,6 +298,7 @@ const FIELDS = {
   due: { type: Schema.Types.Mixed, default: undefined },
   uncounted: Boolean,
   counted_turns: Number,
+  share: { type: Schema.Types.Mixed, default: undefined },
 };
 
 /** Defines the model on a connection. */

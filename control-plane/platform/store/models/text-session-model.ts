@@ -9,6 +9,7 @@ import type { JsonText } from '../json-text.ts';
 import { modelOf } from '../schema.ts';
 import type { Losses } from '../worker-losses.ts';
 import type { SessionAnalysis, StoredBytes } from './session-model.ts';
+import type { SessionShare } from './session-share.ts';
 
 /** Why a text session ended. */
 export type TextEndReason = 'client' | 'agent' | 'idle' | 'message_limit';
@@ -51,6 +52,8 @@ export interface TextSessionDocument {
   /** The worker that has the analysis, and the number of the attempt. */
   instance_id: string | null;
   epoch: number;
+  /** Which version it has, and why; absent unless the agent had a share of calls. */
+  share?: SessionShare;
 }
 
 /** One message and its answer. */
@@ -139,6 +142,7 @@ export const defineTextSessions = modelOf<TextSessionDocument>('TextSession', ()
       analysis: { type: Schema.Types.Mixed, required: true },
       instance_id: optionalText,
       epoch: { type: Number, default: 0 },
+      share: { type: Schema.Types.Mixed, default: undefined },
     },
     { collection: 'text_sessions', versionKey: false, minimize: false },
   );

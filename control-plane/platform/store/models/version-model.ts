@@ -44,6 +44,8 @@ export interface VersionDocument {
   knowledge: PinnedKnowledge[];
   /** Attached tool servers with their permitted tools when published; absent without any. */
   tool_servers?: PinnedToolServer[];
+  /** Made for a share of calls, never the published version; otherwise absent. */
+  for_share?: true;
   published_at: Date;
 }
 
@@ -64,6 +66,7 @@ export const defineVersions = modelOf<VersionDocument>('Version', () => {
       tools: { type: [Schema.Types.Mixed], default: [] } as never,
       knowledge: { type: [Schema.Types.Mixed], default: [] } as never,
       tool_servers: { type: [Schema.Types.Mixed], default: undefined } as never,
+      for_share: Boolean,
       published_at: { type: Date, required: true },
     },
     { collection: 'versions', versionKey: false, minimize: false },

@@ -447,6 +447,87 @@ class Agents(Resource):
         )
         return self._transport.json(call, options)
 
+    def get_share(
+        self,
+        agent_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentShare:
+        """Get an agent's share of calls. Returns the newest share of the agent's calls, running or ended,
+        with both versions compared over the calls that have ended. Any account key. 404 share_not_set if
+        there never was one, or for an unknown agent.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/agents/{}/share", agent_id),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+    def set_share(
+        self,
+        agent_id: str,
+        *,
+        share: float,
+        version: int = OMITTED,
+        watch: List[api.AgentSetShareRequestWatch] = OMITTED,
+        slow_ms: int = OMITTED,
+        at_least_calls: int = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentShare:
+        """Give a share of calls to a version. Lets a share of the agent's callers get another version than
+        the published one; without `version`, the draft, frozen. For the same version and slow_ms a running
+        share goes on with its figures, otherwise a new one begins. It is stopped once a watched rate is
+        certainly higher than beside it. Any account key. Idempotent. 403 quota_reached at the limit of
+        versions; 404, or share_version_unknown; 409 if nothing is published, the agent is archived, or
+        share_of_published.
+        """
+        call = Call(
+            "PUT",
+            route("/v1/agent/agents/{}/share", agent_id),
+            body=given({
+                "version": version,
+                "share": share,
+                "watch": watch,
+                "slow_ms": slow_ms,
+                "at_least_calls": at_least_calls,
+            }),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+    def delete_share(
+        self,
+        agent_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> None:
+        """Stop an agent's share of calls. Stops the running share: new calls get the published version, live
+        calls go on. Its figures stay readable. Any account key. 404; 409 share_not_running.
+        """
+        call = Call(
+            "DELETE",
+            route("/v1/agent/agents/{}/share", agent_id),
+            is_repeatable=True,
+        )
+        return self._transport.nothing(call, options)
+
+    def create_share_promote(
+        self,
+        agent_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentVersion:
+        """Publish the version of a share. Publishes the version of the running share for all calls, under the
+        next number, which ends the share. The draft stays as it is. Any account key. 403 quota_reached at
+        the limit of versions; 404; 409 share_not_running or if the agent is archived.
+        """
+        call = Call(
+            "POST",
+            route("/v1/agent/agents/{}/share/promote", agent_id),
+        )
+        return self._transport.json(call, options)
+
     def list_test_batches(
         self,
         agent_id: str,

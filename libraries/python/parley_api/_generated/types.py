@@ -464,6 +464,15 @@ class Privacy(TypedDict):
 SessionEndReason = Literal["user_hangup", "agent_hangup", "escalated", "conversation_timeout", "heartbeat_timeout", "agent_join_timeout", "internal_error", "llm_endpoint_failure", "room_join_timeout", "cancelled", "dial_failed"]
 
 
+class SessionShare(TypedDict):
+    share_id: str
+    """Id of the share of calls"""
+    arm: Literal["share", "published"]
+    """`share`: with its version; `published`: beside it"""
+    version_number: int
+    """Number of the version that the session has"""
+
+
 class SessionItemMessage(TypedDict):
     type: Literal["message"]
     """Kind of the timeline entry; ignore kinds that you do not know."""
@@ -867,6 +876,8 @@ class Session(_Session, total=False):
     """Why an outbound call was not answered; absent if `dial_status` says all"""
     continued_from: str
     """Id of the text session by SMS that the agent knew when the caller came; absent without one"""
+    share: SessionShare
+    """The share of calls that has decided the version; absent if the agent had none"""
 
 
 class TestRunUsage(TypedDict):
@@ -1183,6 +1194,8 @@ class TextSession(_TextSession, total=False):
     """Only sessions with this number as the other party, E.164; bare digits get a leading `+`"""
     dialed_number: str
     """The agent's number; only of a conversation by SMS"""
+    share: SessionShare
+    """The share of calls that has decided the version; absent if the agent had none"""
 
 
 class ToolServerHeader(TypedDict):
@@ -1673,7 +1686,7 @@ class _AgentConfigWebhooksPostCall(TypedDict):
 
 
 class AgentConfigWebhooksPostCall(_AgentConfigWebhooksPostCall, total=False):
-    extra_events: List[Literal["text_session.ended", "text_session.analyzed"]]
+    extra_events: List[Literal["text_session.ended", "text_session.analyzed", "share.stopped"]]
     """Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none"""
 
 
@@ -2088,6 +2101,122 @@ class AgentRehearsal(TypedDict):
     """When it ended; null while it is running."""
 
 
+class AgentShareWatch(TypedDict):
+    measure: Literal["failed", "unsuccessful", "slow", "dead_air", "transferred"]
+    """What happens in a call: it fails, a criterion of its analysis fails, half of its replies or more are
+    slower than `slow_ms`, the agent leaves a silence of 4 s or more, or it is transferred.
+    """
+    margin: float
+    """Difference of the rates that is no harm yet."""
+
+
+class AgentShareHarm(TypedDict):
+    measure: Literal["failed", "unsuccessful", "slow", "dead_air", "transferred"]
+    """What happens in a call: it fails, a criterion of its analysis fails, half of its replies or more are
+    slower than `slow_ms`, the agent leaves a silence of 4 s or more, or it is transferred.
+    """
+    difference: float
+    """Rate with the version minus the rate beside it."""
+    low: float
+    """Lower end of the interval of the difference, −1 to 1."""
+    high: float
+    """Upper end of the interval of the difference, −1 to 1."""
+
+
+class AgentShareArmsShareLatency(TypedDict):
+    turns: int
+    """Number of replies measured."""
+    p50_ms: Union[float, None]
+    """Median wait for a reply, in ms; null without one."""
+    p95_ms: Union[float, None]
+    """95th percentile of the wait, in ms; null without one."""
+
+
+class AgentShareArmsShareRate(TypedDict):
+    measure: Literal["failed", "unsuccessful", "slow", "dead_air", "transferred"]
+    """What happens in a call: it fails, a criterion of its analysis fails, half of its replies or more are
+    slower than `slow_ms`, the agent leaves a silence of 4 s or more, or it is transferred.
+    """
+    calls: int
+    """Calls in which it can be told."""
+    hits: int
+    """Calls in which it happened."""
+    rate: Union[float, None]
+    """hits / calls; null without a call."""
+
+
+class AgentShareArmsShare(TypedDict):
+    version_number: int
+    """Number of the version."""
+    calls: int
+    """Ended calls that are counted."""
+    average_seconds: Union[float, None]
+    """Mean duration of these calls, in s; null without one."""
+    latency: AgentShareArmsShareLatency
+    """From the end of the caller’s speech to the agent’s first audio."""
+    end_reasons: Dict[str, int]
+    """Number of calls by `end_reason`."""
+    rates: List[AgentShareArmsShareRate]
+    """How often each of these happened."""
+
+
+class AgentShareArms(TypedDict):
+    share: AgentShareArmsShare
+    """Calls with the version."""
+    published: AgentShareArmsShare
+    """Calls beside it."""
+
+
+class AgentShareDifference(TypedDict):
+    measure: Literal["failed", "unsuccessful", "slow", "dead_air", "transferred"]
+    """What happens in a call: it fails, a criterion of its analysis fails, half of its replies or more are
+    slower than `slow_ms`, the agent leaves a silence of 4 s or more, or it is transferred.
+    """
+    difference: Union[float, None]
+    """Rate with the version minus the rate beside it; null if unknown."""
+    low: float
+    """Lower end of the interval of the difference, −1 to 1."""
+    high: float
+    """Upper end of the interval of the difference, −1 to 1."""
+    verdict: Literal["higher", "lower", "open"]
+    """`higher` or `lower`: the difference is real; `open`: the calls so far do not tell."""
+
+
+class AgentShare(TypedDict):
+    share_id: str
+    """Id of the share; another version or another `slow_ms` begins a new one."""
+    version: int
+    """Number of the version that the share of callers gets."""
+    published_version: int
+    """Number of the published version beside it."""
+    share: float
+    """Share of callers who get the version, above 0 and below 1. A caller always gets the same one."""
+    watch: List[AgentShareWatch]
+    """Rates that stop the share once they are certainly higher than with the published version."""
+    slow_ms: int
+    """A reply is slow if the caller waits longer for it, in ms."""
+    at_least_calls: int
+    """Calls that each of the two versions needs before the share can be stopped on harm."""
+    status: Literal["running", "ended"]
+    """Once it has `ended`, new calls get the published version."""
+    started_at: str
+    """When it began, RFC 3339 UTC."""
+    ended_at: Union[str, None]
+    """When it ended, RFC 3339 UTC; null while it runs."""
+    end_reason: Union[Literal["harm", "by_hand", "published", "promoted"], None]
+    """`harm`: stopped because of `harm`; `by_hand`: stopped by a request; `published`: another version was
+    published; `promoted`: its version was published. Null while it runs.
+    """
+    harm: Union[AgentShareHarm, None]
+    """The rate that has stopped it; null if none has."""
+    arms: AgentShareArms
+    """The two groups of calls."""
+    differences: List[AgentShareDifference]
+    """The rates compared. All intervals hold together, at every look, with a probability of 99 %."""
+    summary: str
+    """Which differences are real, in a sentence."""
+
+
 class AgentTestBatch(TypedDict):
     batch_id: str
     """Id of the batch of test runs"""
@@ -2207,9 +2336,9 @@ class AgentTuning(TypedDict):
     """
 
 
-class AgentVersion(TypedDict):
+class _AgentVersion(TypedDict):
     version_number: int
-    """Number of the version, from 1; the highest is live"""
+    """Number of the version, from 1; the highest is live, unless it was made for a share of calls"""
     version_title: Union[str, None]
     """Your title of the version; null without one"""
     version_description: Union[str, None]
@@ -2222,6 +2351,11 @@ class AgentVersion(TypedDict):
     """When the version was published, RFC 3339 UTC"""
     config: AgentConfig
     """Frozen configuration of the version; secrets appear only as `has_secret`"""
+
+
+class AgentVersion(_AgentVersion, total=False):
+    for_share: Literal[True]
+    """True: made for a share of calls and not published; otherwise absent"""
 
 
 class OperatorSpeechModelsModelFile(TypedDict):
@@ -2504,9 +2638,9 @@ class AgentListTestToolsAnswer(TypedDict):
     """The tools that a test of this agent may name."""
 
 
-class AgentVersionRow(TypedDict):
+class _AgentVersionRow(TypedDict):
     version_number: int
-    """Number of the version, from 1; the highest is live"""
+    """Number of the version, from 1; the highest is live, unless it was made for a share of calls"""
     version_title: Union[str, None]
     """Your title of the version; null without one"""
     version_description: Union[str, None]
@@ -2517,6 +2651,11 @@ class AgentVersionRow(TypedDict):
     """
     published_at: str
     """When the version was published, RFC 3339 UTC"""
+
+
+class AgentVersionRow(_AgentVersionRow, total=False):
+    for_share: Literal[True]
+    """True: made for a share of calls and not published; otherwise absent"""
 
 
 class AgentVersionPage(TypedDict):
@@ -2929,6 +3068,8 @@ class SessionRow(_SessionRow, total=False):
     """Why an outbound call was not answered; absent if `dial_status` says all"""
     continued_from: str
     """Id of the text session by SMS that the agent knew when the caller came; absent without one"""
+    share: SessionShare
+    """The share of calls that has decided the version; absent if the agent had none"""
 
 
 class SessionPage(TypedDict):
@@ -3060,6 +3201,8 @@ class TextSessionRow(_TextSessionRow, total=False):
     """The person's number, of a conversation by SMS; absent otherwise"""
     dialed_number: str
     """The agent's number; only of a conversation by SMS"""
+    share: SessionShare
+    """The share of calls that has decided the version; absent if the agent had none"""
 
 
 class TextSessionPage(TypedDict):
@@ -3891,7 +4034,7 @@ class AgentConfigChangeWebhooksPostCall(_AgentConfigChangeWebhooksPostCall, tota
     """
     has_secret: bool
     """Whether a signing key is stored for this `url`. Read-only: the value in a request is not stored."""
-    extra_events: List[Literal["text_session.ended", "text_session.analyzed"]]
+    extra_events: List[Literal["text_session.ended", "text_session.analyzed", "share.stopped"]]
     """Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none"""
 
 
@@ -4210,6 +4353,34 @@ class AgentCreateRehearsalRequest(TypedDict, total=False):
     """Calls to rehearse; a random sample if there are more."""
     days: int
     """Calls of so many days up to now."""
+
+
+class _AgentSetShareRequestWatch(TypedDict):
+    measure: Literal["failed", "unsuccessful", "slow", "dead_air", "transferred"]
+    """What happens in a call: it fails, a criterion of its analysis fails, half of its replies or more are
+    slower than `slow_ms`, the agent leaves a silence of 4 s or more, or it is transferred.
+    """
+
+
+class AgentSetShareRequestWatch(_AgentSetShareRequestWatch, total=False):
+    margin: float
+    """Difference of the rates that is no harm yet, 0 to 1."""
+
+
+class _AgentSetShareRequest(TypedDict):
+    share: float
+    """Share of callers who get the version, above 0 and below 1. A caller always gets the same one."""
+
+
+class AgentSetShareRequest(_AgentSetShareRequest, total=False):
+    version: int
+    """Number of the version; absent: the draft, which is frozen as a version that is not published."""
+    watch: List[AgentSetShareRequestWatch]
+    """Rates that stop the share once they are certainly higher than with the published version."""
+    slow_ms: int
+    """A reply is slow if the caller waits longer for it, in ms."""
+    at_least_calls: int
+    """Calls that each of the two versions needs before the share can be stopped on harm."""
 
 
 class AgentRunTestsRequest(TypedDict, total=False):
@@ -5654,6 +5825,45 @@ class PhoneCallDialFinishedEvent(TypedDict):
     """The session at the time of the event"""
 
 
+class ShareStoppedEventShareCalls(TypedDict):
+    calls: int
+    """Calls in which it can be told."""
+    hits: int
+    """Calls in which it happened."""
+
+
+class ShareStoppedEventShare(TypedDict):
+    agent_id: str
+    """Id of the agent."""
+    share_id: str
+    """Id of the share."""
+    version_number: int
+    """Number of the version that the share of callers had."""
+    published_version_number: int
+    """Number of the version beside it."""
+    stopped_at: str
+    """When it was stopped, RFC 3339 UTC."""
+    measure: str
+    """The rate that is certainly higher than beside it, such as `slow`."""
+    difference: float
+    """Rate of the share minus the rate beside it."""
+    low: float
+    """Lower end of the interval of the difference."""
+    high: float
+    """Upper end of the interval of the difference."""
+    calls: ShareStoppedEventShareCalls
+    """What the rate of the share is made of."""
+    published_calls: ShareStoppedEventShareCalls
+    """What the rate beside it is made of."""
+
+
+class ShareStoppedEvent(TypedDict):
+    event: Literal["share.stopped"]
+    """Name of the event"""
+    share: ShareStoppedEventShare
+    """The share and the harm."""
+
+
 class TextSessionAnalyzedEventTextSession(TypedDict):
     id: str
     """Id of the text session"""
@@ -5707,4 +5917,4 @@ class TextSessionEndedEvent(TypedDict):
     """The text session"""
 
 
-WebhookEvent = Union["CallAnalyzedEvent", "CallEndedEvent", "CallInboundEvent", "PhoneCallDialFinishedEvent", "TextSessionAnalyzedEvent", "TextSessionEndedEvent"]
+WebhookEvent = Union["CallAnalyzedEvent", "CallEndedEvent", "CallInboundEvent", "PhoneCallDialFinishedEvent", "ShareStoppedEvent", "TextSessionAnalyzedEvent", "TextSessionEndedEvent"]

@@ -268,6 +268,60 @@ export class Agents extends Resource {
   }
 
   /**
+   * Get an agent's share of calls. Returns the newest share of the agent's calls, running or ended, with
+   * both versions compared over the calls that have ended. Any account key. 404 share_not_set if there never
+   * was one, or for an unknown agent.
+   */
+  getShare(agentId: string, options: RequestOptions = {}): Promise<Api.AgentShare> {
+    const call: Call = { method: 'GET', path: route`/v1/agent/agents/${agentId}/share`, isRepeatable: true };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * Give a share of calls to a version. Lets a share of the agent's callers get another version than the
+   * published one; without `version`, the draft, frozen. For the same version and slow_ms a running share
+   * goes on with its figures, otherwise a new one begins. It is stopped once a watched rate is certainly
+   * higher than beside it. Any account key. Idempotent. 403 quota_reached at the limit of versions; 404, or
+   * share_version_unknown; 409 if nothing is published, the agent is archived, or share_of_published.
+   */
+  setShare(
+    agentId: string,
+    body: Api.AgentSetShareRequest,
+    options: RequestOptions = {},
+  ): Promise<Api.AgentShare> {
+    const call: Call = {
+      method: 'PUT',
+      path: route`/v1/agent/agents/${agentId}/share`,
+      body,
+      isRepeatable: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * Stop an agent's share of calls. Stops the running share: new calls get the published version, live calls
+   * go on. Its figures stay readable. Any account key. 404; 409 share_not_running.
+   */
+  deleteShare(agentId: string, options: RequestOptions = {}): Promise<void> {
+    const call: Call = {
+      method: 'DELETE',
+      path: route`/v1/agent/agents/${agentId}/share`,
+      isRepeatable: true,
+    };
+    return this.transport.nothing(call, options);
+  }
+
+  /**
+   * Publish the version of a share. Publishes the version of the running share for all calls, under the next
+   * number, which ends the share. The draft stays as it is. Any account key. 403 quota_reached at the limit
+   * of versions; 404; 409 share_not_running or if the agent is archived.
+   */
+  createSharePromote(agentId: string, options: RequestOptions = {}): Promise<Api.AgentVersion> {
+    const call: Call = { method: 'POST', path: route`/v1/agent/agents/${agentId}/share/promote` };
+    return this.transport.json(call, options);
+  }
+
+  /**
    * List an agent's test batches. Lists the batches of test runs of the agent, newest first, with their
    * results so far. Any account key. Paged by cursor or by page; 400 for both at once. 404 for an unknown
    * agent.

@@ -494,6 +494,15 @@ export type SessionEndReason =
   | 'cancelled'
   | 'dial_failed';
 
+export interface SessionShare {
+  /** Id of the share of calls */
+  share_id: string;
+  /** `share`: with its version; `published`: beside it */
+  arm: 'share' | 'published';
+  /** Number of the version that the session has */
+  version_number: number;
+}
+
 export interface SessionItemMessage {
   /** Kind of the timeline entry; ignore kinds that you do not know. */
   type: 'message';
@@ -885,6 +894,8 @@ export interface Session {
    * interpreted
    */
   metadata: Record<string, unknown>;
+  /** The share of calls that has decided the version; absent if the agent had none */
+  share?: SessionShare | undefined;
   /**
    * Timeline of the session in chronological order: messages, tool calls and results, knowledge searches,
    * model errors, colleagues
@@ -1228,6 +1239,8 @@ export interface TextSession {
   idle_at: string;
   /** When the session ended, RFC 3339 UTC; null before */
   ended_at: string | null;
+  /** The share of calls that has decided the version; absent if the agent had none */
+  share?: SessionShare | undefined;
   /**
    * Timeline of the session in chronological order: messages, tool calls and results, knowledge searches,
    * model errors, colleagues
@@ -1819,7 +1832,7 @@ export interface AgentConfigWebhooksPostCall {
   /** Whether a signing key is stored for this `url`. Read-only: the value in a request is not stored. */
   has_secret: boolean;
   /** Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none */
-  extra_events?: ('text_session.ended' | 'text_session.analyzed')[] | undefined;
+  extra_events?: ('text_session.ended' | 'text_session.analyzed' | 'share.stopped')[] | undefined;
 }
 
 export interface AgentConfigWebhooks {
@@ -2257,6 +2270,127 @@ export interface AgentRehearsal {
   finished_at: string | null;
 }
 
+export interface AgentShareWatch {
+  /**
+   * What happens in a call: it fails, a criterion of its analysis fails, half of its replies or more are
+   * slower than `slow_ms`, the agent leaves a silence of 4 s or more, or it is transferred.
+   */
+  measure: 'failed' | 'unsuccessful' | 'slow' | 'dead_air' | 'transferred';
+  /** Difference of the rates that is no harm yet. */
+  margin: number;
+}
+
+export interface AgentShareHarm {
+  /**
+   * What happens in a call: it fails, a criterion of its analysis fails, half of its replies or more are
+   * slower than `slow_ms`, the agent leaves a silence of 4 s or more, or it is transferred.
+   */
+  measure: 'failed' | 'unsuccessful' | 'slow' | 'dead_air' | 'transferred';
+  /** Rate with the version minus the rate beside it. */
+  difference: number;
+  /** Lower end of the interval of the difference, −1 to 1. */
+  low: number;
+  /** Upper end of the interval of the difference, −1 to 1. */
+  high: number;
+}
+
+export interface AgentShareArmsShareLatency {
+  /** Number of replies measured. */
+  turns: number;
+  /** Median wait for a reply, in ms; null without one. */
+  p50_ms: number | null;
+  /** 95th percentile of the wait, in ms; null without one. */
+  p95_ms: number | null;
+}
+
+export interface AgentShareArmsShareRate {
+  /**
+   * What happens in a call: it fails, a criterion of its analysis fails, half of its replies or more are
+   * slower than `slow_ms`, the agent leaves a silence of 4 s or more, or it is transferred.
+   */
+  measure: 'failed' | 'unsuccessful' | 'slow' | 'dead_air' | 'transferred';
+  /** Calls in which it can be told. */
+  calls: number;
+  /** Calls in which it happened. */
+  hits: number;
+  /** hits / calls; null without a call. */
+  rate: number | null;
+}
+
+export interface AgentShareArmsShare {
+  /** Number of the version. */
+  version_number: number;
+  /** Ended calls that are counted. */
+  calls: number;
+  /** Mean duration of these calls, in s; null without one. */
+  average_seconds: number | null;
+  /** From the end of the caller’s speech to the agent’s first audio. */
+  latency: AgentShareArmsShareLatency;
+  /** Number of calls by `end_reason`. */
+  end_reasons: Record<string, number>;
+  /** How often each of these happened. */
+  rates: AgentShareArmsShareRate[];
+}
+
+export interface AgentShareArms {
+  /** Calls with the version. */
+  share: AgentShareArmsShare;
+  /** Calls beside it. */
+  published: AgentShareArmsShare;
+}
+
+export interface AgentShareDifference {
+  /**
+   * What happens in a call: it fails, a criterion of its analysis fails, half of its replies or more are
+   * slower than `slow_ms`, the agent leaves a silence of 4 s or more, or it is transferred.
+   */
+  measure: 'failed' | 'unsuccessful' | 'slow' | 'dead_air' | 'transferred';
+  /** Rate with the version minus the rate beside it; null if unknown. */
+  difference: number | null;
+  /** Lower end of the interval of the difference, −1 to 1. */
+  low: number;
+  /** Upper end of the interval of the difference, −1 to 1. */
+  high: number;
+  /** `higher` or `lower`: the difference is real; `open`: the calls so far do not tell. */
+  verdict: 'higher' | 'lower' | 'open';
+}
+
+export interface AgentShare {
+  /** Id of the share; another version or another `slow_ms` begins a new one. */
+  share_id: string;
+  /** Number of the version that the share of callers gets. */
+  version: number;
+  /** Number of the published version beside it. */
+  published_version: number;
+  /** Share of callers who get the version, above 0 and below 1. A caller always gets the same one. */
+  share: number;
+  /** Rates that stop the share once they are certainly higher than with the published version. */
+  watch: AgentShareWatch[];
+  /** A reply is slow if the caller waits longer for it, in ms. */
+  slow_ms: number;
+  /** Calls that each of the two versions needs before the share can be stopped on harm. */
+  at_least_calls: number;
+  /** Once it has `ended`, new calls get the published version. */
+  status: 'running' | 'ended';
+  /** When it began, RFC 3339 UTC. */
+  started_at: string;
+  /** When it ended, RFC 3339 UTC; null while it runs. */
+  ended_at: string | null;
+  /**
+   * `harm`: stopped because of `harm`; `by_hand`: stopped by a request; `published`: another version was
+   * published; `promoted`: its version was published. Null while it runs.
+   */
+  end_reason: 'harm' | 'by_hand' | 'published' | 'promoted' | null;
+  /** The rate that has stopped it; null if none has. */
+  harm: AgentShareHarm | null;
+  /** The two groups of calls. */
+  arms: AgentShareArms;
+  /** The rates compared. All intervals hold together, at every look, with a probability of 99 %. */
+  differences: AgentShareDifference[];
+  /** Which differences are real, in a sentence. */
+  summary: string;
+}
+
 export interface AgentTestBatch {
   /** Id of the batch of test runs */
   batch_id: string;
@@ -2382,7 +2516,7 @@ export interface AgentTuning {
 }
 
 export interface AgentVersion {
-  /** Number of the version, from 1; the highest is live */
+  /** Number of the version, from 1; the highest is live, unless it was made for a share of calls */
   version_number: number;
   /** Your title of the version; null without one */
   version_title: string | null;
@@ -2395,6 +2529,8 @@ export interface AgentVersion {
   config_hash: string;
   /** When the version was published, RFC 3339 UTC */
   published_at: string;
+  /** True: made for a share of calls and not published; otherwise absent */
+  for_share?: true | undefined;
   /** Frozen configuration of the version; secrets appear only as `has_secret` */
   config: AgentConfig;
 }
@@ -2687,7 +2823,7 @@ export interface AgentListTestToolsAnswer {
 }
 
 export interface AgentVersionRow {
-  /** Number of the version, from 1; the highest is live */
+  /** Number of the version, from 1; the highest is live, unless it was made for a share of calls */
   version_number: number;
   /** Your title of the version; null without one */
   version_title: string | null;
@@ -2700,6 +2836,8 @@ export interface AgentVersionRow {
   config_hash: string;
   /** When the version was published, RFC 3339 UTC */
   published_at: string;
+  /** True: made for a share of calls and not published; otherwise absent */
+  for_share?: true | undefined;
 }
 
 export interface AgentVersionPage {
@@ -3129,6 +3267,8 @@ export interface SessionRow {
    * interpreted
    */
   metadata: Record<string, unknown>;
+  /** The share of calls that has decided the version; absent if the agent had none */
+  share?: SessionShare | undefined;
 }
 
 export interface SessionPage {
@@ -3264,6 +3404,8 @@ export interface TextSessionRow {
   idle_at: string;
   /** When the session ended, RFC 3339 UTC; null before */
   ended_at: string | null;
+  /** The share of calls that has decided the version; absent if the agent had none */
+  share?: SessionShare | undefined;
 }
 
 export interface TextSessionPage {
@@ -4144,7 +4286,7 @@ export interface AgentConfigChangeWebhooksPostCall {
   /** Whether a signing key is stored for this `url`. Read-only: the value in a request is not stored. */
   has_secret?: boolean | undefined;
   /** Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none */
-  extra_events?: ('text_session.ended' | 'text_session.analyzed')[] | undefined;
+  extra_events?: ('text_session.ended' | 'text_session.analyzed' | 'share.stopped')[] | undefined;
 }
 
 export interface AgentConfigChangeWebhooks {
@@ -4491,6 +4633,29 @@ export interface AgentCreateRehearsalRequest {
   calls?: number | undefined;
   /** Calls of so many days up to now. */
   days?: number | undefined;
+}
+
+export interface AgentSetShareRequestWatch {
+  /**
+   * What happens in a call: it fails, a criterion of its analysis fails, half of its replies or more are
+   * slower than `slow_ms`, the agent leaves a silence of 4 s or more, or it is transferred.
+   */
+  measure: 'failed' | 'unsuccessful' | 'slow' | 'dead_air' | 'transferred';
+  /** Difference of the rates that is no harm yet, 0 to 1. */
+  margin?: number | undefined;
+}
+
+export interface AgentSetShareRequest {
+  /** Number of the version; absent: the draft, which is frozen as a version that is not published. */
+  version?: number | undefined;
+  /** Share of callers who get the version, above 0 and below 1. A caller always gets the same one. */
+  share: number;
+  /** Rates that stop the share once they are certainly higher than with the published version. */
+  watch?: AgentSetShareRequestWatch[] | undefined;
+  /** A reply is slow if the caller waits longer for it, in ms. */
+  slow_ms?: number | undefined;
+  /** Calls that each of the two versions needs before the share can be stopped on harm. */
+  at_least_calls?: number | undefined;
 }
 
 export interface AgentRunTestsRequest {
@@ -5965,6 +6130,45 @@ export interface PhoneCallDialFinishedEvent {
   session: CallAnalyzedEventSession;
 }
 
+export interface ShareStoppedEventShareCalls {
+  /** Calls in which it can be told. */
+  calls: number;
+  /** Calls in which it happened. */
+  hits: number;
+}
+
+export interface ShareStoppedEventShare {
+  /** Id of the agent. */
+  agent_id: string;
+  /** Id of the share. */
+  share_id: string;
+  /** Number of the version that the share of callers had. */
+  version_number: number;
+  /** Number of the version beside it. */
+  published_version_number: number;
+  /** When it was stopped, RFC 3339 UTC. */
+  stopped_at: string;
+  /** The rate that is certainly higher than beside it, such as `slow`. */
+  measure: string;
+  /** Rate of the share minus the rate beside it. */
+  difference: number;
+  /** Lower end of the interval of the difference. */
+  low: number;
+  /** Upper end of the interval of the difference. */
+  high: number;
+  /** What the rate of the share is made of. */
+  calls: ShareStoppedEventShareCalls;
+  /** What the rate beside it is made of. */
+  published_calls: ShareStoppedEventShareCalls;
+}
+
+export interface ShareStoppedEvent {
+  /** Name of the event */
+  event: 'share.stopped';
+  /** The share and the harm. */
+  share: ShareStoppedEventShare;
+}
+
 export interface TextSessionAnalyzedEventTextSession {
   /** Id of the text session */
   id: string;
@@ -6026,5 +6230,6 @@ export type WebhookEvent =
   | CallEndedEvent
   | CallInboundEvent
   | PhoneCallDialFinishedEvent
+  | ShareStoppedEvent
   | TextSessionAnalyzedEvent
   | TextSessionEndedEvent;

@@ -59,14 +59,13 @@ const CREDIT = 10_000_000;
 /** A session as a kill leaves it after the intent was written, with or without the charge. */
 async function halfCreated(isCharged: boolean): Promise<string> {
   const { context } = api;
-  const [agent, version] = [
-    await context.models.agents.findById(agentId).lean(),
-    await context.models.versions.findOne({ agent_id: agentId }).lean(),
-  ];
+  const agent = await context.models.agents.findById(agentId).lean();
+  const version = await context.models.versions.findOne({ agent_id: agentId }).lean();
   const draft = sessionDraft(context, {
     sessionId: `half-${isCharged}`,
     agent: agent!,
     version: version!,
+    share: null,
     userId: user.userId,
     channel: 'web_voice',
     source: 'api_key',

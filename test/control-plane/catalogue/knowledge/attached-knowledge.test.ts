@@ -204,6 +204,7 @@ describe('the cost of a query for knowledge', () => {
       'agents',
       'knowledge_revisions',
       'knowledge_sources',
+      'shares',
       'versions',
     ]);
     for (const { collection, filter, sort } of asked) {

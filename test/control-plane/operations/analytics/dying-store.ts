@@ -6,9 +6,9 @@ type Method = (...parameters: unknown[]) => Promise<unknown>;
 const WRITES = new Set<string | symbol>(WRITE_METHODS);
 
 /**
- * The context of a process that makes `writes` changes to sums and sessions, archived or not, and dies at the
- * next: before it, or if `isApplied`, before its answer. A write of many documents is applied to the first
- * half of them.
+ * The context of a process that makes `writes` changes to sums, shares and sessions, archived or not, and
+ * dies at the next: before it, or if `isApplied`, before its answer. A write of many documents is applied to
+ * the first half of them.
  */
 export function dyingAfter(context: Context, writes: number, isApplied: boolean): Context {
   let left = writes;
@@ -29,7 +29,7 @@ export function dyingAfter(context: Context, writes: number, isApplied: boolean)
         return WRITES.has(name) ? (...parameters: unknown[]) => write(apply, parameters) : apply;
       },
     });
-  const { sessions, callCounts } = context.models;
+  const { sessions, callCounts, shares } = context.models;
   const { db } = sessions;
   const months = new Proxy(db, {
     get: (target, name) =>
@@ -42,6 +42,11 @@ export function dyingAfter(context: Context, writes: number, isApplied: boolean)
     }) as Model;
   return {
     ...context,
-    models: { ...context.models, sessions: dying(sessions), callCounts: dying(callCounts) },
+    models: {
+      ...context.models,
+      sessions: dying(sessions),
+      callCounts: dying(callCounts),
+      shares: dying(shares),
+    },
   };
 }

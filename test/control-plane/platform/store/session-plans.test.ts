@@ -15,6 +15,7 @@ import { lastConversation } from '#control-plane/jobs/sms/last-conversation.ts';
 import { CallCounter } from '#control-plane/operations/analytics/call-counter.ts';
 import { Archiver } from '#control-plane/operations/archive/archive-sessions.ts';
 import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
+import { countDueCalls } from '#control-plane/operations/shares/share-counter.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import { openRooms } from '#control-plane/platform/open-rooms.ts';
 import { SESSION_INDEXES } from '#control-plane/platform/store/models/session-indexes.ts';
@@ -49,6 +50,7 @@ const ASKING = [
   'operations/health/state-metrics.ts',
   'operations/privacy/erase.ts',
   'operations/privacy/retention.ts',
+  'operations/shares/share-counter.ts',
   'platform/store/find-session-page.ts',
 ];
 /** Files that ask for sessions by their ids only. */
@@ -64,6 +66,7 @@ const BY_ID = [
   'calls/sessions/session-store.ts',
   'operations/analytics/count-calls.ts',
   'operations/events/event-routes.ts',
+  'operations/shares/count-share-calls.ts',
   'platform/store/session-archive.ts',
 ];
 /** Files that read every session: the keys for a backup. */
@@ -202,6 +205,7 @@ async function askForOthers(): Promise<void> {
   await counter.count();
   await counter.isDone();
   for (const question of statistics) await get(`/v1/agent/analytics?${question}`);
+  await countDueCalls(context);
   await lastConversation(context, {
     agent: { _id: agentId, team_id: user.teamId },
     person: CALLER,

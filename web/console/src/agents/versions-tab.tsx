@@ -1,4 +1,4 @@
-/** All published versions, newest first; each can be restored into the draft. */
+/** A share of calls, and all versions, newest first; each can be restored into the draft. */
 import { Group, Stack, Table, Text } from '@mantine/core';
 import { call } from '../api/client.ts';
 import { useChange, useList } from '../api/queries.ts';
@@ -11,6 +11,7 @@ import { Empty, LoadedList } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { restorePatch } from './draft.ts';
 import { DraftDiff } from './draft-diff.tsx';
+import { ShareSection } from './share-section.tsx';
 
 type Summary = VersionList['versions'][number];
 
@@ -31,18 +32,20 @@ export function VersionsTab({ agent, draft }: { agent: Agent; draft: AgentConfig
           <DraftDiff agent={agent} draft={draft} />
         </Section>
       )}
+      {list.rows && list.rows.length > 0 && <ShareSection agent={agent} versions={list.rows} />}
       <LoadedList
         list={list}
         empty={<Empty title="Nothing published yet">Publish the draft to let this agent take calls.</Empty>}
       >
         {(versions) => (
           <DataTable label="Versions" heads={['Version', 'Title', 'Published', '']}>
-            {versions.map((version, index) => (
+            {versions.map((version) => (
               <Table.Tr key={version.version_number}>
                 <Table.Td>
                   <Group gap="xs" wrap="nowrap">
                     <Text fw={600}>{version.version_number}</Text>
-                    {index === 0 && <StateBadge state="live" />}
+                    {version === versions.find(({ for_share }) => !for_share) && <StateBadge state="live" />}
+                    {version.for_share && <StateBadge state="draft" label="For a share" />}
                   </Group>
                 </Table.Td>
                 <Table.Td>{version.version_title ?? '–'}</Table.Td>

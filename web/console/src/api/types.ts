@@ -137,7 +137,7 @@ export type AgentConfig = {
     post_call: {
       url: string;
       has_secret: boolean;
-      extra_events?: ("text_session.ended" | "text_session.analyzed")[];
+      extra_events?: ("text_session.ended" | "text_session.analyzed" | "share.stopped")[];
     }[];
   };
   knowledge_base: {
@@ -1222,6 +1222,11 @@ export type SessionDetail = {
   agent_participant_identity: string | null;
   agent_joined_at: string | null;
   metadata: Record<string, unknown>;
+  share?: {
+    share_id: string;
+    arm: "share" | "published";
+    version_number: number;
+  };
   items: ({
     type: "message";
     role: "user" | "assistant" | "human";
@@ -1394,10 +1399,83 @@ export type SessionList = {
     agent_participant_identity: string | null;
     agent_joined_at: string | null;
     metadata: Record<string, unknown>;
+    share?: {
+      share_id: string;
+      arm: "share" | "published";
+      version_number: number;
+    };
   }[];
   has_more: boolean;
   next_cursor: string | null;
   total: number | null;
+};
+
+/** Response of `GET /v1/agent/agents/{agent_id}/share`. */
+export type Share = {
+  share_id: string;
+  version: number;
+  published_version: number;
+  share: number;
+  watch: {
+    measure: "failed" | "unsuccessful" | "slow" | "dead_air" | "transferred";
+    margin: number;
+  }[];
+  slow_ms: number;
+  at_least_calls: number;
+  status: "running" | "ended";
+  started_at: string;
+  ended_at: string | null;
+  end_reason: "harm" | "by_hand" | "published" | "promoted" | null;
+  harm: {
+    measure: "failed" | "unsuccessful" | "slow" | "dead_air" | "transferred";
+    difference: number;
+    low: number;
+    high: number;
+  } | null;
+  arms: {
+    share: {
+      version_number: number;
+      calls: number;
+      average_seconds: number | null;
+      latency: {
+        turns: number;
+        p50_ms: number | null;
+        p95_ms: number | null;
+      };
+      end_reasons: Record<string, number>;
+      rates: {
+        measure: "failed" | "unsuccessful" | "slow" | "dead_air" | "transferred";
+        calls: number;
+        hits: number;
+        rate: number | null;
+      }[];
+    };
+    published: {
+      version_number: number;
+      calls: number;
+      average_seconds: number | null;
+      latency: {
+        turns: number;
+        p50_ms: number | null;
+        p95_ms: number | null;
+      };
+      end_reasons: Record<string, number>;
+      rates: {
+        measure: "failed" | "unsuccessful" | "slow" | "dead_air" | "transferred";
+        calls: number;
+        hits: number;
+        rate: number | null;
+      }[];
+    };
+  };
+  differences: {
+    measure: "failed" | "unsuccessful" | "slow" | "dead_air" | "transferred";
+    difference: number | null;
+    low: number;
+    high: number;
+    verdict: "higher" | "lower" | "open";
+  }[];
+  summary: string;
 };
 
 /** Response of `GET /admin/speech-models`. */
@@ -1597,6 +1675,11 @@ export type TextSession = {
   last_message_at: string;
   idle_at: string;
   ended_at: string | null;
+  share?: {
+    share_id: string;
+    arm: "share" | "published";
+    version_number: number;
+  };
 };
 
 /** Response of `GET /v1/agent/text-sessions/{text_session_id}`. */
@@ -1618,6 +1701,11 @@ export type TextSessionDetail = {
   last_message_at: string;
   idle_at: string;
   ended_at: string | null;
+  share?: {
+    share_id: string;
+    arm: "share" | "published";
+    version_number: number;
+  };
   items: ({
     type: "message";
     role: "user" | "assistant" | "human";
@@ -1709,6 +1797,11 @@ export type TextSessionList = {
     last_message_at: string;
     idle_at: string;
     ended_at: string | null;
+    share?: {
+      share_id: string;
+      arm: "share" | "published";
+      version_number: number;
+    };
   }[];
   has_more: boolean;
   next_cursor: string | null;
@@ -1867,6 +1960,7 @@ export type Version = {
   version_description: string | null;
   config_hash: string;
   published_at: string;
+  for_share?: true;
   config: {
     prompt: {
       system_prompt: string;
@@ -1965,7 +2059,7 @@ export type Version = {
       post_call: {
         url: string;
         has_secret: boolean;
-        extra_events?: ("text_session.ended" | "text_session.analyzed")[];
+        extra_events?: ("text_session.ended" | "text_session.analyzed" | "share.stopped")[];
       }[];
     };
     knowledge_base: {
@@ -2047,6 +2141,7 @@ export type VersionList = {
     version_description: string | null;
     config_hash: string;
     published_at: string;
+    for_share?: true;
   }[];
   has_more: boolean;
   next_cursor: string | null;

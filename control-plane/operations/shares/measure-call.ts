@@ -1,0 +1,54 @@
+/** What happened in an ended call, as far as it can be told: a rate counts only calls in which it can. */
+import type { AnalysisResult, EndReason, TurnSilence } from '#protocol/session-record.ts';
+import type { ShareMeasure } from '../../platform/store/models/share-model.ts';
+
+/** The facts of a call. */
+export interface CallFacts {
+  readonly end_reason: EndReason | null;
+  readonly turns: readonly { readonly total_ms: number }[];
+  readonly silences: readonly Pick<TurnSilence, 'duration_ms' | 'causes'>[];
+  /** Null without a finished analysis. */
+  readonly criteria: AnalysisResult['criteria_results'] | null;
+}
+
+/** Ends that neither side has chosen. */
+const FAILURES: ReadonlySet<EndReason | null> = new Set<EndReason>([
+  'internal_error',
+  'llm_endpoint_failure',
+  'heartbeat_timeout',
+  'agent_join_timeout',
+]);
+/** A silence of this length that the agent has to answer for, ms. */
+const DEAD_AIR_MS = 4_000;
+
+/** Whether each of them happened; null where the call does not tell. */
+export function measureCall(
+  facts: CallFacts,
+  slowMs: number,
+): Readonly<Record<ShareMeasure, boolean | null>> {
+  return {
+    failed: FAILURES.has(facts.end_reason),
+    unsuccessful: isUnsuccessful(facts.criteria),
+    slow: isSlow(facts.turns, slowMs),
+    dead_air: facts.silences.some(isDeadAir),
+    transferred: facts.end_reason === 'escalated',
+  };
+}
+
+/** A criterion failed; null if none was judged. */
+function isUnsuccessful(criteria: CallFacts['criteria']): boolean | null {
+  const judged = (criteria ?? []).filter(({ result }) => result !== 'unknown');
+  return judged.length === 0 ? null : judged.some(({ result }) => result === 'failure');
+}
+
+/** At least half of the replies took longer; null without a reply. */
+function isSlow(turns: CallFacts['turns'], slowMs: number): boolean | null {
+  if (turns.length === 0) return null;
+  const slow = turns.filter(({ total_ms }) => total_ms > slowMs).length;
+  return slow * 2 >= turns.length;
+}
+
+/** A silence that the caller has ended or has kept up is no fault of the agent. */
+function isDeadAir({ duration_ms, causes }: Pick<TurnSilence, 'duration_ms' | 'causes'>): boolean {
+  return duration_ms >= DEAD_AIR_MS && !causes.some(({ cause }) => cause === 'caller_silent');
+}
