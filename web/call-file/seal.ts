@@ -30,8 +30,8 @@ export function seal({ statement, keyId, problems }: ReadCallFile, redacted: rea
         { class: 'small muted' },
         'Key ',
         element('code', {}, keyId),
-        `, which says that it is of ${statement.issuer}. Whether it is, and whether this page itself was changed, ` +
-          `only the keys of that deployment (${KEYS_PATH}) tell: `,
+        `, which says that it is of ${statement.issuer}. Whether it is, and whether this page itself was ` +
+          `changed, only the keys of that deployment (${KEYS_PATH}) tell: `,
         element('code', {}, 'parley verify-call --keys'),
         '.',
       ),
