@@ -25,6 +25,7 @@ export interface FleetJob {
 /** Counts since the process began, answered to each message after the job. */
 export interface FleetCounts {
   readonly live: number;
+  readonly begun: number;
   readonly ended: number;
   /** Refusals and failures, with their number. */
   readonly troubles: readonly (readonly [string, number])[];
@@ -34,13 +35,15 @@ export interface FleetCounts {
 
 /** Free slots beyond the calls, for analyses and calls that overlap. */
 const SPARE = 1.3;
+/** Free slots of each worker besides: a few calls more are many for a small fleet. */
+const SPARE_SLOTS = 3;
 
 process.once('message', (job: FleetJob) => void run(job));
 process.on('disconnect', () => process.exit(0));
 
 async function run(job: FleetJob): Promise<void> {
   const logger = createLogger({ level: 'error', format: 'json', name: 'bench' });
-  const capacity = Math.ceil((job.calls * SPARE) / job.workers);
+  const capacity = Math.ceil((job.calls * SPARE) / job.workers) + SPARE_SLOTS;
   const packer = createPacker();
   const workers = await Promise.all(
     Array.from({ length: job.workers }, () => ScriptedWorker.open({ ...job, logger, packer, capacity })),
@@ -52,6 +55,7 @@ async function run(job: FleetJob): Promise<void> {
   const refused = new Map<string, number>();
   let admissionMs: number[] = [];
   let live = 0;
+  let begun = 0;
 
   async function call(): Promise<void> {
     const callId = randomUUID();
@@ -79,6 +83,7 @@ async function run(job: FleetJob): Promise<void> {
     if (answer.action === 'reject') throw new Error(`${answer.data.status} ${answer.data.reason}`);
     admissionMs.push(performance.now() - startMs);
     live += 1;
+    begun += 1;
     await byTag
       .get(answer.data.tag)
       ?.invite(callId)
@@ -104,7 +109,7 @@ async function run(job: FleetJob): Promise<void> {
   process.on('message', () => {
     const ended = workers.reduce((sum, worker) => sum + worker.ended, 0);
     const troubles = [...refused, ...workers.flatMap((worker) => [...worker.troubles])];
-    process.send?.({ live, ended, troubles, admissionMs } satisfies FleetCounts);
+    process.send?.({ live, begun, ended, troubles, admissionMs } satisfies FleetCounts);
     admissionMs = [];
   });
 }
