@@ -91,7 +91,9 @@ describe('migrating', () => {
     );
     for (let times = 0; times < 2; times++)
       await MIGRATIONS.find(({ version }) => version === 6)?.run(connection());
-    for (const kind of Object.keys(DUE_BITS) as (keyof typeof DUE_BITS)[])
+    // That release had no shares of calls.
+    const { share: _, ...known } = DUE_BITS;
+    for (const kind of Object.keys(known) as (keyof typeof known)[])
       expect((await sessions.find(dueIn(kind), { _id: 1 }).lean()).map(({ _id }) => _id)).toEqual([kind]);
   });
 
