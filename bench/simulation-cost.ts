@@ -3,6 +3,7 @@
  * calls.
  */
 
+import { CURRENT_MACHINE } from '#runtime/replay/machines/turn-machine.ts';
 import { replay } from '#runtime/replay/replay.ts';
 import { createFlightLog, type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import { SilenceLog } from '#runtime/turn/loop/silence-log.ts';
@@ -57,7 +58,7 @@ function runLoop(log: ReadFlightLog): void {
     save: () => undefined,
   });
   const silences = new SilenceLog();
-  for (const { effects, input } of replay(log)) {
+  for (const { effects, input } of replay(log, CURRENT_MACHINE)) {
     flightLog.write(input);
     silences.observe(input, effects);
   }

@@ -88,7 +88,9 @@ function parsedValue(text: string): unknown {
 /** The first divergence in any part, with that part's times. */
 function firstDivergenceOf(parts: readonly ReadFlightLog[], changes: Partial<TurnConfig>): Divergence | null {
   return (
-    parts.map((part) => firstDivergence(part, changes)).find((divergence) => divergence !== null) ?? null
+    parts
+      .map((part) => firstDivergence(part, changes, machineOf(part.header.machine_version)))
+      .find((divergence) => divergence !== null) ?? null
   );
 }
 
@@ -97,7 +99,10 @@ function printReplay(common: CommandContext, parts: readonly ReadFlightLog[]): v
   const steps = parts.flatMap((part) => {
     // Each worker has its own monotonic clock; wall-clock time is common.
     const originMs = part.header.started_at_ms - (startOf(part) - startedMs);
-    return [...replay(part)].map((step) => ({ ...step, callMs: step.input.atMs - originMs }));
+    return [...replay(part, machineOf(part.header.machine_version))].map((step) => ({
+      ...step,
+      callMs: step.input.atMs - originMs,
+    }));
   });
   show(steps, common, () => {
     for (const { input, effects, callMs } of steps) {

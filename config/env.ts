@@ -169,7 +169,7 @@ const environmentSchema = z.object({
   MASTER_KEY: masterKey.optional(),
   MASTER_KEY_OLD: commaList.pipe(z.array(masterKey)).prefault(''),
   /** Which of the keys derived from the deployment key signs exported calls; those below stay published. */
-  CALL_SIGNING_KEY: z.coerce.number().int().min(1).max(100).default(1),
+  CALL_KEY_NUMBER: z.coerce.number().int().min(1).max(100).default(1),
   MONGODB_URL: z
     .string()
     .regex(/^mongodb(\+srv)?:\/\//, 'must start with mongodb:// or mongodb+srv://')

@@ -20,6 +20,7 @@ const PAGES = new Set([
   'recharts',
   'vite',
   'wouter',
+  'zod',
 ]);
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'));

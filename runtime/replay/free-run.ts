@@ -1,7 +1,7 @@
 /** A turn machine on its own timers, while the facts about caller, engines and leg come from a flight log. */
 import type { TurnConfig } from '../turn/machine/turn-config.ts';
 import type { TimerName, TurnInput } from '../turn/machine/turn-inputs.ts';
-import type { MachineState, TurnMachine } from './machines/machine-of.ts';
+import type { MachineState, TurnMachine } from './machines/turn-machine.ts';
 import type { ReplayedStep } from './replay.ts';
 
 /** One run. */

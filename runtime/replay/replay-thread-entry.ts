@@ -18,7 +18,7 @@ function outcomeOf(parts: readonly ReadFlightLog[]): ReplayOutcome {
   const changes = turnSettings(settings);
   for (const part of parts) {
     refuseUnknownSettings(machineOf(part.header.machine_version), Object.keys(settings));
-    const divergence = firstDivergence(part, changes);
+    const divergence = firstDivergence(part, changes, machineOf(part.header.machine_version));
     if (divergence) return { divergence: describedDivergence(part, divergence) };
   }
   return { divergence: null };

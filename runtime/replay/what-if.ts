@@ -8,7 +8,7 @@ import type { TurnConfig } from '../turn/machine/turn-config.ts';
 import type { Decision, Effect } from '../turn/machine/turn-effects.ts';
 import type { TurnInput } from '../turn/machine/turn-inputs.ts';
 import { FreeRun } from './free-run.ts';
-import { machineOf, type TurnMachine } from './machines/machine-of.ts';
+import type { TurnMachine } from './machines/turn-machine.ts';
 import type { ReplayedStep } from './replay.ts';
 
 /**
@@ -47,9 +47,13 @@ function* noticeableEffects(log: ReadFlightLog, run: FreeRun): Generator<Noticed
   for (const input of log.inputs) for (const step of run.take(input)) yield* noticedIn(step);
 }
 
-/** Runs a call again in its own machine, on that machine's timers. */
-export function* freeRun(log: ReadFlightLog, changes: Partial<TurnConfig>): Generator<ReplayedStep> {
-  const run = runOf(log, changes);
+/** Runs a call again in a machine, mostly its own, on that machine's timers. */
+export function* freeRun(
+  log: ReadFlightLog,
+  changes: Partial<TurnConfig>,
+  machine: TurnMachine,
+): Generator<ReplayedStep> {
+  const run = runOf(log, changes, machine);
   for (const input of log.inputs) yield* run.take(input);
 }
 
@@ -61,11 +65,7 @@ export function noticedIn({ input, effects }: ReplayedStep): NoticedMoment[] {
 }
 
 /** A run of a call from its beginning. */
-export function runOf(
-  log: ReadFlightLog,
-  changes: Partial<TurnConfig>,
-  machine: TurnMachine = machineOf(log.header.machine_version),
-): FreeRun {
+export function runOf(log: ReadFlightLog, changes: Partial<TurnConfig>, machine: TurnMachine): FreeRun {
   return new FreeRun(machine, machine.initialState({ ...log.header.config, ...changes }));
 }
 
@@ -76,10 +76,10 @@ export function runOf(
 export function firstDivergence(
   log: ReadFlightLog,
   changes: Partial<TurnConfig>,
-  machine: TurnMachine = machineOf(log.header.machine_version),
+  machine: TurnMachine,
 ): Divergence | null {
   const [originMs, endMs] = [log.inputs[0]?.atMs ?? 0, log.inputs.at(-1)?.atMs ?? 0];
-  const before = noticeableEffects(log, runOf(log, {}));
+  const before = noticeableEffects(log, runOf(log, {}, machine));
   const after = noticeableEffects(log, runOf(log, changes, machine));
   for (;;) {
     const [was, wouldBe] = [before.next().value ?? null, after.next().value ?? null];
@@ -132,8 +132,12 @@ export const LONGEST_WAIT_MS = 15_000;
  * Judges every pause separately, starting from the state of the real call, so that one difference does not
  * affect the rest. The call itself is run once, however many candidates there are.
  */
-export function judgePauses(log: ReadFlightLog, candidates: readonly Partial<TurnConfig>[]): JudgedPauses {
-  const run = runOf(log, {});
+export function judgePauses(
+  log: ReadFlightLog,
+  candidates: readonly Partial<TurnConfig>[],
+  machine: TurnMachine,
+): JudgedPauses {
+  const run = runOf(log, {}, machine);
   const was: PauseOutcome[] = [];
   const wouldBe = candidates.map((): PauseOutcome[] => []);
   let pauses = 0;

@@ -97,7 +97,7 @@ describe('parley export-call and verify-call', () => {
   });
 
   it('refuse keys of another deployment', async () => {
-    const other = await ExportedCalls.open({ CALL_SIGNING_KEY: '1' });
+    const other = await ExportedCalls.open({ CALL_KEY_NUMBER: '1' });
     writeFileSync(place('others.json'), (await other.api.request('GET', KEYS_PATH)).text);
     await other.api.close();
     expect(await parley(['verify-call', place('call.html'), '--keys', place('others.json')])).toBe(1);

@@ -7,6 +7,7 @@
  */
 import { parseArgs } from 'node:util';
 import { isMainThread } from 'node:worker_threads';
+import { CURRENT_MACHINE } from '#runtime/replay/machines/turn-machine.ts';
 import { replay } from '#runtime/replay/replay.ts';
 import { readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import { gapsOf } from './gaps.ts';
@@ -116,7 +117,7 @@ async function runAll(from: number, runs: number): Promise<void> {
 
 async function show(seed: number, given: Given): Promise<void> {
   const call = await simulateCall(seed, given);
-  for (const { input, effects } of replay(readFlightLog(call.flightLog)[0])) {
+  for (const { input, effects } of replay(readFlightLog(call.flightLog)[0], CURRENT_MACHINE)) {
     const { atMs, type, ...facts } = input;
     console.log(`${atMs.toFixed(0).padStart(7)} ${type} ${JSON.stringify(facts)}`);
     for (const { do: what, ...effect } of effects)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { durableReport } from '#protocol/worker-link.ts';
+import { CURRENT_MACHINE } from '#runtime/replay/machines/turn-machine.ts';
 import { replay } from '#runtime/replay/replay.ts';
 import { readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import { violations } from './invariants.ts';
@@ -86,7 +87,9 @@ describe('simulated calls', () => {
 it('a flight log replays to the same effects', async () => {
   for (const seed of seeds.slice(0, 50)) {
     const { effects, flightLog } = await simulateCall(seed);
-    const replayed = [...replay(readFlightLog(flightLog)[0])].flatMap((step) => step.effects);
+    const replayed = [...replay(readFlightLog(flightLog)[0], CURRENT_MACHINE)].flatMap(
+      (step) => step.effects,
+    );
     expect(replayed, `SIMULATION_SEED=${seed}`).toEqual(effects);
   }
 });

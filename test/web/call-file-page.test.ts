@@ -7,6 +7,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readCallFile, splitCallFile } from '#protocol/call-file.ts';
 import { effectsDigest } from '#runtime/replay/effects-digest.ts';
+import { CURRENT_MACHINE } from '#runtime/replay/machines/turn-machine.ts';
 import { readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import { ExportedCalls, HOSTILE } from '#test/control-plane/calls/recordings/exported-call.ts';
 import { seriousFindings } from '#test/journeys/accessibility.ts';
@@ -60,7 +61,10 @@ describeNeeds(['chromium'])('the page of an exported call', () => {
       const log = parts.find(({ label }) => label.kind === 'flight_log')?.content;
       const { page } = await open(text);
       const inPage = await page.locator('html').getAttribute('data-effects');
-      expect([seed, inPage]).toEqual([seed, await effectsDigest(readFlightLog([log ?? new Uint8Array()]))]);
+      expect([seed, inPage]).toEqual([
+        seed,
+        await effectsDigest(readFlightLog([log ?? new Uint8Array()]), CURRENT_MACHINE),
+      ]);
       await page.context().close();
     }
   });

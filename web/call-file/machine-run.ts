@@ -1,5 +1,6 @@
 /** The turn machine of the call, run in this page: its state after each input. */
 import { effectsDigest } from '../../runtime/replay/effects-digest.ts';
+import { CURRENT_MACHINE } from '../../runtime/replay/machines/turn-machine.ts';
 import { firstDivergence } from '../../runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLogText } from '../../runtime/turn/loop/flight-log.ts';
 import type { TurnConfig } from '../../runtime/turn/machine/turn-config.ts';
@@ -31,7 +32,13 @@ export interface MachineRun {
 /** Runs a log. Throws if it is damaged or of another version of the machine. */
 export async function runMachine(text: string): Promise<MachineRun> {
   const logs = readFlightLogText(text);
-  return { logs, moments: logs.flatMap(momentsOf), digest: await effectsDigest(logs) };
+  const { version } = CURRENT_MACHINE;
+  const other = logs.find(({ header }) => header.machine_version !== version);
+  if (other)
+    throw new Error(
+      `the call ran version ${other.header.machine_version} of the turn machine, and this file has ${version}`,
+    );
+  return { logs, moments: logs.flatMap(momentsOf), digest: await effectsDigest(logs, CURRENT_MACHINE) };
 }
 
 /** Wall time of the zero of a log's clock, ms. */
@@ -77,7 +84,7 @@ export function firstDifference(
   changes: Partial<TurnConfig>,
 ): Difference | null {
   for (const log of logs) {
-    const found = firstDivergence(log, changes);
+    const found = firstDivergence(log, changes, CURRENT_MACHINE);
     if (!found) continue;
     const beganMs = zeroOf(log) + (log.inputs[0]?.atMs ?? 0);
     const moment = (of: typeof found.was) => of && { atMs: beganMs + of.atMs, did: of.did.do };

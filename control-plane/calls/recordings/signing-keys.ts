@@ -21,15 +21,15 @@ export interface CallSigner {
 
 type Parts = Pick<Context, 'credentials' | 'settings'>;
 
-/** The key with the number in `CALL_SIGNING_KEY`. */
+/** The key with the number in `CALL_KEY_NUMBER`. */
 export function callSigner({ credentials, settings }: Parts): CallSigner {
-  const key = privateKey(credentials.deploymentKey, settings.CALL_SIGNING_KEY);
+  const key = privateKey(credentials.deploymentKey, settings.CALL_KEY_NUMBER);
   return { publicKey: publicKeyOf(key), sign: (statement) => sign(null, statement, key) };
 }
 
 /** The public keys that may have signed a call, the newest first. */
 export async function callKeys({ credentials, settings }: Parts): Promise<z.output<typeof publishedKeys>> {
-  const numbers = Array.from({ length: settings.CALL_SIGNING_KEY }, (_, index) => index + 1).reverse();
+  const numbers = Array.from({ length: settings.CALL_KEY_NUMBER }, (_, index) => index + 1).reverse();
   const keys = numbers.map((number) => publicKeyOf(privateKey(credentials.deploymentKey, number)));
   return {
     keys: await Promise.all(

@@ -10,7 +10,7 @@ import {
 } from '#protocol/conversation-settings.ts';
 import type { ReplaySettings } from '#protocol/replay.ts';
 import type { TurnConfig } from '../../turn/machine/turn-config.ts';
-import type { TurnMachine } from '../machines/machine-of.ts';
+import type { TurnMachine } from '../machines/turn-machine.ts';
 import { type FirstBad, findFirstBad } from './first-bad.ts';
 import { type Case, judge, type Verdict } from './judge.ts';
 

@@ -3,7 +3,7 @@ import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../../turn/machine/turn-config.ts';
 import type { TurnInput } from '../../turn/machine/turn-inputs.ts';
 import type { FreeRun } from '../free-run.ts';
-import type { TurnMachine } from '../machines/machine-of.ts';
+import type { TurnMachine } from '../machines/turn-machine.ts';
 import { isSameMoment, type NoticedMoment, noticedIn, runOf } from '../what-if.ts';
 import { isBad, type Measure } from './measure.ts';
 import { observe } from './observe.ts';

@@ -2,7 +2,8 @@
 import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import type { TurnInput } from '../../turn/machine/turn-inputs.ts';
 import type { FreeRun } from '../free-run.ts';
-import { machineOf, type TurnMachine } from '../machines/machine-of.ts';
+import { machineOf } from '../machines/machine-of.ts';
+import type { TurnMachine } from '../machines/turn-machine.ts';
 import type { ReplayedStep } from '../replay.ts';
 import { isTaken, runOf } from '../what-if.ts';
 import type { Case, Moment } from './judge.ts';

@@ -6,6 +6,7 @@ import type { ActionCounts, Did } from '#protocol/rehearsal.ts';
 import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../../turn/machine/turn-config.ts';
 import type { Decision, Effect } from '../../turn/machine/turn-effects.ts';
+import { machineOf } from '../machines/machine-of.ts';
 import type { ReplayedStep } from '../replay.ts';
 import { freeRun, NOTICEABLE, type NoticeableEffect, textOf } from '../what-if.ts';
 import { heardWith } from './heard-sooner.ts';
@@ -33,7 +34,8 @@ export class NoticedRun {
   constructor(log: ReadFlightLog, changes: Partial<TurnConfig>) {
     const { sensitivity } = log.header.config;
     const to = changes.sensitivity ?? sensitivity;
-    this.#steps = freeRun({ ...log, inputs: heardWith(log.inputs, { from: sensitivity, to }) }, changes);
+    const inputs = heardWith(log.inputs, { from: sensitivity, to });
+    this.#steps = freeRun({ ...log, inputs }, changes, machineOf(log.header.machine_version));
   }
 
   get counts(): ActionCounts {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { FailoverState } from '#protocol/worker-link.ts';
+import { CURRENT_MACHINE } from '#runtime/replay/machines/turn-machine.ts';
 import { replay } from '#runtime/replay/replay.ts';
 import { readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import type { SimulatedLeg } from '../../simulation/simulated-leg.ts';
@@ -90,7 +91,8 @@ describe('the recording and the flight log of a call', () => {
     expect(alone.map((parts) => parts.length)).toEqual([1, 1]);
     expect(readFlightLog([...lost.flightLog, ...successor.flightLog])).toEqual(alone.flat());
     expect(readFlightLog([...lost.flightLog, torn, ...successor.flightLog])).toEqual(alone.flat());
-    for (const part of alone.flat()) expect([...replay(part)]).toHaveLength(part.inputs.length);
+    for (const part of alone.flat())
+      expect([...replay(part, CURRENT_MACHINE)]).toHaveLength(part.inputs.length);
   });
 
   it('security 20: after a failover the model does not see a failure that its tool hides', async () => {

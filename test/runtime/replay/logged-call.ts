@@ -1,6 +1,7 @@
 /** Flight logs for tests: of simulated calls, and of the same facts in another turn machine. */
 import { FreeRun } from '#runtime/replay/free-run.ts';
-import { machineOf, type TurnMachine } from '#runtime/replay/machines/machine-of.ts';
+import { machineOf } from '#runtime/replay/machines/machine-of.ts';
+import type { TurnMachine } from '#runtime/replay/machines/turn-machine.ts';
 import type { ReplayedStep } from '#runtime/replay/replay.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addTallies } from '#protocol/tuning.ts';
+import { CURRENT_MACHINE } from '#runtime/replay/machines/turn-machine.ts';
 import { ReplayThread } from '#runtime/replay/replay-request.ts';
 import { tallyLogs, tallyPart } from '#runtime/replay/tuning.ts';
 import { firstDivergence } from '#runtime/replay/what-if.ts';
@@ -36,7 +37,7 @@ describe('another setting', () => {
       script.after(1_000).say('book a table please.').answer('For how many?');
       script.after(6_000);
     });
-    const divergence = firstDivergence(log, { responseWaitMs: 300 });
+    const divergence = firstDivergence(log, { responseWaitMs: 300 }, CURRENT_MACHINE);
     expect(divergence).toMatchObject({
       was: { did: { do: 'generate' } },
       wouldBe: { atMs: 1_900, did: { do: 'generate' } },
@@ -46,13 +47,13 @@ describe('another setting', () => {
   });
 
   it('changes nothing if it does not affect the call', () => {
-    expect(firstDivergence(hesitant(400), { hangupAfterMs: 90_000 })).toBeNull();
+    expect(firstDivergence(hesitant(400), { hangupAfterMs: 90_000 }, CURRENT_MACHINE)).toBeNull();
   });
 
   it('never diverges if it equals the settings of the call', async () => {
     for (let seed = 1; seed <= 25; seed++)
       expect(
-        firstDivergence(readFlightLog((await simulateCall(seed)).flightLog)[0], {}),
+        firstDivergence(readFlightLog((await simulateCall(seed)).flightLog)[0], {}, CURRENT_MACHINE),
         `npm run simulate -- --seed ${seed}`,
       ).toBeNull();
   });

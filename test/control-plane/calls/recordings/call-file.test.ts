@@ -245,7 +245,7 @@ it('An account exports so many calls in a minute, and is told when to go on', as
 });
 
 it('A raised number of the key signs with another one, and keeps the earlier ones published', async () => {
-  const api = await openTestCalls({ CALL_SIGNING_KEY: '3' });
+  const api = await openTestCalls({ CALL_KEY_NUMBER: '3' });
   try {
     const { keys } = publishedKeys.parse((await api.request('GET', KEYS_PATH)).body);
     expect(new Set(keys.map(({ kid }) => kid)).size).toBe(3);

@@ -4,7 +4,8 @@ import { type AgentVersion, findCulprits, type WalkedStep } from '#runtime/repla
 import { type Case, judge } from '#runtime/replay/bisect/judge.ts';
 import { parseMeasure } from '#runtime/replay/bisect/measure.ts';
 import { caseOf } from '#runtime/replay/bisect/moments.ts';
-import { machineOf, type TurnMachine } from '#runtime/replay/machines/machine-of.ts';
+import { machineOf } from '#runtime/replay/machines/machine-of.ts';
+import type { TurnMachine } from '#runtime/replay/machines/turn-machine.ts';
 import { TURN_MACHINE_VERSION } from '#runtime/turn/machine/turn-state.ts';
 import { createRandom } from '../../../simulation/random.ts';
 import { ranBy, simulatedLog } from '../logged-call.ts';

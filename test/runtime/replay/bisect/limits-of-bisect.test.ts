@@ -5,7 +5,8 @@ import { findCulprits, type WalkedStep } from '#runtime/replay/bisect/find-culpr
 import type { Case } from '#runtime/replay/bisect/judge.ts';
 import { parseMeasure } from '#runtime/replay/bisect/measure.ts';
 import { caseOf } from '#runtime/replay/bisect/moments.ts';
-import { machineOf, machineVersions, type TurnMachine } from '#runtime/replay/machines/machine-of.ts';
+import { machineOf, machineVersions } from '#runtime/replay/machines/machine-of.ts';
+import type { TurnMachine } from '#runtime/replay/machines/turn-machine.ts';
 import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
 import { TURN_MACHINE_VERSION } from '#runtime/turn/machine/turn-state.ts';
 import { TurnScript } from '../../turn/turn-script.ts';
