@@ -19,7 +19,7 @@ const START_MS = 120_000;
  */
 const HAS_PAGES = process.env['IMAGE_PAGES'] !== 'build';
 /** The configuration of the pages' builds. */
-const PAGE_BUILD = ['console', 'client', 'widget'].map((page) => `web/${page}/vite.config.ts`);
+const PAGE_BUILD = ['console', 'client', 'widget', 'call-file'].map((page) => `web/${page}/vite.config.ts`);
 
 describeContainers('the container image', () => {
   let containers: Containers;

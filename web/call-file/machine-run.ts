@@ -36,7 +36,7 @@ export async function runMachine(text: string): Promise<MachineRun> {
   const other = logs.find(({ header }) => header.machine_version !== version);
   if (other)
     throw new Error(
-      `the call ran version ${other.header.machine_version} of the turn machine, and this file has ${version}`,
+      `the call ran version ${other.header.machine_version} of the turn machine, this file has ${version}`,
     );
   return { logs, moments: logs.flatMap(momentsOf), digest: await effectsDigest(logs, CURRENT_MACHINE) };
 }
