@@ -17,8 +17,8 @@ const PORTS = { first: 42_000, last: 42_599 };
 const PARTS = 10;
 const MOST_GROWTH_PERCENT = 3;
 const MIB = 1_048_576;
-/** Samples of memory after each tenth: the least of them is what the garbage collector cannot free. */
-const SAMPLES = 10;
+/** Samples of memory after each tenth, until threads at rest have collected: the least of them counts. */
+const SAMPLES = 25;
 const SAMPLE_EVERY_MS = 1_000;
 /** The caller hears the greeting and hangs up. */
 const SCENE = prepareScene({

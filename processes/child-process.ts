@@ -5,6 +5,7 @@
  */
 import { flushCompileCache } from 'node:module';
 import { systemClock } from '#base/clock.ts';
+import { collectGarbageAtRest } from '#base/garbage.ts';
 import type { Logger } from '#base/log.ts';
 import { platformWarning } from '#base/platform.ts';
 import { activityDescriptor, activityWriter, aliveDescriptor, noteAlive } from './activity-file.ts';
@@ -22,8 +23,8 @@ export interface ManagedProcess {
   /** Releases everything. Idempotent. */
   close(): Promise<void>;
   /**
-   * Whether it has no work that a hang would interrupt at once, so that it gives fewer signs of life. Absent:
-   * it always may have.
+   * Whether it has no work that a hang would interrupt at once, so that it gives fewer signs of life and may
+   * collect its garbage. Absent: it always may have.
    */
   isAtRest?(): boolean;
   /** The supervisor reports the end of a worker's process (control plane only). */
@@ -63,6 +64,7 @@ export async function runProcess(
   running = services;
   // Now, because a killed process would save nothing; after the first start there is nothing to write.
   flushCompileCache();
+  collectGarbageAtRest(systemClock, () => services.isAtRest?.() ?? false);
   let drained: Promise<void> | null = null;
   const drain = () => {
     drained ??= services.drain();

@@ -1,7 +1,7 @@
 /** The thread beside a worker's event loop, which looks at what the loop is doing. */
 import { workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
-import { collectStartGarbage } from '#base/start-garbage.ts';
+import { collectStartGarbage } from '#base/garbage.ts';
 import { activityWriter } from './activity-file.ts';
 import type { HangAttributionData } from './hang-attribution.ts';
 import { SessionWatch } from './session-watch.ts';

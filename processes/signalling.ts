@@ -1,9 +1,9 @@
 /** Composes the embedded signalling of one process: the SIP server, with admission by the control plane. */
 import { systemClock } from '#base/clock.ts';
+import { collectStartGarbage } from '#base/garbage.ts';
 import { createLogger } from '#base/log.ts';
 import { readPem } from '#base/pem.ts';
 import { sessionPriority, setSessionPriority } from '#base/platform.ts';
-import { collectStartGarbage } from '#base/start-garbage.ts';
 import { PROCESS_PRIORITIES } from '#base/thread-priority.ts';
 import type { Settings } from '#config/env.ts';
 import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';

@@ -3,8 +3,8 @@
  * them.
  */
 import { systemClock } from '#base/clock.ts';
+import { collectGarbageAtRest, collectStartGarbage } from '#base/garbage.ts';
 import { createOwnAddresses } from '#base/own-addresses.ts';
-import { collectStartGarbage } from '#base/start-garbage.ts';
 import { Fault } from '#config/errors.ts';
 import { EventBatcher } from '../leg/event-batch.ts';
 import type { LegCommand } from '../leg/leg.ts';
@@ -33,6 +33,7 @@ export class LegsHost {
   readonly #detector: SpeechDetector;
   readonly #pacer: Pacer;
   readonly #shared: MediaShared;
+  readonly #collecting = collectGarbageAtRest(systemClock, () => this.#isWithoutLegs);
   #settings: MediaThreadSettings = { rtpPortMin: 0, rtpPortMax: 0, publicIp: null, iceServers: [] };
   #ports = new PortPool(0, 0);
   #toldLatenessMs = 0;
@@ -52,6 +53,11 @@ export class LegsHost {
       audios: new Map(),
       log,
     };
+  }
+
+  /** A leg, even one being opened, would wait for a collection of garbage. */
+  get #isWithoutLegs(): boolean {
+    return this.#legs.size + this.#opening === 0;
   }
 
   /** Handles one message of the call loop. */
@@ -117,8 +123,7 @@ export class LegsHost {
       isComplete = false;
       this.#log('warn', 'the LiveKit library cannot be loaded; calls in rooms will fail', error);
     }
-    // A leg would wait for it.
-    if (this.#legs.size + this.#opening === 0) collectStartGarbage();
+    if (this.#isWithoutLegs) collectStartGarbage();
     this.#post({ type: 'warm', isComplete });
   }
 
@@ -169,6 +174,7 @@ export class LegsHost {
   async #stop(): Promise<void> {
     await Promise.all([...this.#legs.values()].map((leg) => leg.close()));
     this.#pacer.close();
+    this.#collecting.cancel();
     this.#postEvents(systemClock.now());
     await this.#detector.close();
     this.#post({ type: 'stopped' });

@@ -3,7 +3,7 @@
  * one batch and returns their probabilities. A batch never waits to grow.
  */
 import { parentPort } from 'node:worker_threads';
-import { collectStartGarbage } from '#base/start-garbage.ts';
+import { collectStartGarbage } from '#base/garbage.ts';
 import { favourThisThread } from '#base/thread-priority.ts';
 import { emptyMemory, loadSilero, type SpeechModel, type VoiceMemory, type VoiceRateHz } from './silero.ts';
 import { type FromDetector, HEAD_NUMBERS, type ToDetector } from './vad-messages.ts';

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
-import { collectStartGarbage } from '#base/start-garbage.ts';
+import { collectStartGarbage } from '#base/garbage.ts';
 import type { FliteAnswer, FliteJob } from './flite.ts';
 import { FliteRun } from './flite-wasi.ts';
 

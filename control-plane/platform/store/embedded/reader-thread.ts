@@ -1,7 +1,7 @@
 /** Entry point of the reader thread, which the writer thread starts. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
-import { collectStartGarbage } from '#base/start-garbage.ts';
+import { collectGarbageAtRest, collectStartGarbage } from '#base/garbage.ts';
 import { pipelines } from './pipelines.ts';
 import { serveReads } from './serve-reads.ts';
 
@@ -14,6 +14,7 @@ export interface ReaderOptions {
 
 const { file, preloadMs } = workerData as ReaderOptions;
 serveReads(file, parentPort);
+collectGarbageAtRest(systemClock);
 if (preloadMs !== null) {
   systemClock.after(preloadMs, pipelines);
   collectStartGarbage();

@@ -1,13 +1,18 @@
 /** Entry point of the embedded database's thread. It starts the reader thread. */
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { collectStartGarbage } from '#base/start-garbage.ts';
+import { systemClock } from '#base/clock.ts';
+import { collectGarbageAtRest, collectStartGarbage } from '#base/garbage.ts';
 import type { ReaderOptions } from './reader-thread.ts';
 import { serveStore, type WriterOptions } from './serve-store.ts';
 
 const options = workerData as WriterOptions;
 // Before it gets work; a database that does not live long needs the time more than the memory.
 if (options.preloadMs !== null) collectStartGarbage();
-await serveStore(options, parentPort, startReader, () => parentPort?.close());
+const collecting = collectGarbageAtRest(systemClock);
+await serveStore(options, parentPort, startReader, () => {
+  collecting.cancel();
+  parentPort?.close();
+});
 
 function startReader() {
   const thread = new Worker(new URL('./reader-thread.ts', import.meta.url), {
