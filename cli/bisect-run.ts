@@ -16,7 +16,7 @@ import { caseOf } from '#runtime/replay/bisect/moments.ts';
 import { machineOf, machineVersions } from '#runtime/replay/machines/machine-of.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
 import type { CommandContext } from './command-context.ts';
-import { show } from './output.ts';
+import { printable, show } from './output.ts';
 import { readLog } from './replay-run.ts';
 
 /** A version as the API lists it. */
@@ -151,7 +151,7 @@ function stepText({ of, number, verdict }: WalkedStep, { quantity }: Measure): s
 
 function culpritText(culprit: Culprit & { readonly published: ReturnType<typeof publishedOf> }): string {
   const { of, bad, between, good, harmless, isTogether, published, settings } = culprit;
-  const title = published?.title ? ` “${published.title}”` : '';
+  const title = published?.title ? ` “${printable(published.title)}”` : '';
   const when = published ? `, published ${published.at}${title}` : '';
   const which =
     of === 'machine'

@@ -15,7 +15,7 @@ import {
 import { CommandError, EXIT } from './api.ts';
 import { readGiven } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
-import { printFacts, show } from './output.ts';
+import { printable, printFacts, show } from './output.ts';
 
 /** Larger than any file that Parley writes. */
 const MOST_FILE_BYTES = 384 * 1_048_576;
@@ -84,7 +84,7 @@ async function verifyCall(common: CommandContext, file: string, keys: string | u
     () => {
       if (isVerified) console.log('Verified');
       else if (isGenuine) console.log('Unchanged since it was signed; the key is not confirmed');
-      else console.log(`Not verified:\n${problems.map((text) => `- ${text}`).join('\n')}`);
+      else console.log(`Not verified:\n${problems.map((text) => `- ${printable(text)}`).join('\n')}`);
       if (statement)
         printFacts({
           Session: statement.session_id,

@@ -51,6 +51,14 @@ export function mebibytes(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 }
 
+/**
+ * Names, titles and what callers said come from others: without control characters, which would move the
+ * cursor or set the clipboard of a terminal, and without overrides of the direction of text.
+ */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ');
+}
+
 function cellText(value: unknown): string {
-  return value === null || value === undefined || value === '' ? '–' : String(value).replaceAll('\n', ' ');
+  return value === null || value === undefined || value === '' ? '–' : printable(String(value));
 }

@@ -8,7 +8,7 @@ import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, EXIT, type Json } from './api.ts';
 import { countUpTo } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
-import { printFacts, printTable, show } from './output.ts';
+import { printable, printFacts, printTable, show } from './output.ts';
 import { type Item, itemLine, waterfall } from './timeline.ts';
 
 const POLL_MS = 1_000;
@@ -144,7 +144,7 @@ function whySkipped(items: readonly Item[]): string {
 }
 
 function printBlock(lines: readonly string[]): void {
-  if (lines.length > 0) console.log(`\n${lines.join('\n')}`);
+  if (lines.length > 0) console.log(`\n${lines.map(printable).join('\n')}`);
 }
 
 async function placeCall(
@@ -158,7 +158,7 @@ async function placeCall(
   if (agentId === null)
     throw new CommandError(`no agent answers ${from.phone_number}: name one with --agent`);
   const say = (line: string) => {
-    if (!common.json) console.log(line);
+    if (!common.json) console.log(printable(line));
   };
   const { session_id: id } = await api.post('/v1/agent/phone-calls', {
     agent_id: agentId,
@@ -208,7 +208,7 @@ async function followAll(common: CommandContext, isEndless: boolean): Promise<vo
     const session = await api.get(`/v1/agent/sessions/${id}`);
     for (const line of watch.unprintedLines(session)) {
       if (common.json) console.log(JSON.stringify({ session_id: id, line }));
-      else console.log(`${id.slice(0, 8)}  ${line}`);
+      else console.log(printable(`${id.slice(0, 8)}  ${line}`));
     }
     if (!isLive(session)) watched.delete(id);
   };
