@@ -18,8 +18,8 @@ const WORTH_BYTES = 16 * 1_048_576;
 
 /**
  * Collects the garbage that the start of a thread has left: for a thread that has loaded its code and does no
- * work yet, because it pauses for some tens of ms. False if another thread has just taken the flag back, which
- * is one for the whole process: then the garbage stays.
+ * work yet, because it pauses for some tens of ms. False if another thread has just taken the flag back,
+ * which is one for the whole process: then the garbage stays.
  *
  * Also stores the thread's compiled code for the next start: it is lost if the process is killed, and the
  * compiler of TypeScript takes 12 MiB in each process that needs it.
@@ -41,8 +41,8 @@ export interface GarbageThread {
 }
 
 /**
- * Collects the garbage of this thread whenever it has been at rest for ten seconds and has gained 16 MiB since
- * the last time. `isAtRest`: false while a pause of some tens of ms would be noticed.
+ * Collects the garbage of this thread whenever it has been at rest for ten seconds and has gained 16 MiB
+ * since the last time. `isAtRest`: false while a pause of some tens of ms would be noticed.
  */
 export function collectGarbageAtRest(
   clock: Pick<Clock, 'every'>,
