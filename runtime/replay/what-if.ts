@@ -157,17 +157,23 @@ export function judgePauses(
 
 /**
  * The outcome of the pause that begins at an index, an end of speech. The run has taken every input before
- * it, and takes those of the pause.
+ * it, and takes those of the pause. `mayReact`: true to count a caller who goes on after the agent was heard,
+ * too, though they may only have reacted to it.
  */
-export function pauseFrom(run: FreeRun, inputs: readonly TurnInput[], index: number): PauseOutcome {
+export function pauseFrom(
+  run: FreeRun,
+  inputs: readonly TurnInput[],
+  index: number,
+  mayReact = false,
+): PauseOutcome {
   const first = inputs[index];
   if (first?.type !== 'voice.stopped') throw new Error('a pause begins with the end of speech');
   const endMs = first.speechEndMs;
   let takenAfterMs: number | null = null;
   for (let next = index; next < inputs.length; next += 1) {
     const input = inputs[next] as TurnInput;
-    if (input.atMs > endMs + LONGEST_WAIT_MS || (takenAfterMs !== null && input.type === 'playout.started'))
-      break;
+    const isHeard = takenAfterMs !== null && input.type === 'playout.started';
+    if (input.atMs > endMs + LONGEST_WAIT_MS || (isHeard && !mayReact)) break;
     for (const step of run.take(input)) takenAfterMs ??= isTaken(step) ? step.input.atMs - endMs : null;
     if (input.type === 'voice.started')
       return { takenAfterMs, wentOnAfterMs: Math.max(0, input.speechStartMs - endMs), endMs };

@@ -31,7 +31,8 @@ export function observe(quantity: Quantity, at: AtMoment): number | null {
       return takenAfterMs ?? wentOnAfterMs ?? LONGEST_WAIT_MS;
     }
     case 'cut_off':
-      return isCutOff(pauseFrom(at.run, at.inputs, at.index)) ? 1 : 0;
+      // The person who asks has heard that the caller was about to go on.
+      return isCutOff(pauseFrom(at.run, at.inputs, at.index, true)) ? 1 : 0;
     case 'hold_line':
       return isHoldLineSpoken(at) ? 1 : 0;
     case 'stopped':
