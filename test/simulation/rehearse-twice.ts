@@ -3,6 +3,7 @@
  * the same environment: what the rehearsal says against what happens.
  */
 import type { RehearsedChanges, RunOutcome } from '#protocol/rehearsal.ts';
+import { CURRENT_MACHINE } from '#runtime/replay/machines/turn-machine.ts';
 import { draftSettings } from '#runtime/replay/rehearsal/draft-settings.ts';
 import { kindOf } from '#runtime/replay/rehearsal/first-difference.ts';
 import { comparePauses, judgeCutOffs } from '#runtime/replay/rehearsal/judge-cut-offs.ts';
@@ -83,7 +84,10 @@ function actualDifference(
   own: ReadFlightLog,
   really: ReadFlightLog,
 ): Pick<RehearsedTwice, 'actualAtMs' | 'actualKind'> {
-  const [before, after] = [new NoticedRun(own, {}), new NoticedRun(really, {})];
+  const [before, after] = [
+    new NoticedRun(own, {}, CURRENT_MACHINE),
+    new NoticedRun(really, {}, CURRENT_MACHINE),
+  ];
   for (;;) {
     const [was, is] = [before.next(), after.next()];
     if (!was && !is) return { actualAtMs: null, actualKind: null };

@@ -2,6 +2,8 @@
 import type { ActionCounts, DifferenceKind } from '#protocol/rehearsal.ts';
 import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../../turn/machine/turn-config.ts';
+import { machineOf } from '../machines/machine-of.ts';
+import { CURRENT_MACHINE } from '../machines/turn-machine.ts';
 import { type Noticed, NoticedRun } from './notice.ts';
 
 /** The comparison of one worker's part of a call. */
@@ -20,10 +22,16 @@ export interface Compared {
   readonly wouldBe: ActionCounts;
 }
 
-/** Runs a part of a call under its own settings and under others, as far as both are the same. */
+/**
+ * Runs a part of a call under its own settings in its own turn machine, and under others in that of these
+ * sources, as far as both are the same. Throws if no machine of the log's version is known.
+ */
 export function comparePart(log: ReadFlightLog, changes: Partial<TurnConfig>): Compared {
   const [originMs, endMs] = [log.inputs[0]?.atMs ?? 0, log.inputs.at(-1)?.atMs ?? 0];
-  const [before, after] = [new NoticedRun(log, {}), new NoticedRun(log, changes)];
+  const [before, after] = [
+    new NoticedRun(log, {}, machineOf(log.header.machine_version)),
+    new NoticedRun(log, changes, CURRENT_MACHINE),
+  ];
   for (;;) {
     const [was, wouldBe] = [before.next(), after.next()];
     if (was && wouldBe && isSame(was, wouldBe)) continue;

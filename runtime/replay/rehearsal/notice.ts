@@ -6,7 +6,7 @@ import type { ActionCounts, Did } from '#protocol/rehearsal.ts';
 import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../../turn/machine/turn-config.ts';
 import type { Decision, Effect } from '../../turn/machine/turn-effects.ts';
-import { machineOf } from '../machines/machine-of.ts';
+import type { TurnMachine } from '../machines/turn-machine.ts';
 import type { ReplayedStep } from '../replay.ts';
 import { freeRun, NOTICEABLE, type NoticeableEffect, textOf } from '../what-if.ts';
 import { heardWith } from './heard-sooner.ts';
@@ -31,11 +31,11 @@ export class NoticedRun {
   readonly #counts = { hold_lines: 0, interruptions: 0, keys: 0, transfers: 0 };
   #noticed: Noticed[] = [];
 
-  constructor(log: ReadFlightLog, changes: Partial<TurnConfig>) {
+  constructor(log: ReadFlightLog, changes: Partial<TurnConfig>, machine: TurnMachine) {
     const { sensitivity } = log.header.config;
     const to = changes.sensitivity ?? sensitivity;
     const inputs = heardWith(log.inputs, { from: sensitivity, to });
-    this.#steps = freeRun({ ...log, inputs }, changes, machineOf(log.header.machine_version));
+    this.#steps = freeRun({ ...log, inputs }, changes, machine);
   }
 
   get counts(): ActionCounts {

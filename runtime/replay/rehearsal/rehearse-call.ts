@@ -8,20 +8,22 @@ import type {
   CallPauses,
   Difference,
   RehearsedCall,
+  RehearsedChanges,
   RehearsedOutcome,
   RunOutcome,
 } from '#protocol/rehearsal.ts';
 import { type ReadFlightLog, readFlightLog } from '../../turn/loop/flight-log.ts';
-import { TURN_MACHINE_VERSION } from '../../turn/machine/turn-state.ts';
+import { machineOf, machineVersions } from '../machines/machine-of.ts';
+import { CURRENT_MACHINE } from '../machines/turn-machine.ts';
 import { draftSettings } from './draft-settings.ts';
 import { type Compared, comparePart } from './first-difference.ts';
 import { judgeCutOffs } from './judge-cut-offs.ts';
 import type { Noticed } from './notice.ts';
 
-/** Runs a call again. A log of another version of the turn machine, or a damaged one, is named. */
+/** Runs a call again. A log of an unknown version of the turn machine, or a damaged one, is named. */
 export function rehearseCall(call: RehearsedCall): RehearsedOutcome {
   const { session_id } = call;
-  if (isOfOtherVersion(call.log)) return { outcome: 'other_version', session_id };
+  if (isOfUnknownVersion(call.log)) return { outcome: 'other_version', session_id };
   try {
     return { outcome: 'run', session_id, ...rehearseParts(readFlightLog([Buffer.from(call.log)]), call) };
   } catch {
@@ -33,10 +35,10 @@ export function rehearseCall(call: RehearsedCall): RehearsedOutcome {
 /** Versions in the headers; inside a text of the call the quotes would be escaped. */
 const MACHINE_VERSION = /\{"flight_log_version":\d{1,9},"machine_version":(\d{1,9}),/g;
 
-function isOfOtherVersion(log: string): boolean {
-  for (const [, version] of log.matchAll(MACHINE_VERSION))
-    if (Number(version) !== TURN_MACHINE_VERSION) return true;
-  return false;
+function isOfUnknownVersion(log: string): boolean {
+  const versions = new Set(Array.from(log.matchAll(MACHINE_VERSION), ([, version]) => Number(version)));
+  versions.delete(CURRENT_MACHINE.version);
+  return versions.size > 0 && [...versions].some((version) => !machineVersions().includes(version));
 }
 
 function rehearseParts(
@@ -49,7 +51,9 @@ function rehearseParts(
   let pauses = NO_PAUSES;
   for (const part of parts) {
     const settings = draftSettings(part.header.config, changes);
-    pauses = addPauses(pauses, inWallTime(part, judgeCutOffs(part, settings)));
+    if (hasSettings(part, changes))
+      pauses = addPauses(pauses, inWallTime(part, judgeCutOffs(part, settings)));
+    else pauses = addPauses(pauses, { ...NO_PAUSES, all: pausesOf(part) });
     // After a difference even another worker's part belongs to another call.
     const compared: Compared | null = difference ? null : comparePart(part, settings);
     wholeMs += compared?.wholeMs ?? lengthOf(part);
@@ -84,6 +88,16 @@ const NO_PAUSES: CallPauses = {
   },
   first_caused_at_ms: null,
 };
+
+/** A pause is judged from the state of the real call, which only its own machine can take. */
+function hasSettings({ header }: ReadFlightLog, changes: RehearsedChanges): boolean {
+  const { settings } = machineOf(header.machine_version);
+  return CURRENT_MACHINE.settings.every((name) => settings.includes(name) || !(name in changes));
+}
+
+function pausesOf({ inputs }: ReadFlightLog): number {
+  return inputs.filter(({ type }) => type === 'voice.stopped').length;
+}
 
 function lengthOf({ inputs }: ReadFlightLog): number {
   return (inputs.at(-1)?.atMs ?? 0) - (inputs[0]?.atMs ?? 0);
