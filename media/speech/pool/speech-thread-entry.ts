@@ -5,8 +5,8 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock.ts';
-import { createLogger } from '#base/log.ts';
 import { collectStartGarbage } from '#base/garbage.ts';
+import { createLogger } from '#base/log.ts';
 import { treatThisThreadAsOthers } from '#base/thread-priority.ts';
 import type { Settings } from '#config/env.ts';
 import { openSpeechEngines } from '../engines.ts';
