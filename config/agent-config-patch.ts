@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { type AgentConfig, agentConfig, extraEvents } from './agent-config.ts';
 import { customSpeechPatch, mergeCustomSpeech } from './custom-speech.ts';
 import { LIMITS } from './limits.ts';
+import { mergeScorecard, scorecardPatch } from './scorecard.ts';
 
 /** Every field optional; lists and records are replaced as a whole. */
 type DeepPartial<T> = T extends readonly unknown[]
@@ -85,11 +86,12 @@ const {
   custom_speech: _speech,
   tool_servers: _toolServers,
   answer_hints: _hints,
+  scorecard: _scorecard,
   ...plainSections
 } = agentConfig.shape;
 type PlainSections = Omit<
   AgentConfig,
-  'webhooks' | 'llm' | 'custom_speech' | 'tool_servers' | 'answer_hints'
+  'webhooks' | 'llm' | 'custom_speech' | 'tool_servers' | 'answer_hints' | 'scorecard'
 >;
 
 const plainSchema = z.strictObject(plainSections);
@@ -106,6 +108,7 @@ export const agentConfigPatch = z.strictObject({
   custom_speech: customSpeechPatch.optional(),
   tool_servers: toolServersPatch.optional(),
   answer_hints: answerHintsPatch.optional(),
+  scorecard: scorecardPatch.optional(),
 });
 export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
 
@@ -114,11 +117,12 @@ export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
  * secrets, corrects it.
  */
 export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): AgentConfig {
-  const { webhooks, llm, custom_speech, tool_servers, answer_hints, ...plain } = patch;
+  const { webhooks, llm, custom_speech, tool_servers, answer_hints, scorecard, ...plain } = patch;
   const {
     custom_speech: currentSpeech,
     tool_servers: currentServers,
     answer_hints: currentHints,
+    scorecard: currentScorecard,
     ...current
   } = config;
   const merged = merge(plainSchema, current, plain) as PlainSections;
@@ -141,6 +145,7 @@ export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): 
     ...(speech ? { custom_speech: speech } : {}),
     ...(servers && servers.tool_server_ids.length > 0 ? { tool_servers: servers } : {}),
     ...(hints?.enabled ? { answer_hints: hints } : {}),
+    ...mergeScorecard(currentScorecard, scorecard),
   };
 }
 

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { customSpeech } from './custom-speech.ts';
 import { SPEAKING_LANGUAGES } from './languages.ts';
 import { LIMITS } from './limits.ts';
+import { scorecardSection } from './scorecard.ts';
 
 const analysisName = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
 const variableValue = z.union([z.string().max(LIMITS.variableChars), z.number(), z.boolean()]);
@@ -143,7 +144,12 @@ const toolsSection = z.strictObject({
 });
 
 /** Events that an endpoint gets only if it asks for them. */
-export const EXTRA_EVENTS = ['text_session.ended', 'text_session.analyzed', 'share.stopped'] as const;
+export const EXTRA_EVENTS = [
+  'text_session.ended',
+  'text_session.analyzed',
+  'share.stopped',
+  'scorecard.alert',
+] as const;
 /** Absent without any, so that an endpoint without them reads and hashes as before. */
 export const extraEvents = z
   .array(z.enum(EXTRA_EVENTS))
@@ -216,6 +222,7 @@ export const agentConfig = z.strictObject({
   tool_servers: toolServersSection.exactOptional(),
   answer_hints: answerHintsSection.exactOptional(),
   analysis: analysisSection.prefault({}),
+  scorecard: scorecardSection.exactOptional(),
   guardrails: z
     .strictObject({ focus: z.boolean().default(false), manipulation: z.boolean().default(false) })
     .prefault({}),

@@ -147,6 +147,15 @@ export const turnSilence = z.object({
 });
 export type TurnSilence = z.infer<typeof turnSilence>;
 
+/** A stretch in which the caller heard the agent and spoke at the same time. */
+export const speechOverlap = z.object({
+  started_at: at,
+  duration_ms: z.number(),
+  /** Who began to speak while the other one spoke. */
+  begun_by: z.enum(['agent', 'caller']),
+});
+export type SpeechOverlap = z.infer<typeof speechOverlap>;
+
 /** Why nothing was heard from a caller. */
 const unheardCaller = z.object({
   /** Where audio was expected from; null if the audio passes a media relay of the operator. */

@@ -20,6 +20,7 @@ import {
   endReason,
   mediaQuality,
   sessionItem,
+  speechOverlap,
   turnLatency,
   turnSilence,
 } from './session-record.ts';
@@ -102,10 +103,7 @@ export const durableReport = z.discriminatedUnion('type', [
   z.object({ type: z.literal('dialog'), ...sipDialog }),
   /** The person of a transfer; null once they have left. */
   z.object({ type: z.literal('person'), person: reportedPerson.nullable() }),
-  /**
-   * Outcome and time of an outbound dial, and the Call-ID if it was answered. An answered call is active from
-   * `at`.
-   */
+  /** Outcome of an outbound dial, and the Call-ID if answered: an answered call is active from `at`. */
   z.object({
     type: z.literal('dial'),
     dial_status: dialStatus,
@@ -120,6 +118,7 @@ export const durableReport = z.discriminatedUnion('type', [
   /** `engines`: absent from workers of older versions. */
   z.object({ type: z.literal('turn'), latency: turnLatency, engines: turnEngines.optional() }),
   z.object({ type: z.literal('silence'), silence: turnSilence }),
+  z.object({ type: z.literal('overlap'), overlap: speechOverlap }),
   z.object({
     type: z.literal('usage'),
     /** Absent from workers one version older. */

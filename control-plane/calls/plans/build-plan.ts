@@ -82,6 +82,7 @@ export function buildPlan(
     answer_hints,
     custom_speech,
     tool_servers: _attached,
+    scorecard: _scored,
     ...stored
   } = parsedConfig(input.version.config);
   const config = withOverrides(withoutExtraEvents(stored), input.overrides);

@@ -1,6 +1,7 @@
 /** A session as the API returns it: list row, detail and analysis. */
 import { z } from 'zod';
 import type { Sealer } from '#base/sealer.ts';
+import { CALL_TAGS } from '#config/scorecard.ts';
 import {
   analysisResult,
   dialStatus,
@@ -19,6 +20,7 @@ import { turnUsage, usageByTurn } from './llm-usage.ts';
 import { openJson } from './sealed-contents.ts';
 import { sealerOf } from './session-store.ts';
 import { explainedSilence, explainSilence } from './silences.ts';
+import { tagsRecord } from './tag-session.ts';
 import { readTimeline } from './timeline.ts';
 
 const timestamp = z.iso.datetime();
@@ -80,6 +82,19 @@ export const sessionAnalysis = z.object({
   criteria_results: analysisResult.shape.criteria_results,
 });
 
+const callTag = z.object({
+  tag: z.enum(CALL_TAGS).describe('What happened'),
+  count: z.number().int().describe('How often it happened in the call'),
+  moments: z
+    .array(
+      z.object({
+        at_ms: z.number().int().describe('When, in ms since the call began'),
+        evidence: z.string().describe('What shows it, for people'),
+      }),
+    )
+    .describe('Where it happened, in order, at most 20'),
+});
+
 /** A session with its timeline, its analysis and the latency waterfall of each turn. */
 export const sessionDetail = sessionRecord.extend({
   items: z.array(sessionItem),
@@ -96,11 +111,16 @@ export const sessionDetail = sessionRecord.extend({
    * unmodified; names in lower case. Null for other sessions.
    */
   sip_headers: z.record(z.string(), z.string()).nullable(),
+  tags: z
+    .array(callTag)
+    .optional()
+    .describe('What went wrong in the ended call, as far as facts tell; absent if nothing was found'),
 });
 
 /** Fields not needed for a list row. */
 export const DETAIL_FIELDS = [
-  ...['timeline', 'turns', 'silences', 'usage', 'takeovers', 'media_quality', 'sip_headers'],
+  ...['timeline', 'turns', 'silences', 'overlaps', 'usage', 'takeovers', 'media_quality'],
+  'sip_headers',
   ...['dialog', 'person', 'outbox', 'endpoints', 'wrapped_key', 'tracks'],
 ] as const;
 
@@ -163,6 +183,7 @@ export async function toSessionDetail(
     // Parsed to fill in fields that an earlier version did not measure.
     media_quality: session.media_quality ? mediaQuality.parse(session.media_quality) : null,
     sip_headers: readSipHeaders(context, session),
+    ...(await tagsRecord(context, session, items)),
   };
 }
 

@@ -315,6 +315,8 @@ async function additionOf(
       return { push: { turns: [report.latency] } };
     case 'silence':
       return { push: { silences: [report.silence] } };
+    case 'overlap':
+      return { push: { overlaps: [report.overlap] } };
     case 'usage': {
       const { type: _, ...usage } = report;
       return { push: { usage: [usage] } };

@@ -1,5 +1,6 @@
 /** What happened in an ended call, as far as it can be told: a rate counts only calls in which it can. */
 import type { AnalysisResult, EndReason, TurnSilence } from '#protocol/session-record.ts';
+import { isDeadAir } from '../../calls/tags/dead-air.ts';
 import type { ShareMeasure } from '../../platform/store/models/share-model.ts';
 
 /** The facts of a call. */
@@ -18,8 +19,6 @@ const FAILURES: ReadonlySet<EndReason | null> = new Set<EndReason>([
   'heartbeat_timeout',
   'agent_join_timeout',
 ]);
-/** A silence of this length that the agent has to answer for, ms. */
-const DEAD_AIR_MS = 4_000;
 
 /** Whether each of them happened; null where the call does not tell. */
 export function measureCall(
@@ -30,7 +29,7 @@ export function measureCall(
     failed: FAILURES.has(facts.end_reason),
     unsuccessful: isUnsuccessful(facts.criteria),
     slow: isSlow(facts.turns, slowMs),
-    dead_air: facts.silences.some(isDeadAir),
+    dead_air: facts.silences.some((silence) => isDeadAir(silence)),
     transferred: facts.end_reason === 'escalated',
   };
 }
@@ -46,9 +45,4 @@ function isSlow(turns: CallFacts['turns'], slowMs: number): boolean | null {
   if (turns.length === 0) return null;
   const slow = turns.filter(({ total_ms }) => total_ms > slowMs).length;
   return slow * 2 >= turns.length;
-}
-
-/** A silence that the caller has ended or has kept up is no fault of the agent. */
-function isDeadAir({ duration_ms, causes }: Pick<TurnSilence, 'duration_ms' | 'causes'>): boolean {
-  return duration_ms >= DEAD_AIR_MS && !causes.some(({ cause }) => cause === 'caller_silent');
 }

@@ -27,7 +27,7 @@ import type { FlightLog } from './flight-log.ts';
 import { RecognitionFeed } from './recognition-feed.ts';
 import { ReplyRunner } from './reply-runner.ts';
 import { type CallTools, RunningTools } from './running-tools.ts';
-import { SilenceLog } from './silence-log.ts';
+import { SoundLog } from './sound-log.ts';
 import { admittedText, keytermsOf, voiceOf } from './speech-settings.ts';
 import { TurnReports } from './turn-reports.ts';
 import { TurnTimers } from './turn-timers.ts';
@@ -80,7 +80,7 @@ export class TurnLoop {
   readonly #replies: ReplyRunner;
   readonly #feed: RecognitionFeed | null;
   readonly #abort = new AbortController();
-  readonly #silences = new SilenceLog();
+  readonly #sounds = new SoundLog();
   readonly #tools: RunningTools;
   readonly #reports: TurnReports;
   #state: TurnState;
@@ -269,8 +269,7 @@ export class TurnLoop {
     const { state, effects } = taken;
     this.#state = state;
     this.#options.onStep?.(input, taken);
-    const silence = this.#silences.observe(input, effects);
-    if (silence) this.#reports.reportSilence(silence);
+    this.#reports.reportSounds(this.#sounds.observe(input, effects));
     for (const effect of effects) this.#carryOut(effect);
   }
 

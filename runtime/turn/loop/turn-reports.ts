@@ -10,6 +10,7 @@ import type { DurableReport } from '#protocol/worker-link.ts';
 import type { Effect, TimelineItem, TurnWaterfall } from '../machine/turn-effects.ts';
 import type { ChatRequests } from './chat-requests.ts';
 import type { NotedSilence } from './silence-log.ts';
+import type { NotedSounds } from './sound-log.ts';
 
 /** Where a call's reports go. */
 export interface TurnReportsOptions {
@@ -67,8 +68,21 @@ export class TurnReports {
     this.#options.live({ type: 'turn', ...latency });
   }
 
-  /** Reports a silence the caller had to wait through, with its causes. */
-  reportSilence({ turnId, fromMs, untilMs, endedBy, causes, decisions }: NotedSilence): void {
+  /** Reports a silence the caller had to wait through, with its causes, and a time of both speaking. */
+  reportSounds({ silence, overlap }: NotedSounds): void {
+    if (silence) this.#reportSilence(silence);
+    if (overlap)
+      this.#options.report({
+        type: 'overlap',
+        overlap: {
+          started_at: this.#isoTime(overlap.fromMs),
+          duration_ms: overlap.untilMs - overlap.fromMs,
+          begun_by: overlap.begunBy,
+        },
+      });
+  }
+
+  #reportSilence({ turnId, fromMs, untilMs, endedBy, causes, decisions }: NotedSilence): void {
     this.#options.report({
       type: 'silence',
       silence: {

@@ -11,6 +11,7 @@ import type {
   EndReason,
   MediaQuality,
   ModelUsage,
+  SpeechOverlap,
   TurnLatency,
   TurnSilence,
 } from '#protocol/session-record.ts';
@@ -164,6 +165,8 @@ export interface SessionDocument {
   turns: TurnLatency[];
   /** Absent from sessions of an earlier version. */
   silences?: TurnSilence[];
+  /** Absent from calls in which caller and agent took turns. */
+  overlaps?: SpeechOverlap[];
   usage: ModelUsage[];
   /** Takeovers of the call by another worker; absent from sessions of an earlier version. */
   takeovers?: Failover[];
@@ -197,7 +200,7 @@ export interface SessionDocument {
 }
 
 /** Projection without the lists that grow with the call, for reads that do not need them. */
-export const WITHOUT_LISTS = { timeline: 0, turns: 0, silences: 0, usage: 0 } as const;
+export const WITHOUT_LISTS = { timeline: 0, turns: 0, silences: 0, overlaps: 0, usage: 0 } as const;
 
 /** A session without its growing lists. */
 export type SessionHead = Omit<SessionDocument, keyof typeof WITHOUT_LISTS>;
@@ -281,6 +284,7 @@ const FIELDS = {
   timeline: list,
   turns: list,
   silences: list,
+  overlaps: { type: [Schema.Types.Mixed], default: undefined } as never,
   usage: list,
   takeovers: list,
   died_epochs: { type: [Number], default: undefined } as never,
