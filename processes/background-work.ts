@@ -12,6 +12,7 @@ import { startTextSessions } from '#control-plane/jobs/text-sessions/text-sessio
 import { startCallCounter } from '#control-plane/operations/analytics/call-counter.ts';
 import { startArchive } from '#control-plane/operations/archive/archive-sessions.ts';
 import { startRetention } from '#control-plane/operations/privacy/retention.ts';
+import { startScoreCounter } from '#control-plane/operations/scorecard/score-counter.ts';
 import { startShareCounter } from '#control-plane/operations/shares/share-counter.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import { startIndexBuilds } from '#control-plane/platform/background/index-builds.ts';
@@ -34,6 +35,7 @@ export function startBackgroundWork(context: Context, kind: Database['kind']): r
     startArchive(context),
     startCallCounter(context),
     startShareCounter(context),
+    startScoreCounter(context),
     startStoringHeld(context),
     ...(kind === 'mongodb' ? [startIndexBuilds(context)] : []),
   ];

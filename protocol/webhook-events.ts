@@ -130,6 +130,40 @@ export const shareWebhookEvent = z
   );
 export type ShareWebhookEvent = z.infer<typeof shareWebhookEvent>;
 
+/** An alert about a rate of an agent, as webhooks and the API show it. */
+export const scorecardAlert = z.object({
+  alert_id: z.string().describe('Id of the alert, the same when it is opened and when it is closed.'),
+  rate: z.string().describe('The rate: a tag such as `dead_air`, or `criterion:` and its name.'),
+  side: z.enum(['above', 'below']).describe('On which side of its band the rate is.'),
+  limit: z.number().describe('The limit that it has passed, 0 to 1.'),
+  calls: z.number().int().describe('Calls in which it can be told, since the rate began to change.'),
+  hits: z.number().int().describe('How many of them count for the rate.'),
+  observed: z.number().describe('hits / calls.'),
+  since: at.describe('When the first of these calls ended, RFC 3339 UTC.'),
+  opened_at: at.describe('When the alert was opened, RFC 3339 UTC.'),
+  closed_at: at.nullable().describe('When it was closed, RFC 3339 UTC; null while it is open.'),
+  close_reason: z
+    .enum(['returned', 'changed'])
+    .nullable()
+    .describe('`returned`: the rate is back in its band; `changed`: its rule was changed or removed.'),
+});
+
+/** The event about a rate that leaves its band or returns, for endpoints that ask for it. */
+export const scorecardWebhookEvent = z
+  .object({
+    event: z.literal('scorecard.alert'),
+    alert: scorecardAlert
+      .extend({
+        agent_id: z.string(),
+        state: z.enum(['open', 'closed']).describe('Whether the alert was opened or closed.'),
+      })
+      .describe('The alert and what it is made of.'),
+  })
+  .describe(
+    'A rate of an agent has left its band, or is back. Sent once each, to endpoints that ask for it.',
+  );
+export type ScorecardWebhookEvent = z.infer<typeof scorecardWebhookEvent>;
+
 /** Request of the init webhook. */
 export const inboundCallEvent = z
   .object({

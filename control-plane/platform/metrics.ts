@@ -2,6 +2,7 @@
 import { Meters } from '#base/meters.ts';
 import { listFaults } from '#config/errors.ts';
 import { VENDOR_LABELS } from '#config/vendor-labels.ts';
+import { CALL_TAGS } from '#config/scorecard.ts';
 import { callChannel } from '#protocol/call-plan.ts';
 import { dialStatus, endReason, turnSilence } from '#protocol/session-record.ts';
 import { STORE_COMMANDS } from './store/measure-commands.ts';
@@ -41,6 +42,7 @@ export function createMetrics() {
     ...createHttpMetrics(meters),
     ...createCallMetrics(meters),
     ...createShareMetrics(meters),
+    ...createScoreMetrics(meters),
     ...createTurnMetrics(meters),
     ...createQualityMetrics(meters),
     ...createFailoverMetrics(meters),
@@ -147,6 +149,21 @@ function createShareMetrics(meters: Meters) {
       name: 'parley_shares_ended_total',
       help: 'Shares of calls that ended: stopped on harm or by hand, promoted, or replaced by a publication.',
       labels: { reason: SHARE_ENDS },
+    }),
+  };
+}
+
+function createScoreMetrics(meters: Meters) {
+  return {
+    callTags: meters.counter({
+      name: 'parley_call_tags_total',
+      help: 'Ended calls in which this was found, as they were counted for the scorecards of their agents.',
+      labels: { tag: CALL_TAGS },
+    }),
+    scorecardAlerts: meters.counter({
+      name: 'parley_scorecard_alerts_total',
+      help: 'Alerts about rates of agents that were opened (a rate left its band) or closed.',
+      labels: { state: ['open', 'closed'] },
     }),
   };
 }

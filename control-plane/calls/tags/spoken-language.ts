@@ -34,13 +34,13 @@ const SCRIPTS: Readonly<Record<string, RegExp>> = {
 
 /** Without accents, as `wordsOf` writes them; none is a common word of another language here. */
 const FUNCTION_WORDS: Readonly<Record<string, readonly string[]>> = {
-  en: 'the and you is of that it have for this with what would my your are can please not'.split(' '),
-  de: 'ich und das ist nicht sie mit ein eine haben mir wir auf kann bitte aber auch wie fur'.split(' '),
-  es: 'el los las y pero muy usted tengo gracias para quiero hay esta puedo cuando mi como'.split(' '),
-  fr: 'je vous le les et est pas nous pour mais avec bonjour merci jai cest une dans suis'.split(' '),
-  it: 'il che sono gli della perche grazie vorrei anche questo ho ma mi per piu buongiorno'.split(' '),
-  pt: 'o os nao voce obrigado uma eu com isso mas muito tenho quero meu minha para bom'.split(' '),
-  nl: 'ik het een niet van en dat wij heb voor maar ook mijn naar graag zijn kunt u dank'.split(' '),
+  en: 'the and you that it have this with what would my your are please not because about'.split(' '),
+  de: 'ich und ist nicht sie mit ein eine haben mir wir auf bitte aber auch fur einen noch'.split(' '),
+  es: 'el las pero muy usted tengo gracias quiero hay esta puedo cuando donde ustedes muchas'.split(' '),
+  fr: 'vous et est nous pour avec bonjour merci jai cest une dans suis voudrais oui sil'.split(' '),
+  it: 'il che sono gli della perche grazie vorrei anche questo ho piu buongiorno quello'.split(' '),
+  pt: 'nao voce obrigado uma eu com isso muito tenho meu minha bom gostaria tambem'.split(' '),
+  nl: 'ik het een niet van dat wij heb voor maar ook mijn naar graag zijn kunt'.split(' '),
 };
 
 /**

@@ -160,6 +160,7 @@ async function removeSessions(
     models.sessionAttachments.deleteMany(theirs).then(({ deletedCount }) => deletedCount),
     models.deliveries.deleteMany(theirs).then(({ deletedCount }) => deletedCount),
   ]);
+  await models.scoredCalls.deleteMany({ _id: { $in: [...ids] } });
   await updateEverywhere({ models }, ids, { $set: { end_user_id: null, caller_number: null } });
   return {
     sessions: ids.length,

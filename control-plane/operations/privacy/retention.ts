@@ -53,6 +53,7 @@ const REMOVERS: Readonly<Record<OfSession, (context: Parts, ids: readonly string
         $set: { timeline: [], dialog: null, person: null, sip_headers: null, 'analysis.result': null },
       });
       await models.sessionAttachments.deleteMany({ session_id: { $in: some } });
+      await models.scoredCalls.deleteMany({ _id: { $in: some } });
     }),
   flight_logs: async ({ blobs }, ids) => {
     await settleAll(ids.map((id) => blobs.deletePrefix(flightLogPrefix(id))));

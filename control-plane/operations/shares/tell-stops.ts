@@ -4,18 +4,13 @@
  * nothing.
  */
 import { type ShareWebhookEvent, shareWebhookEvent } from '#protocol/webhook-events.ts';
-import { promoteNext } from '../../calls/outbox/relay.ts';
-import { loadSession, payloadContext, sealerOf } from '../../calls/sessions/session-store.ts';
-import { type Context, now } from '../../platform/context.ts';
+import type { Context } from '../../platform/context.ts';
 import { insertDocuments } from '../../platform/store/insert-documents.ts';
-import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
 import type { ShareDocument, UntoldStop } from '../../platform/store/models/share-model.ts';
-import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
+import { sendAgentEvent } from '../send-agent-event.ts';
 
 const BATCH = 100;
-/** After every other event of the session, whose analysis may be repeated many times. */
-const RANK = 1_000_000;
 /** The author of an entry that no person has caused. */
 const NO_KEY = 'parley';
 
@@ -57,42 +52,13 @@ async function recordStop({ models }: Context, share: ShareDocument, stop: Untol
 }
 
 async function sendStop(context: Context, share: ShareDocument, stop: UntoldStop): Promise<void> {
-  const [session, version] = await Promise.all([
-    loadSession(context, stop.session_id),
-    context.models.versions.findById(stop.beside_id).lean<VersionDocument>(),
-  ]);
-  const sealer = session && sealerOf(context, session);
-  const endpoints = (version?.config.webhooks.post_call ?? []).filter(({ extra_events: events }) =>
-    events?.includes('share.stopped'),
-  );
-  // Deliveries are sealed with the key of their session: one that has been erased meanwhile has none.
-  if (!version || !sealer || endpoints.length === 0) return;
-  const id = `share-stop:${stop.share_id}`;
-  const payload = sealer.seal(Buffer.from(JSON.stringify(eventOf(share, stop))), payloadContext(id));
-  const at = now(context);
-  const deliveries = endpoints.map(
-    ({ url }, index): DeliveryDocument => ({
-      _id: `${id}:${index}`,
-      session_id: stop.session_id,
-      team_id: share.team_id,
-      event: 'share.stopped',
-      url,
-      secret: version.secrets.post_call.find((key) => key.url === url)?.sealed ?? null,
-      rank: RANK,
-      state: 'queued',
-      next_at: at,
-      lease: null,
-      attempts: 0,
-      last_attempt_at: null,
-      last_result: '',
-      payload,
-      created_at: at,
-      finished_at: null,
-    }),
-  );
-  await insertDocuments(context.models.deliveries, deliveries);
-  for (const { url } of endpoints) await promoteNext(context, stop.session_id, url);
-  context.workSignals.notify('deliveries');
+  await sendAgentEvent(context, {
+    id: `share-stop:${stop.share_id}`,
+    body: eventOf(share, stop),
+    teamId: share.team_id,
+    sessionId: stop.session_id,
+    versionId: stop.beside_id,
+  });
 }
 
 function eventOf(share: ShareDocument, { share_id, end, arms, ...stop }: UntoldStop): ShareWebhookEvent {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   inboundCallEvent,
   SIGNATURE_HEADER,
+  scorecardWebhookEvent,
   shareWebhookEvent,
   textWebhookEvent,
   webhookEvent,
@@ -33,7 +34,12 @@ const DELIVERED = {
 
 /** Every webhook as an OpenAPI path item, by event. */
 export function describedWebhooks(): Record<string, object> {
-  const events = [...webhookEvent.options, ...textWebhookEvent.options, shareWebhookEvent].map((event) => [
+  const events = [
+    ...webhookEvent.options,
+    ...textWebhookEvent.options,
+    shareWebhookEvent,
+    scorecardWebhookEvent,
+  ].map((event) => [
     event.shape.event.value,
     pathItem(event, DELIVERED),
   ]);

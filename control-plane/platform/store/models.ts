@@ -26,6 +26,7 @@ import { definePrivacy } from './models/privacy-model.ts';
 import { defineRefusals } from './models/refusal-model.ts';
 import { defineRehearsals } from './models/rehearsal-model.ts';
 import { defineReplicas } from './models/replica-model.ts';
+import { defineScorecards, defineScoredCalls, defineScoreWatches } from './models/scorecard-model.ts';
 import { defineSessionArchives } from './models/session-archive-model.ts';
 import { defineSessionAttachments, defineSessions } from './models/session-model.ts';
 import { defineShares } from './models/share-model.ts';
@@ -50,6 +51,9 @@ export function defineModels(
     agents: defineAgents(connection),
     versions: defineVersions(connection),
     shares: defineShares(connection),
+    scorecards: defineScorecards(connection),
+    scoredCalls: defineScoredCalls(connection),
+    scoreWatches: defineScoreWatches(connection),
     voices: defineVoices(connection),
     tools: defineTools(connection),
     toolServers: defineToolServers(connection),

@@ -8,9 +8,18 @@ import { isUnderWay } from './session-status.ts';
 
 /**
  * `live` until the call has ended; `analysis` is waiting for a worker, `analysing` has one; `share` from the
- * creation of a call of a share until the sums of the share have it.
+ * creation of a call of a share until the sums of the share have it; `score` from the end of a conversation
+ * until the scorecard of its agent has it.
  */
-export const DUE_BITS = { live: 1, settlement: 2, outbox: 4, analysis: 8, analysing: 16, share: 32 } as const;
+export const DUE_BITS = {
+  live: 1,
+  settlement: 2,
+  outbox: 4,
+  analysis: 8,
+  analysing: 16,
+  share: 32,
+  score: 64,
+} as const;
 type Due = keyof typeof DUE_BITS;
 
 /** The combinations that exist: MongoDB and the embedded planner find values in an index, not bits. */
@@ -24,15 +33,21 @@ export function dueIn(...kinds: readonly Due[]): { readonly due: { readonly $in:
   return { due: { $in: COMBINATIONS.filter((bits) => (bits & wanted) !== 0) } };
 }
 
-/** Condition of ended sessions that the sums of their share lack, with or without an analysis under way. */
-export function shareDue(analysis: 'over' | 'open'): { readonly due: { readonly $in: number[] } } {
-  const { live, share, analysis: queued, analysing } = DUE_BITS;
+/**
+ * Condition of ended sessions that the sums of their share or the scorecard of their agent lack, with or
+ * without an analysis under way.
+ */
+export function sumsDue(
+  sums: 'share' | 'score',
+  analysis: 'over' | 'open',
+): { readonly due: { readonly $in: number[] } } {
+  const { live, analysis: queued, analysing } = DUE_BITS;
   const isOpen = analysis === 'open';
-  const ended = COMBINATIONS.filter((bits) => (bits & share) !== 0 && (bits & live) === 0);
+  const ended = COMBINATIONS.filter((bits) => (bits & DUE_BITS[sums]) !== 0 && (bits & live) === 0);
   return { due: { $in: ended.filter((bits) => ((bits & (queued | analysing)) !== 0) === isOpen) } };
 }
 
-/** The open work of status, charge and analysis; others empty the outbox and count shares at any time. */
+/** The open work of status, charge and analysis; others empty the outbox and count calls at any time. */
 export function dueOf({ status, billing, analysis }: Facts): number {
   if (isUnderWay(status)) return DUE_BITS.live;
   return (
@@ -49,9 +64,13 @@ export function dueOf({ status, billing, analysis }: Facts): number {
 export function dueUpdate(before: Facts, after: Facts, hasNewEvents: boolean): DueUpdate {
   const due = dueOf(after);
   if (due === dueOf(before) && !hasNewEvents) return {};
-  const bits = due | (hasNewEvents ? DUE_BITS.outbox : 0);
-  return { $bit: { due: { and: due | DUE_BITS.outbox | DUE_BITS.share, or: bits } } };
+  const isOver = isUnderWay(before.status) && after.status === 'completed';
+  const bits = due | (hasNewEvents ? DUE_BITS.outbox : 0) | (isOver ? DUE_BITS.score : 0);
+  return { $bit: { due: { and: due | KEPT, or: bits } } };
 }
+
+/** Bits that other updates take away. */
+const KEPT = DUE_BITS.outbox | DUE_BITS.share | DUE_BITS.score;
 
 /** The part of an update that empties the outbox. */
 export const OUTBOX_DONE = { $bit: { due: { and: ~DUE_BITS.outbox } } } as const;
@@ -59,16 +78,20 @@ export const OUTBOX_DONE = { $bit: { due: { and: ~DUE_BITS.outbox } } } as const
 /** The part of an update that says that the sums of the share have the session, or never will. */
 export const SHARE_DONE = { $bit: { due: { and: ~DUE_BITS.share } } } as const;
 
+/** The part of an update that says that the scorecard has the session, or never will. */
+export const SCORE_DONE = { $bit: { due: { and: ~DUE_BITS.score } } } as const;
+
 /** An update of `due` alone. */
 interface DueUpdate {
   readonly $bit?: { readonly due: { readonly and: number; readonly or: number } };
 }
 
 function combinations(): number[] {
-  const { live, settlement, outbox, analysis, analysing, share } = DUE_BITS;
+  const { live, settlement, outbox, analysis, analysing, share, score } = DUE_BITS;
   const ended = [0, settlement].flatMap((bits) => [bits, bits | analysis, bits | analysing]);
   return [live, ...ended]
     .flatMap((bits) => [bits, bits | outbox])
     .flatMap((bits) => [bits, bits | share])
+    .flatMap((bits) => ((bits & live) === 0 ? [bits, bits | score] : bits))
     .filter((bits) => bits !== 0);
 }

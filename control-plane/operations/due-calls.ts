@@ -1,0 +1,39 @@
+/** Brings ended calls to those who keep sums over them, agent by agent. */
+import type { Context } from '../platform/context.ts';
+import type { SessionDocument } from '../platform/store/models/session-model.ts';
+import { readStored } from '../platform/store/read-stored.ts';
+import { sumsDue } from '../platform/store/session-due.ts';
+
+/** An analysis that is not there by then is not waited for: the call counts without its criteria. */
+const ANALYSIS_WAIT_MS = 10 * 60_000;
+
+/** The fields of a call that decide where it is counted; they never change. */
+export type DueCall = Pick<SessionDocument, '_id' | 'agent_id' | 'version_id' | 'created_at'>;
+
+/** Who counts. */
+export interface DueSums {
+  readonly sums: 'share' | 'score';
+  readonly batch: number;
+  /** Counts calls of one agent; returns how many are due no more. */
+  readonly count: (agentId: string, calls: readonly DueCall[]) => Promise<number>;
+}
+
+/** Counts everything that is due, but for calls whose analysis is awaited. */
+export async function countDue(context: Context, due: DueSums): Promise<void> {
+  const latest = new Date(context.clock.wallTime() - ANALYSIS_WAIT_MS);
+  const settled = sumsDue(due.sums, 'over');
+  const late = { ...sumsDue(due.sums, 'open'), ended_at: { $lte: latest } };
+  for (const filter of [settled, late]) while (await countBatch(context, filter, due));
+}
+
+/** False if there is no more to count, or another process does. */
+async function countBatch(context: Context, filter: object, { batch, count }: DueSums): Promise<boolean> {
+  const due = await readStored<SessionDocument, DueCall>(context.models.sessions, filter, {
+    projection: { agent_id: 1, version_id: 1, created_at: 1 },
+    limit: batch,
+  });
+  let over = 0;
+  for (const [agentId, calls] of Map.groupBy(due, ({ agent_id }) => agent_id))
+    over += await count(agentId, calls);
+  return due.length === batch && over > 0;
+}
