@@ -51,6 +51,7 @@ import { registerHealthRoutes } from './operations/health/health-routes.ts';
 import { registerMcpRoutes } from './operations/mcp/mcp-routes.ts';
 import { registerOperatorRoutes } from './operations/operator-routes.ts';
 import { registerPrivacyRoutes } from './operations/privacy/privacy-routes.ts';
+import { registerScorecardRoutes } from './operations/scorecard/scorecard-routes.ts';
 import { registerShareRoutes } from './operations/shares/share-routes.ts';
 import { registerDemoRoutes } from './operations/site/demo-routes.ts';
 import { registerSiteRoutes } from './operations/site/site-routes.ts';
@@ -147,6 +148,7 @@ function registerEachAgent(app: ApiServer, context: Context): void {
   registerAgentRoutes(app, context);
   registerConfigRoutes(app, context);
   registerShareRoutes(app, context);
+  registerScorecardRoutes(app, context);
   registerWidgetRoutes(app, context);
   registerLimitRoutes(app, context);
 }

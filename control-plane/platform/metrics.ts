@@ -1,8 +1,8 @@
 /** The control plane's metrics; docs/metrics.md describes them for operators. */
 import { Meters } from '#base/meters.ts';
 import { listFaults } from '#config/errors.ts';
-import { VENDOR_LABELS } from '#config/vendor-labels.ts';
 import { CALL_TAGS } from '#config/scorecard.ts';
+import { VENDOR_LABELS } from '#config/vendor-labels.ts';
 import { callChannel } from '#protocol/call-plan.ts';
 import { dialStatus, endReason, turnSilence } from '#protocol/session-record.ts';
 import { STORE_COMMANDS } from './store/measure-commands.ts';

@@ -43,9 +43,13 @@ export async function tagsRecord(
   context: Parts,
   session: Tagged,
   items: readonly SessionItem[],
-): Promise<{ tags?: { tag: CallTag['tag']; count: number; moments: { at_ms: number; evidence: string }[] }[] }> {
+): Promise<{
+  tags?: { tag: CallTag['tag']; count: number; moments: { at_ms: number; evidence: string }[] }[];
+}> {
   if (session.status !== 'completed' || session.version_id === '') return {};
   const tags = tagSession(session, items, await versionOfSession(context, session));
   if (tags.length === 0) return {};
-  return { tags: tags.map(({ moments, ...tag }) => ({ ...tag, moments: moments.map((one) => ({ ...one })) })) };
+  return {
+    tags: tags.map(({ moments, ...tag }) => ({ ...tag, moments: moments.map((one) => ({ ...one })) })),
+  };
 }

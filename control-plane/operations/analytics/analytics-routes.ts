@@ -4,27 +4,16 @@
  */
 import { z } from 'zod';
 import { formatMoney } from '#base/money.ts';
-import { fault } from '#config/errors.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
+import { type Range, rangeOf, rangeQuery, STEP_MS, stepsOf } from './range.ts';
 import { readCalls } from './read-calls.ts';
 import type { CallSums } from './summarise-calls.ts';
 
-const HOUR_MS = 3_600_000;
-const STEP_MS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const;
-const DEFAULT_RANGE_MS = 7 * STEP_MS.day;
-/** Maximum ranges: two weeks by the hour, three months by the day. */
-const MAX_STEPS = { hour: 14 * 24, day: 93 } as const;
 const MAX_AGENTS = 20;
 
-const analyticsQuery = z.strictObject({
-  /** Default: a week before `to`. */
-  from: z.iso.datetime({ offset: true }).optional(),
-  to: z.iso.datetime({ offset: true }).optional(),
-  interval: z.enum(['hour', 'day']).default('day'),
-  agent_id: z.string().max(64).optional(),
-});
+const analyticsQuery = z.strictObject({ ...rangeQuery, agent_id: z.string().max(64).optional() });
 
 const count = z.number().int();
 const percentile = z.number().nullable();
@@ -75,25 +64,6 @@ export function registerAnalyticsRoutes(app: ApiServer, context: Context): void 
   );
 }
 
-interface Range {
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly interval: 'hour' | 'day';
-}
-
-function rangeOf(query: z.output<typeof analyticsQuery>, at: Date): Range {
-  const { interval } = query;
-  const toMs = query.to === undefined ? at.getTime() : Date.parse(query.to);
-  const fromMs = query.from === undefined ? toMs - DEFAULT_RANGE_MS : Date.parse(query.from);
-  if (fromMs >= toMs) throw fault('bad_request', { detail: 'from must be before to' });
-  const steps = (toMs - fromMs) / STEP_MS[interval];
-  if (steps > MAX_STEPS[interval])
-    throw fault('bad_request', {
-      detail: `The range is too long: at most ${MAX_STEPS[interval]} ${interval}s, or ask by the day`,
-    });
-  return { fromMs, toMs, interval };
-}
-
 async function summarise(
   context: Context,
   teamId: string,
@@ -117,12 +87,6 @@ async function summarise(
       .busiest(MAX_AGENTS)
       .map(({ id, name, sums: of }) => ({ agent_id: id, agent_name: name, ...toRecord(of) })),
   };
-}
-
-function stepsOf({ fromMs, toMs, interval }: Range): number[] {
-  const first = Math.floor(fromMs / STEP_MS[interval]);
-  const end = Math.ceil(toMs / STEP_MS[interval]);
-  return Array.from({ length: end - first }, (_, index) => first + index);
 }
 
 function toRecord({

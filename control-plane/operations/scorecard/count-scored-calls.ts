@@ -8,32 +8,23 @@ import { toAnalysis } from '../../calls/sessions/session-record.ts';
 import { sealerOf } from '../../calls/sessions/session-store.ts';
 import { tagSession, versionOfSession } from '../../calls/sessions/tag-session.ts';
 import { readTimeline } from '../../calls/sessions/timeline.ts';
-import { newestVersion } from '../../catalogue/agents/newest-version.ts';
-import { type Context, newId, now } from '../../platform/context.ts';
-import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
+import type { Context } from '../../platform/context.ts';
 import { insertDocuments } from '../../platform/store/insert-documents.ts';
 import {
   type ScorecardDocument,
   type ScoredCallDocument,
   type ScoreWatchDocument,
   scorecardId,
-  type UntoldAlert,
 } from '../../platform/store/models/scorecard-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
 import { DUE_BITS, SCORE_DONE } from '../../platform/store/session-due.ts';
 import type { DueCall } from '../due-calls.ts';
+import { replaceGuarded } from './replace-guarded.ts';
 import { type CallScore, labelsOf, NO_CALLS, withScore } from './score-call.ts';
-import { watchRates } from './watch-rates.ts';
+import { endOf, listOf, type Scored, storeWatch } from './store-watch.ts';
 
 type Parts = Pick<Context, 'models' | 'caches' | 'clock' | 'dataKeys' | 'metrics' | 'logger'>;
-
-/** A call to be counted. */
-interface Scored {
-  readonly session: SessionDocument;
-  readonly score: CallScore;
-  readonly version: number;
-}
 
 /** What is stored before a batch. */
 interface Before {
@@ -60,11 +51,15 @@ export async function countScoredCalls(
   const asked = calls.map(({ _id }) => _id);
   const sessions = await readStored<SessionDocument>(models.sessions, { _id: { $in: asked } }, {});
   const listed = [...cards.flatMap(({ recent }) => recent), ...(watch?.recent ?? [])];
-  const due = new Set([...sessions.filter(isDue).map(({ _id }) => _id), ...(await stillDue(context, listed))]);
+  const due = new Set([
+    ...sessions.filter(isDue).map(({ _id }) => _id),
+    ...(await stillDue(context, listed)),
+  ]);
   const scored = await scoresOf(context, sessions.filter(isDue));
   const before = { cards: new Map(cards.map((card) => [card._id, card])), watch, due };
   await keepFound(context, scored);
-  const isStored = (await storeSums(context, before, scored)) && (await storeWatch(context, agentId, before, scored));
+  const isStored =
+    (await storeSums(context, before, scored)) && (await storeWatch(context, agentId, before, scored));
   if (!isStored) return 0;
   const over = sessions.filter(isDue).map(({ _id }) => _id);
   if (over.length === 0) return 0;
@@ -103,10 +98,6 @@ async function scoresOf(context: Parts, sessions: readonly SessionDocument[]): P
   return scored.sort((a, b) => endOf(a).getTime() - endOf(b).getTime());
 }
 
-function endOf({ session }: Scored): Date {
-  return session.ended_at ?? session.created_at;
-}
-
 /** Keeps what was found in each call, for lists of calls; a repetition changes nothing. */
 async function keepFound({ models }: Parts, scored: readonly Scored[]): Promise<void> {
   const found = scored.flatMap(({ session, score, version }): ScoredCallDocument[] =>
@@ -142,7 +133,11 @@ async function forgetErased({ models }: Parts, ids: readonly string[]): Promise<
 }
 
 /** Adds the calls to the sums of their day and version; false after a conflict. */
-async function storeSums(context: Parts, { cards, due }: Before, scored: readonly Scored[]): Promise<boolean> {
+async function storeSums(
+  context: Parts,
+  { cards, due }: Before,
+  scored: readonly Scored[],
+): Promise<boolean> {
   const byCard = Map.groupBy(scored, ({ session }) =>
     scorecardId(session.agent_id, session.created_at, session.version_id),
   );
@@ -157,15 +152,11 @@ async function storeSums(context: Parts, { cards, due }: Before, scored: readonl
       hours: hoursWith(before?.hours ?? [], added),
       recent: listOf(before?.recent ?? [], due, added),
     };
-    if (!(await replace(context.models.scorecards.collection, id, before?.rev ?? null, { $set: after }))) return false;
+    const guard = { id, rev: before?.rev ?? null };
+    if (!(await replaceGuarded(context.models.scorecards, guard, { $set: after }))) return false;
     for (const { score } of added) measure(context, score);
   }
   return true;
-}
-
-/** The calls that a document has by now and whose sessions may not say so. */
-function listOf(recent: readonly string[], due: ReadonlySet<string>, added: readonly Scored[]): string[] {
-  return [...recent.filter((id) => due.has(id)), ...added.map(({ session }) => session._id)];
 }
 
 function hoursWith(before: ScorecardDocument['hours'], added: readonly Scored[]): ScorecardDocument['hours'] {
@@ -179,73 +170,4 @@ function hoursWith(before: ScorecardDocument['hours'], added: readonly Scored[])
 
 function measure({ metrics }: Parts, { tags }: CallScore): void {
   for (const tag of tags) metrics.callTags.inc({ tag });
-}
-
-/** Adds the calls to the watched rates; false after a conflict. */
-async function storeWatch(
-  context: Parts,
-  agentId: string,
-  { watch, due }: Before,
-  scored: readonly Scored[],
-): Promise<boolean> {
-  const published = await newestVersion(context, agentId);
-  const rules = published?.config.scorecard?.alerts ?? [];
-  if (!published || (rules.length === 0 && (watch?.rates ?? []).length === 0)) return true;
-  const listed = new Set(watch?.recent);
-  const added = scored.filter(({ session }) => !listed.has(session._id));
-  const [first] = added;
-  if (!first) return true;
-  const { rates, closed, changed } = watchRates(
-    { rates: watch?.rates ?? [], closed: watch?.closed ?? [] },
-    added.map((one) => ({ score: one.score, endedAt: endOf(one) })),
-    { rules, at: now(context), newId },
-  );
-  // One that has not been erased: its key seals the event.
-  const session = added.findLast((one) => one.session.wrapped_key !== null)?.session;
-  const untold = changed.map(
-    (alert): UntoldAlert => ({ alert, session_id: session?._id ?? '', version_id: published._id }),
-  );
-  const set = {
-    team_id: first.session.team_id,
-    rev: (watch?.rev ?? 0) + 1,
-    rates,
-    closed,
-    recent: listOf(watch?.recent ?? [], due, added),
-    ...(untold.length > 0 ? { is_untold: true } : {}),
-  };
-  const update = { $set: set, ...(untold.length > 0 ? { $push: { untold: { $each: untold } } } : {}) };
-  const isStored = await replace(context.models.scoreWatches.collection, agentId, watch?.rev ?? null, update);
-  if (isStored) for (const { alert } of untold) tellOperator(context, agentId, alert);
-  return isStored;
-}
-
-function tellOperator({ logger, metrics }: Parts, agentId: string, alert: UntoldAlert['alert']): void {
-  const { rate, side, limit, calls, hits } = alert;
-  const state = alert.closed_at === null ? 'open' : 'closed';
-  metrics.scorecardAlerts.inc({ state });
-  logger.warn(
-    { agentId, alertId: alert.alert_id, rate, side, limit, calls, hits, reason: alert.close_reason },
-    state === 'open' ? 'a rate of an agent has left its band' : 'an alert about a rate of an agent is closed',
-  );
-}
-
-interface Update {
-  readonly $set: object;
-  readonly $push?: object;
-}
-interface Guarded {
-  // biome-ignore lint/suspicious/noExplicitAny: the driver's types are of one collection
-  updateOne(filter: any, update: any, options?: any): Promise<{ matchedCount: number; upsertedCount: number }>;
-}
-
-/** Changes a document unless another process has, or creates it at `rev` null; false after a conflict. */
-async function replace(collection: Guarded, id: string, rev: number | null, update: Update): Promise<boolean> {
-  if (rev !== null) return (await collection.updateOne({ _id: id, rev }, update)).matchedCount === 1;
-  try {
-    // One that exists has a `rev`, so that the insert meets its id.
-    return (await collection.updateOne({ _id: id, rev: null }, update, { upsert: true })).upsertedCount === 1;
-  } catch (error) {
-    if (!isDuplicateKey(error)) throw error;
-    return false;
-  }
 }

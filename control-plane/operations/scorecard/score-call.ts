@@ -1,6 +1,10 @@
 /** What a call adds to the scorecard of its agent, and the sums over such calls. Pure. */
 import { CALL_TAGS, type CallTagName } from '#config/scorecard.ts';
-import type { CriterionResult, CriterionSums, HourSums } from '../../platform/store/models/scorecard-model.ts';
+import type {
+  CriterionResult,
+  CriterionSums,
+  HourSums,
+} from '../../platform/store/models/scorecard-model.ts';
 
 /** The tags of a call, and how its criteria were judged. */
 export interface CallScore {
@@ -56,6 +60,9 @@ export function labelOf(
 
 /** Every label of a call. */
 export function labelsOf({ tags, criteria }: CallScore, version: number): string[] {
-  const found = [...tags.map((tag) => ({ tag })), ...criteria.map(({ name, result }) => ({ criterion: name, result }))];
+  const found = [
+    ...tags.map((tag) => ({ tag })),
+    ...criteria.map(({ name, result }) => ({ criterion: name, result })),
+  ];
   return found.flatMap((one) => [labelOf(one, null), labelOf(one, version)]);
 }

@@ -41,7 +41,9 @@ export function withCall(
   { limit, side }: { readonly limit: number; readonly side: AlertSide },
   { isHit, at }: RatedCall,
 ): StoredEvidence {
-  const ratios = FACTORS.map((factor) => likelihoodRatio(limit, side === 'above' ? factor : 1 / factor, isHit));
+  const ratios = FACTORS.map((factor) =>
+    likelihoodRatio(limit, side === 'above' ? factor : 1 / factor, isHit),
+  );
   const drift = Math.max(0, before.drift + Math.log(ratios[DRIFT] ?? 1));
   const sums = ratios.map((ratio, index) => (1 + (before.sums[index] ?? 0)) * ratio);
   // Where the calls so far speak against a change, it has not begun.

@@ -88,12 +88,22 @@ function step(watched: WatchedRate, call: Call, making: Pick<Watching, 'at' | 'n
   return watched.open ? stepOpen(watched, watched.open, call, making) : stepCalm(watched, call, making);
 }
 
-function stepCalm({ rule, ...before }: WatchedRate, call: Call, { at, newId }: Pick<Watching, 'at' | 'newId'>): Stepped {
+function stepCalm(
+  { rule, ...before }: WatchedRate,
+  call: Call,
+  { at, newId }: Pick<Watching, 'at' | 'newId'>,
+): Stepped {
   const after: WatchedRate = {
     rule,
     open: null,
-    above: rule.above === undefined ? NO_EVIDENCE : withCall(before.above, { limit: rule.above, side: 'above' }, call),
-    below: rule.below === undefined ? NO_EVIDENCE : withCall(before.below, { limit: rule.below, side: 'below' }, call),
+    above:
+      rule.above === undefined
+        ? NO_EVIDENCE
+        : withCall(before.above, { limit: rule.above, side: 'above' }, call),
+    below:
+      rule.below === undefined
+        ? NO_EVIDENCE
+        : withCall(before.below, { limit: rule.below, side: 'below' }, call),
   };
   for (const side of ['above', 'below'] as const) {
     const { calls, hits, since } = after[side];

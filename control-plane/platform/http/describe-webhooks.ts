@@ -39,10 +39,7 @@ export function describedWebhooks(): Record<string, object> {
     ...textWebhookEvent.options,
     shareWebhookEvent,
     scorecardWebhookEvent,
-  ].map((event) => [
-    event.shape.event.value,
-    pathItem(event, DELIVERED),
-  ]);
+  ].map((event) => [event.shape.event.value, pathItem(event, DELIVERED)]);
   const answer = {
     description: 'Variables for the prompt and the first message. After any other answer the call has none.',
     content: jsonContent(inboundCallAnswer, { dynamic_variables: { name: 'Ada', is_member: true } }),

@@ -1,0 +1,94 @@
+/** Stores the watched rates of an agent with the calls that are counted, and the alerts that they open or close. */
+import { newestVersion } from '../../catalogue/agents/newest-version.ts';
+import { type Context, newId, now } from '../../platform/context.ts';
+import type {
+  ScoreWatchDocument,
+  StoredAlert,
+  UntoldAlert,
+} from '../../platform/store/models/scorecard-model.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { replaceGuarded } from './replace-guarded.ts';
+import type { CallScore } from './score-call.ts';
+import { watchRates } from './watch-rates.ts';
+
+type Parts = Pick<Context, 'models' | 'caches' | 'clock' | 'metrics' | 'logger'>;
+
+/** A call to be counted. */
+export interface Scored {
+  readonly session: SessionDocument;
+  readonly score: CallScore;
+  readonly version: number;
+}
+
+/** When the call ended. */
+export function endOf({ session }: Scored): Date {
+  return session.ended_at ?? session.created_at;
+}
+
+/** The calls that a document has by now and whose sessions may not say so. */
+export function listOf(
+  recent: readonly string[],
+  due: ReadonlySet<string>,
+  added: readonly Scored[],
+): string[] {
+  return [...recent.filter((id) => due.has(id)), ...added.map(({ session }) => session._id)];
+}
+
+/** Adds the calls to the watched rates; false after a conflict. `due` are the sessions that are due still. */
+export async function storeWatch(
+  context: Parts,
+  agentId: string,
+  { watch, due }: { readonly watch: ScoreWatchDocument | null; readonly due: ReadonlySet<string> },
+  scored: readonly Scored[],
+): Promise<boolean> {
+  const listed = new Set(watch?.recent);
+  const added = scored.filter(({ session }) => !listed.has(session._id));
+  const [first] = added;
+  const published = first ? await newestVersion(context, agentId) : null;
+  if (!first || !published) return true;
+  const rules = published.config.scorecard?.alerts ?? [];
+  const before = { rates: watch?.rates ?? [], closed: watch?.closed ?? [] };
+  if (rules.length === 0 && before.rates.length === 0) return true;
+  const calls = added.map((one) => ({ score: one.score, endedAt: endOf(one) }));
+  const { rates, closed, changed } = watchRates(before, calls, { rules, at: now(context), newId });
+  const set = {
+    team_id: first.session.team_id,
+    rev: (watch?.rev ?? 0) + 1,
+    rates,
+    closed,
+    recent: listOf(watch?.recent ?? [], due, added),
+  };
+  const isStored = await replaceGuarded(
+    context.models.scoreWatches,
+    { id: agentId, rev: watch?.rev ?? null },
+    withUntold(set, untoldOf(changed, added, published._id)),
+  );
+  if (isStored) for (const alert of changed) tellOperator(context, agentId, alert);
+  return isStored;
+}
+
+function untoldOf(
+  changed: readonly StoredAlert[],
+  added: readonly Scored[],
+  versionId: string,
+): UntoldAlert[] {
+  // One that has not been erased: its key seals the event.
+  const last = added.findLast(({ session }) => session.wrapped_key !== null);
+  return changed.map((alert) => ({ alert, session_id: last?.session._id ?? '', version_id: versionId }));
+}
+
+function withUntold(set: object, untold: readonly UntoldAlert[]) {
+  return untold.length === 0
+    ? { $set: set }
+    : { $set: { ...set, is_untold: true }, $push: { untold: { $each: untold } } };
+}
+
+function tellOperator({ logger, metrics }: Parts, agentId: string, alert: StoredAlert): void {
+  const { rate, side, limit, calls, hits } = alert;
+  const state = alert.closed_at === null ? 'open' : 'closed';
+  metrics.scorecardAlerts.inc({ state });
+  logger.warn(
+    { agentId, alertId: alert.alert_id, rate, side, limit, calls, hits, reason: alert.close_reason },
+    state === 'open' ? 'a rate of an agent has left its band' : 'an alert about a rate of an agent is closed',
+  );
+}
