@@ -51,30 +51,27 @@ export async function storeWatch(
   if (rules.length === 0 && before.rates.length === 0) return true;
   const calls = added.map((one) => ({ score: one.score, endedAt: endOf(one) }));
   const { rates, closed, changed } = watchRates(before, calls, { rules, at: now(context), newId });
+  // One that has not been erased: its key seals the events.
+  const keyed = added.findLast(({ session }) => session.wrapped_key !== null);
+  const sessionId = keyed?.session._id ?? watch?.session_id ?? '';
   const set = {
     team_id: first.session.team_id,
     rev: (watch?.rev ?? 0) + 1,
     rates,
     closed,
     recent: listOf(watch?.recent ?? [], due, added),
+    session_id: sessionId,
   };
   const isStored = await replaceGuarded(
     context.models.scoreWatches,
     { id: agentId, rev: watch?.rev ?? null },
-    withUntold(set, untoldOf(changed, added, published._id)),
+    withUntold(
+      set,
+      changed.map((alert) => ({ alert, session_id: sessionId, version_id: published._id })),
+    ),
   );
   if (isStored) for (const alert of changed) tellOperator(context, agentId, alert);
   return isStored;
-}
-
-function untoldOf(
-  changed: readonly StoredAlert[],
-  added: readonly Scored[],
-  versionId: string,
-): UntoldAlert[] {
-  // One that has not been erased: its key seals the event.
-  const last = added.findLast(({ session }) => session.wrapped_key !== null);
-  return changed.map((alert) => ({ alert, session_id: last?.session._id ?? '', version_id: versionId }));
 }
 
 function withUntold(set: object, untold: readonly UntoldAlert[]) {

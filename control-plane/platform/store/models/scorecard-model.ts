@@ -92,7 +92,7 @@ export interface WatchedRate {
 /** An alert that was opened or closed, and that webhooks do not have yet. */
 export interface UntoldAlert {
   readonly alert: StoredAlert;
-  /** The call that was counted last: the event is one of this session. */
+  /** The event is one of this session. */
   readonly session_id: string;
   readonly version_id: string;
 }
@@ -107,6 +107,8 @@ export interface ScoreWatchDocument {
   /** The newest closed alerts, newest first. */
   closed: StoredAlert[];
   recent: string[];
+  /** The call that was counted last and whose key was there: events travel with it. Empty without one. */
+  session_id: string;
   /** Absent without any. */
   untold?: UntoldAlert[];
   is_untold?: true;
@@ -168,6 +170,7 @@ export const defineScoreWatches = modelOf<ScoreWatchDocument>('ScoreWatch', () =
       rates: list,
       closed: list,
       recent: list,
+      session_id: { type: String, default: '' },
       untold: { type: [Schema.Types.Mixed], default: undefined } as never,
       is_untold: Boolean,
     } as never,

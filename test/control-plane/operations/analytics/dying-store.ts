@@ -6,8 +6,8 @@ type Method = (...parameters: unknown[]) => Promise<unknown>;
 const WRITES = new Set<string | symbol>(WRITE_METHODS);
 
 /**
- * The context of a process that makes `writes` changes to sums, shares and sessions, archived or not, and
- * dies at the next: before it, or if `isApplied`, before its answer. A write of many documents is applied to
+ * The context of a process that makes `writes` changes to sums, shares, scorecards and sessions, archived or
+ * not, and dies at the next: before it, or if `isApplied`, before its answer. A write of many documents is applied to
  * the first half of them.
  */
 export function dyingAfter(context: Context, writes: number, isApplied: boolean): Context {
@@ -29,7 +29,7 @@ export function dyingAfter(context: Context, writes: number, isApplied: boolean)
         return WRITES.has(name) ? (...parameters: unknown[]) => write(apply, parameters) : apply;
       },
     });
-  const { sessions, callCounts, shares } = context.models;
+  const { sessions, callCounts, shares, scorecards, scoredCalls, scoreWatches } = context.models;
   const { db } = sessions;
   const months = new Proxy(db, {
     get: (target, name) =>
@@ -47,6 +47,9 @@ export function dyingAfter(context: Context, writes: number, isApplied: boolean)
       sessions: dying(sessions),
       callCounts: dying(callCounts),
       shares: dying(shares),
+      scorecards: dying(scorecards),
+      scoredCalls: dying(scoredCalls),
+      scoreWatches: dying(scoreWatches),
     },
   };
 }

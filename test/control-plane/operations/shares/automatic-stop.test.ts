@@ -7,6 +7,7 @@ import { drawOf } from '#control-plane/catalogue/agents/version-of-call.ts';
 import { compareArms, harmIn, summaryOf } from '#control-plane/operations/shares/compare-arms.ts';
 import type { ShareArm } from '#control-plane/platform/store/models/session-share.ts';
 import { SHARE_MEASURES, type ShareMeasure } from '#control-plane/platform/store/models/share-model.ts';
+import { seeded } from './seeded.ts';
 
 type Rates = Readonly<Record<ShareMeasure, number>>;
 type Counts = Record<ShareArm, { rates: Record<ShareMeasure, { calls: number; hits: number }> }>;
@@ -17,17 +18,6 @@ const RULES = {
   at_least_calls: 30,
 };
 const CALLS = 1_500;
-
-/** A generator of numbers from 0 to below 1 (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 function noCounts(): Counts {
   const rates = () =>
